@@ -1,0 +1,15 @@
+import { defineConfig } from 'drizzle-kit'
+
+const DOMAINS = {
+  control: ['account', 'team', 'credentials', 'audit', 'entities', 'extractors', 'authority/sandbox', 'queues'],
+  ledger: ['cfdi', 'downloads', 'documents', 'imports'],
+}
+
+const database = process.env['DATABASE']
+if (database !== 'control' && database !== 'ledger') throw new Error('Say DATABASE=control or DATABASE=ledger.')
+
+export default defineConfig({
+  dialect: 'sqlite',
+  schema: DOMAINS[database].map((domain) => `./src/${domain}/tables.ts`),
+  out: `./migrations/${database}`,
+})

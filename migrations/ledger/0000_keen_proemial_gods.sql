@@ -1,0 +1,196 @@
+CREATE TABLE `cfdi` (
+	`entity` integer NOT NULL,
+	`uuid` text NOT NULL,
+	`direction` integer NOT NULL,
+	`cancelled` integer NOT NULL,
+	`estatus` text NOT NULL,
+	`issued_at` integer NOT NULL,
+	`utc_offset` integer NOT NULL,
+	`fecha` text NOT NULL,
+	`kind` text NOT NULL,
+	`version` text,
+	`tipo_comprobante` text,
+	`serie` text,
+	`folio` text,
+	`certified_at` text,
+	`pac_rfc` text,
+	`emisor_rfc` text NOT NULL,
+	`emisor_nombre` text,
+	`emisor_regimen_fiscal` text,
+	`receptor_rfc` text NOT NULL,
+	`receptor_nombre` text,
+	`receptor_regimen_fiscal` text,
+	`receptor_domicilio_fiscal` text,
+	`counterparty_rfc` text NOT NULL,
+	`uso_cfdi` text,
+	`metodo_pago` text,
+	`forma_pago` text,
+	`condiciones_pago` text,
+	`currency` text,
+	`tipo_cambio` text,
+	`subtotal` text,
+	`descuento` text,
+	`total` text,
+	`exportacion` text,
+	`lugar_expedicion` text,
+	`total_micros` integer,
+	`iva_trasladado` integer,
+	`iva_retenido` integer,
+	`isr_retenido` integer,
+	`ieps_trasladado` integer,
+	`total_mxn` integer,
+	`payment_status` text,
+	`paid` integer NOT NULL,
+	`credited` integer NOT NULL,
+	`last_payment_at` text,
+	`fully_paid_at` text,
+	`cancelled_at` text,
+	`cancellation_reason` text,
+	`folio_sustitucion` text,
+	`xml_object` text,
+	`xml_offset` integer,
+	`xml_length` integer,
+	`xml_method` integer,
+	`xml_size` integer,
+	`xml_crc` integer,
+	`first_seen_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`related` text,
+	`detail` text,
+	PRIMARY KEY(`entity`, `uuid`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `cfdi_dirc` ON `cfdi` (`entity`,`direction`,`cancelled`,`issued_at`,`uuid`);--> statement-breakpoint
+CREATE INDEX `cfdi_cpd` ON `cfdi` (`entity`,`counterparty_rfc`,`direction`,`issued_at`,`uuid`);--> statement-breakpoint
+CREATE INDEX `cfdi_tipoc` ON `cfdi` (`entity`,`tipo_comprobante`,`direction`,`cancelled`,`issued_at`,`uuid`);--> statement-breakpoint
+CREATE INDEX `cfdi_pay` ON `cfdi` (`entity`,`payment_status`,`direction`,`issued_at`,`uuid`) WHERE payment_status is not null;--> statement-breakpoint
+CREATE TABLE `cfdi_lines` (
+	`entity` integer NOT NULL,
+	`uuid` text NOT NULL,
+	`n` integer NOT NULL,
+	`clave_prod_serv` text,
+	`no_identificacion` text,
+	`cantidad` text,
+	`clave_unidad` text,
+	`unidad` text,
+	`descripcion` text,
+	`valor_unitario` text,
+	`importe` text,
+	`descuento` text,
+	`objeto_imp` text,
+	`detail` text NOT NULL,
+	PRIMARY KEY(`entity`, `uuid`, `n`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `cfdi_months` (
+	`entity` integer NOT NULL,
+	`month` text NOT NULL,
+	`direction` integer NOT NULL,
+	`cells` text NOT NULL,
+	PRIMARY KEY(`entity`, `month`, `direction`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `cfdi_payments` (
+	`entity` integer NOT NULL,
+	`invoice` text NOT NULL,
+	`source` text NOT NULL,
+	`n` integer NOT NULL,
+	`kind` text NOT NULL,
+	`amount` integer NOT NULL,
+	`currency` text,
+	`tipo_cambio` text,
+	`fecha_pago` text NOT NULL,
+	`forma_pago` text,
+	`num_parcialidad` text,
+	`imp_saldo_ant` text,
+	`imp_pagado` text,
+	`imp_saldo_insoluto` text,
+	PRIMARY KEY(`entity`, `invoice`, `source`, `n`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `entities` (
+	`entity` integer PRIMARY KEY NOT NULL,
+	`rfc` text NOT NULL,
+	`version` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `extractions` (
+	`organization_id` text NOT NULL,
+	`entity` integer NOT NULL,
+	`run_id` text NOT NULL,
+	`instant` integer NOT NULL,
+	`jobs` text NOT NULL,
+	`dispatched` integer NOT NULL,
+	PRIMARY KEY(`organization_id`, `entity`, `run_id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `sync_jobs` (
+	`entity` integer NOT NULL,
+	`source` text NOT NULL,
+	`month` text NOT NULL,
+	`job_id` text NOT NULL,
+	`run_id` text NOT NULL,
+	`organizations` text NOT NULL,
+	`open` integer NOT NULL,
+	`status` text NOT NULL,
+	`as_of` integer NOT NULL,
+	`not_before` integer NOT NULL,
+	`token` text,
+	`lease_until` integer,
+	`attempts` integer NOT NULL,
+	`created_at` integer NOT NULL,
+	`started_at` integer,
+	`finished_at` integer,
+	`error_class` text,
+	`created_count` integer NOT NULL,
+	`updated_count` integer NOT NULL,
+	`cancelled_count` integer NOT NULL,
+	`rejected_count` integer NOT NULL,
+	PRIMARY KEY(`entity`, `source`, `month`, `job_id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `sync_jobs_open` ON `sync_jobs` (`entity`,`source`,`month`) WHERE open = 1;--> statement-breakpoint
+CREATE TABLE `documents` (
+	`entity` integer NOT NULL,
+	`document_id` text NOT NULL,
+	`source` text NOT NULL,
+	`name` text NOT NULL,
+	`title` text NOT NULL,
+	`content_type` text NOT NULL,
+	`size` integer NOT NULL,
+	`sha256` text NOT NULL,
+	`document_date` text NOT NULL,
+	`period_end` text,
+	`attributes` text NOT NULL,
+	`organizations` text NOT NULL,
+	`created_at` integer NOT NULL,
+	PRIMARY KEY(`entity`, `document_id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `import_files` (
+	`import_id` text NOT NULL,
+	`n` integer NOT NULL,
+	`name` text NOT NULL,
+	`status` text NOT NULL,
+	`uuid` text,
+	`code` text,
+	`detail` text,
+	PRIMARY KEY(`import_id`, `n`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `imports` (
+	`import_id` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`fiscal_entity_id` text NOT NULL,
+	`book` integer NOT NULL,
+	`entity` integer NOT NULL,
+	`rfc` text NOT NULL,
+	`status` text NOT NULL,
+	`token` text,
+	`lease_until` integer NOT NULL,
+	`attempts` integer NOT NULL,
+	`created_at` integer NOT NULL,
+	`completed_at` integer
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `imports_open` ON `imports` (`lease_until`) WHERE status <> 'completed';

@@ -1,0 +1,175 @@
+import type { Place } from './places.ts'
+import type { Product } from './products.ts'
+import { withholdings } from './products.ts'
+import { isCompany, type Taxpayer } from './taxpayers.ts'
+
+/** Amounts are integer cents of the document's currency, rates integer millionths. */
+export interface TaxLine {
+  impuesto: '001' | '002' | '003'
+  factor: 'Tasa' | 'Exento'
+  tasa: number
+  base: number
+  importe: number
+}
+
+export interface Concepto {
+  clave: string
+  no_identificacion: string | null
+  cantidad: number
+  clave_unidad: string
+  unidad: string | null
+  descripcion: string
+  valor_unitario: number
+  importe: number
+  descuento: number
+  objeto_imp: '01' | '02'
+  traslados: TaxLine[]
+  retenciones: TaxLine[]
+}
+
+export interface Amounts {
+  subtotal: number
+  descuento: number
+  /** One a rate. */
+  traslados: TaxLine[]
+  retenciones: TaxLine[]
+  total: number
+}
+
+export interface Cancellation {
+  /** Wall clock of central Mexico. */
+  at: string
+  motivo: string | null
+  folio_sustitucion: string | null
+}
+
+/** A document before it is written as XML. */
+export interface Comprobante {
+  uuid: string
+  tipo: 'I' | 'E' | 'P' | 'N' | 'T'
+  fecha: string
+  lugar: Place
+  serie: string
+  folio: string
+  emisor: Taxpayer
+  receptor: Taxpayer
+  uso: string
+  metodo: 'PUE' | 'PPD' | null
+  forma: string | null
+  condiciones: string | null
+  moneda: string
+  /** Ten-thousandths of a peso; null where the currency is the peso or none. */
+  tipo_cambio: number | null
+  relacion: { tipo: string; uuid: string } | null
+  global: { periodicidad: string; meses: string; anio: string } | null
+  conceptos: Concepto[]
+  amounts: Amounts
+  pago: Pago | null
+  nomina: Nomina | null
+  cancellation: Cancellation | null
+}
+
+export interface Pago {
+  fecha: string
+  forma: string
+  num_operacion: string
+  moneda: string
+  tipo_cambio: number
+  documentos: DoctoRelacionado[]
+}
+
+export interface DoctoRelacionado {
+  invoice: Comprobante
+  parcialidad: number
+  saldo_anterior: number
+  pagado: number
+}
+
+export interface Nomina {
+  fecha_pago: string
+  inicial: string
+  final: string
+  dias: number
+  inicio_relacion: string
+  salario_diario: number
+  num_empleado: string
+  sueldo: number
+  puntualidad: number
+  imss: number
+  isr: number
+  subsidio: number
+}
+
+/** `amount * numerator / denominator`, half up, exact. */
+export const share = (amount: number, numerator: number, denominator: number): number =>
+  Number((2n * BigInt(amount) * BigInt(numerator) + BigInt(denominator)) / (2n * BigInt(denominator)))
+
+export const taxOn = (base: number, tasa: number): number => share(base, tasa, 1_000_000)
+
+const line = (impuesto: TaxLine['impuesto'], base: number, tasa: number): TaxLine => ({
+  impuesto,
+  factor: 'Tasa',
+  tasa,
+  base,
+  importe: taxOn(base, tasa),
+})
+
+/** A line of an invoice with the taxes that follow from who sells what to whom, and where. */
+export function conceptoOf(
+  emisor: Taxpayer,
+  receptor: Taxpayer,
+  lugar: Place,
+  product: Product,
+  amounts: { cantidad: number; valor_unitario: number; descuento: number; no_identificacion: string },
+): Concepto {
+  const importe = amounts.cantidad * amounts.valor_unitario
+  const net = importe - amounts.descuento
+  const traslados: TaxLine[] = []
+  if (product.ieps !== undefined) traslados.push(line('003', net, product.ieps))
+  const base = net + (traslados[0]?.importe ?? 0)
+  const iva = receptor.foreign || product.iva === 'cero' ? 0 : lugar.border ? 80_000 : 160_000
+  traslados.push(product.iva === 'exento' ? { impuesto: '002', factor: 'Exento', tasa: 0, base, importe: 0 } : line('002', base, iva))
+  const withholds = isCompany(receptor.rfc) && (product.withheld === 'autotransporte' || !isCompany(emisor.rfc))
+  const { clave, clave_unidad, unidad, descripcion } = product
+  return {
+    ...{ clave, clave_unidad, unidad, descripcion, importe, objeto_imp: '02' },
+    ...amounts,
+    traslados,
+    retenciones: withholds
+      ? withholdings(emisor, product, product.iva === 'exento' ? 0 : iva).map(({ impuesto, tasa }) => line(impuesto, net, tasa))
+      : [],
+  }
+}
+
+/** One line without taxes: what payments, payrolls and transfers carry. */
+export const untaxed = (
+  clave: string,
+  clave_unidad: string,
+  descripcion: string,
+  importe = 0,
+  descuento = 0,
+): Concepto => ({
+  ...{ clave, clave_unidad, descripcion, importe, descuento },
+  ...{ no_identificacion: null, cantidad: 1, unidad: null, valor_unitario: importe, objeto_imp: '01', traslados: [], retenciones: [] },
+})
+
+const byRate = (lines: TaxLine[]): TaxLine[] => {
+  const groups = new Map<string, TaxLine>()
+  for (const tax of lines) {
+    const key = `${tax.impuesto}|${tax.factor}|${tax.tasa}`
+    const group = groups.get(key)
+    groups.set(key, group ? { ...group, base: group.base + tax.base, importe: group.importe + tax.importe } : tax)
+  }
+  return [...groups.values()]
+}
+
+export const sum = <T>(list: readonly T[], amount: (item: T) => number): number => list.reduce((total, item) => total + amount(item), 0)
+
+export function amountsOf(conceptos: Concepto[]): Amounts {
+  const subtotal = sum(conceptos, (c) => c.importe)
+  const descuento = sum(conceptos, (c) => c.descuento)
+  const traslados = byRate(conceptos.flatMap((c) => c.traslados))
+  const retenciones = byRate(conceptos.flatMap((c) => c.retenciones))
+  const total = subtotal - descuento + sum(traslados, (t) => t.importe) - sum(retenciones, (r) => r.importe)
+  return { subtotal, descuento, traslados, retenciones, total }
+}

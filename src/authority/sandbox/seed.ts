@@ -1,0 +1,71 @@
+/** Chance that is no chance: the same text always gives the same draws. */
+export interface Random {
+  /** 32 fresh bits, as an unsigned integer. */
+  bits(): number
+  /** An integer, both ends included. */
+  int(min: number, max: number): number
+  chance(probability: number): boolean
+  pick<T>(list: readonly T[]): T
+  /** `count` different members, in drawn order. */
+  sample<T>(list: readonly T[], count: number): T[]
+}
+
+const hash = (text: string): number => {
+  let h = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193)
+  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b)
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35)
+  return (h ^ (h >>> 16)) >>> 0
+}
+
+/** Draws seeded with a text (mulberry32). */
+export function random(seed: string): Random {
+  let state = hash(seed)
+  const bits = () => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), state | 1)
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
+    return (t ^ (t >>> 14)) >>> 0
+  }
+  const int = (min: number, max: number) => min + (bits() % (max - min + 1))
+  return {
+    bits,
+    int,
+    chance: (probability) => bits() < probability * 0x1_0000_0000,
+    pick: (list) => list[bits() % list.length]!,
+    sample: (list, count) => {
+      const rest = [...list]
+      return Array.from({ length: Math.min(count, rest.length) }, () => rest.splice(int(0, rest.length - 1), 1)[0]!)
+    },
+  }
+}
+
+/** A version 4 UUID in upper case, as a PAC writes it. Four independent hashes: 122 bits do not collide over millions of documents. */
+export function uuidOf(key: string): string {
+  const hex = [0, 1, 2, 3].map((n) => hash(`${n}|${key}|${n}`).toString(16).padStart(8, '0')).join('')
+  const variant = '89AB'[Number.parseInt(hex[16]!, 16) & 3]
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`.toUpperCase()
+}
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+
+/** Base64 of as many pseudorandom bytes. */
+export function base64Of(seed: string, bytes: number): string {
+  const draws = random(seed)
+  const sextets = Math.floor((bytes * 8) / 6)
+  let text = ''
+  for (let word = 0; text.length < sextets; word >>>= 6) {
+    if (text.length % 5 === 0) word = draws.bits()
+    text += ALPHABET[word & 63]
+  }
+  // The last character of a padded group may only carry the bits that are left.
+  if (bytes % 3 === 1) return `${text + ALPHABET[(draws.bits() & 3) << 4]}==`
+  if (bytes % 3 === 2) return `${text + ALPHABET[(draws.bits() & 15) << 2]}=`
+  return text
+}
+
+/** Digits only, the first not zero. */
+export function digitsOf(seed: string, length: number): string {
+  const draws = random(seed)
+  return Array.from({ length }, (_, i) => draws.int(i === 0 ? 1 : 0, 9)).join('')
+}

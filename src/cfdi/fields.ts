@@ -1,0 +1,76 @@
+import { CfdiRejected } from './rejected.ts'
+import type { Attributes } from './xml.ts'
+
+const SPACES = /[\t\n\r]| {2}/
+const AMOUNT = /^-?(?:\d{1,18}(?:\.\d{0,30})?|\.\d{1,30})$/
+const DATE_TIME = /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)?$/
+const RFC = /^[A-ZÑ&]{3,4}\d{6}[A-Z\d]{3}$/
+const UUID = /^[\dA-F]{8}-[\dA-F]{4}-[\dA-F]{4}-[\dA-F]{4}-[\dA-F]{12}$/
+
+/** An attribute's text with the white space collapsed, as the schemas ask; null when absent or blank. */
+export const text = (attributes: Attributes, name: string): string | null => {
+  const value = attributes[name]?.trim()
+  if (!value) return null
+  return SPACES.test(value) ? value.replace(/[ \t\n\r]+/g, ' ') : value
+}
+
+/** Free text: only trimmed, for line breaks inside it may be meant. */
+export const freeText = (attributes: Attributes, name: string): string | null => attributes[name]?.trim() || null
+
+/** Decimal text, exactly as the document has it. Throws `cfdi.invalid_amount` on anything else. */
+export const amount = (attributes: Attributes, name: string): string | null => {
+  const value = attributes[name]?.trim()
+  if (!value) return null
+  if (!AMOUNT.test(value)) throw new CfdiRejected('cfdi.invalid_amount', `${name} is not a decimal amount.`)
+  return value
+}
+
+export const requiredAmount = (attributes: Attributes, name: string): string => amount(attributes, name) ?? missing(name)
+
+/** Literal local time, `YYYY-MM-DDTHH:mm:ss`, fractions and offset left out. Throws `cfdi.invalid_date`. */
+export const dateTime = (attributes: Attributes, name: string): string | null => {
+  const value = attributes[name]?.trim()
+  if (!value) return null
+  const literal = DATE_TIME.exec(value)?.[1]
+  if (literal === undefined || !isDay(literal)) throw new CfdiRejected('cfdi.invalid_date', `${name} is not a date and time.`)
+  return literal
+}
+
+export const requiredDateTime = (attributes: Attributes, name: string): string => dateTime(attributes, name) ?? missing(name)
+
+/** Whether the day exists in its month, for a text that begins `YYYY-MM-DD` with a month of 1 to 12. */
+export const isDay = (date: string): boolean => {
+  const day = Number(date.slice(8, 10))
+  return day <= 28 || day <= new Date(Date.UTC(Number(date.slice(0, 4)), Number(date.slice(5, 7)), 0)).getUTCDate()
+}
+
+/** An RFC in upper case. Throws `cfdi.invalid_rfc`, or `cfdi.incomplete` when there is none. Its check digit is not looked at. */
+export const rfc = (attributes: Attributes, name: string): string => {
+  const value = asRfc(attributes[name] ?? '')
+  if (value === '') return missing(name)
+  if (!isRfc(value)) throw new CfdiRejected('cfdi.invalid_rfc', `${name} is not an RFC.`)
+  return value
+}
+
+export const asRfc = (value: string): string => value.trim().toUpperCase().normalize('NFC')
+
+export const isRfc = (value: string): boolean => RFC.test(value)
+
+/** A document's own UUID, in upper case. Throws `cfdi.invalid_uuid`. */
+export const uuid = (attributes: Attributes, name: string): string => {
+  const value = upper(attributes, name) ?? ''
+  if (!isUuid(value)) throw new CfdiRejected('cfdi.invalid_uuid', `${name} is not a UUID.`)
+  return value
+}
+
+export const isUuid = (value: string): boolean => UUID.test(value)
+
+export const isAmount = (value: string): boolean => AMOUNT.test(value)
+
+export const upper = (attributes: Attributes, name: string): string | null => attributes[name]?.trim().toUpperCase() || null
+
+export const lastEight = (sello: string | undefined): string | null => sello?.slice(-64).replace(/\s+/g, '').slice(-8) || null
+
+export const missing = (name: string): never => {
+  throw new CfdiRejected('cfdi.incomplete', `${name} is missing.`)
+}

@@ -1,0 +1,26 @@
+/** Why a document is not kept as a CFDI. Sources: sat.md 3.3 and 11, reliability.md 4 group X. */
+export type RejectionCode =
+  | 'cfdi.empty'
+  | 'cfdi.too_large'
+  | 'cfdi.too_deep'
+  | 'cfdi.too_complex'
+  | 'cfdi.doctype'
+  | 'cfdi.html'
+  | 'cfdi.malformed'
+  | 'cfdi.not_a_cfdi'
+  | 'cfdi.unknown_version'
+  | 'cfdi.incomplete'
+  | 'cfdi.invalid_rfc'
+  | 'cfdi.invalid_amount'
+  | 'cfdi.invalid_date'
+  | 'cfdi.invalid_uuid'
+
+/** A document that cannot be read as a CFDI: final for these bytes. The message names fields, never what they hold. */
+export class CfdiRejected extends Error {
+  readonly code: RejectionCode
+
+  constructor(code: RejectionCode, message: string) {
+    super(message)
+    this.code = code
+  }
+}

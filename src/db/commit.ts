@@ -1,0 +1,50 @@
+import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1'
+
+/** The control plane, for queries. */
+export type Database = DrizzleD1Database & { $client: D1Database }
+
+/** A write that has not happened yet: a query of drizzle's, or a prepared statement. */
+export type Statement = D1PreparedStatement | { toSQL(): { sql: string; params: unknown[] } }
+
+export const connect = (d1: D1Database): Database => drizzle(d1)
+
+const prepare = (d1: D1Database, statement: Statement): D1PreparedStatement => {
+  if (!('toSQL' in statement)) return statement
+  const { sql, params } = statement.toSQL()
+  return d1.prepare(sql).bind(...params)
+}
+
+/** All of it or none: D1 has no interactive transaction, a batch is the only atomic write. Results are in the order of the statements. */
+export const commit = <Row = Record<string, unknown>>(d1: D1Database, statements: readonly Statement[]): Promise<D1Result<Row>[]> =>
+  d1.batch<Row>(statements.map((statement) => prepare(d1, statement)))
+
+/** D1 refuses values over 2 MB; a JSON parameter stays well under it, and under what one statement should carry. */
+const CHUNK_BYTES = 500_000
+const CHUNK_ROWS = 1_000
+
+/** JSON array texts for `json_each(?)`, cut at 1,000 rows and at 500 KB. */
+export function jsonChunks(rows: readonly unknown[]): string[] {
+  const chunks: string[] = []
+  let parts: string[] = []
+  let size = 0
+  for (const row of rows) {
+    const text = JSON.stringify(row)
+    if (parts.length === CHUNK_ROWS || (parts.length > 0 && size + text.length > CHUNK_BYTES)) {
+      chunks.push(`[${parts.join(',')}]`)
+      parts = []
+      size = 0
+    }
+    parts.push(text)
+    size += text.length + 1
+  }
+  if (parts.length > 0) chunks.push(`[${parts.join(',')}]`)
+  return chunks
+}
+
+/** Whether an error is the database's word that a unique key is taken. */
+export const isUniqueViolation = (error: unknown): boolean => error instanceof Error && /UNIQUE constraint failed/.test(causes(error))
+
+/** Whether an error is the database's word that a NOT NULL column would become null: how a guard inside a batch refuses it. */
+export const isGuardViolation = (error: unknown): boolean => error instanceof Error && /NOT NULL constraint failed/.test(causes(error))
+
+const causes = (error: Error): string => (error.cause instanceof Error ? `${error.message} ${causes(error.cause)}` : error.message)

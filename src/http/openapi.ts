@@ -1,0 +1,155 @@
+import type { Hono } from 'hono'
+import * as z from 'zod'
+import type { App } from '../env.ts'
+import { type Clause, clauseOf } from './operation.ts'
+import { Problem } from './problem.ts'
+
+type Json = Record<string, unknown>
+type Side = 'input' | 'output'
+
+/** Turns zod schemas into OpenAPI ones, collecting those that have a name. */
+function schemaWriter() {
+  const components: Record<string, Json> = {}
+  const collect = (id: string, { id: _, ...schema }: Json) => {
+    const known = components[id]
+    if (known && JSON.stringify(known) !== JSON.stringify(schema))
+      throw new Error(`${id} reads differently as a request and as a reply: give each its own name.`)
+    components[id] = schema
+  }
+  const of = (schema: z.ZodType, io: Side): Json => {
+    const written = z.toJSONSchema(z.object({ it: schema }), {
+      io,
+      unrepresentable: 'any',
+      override: ({ zodSchema, jsonSchema }) => {
+        const { documented } = (zodSchema as z.ZodType).meta() ?? {}
+        if (!documented) return
+        for (const key of Object.keys(jsonSchema)) delete jsonSchema[key as keyof typeof jsonSchema]
+        Object.assign(jsonSchema, documented)
+      },
+    })
+    const { properties, $defs = {} } = JSON.parse(JSON.stringify(written).replaceAll('#/$defs/', '#/components/schemas/')) as {
+      properties: { it: Json }
+      $defs?: Record<string, Json>
+    }
+    for (const [id, definition] of Object.entries($defs)) collect(id, definition)
+    return properties.it
+  }
+  return { components, of }
+}
+
+export interface Route {
+  method: string
+  /** As Hono writes it: `/v1/extractors/:extractor_id`. */
+  path: string
+  clauses: Clause[]
+}
+
+/** Every documented route, read off the application itself. */
+export function routesOf(app: Hono<App>): Route[] {
+  const found = new Map<string, Route>()
+  for (const { method, path, handler } of app.routes) {
+    const clause = clauseOf(handler)
+    if (!clause) continue
+    const key = `${method} ${path}`
+    const route = found.get(key) ?? { method, path, clauses: [] }
+    route.clauses.push(clause)
+    found.set(key, route)
+  }
+  return [...found.values()]
+}
+
+const operationOf = ({ method, path, clauses }: Route) => {
+  const operation = clauses.find((clause) => clause.operation)?.operation
+  if (!operation) throw new Error(`${method} ${path} has no operation().`)
+  return operation
+}
+
+/** The refusals that a route's clauses imply, by status. */
+export function impliedRefusals(route: Route): Map<number, string> {
+  const { clauses } = route
+  const has = (target: string) => clauses.some(({ input }) => input?.target === target)
+  const upload = clauses.some((clause) => clause.upload)
+  const implied = new Map<number, string>()
+  if (!operationOf(route).isPublic) implied.set(401, 'The credential is absent, malformed, expired or revoked.')
+  if (has('param')) implied.set(400, 'An identifier in the path is malformed.')
+  if (clauses.some(({ input }) => input?.target === 'query' && 'cursor' in input.schema.shape))
+    implied.set(400, 'An identifier or the cursor is malformed.')
+  if (has('json')) implied.set(400, 'The body is not JSON, or an identifier in the path is malformed.')
+  if (clauses.some((clause) => clause.roles)) implied.set(403, 'The credential’s role may not do this.')
+  if (has('json') || upload) {
+    implied.set(413, 'The body is too large.')
+    implied.set(415, 'The content type is not accepted.')
+  }
+  if (has('json') || has('query')) implied.set(422, 'The body or query does not have the documented shape.')
+  return implied
+}
+
+/** The OpenAPI 3.1 document of the application. */
+export function document(app: Hono<App>, info: Json) {
+  const { components, of } = schemaWriter()
+  const json = (schema: z.ZodType, side: Side) => ({ content: { 'application/json': { schema: of(schema, side) } } })
+  const parameters = (where: 'query' | 'path', schema: z.ZodObject): Json[] =>
+    Object.entries(schema.shape).map(([name, field]) => {
+      const { description, ...rest } = of(field as z.ZodType, 'input')
+      return {
+        name,
+        in: where,
+        required: where === 'path' || !(field as z.ZodType).safeParse(undefined).success,
+        ...(description ? { description } : {}),
+        schema: rest,
+      }
+    })
+  const respond = ({ status, description, schema, headers, contentTypes }: NonNullable<Clause['output']>): Json => ({
+    description,
+    ...(headers && { headers: Object.fromEntries(Object.entries(headers).map(([name, says]) => [name, { description: says, schema: { type: 'string' } }])) }),
+    ...(contentTypes && { content: Object.fromEntries(contentTypes.map((type) => [type, { schema: { type: 'string', format: 'binary' } }])) }),
+    ...(schema && json(schema, 'output')),
+    ...(status >= 400 && json(Problem, 'output')),
+  })
+  const paths: Record<string, Json> = {}
+  for (const route of routesOf(app)) {
+    const { id, tag, summary, description, isPublic } = operationOf(route)
+    const inputs = route.clauses.flatMap(({ input }) => input ?? [])
+    const bodySchema = inputs.find(({ target }) => target === 'json')?.schema
+    const uploaded = route.clauses.find((clause) => clause.upload)?.upload
+    const roles = route.clauses.flatMap((clause) => clause.roles ?? [])
+    const parameterList = inputs.flatMap(({ target, schema }) => (target === 'json' ? [] : parameters(target === 'param' ? 'path' : 'query', schema)))
+    const outputs = new Map([...impliedRefusals(route)].map(([status, says]) => [status, respond({ status, description: says })]))
+    for (const { output } of route.clauses) if (output) outputs.set(output.status, respond(output))
+    const path = route.path.replace(/:(\w+)/g, '{$1}')
+    paths[path] ??= {}
+    paths[path][route.method.toLowerCase()] = {
+      operationId: id,
+      tags: [tag],
+      summary,
+      ...((description || roles.length > 0) && {
+        description: [description, roles.length > 0 ? `Needs the role ${roles.join(' or ')}.` : ''].filter(Boolean).join('\n\n'),
+      }),
+      ...(isPublic && { security: [] }),
+      ...(parameterList.length > 0 && { parameters: parameterList }),
+      ...(bodySchema && { requestBody: { required: true, ...json(bodySchema, 'input') } }),
+      ...(uploaded && {
+        requestBody: {
+          required: true,
+          description: uploaded.description,
+          content: Object.fromEntries(uploaded.contentTypes.map((type) => [type, { schema: { type: 'string', format: 'binary' } }])),
+        },
+      }),
+      responses: Object.fromEntries([...outputs].sort(([a], [b]) => a - b).map(([status, response]) => [String(status), response])),
+    }
+  }
+  return {
+    openapi: '3.1.0',
+    info,
+    servers: [{ url: '/' }],
+    security: [{ basic: [] }, { bearer: [] }],
+    paths,
+    components: {
+      schemas: components,
+      securitySchemes: {
+        basic: { type: 'http', scheme: 'basic', description: 'api_key as the user, api_secret as the password.' },
+        bearer: { type: 'http', scheme: 'bearer', description: 'The api_secret alone.' },
+      },
+    },
+  }
+}

@@ -1,0 +1,77 @@
+import { zValidator } from '@hono/zod-validator'
+import type { Context, MiddlewareHandler } from 'hono'
+import type * as z from 'zod'
+import type { App, Role } from '../env.ts'
+import { Failure } from '../failures.ts'
+import { readJson } from './body.ts'
+import { InvalidInput } from './problem.ts'
+
+/** What one middleware contributes to the description of the route that it sits on. */
+export interface Clause {
+  operation?: { id: string; tag: string; summary: string; description?: string; isPublic: boolean }
+  roles?: readonly Role[]
+  input?: { target: 'json' | 'query' | 'param'; schema: z.ZodObject }
+  upload?: { contentTypes: readonly string[]; description: string }
+  output?: { status: number; description: string; schema?: z.ZodType; headers?: Record<string, string>; contentTypes?: readonly string[] }
+}
+
+const CLAUSE: unique symbol = Symbol('clause')
+
+const described = <M extends MiddlewareHandler>(clause: Clause, middleware: M): M => Object.assign(middleware, { [CLAUSE]: clause })
+
+export const clauseOf = (handler: unknown): Clause | undefined => (handler as { [CLAUSE]?: Clause })[CLAUSE]
+
+const pass =
+  (): MiddlewareHandler<App> =>
+  (_c, next) =>
+    next()
+
+type Guard = (c: Context) => Promise<void> | void
+
+const valid = <S extends z.ZodObject, T extends 'json' | 'query' | 'param'>(target: T, schema: S, guard: Guard = () => {}) => {
+  const validator = zValidator(target, schema, (result) => {
+    if (!result.success) throw new InvalidInput(target, result.error.issues)
+  })
+  const guarded = (async (c, next) => {
+    await guard(c as Context)
+    return validator(c, next)
+  }) as typeof validator
+  return described({ input: { target, schema } }, guarded)
+}
+
+/** Names a route: the operationId, the tag that it is listed under, one line, and what else a reader should know. */
+export const operation = (id: string, tag: string, summary: string, description?: string) =>
+  described({ operation: { id, tag, summary, isPublic: false, ...(description && { description }) } }, pass())
+
+/** The same for a route that needs no credential. */
+export const publicOperation = (id: string, tag: string, summary: string, description?: string) =>
+  described({ operation: { id, tag, summary, isPublic: true, ...(description && { description }) } }, pass())
+
+/** Only credentials of these roles pass; any other answers 403. */
+export const roles = (...allowed: [Role, ...Role[]]) =>
+  described({ roles: allowed }, ((c, next) => {
+    const { actor } = c.var.ctx
+    if (actor.kind !== 'credential' || !allowed.includes(actor.role))
+      throw new Failure('forbidden', 'credential.role', `This needs a credential with the role ${allowed.join(' or ')}.`)
+    return next()
+  }) as MiddlewareHandler<App>)
+
+/** A JSON body. */
+export const body = <S extends z.ZodObject>(schema: S) => valid('json', schema, readJson)
+export const query = <S extends z.ZodObject>(schema: S) => valid('query', schema)
+export const params = <S extends z.ZodObject>(schema: S) => valid('param', schema)
+
+/** A raw body of one of these content types, read by the handler. */
+export const upload = (contentTypes: readonly string[], description: string) => described({ upload: { contentTypes, description } }, pass())
+
+/** What the route answers. */
+export const returns = (status: number, schema?: z.ZodType, description = 'OK', headers?: Record<string, string>) =>
+  described({ output: { status, description, ...(schema && { schema }), ...(headers && { headers }) } }, pass())
+
+/** What the route answers when it does not answer JSON. */
+export const returnsFile = (description: string, ...contentTypes: string[]) =>
+  described({ output: { status: 200, description, contentTypes } }, pass())
+
+/** A refusal of this route beyond those that its other clauses imply (400, 401, 403, 413, 415, 422). */
+export const refuses = (status: 402 | 404 | 409 | 413 | 415 | 422 | 400 | 429, description: string) =>
+  described({ output: { status, description } }, pass())

@@ -1,0 +1,88 @@
+import * as z from 'zod'
+import { type Prefix, idOfUuid, isId } from '../db/id.ts'
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+/** What the JSON Schema of a value that travels as text should say instead. */
+const documented = <S extends z.ZodType>(schema: S, json: Record<string, unknown>): S => schema.meta({ documented: json })
+
+/** A TypeID in an answer or a request. */
+export const Id = (prefix: Prefix) =>
+  z.string().refine((text) => isId(prefix, text), `Not an identifier with the prefix ${prefix}_.`).meta({ examples: [`${prefix}_01kabcdefghjkmnpqrstvwxyz0`] })
+
+/** A fiscal entity's identifier, `fe_…` or the same 128 bits as a UUID. Read as `fe_…`. */
+export const FiscalEntityId = documented(
+  z
+    .string()
+    .transform((text) => (UUID.test(text) ? idOfUuid('fe', text) : text))
+    .refine((text) => isId('fe', text), 'Not an identifier with the prefix fe_.'),
+  { type: 'string', description: 'Prefix `fe_`; its UUID form is accepted too.' },
+)
+
+/** A CFDI's UUID in any case, read in upper case. */
+export const CfdiUuid = documented(
+  z.string().regex(UUID, 'Not a UUID.').transform((text) => text.toUpperCase()),
+  { type: 'string', format: 'uuid', description: 'In any case.' },
+)
+
+/** An integer in a query. */
+export const integerParameter = (min: number, max: number, standard: number) =>
+  documented(
+    z
+      .string()
+      .regex(/^\d{1,6}$/, 'Not an integer.')
+      .transform(Number)
+      .pipe(z.int().min(min).max(max))
+      .default(standard),
+    { type: 'integer', minimum: min, maximum: max, default: standard },
+  )
+
+/** `limit` and `cursor` of every list. */
+export const Paging = {
+  limit: integerParameter(1, 100, 25),
+  cursor: z.string().max(1_000).optional().meta({ description: 'The previous page’s next_cursor. Good only for the same query.' }),
+}
+
+/** The envelope of every list. */
+export const pageOf = <T extends z.ZodType>(item: T) =>
+  z.strictObject({
+    data: z.array(item),
+    has_more: z.boolean(),
+    next_cursor: z.string().nullable(),
+  })
+
+/** Names one fiscal entity in a query: `fiscal_entity_id`, or `fiscalEntityId`. */
+export const ofFiscalEntity = {
+  fiscal_entity_id: FiscalEntityId.optional().meta({ documented: { type: 'string', description: 'Required: this or `fiscalEntityId`.' } }),
+  fiscalEntityId: FiscalEntityId.optional().meta({ documented: { type: 'string', description: 'The same under another name.' } }),
+}
+
+interface FiscalEntityNames {
+  fiscal_entity_id?: string | undefined
+  fiscalEntityId?: string | undefined
+}
+
+/** The refinement that goes with `ofFiscalEntity`. */
+export const requireFiscalEntity = (query: FiscalEntityNames, context: z.RefinementCtx): void => {
+  if (query.fiscal_entity_id === undefined && query.fiscalEntityId === undefined)
+    context.addIssue({ code: 'custom', path: ['fiscal_entity_id'], message: 'Required.' })
+  else if (query.fiscal_entity_id !== undefined && query.fiscalEntityId !== undefined && query.fiscal_entity_id !== query.fiscalEntityId)
+    context.addIssue({ code: 'custom', path: ['fiscalEntityId'], message: 'Says something else than fiscal_entity_id.' })
+}
+
+export const fiscalEntityIn = (query: FiscalEntityNames): string => (query.fiscal_entity_id ?? query.fiscalEntityId)!
+
+/** Text that is trimmed before its length, in code points, is checked. */
+export const trimmedText = (min: number, max: number) =>
+  documented(
+    z
+      .string()
+      .transform((text) => text.trim())
+      .refine((text) => lengthOf(text) >= min && lengthOf(text) <= max, `Must have ${min} to ${max} characters.`)
+      .refine((text) => !/[\u0000-\u001f\u007f]/.test(text), 'Must not contain control characters.'),
+    { type: 'string', minLength: min, maxLength: max },
+  )
+
+const lengthOf = (text: string): number => [...text].length
+
+export const Instant = z.iso.datetime({ offset: true })

@@ -1,0 +1,3 @@
+export class Cooldown {}
+export class Lane {}
+export default { fetch: () => new Response('x') }

@@ -1,0 +1,12 @@
+import { sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { instant } from '../db/columns.ts'
+
+/** Messages that no consumer could handle: what they said, and why they were given up where that is known. */
+export const deadLetters = sqliteTable('dead_letters', {
+  /** Queue and message id: the same letter twice is one row. */
+  dead_letter_id: text('dead_letter_id').primaryKey(),
+  queue: text('queue').notNull(),
+  body: text('body').notNull(),
+  reason: text('reason').notNull(),
+  created_at: instant('created_at').notNull(),
+})
