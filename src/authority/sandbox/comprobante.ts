@@ -27,7 +27,7 @@ export interface Concepto {
   retenciones: TaxLine[]
 }
 
-export interface Amounts {
+interface Amounts {
   subtotal: number
   descuento: number
   /** One a rate. */
@@ -142,13 +142,7 @@ export function conceptoOf(
 }
 
 /** One line without taxes: what payments, payrolls and transfers carry. */
-export const untaxed = (
-  clave: string,
-  clave_unidad: string,
-  descripcion: string,
-  importe = 0,
-  descuento = 0,
-): Concepto => ({
+export const untaxed = (clave: string, clave_unidad: string, descripcion: string, importe = 0, descuento = 0): Concepto => ({
   ...{ clave, clave_unidad, descripcion, importe, descuento },
   ...{ no_identificacion: null, cantidad: 1, unidad: null, valor_unitario: importe, objeto_imp: '01', traslados: [], retenciones: [] },
 })

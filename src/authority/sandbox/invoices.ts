@@ -21,7 +21,7 @@ const ADVANCE: Product = {
 }
 
 /** What a document of the month starts from. */
-export interface Draft {
+interface Draft {
   key: string
   fecha: string
   emisor: Taxpayer
@@ -76,7 +76,8 @@ export function invoicesOf(rfc: string, direction: Direction, month: string): Co
       invoice.cancellation = { at, motivo: draws.pick(['02', '02', '03']), folio_sustitucion: null }
     }
   }
-  if (draws.chance(0.25)) list.push(...advance(draws, draftOf(circle, direction, `${rfc}|${direction}|${month}|advance`, hourOf(draws, month, 1, 10))))
+  if (draws.chance(0.25))
+    list.push(...advance(draws, draftOf(circle, direction, `${rfc}|${direction}|${month}|advance`, hourOf(draws, month, 1, 10))))
   if (direction === 'issued') list.push(...publicSales(draws, circle, month), ...exports(draws, circle, month))
   return list
 }
@@ -99,7 +100,12 @@ function saleOf(draws: Random, draft: Draft, lugar: Place): Comprobante {
     const cantidad = draws.int(1, product.most)
     const valor_unitario = draws.int(...product.price)
     const descuento = discounted ? Math.floor((cantidad * valor_unitario * draws.int(2, 15)) / 100) : 0
-    return conceptoOf(emisor, receptor, lugar, product, { cantidad, valor_unitario: priceIn(draft, valor_unitario), ...inCurrency(draft, descuento), no_identificacion: `SKU-${draws.int(100, 999)}` })
+    return conceptoOf(emisor, receptor, lugar, product, {
+      cantidad,
+      valor_unitario: priceIn(draft, valor_unitario),
+      ...inCurrency(draft, descuento),
+      no_identificacion: `SKU-${draws.int(100, 999)}`,
+    })
   })
   const credit = draws.chance(PPD_SHARE)
   return comprobante(draft, {
@@ -114,7 +120,9 @@ const currencyOf = ({ emisor, receptor }: Draft): string => (emisor.moneda === '
 
 /** Prices are listed in pesos: a foreign currency is worth some twenty. */
 const priceIn = (draft: Draft, cents: number): number => (currencyOf(draft) === 'MXN' ? cents : Math.ceil(cents / 20))
-const inCurrency = (draft: Draft, descuento: number) => ({ descuento: currencyOf(draft) === 'MXN' ? descuento : Math.floor(descuento / 20) })
+const inCurrency = (draft: Draft, descuento: number) => ({
+  descuento: currencyOf(draft) === 'MXN' ? descuento : Math.floor(descuento / 20),
+})
 
 /** The same invoice again, a day or more later; the first is cancelled in favour of it. */
 function substitute(wrong: Comprobante, draft: Draft, draws: Random): Comprobante {
@@ -132,12 +140,19 @@ function advance(draws: Random, draft: Draft): Comprobante[] {
   const { emisor, receptor } = draft
   const whole = draws.int(...ADVANCE.price)
   const moneda = currencyOf(draft)
-  const write = (step: number, valor_unitario: number, product: Product, rest: Partial<Comprobante> & Pick<Comprobante, 'tipo' | 'serie'>) =>
+  const write = (
+    step: number,
+    valor_unitario: number,
+    product: Product,
+    rest: Partial<Comprobante> & Pick<Comprobante, 'tipo' | 'serie'>,
+  ) =>
     comprobante(
       { ...draft, key: `${draft.key}|${step}`, fecha: later(draft.fecha, step === 0 ? 0 : 9 * 86_400 + step * 600) },
       {
         ...{ metodo: 'PUE', forma: '03', moneda },
-        conceptos: [conceptoOf(emisor, receptor, emisor.place, product, { cantidad: 1, valor_unitario, descuento: 0, no_identificacion: 'ANT' })],
+        conceptos: [
+          conceptoOf(emisor, receptor, emisor.place, product, { cantidad: 1, valor_unitario, descuento: 0, no_identificacion: 'ANT' }),
+        ],
         ...rest,
       },
     )
@@ -145,9 +160,14 @@ function advance(draws: Random, draft: Draft): Comprobante[] {
   const received = write(0, part, ADVANCE, { tipo: 'I', serie: 'AN' })
   const work = { ...productsOf('consultoria')[0]!, price: ADVANCE.price }
   const invoice = write(1, priceIn(draft, whole), work, { tipo: 'I', serie: 'A', relacion: { tipo: '07', uuid: received.uuid } })
-  const applied = write(2, part, { ...ADVANCE, descripcion: 'Aplicación de anticipo' }, {
-    ...{ tipo: 'E', serie: 'NC', forma: '30', uso: 'G02', relacion: { tipo: '07', uuid: invoice.uuid } },
-  })
+  const applied = write(
+    2,
+    part,
+    { ...ADVANCE, descripcion: 'Aplicación de anticipo' },
+    {
+      ...{ tipo: 'E', serie: 'NC', forma: '30', uso: 'G02', relacion: { tipo: '07', uuid: invoice.uuid } },
+    },
+  )
   return [received, invoice, applied]
 }
 
@@ -155,7 +175,12 @@ function advance(draws: Random, draft: Draft): Comprobante[] {
 function publicSales(draws: Random, { self }: Circle, month: string): Comprobante[] {
   const receptor: Taxpayer = { ...self, rfc: 'XAXX010101000', nombre: 'PUBLICO EN GENERAL', regimen: '616' }
   return Array.from({ length: draws.int(1, 2) }, (_, i) => {
-    const draft = { key: `${self.rfc}|${month}|public|${i}`, fecha: hourOf(draws, month, i === 0 ? 15 : 28, i === 0 ? 16 : 31), emisor: self, receptor }
+    const draft = {
+      key: `${self.rfc}|${month}|public|${i}`,
+      fecha: hourOf(draws, month, i === 0 ? 15 : 28, i === 0 ? 16 : 31),
+      emisor: self,
+      receptor,
+    }
     const conceptos = Array.from({ length: draws.int(2, 6) }, () => {
       const valor_unitario = draws.int(...TICKETS.price)
       return conceptoOf(self, receptor, self.place, TICKETS, {
@@ -172,7 +197,11 @@ function exports(draws: Random, { self, foreigners }: Circle, month: string): Co
   return foreigners
     .filter(() => draws.chance(0.4))
     .map((receptor) =>
-      saleOf(draws, { key: `${self.rfc}|${month}|export|${receptor.moneda}`, fecha: hourOf(draws, month, 1, 28), emisor: self, receptor }, self.place),
+      saleOf(
+        draws,
+        { key: `${self.rfc}|${month}|export|${receptor.moneda}`, fecha: hourOf(draws, month, 1, 28), emisor: self, receptor },
+        self.place,
+      ),
     )
 }
 

@@ -7,7 +7,7 @@ import { random, uuidOf } from './seed.ts'
 import { LONGEST, type Settlement, settlementOf } from './settlement.ts'
 
 /** The sandbox knows of nothing before. */
-export const FIRST_MONTH = '2018-01'
+const FIRST_MONTH = '2018-01'
 
 interface Opening {
   invoice: Comprobante
@@ -98,7 +98,13 @@ function paymentOf(key: string, month: string, moneda: string, documentos: Docto
     {
       ...{ tipo: 'P', serie: 'P', moneda: 'XXX', uso: 'CP01', conceptos: [untaxed('84111506', 'ACT', 'Pago')] },
       pago: {
-        ...{ fecha: paid, forma: draws.pick(['03', '03', '03', '02']), num_operacion: String(draws.int(100_000, 999_999)), moneda, documentos },
+        ...{
+          fecha: paid,
+          forma: draws.pick(['03', '03', '03', '02']),
+          num_operacion: String(draws.int(100_000, 999_999)),
+          moneda,
+          documentos,
+        },
         tipo_cambio: exchangeRate(moneda, paid.slice(0, 10)) ?? 10_000,
       },
     },

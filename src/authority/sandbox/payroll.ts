@@ -24,13 +24,18 @@ function receiptsOf(emisor: Taxpayer, receptor: Taxpayer, month: string): Compro
     const puntualidad = draws.chance(0.5) ? Math.floor(sueldo / 10) : 0
     const imss = Math.floor((sueldo * 27) / 1000)
     const isr = Math.floor((sueldo * (salario_diario < 60_000 ? 65 : 170)) / 1000)
-    const subsidio = salario_diario < 40_000 ? 19_000 : 0
+    const subsidio = salario_diario < 60_000 ? 19_000 : 0
     const nomina = {
       ...{ fecha_pago: day(last), inicial: day(first), final: day(last), dias: 15 },
       ...{ inicio_relacion, salario_diario, num_empleado, sueldo, puntualidad, imss, isr, subsidio },
     }
     return comprobante(
-      { key: `${emisor.rfc}|${receptor.rfc}|nomina|${day(first)}`, fecha: later(`${day(last)}T17:00:00`, draws.int(0, 7000)), emisor, receptor },
+      {
+        key: `${emisor.rfc}|${receptor.rfc}|nomina|${day(first)}`,
+        fecha: later(`${day(last)}T17:00:00`, draws.int(0, 7000)),
+        emisor,
+        receptor,
+      },
       {
         ...{ tipo: 'N', serie: 'NOM', uso: 'CN01', metodo: 'PUE', nomina },
         conceptos: [untaxed('84111505', 'ACT', 'Pago de nómina', sueldo + puntualidad + subsidio, imss + isr)],

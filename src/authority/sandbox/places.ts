@@ -53,8 +53,7 @@ const clocks = new Map<string, Intl.DateTimeFormat>()
 /** The wall clock at an instant, `YYYY-MM-DDTHH:mm:ss`: it sorts like `Fecha` and compares with it. */
 export function localTime(instant: Date, zone: string = CENTER): string {
   const clock =
-    clocks.get(zone) ??
-    new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short', timeStyle: 'medium', hourCycle: 'h23' })
+    clocks.get(zone) ?? new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short', timeStyle: 'medium', hourCycle: 'h23' })
   clocks.set(zone, clock)
   return clock.format(instant).replace(' ', 'T')
 }

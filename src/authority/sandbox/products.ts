@@ -64,7 +64,15 @@ const LINES = {
   medico: [{ ...personal, clave: '85121600', descripcion: 'Consulta médica de especialidad', price: [80_000, 250_000], iva: 'exento' }],
 } as const satisfies Record<string, readonly Product[]>
 
-export const OWN_COMPANY_LINES: readonly LineOfBusiness[] = ['software', 'consultoria', 'computo', 'alimentos', 'cerveza', 'autotransporte', 'educacion']
+export const OWN_COMPANY_LINES: readonly LineOfBusiness[] = [
+  'software',
+  'consultoria',
+  'computo',
+  'alimentos',
+  'cerveza',
+  'autotransporte',
+  'educacion',
+]
 export const OWN_PERSON_LINES: readonly LineOfBusiness[] = ['honorarios', 'honorarios', 'consultoria', 'educacion', 'papeleria']
 
 export const productsOf = (line: LineOfBusiness): readonly Product[] => LINES[line]

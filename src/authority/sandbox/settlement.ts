@@ -8,7 +8,7 @@ export interface Settlement {
   instalments: Instalment[]
 }
 
-export interface Instalment {
+interface Instalment {
   /** Months after the invoice, 1 to `LONGEST`. */
   after: number
   parcialidad: number
@@ -56,7 +56,13 @@ function returned(sold: Concepto, percent: number): Concepto {
   }
   return {
     ...sold,
-    ...{ clave: '84111506', clave_unidad: 'ACT', unidad: null, no_identificacion: null, descripcion: 'Devoluciones, descuentos o bonificaciones' },
+    ...{
+      clave: '84111506',
+      clave_unidad: 'ACT',
+      unidad: null,
+      no_identificacion: null,
+      descripcion: 'Devoluciones, descuentos o bonificaciones',
+    },
     ...{ cantidad: 1, valor_unitario: importe, importe, descuento: 0 },
     traslados: sold.traslados.map(portion),
     retenciones: sold.retenciones.map(portion),

@@ -14,7 +14,16 @@ export function zipOf(entries: readonly { name: string; bytes: Uint8Array }[]): 
   for (const { name, bytes } of entries) {
     const label = encoder.encode(name)
     const packed = deflateRawSync(bytes, { level: 3 })
-    const shared = fields([2, 20], [2, UTF8_NAMES], [2, DEFLATE], [2, 0], [2, DOS_DATE], [4, crc32(bytes)], [4, packed.length], [4, bytes.length])
+    const shared = fields(
+      [2, 20],
+      [2, UTF8_NAMES],
+      [2, DEFLATE],
+      [2, 0],
+      [2, DOS_DATE],
+      [4, crc32(bytes)],
+      [4, packed.length],
+      [4, bytes.length],
+    )
     const lengths = fields([2, label.length], [2, 0])
     files.push(fields([4, 0x04034b50]), shared, lengths, label, packed)
     directory.push(fields([4, 0x02014b50], [2, 20]), shared, lengths, fields([2, 0], [2, 0], [2, 0], [4, 0], [4, offset]), label)

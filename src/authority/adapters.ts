@@ -1,0 +1,14 @@
+import type { System } from '../env.ts'
+import type { TaxAuthority } from './authority.ts'
+import { sandboxAuthority } from './sandbox/sandbox.ts'
+import { sandboxState } from './sandbox/store.ts'
+
+/** The adapter that TAX_AUTHORITY names. */
+export function authorityOf({ env, db }: System): TaxAuthority {
+  switch (env.TAX_AUTHORITY) {
+    case 'sandbox':
+      return sandboxAuthority(sandboxState(db))
+    default:
+      throw new Error('TAX_AUTHORITY names no adapter.')
+  }
+}
