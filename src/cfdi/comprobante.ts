@@ -1,6 +1,6 @@
 import { complemento } from './complemento.ts'
 import type { Concepto, Tax } from './document.ts'
-import { children, type Draft, type Node, path } from './draft.ts'
+import { children, type Draft, type Node, note, path } from './draft.ts'
 import { amount, asRfc, freeText, lastEight, requiredAmount, requiredDateTime, rfc, text, upper } from './fields.ts'
 import type { Attributes } from './xml.ts'
 
@@ -28,7 +28,7 @@ const relacionados: Node = {
 
 const emisor: Node = {
   open: ({ document }, a) => {
-    document.emisor_rfc = rfc(a, 'Rfc')
+    document.emisor_rfc = rfc(a, 'Rfc', 'Emisor')
     document.emisor_nombre = text(a, 'Nombre')
     document.emisor_regimen_fiscal = text(a, 'RegimenFiscal')
   },
@@ -36,7 +36,7 @@ const emisor: Node = {
 
 const receptor: Node = {
   open: ({ document }, a) => {
-    document.receptor_rfc = rfc(a, 'Rfc')
+    document.receptor_rfc = rfc(a, 'Rfc', 'Receptor')
     document.receptor_nombre = text(a, 'Nombre')
     document.receptor_regimen_fiscal = text(a, 'RegimenFiscalReceptor')
     document.receptor_domicilio_fiscal = text(a, 'DomicilioFiscalReceptor')
@@ -67,10 +67,6 @@ const openConcepto = (draft: Draft, a: Attributes): void => {
   draft.document.conceptos.push(read)
 }
 
-const push = (list: string[] | undefined, value: string | null): void => {
-  if (value !== null) list?.push(value)
-}
-
 const concepto: Node = {
   open: openConcepto,
   ...path({
@@ -83,8 +79,8 @@ const concepto: Node = {
         if (draft.concepto) draft.concepto.a_cuenta_terceros_rfc = asRfc(a['RfcACuentaTerceros'] ?? '') || null
       },
     },
-    InformacionAduanera: { open: (draft, a) => push(draft.concepto?.pedimentos, text(a, 'NumeroPedimento')) },
-    CuentaPredial: { open: (draft, a) => push(draft.concepto?.cuenta_predial, text(a, 'Numero')) },
+    InformacionAduanera: { open: (draft, a) => note(draft.concepto?.pedimentos, text(a, 'NumeroPedimento')) },
+    CuentaPredial: { open: (draft, a) => note(draft.concepto?.cuenta_predial, text(a, 'Numero')) },
   }),
 }
 

@@ -1,7 +1,7 @@
 import Big from 'big.js'
 import { complemento } from './complemento.ts'
 import type { Tax } from './document.ts'
-import { children, type Draft, type Node, path } from './draft.ts'
+import { children, type Draft, type Node, note, path } from './draft.ts'
 import { amount, freeText, isAmount, lastEight, requiredAmount, requiredDateTime, rfc, text, upper } from './fields.ts'
 import type { Attributes } from './xml.ts'
 
@@ -68,13 +68,9 @@ const concepto: Node = {
   }),
 }
 
-const note = (list: string[] | undefined, value: string | null): void => {
-  if (value !== null) list?.push(value)
-}
-
 const emisor: Node = {
   open: ({ document }, a) => {
-    document.emisor_rfc = rfc(a, 'rfc')
+    document.emisor_rfc = rfc(a, 'rfc', 'Emisor')
     document.emisor_nombre = text(a, 'nombre')
   },
   ...path({
@@ -88,7 +84,7 @@ const emisor: Node = {
 
 const receptor: Node = {
   open: ({ document }, a) => {
-    document.receptor_rfc = rfc(a, 'rfc')
+    document.receptor_rfc = rfc(a, 'rfc', 'Receptor')
     document.receptor_nombre = text(a, 'nombre')
   },
 }

@@ -23,7 +23,10 @@ export const decode = (bytes: Uint8Array): { text: string; repairs: Repair[] } =
 }
 
 const encodingOf = (bytes: Uint8Array): string => {
-  const [a, b, c, d] = bytes
+  const a = bytes[0]
+  const b = bytes[1]
+  const c = bytes[2]
+  const d = bytes[3]
   if (a === 0xff && b === 0xfe) return 'utf-16le'
   if (a === 0xfe && b === 0xff) return 'utf-16be'
   if (a === 0x3c && b === 0 && c !== 0 && d === 0) return 'utf-16le'
@@ -43,8 +46,4 @@ const withEncoding = (bytes: Uint8Array, encoding: string): string | undefined =
   }
 }
 
-const ascii = (bytes: Uint8Array): string => {
-  let text = ''
-  for (const byte of bytes) text += String.fromCharCode(byte)
-  return text
-}
+const ascii = (bytes: Uint8Array): string => String.fromCharCode.apply(null, bytes as unknown as number[])

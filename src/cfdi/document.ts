@@ -1,7 +1,7 @@
 /**
  * A CFDI as its XML says it, before any rule of ours is applied. Text stays text, trimmed and with its inner white space
- * collapsed as the schema asks; amounts are the decimal text of the document; UUIDs and RFCs are in upper case; what the document
- * does not say is null or an empty list. Source: insights.md 7, sat.md 3.
+ * collapsed as the schema asks (a concept's descripcion is only trimmed); amounts are the decimal text of the document; UUIDs and
+ * RFCs are in upper case; what the document does not say is null or an empty list. Source: insights.md 7, sat.md 3.
  */
 export interface CfdiDocument {
   /** `cfdi` for a Comprobante, `retenciones` for a CFDI de retenciones. */
@@ -54,7 +54,10 @@ export interface CfdiDocument {
   /** `LocalName:version` of each child of every top-level Complemento, sorted, each once. */
   complementos: string[]
   has_addenda: boolean
-  /** What had to be done to read it: `bom`, `encoding_fallback`, `trimmed_junk`, `control_characters`, `addenda_cut`, `several_timbres`. */
+  /**
+   * What had to be done to read it: `bom` (more than one byte order mark), `encoding_fallback`, `trimmed_junk`, `control_characters`,
+   * `addenda_cut`, `several_timbres`.
+   */
   repairs: Repair[]
 }
 
@@ -112,6 +115,7 @@ export interface Pago {
 }
 
 export interface DoctoRelacionado {
+  /** IdDocumento in upper case; empty when absent. The schema also allows 000-00-000000000 there, so it need not be a UUID. */
   uuid: string
   serie: string | null
   folio: string | null

@@ -21,6 +21,10 @@ export const children = (named: Record<string, Node>): ReadonlyMap<string, Node>
 /** An element that only leads to others. */
 export const path = (named: Record<string, Node>): Node => ({ children: children(named) })
 
+export const note = (list: string[] | undefined, value: string | null): void => {
+  if (value !== null) list?.push(value)
+}
+
 export const newDraft = (kind: CfdiDocument['kind'], version: string): Draft => ({
   document: {
     kind,

@@ -45,10 +45,9 @@ export const isDay = (date: string): boolean => {
 }
 
 /** An RFC in upper case. Throws `cfdi.invalid_rfc`, or `cfdi.incomplete` when there is none. Its check digit is not looked at. */
-export const rfc = (attributes: Attributes, name: string): string => {
-  const value = asRfc(attributes[name] ?? '')
-  if (value === '') return missing(name)
-  if (!isRfc(value)) throw new CfdiRejected('cfdi.invalid_rfc', `${name} is not an RFC.`)
+export const rfc = (attributes: Attributes, name: string, owner: 'Emisor' | 'Receptor'): string => {
+  const value = asRfc(attributes[name] ?? missing(`${owner}@${name}`))
+  if (!isRfc(value)) throw new CfdiRejected('cfdi.invalid_rfc', `${owner}@${name} is not an RFC.`)
   return value
 }
 

@@ -3,7 +3,7 @@ import { comprobante } from './comprobante.ts'
 import { comprobante32 } from './comprobante32.ts'
 import { decode } from './decode.ts'
 import type { CfdiDocument, Repair } from './document.ts'
-import { type Draft, newDraft, type Node } from './draft.ts'
+import { type Draft, type Node, newDraft } from './draft.ts'
 import { missing } from './fields.ts'
 import { CfdiRejected } from './rejected.ts'
 import { retenciones10, retenciones20 } from './retenciones.ts'
@@ -27,7 +27,8 @@ const root = (namespace: string, name: string, a: Attributes): { draft: Draft; e
   if (!OURS.test(`${namespace} ${name}`)) throw new CfdiRejected('cfdi.not_a_cfdi', 'The root element is not that of a CFDI.')
   const version = (a['Version'] ?? a['version'] ?? '').trim()
   const element = ROOTS.get(`${namespace} ${name} ${version}`)
-  if (element === undefined) throw new CfdiRejected('cfdi.unknown_version', 'The version is not one of 3.2, 3.3 and 4.0, or of retenciones 1.0 and 2.0.')
+  if (element === undefined)
+    throw new CfdiRejected('cfdi.unknown_version', 'The version is not one of 3.2, 3.3 and 4.0, or of retenciones 1.0 and 2.0.')
   return { draft: newDraft(name === 'Comprobante' ? 'cfdi' : 'retenciones', version), element }
 }
 
@@ -83,16 +84,18 @@ const read = (text: string, repairs: Repair[]): { draft: Draft; addenda: boolean
 
 /** Each repair is made at most once, so that at most three readings are made of a document. */
 const repair = (text: string, { addenda }: Malformed, repairs: Repair[]): string => {
-  if (addenda !== null && !repairs.includes('addenda_cut')) {
-    repairs.push('addenda_cut')
-    return `${text.slice(0, addenda.at)}</${addenda.root}>`
-  }
+  if (addenda?.inside) return cut(text, addenda, repairs)
   const from = text.indexOf('<')
   const trimmed = from < 0 ? text : text.slice(from, text.lastIndexOf('>') + 1)
   if (trimmed.length < text.length && !repairs.includes('trimmed_junk')) repairs.push('trimmed_junk')
   const clean = trimmed.replace(CONTROLS, '')
   if (clean.length < trimmed.length && !repairs.includes('control_characters')) repairs.push('control_characters')
-  return clean
+  return clean === text && addenda !== null ? cut(text, addenda, repairs) : clean
+}
+
+const cut = (text: string, { at, root }: { at: number; root: string }, repairs: Repair[]): string => {
+  repairs.push('addenda_cut')
+  return `${text.slice(0, at)}</${root}>`
 }
 
 const CONTROLS = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|&#(?:x0*(?:[0-8bcef]|1[0-9a-f])|0*(?:[0-8]|1[124-9]|2[0-9]|3[01]));/gi

@@ -73,7 +73,7 @@ const receptor = (names: Names): Node => ({
   ...path({
     Nacional: {
       open: ({ document }, a) => {
-        document.receptor_rfc = rfc(a, names.receptor)
+        document.receptor_rfc = rfc(a, names.receptor, 'Receptor')
         document.receptor_nombre = text(a, 'NomDenRazSocR')
         document.receptor_domicilio_fiscal = text(a, 'DomicilioFiscalR')
       },
@@ -121,7 +121,7 @@ const retenciones = (names: Names): Node => ({
     },
     Emisor: {
       open: ({ document }, a) => {
-        document.emisor_rfc = rfc(a, names.emisor)
+        document.emisor_rfc = rfc(a, names.emisor, 'Emisor')
         document.emisor_nombre = text(a, 'NomDenRazSocE')
         document.emisor_regimen_fiscal = text(a, 'RegimenFiscalE')
       },

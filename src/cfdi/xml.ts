@@ -22,8 +22,8 @@ export interface Grammar<D> {
 
 /** The text is not well-formed XML. */
 export class Malformed extends Error {
-  /** Where the root's Addenda begins and how the root is called, when the Addenda is where the parser was or had been. */
-  readonly addenda: { at: number; root: string } | null
+  /** Where the root's Addenda begins, how the root is called, and whether the parser was still inside; null when it saw no Addenda. */
+  readonly addenda: { at: number; root: string; inside: boolean } | null
 
   constructor(message: string, addenda: Malformed['addenda']) {
     super(message)
@@ -66,7 +66,7 @@ class Scope {
  */
 export class Walker<D> {
   readonly #grammar: Grammar<D>
-  readonly #parser = new saxes.SaxesParser({ position: false })
+  readonly #parser = new saxes.SaxesParser<{ xmlns?: false; position: boolean }>({ position: false })
   #text = ''
   #draft: D | undefined
   #stack: Element<D>[] = []
@@ -105,13 +105,15 @@ export class Walker<D> {
       if (error instanceof CfdiRejected) throw error
       throw this.#malformed(error)
     }
+    const draft = this.#draft as D
     this.#text = ''
-    return { draft: this.#draft as D, addenda: this.#addendaAt >= 0 }
+    this.#draft = undefined
+    return { draft, addenda: this.#addendaAt >= 0 }
   }
 
   #malformed(error: unknown): Malformed {
     const reason = error instanceof Error ? (error.message.split(/[:.]/, 1)[0] ?? '') : ''
-    const addenda = this.#addendaAt < 0 ? null : { at: this.#addendaAt, root: this.#rootName }
+    const addenda = this.#addendaAt < 0 ? null : { at: this.#addendaAt, root: this.#rootName, inside: this.#inAddenda }
     return new Malformed(`The XML is not well formed at line ${this.#parser.line}: ${reason}.`, addenda)
   }
 
@@ -136,7 +138,10 @@ export class Walker<D> {
     }
     this.#checkDepth()
     if (this.#declared.length > 0) this.#declare()
-    if (this.#depth === 0) return this.#openRoot(qualified, attributes)
+    if (this.#depth === 0) {
+      this.#openRoot(qualified, attributes)
+      return
+    }
     const name = this.#scope.names.get(qualified) ?? this.#resolve(qualified)
     const parent = this.#stack[this.#depth - 1] as Element<D>
     const element = parent.children?.get(name.key) ?? parent.other
@@ -178,7 +183,8 @@ export class Walker<D> {
   }
 
   #checkDepth(): void {
-    if (this.#depth + this.#skipped >= MAX_DEPTH) throw new CfdiRejected('cfdi.too_deep', `Elements are nested deeper than ${MAX_DEPTH} levels.`)
+    if (this.#depth + this.#skipped >= MAX_DEPTH)
+      throw new CfdiRejected('cfdi.too_deep', `Elements are nested deeper than ${MAX_DEPTH} levels.`)
   }
 
   #declare(): void {
