@@ -22,6 +22,7 @@ export default defineConfig({
         ],
         test: { name: 'workers', include: ['test/*.test.ts'], setupFiles: ['test/support/setup.ts'] },
       },
+      { test: { name: 'samples', include: ['test/samples/*.test.ts'] } },
       { test: { name: 'node', include: ['test/node/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 } },
     ],
   },

@@ -44,7 +44,8 @@ export interface Ctx extends System {
 
 export interface App {
   Bindings: Env
-  Variables: { system: System; ctx: Ctx; requestId: string }
+  /** route: the pattern of the route that a request matched, for the log. */
+  Variables: { system: System; ctx: Ctx; requestId: string; route: string }
 }
 
 const known = new WeakMap<object, Settings>()

@@ -21,6 +21,8 @@ interface Extra {
   errors?: Fault[]
   retry_after_seconds?: number
   checkout_url?: string
+  /** On a wrong method: those that the path has. */
+  allow?: string[]
 }
 
 /** Something that was asked for and cannot be done. Final: asking again the same way fails the same way. */

@@ -1,3 +1,17 @@
-export class Cooldown {}
-export class Lane {}
-export default { fetch: () => new Response('x') }
+/**
+ * The Worker. Read on in this order: app.ts (what a customer can ask), schedule.ts and queues/queues.ts (what happens by itself),
+ * extractors/run.ts → downloads/downloads.ts → downloads/drain.ts → cfdi/ingest.ts (how documents come in), visibility/window.ts and
+ * cfdi/search.ts (how they are read).
+ */
+import { app } from './app.ts'
+import { consume } from './queues/queues.ts'
+import { tick } from './schedule.ts'
+
+export { Lane } from './downloads/lane.ts'
+export { Cooldown } from './extractors/cooldown.ts'
+
+export default {
+  fetch: app.fetch,
+  queue: consume,
+  scheduled: tick,
+} satisfies ExportedHandler<Env>

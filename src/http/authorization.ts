@@ -1,5 +1,9 @@
 /** What an Authorization header presents. */
-export type Presented = { scheme: 'basic'; api_key: string; api_secret: string } | { scheme: 'bearer'; api_secret: string }
+export interface Presented {
+  /** Null when the secret alone was presented, as a Bearer token. */
+  api_key: string | null
+  api_secret: string
+}
 
 const MAX_HEADER = 1_000
 
@@ -7,11 +11,11 @@ const MAX_HEADER = 1_000
 export function readAuthorization(header: string | undefined): Presented | undefined {
   if (!header || header.length > MAX_HEADER) return undefined
   const [, scheme = '', value = ''] = header.match(/^(\w+) +([\w~+/=.-]+)$/) ?? []
-  if (scheme.toLowerCase() === 'bearer') return { scheme: 'bearer', api_secret: value }
+  if (scheme.toLowerCase() === 'bearer') return { api_key: null, api_secret: value }
   if (scheme.toLowerCase() !== 'basic') return undefined
   try {
     const [api_key = '', api_secret = '', ...rest] = atob(value).split(':')
-    return api_key && api_secret && rest.length === 0 ? { scheme: 'basic', api_key, api_secret } : undefined
+    return api_key && api_secret && rest.length === 0 ? { api_key, api_secret } : undefined
   } catch {
     return undefined
   }

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { Failure } from '../failures.ts'
+import { Failure, invalid } from '../failures.ts'
 
 const MIB = 1024 * 1024
 const JSON_LIMIT = MIB
@@ -41,5 +41,15 @@ export async function readJson(c: Context): Promise<void> {
   } catch {
     throw new Failure('malformed', 'request.malformed_json', 'The body is not JSON.')
   }
-  c.req.bodyCache.text = Promise.resolve(text)
+  // Hono keeps promises here, whatever its types say.
+  c.req.bodyCache.text = Promise.resolve(text) as unknown as string
+}
+
+/** A raw body of one of these content types, not empty, up to a limit (413, 415, 422). */
+export async function readUpload(c: Context, contentTypes: readonly string[], limit: number): Promise<Uint8Array> {
+  const bytes = await readBytes(c.req.raw, limit)
+  if (!contentTypes.includes(mediaType(c.req.raw)))
+    throw new Failure('unsupported_media_type', 'request.content_type', `Send the body as one of ${contentTypes.join(', ')}.`)
+  if (bytes.length === 0) throw invalid('request.empty_body', [{ path: 'body', message: 'The body is empty.' }])
+  return bytes
 }

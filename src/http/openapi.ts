@@ -21,7 +21,7 @@ function schemaWriter() {
       io,
       unrepresentable: 'any',
       override: ({ zodSchema, jsonSchema }) => {
-        const { documented } = (zodSchema as z.ZodType).meta() ?? {}
+        const { documented } = (zodSchema as unknown as z.ZodType).meta() ?? {}
         if (!documented) return
         for (const key of Object.keys(jsonSchema)) delete jsonSchema[key as keyof typeof jsonSchema]
         Object.assign(jsonSchema, documented)

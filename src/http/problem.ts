@@ -66,7 +66,8 @@ export function problem(error: Error, c: Context<App>): Response {
   const request_id = c.var.requestId
   const failure = asFailure(error)
   if (failure) {
-    const { retry_after_seconds, errors, checkout_url } = failure.extra
+    const { retry_after_seconds, errors, checkout_url, allow } = failure.extra
+    if (allow) c.header('Allow', allow.join(', '))
     if (retry_after_seconds !== undefined) c.header('Retry-After', String(retry_after_seconds))
     if (failure.kind === 'unauthenticated') c.header('WWW-Authenticate', 'Basic realm="fiscal-data-service", charset="UTF-8"')
     const detail =

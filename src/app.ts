@@ -1,0 +1,94 @@
+import { Hono, type MiddlewareHandler } from 'hono'
+import * as z from 'zod'
+import { accountRoutes } from './account/routes.ts'
+import { auditRoutes } from './audit/routes.ts'
+import { cfdiRoutes } from './cfdi/routes.ts'
+import { authenticate } from './credentials/credentials.ts'
+import { credentialRoutes } from './credentials/routes.ts'
+import { documentRoutes } from './documents/routes.ts'
+import { syncRoutes } from './downloads/routes.ts'
+import { entityRoutes } from './entities/routes.ts'
+import type { App } from './env.ts'
+import { extractorRoutes } from './extractors/routes.ts'
+import { readAuthorization } from './http/authorization.ts'
+import { envelope } from './http/envelope.ts'
+import { document } from './http/openapi.ts'
+import { params, publicOperation, refuses, returns, returnsFile } from './http/operation.ts'
+import { problem } from './http/problem.ts'
+import { referenceFile, referencePage } from './http/reference.ts'
+import { routing } from './http/routing.ts'
+import { FiscalEntityId } from './http/shapes.ts'
+import { importRoutes } from './imports/routes.ts'
+import { sourceRoutes } from './sources/routes.ts'
+import { authRoutes } from './team/routes.ts'
+import { testHelperRoutes } from './test-helpers/routes.ts'
+
+const INFO = {
+  title: 'Fiscal Data Service',
+  version: '1.0.0',
+  description:
+    'Connect Mexican taxpayers (RFCs), have their CFDIs downloaded on a cadence, and read them through your visibility window. ' +
+    'Amounts are decimal strings. Lists are pages by cursor. Unknown query parameters and members are refused with 422.',
+}
+
+/** Finds the route, and who asks, before anything else of the request is looked at. */
+const admission: MiddlewareHandler<App> = async (c, next) => {
+  const path = new URL(c.req.url).pathname
+  const { pattern, isPublic, params: inPath } = route(c.req.method, path)
+  c.set('route', pattern)
+  if (isPublic) return next()
+  const named = inPath['fiscal_entity_id'] ?? c.req.query('fiscal_entity_id') ?? c.req.query('fiscalEntityId')
+  const fiscalEntity = FiscalEntityId.safeParse(named)
+  const { system } = c.var
+  const presented = readAuthorization(c.req.header('authorization'))
+  c.set('ctx', { ...system, ...(await authenticate(system, presented, fiscalEntity.success ? fiscalEntity.data : null)) })
+  return next()
+}
+
+const Health = z.strictObject({ status: z.literal('ok'), environment: z.enum(['test', 'live']) }).meta({ id: 'Health' })
+
+export const app: Hono<App> = new Hono<App>()
+  .use(envelope)
+  .all('/api/v1/*', (c) => c.body(null, 308, { Location: `/v1${new URL(c.req.url).pathname.slice('/api/v1'.length)}${new URL(c.req.url).search}` }))
+  .use(admission)
+  .get('/health', publicOperation('getHealth', 'Service', 'Whether the service is up'), returns(200, Health), (c) =>
+    c.json({ status: 'ok' as const, environment: c.var.system.settings.environment }),
+  )
+  .get('/docs', publicOperation('getReference', 'Service', 'This reference as a page'), returnsFile('The page', 'text/html'), (c) => referencePage(c))
+  .get(
+    '/docs/:file',
+    publicOperation('getReferenceFile', 'Service', 'A file of the reference page'),
+    params(z.strictObject({ file: z.string() })),
+    returnsFile('The file', 'text/javascript', 'text/css', 'image/png'),
+    refuses(404, 'There is no such file.'),
+    (c) => referenceFile(c, c.req.valid('param').file),
+  )
+  .get('/v1/openapi.json', publicOperation('getOpenApi', 'Service', 'The OpenAPI 3.1 document'), returns(200, z.looseObject({})), (c) =>
+    c.json(openapi(), 200, { 'Cache-Control': 'public, max-age=300' }),
+  )
+  .route('/v1/auth', authRoutes)
+  .route('/v1/organization', accountRoutes)
+  .route('/v1/credentials', credentialRoutes)
+  .route('/v1/audit-events', auditRoutes)
+  .route('/v1/extractors', extractorRoutes)
+  .route('/v1/fiscal-entities', sourceRoutes)
+  .route('/v1/fiscal-entities', entityRoutes)
+  .route('/v1/fiscal-entities', syncRoutes)
+  .route('/v1/fiscal-entities', documentRoutes)
+  .route('/v1/fiscal-entities', importRoutes)
+  .route('/v1/cfdi', cfdiRoutes)
+  .route('/v1/test-helpers', testHelperRoutes)
+
+app.onError(problem)
+
+const once = <T>(make: () => T): (() => T) => {
+  let made: T | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}
+
+const openapi = once(() => document(app, INFO))
+const table = once(() => routing(app))
+const route = (method: string, path: string) => table()(method, path)

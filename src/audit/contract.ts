@@ -1,0 +1,22 @@
+import * as z from 'zod'
+import { Id, Instant, Paging } from '../http/shapes.ts'
+
+export const AuditEvent = z
+  .strictObject({
+    audit_event_id: Id('aud'),
+    actor: z.string().meta({ description: 'The api_key that did it, or `system:` and the process.' }),
+    action: z.string().meta({ examples: ['extractor.created'] }),
+    resource_id: z.string(),
+    changed: z.array(z.string()).meta({ description: 'Names of the members that were sent or changed.' }),
+    request_id: z.string(),
+    created_at: Instant,
+  })
+  .meta({ id: 'AuditEvent' })
+export type AuditEvent = z.infer<typeof AuditEvent>
+
+export const AuditQuery = z.strictObject({
+  ...Paging,
+  resource_id: z.string().max(100).optional(),
+  action: z.string().max(100).optional(),
+})
+export type AuditQuery = z.infer<typeof AuditQuery>

@@ -1,0 +1,34 @@
+/** A piece of SQL with the values of its placeholders, in order. */
+export interface Fragment {
+  readonly text: string
+  readonly values: readonly Value[]
+}
+
+export type Value = string | number | null
+
+const isFragment = (part: unknown): part is Fragment => typeof part === 'object' && part !== null && 'text' in part
+
+/** SQL as it is written here, never from a request: names of columns and indexes. */
+export const raw = (text: string): Fragment => ({ text, values: [] })
+
+/** A piece of SQL: what is interpolated is either a piece itself or becomes a bound value. */
+export function sql(strings: TemplateStringsArray, ...parts: (Fragment | Value)[]): Fragment {
+  const values: Value[] = []
+  const text = strings.reduce((before, after, n) => {
+    const part = parts[n - 1]!
+    values.push(...(isFragment(part) ? part.values : [part]))
+    return before + (isFragment(part) ? part.text : '?') + after
+  })
+  return { text, values }
+}
+
+/** Pieces one after the other. */
+export const join = (pieces: readonly Fragment[], separator: string): Fragment => ({
+  text: pieces.map(({ text }) => text).join(separator),
+  values: pieces.flatMap(({ values }) => values),
+})
+
+/** Conditions that must all hold. */
+export const all = (conditions: readonly Fragment[]): Fragment => (conditions.length === 0 ? raw('1') : join(conditions, ' and '))
+
+export const prepared = (d1: D1Database, { text, values }: Fragment): D1PreparedStatement => d1.prepare(text).bind(...values)

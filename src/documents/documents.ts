@@ -1,0 +1,87 @@
+import type { DocumentFile } from '../authority/authority.ts'
+import { openCursor, pageOf } from '../db/cursor.ts'
+import { idOfUuid } from '../db/id.ts'
+import type { Ctx } from '../env.ts'
+import { notFound } from '../failures.ts'
+import { openBooks } from '../visibility/books.ts'
+import type { Document, DocumentQuery } from './contract.ts'
+import { type DocumentRow, findDocument, keepStatement, knownDocuments, listDocuments } from './store.ts'
+
+const view = (row: DocumentRow): Document => ({
+  document_id: row.document_id,
+  data_source_key: row.source,
+  name: row.name,
+  title: row.title,
+  content_type: row.content_type,
+  size: row.size,
+  sha256: row.sha256,
+  document_date: row.document_date,
+  period_end: row.period_end,
+  attributes: JSON.parse(row.attributes) as Record<string, string>,
+  created_at: new Date(row.created_at).toISOString(),
+})
+
+const objectOf = (sha256: string): string => `documents/${sha256}`
+
+/** The documents of an RFC that the organization may see, newest first. */
+export async function listOfDocuments(ctx: Ctx, query: DocumentQuery) {
+  const books = openBooks(ctx)
+  const scope = { list: `documents:${books.fiscal_entity_id}`, filters: query }
+  const [before] = (await openCursor(ctx, scope, query.cursor)) ?? []
+  const asked = { before: before === undefined ? null : String(before), source: query.data_source_key ?? null, limit: query.limit + 1 }
+  const rows = await listDocuments(books, ctx.organization.id, asked)
+  return pageOf(ctx, scope, query.limit, rows, (row) => [row.document_id], view)
+}
+
+/** A document's facts and its bytes as they were downloaded. */
+export async function readDocument(ctx: Ctx, document_id: string): Promise<{ document: Document; content: ReadableStream }> {
+  const row = await findDocument(openBooks(ctx), ctx.organization.id, document_id)
+  const object = row && (await ctx.env.FILES.get(objectOf(row.sha256)))
+  if (!row || !object) throw notFound('document')
+  return { document: view(row), content: object.body }
+}
+
+interface JobOfDocuments {
+  entity: number
+  source: string
+  job_id: string
+}
+
+/** Stores what is new of the files and answers the statement that keeps their rows, to be committed with the job's end. */
+export async function keepDocuments(
+  { ledger, files, now }: { ledger: D1Database; files: R2Bucket; now: Date },
+  job: JobOfDocuments,
+  delivered: readonly DocumentFile[],
+): Promise<{ statements: D1PreparedStatement[]; created: number }> {
+  const rows = await Promise.all(delivered.map((file) => rowOf(job, file, now)))
+  if (rows.length === 0) return { statements: [], created: 0 }
+  const known = await knownDocuments(ledger, job.entity, rows.map(({ document_id }) => document_id))
+  const fresh = rows.flatMap((row, n) => (known.has(row.document_id) ? [] : [{ row, bytes: delivered[n]!.bytes }]))
+  for (const { row, bytes } of fresh) await files.put(objectOf(row.sha256), bytes)
+  return { statements: [keepStatement(ledger, rows, job)], created: fresh.length }
+}
+
+/** The id is derived from what the document is, so that the same one is never kept twice. */
+async function rowOf({ entity, source }: JobOfDocuments, file: DocumentFile, now: Date): Promise<Omit<DocumentRow, 'organizations'>> {
+  const sha256 = (await sha256Of(file.bytes)).toHex()
+  const identity = await sha256Of(new TextEncoder().encode(JSON.stringify([entity, source, file.name, sha256])))
+  const hex = identity.subarray(0, 10).toHex()
+  const time = Date.parse(`${file.document_date}T00:00:00Z`).toString(16).padStart(12, '0')
+  const uuid = `${time.slice(0, 8)}-${time.slice(8)}-${hex.slice(0, 4)}-${hex.slice(4, 8)}-${hex.slice(8, 20)}`
+  return {
+    entity,
+    document_id: idOfUuid('doc', uuid),
+    source,
+    name: file.name,
+    title: file.title,
+    content_type: file.content_type,
+    size: file.bytes.length,
+    sha256,
+    document_date: file.document_date,
+    period_end: file.period_end,
+    attributes: JSON.stringify(file.attributes),
+    created_at: now.getTime(),
+  }
+}
+
+const sha256Of = async (bytes: Uint8Array): Promise<Uint8Array> => new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))

@@ -1,0 +1,38 @@
+import { Hono } from 'hono'
+import { FiscalEntityPath } from '../entities/contract.ts'
+import type { App } from '../env.ts'
+import { operation, params, query, refuses, returns, returnsFile } from '../http/operation.ts'
+import { pageOf } from '../http/shapes.ts'
+import { Document, DocumentPath, DocumentQuery } from './contract.ts'
+import { listOfDocuments, readDocument } from './documents.ts'
+
+export const documentRoutes = new Hono<App>()
+  .get(
+    '/:fiscal_entity_id/documents',
+    operation(
+      'listDocuments',
+      'Documents',
+      'List tax documents (CSF, 32-D, returns, …), newest first',
+      'A document is visible to the organizations whose runs fetched it, from the floor of their window on.',
+    ),
+    params(FiscalEntityPath),
+    query(DocumentQuery),
+    returns(200, pageOf(Document)),
+    refuses(404, 'The organization has no active connection to this fiscal entity.'),
+    async (c) => c.json(await listOfDocuments(c.var.ctx, c.req.valid('query'))),
+  )
+  .get(
+    '/:fiscal_entity_id/documents/:document_id/content',
+    operation('readDocument', 'Documents', 'Read a document as it was downloaded'),
+    params(DocumentPath),
+    returnsFile('The document', 'application/pdf', 'application/json', 'application/octet-stream'),
+    refuses(404, 'There is no such document, or no active connection to the fiscal entity.'),
+    async (c) => {
+      const { document, content } = await readDocument(c.var.ctx, c.req.valid('param').document_id)
+      return c.body(content, 200, {
+        'Content-Type': document.content_type,
+        'Content-Length': String(document.size),
+        'Content-Disposition': `attachment; filename="${document.name.replace(/[^\w.-]/g, '_')}"`,
+      })
+    },
+  )

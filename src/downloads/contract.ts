@@ -1,0 +1,40 @@
+import * as z from 'zod'
+import { Id, Instant, Paging } from '../http/shapes.ts'
+import { SYNC_STATUSES } from './tables.ts'
+
+export const SyncStatus = z
+  .strictObject({
+    fiscal_entity_id: Id('fe'),
+    status: z.enum(['idle', 'running']).meta({ description: '`running` while a job is queued or running.' }),
+    jobs: z
+      .strictObject({ queued: z.int(), running: z.int(), succeeded: z.int(), failed: z.int(), total: z.int() })
+      .meta({ description: 'The latest job of each data source and month that the organization’s runs created or joined.' }),
+    percent: z.int().min(0).max(100).meta({ description: 'Finished jobs of all, rounded down.' }),
+    last_success_at: Instant.nullable(),
+    last_failure_at: Instant.nullable(),
+  })
+  .meta({ id: 'SyncStatus' })
+export type SyncStatus = z.infer<typeof SyncStatus>
+
+export const SyncJob = z
+  .strictObject({
+    job_id: Id('job'),
+    data_source_key: z.string(),
+    period: z.string().nullable().meta({ description: '`YYYY-MM`; null for document sources.' }),
+    status: z.enum(SYNC_STATUSES),
+    attempts: z.int(),
+    created_count: z.int(),
+    updated_count: z.int(),
+    cancelled_count: z.int(),
+    rejected_count: z.int().meta({ description: 'Files of the packages that could not be read as CFDIs.' }),
+    error_class: z.string().nullable().meta({ description: 'Why the last attempt failed: invalid_credentials, login_failed, sat_unavailable, rate_limited, internal_error.' }),
+    next_attempt_at: Instant.nullable().meta({ description: 'When a job that waits between attempts goes on.' }),
+    created_at: Instant,
+    started_at: Instant.nullable(),
+    finished_at: Instant.nullable(),
+  })
+  .meta({ id: 'SyncJob' })
+export type SyncJob = z.infer<typeof SyncJob>
+
+export const SyncJobQuery = z.strictObject({ ...Paging, status: z.enum(SYNC_STATUSES).optional() })
+export type SyncJobQuery = z.infer<typeof SyncJobQuery>

@@ -1,0 +1,124 @@
+import { authorityOf } from '../authority/adapters.ts'
+import { type Login, LoginRejected } from '../authority/authority.ts'
+import { ingestMetadata, ingestXmlPackage, metadataOf, type SliceOutcome, type Target } from '../cfdi/ingest.ts'
+import type { MetadataRow } from '../cfdi/metadata.ts'
+import { keepDocuments } from '../documents/documents.ts'
+import { loginOf, rejectCiec } from '../entities/login.ts'
+import type { System } from '../env.ts'
+import { Unavailable } from '../failures.ts'
+import type { DataSourceKey } from '../sources/catalog.ts'
+import { announce, type Call } from './downloads.ts'
+import { claimStatement, type Job, parkStatement, progressStatement, requeueStatement, settleStatement } from './store.ts'
+
+/** A job's lease and the lane's hold: prolonged with every slice. */
+const LEASE_MS = 30_000
+/** Jobs done on one message; then the next message goes on, so that no invocation nears the platform's limits. */
+const JOBS_A_MESSAGE = 30
+const MAX_ATTEMPTS = 12
+const FIRST_WAIT_MS = 5_000
+const LONGEST_WAIT_MS = 15 * 60_000
+
+/** Waits grow with the attempts: 5 s, 10 s, 20 s … 15 min. */
+const waitAfter = (attempts: number): number => Math.min(FIRST_WAIT_MS * 2 ** (attempts - 1), LONGEST_WAIT_MS)
+
+/**
+ * Does an RFC's queued jobs, one after the other, under its lane. Leases and retries are on the real clock. What becomes of a job:
+ * settled; or put back with a wait (the authority is unavailable, or something broke); or, after twelve attempts, failed. A rejected
+ * login parks all of the RFC's jobs. Claims, slices and settlements are fenced by the job's token: of two workers one writes.
+ */
+export async function drain(system: System, { shard, entity }: Call): Promise<void> {
+  const lane = system.env.LANES.getByName(String(entity))
+  const holder = crypto.randomUUID()
+  if (!(await lane.enter(holder, LEASE_MS))) return
+  let isMore = true
+  try {
+    for (let done = 0; done < JOBS_A_MESSAGE && isMore; done++) isMore = await workOnNext(system, shard, entity, () => lane.enter(holder, LEASE_MS))
+  } finally {
+    isMore = (await lane.leave(holder)) || isMore
+  }
+  if (isMore) await announce(system, [{ shard, entity }])
+}
+
+type Prolong = () => Promise<boolean>
+
+/** Claims and does one job. False when there is none that can be done now. */
+async function workOnNext(system: System, shard: number, entity: number, prolong: Prolong): Promise<boolean> {
+  const ledger = system.settings.ledgers[shard]!
+  const started = Date.now()
+  const { results } = await claimStatement(ledger, entity, crypto.randomUUID(), started, started + LEASE_MS).all<Job>()
+  const [job] = results
+  if (!job) return false
+  const login = await loginOf(system, entity)
+  if (!login) {
+    await parkStatement(ledger, entity).run()
+    return false
+  }
+  await prolong()
+  try {
+    await fetchJob(system, ledger, job, login, prolong)
+    return true
+  } catch (error) {
+    if (error instanceof LoginRejected) {
+      await rejectCiec({ ...system, now: new Date() }, entity, login)
+      // Another organization's CIEC may be newer than the one that was rejected.
+      if ((await loginOf(system, entity)) === null) await parkStatement(ledger, entity).run()
+      else await requeueStatement(ledger, job, 'invalid_credentials', Date.now()).run()
+      return true
+    }
+    await postpone(system, { shard, entity }, job, error)
+    return true
+  }
+}
+
+async function postpone(system: System, call: Call, job: Job, error: unknown): Promise<void> {
+  const ledger = system.settings.ledgers[call.shard]!
+  const error_class = error instanceof Unavailable ? error.error_class : 'internal_error'
+  console.error(JSON.stringify({ level: 'error', request_id: system.requestId, job: job.job_id, attempts: job.attempts, error_class, error: String(error) }))
+  if (job.attempts >= MAX_ATTEMPTS) {
+    await settleStatement(ledger, job, error_class, Date.now()).run()
+    return
+  }
+  const wait = waitAfter(job.attempts)
+  await requeueStatement(ledger, job, error_class, Date.now() + wait).run()
+  await system.env.DOWNLOADS.send(call, { delaySeconds: Math.ceil(wait / 1_000) })
+}
+
+async function fetchJob(system: System, ledger: D1Database, job: Job, login: Login, prolong: Prolong): Promise<void> {
+  const now = new Date(Math.max(Date.now(), job.as_of))
+  const authority = authorityOf(system)
+  if (job.month !== '') return fetchMonth(system, ledger, job, login, now, prolong)
+  const files = await authority.documents(login, job.source as DataSourceKey, now)
+  const { statements, created } = await keepDocuments({ ledger, files: system.env.FILES, now: new Date() }, job, files)
+  const progress = progressStatement(ledger, job, { created, updated: 0, cancelled: 0, rejected: 0 }, Date.now() + LEASE_MS)
+  await ledger.batch([...statements, progress, settleStatement(ledger, job, null, Date.now())])
+}
+
+/**
+ * A month of CFDIs: what the metadata reports first, then the XML slice by slice, then the documents that only the metadata has and
+ * those whose status it says has changed.
+ */
+async function fetchMonth(system: System, ledger: D1Database, job: Job, login: Login, until: Date, prolong: Prolong): Promise<void> {
+  const target: Target = {
+    ledger,
+    files: system.env.FILES,
+    entity: job.entity,
+    rfc: login.rfc,
+    now: new Date(),
+    provenance: 'authority',
+    sideStatements: (outcome) => (isIdle(outcome) ? [] : [progressStatement(ledger, job, outcome, Date.now() + LEASE_MS)]),
+  }
+  const reported = new Map<string, MetadataRow>()
+  const direction = job.source === 'sat_cfdi_issued' ? 'issued' : 'received'
+  for await (const { kind, bytes } of authorityOf(system).download({ login, direction, month: job.month, until })) {
+    if (kind === 'metadata') for (const row of metadataOf(bytes).rows) reported.set(row.uuid, row)
+    else
+      for await (const outcome of ingestXmlPackage(target, bytes, reported)) {
+        for (const { uuid } of outcome.entries) if (uuid !== null && reported.get(uuid)?.cancelled === false) reported.delete(uuid)
+        await prolong()
+      }
+  }
+  for await (const _ of ingestMetadata(target, reported.values())) await prolong()
+  await settleStatement(ledger, job, null, Date.now()).run()
+}
+
+const isIdle = ({ created, updated, cancelled, rejected }: SliceOutcome): boolean => created + updated + cancelled + rejected === 0

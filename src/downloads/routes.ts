@@ -1,0 +1,28 @@
+import { Hono } from 'hono'
+import { FiscalEntityPath } from '../entities/contract.ts'
+import type { App } from '../env.ts'
+import { operation, params, query, refuses, returns } from '../http/operation.ts'
+import { pageOf } from '../http/shapes.ts'
+import { SyncJob, SyncJobQuery, SyncStatus } from './contract.ts'
+import { getSync, listSyncJobs } from './progress.ts'
+
+const ABSENT = 'The organization has no connection to this fiscal entity.'
+
+export const syncRoutes = new Hono<App>()
+  .get(
+    '/:fiscal_entity_id/sync',
+    operation('getSync', 'Downloads', 'How far the downloads of an RFC are'),
+    params(FiscalEntityPath),
+    returns(200, SyncStatus),
+    refuses(404, ABSENT),
+    async (c) => c.json(await getSync(c.var.ctx)),
+  )
+  .get(
+    '/:fiscal_entity_id/sync-jobs',
+    operation('listSyncJobs', 'Downloads', 'List the downloads that the organization’s runs created or joined, newest first'),
+    params(FiscalEntityPath),
+    query(SyncJobQuery),
+    returns(200, pageOf(SyncJob)),
+    refuses(404, ABSENT),
+    async (c) => c.json(await listSyncJobs(c.var.ctx, c.req.valid('query'))),
+  )

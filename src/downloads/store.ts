@@ -1,0 +1,188 @@
+import { jsonChunks } from '../db/commit.ts'
+
+/** A cell of the calendar that a run wants fetched, with the id that its job gets if one has to be made. */
+export interface Wanted {
+  entity: number
+  source: string
+  /** `YYYY-MM`; empty for document sources. */
+  month: string
+  job_id: string
+}
+
+export interface Asking {
+  organization_id: string
+  run_id: string
+  /** Milliseconds. */
+  instant: number
+  now: number
+}
+
+/** Open, or finished with success after the run's instant: such a job is joined and not repeated (decisions.md 5). */
+const SERVES = `(s.open = 1 or (s.status = 'succeeded' and max(coalesce(s.finished_at, 0), s.as_of) >= ?3))`
+
+/**
+ * Everything that a run asks of one ledger, as one batch: the books, the jobs that nobody has, joining those that somebody has,
+ * and the record of what the run covers. Repeated, it changes nothing.
+ */
+export function requestStatements(ledger: D1Database, asking: Asking, books: readonly { entity: number; rfc: string }[], wanted: readonly Wanted[]) {
+  const { organization_id, run_id, instant, now } = asking
+  const rows = jsonChunks(wanted.map(({ entity, source, month, job_id }) => [entity, source, month, job_id]))
+  const insertBooks = ledger
+    .prepare(
+      `insert into entities (entity, rfc, version) select value->>0, value->>1, 0 from json_each(?1) where true on conflict do nothing`,
+    )
+    .bind(JSON.stringify(books.map(({ entity, rfc }) => [entity, rfc])))
+  const insertJobs = rows.map((json) =>
+    ledger
+      .prepare(
+        `insert into sync_jobs (entity, source, month, job_id, run_id, organizations, open, status, as_of, not_before, attempts,
+           created_at, created_count, updated_count, cancelled_count, rejected_count)
+         select w.value->>0, w.value->>1, w.value->>2, w.value->>3, ?2, json_array(?4), 1, 'queued', ?3, 0, 0, ?5, 0, 0, 0, 0
+         from json_each(?1) w
+         where not exists (
+           select 1 from sync_jobs s
+           where s.entity = w.value->>0 and s.source = w.value->>1 and s.month = w.value->>2 and ${SERVES})
+         on conflict do nothing`,
+      )
+      .bind(json, run_id, instant, organization_id, now),
+  )
+  const join = rows.map((json) =>
+    ledger
+      .prepare(
+        `update sync_jobs set organizations = json_insert(sync_jobs.organizations, '$[#]', ?2)
+         from (select value->>0 as entity, value->>1 as source, value->>2 as month from json_each(?1)) w
+         where sync_jobs.entity = w.entity and sync_jobs.source = w.source and sync_jobs.month = w.month and sync_jobs.open = 1
+           and not exists (select 1 from json_each(sync_jobs.organizations) o where o.value = ?2)`,
+      )
+      .bind(json, organization_id),
+  )
+  const record = ledger
+    .prepare(
+      `insert into extractions (organization_id, entity, run_id, instant, jobs, dispatched)
+       select ?4, entity, ?2, ?3, json_group_object(source, json(months)), max(made)
+       from (
+         select c.entity, c.source, json_group_object(c.month, c.job_id) as months, max(c.run_id = ?2) as made
+         from (
+           select w.value->>0 as entity, w.value->>1 as source, w.value->>2 as month, max(s.job_id) as job_id, s.run_id
+           from json_each(?1) w cross join sync_jobs s
+             on s.entity = w.value->>0 and s.source = w.value->>1 and s.month = w.value->>2
+           where ${SERVES}
+           group by 1, 2, 3
+         ) c
+         group by c.entity, c.source
+       )
+       group by entity
+       on conflict do nothing`,
+    )
+    .bind(JSON.stringify(wanted.map(({ entity, source, month }) => [entity, source, month])), run_id, instant, organization_id)
+  const outcome = ledger
+    .prepare(
+      `select e.entity, e.dispatched from json_each(?1) b cross join extractions e
+       on e.organization_id = ?2 and e.entity = b.value and e.run_id = ?3`,
+    )
+    .bind(JSON.stringify(books.map(({ entity }) => entity)), organization_id, run_id)
+  return [insertBooks, ...insertJobs, ...join, record, outcome]
+}
+
+/** For each (entity, source): the instant of the organization's last extraction whose jobs all succeeded. */
+export const watermarkStatement = (ledger: D1Database, organization_id: string, pairs: readonly [number, string][]) =>
+  ledger
+    .prepare(
+      `select p.value->>0 as entity, p.value->>1 as source, (
+         select e.instant from extractions e
+         where e.organization_id = ?2 and e.entity = p.value->>0
+           and json_extract(e.jobs, '$.' || (p.value->>1)) is not null
+           and not exists (
+             select 1 from json_each(e.jobs, '$.' || (p.value->>1)) j
+             left join sync_jobs s on s.entity = e.entity and s.source = p.value->>1 and s.month = j.key and s.job_id = j.value
+             where s.status is not 'succeeded')
+         order by e.run_id desc limit 1
+       ) as instant
+       from json_each(?1) p`,
+    )
+    .bind(JSON.stringify(pairs), organization_id)
+
+export interface Job {
+  entity: number
+  source: string
+  month: string
+  job_id: string
+  organizations: string
+  as_of: number
+  attempts: number
+  token: string
+}
+
+const CLAIMED = 'entity, source, month, job_id, organizations, as_of, attempts, token'
+
+/** Claims the entity's next job: queued and due, or running under a lease that ran out. Newest months first. */
+export const claimStatement = (ledger: D1Database, entity: number, token: string, now: number, leaseUntil: number) =>
+  ledger
+    .prepare(
+      `update sync_jobs set status = 'running', token = ?2, lease_until = ?4, attempts = attempts + 1, started_at = coalesce(started_at, ?3)
+       where (entity, source, month, job_id) = (
+         select entity, source, month, job_id from sync_jobs indexed by sync_jobs_open
+         where entity = ?1 and open = 1 and ((status = 'queued' and not_before <= ?3) or lease_until < ?3)
+         order by source desc, month desc limit 1)
+       returning ${CLAIMED}`,
+    )
+    .bind(entity, token, now, leaseUntil)
+
+const mine = 'entity = ?1 and source = ?2 and month = ?3 and job_id = ?4 and token = ?5 and open = 1'
+const keysOf = ({ entity, source, month, job_id, token }: Job) => [entity, source, month, job_id, token] as const
+
+/** What a slice brought, added to its job, with the lease prolonged. Only the holder of the claim writes. */
+export const progressStatement = (
+  ledger: D1Database,
+  job: Job,
+  { created, updated, cancelled, rejected }: { created: number; updated: number; cancelled: number; rejected: number },
+  leaseUntil: number,
+) =>
+  ledger
+    .prepare(
+      `update sync_jobs set created_count = created_count + ?6, updated_count = updated_count + ?7,
+         cancelled_count = cancelled_count + ?8, rejected_count = rejected_count + ?9, lease_until = ?10
+       where ${mine}`,
+    )
+    .bind(...keysOf(job), created, updated, cancelled, rejected, leaseUntil)
+
+/** Ends a job, with success or for good. */
+export const settleStatement = (ledger: D1Database, job: Job, error_class: string | null, now: number) =>
+  ledger
+    .prepare(
+      `update sync_jobs set status = ?6, error_class = ?7, finished_at = ?8, open = 0, token = null, lease_until = null where ${mine}`,
+    )
+    .bind(...keysOf(job), error_class === null ? 'succeeded' : 'failed', error_class, now)
+
+/** Puts a job back, not to be claimed before an instant; with what went wrong. */
+export const requeueStatement = (ledger: D1Database, job: Job, error_class: string, notBefore: number) =>
+  ledger
+    .prepare(`update sync_jobs set status = 'queued', error_class = ?6, not_before = ?7, token = null, lease_until = null where ${mine}`)
+    .bind(...keysOf(job), error_class, notBefore)
+
+/** Not to be claimed until somebody can log in again. */
+const PARKED = 8_000_000_000_000_000
+
+/** Nobody can log in for the RFC: its open jobs wait. */
+export const parkStatement = (ledger: D1Database, entity: number) =>
+  ledger
+    .prepare(
+      `update sync_jobs set status = 'queued', error_class = 'invalid_credentials', not_before = ${PARKED}, token = null, lease_until = null
+       where entity = ?1 and open = 1`,
+    )
+    .bind(entity)
+
+/** Somebody can log in again: what waited for that may be claimed. */
+export const resumeStatement = (ledger: D1Database, entity: number) =>
+  ledger
+    .prepare(`update sync_jobs set not_before = 0, error_class = null where entity = ?1 and open = 1 and not_before = ${PARKED}`)
+    .bind(entity)
+
+/** Entities with a job that should have been taken up by now: unannounced, or held by somebody who died. */
+export const stuckStatement = (ledger: D1Database, now: number, since: number, limit: number) =>
+  ledger
+    .prepare(
+      `select distinct entity from sync_jobs indexed by sync_jobs_open
+       where open = 1 and ((status = 'queued' and not_before <= ?1 and created_at <= ?2) or lease_until < ?1) limit ?3`,
+    )
+    .bind(now, since, limit)

@@ -1,0 +1,29 @@
+/** Registro Federal de Contribuyentes: shape, date and check digit. Source: sat.md 4. */
+
+const SHAPE = /^[A-ZÑ&]{3,4}(\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])[A-Z\d]{2}[A\d]$/u
+const VALUES = '0123456789ABCDEFGHIJKLMN&OPQRSTUVWXYZ Ñ'
+
+/** RFCs that stand for nobody in particular: the public, and foreigners. */
+export const GENERIC_RFCS: readonly string[] = ['XAXX010101000', 'XEXX010101000']
+
+/** Upper case, one form of Ñ, no white space or hyphens. */
+export const normalRfc = (text: string): string => text.normalize('NFC').toUpperCase().replace(/[\s-]/gu, '')
+
+/** Twelve characters for a company, thirteen for a person; three or four letters, a real date, a homoclave. */
+export function isRfc(rfc: string): boolean {
+  const [, year, month, day] = SHAPE.exec(rfc) ?? []
+  if (year === undefined) return false
+  const date = new Date(Date.UTC(2000 + Number(year), Number(month) - 1, Number(day)))
+  return date.getUTCMonth() === Number(month) - 1
+}
+
+/** The last character that the rest of it asks for. Some real RFCs have another one. */
+export function checkDigit(rfc: string): string {
+  const padded = rfc.padStart(13, ' ')
+  let sum = 0
+  for (let at = 0; at < 12; at++) sum += VALUES.indexOf(padded[at]!) * (13 - at)
+  const digit = 11 - (sum % 11)
+  return digit === 11 ? '0' : digit === 10 ? 'A' : String(digit)
+}
+
+export const hasValidCheckDigit = (rfc: string): boolean => rfc.at(-1) === checkDigit(rfc)

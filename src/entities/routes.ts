@@ -1,0 +1,58 @@
+import { Hono } from 'hono'
+import type { App } from '../env.ts'
+import { body, operation, params, query, refuses, returns, roles } from '../http/operation.ts'
+import { pageOf } from '../http/shapes.ts'
+import { FiscalEntity, FiscalEntityChanges, FiscalEntityDraft, FiscalEntityPath, FiscalEntityQuery } from './contract.ts'
+import { changeFiscalEntity, connectRfc, getFiscalEntity, listFiscalEntities, unlinkRfc } from './entities.ts'
+
+const ABSENT = 'The organization has no connection to this fiscal entity.'
+
+export const entityRoutes = new Hono<App>()
+  .get(
+    '/',
+    operation('listFiscalEntities', 'Fiscal entities', 'List the RFCs that the organization connected'),
+    query(FiscalEntityQuery),
+    returns(200, pageOf(FiscalEntity)),
+    async (c) => c.json(await listFiscalEntities(c.var.ctx, c.req.valid('query'))),
+  )
+  .post(
+    '/',
+    operation(
+      'connectFiscalEntity',
+      'Fiscal entities',
+      'Connect an RFC',
+      'With a CIEC that the tax authority accepts the connection is active and its extractors run; without one it is a draft, which downloads and charges nothing.',
+    ),
+    roles('owner', 'admin'),
+    body(FiscalEntityDraft),
+    returns(201, FiscalEntity),
+    refuses(409, 'The organization has connected this RFC already.'),
+    async (c) => c.json(await connectRfc(c.var.ctx, c.req.valid('json')), 201),
+  )
+  .get(
+    '/:fiscal_entity_id',
+    operation('getFiscalEntity', 'Fiscal entities', 'Fetch a connection'),
+    params(FiscalEntityPath),
+    returns(200, FiscalEntity),
+    refuses(404, ABSENT),
+    async (c) => c.json(await getFiscalEntity(c.var.ctx, c.req.valid('param').fiscal_entity_id)),
+  )
+  .patch(
+    '/:fiscal_entity_id',
+    operation('updateFiscalEntity', 'Fiscal entities', 'Change a connection', 'A newly accepted CIEC moves draft and invalid_ciec to active.'),
+    params(FiscalEntityPath),
+    roles('owner', 'admin'),
+    body(FiscalEntityChanges),
+    returns(200, FiscalEntity),
+    refuses(404, ABSENT),
+    async (c) => c.json(await changeFiscalEntity(c.var.ctx, c.req.valid('param').fiscal_entity_id, c.req.valid('json'))),
+  )
+  .delete(
+    '/:fiscal_entity_id',
+    operation('unlinkFiscalEntity', 'Fiscal entities', 'Unlink an RFC', 'Its stored CIEC is erased. Linking it again brings its visibility window back.'),
+    params(FiscalEntityPath),
+    roles('owner', 'admin'),
+    returns(204, undefined, 'Unlinked'),
+    refuses(404, ABSENT),
+    async (c) => (await unlinkRfc(c.var.ctx, c.req.valid('param').fiscal_entity_id), c.body(null, 204)),
+  )

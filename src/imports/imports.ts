@@ -1,0 +1,101 @@
+import { change } from '../audit/audit.ts'
+import { type EntryResult, ingestFile, ingestPackage, type Target } from '../cfdi/ingest.ts'
+import { newId } from '../db/id.ts'
+import type { Connection } from '../entities/connection.ts'
+import { markImported } from '../entities/store.ts'
+import type { Ctx, System } from '../env.ts'
+import { notFound } from '../failures.ts'
+import type { Import } from './contract.ts'
+import { claimImport, completeImport, fileStatements, findImport, type ImportRow, insertImport, leftImports, prolongImport } from './store.ts'
+
+const LEASE_MS = 60_000
+const MAX_ATTEMPTS = 5
+const FILES_SHOWN = 1_000
+const SWEEP_LIMIT = 100
+
+const objectOf = (import_id: string): string => `imports/${import_id}`
+
+/** Imports work on a connection in any state; reading the documents needs an active one. */
+function managed(ctx: Ctx): Connection {
+  if (!ctx.connection) throw notFound('fiscal_entity')
+  return ctx.connection
+}
+
+/** Takes an upload in. The bytes are kept before anything points at them, the row before anybody is told. */
+export async function importFiles(ctx: Ctx, bytes: Uint8Array): Promise<Import> {
+  const { connection, entity, fiscal_entity_id, rfc, shard } = managed(ctx)
+  const import_id = newId('imp')
+  await ctx.env.FILES.put(objectOf(import_id), bytes)
+  await change(ctx, { action: 'import.created', resource_id: import_id }, [markImported(ctx.db, connection, ctx.now)])
+  const ledger = ctx.settings.ledgers[shard]!
+  const created_at = ctx.now.getTime()
+  await insertImport(ledger, { import_id, organization_id: ctx.organization.id, fiscal_entity_id, book: -connection, entity, rfc, created_at })
+  await ctx.env.IMPORTS.send({ shard, import_id })
+  return getImport(ctx, import_id)
+}
+
+/** An import with the results of its files. */
+export async function getImport(ctx: Ctx, import_id: string): Promise<Import> {
+  const { shard, fiscal_entity_id } = managed(ctx)
+  const { row, files, counts } = await findImport(ctx.settings.ledgers[shard]!, ctx.organization.id, fiscal_entity_id, import_id, FILES_SHOWN)
+  if (!row) throw notFound('import')
+  const of = (status: string) => counts.find((count) => count.status === status)?.n ?? 0
+  return {
+    import_id,
+    status: row.status,
+    files: files.map(({ name, status, uuid, code, detail }) => ({ name, status, uuid, code, detail })),
+    files_total: counts.reduce((sum, { n }) => sum + n, 0),
+    counts: { created: of('created'), updated: of('updated'), unchanged: of('unchanged'), rejected: of('rejected') },
+    created_at: new Date(row.created_at).toISOString(),
+    completed_at: row.completed_at === null ? null : new Date(row.completed_at).toISOString(),
+  }
+}
+
+/** Brings an upload's files into the organization's own book. Repeated after a crash it goes on where the rows say it was. */
+export async function workOnImport(system: System, { shard, import_id }: { shard: number; import_id: string }): Promise<void> {
+  const ledger = system.settings.ledgers[shard]!
+  const token = crypto.randomUUID()
+  const row = await claimImport(ledger, import_id, token, Date.now(), Date.now() + LEASE_MS)
+  if (!row) return
+  const upload = await system.env.FILES.get(objectOf(import_id))
+  const result =
+    !upload || row.attempts > MAX_ATTEMPTS ? [failedUpload(upload === null)] : await ingestUpload(system, ledger, row, token, await upload.bytes())
+  await ledger.batch([...fileStatements(ledger, import_id, result), completeImport(ledger, import_id, token, Date.now())])
+  await system.env.FILES.delete(objectOf(import_id))
+}
+
+const failedUpload = (isGone: boolean): EntryResult => ({
+  n: 0,
+  name: 'upload',
+  status: 'rejected',
+  uuid: null,
+  code: 'import.failed',
+  detail: isGone ? 'The upload is no longer there.' : 'The upload could not be worked on. Send it again.',
+})
+
+const isZip = (bytes: Uint8Array): boolean => bytes[0] === 0x50 && bytes[1] === 0x4b
+
+async function ingestUpload(system: System, ledger: D1Database, row: ImportRow, token: string, bytes: Uint8Array): Promise<EntryResult[]> {
+  const target: Target = {
+    ledger,
+    files: system.env.FILES,
+    entity: row.book,
+    rfc: row.rfc,
+    now: system.now,
+    provenance: 'import',
+    sideStatements: ({ entries }) => [
+      ...fileStatements(ledger, row.import_id, entries),
+      prolongImport(ledger, row.import_id, token, Date.now() + LEASE_MS),
+    ],
+  }
+  return isZip(bytes) ? ingestPackage(target, bytes) : ingestFile(target, bytes)
+}
+
+/** Announces again the imports whose message is lost or whose worker died. */
+export async function sweepImports(system: System): Promise<void> {
+  const before = system.now.getTime() - LEASE_MS
+  for (const [shard, ledger] of system.settings.ledgers.entries()) {
+    const left = await leftImports(ledger, before, SWEEP_LIMIT)
+    for (const { import_id } of left) await system.env.IMPORTS.send({ shard, import_id })
+  }
+}

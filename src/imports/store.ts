@@ -1,0 +1,73 @@
+import type { EntryResult } from '../cfdi/ingest.ts'
+import { jsonChunks } from '../db/commit.ts'
+import type { importFiles, imports } from './tables.ts'
+
+export type ImportRow = typeof imports.$inferSelect
+export type ImportFileRow = typeof importFiles.$inferSelect
+
+export const insertImport = (ledger: D1Database, row: Pick<ImportRow, 'import_id' | 'organization_id' | 'fiscal_entity_id' | 'book' | 'entity' | 'rfc' | 'created_at'>) =>
+  ledger.batch([
+    ledger.prepare('insert into entities (entity, rfc, version) values (?1, ?2, 0) on conflict do nothing').bind(row.book, row.rfc),
+    ledger
+      .prepare(
+        `insert into imports (import_id, organization_id, fiscal_entity_id, book, entity, rfc, status, lease_until, attempts, created_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, 'queued', ?7, 0, ?7)`,
+      )
+      .bind(row.import_id, row.organization_id, row.fiscal_entity_id, row.book, row.entity, row.rfc, row.created_at),
+  ])
+
+/** The import of an organization, with its first files. */
+export async function findImport(ledger: D1Database, organization_id: string, fiscal_entity_id: string, import_id: string, limit: number) {
+  const [found, files, counts] = await ledger.batch([
+    ledger
+      .prepare('select * from imports where import_id = ?1 and organization_id = ?2 and fiscal_entity_id = ?3')
+      .bind(import_id, organization_id, fiscal_entity_id),
+    ledger.prepare('select * from import_files where import_id = ?1 order by n limit ?2').bind(import_id, limit),
+    ledger.prepare('select status, count(*) as n from import_files where import_id = ?1 group by status').bind(import_id),
+  ])
+  return {
+    row: found!.results[0] as ImportRow | undefined,
+    files: files!.results as ImportFileRow[],
+    counts: counts!.results as { status: ImportFileRow['status']; n: number }[],
+  }
+}
+
+/** Claims an import that is queued, or whose worker died. */
+export const claimImport = async (ledger: D1Database, import_id: string, token: string, now: number, leaseUntil: number) =>
+  (
+    await ledger
+      .prepare(
+        `update imports set status = 'running', token = ?2, lease_until = ?4, attempts = attempts + 1
+         where import_id = ?1 and (status = 'queued' or (status = 'running' and lease_until < ?3)) returning *`,
+      )
+      .bind(import_id, token, now, leaseUntil)
+      .all<ImportRow>()
+  ).results[0]
+
+/** What became of files, once: the first word about a file stands. */
+export const fileStatements = (ledger: D1Database, import_id: string, entries: readonly EntryResult[]) =>
+  jsonChunks(entries.map(({ n, name, status, uuid, code, detail }) => [n, name, status, uuid, code, detail])).map((json) =>
+    ledger
+      .prepare(
+        `insert into import_files (import_id, n, name, status, uuid, code, detail)
+         select ?1, value->>0, value->>1, value->>2, value->>3, value->>4, value->>5 from json_each(?2) where true on conflict do nothing`,
+      )
+      .bind(import_id, json),
+  )
+
+export const prolongImport = (ledger: D1Database, import_id: string, token: string, leaseUntil: number) =>
+  ledger.prepare('update imports set lease_until = ?3 where import_id = ?1 and token = ?2').bind(import_id, token, leaseUntil)
+
+export const completeImport = (ledger: D1Database, import_id: string, token: string, now: number) =>
+  ledger
+    .prepare(`update imports set status = 'completed', token = null, completed_at = ?3 where import_id = ?1 and token = ?2`)
+    .bind(import_id, token, now)
+
+/** Imports that nobody works on and nobody finished. */
+export const leftImports = async (ledger: D1Database, before: number, limit: number) =>
+  (
+    await ledger
+      .prepare(`select import_id from imports indexed by imports_open where status <> 'completed' and lease_until < ?1 order by lease_until limit ?2`)
+      .bind(before, limit)
+      .all<{ import_id: string }>()
+  ).results

@@ -1,0 +1,18 @@
+import { sweepJobs } from './downloads/downloads.ts'
+import { type System, systemOf } from './env.ts'
+import { finishRuns } from './extractors/run.ts'
+import { sweepImports } from './imports/imports.ts'
+
+/** Cron expression → what is done then. Delivery of a cron is not guaranteed and may repeat; so may these. */
+const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
+  '* * * * *': [finishRuns, sweepJobs, sweepImports],
+}
+
+/** One verb that fails does not keep the others from their work. */
+export async function tick({ cron, scheduledTime }: ScheduledController, env: Env): Promise<void> {
+  const system = systemOf(env, new Date(scheduledTime), `cron_${scheduledTime}`)
+  const results = await Promise.allSettled((VERBS[cron] ?? []).map((verb) => verb(system)))
+  const failed = results.filter((result) => result.status === 'rejected')
+  for (const { reason } of failed) console.error(JSON.stringify({ level: 'error', request_id: system.requestId, cron, error: String(reason) }))
+  if (failed.length > 0) throw new Error(`${failed.length} of the cron’s verbs failed.`)
+}

@@ -1,0 +1,49 @@
+import { type OrganizationRow, insertOrganization } from '../account/account.ts'
+import { authorityOf } from '../authority/adapters.ts'
+import { audited } from '../audit/audit.ts'
+import { insertCredential, mintCredential } from '../credentials/credentials.ts'
+import { commit } from '../db/commit.ts'
+import { newId } from '../db/id.ts'
+import type { System } from '../env.ts'
+import { defaultExtractors, insertExtractors } from '../extractors/extractors.ts'
+import type { Signup, SignupDraft } from './contract.ts'
+import { type MemberRow, insertMember } from './store.ts'
+
+const TIMEZONE = 'America/Mexico_City'
+const TRIAL_DAYS = 7
+const DAY = 86_400_000
+
+/** Creates an organization on the trial plan, its first owner, the owner's credential and the two default extractors, or nothing. */
+export async function signUp(system: System, { organization_name, name, email }: SignupDraft): Promise<Signup> {
+  const { db, now } = system
+  const organization: OrganizationRow = {
+    id: newId('org'),
+    name: organization_name,
+    contact_email: email,
+    logo_url: null,
+    timezone: TIMEZONE,
+    plan: 'diagnostic',
+    rfc_allowance: null,
+    trial_ends_at: new Date(now.getTime() + TRIAL_DAYS * DAY),
+    extractor_count: 0,
+    created_at: now,
+  }
+  const member: MemberRow = { member_id: newId('mem'), organization_id: organization.id, name, email, role: 'owner', status: 'active', created_at: now }
+  const { row, shown } = await mintCredential(system, organization.id, { name: 'Sign-up', role: 'owner', expires_at: null })
+  const extractors = defaultExtractors(organization.id, now, authorityOf(system).sources)
+  await commit(db.$client, [
+    insertOrganization(db, { ...organization, extractor_count: extractors.length }),
+    insertMember(db, member),
+    insertCredential(db, row),
+    ...insertExtractors(db, extractors),
+    audited({ ...system, actor: { kind: 'credential', api_key: row.api_key, role: 'owner' } }, organization.id, {
+      action: 'organization.created',
+      resource_id: organization.id,
+    }),
+  ])
+  return {
+    organization: { id: organization.id, name: organization_name, contact_email: email, logo_url: null, timezone: TIMEZONE },
+    member: { member_id: member.member_id, name, email, role: 'owner', created_at: now.toISOString() },
+    credential: shown,
+  }
+}

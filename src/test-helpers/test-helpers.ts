@@ -1,0 +1,49 @@
+import { findOrganization, updateOrganization } from '../account/account.ts'
+import { change } from '../audit/audit.ts'
+import { refuseCiec, tellCancellation } from '../authority/sandbox/store.ts'
+import { readCiec } from '../entities/login.ts'
+import { findConnection } from '../entities/store.ts'
+import type { Ctx } from '../env.ts'
+import { Failure, notFound } from '../failures.ts'
+import type { CancellationScenario, OrganizationScenario, ScenarioOrganization } from './contract.ts'
+
+const TOLD = { status: 'accepted' } as const
+
+/** Puts the caller's organization on a plan, an allowance or a trial's end. */
+export async function arrangeOrganization(ctx: Ctx, scenario: OrganizationScenario): Promise<ScenarioOrganization> {
+  const { plan, rfc_allowance, trial_ends_at } = scenario
+  const changes = {
+    ...(plan !== undefined && { plan }),
+    ...(rfc_allowance !== undefined && { rfc_allowance }),
+    ...(trial_ends_at !== undefined && { trial_ends_at: trial_ends_at === null ? null : new Date(trial_ends_at) }),
+  }
+  const changed = Object.keys(changes)
+  if (changed.length > 0)
+    await change(ctx, { action: 'test_helper.organization', resource_id: ctx.organization.id, changed }, [
+      updateOrganization(ctx.db, ctx.organization.id, changes),
+    ])
+  const row = await findOrganization(ctx.db, ctx.organization.id)
+  return { id: row.id, plan: row.plan, rfc_allowance: row.rfc_allowance, trial_ends_at: row.trial_ends_at?.toISOString() ?? null }
+}
+
+/** The sandbox authority reports the document as cancelled from its next download on. */
+export async function cancelAtAuthority(ctx: Ctx, uuid: string, scenario: CancellationScenario) {
+  const connection = await findConnection(ctx.db, ctx.organization.id, scenario.fiscal_entity_id)
+  if (!connection) throw notFound('fiscal_entity')
+  const told = {
+    cancelled_at: scenario.cancelled_at === undefined ? ctx.now : new Date(scenario.cancelled_at),
+    cancellation_reason: scenario.cancellation_reason ?? null,
+  }
+  await change(ctx, { action: 'test_helper.cfdi_cancelled', resource_id: uuid }, [tellCancellation(ctx.db, connection.rfc, uuid, told)])
+  return TOLD
+}
+
+/** The sandbox authority refuses the CIEC that is stored for the RFC from its next login on. Another value is accepted. */
+export async function expireCiec(ctx: Ctx, fiscal_entity_id: string) {
+  const connection = await findConnection(ctx.db, ctx.organization.id, fiscal_entity_id)
+  if (!connection) throw notFound('fiscal_entity')
+  const ciec = await readCiec(ctx, connection)
+  if (ciec === null) throw new Failure('conflict', 'fiscal_entity.no_ciec', 'There is no CIEC stored for this fiscal entity.')
+  await change(ctx, { action: 'test_helper.ciec_expired', resource_id: fiscal_entity_id }, [await refuseCiec(ctx.db, connection.rfc, ciec)])
+  return TOLD
+}

@@ -1,0 +1,83 @@
+import { exports } from 'cloudflare:workers'
+import type * as z from 'zod'
+import { app } from '../../src/app.ts'
+import { impliedRefusals, routesOf } from '../../src/http/openapi.ts'
+import { Problem } from '../../src/http/problem.ts'
+
+/** A credential, or what stands for one in a test of authentication. */
+export interface Caller {
+  api_key: string
+  api_secret: string
+}
+
+export interface Reply<Body = unknown> {
+  status: number
+  headers: Headers
+  body: Body
+}
+
+interface Declared {
+  pattern: RegExp
+  method: string
+  name: string
+  replies: Map<number, z.ZodType | undefined>
+}
+
+const declared: Declared[] = routesOf(app)
+  .map((route) => {
+    const replies = new Map<number, z.ZodType | undefined>([...impliedRefusals(route).keys()].map((status) => [status, Problem]))
+    for (const { output } of route.clauses) if (output) replies.set(output.status, output.status >= 400 ? Problem : output.schema)
+    return {
+      pattern: new RegExp(`^${route.path.replace(/:\w+/g, '[^/]+')}$`),
+      method: route.method,
+      name: `${route.method} ${route.path}`,
+      replies,
+    }
+  })
+  // Literal paths come first, as in the application.
+  .sort((a, b) => Number(a.name.includes(':')) - Number(b.name.includes(':')))
+
+const sorted = (value: unknown): unknown =>
+  Array.isArray(value)
+    ? value.map(sorted)
+    : value && typeof value === 'object'
+      ? Object.fromEntries(
+          Object.entries(value)
+            .sort(([a], [b]) => (a < b ? -1 : 1))
+            .map(([key, inner]) => [key, sorted(inner)]),
+        )
+      : value
+
+export const basic = ({ api_key, api_secret }: Caller): string => `Basic ${btoa(`${api_key}:${api_secret}`)}`
+
+/** Statuses that any path can answer with and that no route declares for itself. */
+const EVERYWHERE = [404, 405, 503]
+
+/** A request as a customer makes it. Its reply is held against what the route declares: status, shape, and nothing beyond it. */
+export async function request(method: string, path: string, init: { headers?: Record<string, string>; body?: BodyInit } = {}): Promise<Reply> {
+  const response = await exports.default.fetch(new Request(`https://api.test${path}`, { method, redirect: 'manual', ...init }))
+  const text = await response.text()
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false
+  const body: unknown = isJson ? JSON.parse(text) : text
+  const pathname = path.split('?')[0]!
+  const route = declared.find((one) => one.method === method && one.pattern.test(pathname))
+  if (route && !route.replies.has(response.status) && response.status < 500)
+    throw new Error(`${route.name} answered ${response.status}, which it does not declare: ${text.slice(0, 500)}`)
+  if (!route && !EVERYWHERE.includes(response.status) && response.status !== 308)
+    throw new Error(`${method} ${path} is no route and answered ${response.status}.`)
+  const schema = response.status >= 400 ? Problem : route?.replies.get(response.status)
+  if (isJson && schema) {
+    const told = schema.safeParse(body)
+    if (!told.success) throw new Error(`${route?.name ?? path} answered ${response.status} in another shape: ${told.error.message}\n${text.slice(0, 500)}`)
+    if (JSON.stringify(sorted(told.data)) !== JSON.stringify(sorted(body))) throw new Error(`${route?.name ?? path} says more than it declares: ${text.slice(0, 500)}`)
+  }
+  return { status: response.status, headers: response.headers, body }
+}
+
+/** A request of a credential's, with a JSON body where there is one. */
+// biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects; the shape has been checked against the route.
+export const api = async (caller: Caller, method: string, path: string, json?: unknown): Promise<Reply<any>> =>
+  request(method, path, {
+    headers: { authorization: basic(caller), ...(json === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+  })

@@ -1,0 +1,10 @@
+import type { D1Migration } from '@cloudflare/vitest-plugin'
+
+declare global {
+  namespace Cloudflare {
+    interface Env {
+      CONTROL_MIGRATIONS: D1Migration[]
+      LEDGER_MIGRATIONS: D1Migration[]
+    }
+  }
+}
