@@ -1,5 +1,5 @@
 import { children, type Node } from './draft.ts'
-import { amount, asRfc, dateTime, requiredAmount, text, uuid } from './fields.ts'
+import { amount, asRfc, dateTime, text, uuid } from './fields.ts'
 import { nomina11, nomina12 } from './nomina.ts'
 import { pagos10, pagos20 } from './pagos.ts'
 import type { Attributes } from './xml.ts'
@@ -34,7 +34,7 @@ const impuestosLocales: Node = {
         document.impuestos_locales?.traslados.push({
           nombre: text(a, 'ImpLocTrasladado') ?? '',
           tasa: amount(a, 'TasadeTraslado'),
-          importe: requiredAmount(a, 'Importe'),
+          importe: amount(a, 'Importe') ?? '',
         })
       },
     },
@@ -43,7 +43,7 @@ const impuestosLocales: Node = {
         document.impuestos_locales?.retenciones.push({
           nombre: text(a, 'ImpLocRetenido') ?? '',
           tasa: amount(a, 'TasadeRetencion'),
-          importe: requiredAmount(a, 'Importe'),
+          importe: amount(a, 'Importe') ?? '',
         })
       },
     },

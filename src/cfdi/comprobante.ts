@@ -1,7 +1,7 @@
 import { complemento } from './complemento.ts'
 import type { Concepto, Tax } from './document.ts'
 import { children, type Draft, type Node, note, path } from './draft.ts'
-import { amount, asRfc, freeText, lastEight, requiredAmount, requiredDateTime, rfc, text, upper } from './fields.ts'
+import { amount, asRfc, dateTime, freeText, lastEight, rfc, text, upper } from './fields.ts'
 import type { Attributes } from './xml.ts'
 
 const tax = (a: Attributes): Tax => ({
@@ -106,7 +106,7 @@ export const comprobante: Node = {
   open: ({ document }, a) => {
     document.serie = text(a, 'Serie')
     document.folio = text(a, 'Folio')
-    document.fecha = requiredDateTime(a, 'Fecha')
+    document.fecha = dateTime(a, 'Fecha') ?? ''
     document.tipo_comprobante = text(a, 'TipoDeComprobante')
     document.metodo_pago = text(a, 'MetodoPago')
     document.forma_pago = text(a, 'FormaPago')
@@ -115,7 +115,7 @@ export const comprobante: Node = {
     document.tipo_cambio = amount(a, 'TipoCambio')
     document.subtotal = amount(a, 'SubTotal')
     document.descuento = amount(a, 'Descuento')
-    document.total = requiredAmount(a, 'Total')
+    document.total = amount(a, 'Total')
     document.exportacion = text(a, 'Exportacion')
     document.lugar_expedicion = text(a, 'LugarExpedicion')
     document.no_certificado = text(a, 'NoCertificado')

@@ -2,7 +2,7 @@ import Big from 'big.js'
 import { complemento } from './complemento.ts'
 import type { Tax } from './document.ts'
 import { children, type Draft, type Node, note, path } from './draft.ts'
-import { amount, freeText, isAmount, lastEight, requiredAmount, requiredDateTime, rfc, text, upper } from './fields.ts'
+import { amount, dateTime, freeText, isAmount, lastEight, rfc, text, upper } from './fields.ts'
 import type { Attributes } from './xml.ts'
 
 const IMPUESTOS: ReadonlyMap<string, string> = new Map([
@@ -121,7 +121,7 @@ export const comprobante32: Node = {
     const cambio = text(a, 'TipoCambio')
     document.serie = text(a, 'serie')
     document.folio = text(a, 'folio')
-    document.fecha = requiredDateTime(a, 'fecha')
+    document.fecha = dateTime(a, 'fecha') ?? ''
     document.tipo_comprobante = TIPOS.get(tipo?.toLowerCase() ?? '') ?? tipo
     document.metodo_pago = metodoPago(text(a, 'formaDePago'))
     document.forma_pago = text(a, 'metodoDePago')
@@ -130,7 +130,7 @@ export const comprobante32: Node = {
     document.tipo_cambio = cambio !== null && isAmount(cambio) ? cambio : null
     document.subtotal = amount(a, 'subTotal')
     document.descuento = amount(a, 'descuento')
-    document.total = requiredAmount(a, 'total')
+    document.total = amount(a, 'total')
     document.lugar_expedicion = text(a, 'LugarExpedicion')
     document.no_certificado = text(a, 'noCertificado')
     document.sello_ultimos_8 = lastEight(a['sello'])

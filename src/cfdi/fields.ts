@@ -25,8 +25,6 @@ export const amount = (attributes: Attributes, name: string): string | null => {
   return value
 }
 
-export const requiredAmount = (attributes: Attributes, name: string): string => amount(attributes, name) ?? missing(name)
-
 /** Literal local time, `YYYY-MM-DDTHH:mm:ss`, fractions and offset left out. Throws `cfdi.invalid_date`. */
 export const dateTime = (attributes: Attributes, name: string): string | null => {
   const value = attributes[name]?.trim()
@@ -36,18 +34,16 @@ export const dateTime = (attributes: Attributes, name: string): string | null =>
   return literal
 }
 
-export const requiredDateTime = (attributes: Attributes, name: string): string => dateTime(attributes, name) ?? missing(name)
-
 /** Whether the day exists in its month, for a text that begins `YYYY-MM-DD` with a month of 1 to 12. */
 export const isDay = (date: string): boolean => {
   const day = Number(date.slice(8, 10))
   return day <= 28 || day <= new Date(Date.UTC(Number(date.slice(0, 4)), Number(date.slice(5, 7)), 0)).getUTCDate()
 }
 
-/** An RFC in upper case. Throws `cfdi.invalid_rfc`, or `cfdi.incomplete` when there is none. Its check digit is not looked at. */
+/** An RFC in upper case, empty when there is none. Throws `cfdi.invalid_rfc`. Its check digit is not looked at. */
 export const rfc = (attributes: Attributes, name: string, owner: 'Emisor' | 'Receptor'): string => {
-  const value = asRfc(attributes[name] ?? missing(`${owner}@${name}`))
-  if (!isRfc(value)) throw new CfdiRejected('cfdi.invalid_rfc', `${owner}@${name} is not an RFC.`)
+  const value = asRfc(attributes[name] ?? '')
+  if (value !== '' && !isRfc(value)) throw new CfdiRejected('cfdi.invalid_rfc', `${owner}@${name} is not an RFC.`)
   return value
 }
 
@@ -55,10 +51,10 @@ export const asRfc = (value: string): string => value.trim().toUpperCase().norma
 
 export const isRfc = (value: string): boolean => RFC.test(value)
 
-/** A document's own UUID, in upper case. Throws `cfdi.invalid_uuid`. */
-export const uuid = (attributes: Attributes, name: string): string => {
-  const value = upper(attributes, name) ?? ''
-  if (!isUuid(value)) throw new CfdiRejected('cfdi.invalid_uuid', `${name} is not a UUID.`)
+/** A document's own UUID, in upper case; null when absent. Throws `cfdi.invalid_uuid`. */
+export const uuid = (attributes: Attributes, name: string): string | null => {
+  const value = upper(attributes, name)
+  if (value !== null && !isUuid(value)) throw new CfdiRejected('cfdi.invalid_uuid', `${name} is not a UUID.`)
   return value
 }
 

@@ -1,6 +1,6 @@
 import type { DoctoRelacionado, Tax } from './document.ts'
 import { children, type Draft, type Node, path } from './draft.ts'
-import { amount, requiredDateTime, text, upper } from './fields.ts'
+import { amount, dateTime, text, upper } from './fields.ts'
 import type { Attributes } from './xml.ts'
 
 const docto = (draft: Draft, a: Attributes, equivalencia: string): void => {
@@ -38,7 +38,7 @@ const impuestosDR = path({
 const pago = (equivalencia: string, inside: Record<string, Node>): Node => ({
   open: (draft, a) => {
     draft.pago = {
-      fecha_pago: requiredDateTime(a, 'FechaPago'),
+      fecha_pago: dateTime(a, 'FechaPago') ?? '',
       forma_pago_p: text(a, 'FormaDePagoP'),
       moneda_p: upper(a, 'MonedaP'),
       tipo_cambio_p: amount(a, 'TipoCambioP'),

@@ -47,10 +47,27 @@ const walk = (text: string): { draft: Draft; addenda: boolean } => {
 }
 
 /**
- * Reads the bytes of a CFDI. Pure; the bytes are not kept. Throws CfdiRejected, whose code says why. A document that is not stamped is
- * read, with `uuid` null. What had to be repaired is in `repairs`. Source: sat.md 3 and 11; reliability.md 4 group X.
+ * Reads the bytes of a CFDI that says everything a CFDI must say, but for the stamp: not stamped, its `uuid` is null. Throws
+ * CfdiRejected, whose code says why.
  */
 export const parseCfdi = (bytes: Uint8Array): CfdiDocument => {
+  const document = readCfdi(bytes)
+  const { emisor_rfc, receptor_rfc, fecha, kind, total, retencion, pagos, impuestos_locales: locales } = document
+  if (emisor_rfc === '') missing('The RFC of the Emisor')
+  if (receptor_rfc === '') missing('The RFC of the Receptor')
+  if (fecha === '') missing('Fecha')
+  if (kind === 'cfdi' && total === null) missing('Total')
+  if (retencion?.clave === '') missing('CveRetenc')
+  if (pagos.some(({ fecha_pago }) => fecha_pago === '')) missing('FechaPago')
+  if ([...(locales?.traslados ?? []), ...(locales?.retenciones ?? [])].some(({ importe }) => importe === '')) missing('Importe')
+  return document
+}
+
+/**
+ * Reads what a document says, as far as it says it: a required text that is missing is empty. Pure; the bytes are not kept. Throws
+ * CfdiRejected for what is no CFDI. What had to be repaired is in `repairs`. Source: sat.md 3 and 11; reliability.md 4 group X.
+ */
+export const readCfdi = (bytes: Uint8Array): CfdiDocument => {
   if (bytes.length > MAX_XML_BYTES) throw new CfdiRejected('cfdi.too_large', 'The document is larger than 4 MiB.')
   const { text, repairs } = decode(bytes)
   if (text.trim() === '') throw new CfdiRejected('cfdi.empty', 'The file is empty.')
@@ -59,8 +76,6 @@ export const parseCfdi = (bytes: Uint8Array): CfdiDocument => {
 
 const finish = ({ draft, addenda }: { draft: Draft; addenda: boolean }, repairs: Repair[]): CfdiDocument => {
   const { document } = draft
-  if (document.emisor_rfc === '') missing('Emisor')
-  if (document.receptor_rfc === '') missing('Receptor')
   if (draft.timbres > 1) repairs.push('several_timbres')
   document.complementos = [...draft.complementos].sort()
   document.has_addenda = addenda || repairs.includes('addenda_cut')

@@ -1,7 +1,7 @@
 import { complemento } from './complemento.ts'
 import type { Retencion } from './document.ts'
 import { type Draft, type Node, path } from './draft.ts'
-import { amount, lastEight, missing, requiredDateTime, rfc, text, upper } from './fields.ts'
+import { amount, dateTime, lastEight, rfc, text, upper } from './fields.ts'
 import type { Attributes } from './xml.ts'
 
 const FOREIGN_RFC = 'XEXX010101000'
@@ -45,12 +45,12 @@ const V2: Names = {
 
 const open = ({ document }: Draft, a: Attributes, names: Names): void => {
   document.folio = text(a, 'FolioInt')
-  document.fecha = requiredDateTime(a, 'FechaExp')
+  document.fecha = dateTime(a, 'FechaExp') ?? ''
   document.lugar_expedicion = text(a, 'LugarExpRetenc')
   document.no_certificado = text(a, names.certificado)
   document.sello_ultimos_8 = lastEight(a['Sello'])
   document.retencion = {
-    clave: text(a, 'CveRetenc') ?? missing('CveRetenc'),
+    clave: text(a, 'CveRetenc') ?? '',
     descripcion: text(a, 'DescRetenc'),
     mes_inicial: null,
     mes_final: null,

@@ -1,5 +1,6 @@
 import { change } from '../audit/audit.ts'
-import { type EntryResult, ingestFile, ingestPackage, type Target } from '../cfdi/ingest.ts'
+import { type EntryResult, ingestFiles, ingestMetadata, ingestXmlPackage, metadataOf, type Target } from '../cfdi/ingest.ts'
+import { PackageRejected } from '../cfdi/directory.ts'
 import { newId } from '../db/id.ts'
 import type { Connection } from '../entities/connection.ts'
 import { markImported } from '../entities/store.ts'
@@ -88,7 +89,26 @@ async function ingestUpload(system: System, ledger: D1Database, row: ImportRow, 
       prolongImport(ledger, row.import_id, token, Date.now() + LEASE_MS),
     ],
   }
-  return isZip(bytes) ? ingestPackage(target, bytes) : ingestFile(target, bytes)
+  return isZip(bytes) ? ingestZip(target, bytes) : ingestOne(target, bytes)
+}
+
+/** The side statements of each slice keep what became of its files; only what never came to a slice is left to be told. */
+async function ingestZip(target: Target, bytes: Uint8Array): Promise<EntryResult[]> {
+  try {
+    const { rows } = metadataOf(bytes)
+    const reported = new Map(rows.map((row) => [row.uuid, row]))
+    for await (const { entries } of ingestXmlPackage(target, bytes, reported)) for (const { uuid } of entries) reported.delete(uuid ?? '')
+    for await (const _ of ingestMetadata(target, reported.values()));
+    return []
+  } catch (error) {
+    if (error instanceof PackageRejected) return [{ ...failedUpload(false), code: error.code, detail: error.message }]
+    throw error
+  }
+}
+
+async function ingestOne(target: Target, bytes: Uint8Array): Promise<EntryResult[]> {
+  for await (const _ of ingestFiles(target, [{ name: 'upload.xml', bytes }]));
+  return []
 }
 
 /** Announces again the imports whose message is lost or whose worker died. */

@@ -5,7 +5,7 @@ import { readDirectory } from '../../src/cfdi/directory.ts'
 import type { CfdiDocument } from '../../src/cfdi/document.ts'
 import { type MetadataRow, parseMetadata } from '../../src/cfdi/metadata.ts'
 import { inflate, kindOf, uuidOfName } from '../../src/cfdi/package.ts'
-import { parseCfdi } from '../../src/cfdi/parse.ts'
+import { parseCfdi, readCfdi } from '../../src/cfdi/parse.ts'
 import { CfdiRejected } from '../../src/cfdi/rejected.ts'
 
 // Real and adversarial files that are not ours to copy: see the README of that folder. Without it there is nothing to try.
@@ -78,14 +78,14 @@ const expected = (summary: Summary) => {
     version: text(summary.version),
     uuid: upper(summary.uuids[0]),
     certified_at: literal(summary.fechaTimbrado[0]),
-    fecha: literal(summary['fecha']),
+    fecha: literal(summary['fecha']) ?? '',
     serie: text(summary['serie']),
     folio: text(summary['folio']),
-    emisor_rfc: upper(emisor?.['Rfc'] ?? emisor?.['rfc'] ?? emisor?.['RFCEmisor'] ?? emisor?.['RfcE']),
+    emisor_rfc: upper(emisor?.['Rfc'] ?? emisor?.['rfc'] ?? emisor?.['RFCEmisor'] ?? emisor?.['RfcE']) ?? '',
     emisor_nombre: text(emisor?.['Nombre'] ?? emisor?.['nombre'] ?? emisor?.['NomDenRazSocE']),
     receptor_rfc: extranjero
       ? 'XEXX010101000'
-      : upper(receptor?.['Rfc'] ?? receptor?.['rfc'] ?? nacional?.['RFCRecep'] ?? nacional?.['RfcR']),
+      : (upper(receptor?.['Rfc'] ?? receptor?.['rfc'] ?? nacional?.['RFCRecep'] ?? nacional?.['RfcR']) ?? ''),
     receptor_nombre: text(receptor?.['Nombre'] ?? receptor?.['nombre'] ?? (nacional ?? extranjero)?.['NomDenRazSocR']),
     receptor_num_reg_id_trib: text(receptor?.['NumRegIdTrib'] ?? extranjero?.['NumRegIdTrib'] ?? extranjero?.['NumRegIdTribR']),
     receptor_regimen_fiscal: text(receptor?.['RegimenFiscalReceptor']),
@@ -124,13 +124,9 @@ describe.skipIf(!here)('documents that an independent parser reads', () => {
   for (const [path, summary] of Object.entries(summaries)) {
     it(path, () => {
       const wanted = expected(summary)
-      const read = attempt(`cfdi/${path}`)
-      // Skeletons for tests of other programs: without who issued it to whom there is nothing to keep.
-      if (!wanted.emisor_rfc || !wanted.receptor_rfc) {
-        expect(read).toMatchObject({ code: expect.stringMatching(/^cfdi\.(?:incomplete|invalid_rfc)$/) })
-        return
-      }
-      if (read instanceof CfdiRejected) throw new Error(`${read.code}: ${read.message}`)
+      const read = readCfdi(bytes(`cfdi/${path}`))
+      // Skeletons for tests of other programs: read as far as they say something, but without who issued it to whom nothing to keep.
+      if (!wanted['emisor_rfc'] || !wanted['receptor_rfc']) expect(attempt(`cfdi/${path}`)).toMatchObject({ code: 'cfdi.incomplete' })
       expect(actual(read, Object.keys(wanted))).toEqual(wanted)
       expect(read.repairs.includes('several_timbres')).toBe(summary.uuids.length > 1)
       compareParts(read, summary)

@@ -1,0 +1,75 @@
+import { dividedBy, type Micros, times } from './money.ts'
+import { rateOf } from './totals.ts'
+
+/** What is known of an invoice before anything is applied to it. */
+export interface Invoice {
+  tipo_comprobante: string | null
+  metodo_pago: string | null
+  total_micros: Micros | null
+  currency: string | null
+  tipo_cambio: string | null
+}
+
+/** A payment (P) or credit note (E) as it is applied to one invoice. */
+export interface Applied {
+  kind: 'P' | 'E'
+  /** Micros in the invoice's currency for a P; in `currency` for an E. */
+  amount: Micros
+  currency: string | null
+  tipo_cambio: string | null
+  /** Literal local time. */
+  fecha_pago: string
+  /** Whether the document that it comes from is cancelled. */
+  cancelled: boolean
+}
+
+export interface Balance {
+  /** Micros in the invoice's currency. */
+  paid: Micros
+  credited: Micros
+  payment_status: 'paid' | 'partially_paid' | 'unpaid' | null
+  /** Literal local times, as the payment complements say. */
+  last_payment_at: string | null
+  fully_paid_at: string | null
+}
+
+/** Whether what is applied to a document changes its balance: invoices in parts or deferred. */
+export const isDeferred = ({ tipo_comprobante, metodo_pago }: Pick<Invoice, 'tipo_comprobante' | 'metodo_pago'>): boolean =>
+  tipo_comprobante === 'I' && metodo_pago === 'PPD'
+
+/**
+ * The balance of a document from all that is applied to it: only what comes from valid documents counts. An invoice paid at once (PUE)
+ * is paid by itself; anything but an invoice has no payment status. Source: decisions.md 7, insights.md 8.0.
+ */
+export function balanceOf(invoice: Invoice, applications: readonly Applied[]): Balance {
+  const total = invoice.total_micros ?? 0n
+  const none: Balance = { paid: 0n, credited: 0n, payment_status: null, last_payment_at: null, fully_paid_at: null }
+  if (!isDeferred(invoice)) {
+    return invoice.tipo_comprobante === 'I' && invoice.metodo_pago === 'PUE' ? { ...none, paid: total, payment_status: 'paid' } : none
+  }
+  const balance = none
+  const valid = applications
+    .filter(({ cancelled }) => !cancelled)
+    .sort((a, b) => (a.fecha_pago < b.fecha_pago ? -1 : a.fecha_pago > b.fecha_pago ? 1 : 0))
+  for (const application of valid) {
+    if (application.kind === 'P') {
+      balance.paid += application.amount
+      balance.last_payment_at = application.fecha_pago
+    } else balance.credited += creditOf(invoice, application)
+    if (balance.fully_paid_at === null && balance.paid + balance.credited >= total) balance.fully_paid_at = application.fecha_pago
+  }
+  if (balance.paid + balance.credited >= total) balance.payment_status = 'paid'
+  else {
+    balance.fully_paid_at = null
+    balance.payment_status = balance.paid + balance.credited > 0n ? 'partially_paid' : 'unpaid'
+  }
+  return balance
+}
+
+/** A credit note in the invoice's currency, through MXN when both rates are known. */
+function creditOf(invoice: Invoice, { amount, currency, tipo_cambio }: Applied): Micros {
+  if ((currency ?? 'MXN') === (invoice.currency ?? 'MXN')) return amount
+  const from = rateOf(currency, tipo_cambio)
+  const to = rateOf(invoice.currency, invoice.tipo_cambio)
+  return from === null || to === null ? amount : dividedBy(times(amount, from), to)
+}

@@ -1,0 +1,75 @@
+import { type Fragment, raw, sql } from '../db/fragment.ts'
+import { type Book, type Books, visible } from '../visibility/books.ts'
+import type { Applied } from './balances.ts'
+
+// Integers that may pass 2^53 leave the database as text.
+const MICROS = [
+  'total_micros', 'iva_trasladado', 'iva_retenido', 'isr_retenido', 'ieps_trasladado', 'total_mxn', 'paid', 'credited',
+] // biome-ignore format: one name after the other
+
+const PLAIN = [
+  'entity', 'uuid', 'direction', 'estatus', 'issued_at', 'utc_offset', 'fecha', 'kind', 'version', 'tipo_comprobante', 'serie', 'folio',
+  'certified_at', 'pac_rfc', 'emisor_rfc', 'emisor_nombre', 'emisor_regimen_fiscal', 'receptor_rfc', 'receptor_nombre',
+  'receptor_regimen_fiscal', 'receptor_domicilio_fiscal', 'counterparty_rfc', 'uso_cfdi', 'metodo_pago', 'forma_pago', 'condiciones_pago',
+  'currency', 'tipo_cambio', 'subtotal', 'descuento', 'total', 'exportacion', 'lugar_expedicion', 'payment_status', 'last_payment_at',
+  'fully_paid_at', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'first_seen_at', 'updated_at',
+] // biome-ignore format: one name after the other
+
+/** The columns of `cfdi` that a CfdiRow is made of, as they are: conditions of an outer select still compare them. */
+export const stored = (alias: string): Fragment =>
+  raw([...[...PLAIN, ...MICROS].map((name) => `${alias}.${name}`), `${alias}.xml_object is not null as has_xml`].join(', '))
+
+/** The columns of a CfdiRow, out of a select of `stored`. */
+export const shown = (alias: string): Fragment =>
+  raw(
+    [...[...PLAIN, 'has_xml'].map((name) => `${alias}.${name}`), ...MICROS.map((name) => `cast(${alias}.${name} as text) as ${name}`)].join(
+      ', ',
+    ),
+  )
+
+/** What was applied to an invoice, in the members of AppliedRow, as one JSON text; only what comes from visible documents. */
+export const appliedTo = (book: Book, alias: string): Fragment => sql`(
+  select json_group_array(json_object('source', p.source, 'n', p.n, 'kind', p.kind, 'amount', cast(p.amount as text), 'currency', p.currency,
+    'tipo_cambio', p.tipo_cambio, 'fecha_pago', p.fecha_pago, 'forma_pago', p.forma_pago, 'num_parcialidad', p.num_parcialidad,
+    'imp_saldo_ant', p.imp_saldo_ant, 'imp_pagado', p.imp_pagado, 'imp_saldo_insoluto', p.imp_saldo_insoluto, 'estatus', source.estatus))
+  from cfdi_payments p cross join cfdi source
+  where p.entity = ${book.number} and p.invoice = ${raw(alias)}.uuid and source.uuid = p.source and ${visible(book, 'source')})`
+
+/**
+ * `appliedTo`, for pages: null where the stored balance cannot count anything hidden. It can only when the RFC has a payment
+ * complement or credit note issued after the ceiling, which is asked once a statement and costs no row when there is none.
+ */
+export const appliedWhereHidden = (books: Books, book: Book, alias: string): Fragment => {
+  if (book.origin === 'import' || book.until === null || books.window.isEmpty) return raw('null')
+  return sql`case when ${raw(alias)}.metodo_pago = 'PPD' and (${raw(alias)}.paid > 0 or ${raw(alias)}.credited > 0) and exists (
+    select 1 from cfdi later indexed by cfdi_tipoc where later.entity = ${book.number} and later.tipo_comprobante in ('P', 'E')
+      and later.direction in (0, 1) and later.cancelled = 0 and later.issued_at > ${book.until}) then ${appliedTo(book, alias)} end`
+}
+
+/** A row of `cfdi_payments` with the state of its source. */
+export interface AppliedRow {
+  source: string
+  n: number
+  kind: 'P' | 'E'
+  amount: string
+  currency: string | null
+  tipo_cambio: string | null
+  fecha_pago: string
+  forma_pago: string | null
+  num_parcialidad: string | null
+  imp_saldo_ant: string | null
+  imp_pagado: string | null
+  imp_saldo_insoluto: string | null
+  estatus: 'vigente' | 'cancelado'
+}
+
+export const parseApplied = (text: string): AppliedRow[] => JSON.parse(text) as AppliedRow[]
+
+export const appliedOf = ({ kind, amount, currency, tipo_cambio, fecha_pago, estatus }: AppliedRow): Applied => ({
+  kind,
+  amount: BigInt(amount),
+  currency,
+  tipo_cambio,
+  fecha_pago,
+  cancelled: estatus === 'cancelado',
+})

@@ -1,0 +1,116 @@
+import * as z from 'zod'
+import { Application, Cfdi } from './contract.ts'
+
+const text = z.string().nullable()
+
+const Tax = z.strictObject({
+  impuesto: z.string().meta({ description: '001 ISR, 002 IVA, 003 IEPS.' }),
+  tipo_factor: text,
+  tasa_o_cuota: text,
+  base: text,
+  importe: text,
+})
+const Taxes = z.strictObject({ traslados: z.array(Tax), retenciones: z.array(Tax) })
+const LocalTax = z.strictObject({ nombre: z.string(), tasa: text, importe: z.string() })
+
+const Concepto = z.strictObject({
+  clave_prod_serv: text,
+  no_identificacion: text,
+  cantidad: text,
+  clave_unidad: text,
+  unidad: text,
+  descripcion: text,
+  valor_unitario: text,
+  importe: text,
+  descuento: text,
+  objeto_imp: text,
+  impuestos: Taxes,
+  a_cuenta_terceros_rfc: text,
+  cuenta_predial: z.array(z.string()),
+  pedimentos: z.array(z.string()),
+})
+
+const Docto = z.strictObject({
+  uuid: z.string(),
+  serie: text,
+  folio: text,
+  moneda_dr: text,
+  equivalencia_dr: text,
+  metodo_pago_dr: text,
+  num_parcialidad: text,
+  imp_saldo_ant: text,
+  imp_pagado: text,
+  imp_saldo_insoluto: text,
+  objeto_imp_dr: text,
+  impuestos_dr: Taxes,
+})
+
+const Pago = z.strictObject({
+  fecha_pago: z.string(),
+  forma_pago_p: text,
+  moneda_p: text,
+  tipo_cambio_p: text,
+  monto: text,
+  num_operacion: text,
+  documentos: z.array(Docto),
+})
+
+const Nomina = z.strictObject({
+  version: z.string(),
+  tipo_nomina: text,
+  fecha_pago: text,
+  fecha_inicial_pago: text,
+  fecha_final_pago: text,
+  num_dias_pagados: text,
+  total_percepciones: text,
+  total_deducciones: text,
+  total_otros_pagos: text,
+  total_gravado: text,
+  total_exento: text,
+  isr_retenido: text,
+  num_empleado: text,
+  curp: text,
+  num_seguridad_social: text,
+  tipo_contrato: text,
+  tipo_regimen: text,
+  periodicidad_pago: text,
+  salario_diario_integrado: text,
+  antiguedad: text,
+})
+
+const Retencion = z.strictObject({
+  clave: z.string(),
+  descripcion: text,
+  mes_inicial: text,
+  mes_final: text,
+  ejercicio: text,
+  nacionalidad_receptor: text,
+  monto_total_operacion: text,
+  monto_total_gravado: text,
+  monto_total_exento: text,
+  monto_total_retenido: text,
+  impuestos: z.array(z.strictObject({ base: text, impuesto: text, monto: text, tipo_pago: text })),
+})
+
+/** A document with all that its XML says. Lists are empty, and the rest null, as long as only metadata is known. */
+export const CfdiDetail = Cfdi.extend({
+  receptor_residencia_fiscal: text,
+  receptor_num_reg_id_trib: text,
+  no_certificado: text,
+  sello_ultimos_8: text.meta({ description: 'Last eight characters of Sello.' }),
+  informacion_global: z.strictObject({ periodicidad: text, meses: text, anio: text }).nullable(),
+  impuestos: Taxes.extend({ total_trasladados: text, total_retenidos: text }),
+  impuestos_locales: z.strictObject({ traslados: z.array(LocalTax), retenciones: z.array(LocalTax) }).nullable(),
+  relacionados: z.array(z.strictObject({ tipo_relacion: z.string(), uuid: z.string() })),
+  conceptos: z.array(Concepto),
+  pagos: z.array(Pago),
+  nominas: z.array(Nomina),
+  retencion: Retencion.nullable(),
+  complementos: z.array(z.string()).meta({ description: '`LocalName:version` of each complement.' }),
+  has_addenda: z.boolean(),
+  repairs: z
+    .array(z.enum(['bom', 'encoding_fallback', 'trimmed_junk', 'control_characters', 'addenda_cut', 'several_timbres']))
+    .meta({ description: 'What had to be done to read the XML; GET …/xml has it as it came.' }),
+  aplicaciones: z.array(Application).meta({ description: 'What was applied to it, by documents that your window shows.' }),
+}).meta({ id: 'CfdiDetail' })
+export type CfdiDetail = z.infer<typeof CfdiDetail>

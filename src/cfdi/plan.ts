@@ -1,0 +1,116 @@
+import { all, type Fragment, raw, sql } from '../db/fragment.ts'
+import { earliestOf, latestOf } from '../visibility/window.ts'
+import { isDay, literalDays, type Served, scannedConditions, servedConditions } from './conditions.ts'
+import type { Filters } from './search-contract.ts'
+
+/** One run along an index, in the order of the page: its leading columns are fixed. */
+export interface Stream {
+  index: 'cfdi_dirc' | 'cfdi_cpd' | 'cfdi_tipoc' | 'cfdi_pay'
+  fixed: Fragment
+}
+
+/** How a page is read: at most four streams that are merged, and what is left to be looked at row by row. */
+export interface Plan {
+  streams: Stream[]
+  /** Conditions that the streams leave open. Without any, every row that is read is a row of the page. */
+  rest: Fragment[]
+  /** Bounds of issued_at in seconds, both inclusive. */
+  since: number | null
+  until: number | null
+  /** Literal days, where the bounds are tight only to the hour. */
+  days: Fragment[]
+}
+
+type Direction = 0 | 1
+
+/** Parties as the index knows them. A search is the union of its branches. */
+interface Branch {
+  direction?: Direction
+  counterparty?: string
+}
+
+// D1 takes five terms in a compound SELECT, and a page may read limit + 8 rows in all.
+const MOST_STREAMS = 4
+
+/** Plans a search over the documents of an RFC. */
+export function planSearch(rfc: string, asked: Filters): Plan {
+  const filters = asked.cancelled_from || asked.cancelled_to ? { ...asked, estatus: asked.estatus ?? ('cancelado' as const) } : asked
+  const branches = branchesOf(rfc, filters)
+  const best = branches.map((branch) => candidatesOf(branch, filters)[0]!)
+  const few = best.flatMap(({ streams }) => streams).length <= MOST_STREAMS
+  const chosen = few
+    ? best
+    : branches.map((branch) => candidatesOf(branch, { ...filters, tipo_comprobante: undefined, payment_status: undefined })[0]!)
+  const conditions = servedConditions(filters)
+  const left = new Set(chosen.flatMap(({ serves }) => [...conditions.keys()].filter((name) => !serves.includes(name))))
+  return {
+    streams: chosen.flatMap(({ streams }) => streams),
+    rest: [...[...left].flatMap((name) => conditions.get(name)!), ...scannedConditions(filters)],
+    ...boundsOf(filters),
+    days: literalDays(filters),
+  }
+}
+
+/** Every condition of a search, for when the rows are found by their UUID. */
+export const conditionsOf = (filters: Filters): Fragment[] => [
+  ...[...servedConditions(filters).values()].flat(),
+  ...scannedConditions(filters),
+  ...literalDays(filters),
+]
+
+const boundsOf = ({ issued_from, issued_to }: Filters): { since: number | null; until: number | null } => ({
+  since: issued_from === undefined ? null : isDay(issued_from) ? earliestOf(issued_from) : Math.ceil(Date.parse(issued_from) / 1_000),
+  until: issued_to === undefined ? null : isDay(issued_to) ? latestOf(issued_to) : Math.floor(Date.parse(issued_to) / 1_000),
+})
+
+function branchesOf(rfc: string, { direction, counterparty_rfc, emisor_rfc, receptor_rfc }: Filters): Branch[] {
+  let branches: Branch[] = [{}]
+  const narrow = (...alternatives: Branch[]) => {
+    branches = branches.flatMap((one) => alternatives.flatMap((other) => both(one, other)))
+  }
+  if (direction) narrow({ direction: direction === 'issued' ? 0 : 1 })
+  if (counterparty_rfc) narrow({ counterparty: counterparty_rfc })
+  if (emisor_rfc) narrow(emisor_rfc === rfc ? { direction: 0 } : { direction: 1, counterparty: emisor_rfc })
+  // What the RFC issued to itself is issued, and it is its receiver too.
+  if (receptor_rfc)
+    narrow(
+      ...(receptor_rfc === rfc
+        ? [{ direction: 1 as const }, { direction: 0 as const, counterparty: rfc }]
+        : [{ direction: 0 as const, counterparty: receptor_rfc }]),
+    )
+  return branches
+}
+
+function both(one: Branch, other: Branch): Branch[] {
+  const apart = (name: keyof Branch) => one[name] !== undefined && other[name] !== undefined && one[name] !== other[name]
+  return apart('direction') || apart('counterparty') ? [] : [{ ...one, ...other }]
+}
+
+interface Candidate {
+  streams: Stream[]
+  serves: Served[]
+}
+
+/** The ways to read a branch in at most four streams, the most selective first. The last one always exists. */
+function candidatesOf({ direction, counterparty }: Branch, { estatus, tipo_comprobante, payment_status }: Filters): Candidate[] {
+  const directions = (direction === undefined ? [0, 1] : [direction]).map((one) => sql`direction = ${raw(String(one))}`)
+  const states = (estatus === undefined ? [0, 1] : [estatus === 'vigente' ? 0 : 1]).map((one) => sql`cancelled = ${raw(String(one))}`)
+  const statuses = payment_status?.includes('not_applicable') ? undefined : payment_status?.map((one) => sql`payment_status = ${one}`)
+  const tipos = tipo_comprobante?.map((one) => sql`tipo_comprobante = ${one}`)
+  const parties = counterparty === undefined ? undefined : [sql`counterparty_rfc = ${counterparty}`]
+  const along = (index: Stream['index'], serves: Served[], ...columns: (Fragment[] | undefined)[]): Candidate[] => {
+    if (columns.includes(undefined)) return []
+    const fixed = (columns as Fragment[][]).reduce<Fragment[][]>(
+      (some, column) => some.flatMap((one) => column.map((value) => [...one, value])),
+      [[]],
+    )
+    return fixed.length > MOST_STREAMS ? [] : [{ serves, streams: fixed.map((values) => ({ index, fixed: all(values) })) }]
+  }
+  const known: Served[] = counterparty === undefined ? ['direction', 'party'] : ['direction']
+  return [
+    ...along('cfdi_cpd', ['direction', 'party'], parties, directions),
+    ...along('cfdi_pay', [...known, 'payment_status'], statuses, directions),
+    ...along('cfdi_tipoc', [...known, 'tipo_comprobante', 'estatus'], tipos, directions, states),
+    ...along('cfdi_dirc', [...known, 'estatus'], directions, states),
+  ]
+}

@@ -1,0 +1,138 @@
+import { jsonChunks } from '../db/commit.ts'
+import type { Applied, Balance } from './balances.ts'
+import type { Micros } from './money.ts'
+
+/** What has to be known of a stored document to see whether it comes again. */
+export interface Known {
+  uuid: string
+  cancelled: number
+  /** Null for both when only metadata is known. */
+  xml_crc: number | null
+  xml_size: number | null
+}
+
+/** A stored document as far as totals, balances and facts depend on it. */
+export interface StoredRow extends Balance {
+  uuid: string
+  direction: number
+  cancelled: number
+  estatus: string
+  cancelled_at: string | null
+  cancellation_reason: string | null
+  folio_sustitucion: string | null
+  issued_at: number
+  utc_offset: number
+  fecha: string
+  kind: string
+  tipo_comprobante: string | null
+  metodo_pago: string | null
+  emisor_rfc: string
+  receptor_rfc: string
+  counterparty_rfc: string
+  currency: string | null
+  tipo_cambio: string | null
+  subtotal: string | null
+  descuento: string | null
+  total: string | null
+  total_micros: Micros | null
+  iva_trasladado: Micros | null
+  iva_retenido: Micros | null
+  isr_retenido: Micros | null
+  ieps_trasladado: Micros | null
+  related: string | null
+}
+
+/** An application that is stored, with what its source's row says of its status. */
+export interface StoredApplication extends Applied {
+  invoice: string
+  source: string
+}
+
+export interface MonthRow {
+  month: string
+  direction: number
+  cells: string
+}
+
+/** A month and direction, `YYYY-MM|0`. */
+export type MonthKey = `${string}|${number}`
+export const monthKey = ({ fecha, direction }: { fecha: string; direction: number }): MonthKey => `${fecha.slice(0, 7)}|${direction}`
+
+const MICROS = ['total_micros', 'iva_trasladado', 'iva_retenido', 'isr_retenido', 'ieps_trasladado', 'paid', 'credited'] as const
+const PLAIN = [
+  ...['uuid', 'direction', 'cancelled', 'estatus', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'issued_at', 'utc_offset'],
+  ...['fecha', 'kind', 'tipo_comprobante', 'metodo_pago', 'emisor_rfc', 'receptor_rfc', 'counterparty_rfc', 'currency', 'tipo_cambio'],
+  ...['subtotal', 'descuento', 'total', 'payment_status', 'last_payment_at', 'fully_paid_at', 'related'],
+]
+
+// CROSS JOIN: else the planner walks the book for each element (ingest.md 6.2).
+const KNOWN = `select c.uuid, c.cancelled, c.xml_crc, c.xml_size
+  from json_each(?2) j cross join cfdi c where c.entity = ?1 and c.uuid = j.value`
+const ROWS = `select ${PLAIN.map((name) => `c.${name}`).join(', ')}, ${MICROS.map((name) => `cast(c.${name} as text) as ${name}`).join(', ')}
+  from json_each(?2) j cross join cfdi c where c.entity = ?1 and c.uuid = j.value`
+const APPLICATIONS = `select p.invoice, p.source, p.kind, cast(p.amount as text) as amount, p.currency, p.tipo_cambio, p.fecha_pago, c.cancelled
+  from json_each(?2) j cross join cfdi_payments p cross join cfdi c
+  where p.entity = ?1 and p.invoice = j.value and c.entity = ?1 and c.uuid = p.source`
+const MONTHS = `select m.month, m.direction, m.cells
+  from json_each(?2) j cross join cfdi_months m where m.entity = ?1 and m.month = j.value->>0 and m.direction = j.value->>1`
+
+/** The book's version, null when it has no row yet, and which of the documents are in it. One call. */
+export async function readKnown(
+  ledger: D1Database,
+  entity: number,
+  uuids: readonly string[],
+): Promise<{ version: number | null; known: Known[] }> {
+  const [versions, ...known] = await ledger.batch([
+    ledger.prepare('select version from entities where entity = ?1').bind(entity),
+    ...each(ledger, KNOWN, entity, uuids),
+  ])
+  const [row] = (versions?.results ?? []) as { version: number }[]
+  return { version: row?.version ?? null, known: rowsOf<Known>(known) }
+}
+
+export interface Wanted {
+  rows: readonly string[]
+  /** Invoices whose applications are wanted. */
+  applied: readonly string[]
+  months: readonly MonthKey[]
+}
+
+export interface Found {
+  rows: StoredRow[]
+  applications: StoredApplication[]
+  months: MonthRow[]
+}
+
+/** What a change has to be reckoned with. One call, and none when nothing is wanted. */
+export async function readAround(ledger: D1Database, entity: number, { rows, applied, months }: Wanted): Promise<Found> {
+  const parts = [
+    each(ledger, ROWS, entity, rows),
+    each(ledger, APPLICATIONS, entity, applied),
+    each(
+      ledger,
+      MONTHS,
+      entity,
+      months.map((key) => key.split('|')).map(([month, direction]) => [month, Number(direction)]),
+    ),
+  ] as const
+  const statements = parts.flat()
+  const results = statements.length === 0 ? [] : await ledger.batch(statements)
+  const [a, b] = [parts[0].length, parts[0].length + parts[1].length]
+  return {
+    rows: rowsOf<Record<string, unknown>>(results.slice(0, a)).map(storedRow),
+    applications: rowsOf<Omit<StoredApplication, 'amount' | 'cancelled'> & { amount: string; cancelled: number }>(results.slice(a, b)).map(
+      (row) => ({ ...row, amount: BigInt(row.amount), cancelled: row.cancelled === 1 }),
+    ),
+    months: rowsOf<MonthRow>(results.slice(b)),
+  }
+}
+
+const each = (ledger: D1Database, sql: string, entity: number, values: readonly unknown[]): D1PreparedStatement[] =>
+  jsonChunks(values).map((chunk) => ledger.prepare(sql).bind(entity, chunk))
+
+const rowsOf = <Row>(results: readonly D1Result[]): Row[] => results.flatMap((result) => result.results as Row[])
+
+const storedRow = (row: Record<string, unknown>): StoredRow => {
+  for (const name of MICROS) if (row[name] !== null) row[name] = BigInt(row[name] as string)
+  return row as unknown as StoredRow
+}

@@ -1,0 +1,29 @@
+import { type CursorScope, openCursor, type Page, sealCursor } from '../db/cursor.ts'
+import type { Ctx } from '../env.ts'
+import { openBooks } from '../visibility/books.ts'
+import type { Cfdi } from './contract.ts'
+import { micros } from './money.ts'
+import type { CfdiSearch, Filters } from './search-contract.ts'
+import { findPage, type Place, type Seen } from './store.ts'
+import { balanceShown, leftOf, view } from './view.ts'
+
+/** Documents of a fiscal entity that the window shows, newest first (issued_at, then uuid, both descending). One call to the ledger. */
+export async function searchCfdi(ctx: Ctx, query: CfdiSearch): Promise<Page<Cfdi>> {
+  const books = openBooks(ctx)
+  const { limit, cursor, fiscal_entity_id: _, fiscalEntityId: __, ...filters } = query
+  const scope: CursorScope = { list: 'cfdi', filters: { ...filters, fiscal_entity_id: books.fiscal_entity_id } }
+  const after = (await openCursor(ctx, scope, cursor)) as Place | undefined
+  const { seen, next } = await findPage(books, filters satisfies Filters, after, limit)
+  const data = seen.filter((one) => isAsked(one, filters)).map(({ row, sighting }) => view(row, sighting))
+  return { data, has_more: next !== null, next_cursor: next && (await sealCursor(ctx, scope, next)) }
+}
+
+// The database compares the stored payment status and balance; what is shown may be of fewer documents (columns.ts, appliedWhereHidden).
+function isAsked({ row, sighting: { applied } }: Seen, { payment_status, balance_min }: Filters): boolean {
+  if (applied === undefined) return true
+  const balance = balanceShown(row, applied)
+  return (
+    (payment_status === undefined || payment_status.includes(balance.payment_status ?? 'not_applicable')) &&
+    (balance_min === undefined || leftOf(row, balance) >= micros(balance_min)!)
+  )
+}

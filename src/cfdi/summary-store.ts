@@ -1,0 +1,100 @@
+import { all, type Fragment, prepared, raw, sql } from '../db/fragment.ts'
+import { type Book, type Books, booksToRead } from '../visibility/books.ts'
+import { earliestOf, firstOpenDay, latestOf } from '../visibility/window.ts'
+import { add, type Cells, type Countable, contribution, nothing, parseCells } from './totals.ts'
+
+/** Months and directions that are asked for, both inclusive; `last` is the last day of `to`. */
+export interface Span {
+  from: string
+  to: string
+  last: string
+  directions: readonly (0 | 1)[]
+}
+
+/** Totals by tipo, metodo and estatus, `tipo|metodo|estatus`, of each month and direction, `YYYY-MM|direction`. */
+export type Months = Map<string, Cells>
+
+const COLUMNS = raw(
+  [
+    ...['kind', 'direction', 'fecha', 'tipo_comprobante', 'metodo_pago', 'estatus', 'emisor_rfc', 'receptor_rfc', 'currency', 'tipo_cambio'],
+    ...['subtotal', 'descuento', 'total'],
+    ...['iva_trasladado', 'iva_retenido', 'isr_retenido', 'ieps_trasladado'].map((name) => `cast(own.${name} as text) as ${name}`),
+  ].join(', '),
+)
+
+type MonthCells = { month: string; direction: 0 | 1; cells: string }
+type CountableRow = Countable & { direction: 0 | 1 }
+
+const among = (directions: readonly number[]): Fragment => raw(`(${directions.join(', ')})`)
+
+const monthsOf = (book: Book, { from, to, directions }: Span): Fragment =>
+  sql`select month, direction, cells from cfdi_months
+    where entity = ${book.number} and month >= ${from} and month <= ${to} and direction in ${among(directions)}`
+
+const rowsOf = (book: Book, { directions }: Span, since: number, until: number, conditions: readonly Fragment[]): Fragment =>
+  sql`select ${COLUMNS} from cfdi own indexed by cfdi_dirc
+    where own.entity = ${book.number} and own.direction in ${among(directions)} and own.cancelled in (0, 1)
+      and own.issued_at >= ${since} and own.issued_at <= ${until} and ${all(conditions)}`
+
+/** The authority's book: whole days from the month rows, the days that the ceiling falls into from their rows up to the instant. */
+function statementsOfWindow(book: Book, span: Span, floor: string | null): Fragment[] {
+  const open = firstOpenDay(book.until)
+  const months = monthsOf(book, { ...span, from: floor !== null && floor.slice(0, 7) > span.from ? floor.slice(0, 7) : span.from })
+  if (open === null || book.until === null || open > span.last) return [months]
+  const rows = rowsOf(book, span, earliestOf(open), book.until, [
+    sql`own.fecha >= ${open > `${span.from}-01` ? open : `${span.from}-01`}`,
+    sql`own.fecha < ${`${span.last}U`}`,
+    ...book.conditions('own'),
+  ])
+  return [months, rows]
+}
+
+/** The organization's own book: no window cuts it, but what the authority shows too is not counted twice. */
+const statementsOfImports = (book: Book, span: Span): Fragment[] => {
+  const hides = book.conditions('own')
+  if (hides.length === 0) return [monthsOf(book, span)]
+  const days = [sql`own.fecha >= ${`${span.from}-01`}`, sql`own.fecha < ${`${span.last}U`}`, sql`not ${all(hides)}`]
+  return [monthsOf(book, span), rowsOf(book, span, earliestOf(`${span.from}-01`), latestOf(span.last), days)]
+}
+
+/** What the documents that may be seen add up to. One call. */
+export async function sumMonths(books: Books, span: Span): Promise<Months> {
+  const { floor } = books.window
+  const read = booksToRead(books).map((book) => ({
+    book,
+    statements: book.origin === 'authority' ? statementsOfWindow(book, span, floor) : statementsOfImports(book, span),
+  }))
+  const months: Months = new Map()
+  if (read.length === 0) return months
+  const results = await books.ledger.batch(read.flatMap(({ statements }) => statements.map((one) => prepared(books.ledger, one))))
+  for (const { book, statements } of read) {
+    const [cells, rows] = results.splice(0, statements.length)
+    const whole = book.origin === 'authority' ? { floor, before: firstOpenDay(book.until) } : { floor: null, before: null }
+    for (const one of cells!.results as MonthCells[]) addDays(months, one, whole)
+    for (const row of (rows?.results ?? []) as CountableRow[]) addRow(months, row, book.origin === 'authority' ? 1 : -1)
+  }
+  return months
+}
+
+function totalsAt(months: Months, month: string, direction: number, cell: string) {
+  const key = `${month}|${direction}`
+  const cells: Cells = months.get(key) ?? new Map()
+  months.set(key, cells)
+  // Days are summed: the first part of a cell's key goes.
+  const kept = cell.slice(cell.indexOf('|') + 1)
+  const totals = cells.get(kept) ?? nothing()
+  cells.set(kept, totals)
+  return totals
+}
+
+function addDays(months: Months, { month, direction, cells }: MonthCells, { floor, before }: { floor: string | null; before: string | null }): void {
+  for (const [cell, totals] of parseCells(cells)) {
+    const day = `${month}-${cell.slice(0, 2)}`
+    if ((floor === null || day >= floor) && (before === null || day < before)) add(totalsAt(months, month, direction, cell), totals)
+  }
+}
+
+function addRow(months: Months, row: CountableRow, sign: 1 | -1): void {
+  const adds = contribution(row)
+  if (adds) add(totalsAt(months, adds.month, row.direction, adds.cell), adds.values, sign)
+}

@@ -1,0 +1,139 @@
+import { type Micros, micros, times } from './money.ts'
+
+/** An integer column as it may come: a number off a row, decimal text where it was cast, a bigint before it is stored. */
+export type Integer = Micros | number | string | null
+
+/** The columns of a cfdi row that its month's totals depend on. */
+export interface Countable {
+  kind: string
+  fecha: string
+  tipo_comprobante: string | null
+  metodo_pago: string | null
+  estatus: string
+  emisor_rfc: string
+  receptor_rfc: string
+  currency: string | null
+  tipo_cambio: string | null
+  subtotal: string | null
+  descuento: string | null
+  total: string | null
+  iva_trasladado: Integer
+  iva_retenido: Integer
+  isr_retenido: Integer
+  ieps_trasladado: Integer
+}
+
+/** What documents add up to. Amounts are micros in MXN; a document whose rate is not known counts in `missing_rate` and adds none. */
+export interface Totals {
+  n: number
+  missing_rate: number
+  subtotal: Micros
+  descuento: Micros
+  total: Micros
+  iva_trasladado: Micros
+  iva_retenido: Micros
+  isr_retenido: Micros
+  ieps: Micros
+}
+
+/** What one document adds: `cell` is `dd|tipo|metodo|estatus`, with nothing between the bars for what it does not say. */
+export interface Contribution {
+  month: string
+  cell: string
+  values: Totals
+}
+
+/** Cells of one month and direction, by key. */
+export type Cells = Map<string, Totals>
+
+const AMOUNTS = ['subtotal', 'descuento', 'total', 'iva_trasladado', 'iva_retenido', 'isr_retenido', 'ieps'] as const
+
+/** MXN for one unit of the document's currency, as decimal text; null when the document should say it and does not. */
+export function rateOf(currency: string | null, tipo_cambio: string | null): string | null {
+  if (currency === null || currency === 'MXN' || currency === 'XXX') return '1'
+  return tipo_cambio !== null && Number(tipo_cambio) > 0 ? tipo_cambio : null
+}
+
+/** An amount in MXN; null when the rate is not known. */
+export const inMxn = (amount: Micros, rate: string | null): Micros | null =>
+  rate === null ? null : rate === '1' ? amount : times(amount, rate)
+
+/** No documents. */
+export const nothing = (): Totals => ({
+  n: 0,
+  missing_rate: 0,
+  subtotal: 0n,
+  descuento: 0n,
+  total: 0n,
+  iva_trasladado: 0n,
+  iva_retenido: 0n,
+  isr_retenido: 0n,
+  ieps: 0n,
+})
+
+/** What a document adds to its month; null for what is no part of the population (insights.md 8.0) and for retenciones. */
+export function contribution(row: Countable): Contribution | null {
+  if (row.kind !== 'cfdi' || row.emisor_rfc === row.receptor_rfc) return null
+  const values = nothing()
+  values.n = 1
+  const rate = rateOf(row.currency, row.tipo_cambio)
+  if (rate === null) values.missing_rate = 1
+  else {
+    const mxn = (amount: Micros | null): Micros => (amount === null || amount === 0n ? 0n : (inMxn(amount, rate) ?? 0n))
+    values.subtotal = mxn(micros(row.subtotal))
+    values.descuento = mxn(micros(row.descuento))
+    values.total = mxn(micros(row.total))
+    values.iva_trasladado = mxn(integer(row.iva_trasladado))
+    values.iva_retenido = mxn(integer(row.iva_retenido))
+    values.isr_retenido = mxn(integer(row.isr_retenido))
+    values.ieps = mxn(integer(row.ieps_trasladado))
+  }
+  const { fecha } = row
+  return {
+    month: fecha.slice(0, 7),
+    cell: `${fecha.slice(8, 10)}|${row.tipo_comprobante ?? ''}|${row.metodo_pago ?? ''}|${row.estatus}`,
+    values,
+  }
+}
+
+const integer = (value: Integer): Micros => (value === null ? 0n : BigInt(value))
+
+/** Adds totals to others, or with sign -1 takes them away. */
+export function add(into: Totals, values: Totals, sign: 1 | -1 = 1): void {
+  into.n += sign * values.n
+  into.missing_rate += sign * values.missing_rate
+  for (const name of AMOUNTS) if (values[name] !== 0n) into[name] += sign === 1 ? values[name] : -values[name]
+}
+
+/** Adds a document to the cells of its month, or with sign -1 takes it out. */
+export function addTo(cells: Cells, { cell, values }: Contribution, sign: 1 | -1): void {
+  const totals = cells.get(cell) ?? nothing()
+  cells.set(cell, totals)
+  add(totals, values, sign)
+}
+
+/** Reads the `cells` column of a month; nothing for a month that has no row. */
+export function parseCells(text: string | null): Cells {
+  const cells: Cells = new Map()
+  if (text === null) return cells
+  for (const [cell, [n, missing_rate, ...amounts]] of Object.entries(JSON.parse(text) as Record<string, [number, number, ...string[]]>)) {
+    const totals = nothing()
+    totals.n = n
+    totals.missing_rate = missing_rate
+    AMOUNTS.forEach((name, i) => {
+      totals[name] = BigInt(amounts[i] ?? 0)
+    })
+    cells.set(cell, totals)
+  }
+  return cells
+}
+
+/** The `cells` column: sorted by key, so that the same documents give the same text; cells without documents are left out. */
+export function writeCells(cells: Cells): string {
+  const kept = [...cells].filter(([, totals]) => totals.n !== 0).sort(([a], [b]) => (a < b ? -1 : 1))
+  return JSON.stringify(
+    Object.fromEntries(
+      kept.map(([cell, totals]) => [cell, [totals.n, totals.missing_rate, ...AMOUNTS.map((name) => totals[name].toString())]]),
+    ),
+  )
+}

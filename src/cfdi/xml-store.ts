@@ -1,0 +1,41 @@
+import { inflateRawSync } from 'node:zlib'
+import { MAX_XML_BYTES } from './parse.ts'
+
+/** Where the bytes of an XML are: the columns of a cfdi row that has them. */
+export interface XmlPlace {
+  xml_object: string
+  xml_offset: number
+  xml_length: number
+  /** ZIP method: 0 stored, 8 deflate. */
+  xml_method: number
+}
+
+/** The XML byte for byte as it came: one ranged get. Throws when the object is not there, which no committed row should see. */
+export async function readXml(files: R2Bucket, { xml_object, xml_offset, xml_length, xml_method }: XmlPlace): Promise<Uint8Array> {
+  const found = await files.get(xml_object, { range: { offset: xml_offset, length: xml_length } })
+  if (found === null) throw new Error(`There is no object ${xml_object}.`)
+  const packed = new Uint8Array(await found.arrayBuffer())
+  return xml_method === 0 ? packed : new Uint8Array(inflateRawSync(packed, { maxOutputLength: MAX_XML_BYTES }))
+}
+
+/** Several documents' compressed bytes as one object. */
+export interface XmlObject {
+  /** By its content: writing it again writes the same, so no late writer can change what committed rows point into. */
+  key: string
+  bytes: Uint8Array
+  offsets: number[]
+}
+
+/** Lays compressed documents one behind the other. */
+export async function packXml(parts: readonly Uint8Array[]): Promise<XmlObject> {
+  const bytes = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
+  const offsets: number[] = []
+  let at = 0
+  for (const part of parts) {
+    offsets.push(at)
+    bytes.set(part, at)
+    at += part.length
+  }
+  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
+  return { key: `xml/${Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('')}`, bytes, offsets }
+}

@@ -1,0 +1,32 @@
+import { DurableObject } from 'cloudflare:workers'
+
+export type Acquired = { acquired: true } | { acquired: false; retry_after_seconds: number }
+
+const UNTIL = 'until'
+
+/**
+ * A pause between two doings of the same thing, one object a thing: of any number of calls at once, one acquires. Times are
+ * milliseconds of the real clock.
+ */
+export class Cooldown extends DurableObject<Env> {
+  #until: number
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env)
+    this.#until = ctx.storage.kv.get<number>(UNTIL) ?? 0
+  }
+
+  /** Starts a pause of so many seconds, or tells how many are left of the one that runs: 1 to `seconds`. */
+  acquire(seconds: number, now: number): Acquired {
+    if (now < this.#until) return { acquired: false, retry_after_seconds: Math.min(seconds, Math.ceil((this.#until - now) / 1000)) }
+    this.#until = now + seconds * 1000
+    this.ctx.storage.kv.put(UNTIL, this.#until)
+    return { acquired: true }
+  }
+
+  /** Ends the pause: what it was acquired for did not happen. */
+  release(): void {
+    this.#until = 0
+    this.ctx.storage.kv.delete(UNTIL)
+  }
+}

@@ -1,0 +1,166 @@
+import { change } from '../audit/audit.ts'
+import { planOf } from '../billing/plans.ts'
+import { isGuardViolation } from '../db/commit.ts'
+import { newId } from '../db/id.ts'
+import type { Ctx } from '../env.ts'
+import { Failure, invalid, notFound } from '../failures.ts'
+import type { DataSourceKey } from '../sources/catalog.ts'
+import { activeKeys, defaultKeys, refuseUnknownKeys, unknownKeyFaults, withMandatory } from '../sources/sources.ts'
+import { cadenceOf, nextRunAt } from './cadence.ts'
+import { localDayOf } from './calendar.ts'
+import type { Extractor, ExtractorChanges, ExtractorDraft } from './contract.ts'
+import { faultsOf, settle } from './rules.ts'
+import {
+  countExtractors,
+  type ExtractorRow,
+  findExtractor,
+  freeSlot,
+  holdExtractor,
+  insertExtractor,
+  listExtractorRows,
+  removeExtractor,
+  takeSlot,
+  updateExtractor,
+} from './store.ts'
+
+export { type ExtractorRow, insertExtractors } from './store.ts'
+
+const view = ({ organization_id: _, cadence, armed_day, created_at, last_run_at, ...row }: ExtractorRow, now: Date): Extractor => ({
+  ...row,
+  created_at: created_at.toISOString(),
+  last_run_at: last_run_at?.toISOString() ?? null,
+  next_run_at: nextRunAt({ ...row, cadence, armed_day }, now)?.toISOString() ?? null,
+})
+
+/** The extractor of the organization; 404 when it is absent or another's. */
+export async function requireExtractor({ db, organization }: Ctx, extractor_id: string): Promise<ExtractorRow> {
+  const row = await findExtractor(db, organization.id, extractor_id)
+  if (!row) throw notFound('extractor')
+  return row
+}
+
+type Schedule = Pick<ExtractorRow, 'schedule_kind' | 'schedule_spec' | 'timezone' | 'cadence' | 'armed_day'>
+
+/** Anchors a cadence to the local day of now, unless it is the one that is anchored already. */
+function arm({ schedule_kind, schedule_spec, timezone }: Omit<Schedule, 'cadence' | 'armed_day'>, now: Date, stored?: Schedule) {
+  if (schedule_kind === null) return { cadence: null, armed_day: null }
+  const as = (anchor: string) => ({ cadence: cadenceOf(schedule_kind, schedule_spec, anchor), armed_day: anchor })
+  const kept = stored?.armed_day ? as(stored.armed_day) : undefined
+  return kept && stored?.timezone === timezone && stored.cadence === kept.cadence ? kept : as(localDayOf(now, timezone))
+}
+
+function rowOf(organization_id: string, now: Date, draft: ExtractorDraft): ExtractorRow {
+  // The contract lets integers through and nothing else.
+  const settings = { ...draft, schedule_spec: draft.schedule_spec as Record<string, number> }
+  return {
+    extractor_id: newId('ext'),
+    organization_id,
+    ...settings,
+    data_source_keys: withMandatory(draft.data_source_keys),
+    ...arm(settings, now),
+    last_run_at: null,
+    created_at: now,
+  }
+}
+
+/** The two extractors that every organization is created with (service.md, Extractor, rule 4), for the commit that creates it. */
+export function defaultExtractors(organization_id: string, now: Date, active: readonly DataSourceKey[]): ExtractorRow[] {
+  const common = {
+    timezone: 'America/Mexico_City',
+    scope: 'last_n_months',
+    is_enabled: true,
+    schedule_spec: {},
+    data_source_keys: defaultKeys(active),
+  } as const
+  return [
+    rowOf(organization_id, now, {
+      ...common,
+      name: 'Alta de RFC',
+      trigger_kind: 'connection_created',
+      schedule_kind: null,
+      scope_months: 36,
+    }),
+    rowOf(organization_id, now, { ...common, name: 'Diario', trigger_kind: 'schedule', schedule_kind: 'daily', scope_months: 3 }),
+  ]
+}
+
+/** The organization's extractors, oldest first. */
+export const listExtractors = async ({ db, organization, now }: Ctx): Promise<Extractor[]> =>
+  (await listExtractorRows(db, organization.id)).map((row) => view(row, now))
+
+/** Configures an extractor; nothing is downloaded. 422 for a source that is not there, 409 when the plan has no slot left. */
+export async function createExtractor(ctx: Ctx, draft: ExtractorDraft): Promise<Extractor> {
+  const { db, organization, now } = ctx
+  refuseUnknownKeys(draft.data_source_keys, 'data_source_keys', activeKeys(ctx))
+  const plan = planOf(organization.plan)
+  const row = rowOf(organization.id, now, draft)
+  try {
+    await change(ctx, { action: 'extractor.created', resource_id: row.extractor_id, changed: Object.keys(draft) }, [
+      takeSlot(db, organization.id, plan.extractors),
+      insertExtractor(db, row),
+    ])
+  } catch (error) {
+    if (!isGuardViolation(error)) throw error
+    const exist = await countExtractors(db, organization.id)
+    throw new Failure(
+      'conflict',
+      'extractor.plan_limit',
+      `The plan ${plan.name} allows ${plan.extractors} extractors and ${exist} exist. Delete one first.`,
+    )
+  }
+  return view(row, now)
+}
+
+const MAX_ATTEMPTS = 10
+
+/**
+ * Changes what is sent, and what depends on it (service.md, PATCH rules). A new schedule or time zone is anchored today; nothing else
+ * moves it. 404; 422 when the result would not have the shape that its trigger and scope need.
+ */
+export async function changeExtractor(ctx: Ctx, extractor_id: string, changes: ExtractorChanges, attempt = 1): Promise<Extractor> {
+  const stored = await requireExtractor(ctx, extractor_id)
+  const columns = columnsOf(ctx, stored, changes)
+  const changed = Object.keys(changes)
+  if (changed.length === 0) return view(stored, ctx.now)
+  try {
+    await change(ctx, { action: 'extractor.updated', resource_id: extractor_id, changed }, [
+      holdExtractor(ctx.db, stored),
+      updateExtractor(ctx.db, stored, columns),
+    ])
+  } catch (error) {
+    if (!isGuardViolation(error)) throw error
+    if (attempt < MAX_ATTEMPTS) return changeExtractor(ctx, extractor_id, changes, attempt + 1)
+    throw new Failure('conflict', 'extractor.changed', 'The extractor is being changed by others at the same time. Try again.')
+  }
+  return view({ ...stored, ...columns }, ctx.now)
+}
+
+function columnsOf(ctx: Ctx, stored: ExtractorRow, changes: ExtractorChanges): Partial<ExtractorRow> {
+  const { name, is_enabled, data_source_keys, timezone = stored.timezone, ...dependent } = changes
+  const { trigger_kind, schedule_kind, schedule_spec, scope, scope_months } = settle(stored, dependent)
+  const result = { trigger_kind, schedule_kind, schedule_spec: schedule_spec as Record<string, number>, scope, scope_months }
+  const unknown = unknownKeyFaults(data_source_keys ?? [], 'data_source_keys', activeKeys(ctx))
+  const [first, ...others] = [...faultsOf(result), ...unknown]
+  if (first) throw invalid(unknown.length > others.length ? 'data_source.unknown' : 'extractor.invalid', [first, ...others])
+  return {
+    ...result,
+    ...(name !== undefined && { name }),
+    ...(is_enabled !== undefined && { is_enabled }),
+    ...(data_source_keys && { data_source_keys: withMandatory(data_source_keys) }),
+    timezone,
+    ...arm({ ...result, timezone }, ctx.now, stored),
+  }
+}
+
+/** Removes an extractor and frees its slot; windows stay as they are. 404 when it is absent or another's. */
+export async function deleteExtractor(ctx: Ctx, extractor_id: string): Promise<void> {
+  const { db, organization } = ctx
+  try {
+    await change(ctx, { action: 'extractor.deleted', resource_id: extractor_id }, [
+      freeSlot(db, organization.id, extractor_id),
+      removeExtractor(db, organization.id, extractor_id),
+    ])
+  } catch (error) {
+    throw isGuardViolation(error) ? notFound('extractor') : error
+  }
+}

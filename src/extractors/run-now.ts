@@ -1,0 +1,40 @@
+import type { Ctx } from '../env.ts'
+import { Failure } from '../failures.ts'
+import type { ExtractorRun } from './contract.ts'
+import { requireExtractor } from './extractors.ts'
+import { startRun } from './run.ts'
+import { hasActiveConnection } from './store.ts'
+
+const COOLDOWN_SECONDS = 600
+
+/**
+ * Runs an extractor at once for all active RFCs (service.md, Run rules). 404; 409 when it is disabled; 429 within ten minutes of the
+ * last run. What dispatches nothing starts no pause.
+ */
+export async function runExtractor(ctx: Ctx, extractor_id: string): Promise<ExtractorRun> {
+  const extractor = await requireExtractor(ctx, extractor_id)
+  if (!extractor.is_enabled) throw new Failure('conflict', 'extractor.disabled', 'The extractor is disabled. Enable it first.')
+  // Asked before the pause is taken, so that of several calls at once none is told to wait for nothing.
+  if (!(await hasActiveConnection(ctx.db, ctx.organization.id))) return { status: 'no_connections', connections: 0, dispatched: 0 }
+  const cooldown = ctx.env.COOLDOWNS.getByName(extractor_id)
+  const acquired = await cooldown.acquire(COOLDOWN_SECONDS, Date.now())
+  if (!acquired.acquired) throw tooSoon(acquired.retry_after_seconds)
+  try {
+    const { status, connections, dispatched } = await startRun(ctx, { extractor, trigger: 'manual', fiscal_entity_id: null })
+    if (status === 'no_connections') await cooldown.release()
+    return { status, connections, dispatched }
+  } catch (error) {
+    await cooldown.release()
+    throw error
+  }
+}
+
+const tooSoon = (retry_after_seconds: number) =>
+  new Failure(
+    'too_many_requests',
+    'extractor.cooldown',
+    `The extractor ran less than 10 minutes ago. Try again in ${retry_after_seconds} s.`,
+    {
+      retry_after_seconds,
+    },
+  )

@@ -1,0 +1,70 @@
+import { and, asc, eq, gt, lt } from 'drizzle-orm'
+import type { Database } from '../db/commit.ts'
+import { connections } from '../entities/tables.ts'
+import { extractors, runs } from './tables.ts'
+
+export type RunRow = typeof runs.$inferSelect
+export type ConnectionOfRun = typeof connections.$inferSelect
+
+export const insertRun = (db: Database, row: RunRow) => db.insert(runs).values(row)
+
+/** A run's word on how it went; the first word stands. */
+export const settleRun = (db: Database, run_id: string, outcome: Pick<RunRow, 'status' | 'connections' | 'dispatched'>) =>
+  db
+    .update(runs)
+    .set(outcome)
+    .where(and(eq(runs.run_id, run_id), eq(runs.status, 'planned')))
+
+/** The extractor's `last_run_at`. */
+export const markRun = (db: Database, { extractor_id, instant }: RunRow) =>
+  db
+    .update(extractors)
+    .set({ last_run_at: instant })
+    .where(eq(extractors.extractor_id, extractor_id))
+
+export const findExtractorOfRun = async (db: Database, extractor_id: string) =>
+  (await db.select().from(extractors).where(eq(extractors.extractor_id, extractor_id)).limit(1))[0]
+
+/** Extractors of the organization that are enabled. */
+export const enabledExtractors = (db: Database, organization_id: string) =>
+  db
+    .select()
+    .from(extractors)
+    .where(and(eq(extractors.organization_id, organization_id), eq(extractors.is_enabled, true)))
+    .orderBy(asc(extractors.extractor_id))
+
+/** A page of the active connections that a run covers. */
+export const connectionsOfRun = (db: Database, run: RunRow, after: string, limit: number) =>
+  db
+    .select()
+    .from(connections)
+    .where(
+      and(
+        eq(connections.organization_id, run.organization_id),
+        eq(connections.state, 'active'),
+        run.fiscal_entity_id === null ? gt(connections.fiscal_entity_id, after) : eq(connections.fiscal_entity_id, run.fiscal_entity_id),
+      ),
+    )
+    .orderBy(asc(connections.fiscal_entity_id))
+    .limit(limit)
+
+/** Widens windows: the floor to the earlier, the ceiling to the later (decisions.md 6). */
+export const widenWindows = (db: Database, rows: readonly { connection: number; from: string; to: number }[]): D1PreparedStatement =>
+  db.$client
+    .prepare(
+      `update connections set
+         visible_from = min(coalesce(visible_from, j.floor), j.floor),
+         visible_to = max(coalesce(visible_to, j.ceiling), j.ceiling)
+       from (select value->>0 as connection, value->>1 as floor, value->>2 as ceiling from json_each(?1)) j
+       where connections.connection = j.connection`,
+    )
+    .bind(JSON.stringify(rows.map(({ connection, from, to }) => [connection, from, to])))
+
+/** Runs that were planned before an instant and that nobody finished. */
+export const unfinishedRuns = (db: Database, before: Date, limit: number) =>
+  db
+    .select()
+    .from(runs)
+    .where(and(eq(runs.status, 'planned'), lt(runs.created_at, before)))
+    .orderBy(asc(runs.created_at))
+    .limit(limit)

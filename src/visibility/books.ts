@@ -1,0 +1,82 @@
+import { all, type Fragment, raw, sql } from '../db/fragment.ts'
+import type { Ctx } from '../env.ts'
+import { notFound } from '../failures.ts'
+import { earliestOf, type Window, windowOf } from './window.ts'
+
+const OPENED: unique symbol = Symbol('opened')
+
+/**
+ * What an organization may read of one RFC. Only this module makes one, and every query on fiscal data takes one: there is no way to
+ * write such a query without a window.
+ */
+export interface Books {
+  readonly [OPENED]: true
+  readonly ledger: D1Database
+  readonly fiscal_entity_id: string
+  readonly rfc: string
+  readonly window: Window
+  /** The authority's book. */
+  readonly entity: number
+  /** The organization's own imports, which no window hides; null when there are none. */
+  readonly importBook: number | null
+}
+
+/** One book of the two, to be read through its conditions. */
+export interface Book {
+  readonly origin: 'authority' | 'import'
+  readonly number: number
+  /** Greatest issued_at, in seconds, that can be visible; null without a bound. */
+  readonly until: number | null
+  /** Least issued_at, in seconds, that can be visible; null without a bound. Tight only to the hour: `conditions` decides. */
+  readonly since: number | null
+  /** What a row must meet to be shown, beyond `entity`, `until` and `since`: conditions that no index serves. */
+  conditions(alias: string): Fragment[]
+}
+
+/** Opens the books of the fiscal entity that the request names. 404 fiscal_entity.not_found without an active connection to it. */
+export function openBooks({ organization, connection, settings }: Pick<Ctx, 'organization' | 'connection' | 'settings'>): Books {
+  if (connection?.state !== 'active') throw notFound('fiscal_entity')
+  return {
+    [OPENED]: true,
+    ledger: settings.ledgers[connection.shard]!,
+    fiscal_entity_id: connection.fiscal_entity_id,
+    rfc: connection.rfc,
+    window: windowOf(organization.extractor_count, connection),
+    entity: connection.entity,
+    importBook: connection.imported_at === null ? null : -connection.connection,
+  }
+}
+
+/** The books that can hold something visible, the authority's first. */
+export const booksToRead = (books: Books): Book[] => [
+  ...(books.window.isEmpty ? [] : [authorityBook(books)]),
+  ...(books.importBook === null ? [] : [importBook(books, books.importBook)]),
+]
+
+/** A row of the book that may be shown: the whole of it, for statements that need no index. */
+export const visible = (book: Book, alias: string): Fragment =>
+  all([
+    sql`${raw(alias)}.entity = ${book.number}`,
+    ...(book.until === null ? [] : [sql`+${raw(alias)}.issued_at <= ${book.until}`]),
+    ...book.conditions(alias),
+  ])
+
+const authorityBook = ({ entity, window: { floor, ceiling } }: Books): Book => ({
+  origin: 'authority',
+  number: entity,
+  until: ceiling === null ? null : Math.floor(ceiling / 1_000),
+  since: floor === null ? null : earliestOf(floor),
+  conditions: (alias) => (floor === null ? [] : [sql`+${raw(alias)}.fecha >= ${floor}`]),
+})
+
+// An import steps back as soon as the authority's own row of the same UUID can be seen, not before.
+const importBook = (books: Books, number: number): Book => ({
+  origin: 'import',
+  number,
+  until: null,
+  since: null,
+  conditions: (alias) =>
+    books.window.isEmpty
+      ? []
+      : [sql`not exists (select 1 from cfdi twin where twin.uuid = ${raw(alias)}.uuid and ${visible(authorityBook(books), 'twin')})`],
+})

@@ -1,0 +1,56 @@
+import type { Connection } from '../entities/connection.ts'
+
+/** What of an RFC’s documents an organization may read: literal days from the floor on, instants up to the ceiling. */
+export interface Window {
+  /** Nothing at all is visible: there was no extraction yet. */
+  readonly isEmpty: boolean
+  /** First literal day, `YYYY-MM-DD`; null when everything back to the first document is visible. */
+  readonly floor: string | null
+  /** Last instant, milliseconds, inclusive; null when everything up to the last document is visible. */
+  readonly ceiling: number | null
+}
+
+type Bounds = Pick<Connection, 'visible_from' | 'visible_to'>
+
+/** The first day of which the authority has documents: a floor here hides nothing. */
+export const EARLIEST_DAY = '2018-01-01'
+
+export const EVERYTHING: Window = { isEmpty: false, floor: null, ceiling: null }
+export const NOTHING: Window = { isEmpty: true, floor: null, ceiling: null }
+
+/** The window of a connection. Without extractors everything is visible; before the first extraction nothing is. */
+export const windowOf = (extractor_count: number, { visible_from, visible_to }: Bounds): Window => {
+  if (extractor_count === 0) return EVERYTHING
+  if (visible_from === null || visible_to === null) return NOTHING
+  return { isEmpty: false, floor: visible_from, ceiling: visible_to }
+}
+
+/** The bounds of a connection after an extraction of a range: floor to the earlier, ceiling to the later. They never shrink. */
+export const widened = ({ visible_from, visible_to }: Bounds, range: { from: string; to: number }): { visible_from: string; visible_to: number } => ({
+  visible_from: visible_from === null || range.from < visible_from ? range.from : visible_from,
+  visible_to: visible_to === null || range.to > visible_to ? range.to : visible_to,
+})
+
+/** Whether something held, or holdable, for the RFC is hidden; `latest` is the greatest ceiling of anybody's connection to it. */
+export const isBounded = ({ isEmpty, floor, ceiling }: Window, latest: number | null): boolean =>
+  isEmpty || (floor !== null && floor > EARLIEST_DAY) || (ceiling !== null && latest !== null && ceiling < latest)
+
+/** Whether the window shows a document: `fecha` is its literal local time, `issued_at` its instant in seconds. */
+export const shows = ({ isEmpty, floor, ceiling }: Window, { fecha, issued_at }: { fecha: string; issued_at: number }): boolean =>
+  !isEmpty && (floor === null || fecha.slice(0, 10) >= floor) && (ceiling === null || issued_at * 1_000 <= ceiling)
+
+/** The greatest and the least offset of a Mexican zone (CFDI are stamped in the zone of their place of issue). */
+const EASTMOST_HOURS = 5
+const WESTMOST_HOURS = 8
+
+const midnight = (day: string): number => Date.parse(`${day}T00:00:00Z`) / 1_000
+
+/** The first second that belongs to a literal day in any Mexican zone. */
+export const earliestOf = (day: string): number => midnight(day) + EASTMOST_HOURS * 3_600
+
+/** The last second that belongs to a literal day in any Mexican zone. */
+export const latestOf = (day: string): number => midnight(day) + (24 + WESTMOST_HOURS) * 3_600 - 1
+
+/** The first literal day that a bound in seconds leaves open in some Mexican zone: earlier days are whole. Null without a bound. */
+export const firstOpenDay = (until: number | null): string | null =>
+  until === null ? null : new Date((until + 1 - WESTMOST_HOURS * 3_600) * 1_000).toISOString().slice(0, 10)

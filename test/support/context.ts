@@ -1,0 +1,48 @@
+import { env } from 'cloudflare:test'
+import { connect } from '../../src/db/commit.ts'
+import { keyring } from '../../src/db/keyring.ts'
+import type { Connection } from '../../src/entities/connection.ts'
+import type { Ctx } from '../../src/env.ts'
+
+export const RFC = 'AAA010101AAA'
+export const FISCAL_ENTITY = 'fe_01kabcdefghjkmnpqrstvwxyz0'
+
+const KEY = `1:${new Uint8Array(32).fill(7).toBase64()}`
+
+/** What a verb is given, without the HTTP application: an active connection to entity 1 that sees everything, unless said otherwise. */
+export const contextOf = (
+  connection: Partial<Connection> | null = {},
+  more: { extractor_count?: number; organization?: string; ledger?: D1Database; now?: Date } = {},
+): Ctx => ({
+  env,
+  settings: {
+    environment: 'test',
+    apiSecretKeys: keyring('API_SECRET_KEYS', KEY),
+    ciecKeys: keyring('CIEC_KEYS', KEY),
+    cursorKeys: keyring('CURSOR_KEYS', KEY),
+    ledgers: [more.ledger ?? env.LEDGER_0],
+  },
+  db: connect(env.DB),
+  now: more.now ?? new Date('2026-03-10T18:00:00Z'),
+  requestId: 'req_test',
+  organization: {
+    id: more.organization ?? 'org_01kabcdefghjkmnpqrstvwxyz0',
+    name: 'Prueba',
+    timezone: 'America/Mexico_City',
+    plan: 'api',
+    extractor_count: more.extractor_count ?? 0,
+  },
+  actor: { kind: 'system', process: 'test' },
+  connection: connection && {
+    connection: 9,
+    fiscal_entity_id: FISCAL_ENTITY,
+    entity: 1,
+    rfc: RFC,
+    shard: 0,
+    state: 'active',
+    visible_from: null,
+    visible_to: null,
+    imported_at: null,
+    ...connection,
+  },
+})
