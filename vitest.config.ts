@@ -8,6 +8,7 @@ const migrations = {
 
 export default defineConfig({
   test: {
+    silent: 'passed-only',
     projects: [
       {
         plugins: [
@@ -20,7 +21,7 @@ export default defineConfig({
             },
           }),
         ],
-        test: { name: 'workers', include: ['test/*.test.ts'], setupFiles: ['test/support/setup.ts'] },
+        test: { name: 'workers', include: ['test/*.test.ts'], setupFiles: ['test/support/setup.ts'], testTimeout: 60_000, hookTimeout: 60_000 },
       },
       { test: { name: 'samples', include: ['test/samples/*.test.ts'] } },
       { test: { name: 'node', include: ['test/node/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 } },

@@ -131,6 +131,16 @@ describe('changing', () => {
     expect(await patch({ trigger_kind: 'schedule', schedule_kind: 'daily' })).toBe('2026-11-28T08:00:00.000Z')
   })
 
+  it('forty at once are all done, one after the other', async () => {
+    const acme = await organization()
+    const { extractor_id } = await created(acme, weekly)
+    const changes = Array.from({ length: 40 }, (_, n) => ({ schedule_spec: { n: n + 1 }, timezone: n % 2 ? 'UTC' : 'Asia/Tokyo' }))
+    const replies = await Promise.all(changes.map((one) => acme.ask('PATCH', `${EXTRACTORS}/${extractor_id}`, one)))
+    expect(replies.filter(({ status }) => status !== 200)).toEqual([])
+    const [after] = await listed(acme)
+    expect(replies.map(({ body }) => body)).toContainEqual(after)
+  })
+
   it('of several at once never leaves a shape that none of them may have', async () => {
     const acme = await organization()
     const { extractor_id } = await created(acme, weekly)
@@ -174,11 +184,11 @@ describe('who may do what', () => {
       ['DELETE', '', undefined],
       ['POST', '/run', undefined],
     ] as const) {
-      expect((await acme.ask(method, `/extractors/ext_nada${path}`, body, 'member')).status).toBe(400)
+      expect((await acme.ask(method, `${EXTRACTORS}/ext_nada${path}`, body, 'member')).status).toBe(400)
       expect((await acme.ask(method, `${EXTRACTORS}/${newId('org')}${path}`, body)).status).toBe(400)
       const foreign = await acme.ask(method, `${EXTRACTORS}/${extractor_id}${path}`, body)
       const absent = await acme.ask(method, `${EXTRACTORS}/${newId('ext')}${path}`, body)
-      expect([foreign.status, foreign.body]).toEqual([404, absent.body])
+      expect([foreign.status, { ...foreign.body, request_id: absent.body.request_id }]).toEqual([404, absent.body])
     }
     // The shape of a body is told before whether the extractor is there, what depends on it after.
     expect((await acme.ask('PATCH', `${EXTRACTORS}/${extractor_id}`, { name: '' })).status).toBe(422)

@@ -1,9 +1,9 @@
-import { isGuardViolation } from '../db/commit.ts'
+import { commit, isGuardViolation } from '../db/commit.ts'
 import { isDeferred } from './balances.ts'
 import type { MetadataRow } from './metadata.ts'
 import { type Found, type Known, type MonthKey, monthKey, readAround, readKnown, type Wanted } from './reads.ts'
 import { type Cancellation, type Change, type Incoming, invoicesOf, reckon, relatedOf } from './reckoning.ts'
-import { statementsOf, type Writes } from './writes.ts'
+import { statementsOf } from './writes.ts'
 import { packXml } from './xml-store.ts'
 
 /** Where documents go, and on whose word. */
@@ -17,6 +17,8 @@ export interface Target {
   provenance: 'authority' | 'import'
   /** Committed in the same batch as the slice, or alone when it changes nothing. May be called again after a conflict. */
   sideStatements?: (outcome: SliceOutcome) => D1PreparedStatement[]
+  /** Of these UUIDs, those that whom this book is for is shown from another book: they are not kept twice. */
+  shownElsewhere?: (uuids: readonly string[]) => Promise<ReadonlySet<string>>
 }
 
 export type EntryStatus = 'created' | 'updated' | 'unchanged' | 'rejected'
@@ -86,16 +88,23 @@ async function trySlice(target: Target, slice: Slice, stored: Set<string>): Prom
   const known = new Map(first.map((row) => [row.uuid, row]))
   const { documents, cancelled, looked } = slice.open(known)
   await learn(target, slice, documents, known)
+  for (const uuid of (await target.shownElsewhere?.([...documents.keys()])) ?? []) documents.delete(uuid)
   const change = changeOf(documents, cancelled, known)
   const isNothing = change.created.length + change.filled.length + change.cancelled.length === 0
-  const reckoned = isNothing ? null : reckon(change, await gather(target, change), entity >= 0)
-  const outcome = outcomeOf(change, looked, reckoned?.cancellations ?? [])
-  const statements = [...(target.sideStatements?.(outcome) ?? [])]
-  if (reckoned !== null) {
-    await putXml(target.files, change, reckoned.writes.rows, stored)
-    statements.unshift(...statementsOf(ledger, { entity, rfc, version }, reckoned.writes, target.now.getTime()))
-  }
-  if (statements.length > 0) await ledger.batch(statements)
+  if (isNothing) return commitWith(target, outcomeOf(change, looked, []), [])
+  const [found] = await Promise.all([gather(target, change), putXml(target.files, change, stored)])
+  const { writes, cancellations } = reckon(change, found, entity >= 0)
+  const statements = statementsOf(ledger, { entity, rfc, version }, writes, target.now.getTime())
+  return commitWith(target, outcomeOf(change, looked, cancellations), statements)
+}
+
+async function commitWith(
+  { ledger, sideStatements }: Target,
+  outcome: SliceOutcome,
+  writes: readonly D1PreparedStatement[],
+): Promise<SliceOutcome> {
+  const statements = [...writes, ...(sideStatements?.(outcome) ?? [])]
+  if (statements.length > 0) await commit(ledger, statements)
   return outcome
 }
 
@@ -155,15 +164,13 @@ const without = <T>(list: readonly T[], others: readonly T[]): T[] => {
 }
 
 /** Puts the new documents' bytes as one object, and says in their rows where. */
-async function putXml(files: R2Bucket, { created, filled }: Change, rows: Writes['rows'], stored: Set<string>): Promise<void> {
-  const packed = new Map([...created, ...filled].flatMap(({ row, packed }) => (packed === null ? [] : [[row.uuid, packed] as const])))
-  if (packed.size === 0) return
-  const { key, bytes, offsets } = await packXml([...packed.values()])
-  const offsetOf = new Map([...packed.keys()].map((uuid, i) => [uuid, offsets[i] ?? 0]))
-  for (const row of rows) {
-    const xml_offset = offsetOf.get(row.uuid)
-    if (xml_offset !== undefined) Object.assign(row, { xml_object: key, xml_offset })
-  }
+async function putXml(files: R2Bucket, { created, filled }: Change, stored: Set<string>): Promise<void> {
+  const documents = [...created, ...filled].flatMap(({ row, packed }) => (packed === null ? [] : [{ row, packed }]))
+  if (documents.length === 0) return
+  const { key, bytes, offsets } = await packXml(documents.map(({ packed }) => packed))
+  documents.forEach(({ row }, i) => {
+    Object.assign(row, { xml_object: key, xml_offset: offsets[i] })
+  })
   if (!stored.has(key)) await files.put(key, bytes)
   stored.add(key)
 }

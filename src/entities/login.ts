@@ -1,9 +1,11 @@
+import { findOrganization } from '../account/account.ts'
 import type { Login } from '../authority/authority.ts'
 import { audited } from '../audit/audit.ts'
 import { commit } from '../db/commit.ts'
 import type { System } from '../env.ts'
 import { openCiec } from './ciec.ts'
-import { activeConnections, type ConnectionRow, invalidateCiec } from './store.ts'
+import type { Connection } from './connection.ts'
+import { activeConnections, type ConnectionRow, findConnection, invalidateCiec } from './store.ts'
 
 /** A connection's CIEC in clear; null when it has none. */
 export const readCiec = async ({ settings }: System, row: ConnectionRow): Promise<string | null> =>
@@ -34,3 +36,15 @@ export async function rejectCiec(system: System, entity: number, rejected: Login
     ),
   ])
 }
+
+/** An organization as a reader of one RFC, for work that is done for it outside a request. */
+export async function readerOf({ db }: System, organization_id: string, fiscal_entity_id: string) {
+  const [row, organization] = await Promise.all([findConnection(db, organization_id, fiscal_entity_id), findOrganization(db, organization_id)])
+  return row && { organization, connection: connectionView(row) }
+}
+
+const connectionView = (row: ConnectionRow): Connection => ({
+  ...row,
+  visible_to: row.visible_to?.getTime() ?? null,
+  imported_at: row.imported_at?.getTime() ?? null,
+})

@@ -111,7 +111,8 @@ export async function createExtractor(ctx: Ctx, draft: ExtractorDraft): Promise<
   return view(row, now)
 }
 
-const MAX_ATTEMPTS = 10
+/** Of changes at once each round lets at least one through. */
+const MAX_ATTEMPTS = 100
 
 /**
  * Changes what is sent, and what depends on it (service.md, PATCH rules). A new schedule or time zone is anchored today; nothing else
@@ -139,9 +140,9 @@ function columnsOf(ctx: Ctx, stored: ExtractorRow, changes: ExtractorChanges): P
   const { name, is_enabled, data_source_keys, timezone = stored.timezone, ...dependent } = changes
   const { trigger_kind, schedule_kind, schedule_spec, scope, scope_months } = settle(stored, dependent)
   const result = { trigger_kind, schedule_kind, schedule_spec: schedule_spec as Record<string, number>, scope, scope_months }
-  const unknown = unknownKeyFaults(data_source_keys ?? [], 'data_source_keys', activeKeys(ctx))
-  const [first, ...others] = [...faultsOf(result), ...unknown]
-  if (first) throw invalid(unknown.length > others.length ? 'data_source.unknown' : 'extractor.invalid', [first, ...others])
+  const broken = faultsOf(result)
+  const [first, ...others] = [...broken, ...unknownKeyFaults(data_source_keys ?? [], 'data_source_keys', activeKeys(ctx))]
+  if (first) throw invalid(broken.length > 0 ? 'extractor.invalid' : 'data_source.unknown', [first, ...others])
   return {
     ...result,
     ...(name !== undefined && { name }),

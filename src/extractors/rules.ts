@@ -1,7 +1,7 @@
 import type { Fault } from '../failures.ts'
 import type { SCHEDULE_KINDS, SCOPES, TRIGGER_KINDS } from './tables.ts'
 
-export type TriggerKind = (typeof TRIGGER_KINDS)[number]
+type TriggerKind = (typeof TRIGGER_KINDS)[number]
 export type ScheduleKind = (typeof SCHEDULE_KINDS)[number]
 export type ScopeKind = (typeof SCOPES)[number]
 

@@ -1,4 +1,5 @@
 import { authorityOf } from '../authority/adapters.ts'
+import { change } from '../audit/audit.ts'
 import { type Statement, commit } from '../db/commit.ts'
 import { newId } from '../db/id.ts'
 import { announce, type Demand, requestJobs, watermarks } from '../downloads/downloads.ts'
@@ -69,7 +70,7 @@ export async function startRun(
   { extractor, trigger, fiscal_entity_id }: { extractor: ExtractorRow; trigger: RunRow['trigger']; fiscal_entity_id: string | null },
 ): Promise<RunOutcome> {
   const run = newRun(ctx, extractor, trigger, fiscal_entity_id)
-  await commit(ctx.db.$client, [insertRun(ctx.db, run)])
+  await change(ctx, { action: 'extractor.run', resource_id: extractor.extractor_id }, [insertRun(ctx.db, run)])
   return carryOut(ctx, run)
 }
 

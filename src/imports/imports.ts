@@ -1,13 +1,14 @@
 import { change } from '../audit/audit.ts'
-import { type EntryResult, ingestFiles, ingestMetadata, ingestXmlPackage, metadataOf, type Target } from '../cfdi/ingest.ts'
-import { PackageRejected } from '../cfdi/directory.ts'
+import { type EntryResult, ingestFile, ingestPackage, type Target } from '../cfdi/ingest.ts'
 import { newId } from '../db/id.ts'
 import type { Connection } from '../entities/connection.ts'
+import { readerOf } from '../entities/login.ts'
 import { markImported } from '../entities/store.ts'
+import { openBooks } from '../visibility/books.ts'
 import type { Ctx, System } from '../env.ts'
 import { notFound } from '../failures.ts'
 import type { Import } from './contract.ts'
-import { claimImport, completeImport, fileStatements, findImport, type ImportRow, insertImport, leftImports, prolongImport } from './store.ts'
+import { claimImport, completeImport, fileStatements, findImport, type ImportRow, insertImport, leftImports, prolongImport, shownUuids } from './store.ts'
 
 const LEASE_MS = 60_000
 const MAX_ATTEMPTS = 5
@@ -74,6 +75,14 @@ const failedUpload = (isGone: boolean): EntryResult => ({
   detail: isGone ? 'The upload is no longer there.' : 'The upload could not be worked on. Send it again.',
 })
 
+/** What the authority's book shows the organization already, as its window is now. */
+async function shownByAuthority(system: System, { organization_id, fiscal_entity_id }: ImportRow): Promise<(uuids: readonly string[]) => Promise<Set<string>>> {
+  const reader = await readerOf(system, organization_id, fiscal_entity_id)
+  if (reader?.connection.state !== 'active') return async () => new Set()
+  const books = openBooks({ settings: system.settings, ...reader })
+  return (uuids) => shownUuids(books, uuids)
+}
+
 const isZip = (bytes: Uint8Array): boolean => bytes[0] === 0x50 && bytes[1] === 0x4b
 
 async function ingestUpload(system: System, ledger: D1Database, row: ImportRow, token: string, bytes: Uint8Array): Promise<EntryResult[]> {
@@ -84,31 +93,13 @@ async function ingestUpload(system: System, ledger: D1Database, row: ImportRow, 
     rfc: row.rfc,
     now: system.now,
     provenance: 'import',
+    shownElsewhere: await shownByAuthority(system, row),
     sideStatements: ({ entries }) => [
       ...fileStatements(ledger, row.import_id, entries),
       prolongImport(ledger, row.import_id, token, Date.now() + LEASE_MS),
     ],
   }
-  return isZip(bytes) ? ingestZip(target, bytes) : ingestOne(target, bytes)
-}
-
-/** The side statements of each slice keep what became of its files; only what never came to a slice is left to be told. */
-async function ingestZip(target: Target, bytes: Uint8Array): Promise<EntryResult[]> {
-  try {
-    const { rows } = metadataOf(bytes)
-    const reported = new Map(rows.map((row) => [row.uuid, row]))
-    for await (const { entries } of ingestXmlPackage(target, bytes, reported)) for (const { uuid } of entries) reported.delete(uuid ?? '')
-    for await (const _ of ingestMetadata(target, reported.values()));
-    return []
-  } catch (error) {
-    if (error instanceof PackageRejected) return [{ ...failedUpload(false), code: error.code, detail: error.message }]
-    throw error
-  }
-}
-
-async function ingestOne(target: Target, bytes: Uint8Array): Promise<EntryResult[]> {
-  for await (const _ of ingestFiles(target, [{ name: 'upload.xml', bytes }]));
-  return []
+  return isZip(bytes) ? ingestPackage(target, bytes) : ingestFile(target, bytes)
 }
 
 /** Announces again the imports whose message is lost or whose worker died. */

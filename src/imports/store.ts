@@ -1,5 +1,7 @@
 import type { EntryResult } from '../cfdi/ingest.ts'
 import { jsonChunks } from '../db/commit.ts'
+import { prepared, sql } from '../db/fragment.ts'
+import { type Books, booksToRead, visible } from '../visibility/books.ts'
 import type { importFiles, imports } from './tables.ts'
 
 export type ImportRow = typeof imports.$inferSelect
@@ -71,3 +73,14 @@ export const leftImports = async (ledger: D1Database, before: number, limit: num
       .bind(before, limit)
       .all<{ import_id: string }>()
   ).results
+
+/** Of these UUIDs, those that the authority's book shows through the window. */
+export async function shownUuids(books: Books, uuids: readonly string[]): Promise<Set<string>> {
+  const book = booksToRead(books).find(({ origin }) => origin === 'authority')
+  if (!book || uuids.length === 0) return new Set()
+  const { results } = await prepared(
+    books.ledger,
+    sql`select c.uuid from json_each(${JSON.stringify(uuids)}) j cross join cfdi c on c.entity = ${book.number} and c.uuid = j.value where ${visible(book, 'c')}`,
+  ).all<{ uuid: string }>()
+  return new Set(results.map(({ uuid }) => uuid))
+}

@@ -1,7 +1,7 @@
 import { getTableColumns, type Table } from 'drizzle-orm'
-import { jsonChunks } from '../../src/db/commit.ts'
 import { cfdi, cfdiMonths, cfdiPayments } from '../../src/cfdi/tables.ts'
-import { addTo, type Cells, contribution, type Countable, writeCells } from '../../src/cfdi/totals.ts'
+import { addTo, type Cells, type Countable, contribution, writeCells } from '../../src/cfdi/totals.ts'
+import { jsonChunks } from '../../src/db/commit.ts'
 import { RFC } from './context.ts'
 
 export type Row = typeof cfdi.$inferInsert
@@ -18,7 +18,11 @@ export function random(seed: number): () => number {
 }
 
 export const uuidFrom = (next: () => number): string => {
-  const hex = () => Math.floor(next() * 0x10000).toString(16).padStart(4, '0').toUpperCase()
+  const hex = () =>
+    Math.floor(next() * 0x10000)
+      .toString(16)
+      .padStart(4, '0')
+      .toUpperCase()
   return `${hex()}${hex()}-${hex()}-${hex()}-${hex()}-${hex()}${hex()}${hex()}`
 }
 
@@ -49,6 +53,8 @@ export function rowOf(some: Partial<Row> & Pick<Row, 'uuid' | 'fecha'>): Row {
     uso_cfdi: 'G03',
     currency: 'MXN',
     subtotal: (micros / 1.16 / 1e6).toFixed(2),
+    descuento: null,
+    tipo_cambio: null,
     total,
     total_micros: micros,
     iva_trasladado: micros - Math.round(micros / 1.16 / 1e4) * 1e4,
@@ -66,18 +72,35 @@ export function rowOf(some: Partial<Row> & Pick<Row, 'uuid' | 'fecha'>): Row {
 }
 
 /** Puts rows into a table as they are, many at once. */
-export async function insertRows(ledger: D1Database, table: Table & { _: { name: string } }, name: string, rows: readonly object[]): Promise<void> {
+export async function insertRows(
+  ledger: D1Database,
+  table: Table & { _: { name: string } },
+  name: string,
+  rows: readonly object[],
+): Promise<void> {
   const columns = Object.keys(getTableColumns(table))
   const values = columns.map((_, n) => `value->>${n}`).join(', ')
   for (const chunk of jsonChunks(rows.map((row) => columns.map((column) => (row as Record<string, unknown>)[column] ?? null))))
-    await ledger.prepare(`insert into ${name} (${columns.join(', ')}) select ${values} from json_each(?)`).bind(chunk).run()
+    await ledger
+      .prepare(`insert into ${name} (${columns.join(', ')}) select ${values} from json_each(?)`)
+      .bind(chunk)
+      .run()
 }
 
 /** A payment for every invoice (PPD) that has one: its source is as visible as the invoice, being itself. */
 export const applicationsOf = (rows: readonly Row[]) =>
   rows
     .filter(({ metodo_pago, paid }) => metodo_pago === 'PPD' && paid > 0)
-    .map(({ entity, uuid, paid, fecha }) => ({ entity, invoice: uuid, source: uuid, n: 1, kind: 'P', amount: paid, currency: 'MXN', fecha_pago: fecha }))
+    .map(({ entity, uuid, paid, fecha }) => ({
+      entity,
+      invoice: uuid,
+      source: uuid,
+      n: 1,
+      kind: 'P',
+      amount: paid,
+      currency: 'MXN',
+      fecha_pago: fecha,
+    }))
 
 /** The month rows that ingest would have kept. */
 export function monthsOf(rows: readonly Row[]) {
@@ -113,7 +136,9 @@ export function documents(seed: number, count: number, firstDay: string, days: n
     const counterparty_rfc = pick(PARTIES)
     const estatus = next() < 0.2 ? 'cancelado' : 'vigente'
     const start = Date.parse(`${firstDay}T00:00:00Z`)
-    const fecha = new Date(start + Math.floor(next() * days * 24) * 3_600_000 + (next() < 0.3 ? 0 : Math.floor(next() * 3600) * 1000)).toISOString().slice(0, 19)
+    const fecha = new Date(start + Math.floor(next() * days * 24) * 3_600_000 + (next() < 0.3 ? 0 : Math.floor(next() * 3600) * 1000))
+      .toISOString()
+      .slice(0, 19)
     const metodo_pago = tipo === 'I' ? pick(['PUE', 'PPD']) : null
     const total = (Math.floor(next() * 1_000_000) / 100).toFixed(2)
     const paid = estatus === 'vigente' ? pick([0, 0.5, 1]) : 0
@@ -133,7 +158,10 @@ export function documents(seed: number, count: number, firstDay: string, days: n
       tipo_cambio: '17.5',
       forma_pago: pick(['01', '03', '99']),
       serie: pick(['A', 'B', null]),
-      ...(metodo_pago === 'PPD' && { paid: Math.floor(micros * paid), payment_status: paid === 0 ? 'unpaid' : paid === 1 ? 'paid' : 'partially_paid' }),
+      ...(metodo_pago === 'PPD' && {
+        paid: Math.floor(micros * paid),
+        payment_status: paid === 0 ? 'unpaid' : paid === 1 ? 'paid' : 'partially_paid',
+      }),
       ...(estatus === 'cancelado' && { cancelled_at: `${fecha}-06:00`, cancellation_reason: '02' }),
       ...(next() < 0.5 && { xml_object: 'xml/x', xml_offset: 0, xml_length: 1, xml_method: 0 }),
       updated_at: 1_700_000_000_000 + Math.floor(next() * 1e9),
