@@ -8,11 +8,11 @@ import { credentialRoutes } from './credentials/routes.ts'
 import { documentRoutes } from './documents/routes.ts'
 import { syncRoutes } from './downloads/routes.ts'
 import { entityRoutes } from './entities/routes.ts'
-import type { App } from './env.ts'
+import type { App, Settings } from './env.ts'
 import { extractorRoutes } from './extractors/routes.ts'
 import { readAuthorization } from './http/authorization.ts'
 import { envelope } from './http/envelope.ts'
-import { document } from './http/openapi.ts'
+import { document, type Route, routesOf } from './http/openapi.ts'
 import { params, publicOperation, refuses, returns, returnsFile } from './http/operation.ts'
 import { problem } from './http/problem.ts'
 import { referenceFile, referencePage } from './http/reference.ts'
@@ -34,12 +34,12 @@ const INFO = {
 /** Finds the route, and who asks, before anything else of the request is looked at. */
 const admission: MiddlewareHandler<App> = async (c, next) => {
   const path = new URL(c.req.url).pathname
-  const { pattern, isPublic, params: inPath } = route(c.req.method, path)
+  const { system } = c.var
+  const { pattern, isPublic, params: inPath } = tables[system.settings.environment]()(c.req.method, path)
   c.set('route', pattern)
   if (isPublic) return next()
   const named = inPath['fiscal_entity_id'] ?? c.req.query('fiscal_entity_id') ?? c.req.query('fiscalEntityId')
   const fiscalEntity = FiscalEntityId.safeParse(named)
-  const { system } = c.var
   const presented = readAuthorization(c.req.header('authorization'))
   c.set('ctx', { ...system, ...(await authenticate(system, presented, fiscalEntity.success ? fiscalEntity.data : null)) })
   return next()
@@ -64,7 +64,7 @@ export const app: Hono<App> = new Hono<App>()
     (c) => referenceFile(c, c.req.valid('param').file),
   )
   .get('/v1/openapi.json', publicOperation('getOpenApi', 'Service', 'The OpenAPI 3.1 document'), returns(200, z.looseObject({})), (c) =>
-    c.json(openapi(), 200, { 'Cache-Control': 'public, max-age=300' }),
+    c.json(documents[c.var.system.settings.environment](), 200, { 'Cache-Control': 'public, max-age=300' }),
   )
   .route('/v1/auth', authRoutes)
   .route('/v1/organization', accountRoutes)
@@ -89,6 +89,14 @@ const once = <T>(make: () => T): (() => T) => {
   }
 }
 
-const openapi = once(() => document(app, INFO))
-const table = once(() => routing(app))
-const route = (method: string, path: string) => table()(method, path)
+/** What an environment serves: `live` has no test helpers, neither to be called nor to be read about. */
+const served = (environment: Settings['environment']): Route[] =>
+  routesOf(app).filter(({ path }) => environment === 'test' || !path.startsWith('/v1/test-helpers/'))
+
+const eachEnvironment = <T>(make: (routes: Route[]) => T) => ({
+  test: once(() => make(served('test'))),
+  live: once(() => make(served('live'))),
+})
+
+const documents = eachEnvironment((routes) => document(routes, INFO))
+const tables = eachEnvironment(routing)

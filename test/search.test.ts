@@ -82,10 +82,16 @@ function oracle({ organization, connection }: Ctx, query: Query): string[] {
 const WINDOWS: [string, Ctx][] = [
   ['everything', contextOf()],
   ['before the first extraction', contextOf({}, { extractor_count: 2 })],
-  ['a floor and a ceiling', contextOf({ visible_from: '2026-01-10', visible_to: Date.parse('2026-01-25T06:30:00.400Z') }, { extractor_count: 2 })],
+  [
+    'a floor and a ceiling',
+    contextOf({ visible_from: '2026-01-10', visible_to: Date.parse('2026-01-25T06:30:00.400Z') }, { extractor_count: 2 }),
+  ],
   ['imports', contextOf({ imported_at: 1 })],
   ['imports only', contextOf({ imported_at: 1 }, { extractor_count: 1 })],
-  ['imports and a window', contextOf({ imported_at: 1, visible_from: '2026-01-12', visible_to: Date.parse('2026-01-20T18:00:00Z') }, { extractor_count: 1 })],
+  [
+    'imports and a window',
+    contextOf({ imported_at: 1, visible_from: '2026-01-12', visible_to: Date.parse('2026-01-20T18:00:00Z') }, { extractor_count: 1 }),
+  ],
 ]
 
 const QUERIES: Query[] = [
@@ -121,8 +127,21 @@ const QUERIES: Query[] = [
   { total_min: '5000', total_max: '9000.5' },
   { balance_min: '100' },
   { has_xml: 'true', estatus: 'vigente' },
-  { uuid: OWN.slice(0, 20).map(({ uuid }) => uuid).join(','), limit: '3' },
-  { uuid: [...OWN, ...IMPORTED].filter((_, n) => n % 7 === 0).slice(0, 100).map(({ uuid }) => uuid).join(','), direction: 'issued', issued_to: '2026-01-15' },
+  {
+    uuid: OWN.slice(0, 20)
+      .map(({ uuid }) => uuid)
+      .join(','),
+    limit: '3',
+  },
+  {
+    uuid: [...OWN, ...IMPORTED]
+      .filter((_, n) => n % 7 === 0)
+      .slice(0, 100)
+      .map(({ uuid }) => uuid)
+      .join(','),
+    direction: 'issued',
+    issued_to: '2026-01-15',
+  },
 ]
 
 describe.each(WINDOWS)('GET /v1/cfdi, %s', (_, ctx) => {
@@ -168,20 +187,34 @@ describe('the edges of a window', () => {
   })
 
   it('does not show a payment that was issued after the ceiling', async () => {
-    const invoice = rowOf({ entity: 4, uuid: uuid(6), fecha: '2026-01-10T10:00:00', metodo_pago: 'PPD', total: '100.00', paid: 100e6, payment_status: 'paid' })
-    const payment = (n: number, fecha: string) => rowOf({ entity: 4, uuid: uuid(n), fecha, tipo_comprobante: 'P', metodo_pago: null, total: '0' })
+    const invoice = rowOf({
+      entity: 4,
+      uuid: uuid(6),
+      fecha: '2026-01-10T10:00:00',
+      metodo_pago: 'PPD',
+      total: '100.00',
+      paid: 100e6,
+      payment_status: 'paid',
+    })
+    const payment = (n: number, fecha: string) =>
+      rowOf({ entity: 4, uuid: uuid(n), fecha, tipo_comprobante: 'P', metodo_pago: null, total: '0' })
     await insertCfdi(env.LEDGER_0, [invoice, payment(7, '2026-01-12T10:00:00'), payment(8, '2026-01-20T10:00:00')])
     const applied = { entity: 4, invoice: uuid(6), n: 1, kind: 'P', currency: 'MXN' }
     await insertApplications(env.LEDGER_0, [
       { ...applied, source: uuid(7), amount: 40e6, fecha_pago: '2026-01-12T09:00:00' },
       { ...applied, source: uuid(8), amount: 60e6, fecha_pago: '2026-01-12T09:30:00' },
     ])
-    const at = (ceiling: string) => contextOf({ entity: 4, visible_from: '2026-01-01', visible_to: Date.parse(ceiling) }, { extractor_count: 1 })
+    const at = (ceiling: string) =>
+      contextOf({ entity: 4, visible_from: '2026-01-01', visible_to: Date.parse(ceiling) }, { extractor_count: 1 })
     const shown = async (ceiling: string) => {
       const [item] = (await searchCfdi(at(ceiling), ask({ uuid: uuid(6) }))).data
       const { data: _, ...payments } = await listPayments(at(ceiling), uuid(6))
       const { payment_status, paid_amount, balance } = item!
-      expect({ payment_status, paid_amount, balance }).toEqual({ payment_status: payments.payment_status, paid_amount: payments.paid_amount, balance: payments.balance })
+      expect({ payment_status, paid_amount, balance }).toEqual({
+        payment_status: payments.payment_status,
+        paid_amount: payments.paid_amount,
+        balance: payments.balance,
+      })
       expect((await getCfdi(at(ceiling), uuid(6))).aplicaciones).toHaveLength(_.length)
       return [payment_status, paid_amount, balance]
     }
@@ -197,7 +230,9 @@ describe('what is refused', () => {
     const cursor = (await searchCfdi(contextOf(), ask({}))).next_cursor!
     const malformed = expect.objectContaining({ kind: 'malformed', code: 'cursor.invalid' })
     const again = (ctx: Ctx, query: Query) => searchCfdi(ctx, ask(query))
-    await expect(again(contextOf(), { cursor: cursor.replace(/.(?=.{9}$)/, (one) => (one === 'A' ? 'B' : 'A')) })).rejects.toEqual(malformed)
+    await expect(again(contextOf(), { cursor: cursor.replace(/.(?=.{9}$)/, (one) => (one === 'A' ? 'B' : 'A')) })).rejects.toEqual(
+      malformed,
+    )
     await expect(again(contextOf(), { cursor: `2${cursor.slice(1)}` })).rejects.toEqual(malformed)
     await expect(again(contextOf(), { cursor, direction: 'issued' })).rejects.toEqual(malformed)
     await expect(again(contextOf({}, { organization: 'org_01kabcdefghjkmnpqrstvwxyz1' }), { cursor })).rejects.toEqual(malformed)
@@ -210,9 +245,12 @@ describe('what is refused', () => {
     await expect(searchCfdi(contextOf({ state: 'paused' }), ask({}))).rejects.toEqual(absent)
   })
 
-  it.each(['q', 'sort', 'include', 'fields', 'blacklist', 'paid_from', 'has_pdf', 'tipo_relacion', 'estado'])('knows no filter %s', (name) => {
-    expect(CfdiSearch.safeParse({ fiscal_entity_id: FISCAL_ENTITY, [name]: 'x' }).success).toBe(false)
-  })
+  it.each(['q', 'sort', 'include', 'fields', 'blacklist', 'paid_from', 'has_pdf', 'tipo_relacion', 'estado'])(
+    'knows no filter %s',
+    (name) => {
+      expect(CfdiSearch.safeParse({ fiscal_entity_id: FISCAL_ENTITY, [name]: 'x' }).success).toBe(false)
+    },
+  )
 
   it.each([
     { tipo_comprobante: 'I,X' },

@@ -33,13 +33,14 @@ const mxn = (row: Row, value: string | number | null | undefined) => {
   return row.currency === 'USD' ? Math.round(amount * 17.5) : amount
 }
 
-const text = (micros: number) => (Math.sign(micros) * Math.round(Math.abs(micros) / 1e4) / 100 + 0).toFixed(2)
+const text = (micros: number) => ((Math.sign(micros) * Math.round(Math.abs(micros) / 1e4)) / 100 + 0).toFixed(2)
 
 function oracle(rows: readonly Row[], month: string, direction: number) {
   const its = rows.filter((row) => row.fecha.startsWith(month) && row.direction === direction && row.emisor_rfc !== row.receptor_rfc)
   const valid = its.filter(({ estatus }) => estatus === 'vigente')
   const of = (tipo: string) => valid.filter((row) => row.tipo_comprobante === tipo)
-  const sum = (some: Row[], value: (row: Row) => string | number | null | undefined) => some.reduce((total, row) => total + mxn(row, value(row)), 0)
+  const sum = (some: Row[], value: (row: Row) => string | number | null | undefined) =>
+    some.reduce((total, row) => total + mxn(row, value(row)), 0)
   const credit = sum(of('E'), (row) => row.subtotal)
   return {
     month,
@@ -56,8 +57,18 @@ function oracle(rows: readonly Row[], month: string, direction: number) {
     total: text(sum(of('I'), (row) => row.total)),
     credit_notes: text(credit),
     net: text(sum(of('I'), (row) => row.subtotal) - credit),
-    pue_total: text(sum(of('I').filter((row) => row.metodo_pago === 'PUE'), (row) => row.total)),
-    ppd_total: text(sum(of('I').filter((row) => row.metodo_pago === 'PPD'), (row) => row.total)),
+    pue_total: text(
+      sum(
+        of('I').filter((row) => row.metodo_pago === 'PUE'),
+        (row) => row.total,
+      ),
+    ),
+    ppd_total: text(
+      sum(
+        of('I').filter((row) => row.metodo_pago === 'PPD'),
+        (row) => row.total,
+      ),
+    ),
   }
 }
 
@@ -77,28 +88,35 @@ const WINDOWS: [string, Ctx][] = [
 ]
 
 describe.each(WINDOWS)('GET /v1/cfdi/summary/monthly, %s', (_, ctx) => {
-  it.each([{}, { direction: 'received' }, { from: '2025-12', to: '2026-01' }, { from: '2026-01', to: '2026-01' }])('adds up what is seen: %j', async (query) => {
-    const answer = MonthlySummary.parse(await summarize(ctx, query))
-    const seen = seenBy(ctx)
-    const answered = new Set(answer.data.map(({ month, direction }) => `${month} ${direction}`))
-    for (const { is_partial: _, through_date: __, ...row } of answer.data) {
-      expect(row).toEqual(oracle(seen, row.month, row.direction === 'issued' ? 0 : 1))
-    }
-    const asked = seen.filter(
-      (row) =>
-        row.emisor_rfc !== row.receptor_rfc &&
-        row.fecha.slice(0, 7) >= answer.from &&
-        row.fecha.slice(0, 7) <= answer.to &&
-        (!('direction' in query) || row.direction === 1),
-    )
-    for (const row of asked) expect(answered).toContain(`${row.fecha.slice(0, 7)} ${row.direction === 0 ? 'issued' : 'received'}`)
-    expect(answer.data_quality).toEqual({ cfdi_total: asked.length, missing_rate: 0 })
-  })
+  it.each([{}, { direction: 'received' }, { from: '2025-12', to: '2026-01' }, { from: '2026-01', to: '2026-01' }])(
+    'adds up what is seen: %j',
+    async (query) => {
+      const answer = MonthlySummary.parse(await summarize(ctx, query))
+      const seen = seenBy(ctx)
+      const answered = new Set(answer.data.map(({ month, direction }) => `${month} ${direction}`))
+      for (const { is_partial: _, through_date: __, ...row } of answer.data) {
+        expect(row).toEqual(oracle(seen, row.month, row.direction === 'issued' ? 0 : 1))
+      }
+      const asked = seen.filter(
+        (row) =>
+          row.emisor_rfc !== row.receptor_rfc &&
+          row.fecha.slice(0, 7) >= answer.from &&
+          row.fecha.slice(0, 7) <= answer.to &&
+          (!('direction' in query) || row.direction === 1),
+      )
+      for (const row of asked) expect(answered).toContain(`${row.fecha.slice(0, 7)} ${row.direction === 0 ? 'issued' : 'received'}`)
+      expect(answer.data_quality).toEqual({ cfdi_total: asked.length, missing_rate: 0 })
+    },
+  )
 })
 
 describe('months', () => {
   const labels = async (ctx: Ctx, query: Record<string, string> = {}) =>
-    (await summarize(ctx, { direction: 'issued', ...query })).data.map(({ month, is_partial, through_date }) => [month, is_partial, through_date])
+    (await summarize(ctx, { direction: 'issued', ...query })).data.map(({ month, is_partial, through_date }) => [
+      month,
+      is_partial,
+      through_date,
+    ])
 
   it('are the last twelve, with zeros where there is nothing, the current one partial', async () => {
     const all = await labels(contextOf())
@@ -141,7 +159,13 @@ describe('the envelope', () => {
   })
 
   it('counts documents without a rate and leaves their amounts out', async () => {
-    const row = rowOf({ entity: 5, uuid: '00000000-0000-0000-0000-000000000001', fecha: '2026-01-02T10:00:00', currency: 'USD', tipo_cambio: null })
+    const row = rowOf({
+      entity: 5,
+      uuid: '00000000-0000-0000-0000-000000000001',
+      fecha: '2026-01-02T10:00:00',
+      currency: 'USD',
+      tipo_cambio: null,
+    })
     await insertCfdi(env.LEDGER_0, [row])
     await insertMonths(env.LEDGER_0, monthsOf([row]))
     const { data_quality, data } = await summarize(contextOf({ entity: 5 }), { from: '2026-01', to: '2026-01', direction: 'issued' })

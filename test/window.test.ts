@@ -1,15 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { openBooks } from '../src/visibility/books.ts'
-import { earliestOf, EVERYTHING, firstOpenDay, isBounded, latestOf, NOTHING, shows, widened, windowOf } from '../src/visibility/window.ts'
+import { EVERYTHING, earliestOf, firstOpenDay, isBounded, latestOf, NOTHING, shows, widened, windowOf } from '../src/visibility/window.ts'
 import { contextOf } from './support/context.ts'
 
 const day = fc.integer({ min: 0, max: 5_000 }).map((n) => new Date(Date.UTC(2016, 0, 1 + n)).toISOString().slice(0, 10))
 const instant = fc.integer({ min: Date.UTC(2016, 0, 1), max: Date.UTC(2029, 0, 1) })
-const bounds = fc.oneof(
-  fc.constant({ visible_from: null, visible_to: null }),
-  fc.record({ visible_from: day, visible_to: instant }),
-)
+const bounds = fc.oneof(fc.constant({ visible_from: null, visible_to: null }), fc.record({ visible_from: day, visible_to: instant }))
 const range = fc.record({ from: day, to: instant })
 const offset = fc.constantFrom(-300, -360, -420, -480)
 const document = fc.record({ local: instant, offset }).map(({ local, offset: minutes }) => ({
@@ -37,7 +34,11 @@ describe('windowOf', () => {
   })
 
   it('does not depend on the order of the extractions', () => {
-    fc.assert(fc.property(bounds, range, range, (start, a, b) => expect(widened(widened(start, a), b)).toEqual(widened(widened(start, b), a))))
+    fc.assert(
+      fc.property(bounds, range, range, (start, a, b) => {
+        expect(widened(widened(start, a), b)).toEqual(widened(widened(start, b), a))
+      }),
+    )
   })
 })
 
@@ -81,7 +82,8 @@ describe('literal days and instants', () => {
 
 describe('openBooks', () => {
   it('needs an active connection', () => {
-    for (const state of ['draft', 'paused', 'invalid_ciec', 'unlinked'] as const) expect(() => openBooks(contextOf({ state }))).toThrow('fiscal entity')
+    for (const state of ['draft', 'paused', 'invalid_ciec', 'unlinked'] as const)
+      expect(() => openBooks(contextOf({ state }))).toThrow('fiscal entity')
     expect(() => openBooks(contextOf(null))).toThrow('fiscal entity')
   })
 

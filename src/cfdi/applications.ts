@@ -1,7 +1,8 @@
 import type { Applied } from './balances.ts'
 import type { CfdiDocument } from './document.ts'
 import { micros } from './money.ts'
-import { bounded, type CfdiRow } from './row.ts'
+import type { CfdiRow } from './row.ts'
+import { bounded } from './row-rejected.ts'
 import type { cfdiPayments } from './tables.ts'
 
 /** A row of `cfdi_payments` before it is stored. */

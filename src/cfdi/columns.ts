@@ -1,19 +1,53 @@
-import { type Fragment, raw, sql } from '../db/fragment.ts'
+import { type Fragment, join, raw, sql } from '../db/fragment.ts'
 import { type Book, type Books, visible } from '../visibility/books.ts'
 import type { Applied } from './balances.ts'
 
 // Integers that may pass 2^53 leave the database as text.
-const MICROS = [
-  'total_micros', 'iva_trasladado', 'iva_retenido', 'isr_retenido', 'ieps_trasladado', 'total_mxn', 'paid', 'credited',
-] // biome-ignore format: one name after the other
+const MICROS = ['total_micros', 'iva_trasladado', 'iva_retenido', 'isr_retenido', 'ieps_trasladado', 'total_mxn', 'paid', 'credited']
 
 const PLAIN = [
-  'entity', 'uuid', 'direction', 'estatus', 'issued_at', 'utc_offset', 'fecha', 'kind', 'version', 'tipo_comprobante', 'serie', 'folio',
-  'certified_at', 'pac_rfc', 'emisor_rfc', 'emisor_nombre', 'emisor_regimen_fiscal', 'receptor_rfc', 'receptor_nombre',
-  'receptor_regimen_fiscal', 'receptor_domicilio_fiscal', 'counterparty_rfc', 'uso_cfdi', 'metodo_pago', 'forma_pago', 'condiciones_pago',
-  'currency', 'tipo_cambio', 'subtotal', 'descuento', 'total', 'exportacion', 'lugar_expedicion', 'payment_status', 'last_payment_at',
-  'fully_paid_at', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'first_seen_at', 'updated_at',
-] // biome-ignore format: one name after the other
+  'entity',
+  'uuid',
+  'direction',
+  'estatus',
+  'issued_at',
+  'utc_offset',
+  'fecha',
+  'kind',
+  'version',
+  'tipo_comprobante',
+  'serie',
+  'folio',
+  'certified_at',
+  'pac_rfc',
+  'emisor_rfc',
+  'emisor_nombre',
+  'emisor_regimen_fiscal',
+  'receptor_rfc',
+  'receptor_nombre',
+  'receptor_regimen_fiscal',
+  'receptor_domicilio_fiscal',
+  'counterparty_rfc',
+  'uso_cfdi',
+  'metodo_pago',
+  'forma_pago',
+  'condiciones_pago',
+  'currency',
+  'tipo_cambio',
+  'subtotal',
+  'descuento',
+  'total',
+  'exportacion',
+  'lugar_expedicion',
+  'payment_status',
+  'last_payment_at',
+  'fully_paid_at',
+  'cancelled_at',
+  'cancellation_reason',
+  'folio_sustitucion',
+  'first_seen_at',
+  'updated_at',
+]
 
 /** The columns of `cfdi` that a CfdiRow is made of, as they are: conditions of an outer select still compare them. */
 export const stored = (alias: string): Fragment =>
@@ -41,10 +75,19 @@ export const appliedTo = (book: Book, alias: string): Fragment => sql`(
  */
 export const appliedWhereHidden = (books: Books, book: Book, alias: string): Fragment => {
   if (book.origin === 'import' || book.until === null || books.window.isEmpty) return raw('null')
-  return sql`case when ${raw(alias)}.metodo_pago = 'PPD' and (${raw(alias)}.paid > 0 or ${raw(alias)}.credited > 0) and exists (
-    select 1 from cfdi later indexed by cfdi_tipoc where later.entity = ${book.number} and later.tipo_comprobante in ('P', 'E')
-      and later.direction in (0, 1) and later.cancelled = 0 and later.issued_at > ${book.until}) then ${appliedTo(book, alias)} end`
+  const { number, until } = book
+  // One seek each: a list of values would be rows of its own.
+  const later = SOURCES.map(
+    (fixed) =>
+      sql`exists (select 1 from cfdi later indexed by cfdi_tipoc where later.entity = ${number} and ${raw(fixed)} and later.issued_at > ${until})`,
+  )
+  return sql`case when ${raw(alias)}.metodo_pago = 'PPD' and (${raw(alias)}.paid > 0 or ${raw(alias)}.credited > 0) and (${join(later, ' or ')})
+    then ${appliedTo(book, alias)} end`
 }
+
+const SOURCES = ["'P'", "'E'"].flatMap((tipo) =>
+  [0, 1].map((direction) => `later.tipo_comprobante = ${tipo} and later.direction = ${direction} and later.cancelled = 0`),
+)
 
 /** A row of `cfdi_payments` with the state of its source. */
 export interface AppliedRow {

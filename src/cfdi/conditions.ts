@@ -6,7 +6,7 @@ import type { Filters } from './search-contract.ts'
 export type Served = 'direction' | 'estatus' | 'tipo_comprobante' | 'payment_status' | 'party' | 'uuid'
 
 /** Literal text among others: a JSON list costs one placeholder however long it is. */
-export const among = (column: string, values: readonly string[]): Fragment =>
+const among = (column: string, values: readonly string[]): Fragment =>
   sql`${raw(column)} in (select value from json_each(${JSON.stringify(values)}))`
 
 export const isDay = (text: string): boolean => text.length === 10

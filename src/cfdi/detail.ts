@@ -65,13 +65,18 @@ export async function listPayments(ctx: Ctx, uuid: string): Promise<CfdiPayments
 export async function getXml(ctx: Ctx, uuid: string): Promise<{ bytes: Uint8Array<ArrayBuffer>; name: string }> {
   const found = await findCfdi(openBooks(ctx), uuid)
   if (!found) throw notFound('cfdi')
-  if (!found.xml) throw new Failure('not_found', 'cfdi.xml_not_available', 'Only the metadata of this CFDI is known so far: there is no XML.')
+  if (!found.xml)
+    throw new Failure('not_found', 'cfdi.xml_not_available', 'Only the metadata of this CFDI is known so far: there is no XML.')
   return { bytes: (await readXml(ctx.env.FILES, found.xml)) as Uint8Array<ArrayBuffer>, name: `${found.row.uuid}.xml` }
 }
 
 const parsed = async ({ env }: Ctx, { xml }: Found): Promise<Partial<CfdiDocument>> => (xml ? parseCfdi(await readXml(env.FILES, xml)) : {})
 
-const sightingOf = ({ fiscal_entity_id }: Books, { origin, applied }: Found) => ({ fiscal_entity_id, origin, applied: applied.map(appliedOf) })
+const sightingOf = ({ fiscal_entity_id }: Books, { origin, applied }: Found) => ({
+  fiscal_entity_id,
+  origin,
+  applied: applied.map(appliedOf),
+})
 
 const inOrder = (a: AppliedRow, b: AppliedRow): number => {
   const [first, second] = [a, b].map(({ fecha_pago, source, n }) => `${fecha_pago} ${source} ${String(n).padStart(6, '0')}`)

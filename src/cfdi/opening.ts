@@ -6,7 +6,8 @@ import { inflate, kindOf, shownName, uuidOfName } from './package.ts'
 import { MAX_XML_BYTES, parseCfdi } from './parse.ts'
 import type { Incoming } from './reckoning.ts'
 import { CfdiRejected } from './rejected.ts'
-import { linesOf, RowRejected, rowOf, rowOfMetadata, statusOf } from './row.ts'
+import { keepWithinLimits, linesOf, rowOf, rowOfMetadata, statusOf } from './row.ts'
+import { RowRejected } from './row-rejected.ts'
 import type { Looked, Slice, Target } from './settle.ts'
 
 /** A file that may be a CFDI, not yet opened. */
@@ -54,6 +55,9 @@ export const sealedFile = (name: string, bytes: Uint8Array): Sealed => ({
 })
 
 const isXml = (name: string): boolean => /\.xml$/i.test(name)
+
+/** Bytes up to which nothing in a document can be too long to be kept. */
+const LARGE = 100_000
 
 type Opened = { document: Incoming; looked: Looked } | { document: null; looked: Looked | null }
 
@@ -109,7 +113,9 @@ function openXml({ rfc, now, provenance }: Target, file: Sealed, reported: Reado
       xml_size: file.size,
       xml_crc: file.crc,
     })
-    return { document: { row, lines: linesOf(document, row.uuid), applications, packed: file.packed }, looked: { n, name, uuid: row.uuid } }
+    const lines = linesOf(document, row.uuid)
+    if (file.size > LARGE) keepWithinLimits(row, lines)
+    return { document: { row, lines, applications, packed: file.packed }, looked: { n, name, uuid: row.uuid } }
   } catch (error) {
     if (!(error instanceof CfdiRejected || error instanceof EntryRejected || error instanceof RowRejected)) throw error
     return { document: null, looked: { n, name, uuid, code: error.code, detail: error.message } }
@@ -129,7 +135,9 @@ export function metadataSlice({ rfc, now }: Target, rows: readonly MetadataRow[]
         const stored = known.get(row.uuid)
         try {
           if (stored === undefined) {
-            documents.set(row.uuid, { row: rowOfMetadata(row, rfc, now.getTime()), lines: [], applications: [], packed: null })
+            const document = { row: rowOfMetadata(row, rfc, now.getTime()), lines: [], applications: [], packed: null }
+            keepWithinLimits(document.row, document.lines)
+            documents.set(row.uuid, document)
           } else if (row.cancelled && stored.cancelled === 0) cancelled.set(row.uuid, row)
           looked.push({ ...at, uuid: row.uuid })
         } catch (error) {

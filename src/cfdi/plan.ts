@@ -4,7 +4,7 @@ import { isDay, literalDays, type Served, scannedConditions, servedConditions } 
 import type { Filters } from './search-contract.ts'
 
 /** One run along an index, in the order of the page: its leading columns are fixed. */
-export interface Stream {
+interface Stream {
   index: 'cfdi_dirc' | 'cfdi_cpd' | 'cfdi_tipoc' | 'cfdi_pay'
   fixed: Fragment
 }

@@ -54,7 +54,8 @@ export const invoicesOf = ({ created, filled }: Change): string[] => {
   )
 }
 
-export const relatedOf = (rows: readonly StoredRow[]): string[] => [
+/** Invoices that stored documents pay or credit. */
+export const relatedTo = (rows: readonly StoredRow[]): string[] => [
   ...new Set(rows.flatMap(({ related }) => (related === null ? [] : (JSON.parse(related) as string[])))),
 ]
 

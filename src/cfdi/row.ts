@@ -1,8 +1,10 @@
 import { type Applied, balanceOf } from './balances.ts'
-import type { CfdiDocument, Tax } from './document.ts'
+import type { CfdiDocument } from './document.ts'
 import type { MetadataRow } from './metadata.ts'
 import { type Micros, micros } from './money.ts'
+import { bounded, RowRejected } from './row-rejected.ts'
 import type { cfdi, cfdiLines } from './tables.ts'
+import { taxesOf } from './taxes.ts'
 import { inMxn, rateOf } from './totals.ts'
 import { centralTime, instantOf } from './zone.ts'
 
@@ -21,22 +23,10 @@ export type XmlColumns = Pick<Stored, 'xml_object' | 'xml_offset' | 'xml_length'
 /** What the authority says of a document besides the document itself. */
 export type Status = Pick<CfdiRow, 'estatus' | 'cancelled' | 'cancelled_at' | 'cancellation_reason' | 'folio_sustitucion'>
 
-/** A document that cannot be kept in this book. The message names no RFC. */
-export class RowRejected extends Error {
-  readonly code: 'cfdi.unstamped' | 'cfdi.foreign_rfc' | 'cfdi.invalid_amount' | 'cfdi.invalid_date'
-
-  constructor(code: RowRejected['code'], message: string) {
-    super(message)
-    this.code = code
-  }
-}
-
 const VALID: Status = { estatus: 'vigente', cancelled: 0, cancelled_at: null, cancellation_reason: null, folio_sustitucion: null }
 const NO_XML: XmlColumns = { xml_object: null, xml_offset: null, xml_length: null, xml_method: null, xml_size: null, xml_crc: null }
-/** SQLite's integers end at 9.2e18; what adds up to them should not be near. */
-const MOST_MICROS = 10n ** 18n
-/** D1 refuses values over 2 MB, and this one is escaped once more on its way there. */
-const MOST_DETAIL = 700_000
+/** D1 refuses rows and parameters over 2 MB. */
+const MOST_BYTES = 1_500_000
 
 /** The status of a document as the metadata says it. */
 export const statusOf = (row: MetadataRow | undefined): Status =>
@@ -135,6 +125,19 @@ export const linesOf = (document: CfdiDocument, uuid: string): LineRow[] =>
     detail: JSON.stringify({ impuestos, a_cuenta_terceros_rfc, cuenta_predial, pedimentos }),
   }))
 
+/** Leaves out a detail that is too long to be kept, for the XML has it. Throws RowRejected when that is not enough. */
+export function keepWithinLimits(row: CfdiRow, lines: readonly LineRow[]): void {
+  if (bytesOf(row) > MOST_BYTES) row.detail = null
+  if (bytesOf(row) > MOST_BYTES || lines.some((line) => bytesOf(line) > MOST_BYTES)) {
+    throw new RowRejected('cfdi.too_large', 'A text of the document is too long to be kept.')
+  }
+}
+
+const bytesOf = (row: object): number =>
+  Object.values(row).reduce((sum, value) => sum + (typeof value === 'string' ? utf8.encode(JSON.stringify(value)).length : 30), 0)
+
+const utf8 = new TextEncoder()
+
 const UNPAID = { payment_status: null, paid: 0n, credited: 0n, last_payment_at: null, fully_paid_at: null }
 
 const EMPTY = {
@@ -171,43 +174,9 @@ function sides({ emisor_rfc, receptor_rfc }: { emisor_rfc: string; receptor_rfc:
   throw new RowRejected('cfdi.foreign_rfc', 'The RFC is neither the issuer nor the receiver.')
 }
 
-/** The amount, or a refusal when sums of such could leave SQLite's integers. */
-export function bounded<T extends Micros | null>(amount: T): T {
-  if (amount !== null && (amount > MOST_MICROS || amount < -MOST_MICROS)) {
-    throw new RowRejected('cfdi.invalid_amount', 'An amount is too large to be added up.')
-  }
-  return amount
-}
-
-/** Of the header, and of the lines where the header is silent; in the document's currency. */
-function taxesOf({ kind, tipo_comprobante, impuestos, retencion, conceptos }: CfdiDocument) {
-  if (kind === 'retenciones') {
-    const withheld = (impuesto: string) =>
-      sum((retencion?.impuestos ?? []).filter((tax) => tax.impuesto === impuesto).map(({ monto }) => monto))
-    return { iva_trasladado: 0n, iva_retenido: withheld('002'), isr_retenido: withheld('001'), ieps_trasladado: 0n }
-  }
-  if (tipo_comprobante === 'P') return { iva_trasladado: 0n, iva_retenido: 0n, isr_retenido: 0n, ieps_trasladado: 0n }
-  const of = (which: 'traslados' | 'retenciones') =>
-    impuestos[which].length > 0 ? impuestos[which] : conceptos.flatMap((concepto) => concepto.impuestos[which])
-  const traslados = of('traslados')
-  const retenciones = of('retenciones')
-  return {
-    iva_trasladado: taxed(traslados, '002'),
-    iva_retenido: taxed(retenciones, '002'),
-    isr_retenido: taxed(retenciones, '001'),
-    ieps_trasladado: taxed(traslados, '003'),
-  }
-}
-
-const taxed = (taxes: readonly Tax[], impuesto: string): Micros | null =>
-  taxes.length === 0 ? 0n : sum(taxes.filter((tax) => tax.impuesto === impuesto).map(({ importe }) => importe))
-
-const sum = (amounts: readonly (string | null)[]): Micros | null =>
-  bounded(amounts.reduce((all, amount) => all + (micros(amount) ?? 0n), 0n))
-
-/** What neither columns nor lines hold. Null when it is too long to be kept: the XML has it. */
-function detailOf(document: CfdiDocument): string | null {
-  const text = JSON.stringify({
+/** What neither columns nor lines hold. */
+function detailOf(document: CfdiDocument): string {
+  return JSON.stringify({
     impuestos: document.impuestos,
     impuestos_locales: document.impuestos_locales ?? undefined,
     informacion_global: document.informacion_global ?? undefined,
@@ -223,7 +192,6 @@ function detailOf(document: CfdiDocument): string | null {
     has_addenda: document.has_addenda,
     repairs: some(document.repairs),
   } satisfies { [K in keyof CfdiDocument]?: CfdiDocument[K] | undefined })
-  return text.length > MOST_DETAIL ? null : text
 }
 
 const some = <T>(list: T[]): T[] | undefined => (list.length > 0 ? list : undefined)

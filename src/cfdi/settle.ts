@@ -2,7 +2,7 @@ import { commit, isGuardViolation } from '../db/commit.ts'
 import { isDeferred } from './balances.ts'
 import type { MetadataRow } from './metadata.ts'
 import { type Found, type Known, type MonthKey, monthKey, readAround, readKnown, type Wanted } from './reads.ts'
-import { type Cancellation, type Change, type Incoming, invoicesOf, reckon, relatedOf } from './reckoning.ts'
+import { type Cancellation, type Change, type Incoming, invoicesOf, reckon, relatedTo } from './reckoning.ts'
 import { statementsOf } from './writes.ts'
 import { packXml } from './xml-store.ts'
 
@@ -144,7 +144,7 @@ async function gather({ ledger, entity }: Target, change: Change): Promise<Found
   const changed = new Set(old)
   const before = found.rows.filter(({ uuid }) => changed.has(uuid))
   const turned = new Set(change.cancelled.map(({ uuid }) => uuid))
-  const related = relatedOf(before.filter(({ uuid }) => turned.has(uuid)))
+  const related = relatedTo(before.filter(({ uuid }) => turned.has(uuid)))
   const more: Wanted = {
     rows: without(related, wanted.rows),
     applied: without(related, wanted.applied),

@@ -35,7 +35,10 @@ const MonthRow = z
     pue_total: money,
     ppd_total: money,
     is_partial: z.boolean().meta({ description: 'The window cuts the month, or the month is not over.' }),
-    through_date: z.iso.date().nullable().meta({ description: 'Last day included. Null for a month outside the window that only your own imports are in.' }),
+    through_date: z.iso
+      .date()
+      .nullable()
+      .meta({ description: 'Last day included. Null for a month outside the window that only your own imports are in.' }),
   })
   .meta({ id: 'CfdiMonth' })
 export type MonthRow = z.infer<typeof MonthRow>

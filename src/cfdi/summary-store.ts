@@ -16,7 +16,18 @@ export type Months = Map<string, Cells>
 
 const COLUMNS = raw(
   [
-    ...['kind', 'direction', 'fecha', 'tipo_comprobante', 'metodo_pago', 'estatus', 'emisor_rfc', 'receptor_rfc', 'currency', 'tipo_cambio'],
+    ...[
+      'kind',
+      'direction',
+      'fecha',
+      'tipo_comprobante',
+      'metodo_pago',
+      'estatus',
+      'emisor_rfc',
+      'receptor_rfc',
+      'currency',
+      'tipo_cambio',
+    ],
     ...['subtotal', 'descuento', 'total'],
     ...['iva_trasladado', 'iva_retenido', 'isr_retenido', 'ieps_trasladado'].map((name) => `cast(own.${name} as text) as ${name}`),
   ].join(', '),
@@ -87,7 +98,11 @@ function totalsAt(months: Months, month: string, direction: number, cell: string
   return totals
 }
 
-function addDays(months: Months, { month, direction, cells }: MonthCells, { floor, before }: { floor: string | null; before: string | null }): void {
+function addDays(
+  months: Months,
+  { month, direction, cells }: MonthCells,
+  { floor, before }: { floor: string | null; before: string | null },
+): void {
   for (const [cell, totals] of parseCells(cells)) {
     const day = `${month}-${cell.slice(0, 2)}`
     if ((floor === null || day >= floor) && (before === null || day < before)) add(totalsAt(months, month, direction, cell), totals)

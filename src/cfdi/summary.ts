@@ -23,8 +23,10 @@ const TIPOS = ['I', 'E', 'P', 'N', 'T'] as const
 const calendar = new Intl.DateTimeFormat('en-CA', { timeZone: CENTRAL })
 const dayOf = (milliseconds: number): string => calendar.format(milliseconds)
 
-const plus = (month: string, months: number): string => new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)) - 1 + months, 1)).toISOString().slice(0, 7)
-const lastDayOf = (month: string): string => new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 0)).toISOString().slice(0, 10)
+const plus = (month: string, months: number): string =>
+  new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)) - 1 + months, 1)).toISOString().slice(0, 7)
+const lastDayOf = (month: string): string =>
+  new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 0)).toISOString().slice(0, 10)
 
 /**
  * Totals by month and direction of what the window shows. A month cut by the window is trimmed to it, and a month outside is absent;
@@ -35,7 +37,9 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
   const span = spanOf(query, ctx.now)
   const [latest, months] = await Promise.all([latestCeiling(ctx.db, books.entity), sumMonths(books, span)])
   const { window } = books
-  const rows = placesOf(window, span, months, ctx.now.getTime()).map((place) => rowOf(place, months.get(`${place.month}|${place.direction}`) ?? new Map()))
+  const rows = placesOf(window, span, months, ctx.now.getTime()).map((place) =>
+    rowOf(place, months.get(`${place.month}|${place.direction}`) ?? new Map()),
+  )
   return {
     fiscal_entity_id: books.fiscal_entity_id,
     from: span.from,
@@ -58,7 +62,8 @@ function spanOf(query: MonthlySummaryQuery, now: Date): Span {
   const to = query.to ?? dayOf(now.getTime()).slice(0, 7)
   const from = query.from ?? plus(to, -11)
   if (from > to) throw invalid('summary.range', [{ path: 'from', message: 'Comes after `to`.' }])
-  if (plus(from, MOST_MONTHS) <= to) throw invalid('summary.range', [{ path: 'from', message: `More than ${MOST_MONTHS} months before the end of \`to\`.` }])
+  if (plus(from, MOST_MONTHS) <= to)
+    throw invalid('summary.range', [{ path: 'from', message: `More than ${MOST_MONTHS} months before the end of \`to\`.` }])
   return { from, to, last: lastDayOf(to), directions: query.direction === undefined ? [0, 1] : [query.direction === 'issued' ? 0 : 1] }
 }
 
@@ -79,7 +84,7 @@ function placesOf({ isEmpty, floor, ceiling }: Window, { from, to, directions }:
     const isInside = !isEmpty && (floor === null || last >= floor) && earliestOf(first) * 1_000 <= end
     if (!isInside && !directions.some((direction) => hasDocuments(months.get(`${month}|${direction}`)))) continue
     const is_partial = !isInside || (floor !== null && first < floor) || latestOf(last) * 1_000 > end
-    const through_date = !isInside ? null : last < today ? last : first > today ? first : today
+    const through_date = isInside ? [first, today, last].sort()[1]! : null
     places.push(...directions.map((direction) => ({ month, direction, is_partial, through_date })))
   }
   return places

@@ -60,4 +60,5 @@ export function keyring(name: string, text: string | undefined): Keyring {
 }
 
 export const bytesToBase64 = (bytes: Uint8Array): string => bytes.toBase64()
-export const base64ToBytes = (text: string): Uint8Array => Uint8Array.fromBase64(text)
+/** Strict: of the spellings that would decode alike only the canonical one is taken. */
+export const base64ToBytes = (text: string): Uint8Array => Uint8Array.fromBase64(text, { lastChunkHandling: 'strict' })

@@ -11,9 +11,6 @@ export async function upsertEntity(db: Database, row: Omit<EntityRow, 'entity'>)
   return (await db.select().from(fiscalEntities).where(eq(fiscalEntities.rfc, row.rfc)).limit(1))[0]!
 }
 
-export const findEntity = async (db: Database, fiscal_entity_id: string): Promise<EntityRow | undefined> =>
-  (await db.select().from(fiscalEntities).where(eq(fiscalEntities.fiscal_entity_id, fiscal_entity_id)).limit(1))[0]
-
 const linked = (organization_id: string, fiscal_entity_id: string) =>
   and(
     eq(connections.organization_id, organization_id),

@@ -84,8 +84,8 @@ export function impliedRefusals(route: Route): Map<number, string> {
   return implied
 }
 
-/** The OpenAPI 3.1 document of the application. */
-export function document(app: Hono<App>, info: Json) {
+/** The OpenAPI 3.1 document of these routes. */
+export function document(routes: readonly Route[], info: Json) {
   const { components, of } = schemaWriter()
   const json = (schema: z.ZodType, side: Side) => ({ content: { 'application/json': { schema: of(schema, side) } } })
   const parameters = (where: 'query' | 'path', schema: z.ZodObject): Json[] =>
@@ -107,7 +107,7 @@ export function document(app: Hono<App>, info: Json) {
     ...(status >= 400 && json(Problem, 'output')),
   })
   const paths: Record<string, Json> = {}
-  for (const route of routesOf(app)) {
+  for (const route of routes) {
     const { id, tag, summary, description, isPublic } = operationOf(route)
     const inputs = route.clauses.flatMap(({ input }) => input ?? [])
     const bodySchema = inputs.find(({ target }) => target === 'json')?.schema

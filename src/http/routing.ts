@@ -1,7 +1,5 @@
-import type { Hono } from 'hono'
-import type { App } from '../env.ts'
 import { Failure } from '../failures.ts'
-import { type Route, routesOf } from './openapi.ts'
+import type { Route } from './openapi.ts'
 
 interface Known {
   segments: string[]
@@ -34,9 +32,9 @@ function bind(known: Known, segments: string[]): Record<string, string> | undefi
  * Knows every route before authentication does: an unknown path is 404 and a wrong method 405 whoever asks (decisions.md 3).
  * Literal paths come before those with parameters.
  */
-export function routing(app: Hono<App>): (method: string, path: string) => Matched {
+export function routing(routes: readonly Route[]): (method: string, path: string) => Matched {
   const known = new Map<string, Known>()
-  for (const route of routesOf(app)) {
+  for (const route of routes) {
     const one = known.get(route.path) ?? { segments: segmentsOf(route.path), methods: new Map(), pattern: route.path }
     one.methods.set(route.method, { isPublic: isPublic(route) })
     known.set(route.path, one)

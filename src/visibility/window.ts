@@ -13,7 +13,7 @@ export interface Window {
 type Bounds = Pick<Connection, 'visible_from' | 'visible_to'>
 
 /** The first day of which the authority has documents: a floor here hides nothing. */
-export const EARLIEST_DAY = '2018-01-01'
+const EARLIEST_DAY = '2018-01-01'
 
 export const EVERYTHING: Window = { isEmpty: false, floor: null, ceiling: null }
 export const NOTHING: Window = { isEmpty: true, floor: null, ceiling: null }
@@ -26,7 +26,10 @@ export const windowOf = (extractor_count: number, { visible_from, visible_to }: 
 }
 
 /** The bounds of a connection after an extraction of a range: floor to the earlier, ceiling to the later. They never shrink. */
-export const widened = ({ visible_from, visible_to }: Bounds, range: { from: string; to: number }): { visible_from: string; visible_to: number } => ({
+export const widened = (
+  { visible_from, visible_to }: Bounds,
+  range: { from: string; to: number },
+): { visible_from: string; visible_to: number } => ({
   visible_from: visible_from === null || range.from < visible_from ? range.from : visible_from,
   visible_to: visible_to === null || range.to > visible_to ? range.to : visible_to,
 })

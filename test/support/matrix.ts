@@ -1,0 +1,134 @@
+import { newKeyPair } from '../../src/credentials/key.ts'
+import { newId } from '../../src/db/id.ts'
+import type { Role } from '../../src/env.ts'
+import { api } from './client.ts'
+import { freshRfc } from './journeys.ts'
+import { json, pathOf, ROUTES, nameOf, type Sent } from './wire.ts'
+import { credentialOf, type Side, xml } from './world.ts'
+
+/** What a path, a query and a body are made of, by name. */
+export type Given = Record<string, string>
+
+/** How a route is called rightly, and by whom. */
+export interface Row {
+  may: readonly Role[] | 'public'
+  answers: number
+  given?: (side: Side) => Given | Promise<Given>
+  query?: (given: Given) => Record<string, string>
+  json?: (given: Given) => Record<string, unknown>
+  upload?: boolean
+  /** Names that may say anything well formed: nothing is looked up by them. */
+  free?: readonly string[]
+}
+
+const ALL = ['owner', 'admin', 'member'] as const
+const WRITERS = ['owner', 'admin'] as const
+const OWNER = ['owner'] as const
+
+const entity = ({ fiscal_entity_id }: Side): Given => ({ fiscal_entity_id })
+const ofEntity = ({ fiscal_entity_id }: Given) => ({ fiscal_entity_id: fiscal_entity_id! })
+const cfdi = ({ fiscal_entity_id, uuid }: Side): Given => ({ fiscal_entity_id, uuid })
+
+const EXTRACTOR = { name: 'Uno', trigger_kind: 'connection_created', scope: 'full_history', data_source_keys: ['sat_csf'] }
+
+const freshExtractor = async ({ callers }: Side): Promise<Given> => ({
+  extractor_id: (await api(callers.owner, 'POST', '/v1/extractors', EXTRACTOR)).body.extractor_id,
+})
+const freshCredential = async ({ callers }: Side): Promise<Given> => ({ api_key: (await credentialOf(callers.owner, 'member')).api_key })
+const freshDraft = async ({ callers }: Side): Promise<Given> => ({
+  fiscal_entity_id: (await api(callers.owner, 'POST', '/v1/fiscal-entities', { rfc: freshRfc() })).body.fiscal_entity_id,
+})
+
+let mails = 0
+
+/** One row for every documented route: a route without a row fails the matrix, and so does a row without a route. */
+export const ROWS: Record<string, Row> = {
+  'GET /health': { may: 'public', answers: 200 },
+  'GET /docs': { may: 'public', answers: 200 },
+  'GET /docs/:file': { may: 'public', answers: 200, given: () => ({ file: 'start.js' }) },
+  'GET /v1/openapi.json': { may: 'public', answers: 200 },
+  'POST /v1/auth/signup': {
+    may: 'public',
+    answers: 201,
+    json: () => ({ organization_name: 'Nueva', name: 'Ana', email: `matrix${++mails}@example.com` }),
+  },
+  'GET /v1/organization': { may: ALL, answers: 200 },
+  'PATCH /v1/organization': { may: WRITERS, answers: 200, json: () => ({ name: 'Otro nombre' }) },
+  'GET /v1/organization/stats': { may: ALL, answers: 200 },
+  'GET /v1/credentials': { may: ALL, answers: 200 },
+  'POST /v1/credentials': { may: WRITERS, answers: 201, json: () => ({ name: 'CI', role: 'member' }) },
+  'DELETE /v1/credentials/:api_key': { may: WRITERS, answers: 204, given: freshCredential },
+  'GET /v1/audit-events': { may: OWNER, answers: 200 },
+  'GET /v1/extractors': { may: ALL, answers: 200 },
+  'POST /v1/extractors': { may: WRITERS, answers: 201, json: () => EXTRACTOR },
+  'PATCH /v1/extractors/:extractor_id': { may: WRITERS, answers: 200, given: freshExtractor, json: () => ({ name: 'Dos' }) },
+  'DELETE /v1/extractors/:extractor_id': { may: WRITERS, answers: 204, given: freshExtractor },
+  'POST /v1/extractors/:extractor_id/run': { may: WRITERS, answers: 200, given: freshExtractor },
+  'GET /v1/fiscal-entities/data-sources': { may: ALL, answers: 200 },
+  'GET /v1/fiscal-entities': { may: ALL, answers: 200 },
+  'POST /v1/fiscal-entities': { may: WRITERS, answers: 201, json: () => ({ rfc: freshRfc() }) },
+  'GET /v1/fiscal-entities/:fiscal_entity_id': { may: ALL, answers: 200, given: entity },
+  'PATCH /v1/fiscal-entities/:fiscal_entity_id': { may: WRITERS, answers: 200, given: freshDraft, json: () => ({ name: 'Cliente' }) },
+  'DELETE /v1/fiscal-entities/:fiscal_entity_id': { may: WRITERS, answers: 204, given: freshDraft },
+  'GET /v1/fiscal-entities/:fiscal_entity_id/sync': { may: ALL, answers: 200, given: entity },
+  'GET /v1/fiscal-entities/:fiscal_entity_id/sync-jobs': { may: ALL, answers: 200, given: entity },
+  'GET /v1/fiscal-entities/:fiscal_entity_id/documents': { may: ALL, answers: 200, given: entity },
+  'GET /v1/fiscal-entities/:fiscal_entity_id/documents/:document_id/content': {
+    may: ALL,
+    answers: 200,
+    given: ({ fiscal_entity_id, document_id }) => ({ fiscal_entity_id, document_id }),
+  },
+  'POST /v1/fiscal-entities/:fiscal_entity_id/cfdi/imports': { may: WRITERS, answers: 202, given: entity, upload: true },
+  'GET /v1/fiscal-entities/:fiscal_entity_id/cfdi/imports/:import_id': {
+    may: ALL,
+    answers: 200,
+    given: ({ fiscal_entity_id, import_id }) => ({ fiscal_entity_id, import_id }),
+  },
+  'GET /v1/cfdi': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/cfdi/summary/monthly': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/cfdi/:uuid': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
+  'GET /v1/cfdi/:uuid/payments': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
+  'GET /v1/cfdi/:uuid/xml': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
+  'POST /v1/test-helpers/organization': { may: OWNER, answers: 200, json: () => ({ rfc_allowance: null }) },
+  'POST /v1/test-helpers/cfdi/:uuid/cancel': { may: OWNER, answers: 200, given: cfdi, json: ofEntity, free: ['uuid'] },
+  'POST /v1/test-helpers/fiscal-entities/:fiscal_entity_id/expire-ciec': { may: OWNER, answers: 200, given: entity },
+}
+
+/** The routes with their rows. */
+export const TABLE = ROUTES.flatMap((route) => {
+  const row = ROWS[nameOf(route)]
+  return row ? [{ name: nameOf(route), route, row }] : []
+})
+export type Entry = (typeof TABLE)[number]
+
+/** A right call of a route: path with query, and body. */
+export function callOf({ route, row }: Entry, given: Given): { path: string; sent: Sent } {
+  const query = row.query ? `?${new URLSearchParams(row.query(given))}` : ''
+  const sent = row.json ? json(row.json(given)) : row.upload ? { headers: { 'content-type': 'application/xml' }, body: xml } : {}
+  return { path: pathOf(route.path, given) + query, sent }
+}
+
+export const givenOf = async ({ row }: Entry, side: Side): Promise<Given> => (await row.given?.(side)) ?? {}
+
+/** Well-formed, and of nobody. */
+export function absent(name: string): string {
+  if (name === 'uuid') return crypto.randomUUID().toUpperCase()
+  if (name === 'api_key') return newKeyPair('test').api_key
+  return newId(PREFIXES[name]!)
+}
+
+export const PREFIXES: Record<string, Parameters<typeof newId>[0]> = {
+  fiscal_entity_id: 'fe',
+  extractor_id: 'ext',
+  document_id: 'doc',
+  import_id: 'imp',
+}
+
+/** Malformed in a path, by the parameter's name. */
+export const malformed = (name: string): string[] => {
+  const right = absent(name)
+  const other = newId(name === 'extractor_id' ? 'fe' : 'ext')
+  return ['nonsense', '0', '%00', '%27%3B--', '%ff', other, `${right}x`, right.slice(0, -1), `${right}%00`, `%20${right}`, 'a'.repeat(4_000), 'null'].concat(
+    PREFIXES[name] ? [`${PREFIXES[name]}_`, right.toUpperCase(), `${PREFIXES[name]}_${'z'.repeat(26)}`, right.slice(right.indexOf('_') + 1)] : [],
+  )
+}

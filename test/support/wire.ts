@@ -1,0 +1,112 @@
+import { env } from 'cloudflare:workers'
+import { expect } from 'vitest'
+import { app } from '../../src/app.ts'
+import { impliedRefusals, type Route, routesOf } from '../../src/http/openapi.ts'
+import { Problem } from '../../src/http/problem.ts'
+import { costOf } from './meter.ts'
+
+export const ROUTES: readonly Route[] = routesOf(app)
+
+export const nameOf = ({ method, path }: Route): string => `${method} ${path}`
+export const isPublic = ({ clauses }: Route): boolean => clauses.some(({ operation }) => operation?.isPublic)
+export const shapeOf = ({ clauses }: Route, target: 'json' | 'query' | 'param') =>
+  clauses.find(({ input }) => input?.target === target)?.input?.schema.shape
+
+/** Fills the parameters of a pattern in. */
+export const pathOf = (pattern: string, given: Record<string, string>): string => pattern.replace(/:(\w+)/g, (_, name: string) => given[name]!)
+
+/** The routes that a path can mean, literal ones first. */
+export const meant = (path: string): Route[] =>
+  ROUTES.filter((route) => new RegExp(`^${route.path.replace(/:\w+/g, '[^/]+')}$`).test(path.split('?')[0]!)).sort(
+    (a, b) => Number(a.path.includes(':')) - Number(b.path.includes(':')),
+  )
+
+const declaredBy = (route: Route): number[] => [
+  ...impliedRefusals(route).keys(),
+  ...route.clauses.flatMap(({ output }) => output?.status ?? []),
+]
+
+export interface Answer {
+  status: number
+  headers: Headers
+  text: string
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects.
+  body: any
+}
+
+export interface Sent {
+  authorization?: string | undefined
+  headers?: Record<string, string>
+  body?: BodyInit | undefined
+  /** Bindings other than the test's own. */
+  env?: Env
+  /** What is broken on purpose may answer 500; nothing else ever does. */
+  breaks?: boolean
+}
+
+/** How many requests were made and held against what every answer must be. */
+export const made = { requests: 0 }
+
+/** One request, and what holds for every answer of the service whatever was asked. */
+export async function send(method: string, path: string, { authorization, headers = {}, body, breaks = false, ...more }: Sent = {}): Promise<Answer> {
+  const request = new Request(`https://api.test${path}`, {
+    method,
+    redirect: 'manual',
+    headers: { ...headers, ...(authorization === undefined ? {} : { authorization }) },
+    ...(body === undefined ? {} : { body }),
+  })
+  const response = await app.fetch(request, more.env ?? env)
+  const text = await response.text()
+  const answer: Answer = { status: response.status, headers: response.headers, text, body: undefined }
+  made.requests++
+  const what = `${method} ${path.slice(0, 200)} → ${answer.status} ${text.slice(0, 300)}`
+  if (!breaks) expect(answer.status, what).toBeLessThan(500)
+  holdsEnvelope(answer, what)
+  if (response.headers.get('content-type')?.startsWith('application/json') && text !== '') answer.body = JSON.parse(text)
+  if (answer.status >= 400 && method !== 'HEAD') holdsProblem(answer, what)
+  const route = meant(path).find((one) => one.method === method)
+  if (route && more.env === undefined && !breaks) expect(declaredBy(route), `undeclared: ${what}`).toContain(answer.status)
+  return answer
+}
+
+const SECURITY = {
+  'strict-transport-security': /max-age=\d{7,}/,
+  'x-content-type-options': /^nosniff$/,
+  'x-frame-options': /^DENY$/,
+  'referrer-policy': /^no-referrer$/,
+  'cross-origin-resource-policy': /^same-origin$/,
+  'content-security-policy': /default-src 'none'/,
+  'cache-control': /./,
+  'x-request-id': /^req_[0-9a-f]{32}$/,
+}
+
+function holdsEnvelope({ headers }: Answer, what: string): void {
+  for (const [name, value] of Object.entries(SECURITY)) expect(headers.get(name) ?? '', `${name} of ${what}`).toMatch(value)
+}
+
+function holdsProblem({ status, headers, body, text }: Answer, what: string): void {
+  expect(Problem.safeParse(body).error, what).toBeUndefined()
+  expect(body.request_id, what).toBe(headers.get('x-request-id'))
+  expect(typeof body.detail, what).toBe(status === 429 ? 'object' : 'string')
+  expect(body.code, what).toMatch(/^[a-z_]+(\.[a-z_]+)?$/)
+  expect(text, what).not.toMatch(/SQLITE|D1_|drizzle|select |insert |\.ts:\d|\bat \w+ \(/i)
+  if (status === 422) expect(body.errors?.length, what).toBeGreaterThan(0)
+  if (status === 401) expect(headers.get('www-authenticate'), what).toMatch(/^Basic /)
+  if (status === 429) expect(Number(headers.get('retry-after')), what).toBe(body.detail.retry_after_seconds)
+}
+
+/** All that an answer says but for what tells one request from another. */
+export const essence = ({ status, headers, text }: Answer): string =>
+  JSON.stringify([
+    status,
+    text.replace(/req_[0-9a-f]{32}/g, 'req'),
+    [...headers].filter(([name]) => name !== 'x-request-id' && name !== 'date').sort(),
+  ])
+
+/** A request with the number of calls to D1 that it took. */
+export async function metered(method: string, path: string, sent: Sent = {}): Promise<{ answer: Answer; d1: number }> {
+  const { cost, result } = await costOf(env.LEDGER_0, env.FILES, () => send(method, path, sent))
+  return { answer: result, d1: cost.d1_calls }
+}
+
+export const json = (value: unknown) => ({ headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) })

@@ -1,0 +1,93 @@
+import { env } from 'cloudflare:workers'
+import { vi } from 'vitest'
+import type { Role } from '../../src/env.ts'
+import { api, basic, type Caller, request } from './client.ts'
+import { connect, freshRfc, signUp, synced, type Tenant } from './journeys.ts'
+
+/** An organization that has one of everything. */
+export interface Side {
+  organization_id: string
+  callers: Record<Role, Caller>
+  /** An active connection whose downloads are done. */
+  fiscal_entity_id: string
+  rfc: string
+  draft_entity_id: string
+  extractor_id: string
+  import_id: string
+  document_id: string
+  /** Of a CFDI whose XML is held. */
+  uuid: string
+}
+
+export const xml = new TextEncoder().encode('<?xml version="1.0"?><nothing/>')
+
+export const importXml = (caller: Caller, fiscal_entity_id: string, body: BodyInit = xml) =>
+  request('POST', `/v1/fiscal-entities/${fiscal_entity_id}/cfdi/imports`, {
+    headers: { authorization: basic(caller), 'content-type': 'application/xml' },
+    body,
+  })
+
+export async function credentialOf(owner: Caller, role: Role, more: object = {}): Promise<Caller> {
+  const { body } = await api(owner, 'POST', '/v1/credentials', { name: role, role, ...more })
+  return { api_key: body.api_key, api_secret: body.api_secret }
+}
+
+/** An organization with a credential for each role, on a plan without limits. */
+export async function organizationWith(plan = 'enterprise_gold'): Promise<{ owner: Tenant; callers: Record<Role, Caller> }> {
+  const owner = await signUp()
+  await api(owner, 'POST', '/v1/test-helpers/organization', { plan })
+  return { owner, callers: { owner, admin: await credentialOf(owner, 'admin'), member: await credentialOf(owner, 'member') } }
+}
+
+/** Months that a side downloads: enough for several pages of everything, few enough to be quick. */
+const MONTHS = 3
+
+export async function sideOf(): Promise<Side> {
+  const { owner, callers } = await organizationWith()
+  for (const { extractor_id } of (await api(owner, 'GET', '/v1/extractors')).body) await api(owner, 'DELETE', `/v1/extractors/${extractor_id}`)
+  const extractor = await api(owner, 'POST', '/v1/extractors', {
+    name: 'Al conectar',
+    trigger_kind: 'connection_created',
+    scope: 'last_n_months',
+    scope_months: MONTHS,
+    data_source_keys: ['sat_cfdi_issued', 'sat_csf', 'sat_certificates', 'sat_declaracion_mensual'],
+  })
+  const { fiscal_entity_id, rfc } = await connect(owner)
+  const draft = await api(owner, 'POST', '/v1/fiscal-entities', { rfc: freshRfc() })
+  await synced(owner, fiscal_entity_id)
+  const { body } = await importXml(owner, fiscal_entity_id)
+  const { import_id } = body as { import_id: string }
+  const isDone = async () => (await api(owner, 'GET', `/v1/fiscal-entities/${fiscal_entity_id}/cfdi/imports/${import_id}`)).body.status === 'completed'
+  await vi.waitUntil(isDone, { timeout: 20_000, interval: 50 })
+  const documents = await api(owner, 'GET', `/v1/fiscal-entities/${fiscal_entity_id}/documents`)
+  const cfdi = await api(owner, 'GET', `/v1/cfdi?fiscal_entity_id=${fiscal_entity_id}&has_xml=true&limit=1`)
+  return {
+    organization_id: owner.organization_id,
+    callers,
+    fiscal_entity_id,
+    rfc,
+    draft_entity_id: draft.body.fiscal_entity_id,
+    extractor_id: extractor.body.extractor_id,
+    import_id,
+    document_id: documents.body.data[0].document_id,
+    uuid: cfdi.body.data[0].uuid,
+  }
+}
+
+/** Until the consumers have nothing more to do, so that what D1 does is what the test asks for. */
+export const quiet = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, 300))
+
+const TABLES = "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name not like '_cf_%' and name not like 'd1_%'"
+
+/** Every row of every table of both databases, as text. */
+export async function dump(where: (table: string, row: Record<string, unknown>) => boolean = () => true): Promise<string> {
+  const rows: string[] = []
+  for (const database of [env.DB, env.LEDGER_0]) {
+    const { results: tables } = await database.prepare(TABLES).all<{ name: string }>()
+    for (const { name } of tables) {
+      const { results } = await database.prepare(`select * from "${name}"`).all<Record<string, unknown>>()
+      for (const row of results) if (where(name, row)) rows.push(`${name} ${JSON.stringify(row)}`)
+    }
+  }
+  return rows.sort().join('\n')
+}
