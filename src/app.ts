@@ -49,12 +49,16 @@ const Health = z.strictObject({ status: z.literal('ok'), environment: z.enum(['t
 
 export const app: Hono<App> = new Hono<App>()
   .use(envelope)
-  .all('/api/v1/*', (c) => c.body(null, 308, { Location: `/v1${new URL(c.req.url).pathname.slice('/api/v1'.length)}${new URL(c.req.url).search}` }))
+  .all('/api/v1/*', (c) =>
+    c.body(null, 308, { Location: `/v1${new URL(c.req.url).pathname.slice('/api/v1'.length)}${new URL(c.req.url).search}` }),
+  )
   .use(admission)
   .get('/health', publicOperation('getHealth', 'Service', 'Whether the service is up'), returns(200, Health), (c) =>
     c.json({ status: 'ok' as const, environment: c.var.system.settings.environment }),
   )
-  .get('/docs', publicOperation('getReference', 'Service', 'This reference as a page'), returnsFile('The page', 'text/html'), (c) => referencePage(c))
+  .get('/docs', publicOperation('getReference', 'Service', 'This reference as a page'), returnsFile('The page', 'text/html'), (c) =>
+    referencePage(c),
+  )
   .get(
     '/docs/:file',
     publicOperation('getReferenceFile', 'Service', 'A file of the reference page'),

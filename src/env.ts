@@ -1,6 +1,6 @@
-import { type Database, connect } from './db/commit.ts'
-import type { Connection } from './entities/connection.ts'
+import { connect, type Database } from './db/commit.ts'
 import { type Keyring, keyring } from './db/keyring.ts'
+import type { Connection } from './entities/connection.ts'
 
 /** The environment, read once an isolate and refused with a clear word when it is not usable. */
 export interface Settings {
@@ -72,4 +72,10 @@ function read(env: Env): Settings {
 }
 
 /** What every way into the Worker starts with. */
-export const systemOf = (env: Env, now: Date, requestId: string): System => ({ env, settings: settingsOf(env), db: connect(env.DB), now, requestId })
+export const systemOf = (env: Env, now: Date, requestId: string): System => ({
+  env,
+  settings: settingsOf(env),
+  db: connect(env.DB),
+  now,
+  requestId,
+})

@@ -51,7 +51,8 @@ export class Unavailable extends Error {
 }
 
 /** Never says which id: what is foreign and what is absent read alike. */
-export const notFound = (what: string): Failure => new Failure('not_found', `${what}.not_found`, `There is no such ${what.replaceAll('_', ' ')}.`)
+export const notFound = (what: string): Failure =>
+  new Failure('not_found', `${what}.not_found`, `There is no such ${what.replaceAll('_', ' ')}.`)
 
 /** A value of the body or query that is well formed but not acceptable as things are. */
 export const invalid = (code: string, errors: [Fault, ...Fault[]]): Failure =>

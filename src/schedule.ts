@@ -13,6 +13,7 @@ export async function tick({ cron, scheduledTime }: ScheduledController, env: En
   const system = systemOf(env, new Date(scheduledTime), `cron_${scheduledTime}`)
   const results = await Promise.allSettled((VERBS[cron] ?? []).map((verb) => verb(system)))
   const failed = results.filter((result) => result.status === 'rejected')
-  for (const { reason } of failed) console.error(JSON.stringify({ level: 'error', request_id: system.requestId, cron, error: String(reason) }))
+  for (const { reason } of failed)
+    console.error(JSON.stringify({ level: 'error', request_id: system.requestId, cron, error: String(reason) }))
   if (failed.length > 0) throw new Error(`${failed.length} of the cron’s verbs failed.`)
 }

@@ -1,11 +1,17 @@
 import { change } from '../audit/audit.ts'
 import type { Ctx } from '../env.ts'
 import type { Organization, OrganizationChanges, OrganizationStats } from './contract.ts'
-import { type OrganizationRow, countLive, findOrganization, updateOrganization } from './store.ts'
+import { countLive, findOrganization, type OrganizationRow, updateOrganization } from './store.ts'
 
 export { findOrganization, insertOrganization, type OrganizationRow, updateOrganization } from './store.ts'
 
-const view = ({ id, name, contact_email, logo_url, timezone }: OrganizationRow): Organization => ({ id, name, contact_email, logo_url, timezone })
+const view = ({ id, name, contact_email, logo_url, timezone }: OrganizationRow): Organization => ({
+  id,
+  name,
+  contact_email,
+  logo_url,
+  timezone,
+})
 
 /** The organization that the credential is bound to. */
 export const getOrganization = async ({ db, organization }: Ctx): Promise<Organization> => view(await findOrganization(db, organization.id))

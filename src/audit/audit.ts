@@ -1,5 +1,5 @@
 import { and, desc, eq, lt } from 'drizzle-orm'
-import { type Statement, commit } from '../db/commit.ts'
+import { commit, type Statement } from '../db/commit.ts'
 import { openCursor, pageOf } from '../db/cursor.ts'
 import { newId } from '../db/id.ts'
 import type { Actor, Ctx, System } from '../env.ts'

@@ -4,8 +4,16 @@ import type { Connection } from '../entities/connection.ts'
 import type { Actor, Ctx, Role, System } from '../env.ts'
 import { Failure, invalid, notFound } from '../failures.ts'
 import type { Credential, CredentialDraft, CredentialQuery, NewCredential } from './contract.ts'
-import { type KeyPair, digestOf, isApiKey, isSecret, newKeyPair } from './key.ts'
-import { type Authenticated, type CredentialRow, authenticated, findCredential, insertCredential, listCredentials, revoke } from './store.ts'
+import { digestOf, isApiKey, isSecret, type KeyPair, newKeyPair } from './key.ts'
+import {
+  type Authenticated,
+  authenticated,
+  type CredentialRow,
+  findCredential,
+  insertCredential,
+  listCredentials,
+  revoke,
+} from './store.ts'
 
 const view = ({ api_key, name, role, created_at, expires_at }: CredentialRow): Credential => ({
   api_key,
@@ -38,7 +46,9 @@ export async function createCredential(ctx: Ctx, draft: CredentialDraft): Promis
   const expires_at = draft.expires_at === null ? null : new Date(draft.expires_at)
   if (expires_at && expires_at <= ctx.now) throw invalid('credential.expired', [{ path: 'expires_at', message: 'Must be in the future.' }])
   const { row, shown } = await mintCredential(ctx, ctx.organization.id, { name: draft.name, role: draft.role, expires_at })
-  await change(ctx, { action: 'credential.created', resource_id: row.api_key, changed: ['name', 'role', 'expires_at'] }, [insertCredential(ctx.db, row)])
+  await change(ctx, { action: 'credential.created', resource_id: row.api_key, changed: ['name', 'role', 'expires_at'] }, [
+    insertCredential(ctx.db, row),
+  ])
   return shown
 }
 
@@ -87,7 +97,11 @@ const connectionOf = (row: Authenticated): Connection | null => (row.connection 
  * Finds out who presents a credential, and their connection to the fiscal entity that the request names. A text that cannot be a
  * secret of this environment is refused without a query; nothing is cached, so a revoked key fails on its next request.
  */
-export async function authenticate(system: System, presented: Presented | undefined, fiscal_entity_id: string | null): Promise<Authentication> {
+export async function authenticate(
+  system: System,
+  presented: Presented | undefined,
+  fiscal_entity_id: string | null,
+): Promise<Authentication> {
   const { environment, apiSecretKeys } = system.settings
   if (!presented || !isSecret(environment, presented.api_secret)) throw unauthenticated()
   if (presented.api_key !== null && !isApiKey(environment, presented.api_key)) throw unauthenticated()

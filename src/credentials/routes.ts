@@ -23,10 +23,15 @@ export const credentialRoutes = new Hono<App>()
   )
   .delete(
     '/:api_key',
-    operation('revokeCredential', 'Credentials', 'Revoke a credential', 'It fails from the next request on. Only an owner revokes an owner’s.'),
+    operation(
+      'revokeCredential',
+      'Credentials',
+      'Revoke a credential',
+      'It fails from the next request on. Only an owner revokes an owner’s.',
+    ),
     params(CredentialPath),
     roles('owner', 'admin'),
     returns(204, undefined, 'Revoked'),
     refuses(404, 'There is no such credential.'),
-    async (c) => (await revokeCredential(c.var.ctx, c.req.valid('param').api_key), c.body(null, 204)),
+    (c) => revokeCredential(c.var.ctx, c.req.valid('param').api_key).then(() => c.body(null, 204)),
   )

@@ -22,7 +22,12 @@ export const findCredential = async (db: Database, organization_id: string, api_
       .limit(1)
   )[0]
 
-export const listCredentials = (db: Database, organization_id: string, after: { created_at: Date; api_key: string } | undefined, limit: number) =>
+export const listCredentials = (
+  db: Database,
+  organization_id: string,
+  after: { created_at: Date; api_key: string } | undefined,
+  limit: number,
+) =>
   db
     .select()
     .from(credentials)
@@ -31,7 +36,10 @@ export const listCredentials = (db: Database, organization_id: string, after: { 
         eq(credentials.organization_id, organization_id),
         isNull(credentials.revoked_at),
         after &&
-          or(gt(credentials.created_at, after.created_at), and(eq(credentials.created_at, after.created_at), gt(credentials.api_key, after.api_key))),
+          or(
+            gt(credentials.created_at, after.created_at),
+            and(eq(credentials.created_at, after.created_at), gt(credentials.api_key, after.api_key)),
+          ),
       ),
     )
     .orderBy(asc(credentials.created_at), asc(credentials.api_key))

@@ -40,10 +40,15 @@ export async function sealCursor({ settings, organization }: Ctx, scope: CursorS
   return `${version}.${urlsafe(utf8.encode(text))}.${urlsafe(mac.subarray(0, MAC_BYTES))}`
 }
 
-const refused = () => new Failure('malformed', 'cursor.invalid', 'The cursor is not one that this list gave for this query. Start again without it.')
+const refused = () =>
+  new Failure('malformed', 'cursor.invalid', 'The cursor is not one that this list gave for this query. Start again without it.')
 
 /** The position in a cursor; undefined without one. Tampered with, foreign or of another query: 400. */
-export async function openCursor({ settings, organization }: Ctx, scope: CursorScope, cursor: string | undefined): Promise<Position | undefined> {
+export async function openCursor(
+  { settings, organization }: Ctx,
+  scope: CursorScope,
+  cursor: string | undefined,
+): Promise<Position | undefined> {
   if (cursor === undefined) return undefined
   const [version = '', encoded = '', mac = '', ...rest] = cursor.split('.')
   const key = settings.cursorKeys.of(version)
@@ -72,5 +77,9 @@ export async function pageOf<Row, T>(
   const has_more = rows.length > limit
   const kept = rows.slice(0, limit)
   const last = kept.at(-1)
-  return { data: kept.map(view), has_more, next_cursor: has_more && last !== undefined ? await sealCursor(ctx, scope, positionOf(last)) : null }
+  return {
+    data: kept.map(view),
+    has_more,
+    next_cursor: has_more && last !== undefined ? await sealCursor(ctx, scope, positionOf(last)) : null,
+  }
 }

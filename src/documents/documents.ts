@@ -55,7 +55,11 @@ export async function keepDocuments(
 ): Promise<{ statements: D1PreparedStatement[]; created: number }> {
   const rows = await Promise.all(delivered.map((file) => rowOf(job, file, now)))
   if (rows.length === 0) return { statements: [], created: 0 }
-  const known = await knownDocuments(ledger, job.entity, rows.map(({ document_id }) => document_id))
+  const known = await knownDocuments(
+    ledger,
+    job.entity,
+    rows.map(({ document_id }) => document_id),
+  )
   const fresh = rows.flatMap((row, n) => (known.has(row.document_id) ? [] : [{ row, bytes: delivered[n]!.bytes }]))
   for (const { row, bytes } of fresh) await files.put(objectOf(row.sha256), bytes)
   return { statements: [keepStatement(ledger, rows, job)], created: fresh.length }

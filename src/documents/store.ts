@@ -48,7 +48,11 @@ export const knownDocuments = async (ledger: D1Database, entity: number, ids: re
   )
 
 /** Keeps documents; of those known already only who may see them can change. `organizations` are read off the job at commit. */
-export const keepStatement = (ledger: D1Database, rows: readonly Omit<DocumentRow, 'organizations'>[], job: { source: string; job_id: string }) =>
+export const keepStatement = (
+  ledger: D1Database,
+  rows: readonly Omit<DocumentRow, 'organizations'>[],
+  job: { source: string; job_id: string },
+) =>
   ledger
     .prepare(
       `insert into documents (entity, document_id, source, name, title, content_type, size, sha256, document_date, period_end, attributes,

@@ -50,10 +50,16 @@ export async function watermarks(
   organization_id: string,
   asked: readonly { connection: Call; sources: readonly string[] }[],
 ): Promise<Map<string, Date>> {
-  const pairs = asked.flatMap(({ connection, sources }) => sources.map((source) => ({ shard: connection.shard, pair: [connection.entity, source] as [number, string] })))
+  const pairs = asked.flatMap(({ connection, sources }) =>
+    sources.map((source) => ({ shard: connection.shard, pair: [connection.entity, source] as [number, string] })),
+  )
   const reached = new Map<string, Date>()
   for (const [shard, here] of byShard(pairs)) {
-    const { results } = await watermarkStatement(settings.ledgers[shard]!, organization_id, here.map(({ pair }) => pair)).all<{
+    const { results } = await watermarkStatement(
+      settings.ledgers[shard]!,
+      organization_id,
+      here.map(({ pair }) => pair),
+    ).all<{
       entity: number
       source: string
       instant: number | null
@@ -81,6 +87,10 @@ export async function sweepJobs(system: System): Promise<void> {
   const now = system.now.getTime()
   for (const [shard, ledger] of system.settings.ledgers.entries()) {
     const { results } = await stuckStatement(ledger, now, now - UNANNOUNCED_AFTER_MS, SWEEP_LIMIT).all<{ entity: number }>()
-    if (results.length > 0) await announce(system, results.map(({ entity }) => ({ shard, entity })))
+    if (results.length > 0)
+      await announce(
+        system,
+        results.map(({ entity }) => ({ shard, entity })),
+      )
   }
 }

@@ -32,7 +32,8 @@ export async function drain(system: System, { shard, entity }: Call): Promise<vo
   if (!(await lane.enter(holder, LEASE_MS))) return
   let isMore = true
   try {
-    for (let done = 0; done < JOBS_A_MESSAGE && isMore; done++) isMore = await workOnNext(system, shard, entity, () => lane.enter(holder, LEASE_MS))
+    for (let done = 0; done < JOBS_A_MESSAGE && isMore; done++)
+      isMore = await workOnNext(system, shard, entity, () => lane.enter(holder, LEASE_MS))
   } finally {
     isMore = (await lane.leave(holder)) || isMore
   }
@@ -73,7 +74,16 @@ async function workOnNext(system: System, shard: number, entity: number, prolong
 async function postpone(system: System, call: Call, job: Job, error: unknown): Promise<void> {
   const ledger = system.settings.ledgers[call.shard]!
   const error_class = error instanceof Unavailable ? error.error_class : 'internal_error'
-  console.error(JSON.stringify({ level: 'error', request_id: system.requestId, job: job.job_id, attempts: job.attempts, error_class, error: String(error) }))
+  console.error(
+    JSON.stringify({
+      level: 'error',
+      request_id: system.requestId,
+      job: job.job_id,
+      attempts: job.attempts,
+      error_class,
+      error: String(error),
+    }),
+  )
   if (job.attempts >= MAX_ATTEMPTS) {
     await settleStatement(ledger, job, error_class, Date.now()).run()
     return

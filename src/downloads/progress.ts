@@ -18,7 +18,12 @@ export async function getSync(ctx: Ctx): Promise<SyncStatus> {
   const { entity, shard, fiscal_entity_id } = managed(ctx)
   const counts = await jobCounts(ctx.settings.ledgers[shard]!, ctx.organization.id, entity)
   const of = (status: string) => counts.find((row) => row.status === status)
-  const [queued, running, succeeded, failed] = ['queued', 'running', 'succeeded', 'failed'].map((status) => of(status)?.n ?? 0) as [number, number, number, number]
+  const [queued, running, succeeded, failed] = ['queued', 'running', 'succeeded', 'failed'].map((status) => of(status)?.n ?? 0) as [
+    number,
+    number,
+    number,
+    number,
+  ]
   const total = queued + running + succeeded + failed
   return {
     fiscal_entity_id,
@@ -44,7 +49,8 @@ const view =
     rejected_count: row.rejected_count,
     error_class: row.error_class,
     // A job that waits for a new CIEC has no next attempt to speak of.
-    next_attempt_at: row.status === 'queued' && row.not_before > now && row.error_class !== 'invalid_credentials' ? iso(row.not_before) : null,
+    next_attempt_at:
+      row.status === 'queued' && row.not_before > now && row.error_class !== 'invalid_credentials' ? iso(row.not_before) : null,
     created_at: new Date(row.created_at).toISOString(),
     started_at: iso(row.started_at),
     finished_at: iso(row.finished_at),

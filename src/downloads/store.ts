@@ -24,7 +24,12 @@ const SERVES = `(s.open = 1 or (s.status = 'succeeded' and max(coalesce(s.finish
  * Everything that a run asks of one ledger, as one batch: the books, the jobs that nobody has, joining those that somebody has,
  * and the record of what the run covers. Repeated, it changes nothing.
  */
-export function requestStatements(ledger: D1Database, asking: Asking, books: readonly { entity: number; rfc: string }[], wanted: readonly Wanted[]) {
+export function requestStatements(
+  ledger: D1Database,
+  asking: Asking,
+  books: readonly { entity: number; rfc: string }[],
+  wanted: readonly Wanted[],
+) {
   const { organization_id, run_id, instant, now } = asking
   const rows = jsonChunks(wanted.map(({ entity, source, month, job_id }) => [entity, source, month, job_id]))
   const insertBooks = ledger

@@ -25,7 +25,10 @@ export const FiscalEntity = z
     status: ConnectionStatus,
     data_source_keys: z.array(z.string()).meta({ description: 'Sources enabled on this connection; the mandatory ones always are.' }),
     ciec_set: z.boolean(),
-    visible_from: z.iso.date().nullable().meta({ description: 'Floor of the visibility window: literal day of Fecha. Null before the first extraction.' }),
+    visible_from: z.iso
+      .date()
+      .nullable()
+      .meta({ description: 'Floor of the visibility window: literal day of Fecha. Null before the first extraction.' }),
     visible_to: Instant.nullable().meta({ description: 'Ceiling of the visibility window.' }),
     warnings: z.array(z.strictObject({ code: z.string(), message: z.string() })),
     linked_at: Instant,
@@ -38,7 +41,9 @@ export const FiscalEntityDraft = z
   .strictObject({
     rfc: Rfc,
     ciec: Ciec.optional(),
-    data_source_keys: DataSourceKeys.nullable().optional().meta({ description: 'Restricts the sources; by default all active ones that are not premium.' }),
+    data_source_keys: DataSourceKeys.nullable()
+      .optional()
+      .meta({ description: 'Restricts the sources; by default all active ones that are not premium.' }),
     name: trimmedText(1, 200).nullable().optional(),
   })
   .meta({ id: 'FiscalEntityDraft' })

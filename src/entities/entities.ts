@@ -1,26 +1,18 @@
-import { authorityOf } from '../authority/adapters.ts'
 import { change } from '../audit/audit.ts'
+import { authorityOf } from '../authority/adapters.ts'
 import { isUniqueViolation, type Statement } from '../db/commit.ts'
 import { openCursor, pageOf } from '../db/cursor.ts'
 import { newId } from '../db/id.ts'
 import { resumeDownloads } from '../downloads/downloads.ts'
 import type { Ctx } from '../env.ts'
-import { startPlanned, planRuns } from '../extractors/run.ts'
+import { planRuns, startPlanned } from '../extractors/run.ts'
 import { Failure, invalid, notFound } from '../failures.ts'
-import { defaultKeys, refuseUnknownKeys, withMandatory } from '../sources/sources.ts'
 import type { DataSourceKey } from '../sources/catalog.ts'
+import { defaultKeys, refuseUnknownKeys, withMandatory } from '../sources/sources.ts'
 import { sealCiec } from './ciec.ts'
 import type { FiscalEntity, FiscalEntityChanges, FiscalEntityDraft, FiscalEntityQuery } from './contract.ts'
 import { hasValidCheckDigit } from './rfc.ts'
-import {
-  type ConnectionRow,
-  findConnection,
-  findEver,
-  insertConnection,
-  listConnections,
-  updateConnection,
-  upsertEntity,
-} from './store.ts'
+import { type ConnectionRow, findConnection, findEver, insertConnection, listConnections, updateConnection, upsertEntity } from './store.ts'
 
 const CHECK_DIGIT = { code: 'rfc.check_digit', message: 'The check digit of the RFC is not the expected one. Real RFCs like that exist.' }
 
@@ -137,7 +129,9 @@ async function afterActivation(ctx: Ctx, entity: { entity: number; shard: number
     await startPlanned(ctx, planned.runs)
     await resumeDownloads(ctx, entity)
   } catch (error) {
-    console.error(JSON.stringify({ level: 'error', request_id: ctx.requestId, message: 'A planned run is left to the sweep.', error: String(error) }))
+    console.error(
+      JSON.stringify({ level: 'error', request_id: ctx.requestId, message: 'A planned run is left to the sweep.', error: String(error) }),
+    )
   }
 }
 
@@ -155,7 +149,13 @@ export const getFiscalEntity = async (ctx: Ctx, fiscal_entity_id: string): Promi
 export async function listFiscalEntities(ctx: Ctx, query: FiscalEntityQuery) {
   const scope = { list: 'fiscal_entities', filters: query }
   const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
-  const rows = await listConnections(ctx.db, ctx.organization.id, query.status, after === undefined ? undefined : String(after), query.limit + 1)
+  const rows = await listConnections(
+    ctx.db,
+    ctx.organization.id,
+    query.status,
+    after === undefined ? undefined : String(after),
+    query.limit + 1,
+  )
   return pageOf(ctx, scope, query.limit, rows, (row) => [row.fiscal_entity_id], viewWith(authorityOf(ctx).sources))
 }
 

@@ -1,6 +1,6 @@
 import { findOrganization } from '../account/account.ts'
-import type { Login } from '../authority/authority.ts'
 import { audited } from '../audit/audit.ts'
+import type { Login } from '../authority/authority.ts'
 import { commit } from '../db/commit.ts'
 import type { System } from '../env.ts'
 import { openCiec } from './ciec.ts'
@@ -32,14 +32,21 @@ export async function rejectCiec(system: System, entity: number, rejected: Login
   await commit(system.db.$client, [
     invalidateCiec(system.db, used, system.now),
     ...rows.map((row) =>
-      audited(author, row.organization_id, { action: 'fiscal_entity.ciec_invalid', resource_id: row.fiscal_entity_id, changed: ['status'] }),
+      audited(author, row.organization_id, {
+        action: 'fiscal_entity.ciec_invalid',
+        resource_id: row.fiscal_entity_id,
+        changed: ['status'],
+      }),
     ),
   ])
 }
 
 /** An organization as a reader of one RFC, for work that is done for it outside a request. */
 export async function readerOf({ db }: System, organization_id: string, fiscal_entity_id: string) {
-  const [row, organization] = await Promise.all([findConnection(db, organization_id, fiscal_entity_id), findOrganization(db, organization_id)])
+  const [row, organization] = await Promise.all([
+    findConnection(db, organization_id, fiscal_entity_id),
+    findOrganization(db, organization_id),
+  ])
   return row && { organization, connection: connectionView(row) }
 }
 

@@ -39,7 +39,12 @@ export const entityRoutes = new Hono<App>()
   )
   .patch(
     '/:fiscal_entity_id',
-    operation('updateFiscalEntity', 'Fiscal entities', 'Change a connection', 'A newly accepted CIEC moves draft and invalid_ciec to active.'),
+    operation(
+      'updateFiscalEntity',
+      'Fiscal entities',
+      'Change a connection',
+      'A newly accepted CIEC moves draft and invalid_ciec to active.',
+    ),
     params(FiscalEntityPath),
     roles('owner', 'admin'),
     body(FiscalEntityChanges),
@@ -49,10 +54,15 @@ export const entityRoutes = new Hono<App>()
   )
   .delete(
     '/:fiscal_entity_id',
-    operation('unlinkFiscalEntity', 'Fiscal entities', 'Unlink an RFC', 'Its stored CIEC is erased. Linking it again brings its visibility window back.'),
+    operation(
+      'unlinkFiscalEntity',
+      'Fiscal entities',
+      'Unlink an RFC',
+      'Its stored CIEC is erased. Linking it again brings its visibility window back.',
+    ),
     params(FiscalEntityPath),
     roles('owner', 'admin'),
     returns(204, undefined, 'Unlinked'),
     refuses(404, ABSENT),
-    async (c) => (await unlinkRfc(c.var.ctx, c.req.valid('param').fiscal_entity_id), c.body(null, 204)),
+    (c) => unlinkRfc(c.var.ctx, c.req.valid('param').fiscal_entity_id).then(() => c.body(null, 204)),
   )

@@ -46,7 +46,11 @@ export const updateConnection = (
   db: Database,
   { connection, state }: Pick<ConnectionRow, 'connection' | 'state'>,
   changes: Partial<ConnectionRow>,
-) => db.update(connections).set(changes).where(and(eq(connections.connection, connection), eq(connections.state, state)))
+) =>
+  db
+    .update(connections)
+    .set(changes)
+    .where(and(eq(connections.connection, connection), eq(connections.state, state)))
 
 export const listConnections = (
   db: Database,

@@ -17,10 +17,7 @@ export const settleRun = (db: Database, run_id: string, outcome: Pick<RunRow, 's
 
 /** The extractor's `last_run_at`. */
 export const markRun = (db: Database, { extractor_id, instant }: RunRow) =>
-  db
-    .update(extractors)
-    .set({ last_run_at: instant })
-    .where(eq(extractors.extractor_id, extractor_id))
+  db.update(extractors).set({ last_run_at: instant }).where(eq(extractors.extractor_id, extractor_id))
 
 export const findExtractorOfRun = async (db: Database, extractor_id: string) =>
   (await db.select().from(extractors).where(eq(extractors.extractor_id, extractor_id)).limit(1))[0]

@@ -1,6 +1,6 @@
-import { authorityOf } from '../authority/adapters.ts'
 import { change } from '../audit/audit.ts'
-import { type Statement, commit } from '../db/commit.ts'
+import { authorityOf } from '../authority/adapters.ts'
+import { commit, type Statement } from '../db/commit.ts'
 import { newId } from '../db/id.ts'
 import { announce, type Demand, requestJobs, watermarks } from '../downloads/downloads.ts'
 import { sourcesOf } from '../entities/entities.ts'

@@ -101,8 +101,12 @@ export function document(routes: readonly Route[], info: Json) {
     })
   const respond = ({ status, description, schema, headers, contentTypes }: NonNullable<Clause['output']>): Json => ({
     description,
-    ...(headers && { headers: Object.fromEntries(Object.entries(headers).map(([name, says]) => [name, { description: says, schema: { type: 'string' } }])) }),
-    ...(contentTypes && { content: Object.fromEntries(contentTypes.map((type) => [type, { schema: { type: 'string', format: 'binary' } }])) }),
+    ...(headers && {
+      headers: Object.fromEntries(Object.entries(headers).map(([name, says]) => [name, { description: says, schema: { type: 'string' } }])),
+    }),
+    ...(contentTypes && {
+      content: Object.fromEntries(contentTypes.map((type) => [type, { schema: { type: 'string', format: 'binary' } }])),
+    }),
     ...(schema && json(schema, 'output')),
     ...(status >= 400 && json(Problem, 'output')),
   })
@@ -113,7 +117,9 @@ export function document(routes: readonly Route[], info: Json) {
     const bodySchema = inputs.find(({ target }) => target === 'json')?.schema
     const uploaded = route.clauses.find((clause) => clause.upload)?.upload
     const roles = route.clauses.flatMap((clause) => clause.roles ?? [])
-    const parameterList = inputs.flatMap(({ target, schema }) => (target === 'json' ? [] : parameters(target === 'param' ? 'path' : 'query', schema)))
+    const parameterList = inputs.flatMap(({ target, schema }) =>
+      target === 'json' ? [] : parameters(target === 'param' ? 'path' : 'query', schema),
+    )
     const outputs = new Map([...impliedRefusals(route)].map(([status, says]) => [status, respond({ status, description: says })]))
     for (const { output } of route.clauses) if (output) outputs.set(output.status, respond(output))
     const path = route.path.replace(/:(\w+)/g, '{$1}')

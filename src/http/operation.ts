@@ -21,10 +21,7 @@ const described = <M extends MiddlewareHandler>(clause: Clause, middleware: M): 
 
 export const clauseOf = (handler: unknown): Clause | undefined => (handler as { [CLAUSE]?: Clause })[CLAUSE]
 
-const pass =
-  (): MiddlewareHandler<App> =>
-  (_c, next) =>
-    next()
+const pass = (): MiddlewareHandler<App> => (_c, next) => next()
 
 type Guard = (c: Context) => Promise<void> | void
 

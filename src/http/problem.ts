@@ -7,9 +7,14 @@ import { Failure, type Fault, type Kind, Unavailable } from '../failures.ts'
 /** Every error of the API (decisions.md 3). */
 export const Problem = z
   .strictObject({
-    detail: z.union([z.string(), z.strictObject({ message: z.string(), retry_after_seconds: z.int() })]).meta({ description: 'What went wrong and what to do about it. An object on 429 only.' }),
+    detail: z
+      .union([z.string(), z.strictObject({ message: z.string(), retry_after_seconds: z.int() })])
+      .meta({ description: 'What went wrong and what to do about it. An object on 429 only.' }),
     code: z.string().meta({ description: 'Stable and machine readable, such as `extractor.not_found`.' }),
-    errors: z.array(z.strictObject({ path: z.string(), message: z.string() })).optional().meta({ description: 'On 422: every fault of the body or query.' }),
+    errors: z
+      .array(z.strictObject({ path: z.string(), message: z.string() }))
+      .optional()
+      .meta({ description: 'On 422: every fault of the body or query.' }),
     checkout_url: z.string().optional(),
     request_id: z.string(),
   })
@@ -58,7 +63,9 @@ function asFailure(error: Error): Failure | undefined {
   const errors = error.issues.flatMap((issue) => faultsOf(issue, WHAT[error.target]))
   const [first] = errors
   const says = first ? `${first.path || 'body'}: ${first.message}` : error.message
-  return error.target === 'param' ? new Failure('malformed', 'request.malformed_id', says) : new Failure('invalid', 'request.invalid', says, { errors })
+  return error.target === 'param'
+    ? new Failure('malformed', 'request.malformed_id', says)
+    : new Failure('invalid', 'request.invalid', says, { errors })
 }
 
 /** The one place where a failure becomes an answer. */
@@ -72,7 +79,10 @@ export function problem(error: Error, c: Context<App>): Response {
     if (failure.kind === 'unauthenticated') c.header('WWW-Authenticate', 'Basic realm="fiscal-data-service", charset="UTF-8"')
     const detail =
       failure.kind === 'too_many_requests' ? { message: failure.message, retry_after_seconds: retry_after_seconds ?? 1 } : failure.message
-    return c.json({ detail, code: failure.code, ...(errors && { errors }), ...(checkout_url && { checkout_url }), request_id }, STATUS[failure.kind])
+    return c.json(
+      { detail, code: failure.code, ...(errors && { errors }), ...(checkout_url && { checkout_url }), request_id },
+      STATUS[failure.kind],
+    )
   }
   if (error instanceof Unavailable) {
     c.header('Retry-After', '30')

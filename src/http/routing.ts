@@ -51,7 +51,10 @@ export function routing(routes: readonly Route[]): (method: string, path: string
       if (found) return { pattern: one.pattern, isPublic: found.isPublic, params }
       allowed = [...(allowed ?? []), ...one.methods.keys()]
     }
-    if (allowed) throw new Failure('method_not_allowed', 'request.method_not_allowed', `Allowed here: ${allowed.sort().join(', ')}.`, { allow: allowed })
+    if (allowed)
+      throw new Failure('method_not_allowed', 'request.method_not_allowed', `Allowed here: ${allowed.sort().join(', ')}.`, {
+        allow: allowed,
+      })
     throw new Failure('not_found', 'request.unknown_path', 'There is nothing at this path.')
   }
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type Prefix, idOfUuid, isId } from '../db/id.ts'
+import { idOfUuid, isId, type Prefix } from '../db/id.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
@@ -8,7 +8,10 @@ const documented = <S extends z.ZodType>(schema: S, json: Record<string, unknown
 
 /** A TypeID in an answer or a request. */
 export const Id = (prefix: Prefix) =>
-  z.string().refine((text) => isId(prefix, text), `Not an identifier with the prefix ${prefix}_.`).meta({ examples: [`${prefix}_01kabcdefghjkmnpqrstvwxyz0`] })
+  z
+    .string()
+    .refine((text) => isId(prefix, text), `Not an identifier with the prefix ${prefix}_.`)
+    .meta({ examples: [`${prefix}_01kabcdefghjkmnpqrstvwxyz0`] })
 
 /** A fiscal entity's identifier, `fe_…` or the same 128 bits as a UUID. Read as `fe_…`. */
 export const FiscalEntityId = documented(
@@ -21,7 +24,10 @@ export const FiscalEntityId = documented(
 
 /** A CFDI's UUID in any case, read in upper case. */
 export const CfdiUuid = documented(
-  z.string().regex(UUID, 'Not a UUID.').transform((text) => text.toUpperCase()),
+  z
+    .string()
+    .regex(UUID, 'Not a UUID.')
+    .transform((text) => text.toUpperCase()),
   { type: 'string', format: 'uuid', description: 'In any case.' },
 )
 

@@ -4,11 +4,21 @@ import { newId } from '../db/id.ts'
 import type { Connection } from '../entities/connection.ts'
 import { readerOf } from '../entities/login.ts'
 import { markImported } from '../entities/store.ts'
-import { openBooks } from '../visibility/books.ts'
 import type { Ctx, System } from '../env.ts'
 import { notFound } from '../failures.ts'
+import { openBooks } from '../visibility/books.ts'
 import type { Import } from './contract.ts'
-import { claimImport, completeImport, fileStatements, findImport, type ImportRow, insertImport, leftImports, prolongImport, shownUuids } from './store.ts'
+import {
+  claimImport,
+  completeImport,
+  fileStatements,
+  findImport,
+  type ImportRow,
+  insertImport,
+  leftImports,
+  prolongImport,
+  shownUuids,
+} from './store.ts'
 
 const LEASE_MS = 60_000
 const MAX_ATTEMPTS = 5
@@ -31,7 +41,15 @@ export async function importFiles(ctx: Ctx, bytes: Uint8Array): Promise<Import> 
   await change(ctx, { action: 'import.created', resource_id: import_id }, [markImported(ctx.db, connection, ctx.now)])
   const ledger = ctx.settings.ledgers[shard]!
   const created_at = ctx.now.getTime()
-  await insertImport(ledger, { import_id, organization_id: ctx.organization.id, fiscal_entity_id, book: -connection, entity, rfc, created_at })
+  await insertImport(ledger, {
+    import_id,
+    organization_id: ctx.organization.id,
+    fiscal_entity_id,
+    book: -connection,
+    entity,
+    rfc,
+    created_at,
+  })
   await ctx.env.IMPORTS.send({ shard, import_id })
   return getImport(ctx, import_id)
 }
@@ -39,7 +57,13 @@ export async function importFiles(ctx: Ctx, bytes: Uint8Array): Promise<Import> 
 /** An import with the results of its files. */
 export async function getImport(ctx: Ctx, import_id: string): Promise<Import> {
   const { shard, fiscal_entity_id } = managed(ctx)
-  const { row, files, counts } = await findImport(ctx.settings.ledgers[shard]!, ctx.organization.id, fiscal_entity_id, import_id, FILES_SHOWN)
+  const { row, files, counts } = await findImport(
+    ctx.settings.ledgers[shard]!,
+    ctx.organization.id,
+    fiscal_entity_id,
+    import_id,
+    FILES_SHOWN,
+  )
   if (!row) throw notFound('import')
   const of = (status: string) => counts.find((count) => count.status === status)?.n ?? 0
   return {
@@ -61,7 +85,9 @@ export async function workOnImport(system: System, { shard, import_id }: { shard
   if (!row) return
   const upload = await system.env.FILES.get(objectOf(import_id))
   const result =
-    !upload || row.attempts > MAX_ATTEMPTS ? [failedUpload(upload === null)] : await ingestUpload(system, ledger, row, token, await upload.bytes())
+    !upload || row.attempts > MAX_ATTEMPTS
+      ? [failedUpload(upload === null)]
+      : await ingestUpload(system, ledger, row, token, await upload.bytes())
   await ledger.batch([...fileStatements(ledger, import_id, result), completeImport(ledger, import_id, token, Date.now())])
   await system.env.FILES.delete(objectOf(import_id))
 }
@@ -76,7 +102,10 @@ const failedUpload = (isGone: boolean): EntryResult => ({
 })
 
 /** What the authority's book shows the organization already, as its window is now. */
-async function shownByAuthority(system: System, { organization_id, fiscal_entity_id }: ImportRow): Promise<(uuids: readonly string[]) => Promise<Set<string>>> {
+async function shownByAuthority(
+  system: System,
+  { organization_id, fiscal_entity_id }: ImportRow,
+): Promise<(uuids: readonly string[]) => Promise<Set<string>>> {
   const reader = await readerOf(system, organization_id, fiscal_entity_id)
   if (reader?.connection.state !== 'active') return async () => new Set()
   const books = openBooks({ settings: system.settings, ...reader })

@@ -1,8 +1,8 @@
 import { Hono } from 'hono'
 import { FiscalEntityPath } from '../entities/contract.ts'
 import type { App } from '../env.ts'
-import { operation, params, refuses, returns, roles, upload } from '../http/operation.ts'
 import { readUpload } from '../http/body.ts'
+import { operation, params, refuses, returns, roles, upload } from '../http/operation.ts'
 import { Import, ImportPath } from './contract.ts'
 import { getImport, importFiles } from './imports.ts'
 

@@ -7,7 +7,10 @@ import type { importFiles, imports } from './tables.ts'
 export type ImportRow = typeof imports.$inferSelect
 export type ImportFileRow = typeof importFiles.$inferSelect
 
-export const insertImport = (ledger: D1Database, row: Pick<ImportRow, 'import_id' | 'organization_id' | 'fiscal_entity_id' | 'book' | 'entity' | 'rfc' | 'created_at'>) =>
+export const insertImport = (
+  ledger: D1Database,
+  row: Pick<ImportRow, 'import_id' | 'organization_id' | 'fiscal_entity_id' | 'book' | 'entity' | 'rfc' | 'created_at'>,
+) =>
   ledger.batch([
     ledger.prepare('insert into entities (entity, rfc, version) values (?1, ?2, 0) on conflict do nothing').bind(row.book, row.rfc),
     ledger
@@ -69,7 +72,9 @@ export const completeImport = (ledger: D1Database, import_id: string, token: str
 export const leftImports = async (ledger: D1Database, before: number, limit: number) =>
   (
     await ledger
-      .prepare(`select import_id from imports indexed by imports_open where status <> 'completed' and lease_until < ?1 order by lease_until limit ?2`)
+      .prepare(
+        `select import_id from imports indexed by imports_open where status <> 'completed' and lease_until < ?1 order by lease_until limit ?2`,
+      )
       .bind(before, limit)
       .all<{ import_id: string }>()
   ).results

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { drain } from '../downloads/drain.ts'
+import type { System } from '../env.ts'
 import { systemOf } from '../env.ts'
 import { workOnImport } from '../imports/imports.ts'
-import type { System } from '../env.ts'
 import { keepDeadLetter } from './store.ts'
 
 /**
@@ -33,7 +33,9 @@ const purposeOf = (queue: string): string => queue.replace(/^fiscal-[a-z]+-/, ''
 
 export async function consume(batch: MessageBatch, env: Env): Promise<void> {
   const purpose = purposeOf(batch.queue)
-  await Promise.all(batch.messages.map((message) => (purpose === DEAD_LETTERS ? bury(batch.queue, message, env) : attempt(purpose, message, env))))
+  await Promise.all(
+    batch.messages.map((message) => (purpose === DEAD_LETTERS ? bury(batch.queue, message, env) : attempt(purpose, message, env))),
+  )
 }
 
 async function attempt(purpose: string, message: Message, env: Env): Promise<void> {
@@ -48,14 +50,21 @@ async function attempt(purpose: string, message: Message, env: Env): Promise<voi
     await known.handle(system, parsed.data)
     message.ack()
   } catch (error) {
-    console.error(JSON.stringify({ level: 'error', request_id: system.requestId, queue: purpose, error: String(error), stack: stackOf(error) }))
+    console.error(
+      JSON.stringify({ level: 'error', request_id: system.requestId, queue: purpose, error: String(error), stack: stackOf(error) }),
+    )
     message.retry({ delaySeconds: Math.min(RETRY_SECONDS * 2 ** (message.attempts - 1), LONGEST_WAIT) })
   }
 }
 
 async function bury(queue: string, message: Message, env: Env): Promise<void> {
   const system = systemOf(env, new Date(), `msg_${message.id}`)
-  await keepDeadLetter(system, { queue, id: message.id, body: message.body, reason: 'Every attempt failed; the log of its request_id says how.' })
+  await keepDeadLetter(system, {
+    queue,
+    id: message.id,
+    body: message.body,
+    reason: 'Every attempt failed; the log of its request_id says how.',
+  })
   message.ack()
 }
 

@@ -1,7 +1,10 @@
 import type { System } from '../env.ts'
 import { deadLetters } from './tables.ts'
 
-export const keepDeadLetter = async ({ db, now }: System, letter: { queue: string; id: string; body: unknown; reason: string }): Promise<void> => {
+export const keepDeadLetter = async (
+  { db, now }: System,
+  letter: { queue: string; id: string; body: unknown; reason: string },
+): Promise<void> => {
   await db
     .insert(deadLetters)
     .values({

@@ -1,13 +1,13 @@
-import { type OrganizationRow, insertOrganization } from '../account/account.ts'
-import { authorityOf } from '../authority/adapters.ts'
+import { insertOrganization, type OrganizationRow } from '../account/account.ts'
 import { audited } from '../audit/audit.ts'
+import { authorityOf } from '../authority/adapters.ts'
 import { insertCredential, mintCredential } from '../credentials/credentials.ts'
 import { commit } from '../db/commit.ts'
 import { newId } from '../db/id.ts'
 import type { System } from '../env.ts'
 import { defaultExtractors, insertExtractors } from '../extractors/extractors.ts'
 import type { Signup, SignupDraft } from './contract.ts'
-import { type MemberRow, insertMember } from './store.ts'
+import { insertMember, type MemberRow } from './store.ts'
 
 const TIMEZONE = 'America/Mexico_City'
 const TRIAL_DAYS = 7
@@ -28,7 +28,15 @@ export async function signUp(system: System, { organization_name, name, email }:
     extractor_count: 0,
     created_at: now,
   }
-  const member: MemberRow = { member_id: newId('mem'), organization_id: organization.id, name, email, role: 'owner', status: 'active', created_at: now }
+  const member: MemberRow = {
+    member_id: newId('mem'),
+    organization_id: organization.id,
+    name,
+    email,
+    role: 'owner',
+    status: 'active',
+    created_at: now,
+  }
   const { row, shown } = await mintCredential(system, organization.id, { name: 'Sign-up', role: 'owner', expires_at: null })
   const extractors = defaultExtractors(organization.id, now, authorityOf(system).sources)
   await commit(db.$client, [
