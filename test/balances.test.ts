@@ -8,6 +8,7 @@ const paid = (amount: bigint, fecha_pago: string, more: Partial<Applied> = {}): 
   currency: 'MXN',
   tipo_cambio: null,
   fecha_pago,
+  issued_at: Date.parse(`${fecha_pago}Z`) / 1_000,
   cancelled: false,
   ...more,
 })
@@ -24,12 +25,17 @@ describe('the balance of a deferred invoice', () => {
       payment_status: 'paid',
       last_payment_at: '2025-02-01T00:00:00',
       fully_paid_at: '2025-02-01T00:00:00',
+      applied_until: Date.parse('2025-02-01T00:00:00Z') / 1_000,
     })
   })
 
   it('is full on the day of the payment that fills it, not of the last', () => {
     const list = [paid(1_000n, '2025-01-01T00:00:00'), paid(50n, '2025-03-01T00:00:00')]
-    expect(balanceOf(invoice, list)).toMatchObject({ fully_paid_at: '2025-01-01T00:00:00', last_payment_at: '2025-03-01T00:00:00', paid: 1_050n })
+    expect(balanceOf(invoice, list)).toMatchObject({
+      fully_paid_at: '2025-01-01T00:00:00',
+      last_payment_at: '2025-03-01T00:00:00',
+      paid: 1_050n,
+    })
   })
 
   it('leaves out what comes from cancelled documents', () => {
@@ -57,7 +63,10 @@ describe('the balance of a deferred invoice', () => {
 
 describe('other documents', () => {
   it('are paid by themselves when paid at once, and have no status when they are no invoices', () => {
-    expect(balanceOf({ ...invoice, metodo_pago: 'PUE' }, [paid(1n, '2025-01-01T00:00:00')])).toMatchObject({ payment_status: 'paid', paid: 1_000n })
+    expect(balanceOf({ ...invoice, metodo_pago: 'PUE' }, [paid(1n, '2025-01-01T00:00:00')])).toMatchObject({
+      payment_status: 'paid',
+      paid: 1_000n,
+    })
     for (const other of [{ tipo_comprobante: 'E' }, { tipo_comprobante: null }, { metodo_pago: null }]) {
       expect(balanceOf({ ...invoice, ...other }, [credited(5n)])).toMatchObject({ payment_status: null, paid: 0n, credited: 0n })
     }

@@ -195,6 +195,7 @@ describe('the edges of a window', () => {
       total: '100.00',
       paid: 100e6,
       payment_status: 'paid',
+      applied_until: Date.parse('2026-01-20T10:00:00-06:00') / 1_000,
     })
     const payment = (n: number, fecha: string) =>
       rowOf({ entity: 4, uuid: uuid(n), fecha, tipo_comprobante: 'P', metodo_pago: null, total: '0' })

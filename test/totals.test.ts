@@ -35,7 +35,12 @@ describe('what a document adds to its month', () => {
     expect(contribution({ ...invoice, currency: 'MXN', tipo_cambio: '20' })?.values.total).toBe(104_400_000n)
     expect(contribution({ ...invoice, currency: null })?.values.total).toBe(104_400_000n)
     for (const tipo_cambio of [null, '0']) {
-      expect(contribution({ ...invoice, currency: 'USD', tipo_cambio })?.values).toMatchObject({ n: 1, missing_rate: 1, total: 0n, iva_trasladado: 0n })
+      expect(contribution({ ...invoice, currency: 'USD', tipo_cambio })?.values).toMatchObject({
+        n: 1,
+        missing_rate: 1,
+        total: 0n,
+        iva_trasladado: 0n,
+      })
     }
   })
 

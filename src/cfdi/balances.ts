@@ -19,7 +19,9 @@ export interface Applied {
   tipo_cambio: string | null
   /** Literal local time. */
   fecha_pago: string
-  /** Whether the document that it comes from is cancelled. */
+  /** Of the document that it comes from, seconds since 1970. */
+  issued_at: number
+  /** Whether that document is cancelled. */
   cancelled: boolean
 }
 
@@ -31,6 +33,8 @@ export interface Balance {
   /** Literal local times, as the payment complements say. */
   last_payment_at: string | null
   fully_paid_at: string | null
+  /** Greatest issued_at of what is counted, seconds; null when nothing is. */
+  applied_until: number | null
 }
 
 /** Whether what is applied to a document changes its balance: invoices in parts or deferred. */
@@ -43,7 +47,7 @@ export const isDeferred = ({ tipo_comprobante, metodo_pago }: Pick<Invoice, 'tip
  */
 export function balanceOf(invoice: Invoice, applications: readonly Applied[]): Balance {
   const total = invoice.total_micros ?? 0n
-  const none: Balance = { paid: 0n, credited: 0n, payment_status: null, last_payment_at: null, fully_paid_at: null }
+  const none: Balance = { paid: 0n, credited: 0n, payment_status: null, last_payment_at: null, fully_paid_at: null, applied_until: null }
   if (!isDeferred(invoice)) {
     return invoice.tipo_comprobante === 'I' && invoice.metodo_pago === 'PUE' ? { ...none, paid: total, payment_status: 'paid' } : none
   }
@@ -52,6 +56,7 @@ export function balanceOf(invoice: Invoice, applications: readonly Applied[]): B
     .filter(({ cancelled }) => !cancelled)
     .sort((a, b) => (a.fecha_pago < b.fecha_pago ? -1 : a.fecha_pago > b.fecha_pago ? 1 : 0))
   for (const application of valid) {
+    balance.applied_until = Math.max(balance.applied_until ?? application.issued_at, application.issued_at)
     if (application.kind === 'P') {
       balance.paid += application.amount
       balance.last_payment_at = application.fecha_pago

@@ -1,5 +1,5 @@
-import { type Fragment, join, raw, sql } from '../db/fragment.ts'
-import { type Book, type Books, visible } from '../visibility/books.ts'
+import { type Fragment, raw, sql } from '../db/fragment.ts'
+import { type Book, visible } from '../visibility/books.ts'
 import type { Applied } from './balances.ts'
 
 // Integers that may pass 2^53 leave the database as text.
@@ -42,6 +42,7 @@ const PLAIN = [
   'payment_status',
   'last_payment_at',
   'fully_paid_at',
+  'applied_until',
   'cancelled_at',
   'cancellation_reason',
   'folio_sustitucion',
@@ -64,30 +65,14 @@ export const shown = (alias: string): Fragment =>
 /** What was applied to an invoice, in the members of AppliedRow, as one JSON text; only what comes from visible documents. */
 export const appliedTo = (book: Book, alias: string): Fragment => sql`(
   select json_group_array(json_object('source', p.source, 'n', p.n, 'kind', p.kind, 'amount', cast(p.amount as text), 'currency', p.currency,
-    'tipo_cambio', p.tipo_cambio, 'fecha_pago', p.fecha_pago, 'forma_pago', p.forma_pago, 'num_parcialidad', p.num_parcialidad,
+    'tipo_cambio', p.tipo_cambio, 'fecha_pago', p.fecha_pago, 'issued_at', source.issued_at, 'forma_pago', p.forma_pago, 'num_parcialidad', p.num_parcialidad,
     'imp_saldo_ant', p.imp_saldo_ant, 'imp_pagado', p.imp_pagado, 'imp_saldo_insoluto', p.imp_saldo_insoluto, 'estatus', source.estatus))
   from cfdi_payments p cross join cfdi source
   where p.entity = ${book.number} and p.invoice = ${raw(alias)}.uuid and source.uuid = p.source and ${visible(book, 'source')})`
 
-/**
- * `appliedTo`, for pages: null where the stored balance cannot count anything hidden. It can only when the RFC has a payment
- * complement or credit note issued after the ceiling, which is asked once a statement and costs no row when there is none.
- */
-export const appliedWhereHidden = (books: Books, book: Book, alias: string): Fragment => {
-  if (book.origin === 'import' || book.until === null || books.window.isEmpty) return raw('null')
-  const { number, until } = book
-  // One seek each: a list of values would be rows of its own.
-  const later = SOURCES.map(
-    (fixed) =>
-      sql`exists (select 1 from cfdi later indexed by cfdi_tipoc where later.entity = ${number} and ${raw(fixed)} and later.issued_at > ${until})`,
-  )
-  return sql`case when ${raw(alias)}.metodo_pago = 'PPD' and (${raw(alias)}.paid > 0 or ${raw(alias)}.credited > 0) and (${join(later, ' or ')})
-    then ${appliedTo(book, alias)} end`
-}
-
-const SOURCES = ["'P'", "'E'"].flatMap((tipo) =>
-  [0, 1].map((direction) => `later.tipo_comprobante = ${tipo} and later.direction = ${direction} and later.cancelled = 0`),
-)
+/** `appliedTo`, for pages: null where the stored balance counts nothing that was issued after the ceiling. */
+export const appliedWhereHidden = (book: Book, alias: string): Fragment =>
+  book.until === null ? raw('null') : sql`case when ${raw(alias)}.applied_until > ${book.until} then ${appliedTo(book, alias)} end`
 
 /** A row of `cfdi_payments` with the state of its source. */
 export interface AppliedRow {
@@ -98,6 +83,7 @@ export interface AppliedRow {
   currency: string | null
   tipo_cambio: string | null
   fecha_pago: string
+  issued_at: number
   forma_pago: string | null
   num_parcialidad: string | null
   imp_saldo_ant: string | null
@@ -108,11 +94,12 @@ export interface AppliedRow {
 
 export const parseApplied = (text: string): AppliedRow[] => JSON.parse(text) as AppliedRow[]
 
-export const appliedOf = ({ kind, amount, currency, tipo_cambio, fecha_pago, estatus }: AppliedRow): Applied => ({
+export const appliedOf = ({ kind, amount, currency, tipo_cambio, fecha_pago, issued_at, estatus }: AppliedRow): Applied => ({
   kind,
   amount: BigInt(amount),
   currency,
   tipo_cambio,
   fecha_pago,
+  issued_at,
   cancelled: estatus === 'cancelado',
 })

@@ -62,7 +62,7 @@ const MICROS = ['total_micros', 'iva_trasladado', 'iva_retenido', 'isr_retenido'
 const PLAIN = [
   ...['uuid', 'direction', 'cancelled', 'estatus', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'issued_at', 'utc_offset'],
   ...['fecha', 'kind', 'tipo_comprobante', 'metodo_pago', 'emisor_rfc', 'receptor_rfc', 'counterparty_rfc', 'currency', 'tipo_cambio'],
-  ...['subtotal', 'descuento', 'total', 'payment_status', 'last_payment_at', 'fully_paid_at', 'related'],
+  ...['subtotal', 'descuento', 'total', 'payment_status', 'last_payment_at', 'fully_paid_at', 'applied_until', 'related'],
 ]
 
 // CROSS JOIN: else the planner walks the book for each element (ingest.md 6.2).
@@ -70,7 +70,7 @@ const KNOWN = `select c.uuid, c.cancelled, c.xml_crc, c.xml_size
   from json_each(?2) j cross join cfdi c where c.entity = ?1 and c.uuid = j.value`
 const ROWS = `select ${PLAIN.map((name) => `c.${name}`).join(', ')}, ${MICROS.map((name) => `cast(c.${name} as text) as ${name}`).join(', ')}
   from json_each(?2) j cross join cfdi c where c.entity = ?1 and c.uuid = j.value`
-const APPLICATIONS = `select p.invoice, p.source, p.kind, cast(p.amount as text) as amount, p.currency, p.tipo_cambio, p.fecha_pago, c.cancelled
+const APPLICATIONS = `select p.invoice, p.source, p.kind, cast(p.amount as text) as amount, p.currency, p.tipo_cambio, p.fecha_pago, c.issued_at, c.cancelled
   from json_each(?2) j cross join cfdi_payments p cross join cfdi c
   where p.entity = ?1 and p.invoice = j.value and c.entity = ?1 and c.uuid = p.source`
 const MONTHS = `select m.month, m.direction, m.cells

@@ -1,5 +1,5 @@
 import type { ApplicationRow } from './applications.ts'
-import { type Balance, balanceOf, isDeferred } from './balances.ts'
+import { type Applied, type Balance, balanceOf, isDeferred } from './balances.ts'
 import type { MetadataRow } from './metadata.ts'
 import { type Found, type MonthKey, monthKey, type StoredApplication, type StoredRow } from './reads.ts'
 import { type CfdiRow, type LineRow, type Status, statusOf, withBalance } from './row.ts'
@@ -103,11 +103,8 @@ function applicationsByInvoice(
   stored: readonly StoredApplication[],
   statuses: ReadonlyMap<string, Status>,
 ) {
-  const all = new Map<
-    string,
-    { kind: 'P' | 'E'; amount: bigint; currency: string | null; tipo_cambio: string | null; fecha_pago: string; cancelled: boolean }[]
-  >()
-  const put = (invoice: string, applied: StoredApplication | (ApplicationRow & { cancelled: boolean })) => {
+  const all = new Map<string, Applied[]>()
+  const put = (invoice: string, applied: Applied) => {
     const list = all.get(invoice)
     if (list === undefined) all.set(invoice, [applied])
     else list.push(applied)
@@ -116,7 +113,8 @@ function applicationsByInvoice(
     put(application.invoice, statuses.has(application.source) ? { ...application, cancelled: true } : application)
   }
   for (const { row, applications } of documents) {
-    for (const application of applications) put(application.invoice, { ...application, cancelled: row.cancelled === 1 })
+    for (const application of applications)
+      put(application.invoice, { ...application, issued_at: row.issued_at, cancelled: row.cancelled === 1 })
   }
   return all
 }
@@ -163,14 +161,14 @@ function cancellationOf(row: StoredRow | undefined, status: Status, applications
   if (row === undefined) return []
   const { uuid, direction, kind, tipo_comprobante, metodo_pago, emisor_rfc, receptor_rfc, currency, total, issued_at, utc_offset, fecha } =
     row
-  const { paid, credited, payment_status, last_payment_at, fully_paid_at } = row
+  const { paid, credited, payment_status, last_payment_at, fully_paid_at, applied_until } = row
   const had_applied_payments =
     (tipo_comprobante === 'I' && metodo_pago === 'PUE') ||
     applications.some(({ invoice, kind: by, cancelled }) => invoice === uuid && by === 'P' && !cancelled)
   return [
     {
       ...{ uuid, direction, kind, tipo_comprobante, metodo_pago, emisor_rfc, receptor_rfc, currency, total, issued_at, utc_offset, fecha },
-      ...{ paid, credited, payment_status, last_payment_at, fully_paid_at },
+      ...{ paid, credited, payment_status, last_payment_at, fully_paid_at, applied_until },
       ...status,
       had_applied_payments,
     },

@@ -138,7 +138,7 @@ const bytesOf = (row: object): number =>
 
 const utf8 = new TextEncoder()
 
-const UNPAID = { payment_status: null, paid: 0n, credited: 0n, last_payment_at: null, fully_paid_at: null }
+const UNPAID = { payment_status: null, paid: 0n, credited: 0n, last_payment_at: null, fully_paid_at: null, applied_until: null }
 
 const EMPTY = {
   ...UNPAID,

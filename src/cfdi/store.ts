@@ -45,24 +45,24 @@ const merged = (book: Book, plan: Plan, after: Place | undefined, columns: Fragm
   return join([join(streams, ' union all '), ORDER], ' ')
 }
 
-const page = (books: Books, book: Book, rows: Fragment, rest: readonly Fragment[], take: number): Fragment =>
-  sql`select ${shown('page')}, ${appliedWhereHidden(books, book, 'page')} as applied from (${rows}) page where ${all(rest)} limit ${take}`
+const page = (book: Book, rows: Fragment, rest: readonly Fragment[], take: number): Fragment =>
+  sql`select ${shown('page')}, ${appliedWhereHidden(book, 'page')} as applied from (${rows}) page where ${all(rest)} limit ${take}`
 
 /** The statements of one book: its rows and, where rows are looked at one by one, the last place that was looked at. */
-function statementsOf(books: Books, book: Book, plan: Plan, after: Place | undefined, take: number): Fragment[] {
+function statementsOf(book: Book, plan: Plan, after: Place | undefined, take: number): Fragment[] {
   const rest = book.origin === 'import' ? [...plan.rest, ...book.conditions('page')] : plan.rest
   const rows = (limit: number) => sql`${merged(book, plan, after, stored('cfdi'))} limit ${limit}`
-  if (rest.length === 0) return [page(books, book, rows(take), [], take)]
+  if (rest.length === 0) return [page(book, rows(take), [], take)]
   return [
-    page(books, book, rows(SCAN_ROWS), rest, take),
+    page(book, rows(SCAN_ROWS), rest, take),
     sql`${merged(book, plan, after, raw('cfdi.issued_at, cfdi.uuid'))} limit 1 offset ${SCAN_ROWS - 1}`,
   ]
 }
 
-const byUuid = (books: Books, book: Book, filters: Filters, after: Place | undefined, take: number): Fragment => {
+const byUuid = (book: Book, filters: Filters, after: Place | undefined, take: number): Fragment => {
   const rows = sql`select ${stored('cfdi')} from json_each(${JSON.stringify(filters.uuid)}) wanted cross join cfdi
     where cfdi.uuid = wanted.value and ${all([visible(book, 'cfdi'), ...(after ? [sql`(+cfdi.issued_at, cfdi.uuid) < (${after[0]}, ${after[1]})`] : [])])} ${ORDER}`
-  return page(books, book, rows, instantsOf(filters), take)
+  return page(book, rows, instantsOf(filters), take)
 }
 
 const instantsOf = (filters: Filters): Fragment[] => {
@@ -92,7 +92,7 @@ export async function findPage(
   if (plan.streams.length === 0) return { seen: [], next: null }
   const statements = booksToRead(books).map((book) => ({
     book,
-    fragments: filters.uuid ? [byUuid(books, book, filters, after, take)] : statementsOf(books, book, plan, after, take),
+    fragments: filters.uuid ? [byUuid(book, filters, after, take)] : statementsOf(book, plan, after, take),
   }))
   if (statements.length === 0) return { seen: [], next: null }
   const results = await books.ledger.batch(statements.flatMap(({ fragments }) => fragments.map((one) => prepared(books.ledger, one))))

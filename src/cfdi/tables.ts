@@ -71,6 +71,8 @@ export const cfdi = sqliteTable(
     /** Literal local times of the payments, as their complements say. */
     last_payment_at: text('last_payment_at'),
     fully_paid_at: text('fully_paid_at'),
+    /** Greatest issued_at of what is counted in `paid` and `credited`: a window that ends before it must not show those. */
+    applied_until: integer('applied_until'),
     /** ISO 8601 with offset. */
     cancelled_at: text('cancelled_at'),
     cancellation_reason: text('cancellation_reason'),

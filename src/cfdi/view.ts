@@ -47,6 +47,7 @@ export interface CfdiRow {
   credited: string
   last_payment_at: string | null
   fully_paid_at: string | null
+  applied_until: number | null
   cancelled_at: string | null
   cancellation_reason: string | null
   folio_sustitucion: string | null
@@ -72,9 +73,9 @@ const localTime = (seconds: number, offset: number): string =>
 
 /** The balance that the organization may know of: the stored one counts every document that was ever downloaded. */
 export function balanceShown(row: CfdiRow, applied: readonly Applied[] | undefined): Balance {
-  const { payment_status, last_payment_at, fully_paid_at } = row
+  const { payment_status, last_payment_at, fully_paid_at, applied_until } = row
   if (applied === undefined || !isDeferred(row))
-    return { paid: BigInt(row.paid), credited: BigInt(row.credited), payment_status, last_payment_at, fully_paid_at }
+    return { paid: BigInt(row.paid), credited: BigInt(row.credited), payment_status, last_payment_at, fully_paid_at, applied_until }
   return balanceOf({ ...row, total_micros: big(row.total_micros) }, applied)
 }
 

@@ -62,7 +62,7 @@ const LINES = columnsOf(cfdiLines)
 const APPLICATIONS = columnsOf(cfdiPayments)
 const MOVED = [...['direction', 'issued_at', 'utc_offset', 'fecha', 'tipo_comprobante', 'emisor_rfc', 'receptor_rfc', 'counterparty_rfc']]
 const CANCELLED = ['estatus', 'cancelled', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'updated_at']
-const BALANCE = ['paid', 'credited', 'last_payment_at', 'fully_paid_at', 'updated_at']
+const BALANCE = ['paid', 'credited', 'last_payment_at', 'fully_paid_at', 'applied_until', 'updated_at']
 const TURNED = [...BALANCE, 'payment_status']
 
 const UPSERT_CFDI = insert(

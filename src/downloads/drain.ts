@@ -123,7 +123,8 @@ async function fetchMonth(system: System, ledger: D1Database, job: Job, login: L
     if (kind === 'metadata') for (const row of metadataOf(bytes).rows) reported.set(row.uuid, row)
     else
       for await (const outcome of ingestXmlPackage(target, bytes, reported)) {
-        for (const { uuid } of outcome.entries) if (uuid !== null && reported.get(uuid)?.cancelled === false) reported.delete(uuid)
+        for (const { uuid, status } of outcome.entries)
+          if (uuid !== null && status !== 'rejected' && reported.get(uuid)?.cancelled === false) reported.delete(uuid)
         await prolong()
       }
   }

@@ -1,10 +1,7 @@
-import { applyD1Migrations, env } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
 import type { SliceOutcome, Target } from '../../src/cfdi/ingest.ts'
 import type { MetadataRow } from '../../src/cfdi/metadata.ts'
 import { type Plain, RFC } from './fixtures.ts'
-
-/** A ledger with its tables. */
-export const applyMigrations = (): Promise<void> => applyD1Migrations(env.LEDGER_0, env.LEDGER_MIGRATIONS)
 
 let books = 0
 

@@ -54,7 +54,11 @@ export const basic = ({ api_key, api_secret }: Caller): string => `Basic ${btoa(
 const EVERYWHERE = [404, 405, 503]
 
 /** A request as a customer makes it. Its reply is held against what the route declares: status, shape, and nothing beyond it. */
-export async function request(method: string, path: string, init: { headers?: Record<string, string>; body?: BodyInit } = {}): Promise<Reply> {
+export async function request(
+  method: string,
+  path: string,
+  init: { headers?: Record<string, string>; body?: BodyInit } = {},
+): Promise<Reply> {
   const response = await exports.default.fetch(new Request(`https://api.test${path}`, { method, redirect: 'manual', ...init }))
   const text = await response.text()
   const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false
@@ -68,8 +72,10 @@ export async function request(method: string, path: string, init: { headers?: Re
   const schema = response.status >= 400 ? Problem : route?.replies.get(response.status)
   if (isJson && schema) {
     const told = schema.safeParse(body)
-    if (!told.success) throw new Error(`${route?.name ?? path} answered ${response.status} in another shape: ${told.error.message}\n${text.slice(0, 500)}`)
-    if (JSON.stringify(sorted(told.data)) !== JSON.stringify(sorted(body))) throw new Error(`${route?.name ?? path} says more than it declares: ${text.slice(0, 500)}`)
+    if (!told.success)
+      throw new Error(`${route?.name ?? path} answered ${response.status} in another shape: ${told.error.message}\n${text.slice(0, 500)}`)
+    if (JSON.stringify(sorted(told.data)) !== JSON.stringify(sorted(body)))
+      throw new Error(`${route?.name ?? path} says more than it declares: ${text.slice(0, 500)}`)
   }
   return { status: response.status, headers: response.headers, body }
 }

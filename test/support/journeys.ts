@@ -22,7 +22,10 @@ export async function signUp(name = `Org ${++signups}`): Promise<Tenant> {
 let rfcs = 0
 
 /** An RFC that no other test uses. */
-export const freshRfc = (): string => withCheckDigit(`TST${String(100101 + (rfcs % 28)).padStart(6, '0')}${String.fromCharCode(65 + Math.floor(rfcs / 28) % 26)}${String.fromCharCode(65 + (rfcs++ % 26))}`)
+export const freshRfc = (): string =>
+  withCheckDigit(
+    `TST${String(100101 + (rfcs % 28)).padStart(6, '0')}${String.fromCharCode(65 + (Math.floor(rfcs / 28) % 26))}${String.fromCharCode(65 + (rfcs++ % 26))}`,
+  )
 
 /** Connects an RFC with a CIEC that the sandbox accepts. */
 export async function connect(tenant: Tenant, rfc = freshRfc(), more: object = {}): Promise<{ fiscal_entity_id: string; rfc: string }> {
@@ -33,7 +36,10 @@ export async function connect(tenant: Tenant, rfc = freshRfc(), more: object = {
 
 /** Waits until nothing is queued or running for the RFC. */
 export const synced = (tenant: Tenant, fiscal_entity_id: string) =>
-  vi.waitUntil(async () => {
-    const { body } = await api(tenant, 'GET', `/v1/fiscal-entities/${fiscal_entity_id}/sync`)
-    return body.status === 'idle' && body.jobs.total > 0 && body
-  }, { timeout: 60_000, interval: 100 })
+  vi.waitUntil(
+    async () => {
+      const { body } = await api(tenant, 'GET', `/v1/fiscal-entities/${fiscal_entity_id}/sync`)
+      return body.status === 'idle' && body.jobs.total > 0 && body
+    },
+    { timeout: 60_000, interval: 100 },
+  )

@@ -26,7 +26,7 @@ const WRITERS = ['owner', 'admin'] as const
 const OWNER = ['owner'] as const
 
 const entity = ({ fiscal_entity_id }: Side): Given => ({ fiscal_entity_id })
-const ofEntity = ({ fiscal_entity_id }: Given) => ({ fiscal_entity_id: fiscal_entity_id! })
+export const ofEntity = ({ fiscal_entity_id }: Given) => ({ fiscal_entity_id: fiscal_entity_id! })
 const cfdi = ({ fiscal_entity_id, uuid }: Side): Given => ({ fiscal_entity_id, uuid })
 
 const EXTRACTOR = { name: 'Uno', trigger_kind: 'connection_created', scope: 'full_history', data_source_keys: ['sat_csf'] }
@@ -91,7 +91,11 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/cfdi/:uuid/xml': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
   'POST /v1/test-helpers/organization': { may: OWNER, answers: 200, json: () => ({ rfc_allowance: null }) },
   'POST /v1/test-helpers/cfdi/:uuid/cancel': { may: OWNER, answers: 200, given: cfdi, json: ofEntity, free: ['uuid'] },
-  'POST /v1/test-helpers/fiscal-entities/:fiscal_entity_id/expire-ciec': { may: OWNER, answers: 200, given: entity },
+  'POST /v1/test-helpers/fiscal-entities/:fiscal_entity_id/expire-ciec': {
+    may: OWNER,
+    answers: 200,
+    given: ({ spare_entity_id }) => ({ fiscal_entity_id: spare_entity_id }),
+  },
 }
 
 /** The routes with their rows. */

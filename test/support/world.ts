@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
 import type { Role } from '../../src/env.ts'
 import { api, basic, type Caller, request } from './client.ts'
-import { connect, freshRfc, signUp, synced, type Tenant } from './journeys.ts'
+import { connect, signUp, synced, type Tenant } from './journeys.ts'
 
 /** An organization that has one of everything. */
 export interface Side {
@@ -11,7 +11,8 @@ export interface Side {
   /** An active connection whose downloads are done. */
   fiscal_entity_id: string
   rfc: string
-  draft_entity_id: string
+  /** Another active one, which a test may spoil. */
+  spare_entity_id: string
   extractor_id: string
   import_id: string
   document_id: string
@@ -53,8 +54,8 @@ export async function sideOf(): Promise<Side> {
     data_source_keys: ['sat_cfdi_issued', 'sat_csf', 'sat_certificates', 'sat_declaracion_mensual'],
   })
   const { fiscal_entity_id, rfc } = await connect(owner)
-  const draft = await api(owner, 'POST', '/v1/fiscal-entities', { rfc: freshRfc() })
-  await synced(owner, fiscal_entity_id)
+  const spare = await connect(owner)
+  await Promise.all([synced(owner, fiscal_entity_id), synced(owner, spare.fiscal_entity_id)])
   const { body } = await importXml(owner, fiscal_entity_id)
   const { import_id } = body as { import_id: string }
   const isDone = async () => (await api(owner, 'GET', `/v1/fiscal-entities/${fiscal_entity_id}/cfdi/imports/${import_id}`)).body.status === 'completed'
@@ -66,7 +67,7 @@ export async function sideOf(): Promise<Side> {
     callers,
     fiscal_entity_id,
     rfc,
-    draft_entity_id: draft.body.fiscal_entity_id,
+    spare_entity_id: spare.fiscal_entity_id,
     extractor_id: extractor.body.extractor_id,
     import_id,
     document_id: documents.body.data[0].document_id,

@@ -44,6 +44,7 @@ CREATE TABLE `cfdi` (
 	`credited` integer NOT NULL,
 	`last_payment_at` text,
 	`fully_paid_at` text,
+	`applied_until` integer,
 	`cancelled_at` text,
 	`cancellation_reason` text,
 	`folio_sustitucion` text,
