@@ -48,7 +48,8 @@ const importsOf = (path: string, source: string): Import[] => {
 
 const all = Object.entries(files).flatMap(([path, source]) => importsOf(path, source))
 const domainOf = (to: string): string | undefined => to.match(/^\/([^/]+)\//)?.[1]
-const says = (rule: string, breaks: (one: Import) => boolean): string[] => all.filter(breaks).map(({ from, to }) => `${from} → ${to}: ${rule}`)
+const says = (rule: string, breaks: (one: Import) => boolean): string[] =>
+  all.filter(breaks).map(({ from, to }) => `${from} → ${to}: ${rule}`)
 
 const isInside = (folder: string): boolean => folder !== '' && folder !== 'test-helpers' && folder !== 'queues'
 
@@ -58,10 +59,19 @@ it('imports point one way', () => {
       const domain = domainOf(to)
       return PLATFORM.includes(folder) && domain !== undefined && !PLATFORM.includes(domain)
     }),
-    ...says('only routes touch Hono', ({ folder, file, to }) => isInside(folder) && folder !== 'http' && file !== 'routes' && /^hono/.test(to)),
-    ...says('only routes and contracts speak HTTP', ({ folder, file, to }) => isInside(folder) && folder !== 'http' && !/^(routes|.*contract)$/.test(file) && to.startsWith('/http/')),
+    ...says(
+      'only routes touch Hono',
+      ({ folder, file, to }) => isInside(folder) && folder !== 'http' && file !== 'routes' && /^hono/.test(to),
+    ),
+    ...says(
+      'only routes and contracts speak HTTP',
+      ({ folder, file, to }) => isInside(folder) && folder !== 'http' && !/^(routes|.*contract)$/.test(file) && to.startsWith('/http/'),
+    ),
     ...says('routes speak to the domain, not to its store', ({ file, to }) => file === 'routes' && /(store|tables)$|drizzle/.test(to)),
-    ...says('a store knows nothing of what crosses the wire', ({ file, to, isType }) => !isType && /store$/.test(file) && /(contract|routes)$|^hono|^zod/.test(to)),
+    ...says(
+      'a store knows nothing of what crosses the wire',
+      ({ file, to, isType }) => !isType && /store$/.test(file) && /(contract|routes)$|^hono|^zod/.test(to),
+    ),
     ...says('a rule is pure', ({ from, to }) => PURE.test(from) && /drizzle|^hono|cloudflare:|store$/.test(to)),
     ...says('a domain is entered through its door', ({ folder, to }) => {
       const [, domain = '', ...rest] = to.split('/')
@@ -75,9 +85,17 @@ it('imports point one way', () => {
 it('no file hides what it is about, and none has grown past what a person reads at once', () => {
   const names = Object.keys(files).map((path) => path.replace('../src/', ''))
   expect(names.filter((name) => name !== 'index.ts' && FORBIDDEN_NAMES.test(name))).toEqual([])
-  expect(Object.entries(files).filter(([, source]) => source.split('\n').length > 400).map(([path]) => path)).toEqual([])
+  expect(
+    Object.entries(files)
+      .filter(([, source]) => source.split('\n').length > 400)
+      .map(([path]) => path),
+  ).toEqual([])
 })
 
 it('time in SQL comes from outside: the database’s clock is not the one that tests and ticks set', () => {
-  expect(Object.entries(files).filter(([, source]) => /current_timestamp|strftime\(|datetime\('now'|unixepoch\(/i.test(source)).map(([path]) => path)).toEqual([])
+  expect(
+    Object.entries(files)
+      .filter(([, source]) => /current_timestamp|strftime\(|datetime\('now'|unixepoch\(/i.test(source))
+      .map(([path]) => path),
+  ).toEqual([])
 })

@@ -80,7 +80,7 @@ describe.each([1, 2, 3, 4, 5, 6])('random downloads %i', (seed) => {
         ...expectedBalance(it, list),
       })
     }
-    expect(await monthsOf(target)).toEqual(provenance === 'authority' ? expectedMonths(list) : {})
+    expect(await monthsOf(target)).toEqual(expectedMonths(list))
     expect(told.sort()).toEqual([...expected].sort())
   })
 })

@@ -59,8 +59,8 @@ export const relatedTo = (rows: readonly StoredRow[]): string[] => [
   ...new Set(rows.flatMap(({ related }) => (related === null ? [] : (JSON.parse(related) as string[])))),
 ]
 
-/** Everything that follows from a change: pure. `found` holds what `wanted` of settle.ts says; totals are kept when `withTotals`. */
-export function reckon({ created, filled, cancelled }: Change, found: Found, withTotals: boolean): Reckoned {
+/** Everything that follows from a change: pure. `found` holds what `wanted` of settle.ts says. */
+export function reckon({ created, filled, cancelled }: Change, found: Found): Reckoned {
   const stored = new Map(found.rows.map((row) => [row.uuid, row]))
   const merged = filled.map((document) => merge(document, stored.get(document.row.uuid)))
   const documents = [...created, ...merged.map(({ document }) => document)]
@@ -76,7 +76,7 @@ export function reckon({ created, filled, cancelled }: Change, found: Found, wit
       applications: documents.flatMap(({ applications }) => applications),
       cancelled: [...statuses].map(([uuid, status]) => ({ uuid, ...status })),
       balances: found.rows.filter(({ uuid }) => !inside.has(uuid)).flatMap((row) => rebalanced(row, applied.get(row.uuid) ?? [])),
-      months: withTotals ? monthsOf(documents, merged, stored, statuses, found) : [],
+      months: monthsOf(documents, merged, stored, statuses, found),
     },
     cancellations: [...statuses].flatMap(([uuid, status]) => cancellationOf(stored.get(uuid), status, found.applications)),
   }

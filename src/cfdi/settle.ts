@@ -10,7 +10,7 @@ import { packXml } from './xml-store.ts'
 export interface Target {
   ledger: D1Database
   files: R2Bucket
-  /** The book: the authority's of an RFC, or with a negative number an organization's own, which has no totals. */
+  /** The book: the authority's of an RFC, or with a negative number an organization's own. */
   entity: number
   rfc: string
   now: Date
@@ -93,7 +93,7 @@ async function trySlice(target: Target, slice: Slice, stored: Set<string>): Prom
   const isNothing = change.created.length + change.filled.length + change.cancelled.length === 0
   if (isNothing) return commitWith(target, outcomeOf(change, looked, []), [])
   const [found] = await Promise.all([gather(target, change), putXml(target.files, change, stored)])
-  const { writes, cancellations } = reckon(change, found, entity >= 0)
+  const { writes, cancellations } = reckon(change, found)
   const statements = statementsOf(ledger, { entity, rfc, version }, writes, target.now.getTime())
   return commitWith(target, outcomeOf(change, looked, cancellations), statements)
 }
@@ -133,8 +133,7 @@ async function gather({ ledger, entity }: Target, change: Change): Promise<Found
   const old = [...change.filled.map(({ row }) => row.uuid), ...change.cancelled.map(({ uuid }) => uuid)]
   const invoices = invoicesOf(change)
   const deferred = documents.filter(({ row }) => isDeferred(row)).map(({ row }) => row.uuid)
-  const monthsOf = (rows: readonly { fecha: string; direction: number }[]): MonthKey[] =>
-    entity < 0 ? [] : [...new Set(rows.map(monthKey))]
+  const monthsOf = (rows: readonly { fecha: string; direction: number }[]): MonthKey[] => [...new Set(rows.map(monthKey))]
   const wanted: Wanted = {
     rows: [...new Set([...old, ...invoices])],
     applied: [...new Set([...invoices, ...deferred, ...change.cancelled.map(({ uuid }) => uuid)])],
