@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 
@@ -6,29 +7,31 @@ const migrations = {
   LEDGER_MIGRATIONS: await readD1Migrations('migrations/ledger'),
 }
 
+const keyring = () => `1:${randomBytes(32).toString('base64')}`
+const secrets = { API_SECRET_KEYS: keyring(), CIEC_KEYS: keyring(), CURSOR_KEYS: keyring() }
+
+const workers = (name: string, include: string[], ledgers: string[] = []) => ({
+  plugins: [
+    cloudflareTest({
+      wrangler: { configPath: './wrangler.toml' },
+      miniflare: {
+        compatibilityFlags: ['service_binding_extra_handlers'],
+        bindings: { ...migrations, ...secrets },
+        d1Databases: ledgers,
+        outboundService: async () => new Response('The tests reach no network.', { status: 599 }),
+      },
+    }),
+  ],
+  test: { name, include, setupFiles: ['test/support/setup.ts'], testTimeout: 60_000, hookTimeout: 60_000 },
+})
+
 export default defineConfig({
   test: {
     silent: 'passed-only',
     projects: [
-      {
-        plugins: [
-          cloudflareTest({
-            wrangler: { configPath: './wrangler.toml' },
-            miniflare: {
-              compatibilityFlags: ['service_binding_extra_handlers'],
-              bindings: migrations,
-              outboundService: async () => new Response('The tests reach no network.', { status: 599 }),
-            },
-          }),
-        ],
-        test: {
-          name: 'workers',
-          include: ['test/*.test.ts'],
-          setupFiles: ['test/support/setup.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-        },
-      },
+      workers('workers', ['test/*.test.ts']),
+      // The same journeys with the fiscal data over three ledgers.
+      workers('shards', ['test/{journey,imports,downloads,visibility}.test.ts'], ['LEDGER_1', 'LEDGER_2']),
       { test: { name: 'samples', include: ['test/samples/*.test.ts'] } },
       { test: { name: 'node', include: ['test/node/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 } },
     ],
