@@ -11,7 +11,7 @@ import { entityRoutes } from './entities/routes.ts'
 import type { App, Settings } from './env.ts'
 import { extractorRoutes } from './extractors/routes.ts'
 import { readAuthorization } from './http/authorization.ts'
-import { envelope } from './http/envelope.ts'
+import { arrival, envelope } from './http/envelope.ts'
 import { document, type Route, routesOf } from './http/openapi.ts'
 import { params, publicOperation, refuses, returns, returnsFile } from './http/operation.ts'
 import { problem } from './http/problem.ts'
@@ -49,6 +49,7 @@ const Health = z.strictObject({ status: z.literal('ok'), environment: z.enum(['t
 
 export const app: Hono<App> = new Hono<App>()
   .use(envelope)
+  .use(arrival)
   .all('/api/v1/*', (c) =>
     c.body(null, 308, { Location: `/v1${new URL(c.req.url).pathname.slice('/api/v1'.length)}${new URL(c.req.url).search}` }),
   )

@@ -1,6 +1,7 @@
 import { sweepJobs } from './downloads/downloads.ts'
 import { type System, systemOf } from './env.ts'
 import { finishRuns } from './extractors/run.ts'
+import { said } from './failures.ts'
 import { sweepImports } from './imports/imports.ts'
 
 /** Cron expression → what is done then. Delivery of a cron is not guaranteed and may repeat; so may these. */
@@ -14,6 +15,6 @@ export async function tick({ cron, scheduledTime }: ScheduledController, env: En
   const results = await Promise.allSettled((VERBS[cron] ?? []).map((verb) => verb(system)))
   const failed = results.filter((result) => result.status === 'rejected')
   for (const { reason } of failed)
-    console.error(JSON.stringify({ level: 'error', request_id: system.requestId, cron, error: String(reason) }))
+    console.error(JSON.stringify({ level: 'error', request_id: system.requestId, cron, error: said(reason) }))
   if (failed.length > 0) throw new Error(`${failed.length} of the cron’s verbs failed.`)
 }

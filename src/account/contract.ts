@@ -12,13 +12,18 @@ export const Organization = z
   .meta({ id: 'Organization' })
 export type Organization = z.infer<typeof Organization>
 
+const Email = z
+  .string()
+  .trim()
+  .pipe(z.email('Not an e-mail address.').max(254))
+  .meta({ documented: { type: 'string', format: 'email', maxLength: 254 } })
 const HttpUrl = z.url({ protocol: /^https?$/, error: 'Not an http or https URL.' }).max(2_048)
 
 /** What is omitted or null stays as it is. */
 export const OrganizationChanges = z
   .strictObject({
     name: trimmedText(2, 200).nullable().optional(),
-    contact_email: z.email('Not an e-mail address.').max(254).nullable().optional(),
+    contact_email: Email.nullable().optional(),
     logo_url: HttpUrl.nullable().optional(),
   })
   .meta({ id: 'OrganizationChanges' })

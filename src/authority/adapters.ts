@@ -4,10 +4,10 @@ import { sandboxAuthority } from './sandbox/sandbox.ts'
 import { sandboxState } from './sandbox/store.ts'
 
 /** The adapter that TAX_AUTHORITY names. */
-export function authorityOf({ env, db }: System): TaxAuthority {
+export function authorityOf({ env, db, settings }: System): TaxAuthority {
   switch (env.TAX_AUTHORITY) {
     case 'sandbox':
-      return sandboxAuthority(sandboxState(db))
+      return sandboxAuthority(sandboxState(db, settings.ciecKeys))
     default:
       throw new Error('TAX_AUTHORITY names no adapter.')
   }

@@ -68,7 +68,10 @@ export const appliedTo = (book: Book, alias: string): Fragment => sql`(
     'tipo_cambio', p.tipo_cambio, 'fecha_pago', p.fecha_pago, 'issued_at', source.issued_at, 'forma_pago', p.forma_pago, 'num_parcialidad', p.num_parcialidad,
     'imp_saldo_ant', p.imp_saldo_ant, 'imp_pagado', p.imp_pagado, 'imp_saldo_insoluto', p.imp_saldo_insoluto, 'estatus', source.estatus))
   from cfdi_payments p cross join cfdi source
-  where p.entity = ${book.number} and p.invoice = ${raw(alias)}.uuid and source.uuid = p.source and ${visible(book, 'source')})`
+  where p.entity = ${book.number} and p.invoice = ${raw(alias)}.uuid and source.uuid = p.source and ${applies(book)})`
+
+// Of the organization's own files each applies, as it does in the stored balance, also when it is the authority's copy that is shown.
+const applies = (book: Book): Fragment => (book.origin === 'import' ? sql`source.entity = ${book.number}` : visible(book, 'source'))
 
 /** `appliedTo`, for pages: null where the stored balance counts nothing that was issued after the ceiling. */
 export const appliedWhereHidden = (book: Book, alias: string): Fragment =>

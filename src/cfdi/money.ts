@@ -23,5 +23,10 @@ export const dividedBy = (amount: Micros, rate: string): Micros =>
   BigInt(new Big(amount.toString()).div(rate).round(0, Big.roundHalfUp).toFixed(0))
 
 /** Decimal text of micros, rounded half up to two places (or as many as said). */
-export const decimal = (amount: Micros | string, places = 2): string =>
-  new Big(amount.toString()).div(MICROS).round(places, Big.roundHalfUp).toFixed(places)
+export const decimal = (amount: Micros | string, places = 2): string => {
+  const value = BigInt(amount)
+  const unit = 10n ** BigInt(6 - places)
+  const rounded = ((value < 0n ? -value : value) + unit / 2n) / unit
+  const digits = rounded.toString().padStart(places + 1, '0')
+  return `${value < 0n && rounded > 0n ? '-' : ''}${digits.slice(0, -places)}.${digits.slice(-places)}`
+}

@@ -9,6 +9,8 @@ const list = <T extends z.ZodType<string, string>>(item: T, most: number, json: 
     .string()
     .transform((text) => [...new Set(text.split(','))])
     .pipe(z.array(item).min(1).max(most))
+    // Once more: items may be the same only now, as UUIDs in either case are.
+    .transform((items) => [...new Set(items)])
     .optional()
     .meta({ documented: { type: 'string', ...json } })
 

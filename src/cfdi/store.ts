@@ -115,7 +115,7 @@ export async function findPage(
   return { seen: known, next: horizon }
 }
 
-const seenIn = ({ fiscal_entity_id }: Books, { origin }: Book, { applied, ...row }: PageRow): Seen => ({
+const seenIn = ({ fiscal_entity_id }: Books, { origin }: Book, row: PageRow): Seen => ({
   row,
-  sighting: { fiscal_entity_id, origin, applied: applied === null ? undefined : parseApplied(applied).map(appliedOf) },
+  sighting: { fiscal_entity_id, origin, applied: row.applied === null ? undefined : parseApplied(row.applied).map(appliedOf) },
 })

@@ -1,4 +1,5 @@
 import { change } from '../audit/audit.ts'
+import { isGuardViolation } from '../db/commit.ts'
 import { openCursor, pageOf } from '../db/cursor.ts'
 import type { Connection } from '../entities/connection.ts'
 import type { Actor, Ctx, Role, System } from '../env.ts'
@@ -10,6 +11,7 @@ import {
   authenticated,
   type CredentialRow,
   findCredential,
+  holdRevocable,
   insertCredential,
   listCredentials,
   revoke,
@@ -61,12 +63,22 @@ export async function listOfCredentials(ctx: Ctx, query: CredentialQuery) {
   return pageOf(ctx, scope, query.limit, rows, (row) => [row.created_at.getTime(), row.api_key], view)
 }
 
-/** Revokes a credential at once: the next request with it fails. */
+/** Revokes a credential at once: the next request with it fails. 409 for the last one of an owner. */
 export async function revokeCredential(ctx: Ctx, api_key: string): Promise<void> {
   const row = await findCredential(ctx.db, ctx.organization.id, api_key)
   if (!row) throw notFound('credential')
   refuseOwnerWork(ctx, row.role)
-  await change(ctx, { action: 'credential.revoked', resource_id: api_key }, [revoke(ctx.db, ctx.organization.id, api_key, ctx.now)])
+  const { db, organization, now } = ctx
+  try {
+    await change(ctx, { action: 'credential.revoked', resource_id: api_key }, [
+      holdRevocable(db, organization.id, api_key, now),
+      revoke(db, organization.id, api_key, now),
+    ])
+  } catch (error) {
+    if (!isGuardViolation(error)) throw error
+    if (!(await findCredential(db, organization.id, api_key))) throw notFound('credential')
+    throw new Failure('conflict', 'credential.last_owner', 'This is the last credential of an owner. Create another one first.')
+  }
 }
 
 export { insertCredential }

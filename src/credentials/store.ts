@@ -13,6 +13,23 @@ export const revoke = (db: Database, organization_id: string, api_key: string, n
     .set({ revoked_at: now })
     .where(and(eq(credentials.api_key, api_key), eq(credentials.organization_id, organization_id), isNull(credentials.revoked_at)))
 
+/**
+ * Refuses its whole batch with a guard violation, by making a count null, unless the credential is there to be revoked and somebody is
+ * left who could make another: an owner's, not expired.
+ */
+export const holdRevocable = (db: Database, organization_id: string, api_key: string, now: Date) =>
+  db.$client
+    .prepare(
+      `update organizations set extractor_count = case
+         when exists (select 1 from credentials where api_key = ?2 and organization_id = ?1 and revoked_at is null)
+           and exists (select 1 from credentials where organization_id = ?1 and api_key <> ?2 and role = 'owner' and revoked_at is null
+             and (expires_at is null or expires_at > ?3)
+             union all select 1 from credentials where api_key = ?2 and organization_id = ?1 and role <> 'owner')
+         then extractor_count end
+       where id = ?1`,
+    )
+    .bind(organization_id, api_key, now.getTime())
+
 export const findCredential = async (db: Database, organization_id: string, api_key: string) =>
   (
     await db

@@ -18,24 +18,27 @@ const prepare = (d1: D1Database, statement: Statement): D1PreparedStatement => {
 export const commit = <Row = Record<string, unknown>>(d1: D1Database, statements: readonly Statement[]): Promise<D1Result<Row>[]> =>
   d1.batch<Row>(statements.map((statement) => prepare(d1, statement)))
 
-/** D1 refuses values over 2 MB; a JSON parameter stays well under it, and under what one statement should carry. */
-const CHUNK_BYTES = 500_000
-const CHUNK_ROWS = 1_000
+/** D1 refuses values over 2 MB; a JSON parameter stays well under it. */
+const CHUNK_BYTES = 1_500_000
+const CHUNK_ROWS = 10_000
 
-/** JSON array texts for `json_each(?)`, cut at 1,000 rows and at 500 KB. */
+const utf8 = new TextEncoder()
+
+/** JSON array texts for `json_each(?)`, cut at 10,000 rows and at 1.5 MB: a slice of 1,000 documents is seldom cut. */
 export function jsonChunks(rows: readonly unknown[]): string[] {
   const chunks: string[] = []
   let parts: string[] = []
   let size = 0
   for (const row of rows) {
     const text = JSON.stringify(row)
-    if (parts.length === CHUNK_ROWS || (parts.length > 0 && size + text.length > CHUNK_BYTES)) {
+    const bytes = utf8.encode(text).length
+    if (parts.length === CHUNK_ROWS || (parts.length > 0 && size + bytes > CHUNK_BYTES)) {
       chunks.push(`[${parts.join(',')}]`)
       parts = []
       size = 0
     }
     parts.push(text)
-    size += text.length + 1
+    size += bytes + 1
   }
   if (parts.length > 0) chunks.push(`[${parts.join(',')}]`)
   return chunks

@@ -53,11 +53,18 @@ function key(version: string, raw: Uint8Array): Key {
 export function keyring(name: string, text: string | undefined): Keyring {
   const all = (text ?? '').split(',').map((part) => {
     const [, version, encoded] = part.trim().match(/^(\d+):([A-Za-z0-9+/]{43}=)$/) ?? []
-    if (!version || !encoded) throw new Error(`${name} is not a keyring: "version:base64 of 32 bytes", newest first, comma separated.`)
-    return key(version, base64ToBytes(encoded))
+    if (!version || !encoded) throw unusable(name)
+    try {
+      return key(version, base64ToBytes(encoded))
+    } catch {
+      throw unusable(name)
+    }
   })
   return { current: all[0]!, all, of: (version) => all.find((one) => one.version === version) }
 }
+
+const unusable = (name: string): Error =>
+  new Error(`${name} is not a keyring: "version:base64 of 32 bytes", newest first, comma separated.`)
 
 export const bytesToBase64 = (bytes: Uint8Array): string => bytes.toBase64()
 /** Strict: of the spellings that would decode alike only the canonical one is taken. */

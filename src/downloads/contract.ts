@@ -27,12 +27,9 @@ export const SyncJob = z
     updated_count: z.int(),
     cancelled_count: z.int(),
     rejected_count: z.int().meta({ description: 'Files of the packages that could not be read as CFDIs.' }),
-    error_class: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'Why the last attempt failed: invalid_credentials, login_failed, sat_unavailable, rate_limited, internal_error.',
-      }),
+    error_class: z.string().nullable().meta({
+      description: 'Why the last attempt failed: invalid_credentials, login_failed, sat_unavailable, rate_limited, internal_error.',
+    }),
     next_attempt_at: Instant.nullable().meta({ description: 'When a job that waits between attempts goes on.' }),
     created_at: Instant,
     started_at: Instant.nullable(),

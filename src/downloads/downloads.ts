@@ -1,5 +1,6 @@
 import { newId } from '../db/id.ts'
 import type { System } from '../env.ts'
+import { said } from '../failures.ts'
 import { type Asking, requestStatements, resumeStatement, stuckStatement, watermarkStatement } from './store.ts'
 
 /** "There may be work for this RFC": all that a message of the downloads queue says. */
@@ -31,8 +32,8 @@ const byShard = <T extends { shard: number }>(things: readonly T[]): Map<number,
  * Queues what a run wants and nobody has, joins what somebody has, and records both: one call for each ledger.
  * Answers for how many RFCs this run queued something new.
  */
-export async function requestJobs({ settings, now }: System, run: RunOfDemand, demands: readonly Demand[]): Promise<number> {
-  const asking: Asking = { organization_id: run.organization_id, run_id: run.run_id, instant: run.instant.getTime(), now: now.getTime() }
+export async function requestJobs({ settings }: System, run: RunOfDemand, demands: readonly Demand[]): Promise<number> {
+  const asking: Asking = { organization_id: run.organization_id, run_id: run.run_id, instant: run.instant.getTime(), now: Date.now() }
   let dispatched = 0
   for (const [shard, here] of byShard(demands)) {
     const wanted = here.flatMap(({ entity, jobs }) => jobs.map((job) => ({ entity, ...job, job_id: newId('job') })))
@@ -69,10 +70,14 @@ export async function watermarks(
   return reached
 }
 
-/** Tells the consumer of work. A hint: what it misses the sweep repeats. */
-export async function announce({ env }: System, calls: readonly Call[]): Promise<void> {
+/** Tells the consumer of work. A hint: what it misses the sweep repeats, so that a send that fails is nobody's failure. */
+export async function announce({ env, requestId }: System, calls: readonly Call[]): Promise<void> {
   const messages = calls.map(({ shard, entity }) => ({ body: { shard, entity } satisfies Call }))
-  for (let at = 0; at < messages.length; at += MESSAGES_A_BATCH) await env.DOWNLOADS.sendBatch(messages.slice(at, at + MESSAGES_A_BATCH))
+  try {
+    for (let at = 0; at < messages.length; at += MESSAGES_A_BATCH) await env.DOWNLOADS.sendBatch(messages.slice(at, at + MESSAGES_A_BATCH))
+  } catch (error) {
+    console.error(JSON.stringify({ level: 'error', request_id: requestId, message: 'Work was not announced.', error: said(error) }))
+  }
 }
 
 /** A CIEC was accepted: jobs that waited for a login go on. */
@@ -84,7 +89,7 @@ export async function resumeDownloads(system: System, { shard, entity }: Call): 
 
 /** Announces again what got stuck: jobs whose message is lost, and those whose worker died. */
 export async function sweepJobs(system: System): Promise<void> {
-  const now = system.now.getTime()
+  const now = Date.now()
   for (const [shard, ledger] of system.settings.ledgers.entries()) {
     const { results } = await stuckStatement(ledger, now, now - UNANNOUNCED_AFTER_MS, SWEEP_LIMIT).all<{ entity: number }>()
     if (results.length > 0)

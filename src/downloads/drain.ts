@@ -5,18 +5,20 @@ import type { MetadataRow } from '../cfdi/metadata.ts'
 import { keepDocuments } from '../documents/documents.ts'
 import { loginOf, rejectCiec } from '../entities/login.ts'
 import type { System } from '../env.ts'
-import { Unavailable } from '../failures.ts'
+import { said, Unavailable } from '../failures.ts'
 import type { DataSourceKey } from '../sources/catalog.ts'
-import { announce, type Call } from './downloads.ts'
+import { announce, type Call, resumeDownloads } from './downloads.ts'
 import { claimStatement, type Job, parkStatement, progressStatement, requeueStatement, settleStatement } from './store.ts'
 
-/** A job's lease and the lane's hold: prolonged with every slice. */
+/** A job's lease and the lane's hold, prolonged with every slice that changes something. */
 const LEASE_MS = 30_000
 /** Jobs done on one message; then the next message goes on, so that no invocation nears the platform's limits. */
 const JOBS_A_MESSAGE = 30
 const MAX_ATTEMPTS = 12
 const FIRST_WAIT_MS = 5_000
 const LONGEST_WAIT_MS = 15 * 60_000
+/** Jobs that wait for a login look again by themselves, should the word that one was accepted be lost. */
+const PARKED_MS = 60 * 60_000
 
 /** Waits grow with the attempts: 5 s, 10 s, 20 s … 15 min. */
 const waitAfter = (attempts: number): number => Math.min(FIRST_WAIT_MS * 2 ** (attempts - 1), LONGEST_WAIT_MS)
@@ -24,7 +26,8 @@ const waitAfter = (attempts: number): number => Math.min(FIRST_WAIT_MS * 2 ** (a
 /**
  * Does an RFC's queued jobs, one after the other, under its lane. Leases and retries are on the real clock. What becomes of a job:
  * settled; or put back with a wait (the authority is unavailable, or something broke); or, after twelve attempts, failed. A rejected
- * login parks all of the RFC's jobs. Claims, slices and settlements are fenced by the job's token: of two workers one writes.
+ * login parks all of the RFC's jobs. Claims and settlements are fenced by the job's token, slices by the book's version: of two workers
+ * that do the same, each document is kept once and one settles.
  */
 export async function drain(system: System, { shard, entity }: Call): Promise<void> {
   const lane = system.env.LANES.getByName(String(entity))
@@ -49,9 +52,14 @@ async function workOnNext(system: System, shard: number, entity: number, prolong
   const { results } = await claimStatement(ledger, entity, crypto.randomUUID(), started, started + LEASE_MS).all<Job>()
   const [job] = results
   if (!job) return false
+  if (job.attempts > MAX_ATTEMPTS) {
+    // It took its worker along every time, and would again.
+    await settleStatement(ledger, job, 'internal_error', Date.now()).run()
+    return true
+  }
   const login = await loginOf(system, entity)
   if (!login) {
-    await parkStatement(ledger, entity).run()
+    await park(system, { shard, entity })
     return false
   }
   await prolong()
@@ -62,13 +70,19 @@ async function workOnNext(system: System, shard: number, entity: number, prolong
     if (error instanceof LoginRejected) {
       await rejectCiec({ ...system, now: new Date() }, entity, login)
       // Another organization's CIEC may be newer than the one that was rejected.
-      if ((await loginOf(system, entity)) === null) await parkStatement(ledger, entity).run()
+      if ((await loginOf(system, entity)) === null) await park(system, { shard, entity })
       else await requeueStatement(ledger, job, 'invalid_credentials', Date.now()).run()
       return true
     }
     await postpone(system, { shard, entity }, job, error)
     return true
   }
+}
+
+/** Nobody can log in: the RFC's jobs wait until somebody can, also when somebody could while this was written. */
+async function park(system: System, call: Call): Promise<void> {
+  await parkStatement(system.settings.ledgers[call.shard]!, call.entity, Date.now() + PARKED_MS).run()
+  if ((await loginOf(system, call.entity)) !== null) await resumeDownloads(system, call)
 }
 
 async function postpone(system: System, call: Call, job: Job, error: unknown): Promise<void> {
@@ -81,7 +95,7 @@ async function postpone(system: System, call: Call, job: Job, error: unknown): P
       job: job.job_id,
       attempts: job.attempts,
       error_class,
-      error: String(error),
+      error: said(error),
     }),
   )
   if (job.attempts >= MAX_ATTEMPTS) {

@@ -17,8 +17,14 @@ export interface Asking {
   now: number
 }
 
-/** Open, or finished with success after the run's instant: such a job is joined and not repeated (decisions.md 5). */
-const SERVES = `(s.open = 1 or (s.status = 'succeeded' and max(coalesce(s.finished_at, 0), s.as_of) >= ?3))`
+/**
+ * The newest job of a cell serves when it is open, or finished with success after the run's instant: it is joined and not repeated
+ * (decisions.md 5). One seek, however long the cell's history is.
+ */
+const SERVES = `s.job_id = (select max(job_id) from sync_jobs where entity = s.entity and source = s.source and month = s.month)
+  and (s.open = 1 or (s.status = 'succeeded' and max(coalesce(s.finished_at, 0), s.as_of) >= ?3))`
+/** Extractions kept for each organization and entity: enough for progress, and for the watermark to be among them. */
+const KEPT_EXTRACTIONS = 60
 
 /**
  * Everything that a run asks of one ledger, as one batch: the books, the jobs that nobody has, joining those that somebody has,
@@ -68,11 +74,10 @@ export function requestStatements(
        from (
          select c.entity, c.source, json_group_object(c.month, c.job_id) as months, max(c.run_id = ?2) as made
          from (
-           select w.value->>0 as entity, w.value->>1 as source, w.value->>2 as month, max(s.job_id) as job_id, s.run_id
+           select w.value->>0 as entity, w.value->>1 as source, w.value->>2 as month, s.job_id, s.run_id
            from json_each(?1) w cross join sync_jobs s
              on s.entity = w.value->>0 and s.source = w.value->>1 and s.month = w.value->>2
            where ${SERVES}
-           group by 1, 2, 3
          ) c
          group by c.entity, c.source
        )
@@ -86,7 +91,38 @@ export function requestStatements(
        on e.organization_id = ?2 and e.entity = b.value and e.run_id = ?3`,
     )
     .bind(JSON.stringify(books.map(({ entity }) => entity)), organization_id, run_id)
-  return [insertBooks, ...insertJobs, ...join, record, outcome]
+  const prune = ledger
+    .prepare(
+      `delete from extractions where organization_id = ?2 and entity in (select value from json_each(?1)) and run_id < (
+         select run_id from extractions k where k.organization_id = ?2 and k.entity = extractions.entity
+         order by run_id desc limit 1 offset ${KEPT_EXTRACTIONS - 1})`,
+    )
+    .bind(JSON.stringify(books.map(({ entity }) => entity)), organization_id)
+  const share = shareDocuments(ledger, organization_id, instant, wanted)
+  return [insertBooks, ...insertJobs, ...join, record, ...share, prune, outcome]
+}
+
+/** What a finished job brought is shown to whoever it serves: of each document of its source the newest. */
+function shareDocuments(ledger: D1Database, organization_id: string, instant: number, wanted: readonly Wanted[]): D1PreparedStatement[] {
+  const sources = wanted.filter(({ month }) => month === '').map(({ entity, source }) => [entity, source])
+  if (sources.length === 0) return []
+  return [
+    ledger
+      .prepare(
+        `update documents set organizations = json_insert(documents.organizations, '$[#]', ?2)
+         from (
+           select d.entity, max(d.document_id) as document_id
+           from json_each(?1) w
+           cross join sync_jobs s on s.entity = w.value->>0 and s.source = w.value->>1 and s.month = ''
+           cross join documents d on d.entity = s.entity and d.source = s.source
+           where s.open = 0 and ${SERVES}
+           group by d.entity, d.source, d.name
+         ) newest
+         where documents.entity = newest.entity and documents.document_id = newest.document_id
+           and not exists (select 1 from json_each(documents.organizations) o where o.value = ?2)`,
+      )
+      .bind(JSON.stringify(sources), organization_id, instant),
+  ]
 }
 
 /** For each (entity, source): the instant of the organization's last extraction whose jobs all succeeded. */
@@ -165,22 +201,20 @@ export const requeueStatement = (ledger: D1Database, job: Job, error_class: stri
     .prepare(`update sync_jobs set status = 'queued', error_class = ?6, not_before = ?7, token = null, lease_until = null where ${mine}`)
     .bind(...keysOf(job), error_class, notBefore)
 
-/** Not to be claimed until somebody can log in again. */
-const PARKED = 8_000_000_000_000_000
-
-/** Nobody can log in for the RFC: its open jobs wait. */
-export const parkStatement = (ledger: D1Database, entity: number) =>
+/** Nobody can log in for the RFC: its open jobs wait until somebody can, and look again by themselves now and then. */
+export const parkStatement = (ledger: D1Database, entity: number, notBefore: number) =>
   ledger
     .prepare(
-      `update sync_jobs set status = 'queued', error_class = 'invalid_credentials', not_before = ${PARKED}, token = null, lease_until = null
+      `update sync_jobs set status = 'queued', error_class = 'invalid_credentials', not_before = ?2, token = null, lease_until = null
        where entity = ?1 and open = 1`,
     )
-    .bind(entity)
+    .bind(entity, notBefore)
 
 /** Somebody can log in again: what waited for that may be claimed. */
 export const resumeStatement = (ledger: D1Database, entity: number) =>
   ledger
-    .prepare(`update sync_jobs set not_before = 0, error_class = null where entity = ?1 and open = 1 and not_before = ${PARKED}`)
+    .prepare(`update sync_jobs set not_before = 0, error_class = null
+       where entity = ?1 and open = 1 and status = 'queued' and error_class = 'invalid_credentials'`)
     .bind(entity)
 
 /** Entities with a job that should have been taken up by now: unannounced, or held by somebody who died. */

@@ -13,6 +13,9 @@ export async function sealCiec(keys: Keyring, holder: Holder, ciec: string): Pro
   return `${keys.current.version}:${bytesToBase64(await keys.current.seal(ciec, contextOf(holder)))}`
 }
 
+/** Whether a stored CIEC was sealed with the key that new ones are sealed with. */
+export const isCurrent = (keys: Keyring, stored: string): boolean => stored.startsWith(`${keys.current.version}:`)
+
 /** The CIEC in clear; null when it cannot be opened with the keys that are there. */
 export async function openCiec(keys: Keyring, holder: Holder, stored: string): Promise<string | null> {
   const [version = '', sealed = ''] = stored.split(':')

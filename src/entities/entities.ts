@@ -1,6 +1,6 @@
 import { change } from '../audit/audit.ts'
 import { authorityOf } from '../authority/adapters.ts'
-import { isUniqueViolation, type Statement } from '../db/commit.ts'
+import { isGuardViolation, isUniqueViolation, type Statement } from '../db/commit.ts'
 import { openCursor, pageOf } from '../db/cursor.ts'
 import { newId } from '../db/id.ts'
 import { resumeDownloads } from '../downloads/downloads.ts'
@@ -12,7 +12,16 @@ import { defaultKeys, refuseUnknownKeys, withMandatory } from '../sources/source
 import { sealCiec } from './ciec.ts'
 import type { FiscalEntity, FiscalEntityChanges, FiscalEntityDraft, FiscalEntityQuery } from './contract.ts'
 import { hasValidCheckDigit } from './rfc.ts'
-import { type ConnectionRow, findConnection, findEver, insertConnection, listConnections, updateConnection, upsertEntity } from './store.ts'
+import {
+  type ConnectionRow,
+  findConnection,
+  findEver,
+  insertConnection,
+  listConnections,
+  unlinkConnection,
+  updateConnection,
+  upsertEntity,
+} from './store.ts'
 
 const CHECK_DIGIT = { code: 'rfc.check_digit', message: 'The check digit of the RFC is not the expected one. Real RFCs like that exist.' }
 
@@ -58,17 +67,17 @@ function shardOf(rfc: string, shards: number): number {
   return hash % shards
 }
 
+/** A CIEC that the authority accepted, as it is kept. */
+const kept = async ({ settings, organization, now }: Ctx, fiscal_entity_id: string, ciec: string) => ({
+  ciec: await sealCiec(settings.ciecKeys, { organization_id: organization.id, fiscal_entity_id }, ciec),
+  ciec_accepted_at: now,
+})
+
 /** What becoming active changes, and what it starts: extractors for new connections the first time, for reactivated ones later. */
-async function activation(ctx: Ctx, row: Omit<ConnectionRow, 'connection'>, ciec: string) {
-  const trigger = row.first_active_at === null ? 'connection_created' : 'connection_reactivated'
-  const changes = {
-    state: 'active' as const,
-    ciec: await sealCiec(ctx.settings.ciecKeys, { organization_id: ctx.organization.id, fiscal_entity_id: row.fiscal_entity_id }, ciec),
-    ciec_accepted_at: ctx.now,
-    first_active_at: row.first_active_at ?? ctx.now,
-  } as const
-  const planned = await planRuns(ctx, trigger, row.fiscal_entity_id)
-  return { changes, planned }
+async function activation(ctx: Ctx, fiscal_entity_id: string, first_active_at: Date | null) {
+  const trigger = first_active_at === null ? 'connection_created' : 'connection_reactivated'
+  const planned = await planRuns(ctx, trigger, fiscal_entity_id)
+  return { changes: { state: 'active', first_active_at: first_active_at ?? ctx.now } as const, planned }
 }
 
 /**
@@ -77,56 +86,48 @@ async function activation(ctx: Ctx, row: Omit<ConnectionRow, 'connection'>, ciec
  */
 export async function connectRfc(ctx: Ctx, draft: FiscalEntityDraft): Promise<FiscalEntity> {
   const { db, now, organization } = ctx
+  const { rfc, ciec } = draft
   const keys = checkedKeys(ctx, draft.data_source_keys)
-  const before = await findEver(db, organization.id, draft.rfc)
+  const before = await findEver(db, organization.id, rfc)
   if (before && before.state !== 'unlinked') throw alreadyLinked()
-  if (draft.ciec !== undefined) await acceptCiec(ctx, draft.rfc, draft.ciec)
-  const entity = await upsertEntity(db, {
+  if (ciec !== undefined) await acceptCiec(ctx, rfc, ciec)
+  const { entity, fiscal_entity_id, shard } = await upsertEntity(db, {
     fiscal_entity_id: newId('fe'),
-    rfc: draft.rfc,
-    shard: shardOf(draft.rfc, ctx.settings.ledgers.length),
+    rfc,
+    shard: shardOf(rfc, ctx.settings.ledgers.length),
     created_at: now,
   })
-  const { entity: book, fiscal_entity_id, shard } = entity
-  const fresh: Omit<ConnectionRow, 'connection'> = {
-    organization_id: organization.id,
-    fiscal_entity_id,
-    entity: book,
-    rfc: draft.rfc,
-    shard,
-    state: 'draft',
+  const active = ciec === undefined ? undefined : await activation(ctx, fiscal_entity_id, before?.first_active_at ?? null)
+  const link = {
+    ...({ state: 'draft', ciec: null, ciec_accepted_at: null } as const),
+    ...(ciec !== undefined && (await kept(ctx, fiscal_entity_id, ciec))),
+    ...active?.changes,
     name: draft.name ?? null,
     data_source_keys: keys,
-    ciec: null,
-    ciec_accepted_at: null,
-    first_active_at: before?.first_active_at ?? null,
-    visible_from: before?.visible_from ?? null,
-    visible_to: before?.visible_to ?? null,
-    imported_at: before?.imported_at ?? null,
     linked_at: now,
     updated_at: now,
   }
-  const active = draft.ciec === undefined ? undefined : await activation(ctx, fresh, draft.ciec)
-  const row = { ...fresh, ...active?.changes }
-  const write: Statement = before ? updateConnection(db, before, row) : insertConnection(db, row)
+  const tie = { organization_id: organization.id, fiscal_entity_id, entity, rfc, shard }
+  const row = { first_active_at: null, visible_from: null, visible_to: null, imported_at: null, ...before, ...tie, ...link }
+  const write: Statement = before ? updateConnection(db, before, link) : insertConnection(db, row)
   try {
     await change(ctx, { action: 'fiscal_entity.connected', resource_id: fiscal_entity_id, changed: Object.keys(draft) }, [
       write,
       ...(active?.planned.statements ?? []),
     ])
   } catch (error) {
-    throw isUniqueViolation(error) ? alreadyLinked() : error
+    throw isUniqueViolation(error) || isGuardViolation(error) ? alreadyLinked() : error
   }
-  if (active) await afterActivation(ctx, entity, active.planned)
-  return getFiscalEntity(ctx, fiscal_entity_id)
+  if (active) await afterActivation(ctx, tie, active.planned.runs)
+  return viewWith(authorityOf(ctx).sources)((await findConnection(db, organization.id, fiscal_entity_id)) ?? row)
 }
 
-type Planned = Awaited<ReturnType<typeof planRuns>>
+type Runs = Awaited<ReturnType<typeof planRuns>>['runs']
 
-/** Runs what was planned. The plan is committed: what fails here is finished by the sweep, and is not the caller's failure. */
-async function afterActivation(ctx: Ctx, entity: { entity: number; shard: number }, planned: Planned): Promise<void> {
+/** Runs what was planned, and what waited for a CIEC. The plan is committed: what fails here is finished by the sweep, and is not the caller's failure. */
+async function afterActivation(ctx: Ctx, entity: { entity: number; shard: number }, runs: Runs): Promise<void> {
   try {
-    await startPlanned(ctx, planned.runs)
+    await startPlanned(ctx, runs)
     await resumeDownloads(ctx, entity)
   } catch (error) {
     console.error(
@@ -159,33 +160,52 @@ export async function listFiscalEntities(ctx: Ctx, query: FiscalEntityQuery) {
   return pageOf(ctx, scope, query.limit, rows, (row) => [row.fiscal_entity_id], viewWith(authorityOf(ctx).sources))
 }
 
-/** Changes a connection. A newly accepted CIEC makes a draft or one with an invalid CIEC active. */
+/** Changes what is sent. A newly accepted CIEC makes a draft or one with an invalid CIEC active. */
 export async function changeFiscalEntity(ctx: Ctx, fiscal_entity_id: string, changes: FiscalEntityChanges): Promise<FiscalEntity> {
+  const { ciec, data_source_keys, name } = changes
   const row = await linkedConnection(ctx, fiscal_entity_id)
-  const keys = changes.data_source_keys === undefined ? row.data_source_keys : checkedKeys(ctx, changes.data_source_keys)
-  if (changes.ciec !== undefined) await acceptCiec(ctx, row.rfc, changes.ciec)
-  const wakes = changes.ciec !== undefined && (row.state === 'draft' || row.state === 'invalid_ciec')
-  const active = changes.ciec === undefined ? undefined : await activation(ctx, row, changes.ciec)
-  const updates = {
-    ...active?.changes,
-    ...(!wakes && { state: row.state, first_active_at: row.first_active_at }),
-    data_source_keys: keys,
-    name: changes.name === undefined ? row.name : changes.name,
-    updated_at: ctx.now,
+  const keys = checkedKeys(ctx, data_source_keys)
+  if (ciec !== undefined) await acceptCiec(ctx, row.rfc, ciec)
+  const sent = {
+    ...(ciec !== undefined && (await kept(ctx, fiscal_entity_id, ciec))),
+    ...(data_source_keys !== undefined && { data_source_keys: keys }),
+    ...(name !== undefined && { name }),
   }
-  const [result] = await change(ctx, { action: 'fiscal_entity.updated', resource_id: fiscal_entity_id, changed: Object.keys(changes) }, [
-    updateConnection(ctx.db, row, updates),
-    ...(wakes ? active!.planned.statements : []),
-  ])
-  if (result!.meta.changes === 0) return changeFiscalEntity(ctx, fiscal_entity_id, changes)
-  if (wakes) await afterActivation(ctx, row, active!.planned)
+  const changed = Object.keys(changes)
+  if (changed.length > 0) await commitChanges(ctx, row, changed, sent)
   return getFiscalEntity(ctx, fiscal_entity_id)
+}
+
+/** Only a change of state at the same time asks for another round. */
+const MAX_ATTEMPTS = 10
+
+type Sent = Partial<Pick<ConnectionRow, 'ciec' | 'ciec_accepted_at' | 'data_source_keys' | 'name'>>
+
+async function commitChanges(ctx: Ctx, row: ConnectionRow, changed: readonly string[], sent: Sent, attempt = 1): Promise<void> {
+  const { fiscal_entity_id, state, first_active_at } = row
+  const wakes = sent.ciec !== undefined && (state === 'draft' || state === 'invalid_ciec')
+  const active = wakes ? await activation(ctx, fiscal_entity_id, first_active_at) : undefined
+  try {
+    await change(ctx, { action: 'fiscal_entity.updated', resource_id: fiscal_entity_id, changed }, [
+      updateConnection(ctx.db, row, { ...sent, ...active?.changes, updated_at: ctx.now }),
+      ...(active?.planned.statements ?? []),
+    ])
+  } catch (error) {
+    if (!isGuardViolation(error)) throw error
+    if (attempt === MAX_ATTEMPTS)
+      throw new Failure('conflict', 'fiscal_entity.changed', 'The connection is being changed by others at the same time. Try again.')
+    return commitChanges(ctx, await linkedConnection(ctx, fiscal_entity_id), changed, sent, attempt + 1)
+  }
+  // Also an active connection can have been without a CIEC that opens.
+  if (sent.ciec !== undefined && state !== 'paused') await afterActivation(ctx, row, active?.planned.runs ?? [])
 }
 
 /** Unlinks an RFC: gone from every answer, its CIEC erased. */
 export async function unlinkRfc(ctx: Ctx, fiscal_entity_id: string): Promise<void> {
-  const row = await linkedConnection(ctx, fiscal_entity_id)
-  await change(ctx, { action: 'fiscal_entity.unlinked', resource_id: fiscal_entity_id }, [
-    updateConnection(ctx.db, row, { state: 'unlinked', ciec: null, ciec_accepted_at: null, updated_at: ctx.now }),
-  ])
+  const { connection } = await linkedConnection(ctx, fiscal_entity_id)
+  try {
+    await change(ctx, { action: 'fiscal_entity.unlinked', resource_id: fiscal_entity_id }, [unlinkConnection(ctx.db, connection, ctx.now)])
+  } catch (error) {
+    throw isGuardViolation(error) ? notFound('fiscal_entity') : error
+  }
 }

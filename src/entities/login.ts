@@ -1,43 +1,59 @@
 import { findOrganization } from '../account/account.ts'
-import { audited } from '../audit/audit.ts'
+import { auditedEach } from '../audit/audit.ts'
 import type { Login } from '../authority/authority.ts'
 import { commit } from '../db/commit.ts'
 import type { System } from '../env.ts'
-import { openCiec } from './ciec.ts'
+import { isCurrent, openCiec, sealCiec } from './ciec.ts'
 import type { Connection } from './connection.ts'
-import { activeConnections, type ConnectionRow, findConnection, invalidateCiec } from './store.ts'
+import {
+  activeConnections,
+  type ConnectionRow,
+  findConnection,
+  invalidateCiec,
+  isStillRejected,
+  rejectedAsRead,
+  resealCiec,
+} from './store.ts'
 
 /** A connection's CIEC in clear; null when it has none. */
 export const readCiec = async ({ settings }: System, row: ConnectionRow): Promise<string | null> =>
   row.ciec === null ? null : openCiec(settings.ciecKeys, row, row.ciec)
 
-/** The login to download an RFC with: the CIEC that was accepted last among its active connections. Null when nobody can log in. */
+/**
+ * The login to download an RFC with: the CIEC that was accepted last among its active connections, of those that can be opened. Null
+ * when nobody can log in. A CIEC under an old key is sealed again under the current one (decisions.md 11).
+ */
 export async function loginOf(system: System, entity: number): Promise<Login | null> {
   for (const row of await activeConnections(system.db, entity)) {
     const ciec = await readCiec(system, row)
-    if (ciec !== null) return { rfc: row.rfc, ciec }
+    if (ciec === null) continue
+    await rewrap(system, row, ciec)
+    return { rfc: row.rfc, ciec }
   }
   return null
 }
 
+async function rewrap({ db, settings }: System, row: ConnectionRow, ciec: string): Promise<void> {
+  if (row.ciec === null || isCurrent(settings.ciecKeys, row.ciec)) return
+  await resealCiec(db, row.connection, row.ciec, await sealCiec(settings.ciecKeys, row, ciec))
+}
+
 /**
  * The authority rejected a CIEC: every active connection to the RFC becomes invalid_ciec, once, unless a newer CIEC was accepted
- * meanwhile. Each organization's audit says so, in the same commit.
+ * meanwhile. Each organization's audit says so, in the same commit; of two consumers that report it at once, one writes.
  */
 export async function rejectCiec(system: System, entity: number, rejected: Login): Promise<void> {
   const rows = await activeConnections(system.db, entity)
-  const [used] = rows
-  if (!used || (await readCiec(system, used)) !== rejected.ciec) return
+  let used = 0
+  while (used < rows.length && (await readCiec(system, rows[used]!)) !== rejected.ciec) used++
+  const affected = rows
+    .slice(used)
+    .map((row) => ({ organization_id: row.organization_id, resource_id: row.fiscal_entity_id, ...rejectedAsRead(row) }))
+  if (affected.length === 0) return
   const author = { ...system, actor: { kind: 'system', process: 'downloads' } as const }
   await commit(system.db.$client, [
-    invalidateCiec(system.db, used, system.now),
-    ...rows.map((row) =>
-      audited(author, row.organization_id, {
-        action: 'fiscal_entity.ciec_invalid',
-        resource_id: row.fiscal_entity_id,
-        changed: ['status'],
-      }),
-    ),
+    auditedEach(author, { action: 'fiscal_entity.ciec_invalid', changed: ['status'] }, affected, isStillRejected),
+    invalidateCiec(system.db, affected, system.now),
   ])
 }
 

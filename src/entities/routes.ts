@@ -50,6 +50,7 @@ export const entityRoutes = new Hono<App>()
     body(FiscalEntityChanges),
     returns(200, FiscalEntity),
     refuses(404, ABSENT),
+    refuses(409, 'Others keep changing it at the same time.'),
     async (c) => c.json(await changeFiscalEntity(c.var.ctx, c.req.valid('param').fiscal_entity_id, c.req.valid('json'))),
   )
   .delete(

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gt, inArray, isNull, lte, ne } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, inArray, isNull, ne, sql } from 'drizzle-orm'
 import type { Database } from '../db/commit.ts'
 import { type ConnectionState, connections, fiscalEntities } from './tables.ts'
 
@@ -41,16 +41,29 @@ export const findEver = async (db: Database, organization_id: string, rfc: strin
 
 export const insertConnection = (db: Database, row: Omit<ConnectionRow, 'connection'>) => db.insert(connections).values(row)
 
-/** Changes a connection if it is still in the state that the change was decided on. */
+/**
+ * Changes a connection that is still what the change was decided on; otherwise refuses its whole batch with a guard violation, by
+ * making the state null.
+ */
 export const updateConnection = (
   db: Database,
-  { connection, state }: Pick<ConnectionRow, 'connection' | 'state'>,
+  { connection, state, first_active_at }: Pick<ConnectionRow, 'connection' | 'state' | 'first_active_at'>,
   changes: Partial<ConnectionRow>,
 ) =>
   db
     .update(connections)
-    .set(changes)
-    .where(and(eq(connections.connection, connection), eq(connections.state, state)))
+    .set({
+      ...changes,
+      state: sql`case when state = ${state} and first_active_at is ${first_active_at?.getTime() ?? null} then ${changes.state ?? state} end`,
+    })
+    .where(eq(connections.connection, connection))
+
+/** Unlinks a connection in whatever state and erases its CIEC; refuses its whole batch when it is unlinked already. */
+export const unlinkConnection = (db: Database, connection: number, now: Date) =>
+  db
+    .update(connections)
+    .set({ state: sql`case when state <> 'unlinked' then 'unlinked' end`, ciec: null, ciec_accepted_at: null, updated_at: now })
+    .where(eq(connections.connection, connection))
 
 export const listConnections = (
   db: Database,
@@ -80,18 +93,32 @@ export const activeConnections = (db: Database, entity: number) =>
     .where(and(eq(connections.entity, entity), eq(connections.state, 'active')))
     .orderBy(desc(connections.ciec_accepted_at), desc(connections.connection))
 
-/** The CIEC was rejected: every active connection to the RFC whose CIEC is not newer than the rejected one. */
-export const invalidateCiec = (db: Database, { entity, ciec_accepted_at }: ConnectionRow, now: Date) =>
+/** A connection whose CIEC was rejected, as it was read. */
+export const rejectedAsRead = ({ connection, ciec_accepted_at }: ConnectionRow) => ({
+  connection,
+  accepted: ciec_accepted_at?.getTime() ?? null,
+})
+
+/** Connections that `value` names and that are still as they were read: active, with the same CIEC. */
+const STILL_REJECTED = sql`select connection from connections
+  where connection = value->>'connection' and state = 'active' and ciec_accepted_at is value->>'accepted'`
+
+/** Whether what `value` names is still to be invalidated. */
+export const isStillRejected = sql`exists (${STILL_REJECTED})`
+
+/** The CIEC was rejected: of these connections those that are still as they were read. */
+export const invalidateCiec = (db: Database, rows: readonly ReturnType<typeof rejectedAsRead>[], now: Date) =>
   db
     .update(connections)
     .set({ state: 'invalid_ciec', updated_at: now })
-    .where(
-      and(
-        eq(connections.entity, entity),
-        eq(connections.state, 'active'),
-        ciec_accepted_at === null ? undefined : lte(connections.ciec_accepted_at, ciec_accepted_at),
-      ),
-    )
+    .where(sql`connection in (select (${STILL_REJECTED}) from json_each(${JSON.stringify(rows)}))`)
+
+/** Puts the same CIEC, sealed anew, in the place of a stored one, unless another has come there meanwhile. */
+export const resealCiec = (db: Database, connection: number, stored: string, sealed: string) =>
+  db
+    .update(connections)
+    .set({ ciec: sealed })
+    .where(and(eq(connections.connection, connection), eq(connections.ciec, stored)))
 
 /** From now on the organization has a book of its own for the RFC. */
 export const markImported = (db: Database, connection: number, now: Date) =>

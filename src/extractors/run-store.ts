@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, lt } from 'drizzle-orm'
+import { and, asc, eq, gt, isNull, lt, or } from 'drizzle-orm'
 import type { Database } from '../db/commit.ts'
 import { connections } from '../entities/tables.ts'
 import { extractors, runs } from './tables.ts'
@@ -15,9 +15,12 @@ export const settleRun = (db: Database, run_id: string, outcome: Pick<RunRow, 's
     .set(outcome)
     .where(and(eq(runs.run_id, run_id), eq(runs.status, 'planned')))
 
-/** The extractor's `last_run_at`. */
+/** The extractor's `last_run_at`, which never goes back. */
 export const markRun = (db: Database, { extractor_id, instant }: RunRow) =>
-  db.update(extractors).set({ last_run_at: instant }).where(eq(extractors.extractor_id, extractor_id))
+  db
+    .update(extractors)
+    .set({ last_run_at: instant })
+    .where(and(eq(extractors.extractor_id, extractor_id), or(isNull(extractors.last_run_at), lt(extractors.last_run_at, instant))))
 
 export const findExtractorOfRun = async (db: Database, extractor_id: string) =>
   (await db.select().from(extractors).where(eq(extractors.extractor_id, extractor_id)).limit(1))[0]

@@ -5,6 +5,7 @@ import { newId } from '../db/id.ts'
 import { announce, type Demand, requestJobs, watermarks } from '../downloads/downloads.ts'
 import { sourcesOf } from '../entities/entities.ts'
 import type { Ctx, System } from '../env.ts'
+import { said } from '../failures.ts'
 import type { DataSourceKey } from '../sources/catalog.ts'
 import {
   type ConnectionOfRun,
@@ -47,7 +48,7 @@ const newRun = (ctx: System, extractor: ExtractorRow, trigger: RunRow['trigger']
   status: 'planned',
   connections: 0,
   dispatched: 0,
-  created_at: ctx.now,
+  created_at: new Date(),
 })
 
 /** The runs that a connection's becoming active causes, as rows to commit with that change. `schedule` extractors run on both. */
@@ -91,7 +92,7 @@ async function carryOut(system: System, run: RunRow): Promise<RunOutcome> {
     after = page.at(-1)!.fiscal_entity_id
   }
   const outcome: RunOutcome = { status: connections === 0 ? 'no_connections' : 'dispatched', connections, dispatched }
-  await commit(system.db.$client, [settleRun(system.db, run.run_id, outcome), markRun(system.db, run)])
+  await commit(system.db.$client, [settleRun(system.db, run.run_id, outcome), ...(connections > 0 ? [markRun(system.db, run)] : [])])
   return outcome
 }
 
@@ -133,6 +134,11 @@ function earliest(rows: readonly { connection: number; from: string; to: number 
 
 /** Finishes runs that a crash left planned. */
 export async function finishRuns(system: System): Promise<void> {
-  const left = await unfinishedRuns(system.db, new Date(system.now.getTime() - LEFT_AFTER_MS), PAGE)
-  await startPlanned(system, left)
+  for (const run of await unfinishedRuns(system.db, new Date(Date.now() - LEFT_AFTER_MS), PAGE)) {
+    try {
+      await carryOut(system, run)
+    } catch (error) {
+      console.error(JSON.stringify({ level: 'error', request_id: system.requestId, run: run.run_id, error: said(error) }))
+    }
+  }
 }

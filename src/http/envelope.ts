@@ -16,13 +16,20 @@ export const envelope: MiddlewareHandler<App> = async (c, next) => {
   const started = Date.now()
   const requestId = `req_${crypto.randomUUID().replaceAll('-', '')}`
   c.set('requestId', requestId)
-  c.set('system', systemOf(c.env, new Date(started), requestId))
   await next()
+  // Hono makes a new answer, whose headers can be written, for each header that it sets on a finished one: once is enough.
   c.header('X-Request-Id', requestId)
-  for (const [name, value] of Object.entries(HEADERS)) c.header(name, value)
-  if (!c.res.headers.has('Content-Security-Policy')) c.header('Content-Security-Policy', API_POLICY)
-  if (!c.res.headers.has('Cache-Control')) c.header('Cache-Control', 'no-store')
+  const { headers } = c.res
+  for (const [name, value] of Object.entries(HEADERS)) headers.set(name, value)
+  if (!headers.has('Content-Security-Policy')) headers.set('Content-Security-Policy', API_POLICY)
+  if (!headers.has('Cache-Control')) headers.set('Cache-Control', 'no-store')
   console.log(JSON.stringify(lineOf(c, started)))
+}
+
+/** What serves the request. Inside the envelope, so that a Worker that is configured wrongly says so in an answer like any other. */
+export const arrival: MiddlewareHandler<App> = (c, next) => {
+  c.set('system', systemOf(c.env, new Date(), c.var.requestId))
+  return next()
 }
 
 const lineOf = (c: Context<App>, started: number) => {

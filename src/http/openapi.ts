@@ -80,9 +80,18 @@ export function impliedRefusals(route: Route): Map<number, string> {
     implied.set(413, 'The body is too large.')
     implied.set(415, 'The content type is not accepted.')
   }
-  if (has('json') || has('query')) implied.set(422, 'The body or query does not have the documented shape.')
+  if (has('json') || !operationOf(route).isPublic) implied.set(422, 'The body or query does not have the documented shape.')
   return implied
 }
+
+/** Headers that go with a status, whatever the route. */
+const HEADERS: Record<number, Record<string, string>> = {
+  401: { 'WWW-Authenticate': 'How to authenticate.' },
+  429: { 'Retry-After': 'Seconds to wait; the same as retry_after_seconds.' },
+  503: { 'Retry-After': 'Seconds to wait.' },
+}
+
+const headersOf = (status: number, own: Record<string, string> | undefined) => own ?? HEADERS[status]
 
 /** The OpenAPI 3.1 document of these routes. */
 export function document(routes: readonly Route[], info: Json) {
@@ -101,8 +110,10 @@ export function document(routes: readonly Route[], info: Json) {
     })
   const respond = ({ status, description, schema, headers, contentTypes }: NonNullable<Clause['output']>): Json => ({
     description,
-    ...(headers && {
-      headers: Object.fromEntries(Object.entries(headers).map(([name, says]) => [name, { description: says, schema: { type: 'string' } }])),
+    ...(headersOf(status, headers) && {
+      headers: Object.fromEntries(
+        Object.entries(headersOf(status, headers) ?? {}).map(([name, says]) => [name, { description: says, schema: { type: 'string' } }]),
+      ),
     }),
     ...(contentTypes && {
       content: Object.fromEntries(contentTypes.map((type) => [type, { schema: { type: 'string', format: 'binary' } }])),

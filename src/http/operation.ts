@@ -1,6 +1,6 @@
 import { zValidator } from '@hono/zod-validator'
 import type { Context, MiddlewareHandler } from 'hono'
-import type * as z from 'zod'
+import * as z from 'zod'
 import type { App, Role } from '../env.ts'
 import { Failure } from '../failures.ts'
 import { readJson } from './body.ts'
@@ -61,14 +61,22 @@ export const params = <S extends z.ZodObject>(schema: S) => valid('param', schem
 /** A raw body of one of these content types, read by the handler. */
 export const upload = (contentTypes: readonly string[], description: string) => described({ upload: { contentTypes, description } }, pass())
 
+const noQuery = query(z.strictObject({}))
+
+/** A route that declares no query takes none, lest a misspelled filter be ignored in silence; public pages take any. */
+const passUnasked = (): MiddlewareHandler<App> => (c, next) => {
+  const isPage = c.get('ctx') === undefined && c.req.method !== 'POST'
+  return isPage || c.req.valid('query' as never) !== undefined ? next() : noQuery(c as never, next)
+}
+
 /** What the route answers. */
 export const returns = (status: number, schema?: z.ZodType, description = 'OK', headers?: Record<string, string>) =>
-  described({ output: { status, description, ...(schema && { schema }), ...(headers && { headers }) } }, pass())
+  described({ output: { status, description, ...(schema && { schema }), ...(headers && { headers }) } }, passUnasked())
 
 /** What the route answers when it does not answer JSON. */
 export const returnsFile = (description: string, ...contentTypes: string[]) =>
-  described({ output: { status: 200, description, contentTypes } }, pass())
+  described({ output: { status: 200, description, contentTypes } }, passUnasked())
 
 /** A refusal of this route beyond those that its other clauses imply (400, 401, 403, 413, 415, 422). */
-export const refuses = (status: 402 | 404 | 409 | 413 | 415 | 422 | 400 | 429, description: string) =>
+export const refuses = (status: 400 | 402 | 404 | 409 | 413 | 415 | 422 | 429 | 503, description: string) =>
   described({ output: { status, description } }, pass())

@@ -17,12 +17,21 @@ const segmentsOf = (path: string): string[] => path.split('/').slice(1)
 
 const isPublic = ({ clauses }: Route): boolean => clauses.some(({ operation }) => operation?.isPublic)
 
+/** As Hono reads it for the handler, so that both speak of the same thing. */
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
+
 function bind(known: Known, segments: string[]): Record<string, string> | undefined {
   if (known.segments.length !== segments.length) return undefined
   const params: Record<string, string> = {}
   for (const [at, expected] of known.segments.entries()) {
     const found = segments[at]!
-    if (expected.startsWith(':') && found !== '') params[expected.slice(1)] = found
+    if (expected.startsWith(':') && found !== '') params[expected.slice(1)] = decoded(found)
     else if (expected !== found) return undefined
   }
   return params
@@ -43,18 +52,17 @@ export function routing(routes: readonly Route[]): (method: string, path: string
   return (method, path) => {
     const segments = segmentsOf(path)
     const wanted = method === 'HEAD' ? 'GET' : method
-    let allowed: string[] | undefined
+    const allowed = new Set<string>()
     for (const one of ordered) {
       const params = bind(one, segments)
       if (!params) continue
       const found = one.methods.get(wanted)
       if (found) return { pattern: one.pattern, isPublic: found.isPublic, params }
-      allowed = [...(allowed ?? []), ...one.methods.keys()]
+      for (const right of one.methods.keys()) allowed.add(right)
     }
-    if (allowed)
-      throw new Failure('method_not_allowed', 'request.method_not_allowed', `Allowed here: ${allowed.sort().join(', ')}.`, {
-        allow: allowed,
-      })
+    const allow = [...allowed].sort()
+    if (allow.length > 0)
+      throw new Failure('method_not_allowed', 'request.method_not_allowed', `Allowed here: ${allow.join(', ')}.`, { allow })
     throw new Failure('not_found', 'request.unknown_path', 'There is nothing at this path.')
   }
 }

@@ -46,7 +46,7 @@ export const integerParameter = (min: number, max: number, standard: number) =>
 /** `limit` and `cursor` of every list. */
 export const Paging = {
   limit: integerParameter(1, 100, 25),
-  cursor: z.string().max(1_000).optional().meta({ description: 'The previous page’s next_cursor. Good only for the same query.' }),
+  cursor: z.string().optional().meta({ description: 'The previous page’s next_cursor. Good only for the same query.' }),
 }
 
 /** The envelope of every list. */

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { drain } from '../downloads/drain.ts'
 import type { System } from '../env.ts'
 import { systemOf } from '../env.ts'
+import { said, stackOf } from '../failures.ts'
 import { workOnImport } from '../imports/imports.ts'
 import { keepDeadLetter } from './store.ts'
 
@@ -51,7 +52,7 @@ async function attempt(purpose: string, message: Message, env: Env): Promise<voi
     message.ack()
   } catch (error) {
     console.error(
-      JSON.stringify({ level: 'error', request_id: system.requestId, queue: purpose, error: String(error), stack: stackOf(error) }),
+      JSON.stringify({ level: 'error', request_id: system.requestId, queue: purpose, error: said(error), stack: stackOf(error) }),
     )
     message.retry({ delaySeconds: Math.min(RETRY_SECONDS * 2 ** (message.attempts - 1), LONGEST_WAIT) })
   }
@@ -67,5 +68,3 @@ async function bury(queue: string, message: Message, env: Env): Promise<void> {
   })
   message.ack()
 }
-
-const stackOf = (error: unknown): string | undefined => (error instanceof Error ? error.stack : undefined)

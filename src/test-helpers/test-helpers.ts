@@ -44,6 +44,8 @@ export async function expireCiec(ctx: Ctx, fiscal_entity_id: string) {
   if (!connection) throw notFound('fiscal_entity')
   const ciec = await readCiec(ctx, connection)
   if (ciec === null) throw new Failure('conflict', 'fiscal_entity.no_ciec', 'There is no CIEC stored for this fiscal entity.')
-  await change(ctx, { action: 'test_helper.ciec_expired', resource_id: fiscal_entity_id }, [await refuseCiec(ctx.db, connection.rfc, ciec)])
+  await change(ctx, { action: 'test_helper.ciec_expired', resource_id: fiscal_entity_id }, [
+    await refuseCiec(ctx.db, ctx.settings.ciecKeys, connection.rfc, ciec),
+  ])
   return TOLD
 }

@@ -3,7 +3,7 @@ import { newId } from '../../src/db/id.ts'
 import type { Role } from '../../src/env.ts'
 import { api } from './client.ts'
 import { freshRfc } from './journeys.ts'
-import { json, pathOf, ROUTES, nameOf, type Sent } from './wire.ts'
+import { json, nameOf, pathOf, ROUTES, type Sent } from './wire.ts'
 import { credentialOf, type Side, xml } from './world.ts'
 
 /** What a path, a query and a body are made of, by name. */
@@ -132,7 +132,22 @@ export const PREFIXES: Record<string, Parameters<typeof newId>[0]> = {
 export const malformed = (name: string): string[] => {
   const right = absent(name)
   const other = newId(name === 'extractor_id' ? 'fe' : 'ext')
-  return ['nonsense', '0', '%00', '%27%3B--', '%ff', other, `${right}x`, right.slice(0, -1), `${right}%00`, `%20${right}`, 'a'.repeat(4_000), 'null'].concat(
-    PREFIXES[name] ? [`${PREFIXES[name]}_`, right.toUpperCase(), `${PREFIXES[name]}_${'z'.repeat(26)}`, right.slice(right.indexOf('_') + 1)] : [],
+  return [
+    'nonsense',
+    '0',
+    '%00',
+    '%27%3B--',
+    '%ff',
+    other,
+    `${right}x`,
+    right.slice(0, -1),
+    `${right}%00`,
+    `%20${right}`,
+    'a'.repeat(4_000),
+    'null',
+  ].concat(
+    PREFIXES[name]
+      ? [`${PREFIXES[name]}_`, right.toUpperCase(), `${PREFIXES[name]}_${'z'.repeat(26)}`, right.slice(right.indexOf('_') + 1)]
+      : [],
   )
 }

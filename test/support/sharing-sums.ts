@@ -1,22 +1,29 @@
 import { Temporal } from 'temporal-polyfill'
 import type { Cfdi, CfdiPayments } from '../../src/cfdi/contract.ts'
 import type { MonthRow } from '../../src/cfdi/summary-contract.ts'
-import { DIRECTIONS, type Direction, dayIn, instantOf, MEXICO, type Seat, type Seen } from './sharing-model.ts'
+import { DIRECTIONS, dayIn, type Held, instantOf, MEXICO, type Seat, type Seen } from './sharing-model.ts'
 
 /** What documents add up to, one by one: balances and months of what an organization sees. */
 
 const cents = (amount: number): string => (amount / 100).toFixed(2)
 
+/** What an organization sees, and what it has imported at all. */
+export interface Sight {
+  seen: ReadonlyMap<string, Seen>
+  imports: ReadonlyMap<string, Held>
+}
+
 interface Application {
-  source: Seen
+  source: Held
   amount: number
 }
 
 /** What the documents that are seen apply to one of them, cancelled ones too. Amounts are cents of the invoice's currency. */
-export function applicationsTo(seen: ReadonlyMap<string, Seen>, uuid: string): Application[] {
-  const { origin } = seen.get(uuid)!
-  return [...seen.values()]
-    .filter((source) => source.hasXml && source.origin === origin)
+export function applicationsTo(sight: Sight, uuid: string): Application[] {
+  // What the organization imported applies to what it imported, and what the authority delivered to what that delivered.
+  const isImport = sight.seen.get(uuid)!.origin === 'import'
+  return (isImport ? [...sight.imports.values()] : [...sight.seen.values()].filter(({ origin }) => origin === 'authority'))
+    .filter(({ hasXml }) => hasXml)
     .flatMap((source) => {
       const { document } = source
       const paid = (document.pago?.documentos ?? []).filter(({ invoice }) => invoice.uuid === uuid).map(({ pagado }) => pagado)
@@ -26,28 +33,33 @@ export function applicationsTo(seen: ReadonlyMap<string, Seen>, uuid: string): A
     })
 }
 
-export type Balance = Pick<Cfdi, 'payment_status' | 'paid_amount' | 'credited_amount' | 'balance'>
+export type Balance = Pick<Cfdi, 'payment_status' | 'paid_amount' | 'credited_amount' | 'balance' | 'last_payment_at'>
 
-export function balanceOf(seen: ReadonlyMap<string, Seen>, { document, hasXml }: Seen): Balance {
-  if (document.tipo !== 'I') return { payment_status: 'not_applicable', paid_amount: null, credited_amount: null, balance: null }
+export function balanceOf(sight: Sight, { document, hasXml }: Seen): Balance {
+  const last_payment_at = null
+  if (document.tipo !== 'I')
+    return { payment_status: 'not_applicable', paid_amount: null, credited_amount: null, balance: null, last_payment_at }
   const { total } = document.amounts
   const as = (payment_status: Balance['payment_status'], paid: number, credited: number): Balance => ({
     payment_status,
     paid_amount: cents(paid),
     credited_amount: cents(credited),
     balance: cents(Math.max(total - paid - credited, 0)),
+    last_payment_at,
   })
   if (!hasXml) return as('not_applicable', 0, 0)
   if (document.metodo !== 'PPD') return as('paid', total, 0)
-  const valid = applicationsTo(seen, document.uuid).filter(({ source }) => !source.cancelled)
+  const valid = applicationsTo(sight, document.uuid).filter(({ source }) => !source.cancelled)
   const sum = (tipo: string) =>
     valid.filter(({ source }) => source.document.tipo === tipo).reduce((total_, { amount }) => total_ + amount, 0)
   const [paid, credited] = [sum('P'), sum('E')]
-  return as(paid + credited >= total ? 'paid' : paid + credited > 0 ? 'partially_paid' : 'unpaid', paid, credited)
+  const status = paid + credited >= total ? 'paid' : paid + credited > 0 ? 'partially_paid' : 'unpaid'
+  const days = valid.flatMap(({ source }) => source.document.pago?.fecha ?? []).sort()
+  return { ...as(status, paid, credited), last_payment_at: days.at(-1) ?? null }
 }
 
 /** A document as far as every answer about it must say the same. */
-export const expectedCfdi = (seen: ReadonlyMap<string, Seen>, one: Seen) => ({
+export const expectedCfdi = (sight: Sight, one: Seen) => ({
   uuid: one.document.uuid,
   origin: one.origin,
   direction: one.direction,
@@ -57,26 +69,26 @@ export const expectedCfdi = (seen: ReadonlyMap<string, Seen>, one: Seen) => ({
   metodo_pago: one.hasXml ? one.document.metodo : null,
   estatus: one.cancelled ? ('cancelado' as const) : ('vigente' as const),
   has_xml: one.hasXml,
-  ...balanceOf(seen, one),
+  ...balanceOf(sight, one),
 })
 export type Expected = ReturnType<typeof expectedCfdi>
 
 export const actualCfdi = (cfdi: Cfdi): Expected => {
   const { uuid, origin, direction, fecha, issued_at, metodo_pago, estatus, has_xml } = cfdi
-  const { payment_status, paid_amount, credited_amount, balance } = cfdi
+  const { payment_status, paid_amount, credited_amount, balance, last_payment_at } = cfdi
   const tipo_comprobante = cfdi.tipo_comprobante as Expected['tipo_comprobante']
   const instant = new Date(issued_at).toISOString()
   return {
     ...{ uuid, origin, direction, fecha, issued_at: instant, tipo_comprobante, metodo_pago: metodo_pago as Expected['metodo_pago'] },
-    ...{ estatus, has_xml, payment_status, paid_amount, credited_amount, balance },
+    ...{ estatus, has_xml, payment_status, paid_amount, credited_amount, balance, last_payment_at },
   }
 }
 
 export const appliedBy = (data: CfdiPayments['data']): string[] =>
   data.map(({ source_uuid, estatus, amount }) => `${source_uuid} ${estatus} ${amount}`).sort()
 
-export const expectedApplied = (seen: ReadonlyMap<string, Seen>, uuid: string): string[] =>
-  applicationsTo(seen, uuid)
+export const expectedApplied = (sight: Sight, uuid: string): string[] =>
+  applicationsTo(sight, uuid)
     .map(({ source, amount }) => `${source.document.uuid} ${source.cancelled ? 'cancelado' : 'vigente'} ${cents(amount)}`)
     .sort()
 
@@ -124,7 +136,9 @@ function totalsOf(of: readonly Seen[]): Omit<MonthRow, 'month' | 'direction' | '
   const sum = (some: readonly Seen[], amount: (one: Seen['document']) => number) =>
     some.reduce((total, one) => total + micros(amount(one.document), one), 0n)
   const taxes = (which: 'traslados' | 'retenciones', impuesto: string) =>
-    pesos(sum(income, ({ amounts }) => amounts[which].filter((tax) => tax.impuesto === impuesto).reduce((s, { importe }) => s + importe, 0)))
+    pesos(
+      sum(income, ({ amounts }) => amounts[which].filter((tax) => tax.impuesto === impuesto).reduce((s, { importe }) => s + importe, 0)),
+    )
   const count = (tipo: string) => valid.filter(({ document }) => document.tipo === tipo).length
   const net = (some: readonly Seen[]) => sum(some, ({ amounts }) => amounts.subtotal - amounts.descuento)
   const total = (some: readonly Seen[]) => pesos(sum(some, ({ amounts }) => amounts.total))
@@ -145,5 +159,3 @@ function totalsOf(of: readonly Seen[]): Omit<MonthRow, 'month' | 'direction' | '
     ppd_total: total(income.filter(({ document }) => document.metodo === 'PPD')),
   }
 }
-
-export type { Direction }

@@ -13,7 +13,8 @@ export const shapeOf = ({ clauses }: Route, target: 'json' | 'query' | 'param') 
   clauses.find(({ input }) => input?.target === target)?.input?.schema.shape
 
 /** Fills the parameters of a pattern in. */
-export const pathOf = (pattern: string, given: Record<string, string>): string => pattern.replace(/:(\w+)/g, (_, name: string) => given[name]!)
+export const pathOf = (pattern: string, given: Record<string, string>): string =>
+  pattern.replace(/:(\w+)/g, (_, name: string) => given[name]!)
 
 /** The routes that a path can mean, literal ones first. */
 export const meant = (path: string): Route[] =>
@@ -48,7 +49,11 @@ export interface Sent {
 export const made = { requests: 0 }
 
 /** One request, and what holds for every answer of the service whatever was asked. */
-export async function send(method: string, path: string, { authorization, headers = {}, body, breaks = false, ...more }: Sent = {}): Promise<Answer> {
+export async function send(
+  method: string,
+  path: string,
+  { authorization, headers = {}, body, breaks = false, ...more }: Sent = {},
+): Promise<Answer> {
   const request = new Request(`https://api.test${path}`, {
     method,
     redirect: 'manual',
@@ -56,7 +61,8 @@ export async function send(method: string, path: string, { authorization, header
     ...(body === undefined ? {} : { body }),
   })
   const response = await app.fetch(request, more.env ?? env)
-  const text = await response.text()
+  // Also of a PDF, whose bytes text() warns about.
+  const text = new TextDecoder().decode(await response.arrayBuffer())
   const answer: Answer = { status: response.status, headers: response.headers, text, body: undefined }
   made.requests++
   const what = `${method} ${path.slice(0, 200)} → ${answer.status} ${text.slice(0, 300)}`

@@ -45,20 +45,22 @@ const MONTHS = 3
 
 export async function sideOf(): Promise<Side> {
   const { owner, callers } = await organizationWith()
-  for (const { extractor_id } of (await api(owner, 'GET', '/v1/extractors')).body) await api(owner, 'DELETE', `/v1/extractors/${extractor_id}`)
+  for (const { extractor_id } of (await api(owner, 'GET', '/v1/extractors')).body)
+    await api(owner, 'DELETE', `/v1/extractors/${extractor_id}`)
   const extractor = await api(owner, 'POST', '/v1/extractors', {
     name: 'Al conectar',
     trigger_kind: 'connection_created',
     scope: 'last_n_months',
     scope_months: MONTHS,
-    data_source_keys: ['sat_cfdi_issued', 'sat_csf', 'sat_certificates', 'sat_declaracion_mensual'],
+    data_source_keys: ['sat_cfdi_issued', 'sat_csf', 'sat_opinion_32d', 'sat_obligations', 'sat_declaracion_mensual'],
   })
   const { fiscal_entity_id, rfc } = await connect(owner)
   const spare = await connect(owner)
   await Promise.all([synced(owner, fiscal_entity_id), synced(owner, spare.fiscal_entity_id)])
   const { body } = await importXml(owner, fiscal_entity_id)
   const { import_id } = body as { import_id: string }
-  const isDone = async () => (await api(owner, 'GET', `/v1/fiscal-entities/${fiscal_entity_id}/cfdi/imports/${import_id}`)).body.status === 'completed'
+  const isDone = async () =>
+    (await api(owner, 'GET', `/v1/fiscal-entities/${fiscal_entity_id}/cfdi/imports/${import_id}`)).body.status === 'completed'
   await vi.waitUntil(isDone, { timeout: 20_000, interval: 50 })
   const documents = await api(owner, 'GET', `/v1/fiscal-entities/${fiscal_entity_id}/documents`)
   const cfdi = await api(owner, 'GET', `/v1/cfdi?fiscal_entity_id=${fiscal_entity_id}&has_xml=true&limit=1`)
@@ -76,9 +78,10 @@ export async function sideOf(): Promise<Side> {
 }
 
 /** Until the consumers have nothing more to do, so that what D1 does is what the test asks for. */
-export const quiet = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, 300))
+export const quiet = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, 1_000))
 
-const TABLES = "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name not like '_cf_%' and name not like 'd1_%'"
+const TABLES =
+  "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name not like '_cf_%' and name not like 'd1_%'"
 
 /** Every row of every table of both databases, as text. */
 export async function dump(where: (table: string, row: Record<string, unknown>) => boolean = () => true): Promise<string> {

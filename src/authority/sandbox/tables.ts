@@ -13,5 +13,5 @@ export const sandboxCancellations = sqliteTable(
   (table) => [primaryKey({ columns: [table.rfc, table.uuid] })],
 )
 
-/** CIEC values that the sandbox refuses, as SHA-256 of RFC and value. */
+/** CIEC values that the sandbox refuses, as a keyed hash of RFC and value. */
 export const sandboxRefusedCiecs = sqliteTable('sandbox_refused_ciecs', { digest: text('digest').primaryKey() })

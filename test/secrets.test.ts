@@ -1,0 +1,271 @@
+import { env } from 'cloudflare:workers'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { checksum } from '../src/credentials/key.ts'
+import { tick } from '../src/schedule.ts'
+import { everythingKept, formsOf, leakedIn, wiretap } from './support/canaries.ts'
+import { basic, type Caller } from './support/client.ts'
+import { freshRfc } from './support/journeys.ts'
+import { type Answer, essence, json, type Sent, send } from './support/wire.ts'
+import { quiet, xml } from './support/world.ts'
+
+const tap = wiretap()
+afterAll(() => tap.stop())
+
+/** What nobody may ever read again. Characters that every encoding writes in its own way. */
+const canaries: Record<string, string> = {
+  'the first CIEC': 'Canario "uno" ñ/+&\\1',
+  'the second CIEC': 'Canario <dos> é?=%2',
+  'a refused CIEC': 'rejected Canario tres~ü',
+  'a misplaced CIEC': 'Canario {cuatro}@ó#4',
+}
+const answers: { what: string; answer: Answer }[] = []
+const shown: Record<string, Answer> = {}
+
+async function ask(what: string, caller: Caller | undefined, method: string, path: string, sent: Sent = {}): Promise<Answer> {
+  const answer = await send(method, path, { ...(caller && { authorization: basic(caller) }), ...sent })
+  answers.push({ what, answer })
+  return answer
+}
+
+const said = ({ text, headers }: Answer): string => `${text} ${JSON.stringify([...headers])}`
+
+let owner: Caller
+let entity: string
+
+beforeAll(async () => {
+  shown['the owner’s secret'] = await ask(
+    'sign-up',
+    undefined,
+    'POST',
+    '/v1/auth/signup',
+    json({ organization_name: 'Uno', name: 'Ana', email: 'ana@example.com' }),
+  )
+  owner = shown['the owner’s secret'].body.credential
+  shown['the admin’s secret'] = await ask('a credential', owner, 'POST', '/v1/credentials', json({ name: 'x', role: 'admin' }))
+  const admin: Caller = shown['the admin’s secret'].body
+  Object.assign(canaries, { 'the owner’s secret': owner.api_secret, 'the admin’s secret': admin.api_secret })
+  await journey(admin)
+  await misuse(admin)
+  await breakage()
+  await quiet()
+}, 120_000)
+
+/** What customers do with secrets, from the first connection to the last. */
+async function journey(admin: Caller): Promise<void> {
+  await ask('a plan', owner, 'POST', '/v1/test-helpers/organization', json({ plan: 'enterprise_gold' }))
+  const extractors = (await ask('the extractors', owner, 'GET', '/v1/extractors')).body as { extractor_id: string }[]
+  for (const { extractor_id } of extractors) await ask('one less', owner, 'DELETE', `/v1/extractors/${extractor_id}`)
+  // A month is as good as three years to look for secrets in.
+  const extractor = {
+    name: 'x',
+    trigger_kind: 'schedule',
+    schedule_kind: 'daily',
+    scope: 'last_n_months',
+    scope_months: 1,
+    data_source_keys: ['sat_cfdi_issued'],
+  }
+  const { body } = await ask('an extractor', admin, 'POST', '/v1/extractors', json(extractor))
+  const rfc = freshRfc()
+  const connected = await ask('connecting', admin, 'POST', '/v1/fiscal-entities', json({ rfc, ciec: canaries['the first CIEC'] }))
+  entity = connected.body.fiscal_entity_id
+  const path = `/v1/fiscal-entities/${entity}`
+  const until = (where: string, status: string) =>
+    vi.waitUntil(async () => (await send('GET', where, { authorization: basic(owner) })).body.status === status, {
+      timeout: 30_000,
+      interval: 50,
+    })
+  const settled = () => until(`${path}/sync`, 'idle')
+  await settled()
+  await ask('expiring', owner, 'POST', `/v1/test-helpers/fiscal-entities/${entity}/expire-ciec`)
+  await ask('a run whose login fails', admin, 'POST', `/v1/extractors/${body.extractor_id}/run`)
+  await until(path, 'invalid_ciec')
+  await ask('the same CIEC again', admin, 'PATCH', path, json({ ciec: canaries['the first CIEC'] }))
+  await ask('a refused CIEC', admin, 'PATCH', path, json({ ciec: canaries['a refused CIEC'] }))
+  expect((await ask('a new CIEC', admin, 'PATCH', path, json({ ciec: canaries['the second CIEC'] }))).body.status).toBe('active')
+  await settled()
+  await ask('an import', admin, 'POST', `${path}/cfdi/imports`, { headers: { 'content-type': 'application/xml' }, body: xml })
+  for (const list of [
+    '/v1/organization',
+    '/v1/credentials',
+    '/v1/audit-events',
+    '/v1/extractors',
+    '/v1/fiscal-entities',
+    path,
+    `${path}/sync`,
+    `${path}/sync-jobs`,
+    `${path}/documents`,
+    `/v1/cfdi?fiscal_entity_id=${entity}`,
+    '/v1/openapi.json',
+  ])
+    await ask(`reading ${list}`, owner, 'GET', list)
+  await tick({ cron: '* * * * *', scheduledTime: Date.now(), noRetry() {} } as ScheduledController, env)
+}
+
+/** Secrets where they do not belong: in the wrong member, parameter, path, header, or in a body that cannot be read. */
+async function misuse(admin: Caller): Promise<void> {
+  const ciec = canaries['a misplaced CIEC']!
+  const text = `{"ciec": ${JSON.stringify(ciec)}`
+  const type = { 'content-type': 'application/json' }
+  const rfc = freshRfc()
+  const bodies: unknown[] = [
+    { rfc, cieec: ciec },
+    { rfc: ciec },
+    { rfc, ciec: [ciec] },
+    { rfc, ciec: ciec.repeat(20) },
+    { rfc, data_source_keys: [ciec] },
+    { rfc, name: { ciec } },
+    [ciec],
+    ciec,
+  ]
+  for (const body of bodies) await ask('a wrong body', admin, 'POST', '/v1/fiscal-entities', json(body))
+  await ask('no JSON', admin, 'POST', '/v1/fiscal-entities', { headers: type, body: text })
+  await ask('no JSON either', admin, 'POST', '/v1/fiscal-entities', { headers: { 'content-type': 'text/plain' }, body: `${text}}` })
+  await ask('in the query', admin, 'GET', `/v1/fiscal-entities?${new URLSearchParams({ ciec, status: ciec, cursor: ciec })}`)
+  await ask('in a known parameter', admin, 'GET', `/v1/audit-events?${new URLSearchParams({ cursor: ciec })}`)
+  await ask('in the path', admin, 'GET', `/v1/fiscal-entities/${encodeURIComponent(ciec)}`)
+  await ask('in an unknown path', admin, 'GET', `/v1/${encodeURIComponent(ciec)}`)
+  const { api_secret } = owner
+  for (const authorization of [
+    `Token ${api_secret}`,
+    `Basic ${btoa(api_secret)}`,
+    `Bearer ${api_secret}x`,
+    api_secret,
+    `Bearer ${api_secret.slice(0, -6)}${checksum(`${api_secret}x`)}`,
+  ])
+    await ask('a malformed header', undefined, 'GET', '/v1/organization', { authorization })
+  await ask('a secret as an id', admin, 'DELETE', `/v1/credentials/${api_secret}`)
+  await ask('a secret as a cursor', admin, 'GET', `/v1/credentials?cursor=${api_secret}`)
+}
+
+/** Bindings of which one fails at its nth use. */
+function failing(name: 'DB' | 'LEDGER_0' | 'FILES' | 'DOWNLOADS' | 'COOLDOWNS', after: number): Env {
+  let left = after
+  const binding = new Proxy(env[name] as object, {
+    get(target, key) {
+      const value = Reflect.get(target, key) as unknown
+      if (typeof value !== 'function') return value
+      return (...args: unknown[]) => {
+        if (left-- <= 0) throw new Error(`D1_ERROR: the inside of ${name}: SQLITE_ERROR near "select"`)
+        return (value as (...args: unknown[]) => unknown).apply(target, args)
+      }
+    },
+  })
+  return { ...env, [name]: binding } as Env
+}
+
+const broken: Answer[] = []
+
+async function breakage(): Promise<void> {
+  const ciec = canaries['the first CIEC']
+  for (const name of ['DB', 'LEDGER_0', 'FILES', 'DOWNLOADS'] as const)
+    for (let after = 0; after < 9; after++) {
+      const sent = { env: failing(name, after), breaks: true }
+      const path = `/v1/fiscal-entities/${entity}`
+      for (const answer of [
+        await ask(`${name} breaks`, owner, 'POST', '/v1/fiscal-entities', { ...json({ rfc: freshRfc(), ciec }), ...sent }),
+        await ask(`${name} breaks`, owner, 'PATCH', path, { ...json({ ciec: canaries['the second CIEC'] }), ...sent }),
+        await ask(`${name} breaks`, owner, 'GET', `/v1/cfdi?fiscal_entity_id=${entity}`, sent),
+        await ask(`${name} breaks`, owner, 'POST', `${path}/cfdi/imports`, {
+          headers: { 'content-type': 'application/xml' },
+          body: xml,
+          ...sent,
+        }),
+      ])
+        if (answer.status >= 500) broken.push(answer)
+    }
+  for (const changed of [
+    { ENVIRONMENT: 'prod' },
+    { API_SECRET_KEYS: 'not a keyring' },
+    { CIEC_KEYS: undefined },
+    { LEDGER_0: undefined },
+    { TAX_AUTHORITY: 'none' },
+  ]) {
+    const sent = { env: { ...env, ...changed } as unknown as Env, breaks: true }
+    const answer = await ask(`${Object.keys(changed)} is wrong`, owner, 'POST', '/v1/fiscal-entities', {
+      ...json({ rfc: freshRfc(), ciec }),
+      ...sent,
+    })
+    expect([changed, answer.status]).toEqual([changed, 500])
+    broken.push(answer)
+  }
+}
+
+describe('the detector', () => {
+  it('finds a secret in every form, at any place of what was encoded', () => {
+    for (const [name, secret] of Object.entries(canaries)) {
+      const around = ['', 'x', 'xy', '{"a":"'].map((before) => `${before}${secret}" and more`)
+      const encoded = around.flatMap((text) => [
+        text,
+        JSON.stringify({ text }),
+        btoa(unescape(encodeURIComponent(text))),
+        new TextEncoder().encode(text).toHex(),
+        encodeURIComponent(text),
+        JSON.stringify(JSON.stringify(text)),
+      ])
+      const urlsafe = around.map((text) => new TextEncoder().encode(text).toBase64({ alphabet: 'base64url' }))
+      for (const text of [...encoded, ...urlsafe]) expect(leakedIn(text, { [name]: secret }), text).toEqual([name])
+      expect(formsOf(secret).every((form) => form.length >= 12)).toBe(true)
+    }
+    expect(leakedIn('nothing here', canaries)).toEqual([])
+  })
+
+  it('has listened', () => {
+    expect(tap.heard.filter((line) => line.startsWith('log ')).length).toBeGreaterThan(50)
+    expect(tap.heard.filter((line) => line.startsWith('queue ')).length).toBeGreaterThan(2)
+    expect(tap.heard.filter((line) => line.startsWith('error ')).length).toBeGreaterThan(10)
+    expect(answers.length).toBeGreaterThan(100)
+  })
+})
+
+describe('a secret', () => {
+  it('stands in the answer that made it, once, and in no other', () => {
+    for (const { what, answer } of answers) {
+      const allowed = Object.entries(shown).flatMap(([name, one]) => (one === answer ? [name] : []))
+      expect([what, leakedIn(said(answer), canaries)]).toEqual([what, allowed])
+    }
+    for (const [name, { text }] of Object.entries(shown)) expect(text.split(canaries[name]!).length).toBe(2)
+  })
+
+  it('stands in no line of the log and in no message of a queue', () => {
+    for (const line of tap.heard) expect(leakedIn(line, canaries), line).toEqual([])
+  })
+
+  it('stands in no row and in no object', async () => {
+    expect(leakedIn(await everythingKept(), canaries)).toEqual([])
+  })
+
+  it('of ours stands nowhere either: no key that the Worker holds', async () => {
+    const keys = Object.fromEntries(
+      ['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS'].map((name) => [
+        name,
+        (env as unknown as Record<string, string>)[name]!.split(':')[1]!,
+      ]),
+    )
+    const all = [...answers.map(({ answer }) => said(answer)), ...tap.heard, await everythingKept()]
+    for (const text of all) expect(leakedIn(text, keys), text.slice(0, 200)).toEqual([])
+  })
+
+  it('is gone from its row when the RFC is unlinked', async () => {
+    const sealed = () => env.DB.prepare('select ciec from connections where fiscal_entity_id = ?').bind(entity).first<string>('ciec')
+    expect(await sealed()).toMatch(/^\d+:/)
+    expect((await send('DELETE', `/v1/fiscal-entities/${entity}`, { authorization: basic(owner) })).status).toBe(204)
+    expect(await sealed()).toBeNull()
+  })
+})
+
+describe('what breaks inside', () => {
+  it('says the same constant thing and an id to ask about, whatever it was', () => {
+    expect(broken.length).toBeGreaterThan(15)
+    const said = new Set(broken.map(essence))
+    expect(said.size, [...said].join('\n')).toBe(1)
+    expect(broken[0]!.body).toEqual({ detail: 'Something went wrong on our side.', code: 'internal', request_id: expect.any(String) })
+  })
+
+  it('is in the log under that id, with what it was', () => {
+    const errors = tap.heard.filter((line) => line.startsWith('error '))
+    for (const { body } of broken) {
+      const [line] = errors.filter((one) => one.includes(body.request_id))
+      expect(line).toMatch(/"stack"/)
+    }
+  })
+})
