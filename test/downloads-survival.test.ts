@@ -90,7 +90,7 @@ describe('a CIEC that the authority rejects while downloading', () => {
     for (const job of await ana.jobs('&status=queued'))
       expect(job).toMatchObject({ error_class: 'invalid_credentials', next_attempt_at: null })
     expect(await ana.sync()).toMatchObject({ status: 'running', jobs: { queued: 3 } })
-    later(7_200)
+    later(3_000)
     queue.announced()
     await sweep()
     expect(queue.announced()).not.toContainEqual(await callOf(rfc))

@@ -1,0 +1,38 @@
+import { execFile } from 'node:child_process'
+import { readFile, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+export const ROOT = join(import.meta.dirname, '..', '..')
+
+const require = createRequire(import.meta.url)
+const run = promisify(execFile)
+
+export const compatibilityDate = async (): Promise<string> =>
+  /^compatibility_date = "(.+)"$/m.exec(await readFile(join(ROOT, 'wrangler.toml'), 'utf8'))![1]!
+
+const dryRun = (outdir: string, more: readonly string[]) =>
+  run(
+    process.execPath,
+    [join(require.resolve('wrangler/package.json'), '..', 'bin', 'wrangler.js'), 'deploy', '--dry-run', '--outdir', outdir, ...more],
+    {
+      cwd: ROOT,
+      env: { ...process.env, WRANGLER_SEND_METRICS: 'false' },
+    },
+  )
+
+/** Bundles the Worker as a deployment would: its file. */
+export async function buildService(folder: string): Promise<string> {
+  await dryRun(join(folder, 'service'), ['--env', ''])
+  return join(folder, 'service', 'index.js')
+}
+
+/** Bundles a Worker of the bench. */
+export async function buildWorker(folder: string, name: 'work' | 'storage'): Promise<string> {
+  const config = join(folder, `${name}.json`)
+  const main = join(import.meta.dirname, 'workers', `${name}.ts`)
+  await writeFile(config, JSON.stringify({ name, main, compatibility_date: await compatibilityDate() }))
+  await dryRun(join(folder, name), ['--config', config])
+  return join(folder, name, `${name}.js`)
+}

@@ -1,0 +1,12 @@
+import { readFile } from 'node:fs/promises'
+import { gzipSync } from 'node:zlib'
+import { measure } from './measures.ts'
+
+export const bundle = measure({
+  figures: {
+    'bundle.gzip_kib': { atMost: 300, digits: 1, meaning: 'The Worker as it would be deployed, gzip, without static assets' },
+  },
+  async take(rig) {
+    return { 'bundle.gzip_kib': gzipSync(await readFile(rig.bundle)).length / 1024 }
+  },
+})

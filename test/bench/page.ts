@@ -1,0 +1,100 @@
+import { CUSTOMERS, RFC } from '../support/fixtures.ts'
+import { load } from './load.ts'
+import { measure, median } from './measures.ts'
+import type { Rig } from './rig.ts'
+import { type Tenant, tenants } from './tenants.ts'
+
+const LIMIT = 25
+const PAIRS = 9
+const SECONDS = 1.5
+
+/** No filter, and one value of each that an index serves. */
+const queriesOf = ({ uuid }: Tenant): Record<string, string>[] => [
+  {},
+  { direction: 'received' },
+  { estatus: 'vigente' },
+  { estatus: 'cancelado' },
+  ...['I', 'E', 'P', 'N'].map((tipo_comprobante) => ({ tipo_comprobante })),
+  ...['paid', 'unpaid'].map((payment_status) => ({ payment_status })),
+  { counterparty_rfc: CUSTOMERS[0] },
+  { emisor_rfc: RFC },
+  { emisor_rfc: CUSTOMERS[0] },
+  { receptor_rfc: RFC },
+  { receptor_rfc: CUSTOMERS[0] },
+  { uuid },
+  { issued_from: '2024-12-01' },
+  { issued_to: '2025-01-15' },
+  { issued_from: '2024-12-01T00:00:00-06:00', issued_to: '2025-01-20T00:00:00-06:00' },
+]
+
+const urlOf = ({ service }: Rig, { fiscal_entity_id }: Tenant, query: Record<string, string>): string =>
+  `${service}/v1/cfdi?${new URLSearchParams({ fiscal_entity_id, limit: String(LIMIT), ...query })}`
+
+async function pageOf(rig: Rig, tenant: Tenant, query: Record<string, string>) {
+  const answer = await fetch(urlOf(rig, tenant, query), { headers: { authorization: tenant.authorization } })
+  if (!answer.ok) throw new Error(`A page answered ${answer.status}: ${await answer.text()}`)
+  return (await answer.json()) as { data: unknown[]; next_cursor: string | null }
+}
+
+/** The most calls and rows that any of the tenant's first and second pages costs, authentication included. */
+async function worstOf(rig: Rig, tenant: Tenant): Promise<{ calls: number; rows: number }> {
+  const worst = { calls: 0, rows: 0 }
+  for (const query of queriesOf(tenant)) {
+    let cursor: string | null = null
+    for (const _ of [1, 2]) {
+      const { result, recording } = await rig.recorded(() => pageOf(rig, tenant, { ...query, ...(cursor && { cursor }) }))
+      const statements = recording.calls.flatMap((call) => call.statements)
+      worst.calls = Math.max(worst.calls, recording.calls.length)
+      worst.rows = Math.max(
+        worst.rows,
+        statements.reduce((sum, { rows_read }) => sum + rows_read, 0),
+      )
+      cursor = result.next_cursor
+      if (cursor === null) break
+    }
+  }
+  return worst
+}
+
+/** Requests a second of the first page, against a bare Worker with its statements; warm-up first, then in turns. */
+async function ratioToBare(rig: Rig, tenant: Tenant): Promise<number> {
+  const { recording } = await rig.recorded(() => pageOf(rig, tenant, {}))
+  const statements = recording.calls.flatMap(({ database, statements }) => statements.map(({ sql, params }) => ({ database, sql, params })))
+  await rig.ask('/bare', JSON.stringify({ statements }))
+  const page = { url: urlOf(rig, tenant, {}), headers: { authorization: tenant.authorization } }
+  const bare = { url: `${rig.work}/bare-page` }
+  for (const one of [bare, page]) await load(one, 1.5)
+  const ratios: number[] = []
+  for (let pair = 0; pair < PAIRS; pair++) {
+    const ours = await load(page, SECONDS)
+    ratios.push(ours / (await load(bare, SECONDS)))
+  }
+  return median(ratios)
+}
+
+const ROWS =
+  'rows that D1 reads for the whole request, the three of authentication included; the worst of one value of each indexed filter, pages 1 and 2'
+
+export const pages = measure({
+  figures: {
+    'page.d1_calls': { atMost: 2, meaning: `D1 calls of GET /v1/cfdi, the most of those pages` },
+    'page.rows_read.1k': { atMost: LIMIT + 8, meaning: `Of a page of ${LIMIT} with 1,000 documents: ${ROWS}` },
+    'page.rows_read.100k': { atMost: LIMIT + 8, meaning: 'The same with 100,000 documents' },
+    'page.ratio_vs_bare': {
+      atLeast: 0.75,
+      digits: 2,
+      meaning: 'Requests per second of a page with 100,000 documents, to those of a bare Worker that runs the same two statements',
+    },
+  },
+  async take(rig) {
+    const { small, large } = await tenants(rig)
+    const few = await worstOf(rig, small)
+    const many = await worstOf(rig, large)
+    return {
+      'page.d1_calls': Math.max(few.calls, many.calls),
+      'page.rows_read.1k': few.rows,
+      'page.rows_read.100k': many.rows,
+      'page.ratio_vs_bare': await ratioToBare(rig, large),
+    }
+  },
+})

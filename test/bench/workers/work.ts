@@ -1,0 +1,109 @@
+import { inflateRawSync } from 'node:zlib'
+import * as saxes from 'saxes'
+import { readDirectory } from '../../../src/cfdi/directory.ts'
+import { ingestXmlPackage, type SliceOutcome } from '../../../src/cfdi/ingest.ts'
+import { jsonChunks } from '../../../src/db/commit.ts'
+import { claimStatement, type Job, progressStatement, requestStatements, settleStatement } from '../../../src/downloads/store.ts'
+
+interface Work {
+  DB: D1Database
+  LEDGER_0: D1Database
+  FILES: R2Bucket
+}
+
+/** What a Worker without a product is given to do the same with. */
+interface Bare {
+  statements: { database: 'control' | 'ledger'; sql: string; params: unknown[] }[]
+  rows: { columns: string[]; values: unknown[][] }
+}
+
+const packages = new Map<string, Uint8Array>()
+const bare: Bare = { statements: [], rows: { columns: [], values: [] } }
+
+const LEASE_MS = 30_000
+const isIdle = ({ created, updated, cancelled, rejected }: SliceOutcome): boolean => created + updated + cancelled + rejected === 0
+
+type Route = (asked: { entity: number; rfc: string; name: string; request: Request }, env: Work) => Promise<unknown>
+
+const routes: Record<string, Route> = {
+  /** Keeps a package here, so that the time of a round is not that of its upload. */
+  '/package': async ({ name, request }) => {
+    packages.set(name, new Uint8Array(await request.arrayBuffer()))
+  },
+
+  /** Asks for a month of an RFC as a run does, and claims the job as a consumer does. */
+  '/claim': async ({ entity, rfc, name }, { LEDGER_0 }) => {
+    const now = Date.now()
+    const wanted = [{ entity, source: 'sat_cfdi_issued', month: name, job_id: crypto.randomUUID() }]
+    await LEDGER_0.batch(
+      requestStatements(LEDGER_0, { organization_id: 'org', run_id: crypto.randomUUID(), instant: now, now }, [{ entity, rfc }], wanted),
+    )
+    return (await claimStatement(LEDGER_0, entity, crypto.randomUUID(), now, now + LEASE_MS).all<Job>()).results[0]
+  },
+
+  /** A package through the product's ingest, with the progress of a job when there is one, as the downloads do it. */
+  '/ingest': async ({ entity, rfc, name, request }, { LEDGER_0, FILES }) => {
+    const job = (await request.json()) as Job | null
+    const sideStatements = (outcome: SliceOutcome) =>
+      job === null || isIdle(outcome) ? [] : [progressStatement(LEDGER_0, job, outcome, Date.now() + LEASE_MS)]
+    const target = { ledger: LEDGER_0, files: FILES, entity, rfc, now: new Date(), provenance: 'authority' as const, sideStatements }
+    const slices = []
+    for await (const { created, unchanged, rejected } of ingestXmlPackage(target, packages.get(name)!))
+      slices.push({ created, unchanged, rejected })
+    return slices
+  },
+
+  '/settle': async ({ request }, { LEDGER_0 }) => {
+    await settleStatement(LEDGER_0, (await request.json()) as Job, null, Date.now()).run()
+  },
+
+  '/bare': async ({ request }) => {
+    Object.assign(bare, await request.json())
+  },
+
+  /** The least that has to be done with a package: inflate, read the XML without looking, one insert of rows that were mapped before. */
+  '/bare-ingest': async ({ entity, name }, { LEDGER_0 }) => {
+    const bytes = packages.get(name)!
+    let elements = 0
+    for (const { offset, compressed_size, size } of readDirectory(bytes)) {
+      const xml = inflateRawSync(bytes.subarray(offset, offset + compressed_size), { maxOutputLength: size })
+      const parser = new saxes.SaxesParser({ xmlns: false })
+      parser.on('opentag', () => {
+        elements++
+      })
+      parser.write(new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(xml)).close()
+    }
+    const { columns, values } = bare.rows
+    const insert = `insert into cfdi (entity, ${columns.join(', ')}) select ?1, ${columns.map((_, n) => `value->>${n}`).join(', ')} from json_each(?2)`
+    await LEDGER_0.batch(jsonChunks(values).map((chunk) => LEDGER_0.prepare(insert).bind(entity, chunk)))
+    return elements
+  },
+
+  /** A page of a bare Worker: the product's own statements, and their rows as JSON. */
+  '/bare-page': async (_, { DB, LEDGER_0 }) => {
+    let found: unknown[] = []
+    for (const { database, sql, params } of bare.statements)
+      found = (
+        await (database === 'control' ? DB : LEDGER_0)
+          .prepare(sql)
+          .bind(...params)
+          .all()
+      ).results
+    return found
+  },
+}
+
+export default {
+  async fetch(request: Request, env: Work): Promise<Response> {
+    const { pathname, searchParams } = new URL(request.url)
+    const route = routes[pathname]
+    if (!route) return new Response(null, { status: 404 })
+    const asked = {
+      entity: Number(searchParams.get('entity')),
+      rfc: searchParams.get('rfc') ?? '',
+      name: searchParams.get('name') ?? '',
+      request,
+    }
+    return Response.json((await route(asked, env)) ?? null)
+  },
+}
