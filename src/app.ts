@@ -45,7 +45,9 @@ const admission: MiddlewareHandler<App> = async (c, next) => {
   return next()
 }
 
-const Health = z.strictObject({ status: z.literal('ok'), environment: z.enum(['test', 'live']) }).meta({ id: 'Health' })
+const Health = z
+  .strictObject({ status: z.literal('ok'), environment: z.enum(['test', 'live']), tax_authority: z.string() })
+  .meta({ id: 'Health' })
 
 export const app: Hono<App> = new Hono<App>()
   .use(envelope)
@@ -55,7 +57,7 @@ export const app: Hono<App> = new Hono<App>()
   )
   .use(admission)
   .get('/health', publicOperation('getHealth', 'Service', 'Whether the service is up'), returns(200, Health), (c) =>
-    c.json({ status: 'ok' as const, environment: c.var.system.settings.environment }),
+    c.json({ status: 'ok' as const, environment: c.var.system.settings.environment, tax_authority: c.env.TAX_AUTHORITY }),
   )
   .get('/docs', publicOperation('getReference', 'Service', 'This reference as a page'), returnsFile('The page', 'text/html'), (c) =>
     referencePage(c),

@@ -3,7 +3,7 @@ import { api, request } from './support/client.ts'
 import { connect, signUp, synced } from './support/journeys.ts'
 
 it('signs up, connects an RFC, downloads it, and reads it back', async () => {
-  expect((await request('GET', '/health')).body).toEqual({ status: 'ok', environment: 'test' })
+  expect((await request('GET', '/health')).body).toEqual({ status: 'ok', environment: 'test', tax_authority: 'sandbox' })
   const tenant = await signUp()
   const { fiscal_entity_id } = await connect(tenant)
   const sync = await synced(tenant, fiscal_entity_id)

@@ -212,7 +212,7 @@ describe('live', () => {
 
   it('refuses a credential of test, and says what it is', async () => {
     expect((await send('GET', '/v1/organization', { env: live, authorization: basic(owner) })).status).toBe(401)
-    expect((await send('GET', '/health', { env: live })).body).toEqual({ status: 'ok', environment: 'live' })
+    expect((await send('GET', '/health', { env: live })).body).toEqual({ status: 'ok', environment: 'live', tax_authority: 'sandbox' })
   })
 })
 

@@ -76,8 +76,6 @@ export const requireFiscalEntity = (query: FiscalEntityNames, context: z.Refinem
     context.addIssue({ code: 'custom', path: ['fiscalEntityId'], message: 'Says something else than fiscal_entity_id.' })
 }
 
-export const fiscalEntityIn = (query: FiscalEntityNames): string => (query.fiscal_entity_id ?? query.fiscalEntityId)!
-
 /** Text that is trimmed before its length, in code points, is checked. */
 export const trimmedText = (min: number, max: number) =>
   documented(
