@@ -1,9 +1,10 @@
 import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { describe, expect, it, vi } from 'vitest'
+import { settingsOf } from '../src/env.ts'
 import worker from '../src/index.ts'
 import { api, basic, request } from './support/client.ts'
-import { plainOf, randomOf, xmlOf } from './support/fixtures.ts'
+import { packageOf, plainOf, randomOf, xmlOf } from './support/fixtures.ts'
 import { connect, freshRfc, signUp, synced, type Tenant } from './support/journeys.ts'
 import { zipOf } from './support/zip.ts'
 
@@ -36,6 +37,14 @@ const idsOf = async (tenant: Tenant, fiscal_entity_id: string, query = ''): Prom
   (await api(tenant, 'GET', `/v1/cfdi?fiscal_entity_id=${fiscal_entity_id}&limit=100${query}`)).body.data.map(
     (it: { uuid: string }) => it.uuid,
   )
+
+/** The sweep, when the clock has gone on by so much and when its tick was to come so much later. */
+async function sweep(passed: number, ahead: number): Promise<void> {
+  const now = Date.now()
+  const clock = vi.spyOn(Date, 'now').mockImplementation(() => now + passed)
+  await worker.scheduled(createScheduledController({ cron: '* * * * *', scheduledTime: new Date(now + ahead) }), env)
+  clock.mockRestore()
+}
 
 /** A connection with a window of the last month only, and nothing downloaded from the sandbox. */
 async function quietConnection() {
@@ -130,7 +139,7 @@ describe('an upload', () => {
 
   it('whose message is lost is finished by the sweep', async () => {
     const { tenant, fiscal_entity_id, rfc } = await quietConnection()
-    const lost = vi.spyOn(Object.getPrototypeOf(env.IMPORTS), 'send').mockResolvedValueOnce(undefined as never)
+    const lost = vi.spyOn(Object.getPrototypeOf(env.IMPORTS), 'send').mockRejectedValueOnce(new Error('The queue is full.'))
     const import_id = await send(
       tenant,
       fiscal_entity_id,
@@ -139,8 +148,35 @@ describe('an upload', () => {
     )
     lost.mockRestore()
     expect((await api(tenant, 'GET', `${importsOf(fiscal_entity_id)}/${import_id}`)).body.status).toBe('queued')
-    await worker.scheduled(createScheduledController({ cron: '* * * * *', scheduledTime: new Date(Date.now() + 120_000) }), env)
+    await sweep(0, 120_000)
+    expect((await api(tenant, 'GET', `${importsOf(fiscal_entity_id)}/${import_id}`)).body.status).toBe('queued')
+    await sweep(120_000, 0)
     expect((await completed(tenant, fiscal_entity_id, import_id)).counts.created).toBe(1)
+  })
+
+  it('that is given up says so, whatever has become of its files before', async () => {
+    const { tenant, fiscal_entity_id, rfc } = await quietConnection()
+    const lost = vi.spyOn(Object.getPrototypeOf(env.IMPORTS), 'send').mockResolvedValueOnce(undefined as never)
+    const import_id = await send(tenant, fiscal_entity_id, packageOf([plainOf(random, '2026-03', { emisor: rfc })]))
+    lost.mockRestore()
+    for (const ledger of settingsOf(env).ledgers) {
+      await ledger.prepare('update imports set attempts = 5 where import_id = ?').bind(import_id).run()
+      await ledger
+        .prepare(
+          `insert into import_files (import_id, n, name, status) select import_id, 0, 'a.xml', 'created' from imports where import_id = ?`,
+        )
+        .bind(import_id)
+        .run()
+    }
+    await sweep(120_000, 0)
+    expect(await completed(tenant, fiscal_entity_id, import_id)).toMatchObject({
+      counts: { created: 1, rejected: 1 },
+      files: [
+        { name: 'upload', status: 'rejected', code: 'import.failed' },
+        { name: 'a.xml', status: 'created' },
+      ],
+    })
+    expect(await env.FILES.head(`imports/${import_id}`)).toBeNull()
   })
 })
 

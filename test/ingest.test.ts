@@ -219,6 +219,22 @@ describe('metadata', () => {
     expect(new TextDecoder().decode(await readXml(env.FILES, after))).toBe(xmlOf(invoice))
   })
 
+  it('adds no amount to its month until the XML says in what currency it is', async () => {
+    const target = newBook()
+    const dollars = deferred({ moneda: 'USD', tipo_cambio: '17.25', total: '100.00', subtotal: '100.00', iva: '0', metodo: 'PPD' })
+    const cell = (rest: string) => `${dollars.fecha.slice(8, 10)}|I|${rest}`
+    await report(target, [[dollars, false]])
+    expect((await rowsOf(target)).get(dollars.uuid)).toMatchObject({ total_mxn: null, total_micros: 100_000_000 })
+    expect(await monthsOf(target)).toEqual({ '2025-01|0': { [cell('|vigente')]: [1, 1, '0', '0', '0', '0', '0', '0', '0'] } })
+    await report(target, [[dollars, true]])
+    expect(await monthsOf(target)).toEqual({ '2025-01|0': { [cell('|cancelado')]: [1, 1, '0', '0', '0', '0', '0', '0', '0'] } })
+    await bring(target, [dollars])
+    expect((await rowsOf(target)).get(dollars.uuid)).toMatchObject({ total_mxn: 1_725_000_000 })
+    expect(await monthsOf(target)).toEqual({
+      '2025-01|0': { [cell('PPD|cancelado')]: [1, 0, '1725000000', '0', '1725000000', '0', '0', '0', '0'] },
+    })
+  })
+
   it('keeps a cancellation when the XML comes later', async () => {
     const target = newBook()
     const payment = paymentOf(random, '2025-01', [deferred()])

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { addTo, type Cells, type Countable, contribution, parseCells, writeCells } from '../src/cfdi/totals.ts'
+import { addTo, type Cells, type Countable, contribution, nothing, parseCells, writeCells } from '../src/cfdi/totals.ts'
 import { randomOf } from './support/fixtures.ts'
 
 const invoice: Countable = {
   kind: 'cfdi',
+  version: '4.0',
   fecha: '2025-03-07T23:59:59',
   tipo_comprobante: 'I',
   metodo_pago: 'PPD',
@@ -33,7 +34,7 @@ describe('what a document adds to its month', () => {
   it('is in MXN, and nothing but a count where the rate is missing', () => {
     expect(contribution({ ...invoice, currency: 'USD', tipo_cambio: '17.123456' })?.values.total).toBe(1_787_688_806n)
     expect(contribution({ ...invoice, currency: 'MXN', tipo_cambio: '20' })?.values.total).toBe(104_400_000n)
-    expect(contribution({ ...invoice, currency: null })?.values.total).toBe(104_400_000n)
+    expect(contribution({ ...invoice, version: '3.2', currency: null })?.values.total).toBe(104_400_000n)
     for (const tipo_cambio of [null, '0']) {
       expect(contribution({ ...invoice, currency: 'USD', tipo_cambio })?.values).toMatchObject({
         n: 1,
@@ -42,6 +43,11 @@ describe('what a document adds to its month', () => {
         iva_trasladado: 0n,
       })
     }
+  })
+
+  it('is nothing but a count where only metadata is known, which says no currency', () => {
+    const values = contribution({ ...invoice, version: null, currency: null })?.values
+    expect(values).toEqual({ ...nothing(), n: 1, missing_rate: 1 })
   })
 
   it('is nothing for retenciones and for what an RFC invoices itself', () => {

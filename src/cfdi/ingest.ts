@@ -1,7 +1,8 @@
 import { type Entry, EntryRejected, PackageRejected, readDirectory } from './directory.ts'
-import { type MetadataRow, parseMetadata } from './metadata.ts'
-import { metadataSlice, type Sealed, sealedEntry, sealedFile, xmlSlice } from './opening.ts'
-import { inflate, kindOf, shownName } from './package.ts'
+import type { MetadataRow } from './metadata.ts'
+import { type MetadataFile, metadataFilesOf, readMetadata } from './metadata-files.ts'
+import { isXml, metadataSlice, type Sealed, sealedEntry, sealedFile, xmlSlice } from './opening.ts'
+import { MAX_XML_BYTES } from './parse.ts'
 import { type EntryResult, type SliceOutcome, settleSlice, type Target } from './settle.ts'
 
 export type { Cancellation } from './reckoning.ts'
@@ -9,10 +10,11 @@ export type { EntryResult, SliceOutcome, Target } from './settle.ts'
 
 type Outcomes = AsyncGenerator<SliceOutcome, void, undefined>
 
-/** The most entries that are committed at once. */
+/** The most entries that are committed at once, and the most that they weigh inflated: all of a slice is in memory together. */
 const SLICE = 1_000
-/** About 250,000 rows: a month of the busiest taxpayers comes in several packages. */
-const MAX_METADATA_BYTES = 48 * 1024 * 1024
+const SLICE_BYTES = 16 * 1024 * 1024
+/** The most that an upload's files weigh inflated: about 15 seconds of work. */
+const MAX_UPLOAD_BYTES = 512 * 1024 * 1024
 
 /**
  * The CFDIs of a ZIP, slice by slice; each outcome that is yielded has been committed. `reported` is the metadata of the same download
@@ -23,14 +25,30 @@ export async function* ingestXmlPackage(
   bytes: Uint8Array,
   reported: ReadonlyMap<string, MetadataRow> = new Map(),
 ): Outcomes {
-  const files = readDirectory(bytes).flatMap((entry, n) => (entry.junk ? [] : [sealedEntry(bytes, entry, n)]))
-  yield* ingestSealed(target, files, reported)
+  yield* ingestSealed(target, sealedOf(bytes, readDirectory(bytes)), reported)
 }
 
-async function* ingestSealed(target: Target, files: readonly Sealed[], reported: ReadonlyMap<string, MetadataRow>): Outcomes {
-  for (let at = 0; at < files.length; at += SLICE) {
-    yield await settleSlice(target, xmlSlice(target, files.slice(at, at + SLICE), reported))
+function* sealedOf(bytes: Uint8Array, entries: readonly Entry[], without: ReadonlySet<number> = new Set()): Generator<Sealed> {
+  for (const [n, entry] of entries.entries()) if (!entry.junk && !without.has(n)) yield sealedEntry(bytes, entry, n)
+}
+
+async function* ingestSealed(target: Target, files: Iterable<Sealed>, reported: ReadonlyMap<string, MetadataRow>): Outcomes {
+  for (const slice of slicesOf(files)) yield await settleSlice(target, xmlSlice(target, slice, reported))
+}
+
+function* slicesOf(files: Iterable<Sealed>): Generator<Sealed[]> {
+  let slice: Sealed[] = []
+  let weight = 0
+  for (const file of files) {
+    if (slice.length === SLICE || (slice.length > 0 && weight + file.weight > SLICE_BYTES)) {
+      yield slice
+      slice = []
+      weight = 0
+    }
+    slice.push(file)
+    weight += file.weight
   }
+  if (slice.length > 0) yield slice
 }
 
 /**
@@ -47,31 +65,30 @@ export async function* ingestMetadata(target: Target, rows: Iterable<MetadataRow
   }
 }
 
-/** A file of metadata: its rows, and how many lines could not be read. */
-interface MetadataFile {
-  n: number
-  name: string
-  rows: MetadataRow[]
-  unread: number
-}
-
-/** The rows of a ZIP's metadata files. XML entries are not opened. Throws PackageRejected. */
+/**
+ * The rows of a downloaded ZIP's metadata files. XML entries are not opened. Throws PackageRejected, also when a metadata file is damaged
+ * or all of them are too large: a month without some of its metadata would pass for complete.
+ */
 export const metadataOf = (bytes: Uint8Array): { rows: MetadataRow[]; unread: number } => {
-  const files = metadataFilesOf(bytes)
+  const { files } = metadataFilesOf(bytes, readDirectory(bytes))
+  for (const { rejected } of files) if (rejected !== null) throw new PackageRejected(rejected.code, rejected.message)
   return { rows: files.flatMap(({ rows }) => rows), unread: files.reduce((sum, { unread }) => sum + unread, 0) }
 }
 
 /**
- * A ZIP that somebody uploaded, with XML, metadata or both; one result a file, junk left out. Each slice's results are committed with
- * it by the target's side statements, those of metadata files are only returned. A ZIP that cannot be read is one rejected file.
+ * A ZIP that somebody uploaded, with XML, metadata or both; one result a file, junk left out. The results of a slice are committed with it
+ * by the target's side statements; returned are the others: those of metadata files, or the one of a ZIP that cannot be read.
  */
 export async function ingestPackage(target: Target, bytes: Uint8Array): Promise<EntryResult[]> {
   try {
-    const listed = metadataFilesOf(bytes)
-    const reported = new Map(listed.flatMap(({ rows }) => rows).map((row) => [row.uuid, row]))
+    const entries = withinBudget(readDirectory(bytes))
+    const { files, recognised } = metadataFilesOf(bytes, entries)
+    const reported = new Map<string, MetadataRow>()
+    for (const { rows } of files) for (const row of rows) reported.set(row.uuid, row)
+    await committed(ingestSealed(target, sealedOf(bytes, entries, recognised), reported))
+    reported.clear()
     const results: EntryResult[] = []
-    for await (const { entries } of ingestXmlPackage(target, bytes, reported)) results.push(...entries)
-    for (const file of listed) results.push(await ingestMetadataFile(target, file))
+    for (const file of files) results.push(await ingestMetadataFile(target, file))
     return results
   } catch (error) {
     if (!(error instanceof PackageRejected)) throw error
@@ -79,16 +96,31 @@ export async function ingestPackage(target: Target, bytes: Uint8Array): Promise<
   }
 }
 
-/** One file that somebody uploaded by itself: an XML, or a metadata TXT. */
+/** One file that somebody uploaded by itself: an XML, or a metadata TXT. What is returned is as with a ZIP. */
 export async function ingestFile(target: Target, bytes: Uint8Array): Promise<EntryResult[]> {
   const metadata = readMetadata(bytes, 'upload.txt', 0)
   if (metadata !== null) return [await ingestMetadataFile(target, metadata)]
-  const results: EntryResult[] = []
-  for await (const { entries } of ingestSealed(target, [sealedFile('upload.xml', bytes)], new Map())) results.push(...entries)
-  return results
+  await committed(ingestSealed(target, [sealedFile('upload.xml', bytes)], new Map()))
+  return []
 }
 
-async function ingestMetadataFile(target: Target, { n, name, rows, unread }: MetadataFile): Promise<EntryResult> {
+async function committed(outcomes: Outcomes): Promise<void> {
+  while (!(await outcomes.next()).done);
+}
+
+/** Rejects what lies beyond the first 512 MiB, in the order of the directory, whatever it really inflates to. */
+function withinBudget(entries: readonly Entry[]): Entry[] {
+  const rejected = new EntryRejected('zip.too_large', 'The upload is larger than 512 MiB when it is unpacked. Send the rest by itself.')
+  let left = MAX_UPLOAD_BYTES
+  return entries.map((entry) => {
+    const isUnopened = entry.junk || entry.rejected !== null || (isXml(entry.name) && entry.size > MAX_XML_BYTES)
+    if (!isUnopened) left -= Math.min(entry.size, MAX_XML_BYTES)
+    return isUnopened || left >= 0 ? entry : { ...entry, rejected }
+  })
+}
+
+async function ingestMetadataFile(target: Target, { n, name, rows, unread, rejected: why }: MetadataFile): Promise<EntryResult> {
+  if (why !== null) return { n, name, uuid: null, status: 'rejected', code: why.code, detail: why.message }
   const { sideStatements } = target
   // The rows are not files of their own.
   const quiet =
@@ -102,29 +134,4 @@ async function ingestMetadataFile(target: Target, { n, name, rows, unread }: Met
   const result = { n, name, uuid: null, code: null, detail: rejected === 0 ? null : `${rejected} rows were not kept.` }
   if (rejected > 0 && rejected === rows.length + unread) return { ...result, status: 'rejected', code: 'metadata.no_rows' }
   return { ...result, status: created > 0 ? 'created' : cancelled > 0 ? 'updated' : 'unchanged' }
-}
-
-const metadataFilesOf = (bytes: Uint8Array): MetadataFile[] =>
-  readDirectory(bytes).flatMap((entry, n) => {
-    const content = entry.junk || /\.xml$/i.test(entry.name) ? null : contentOf(bytes, entry)
-    return (content && readMetadata(content, entry.name, n)) ?? []
-  })
-
-function contentOf(bytes: Uint8Array, entry: Entry): Uint8Array | null {
-  try {
-    return inflate(bytes, entry, MAX_METADATA_BYTES)
-  } catch (error) {
-    if (error instanceof EntryRejected) return null
-    throw error
-  }
-}
-
-function readMetadata(content: Uint8Array, name: string, n: number): MetadataFile | null {
-  if (kindOf(name, content) !== 'metadata') return null
-  const file: MetadataFile = { n, name: shownName(name), rows: [], unread: 0 }
-  for (const { row } of parseMetadata(content)) {
-    if (row === undefined) file.unread++
-    else file.rows.push(row)
-  }
-  return file
 }

@@ -24,6 +24,8 @@ export interface Sealed {
   size: number
   method: number
   packed: Uint8Array
+  /** Bytes that opening it takes: as declared, for `inflate` stops there; none when it is refused unopened. */
+  weight: number
   /** Throws EntryRejected. */
   content(): Uint8Array
 }
@@ -38,6 +40,7 @@ export const sealedEntry = (bytes: Uint8Array, entry: Entry, n: number): Sealed 
   size: entry.size,
   method: entry.method,
   packed: bytes.subarray(entry.offset, entry.offset + entry.compressed_size),
+  weight: entry.rejected !== null || entry.size > MAX_XML_BYTES ? 0 : entry.size,
   content: () => inflate(bytes, entry, MAX_XML_BYTES),
 })
 
@@ -51,10 +54,12 @@ export const sealedFile = (name: string, bytes: Uint8Array): Sealed => ({
   size: bytes.length,
   method: 8,
   packed: new Uint8Array(deflateRawSync(bytes)),
+  weight: bytes.length,
   content: () => bytes,
 })
 
-const isXml = (name: string): boolean => /\.xml$/i.test(name)
+/** Whether a name claims to be a CFDI's. */
+export const isXml = (name: string): boolean => /\.xml$/i.test(name)
 
 /** Bytes up to which nothing in a document can be too long to be kept. */
 const LARGE = 100_000
@@ -95,11 +100,12 @@ function openXml({ rfc, now, provenance }: Target, file: Sealed, reported: Reado
     const content = file.content()
     const kind = file.isXml ? 'xml' : kindOf(name, content)
     if (kind !== 'xml') {
-      // The authority packs other things with the CFDIs; who uploads something should know that it was none.
+      // The authority packs other things with the CFDIs; who uploads something should know that it was none. Metadata never comes here
+      // from an upload, but where it was made unrecognisable.
       const code = 'cfdi.not_a_cfdi'
       return {
         document: null,
-        looked: kind === 'junk' && provenance === 'import' ? { n, name, uuid: null, code, detail: 'The file is not a CFDI.' } : null,
+        looked: kind !== 'terceros' && provenance === 'import' ? { n, name, uuid: null, code, detail: 'The file is not a CFDI.' } : null,
       }
     }
     const document = parseCfdi(content)

@@ -24,6 +24,7 @@ export interface StoredRow extends Balance {
   utc_offset: number
   fecha: string
   kind: string
+  version: string | null
   tipo_comprobante: string | null
   metodo_pago: string | null
   emisor_rfc: string
@@ -61,8 +62,8 @@ export const monthKey = ({ fecha, direction }: { fecha: string; direction: numbe
 const MICROS = ['total_micros', 'iva_trasladado', 'iva_retenido', 'isr_retenido', 'ieps_trasladado', 'paid', 'credited'] as const
 const PLAIN = [
   ...['uuid', 'direction', 'cancelled', 'estatus', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'issued_at', 'utc_offset'],
-  ...['fecha', 'kind', 'tipo_comprobante', 'metodo_pago', 'emisor_rfc', 'receptor_rfc', 'counterparty_rfc', 'currency', 'tipo_cambio'],
-  ...['subtotal', 'descuento', 'total', 'payment_status', 'last_payment_at', 'fully_paid_at', 'applied_until', 'related'],
+  ...['fecha', 'kind', 'version', 'tipo_comprobante', 'metodo_pago', 'emisor_rfc', 'receptor_rfc', 'counterparty_rfc', 'currency'],
+  ...['tipo_cambio', 'subtotal', 'descuento', 'total', 'payment_status', 'last_payment_at', 'fully_paid_at', 'applied_until', 'related'],
 ]
 
 // CROSS JOIN: else the planner walks the book for each element (ingest.md 6.2).

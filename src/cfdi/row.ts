@@ -107,7 +107,8 @@ export function rowOfMetadata(metadata: MetadataRow, book: string, now: number):
     receptor_nombre: metadata.receptor_nombre,
     total,
     total_micros,
-    total_mxn: total_micros,
+    // Metadata does not say in what currency its amount is.
+    total_mxn: null,
     first_seen_at: now,
     updated_at: now,
   }

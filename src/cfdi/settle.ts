@@ -25,7 +25,7 @@ export type EntryStatus = 'created' | 'updated' | 'unchanged' | 'rejected'
 
 /** What became of one file, or of one row of metadata. */
 export interface EntryResult {
-  /** Its place in the package, from 0. */
+  /** Its place in the package, from 0; -1 for what is said of an upload as a whole. */
   n: number
   name: string
   status: EntryStatus
@@ -52,7 +52,7 @@ export interface SliceOutcome {
 export type Looked = Pick<EntryResult, 'n' | 'name'> &
   ({ uuid: string; code?: never } | { code: string; detail: string; uuid: string | null })
 
-/** At most 1,000 entries of a package. */
+/** Entries of a package that are committed at once. */
 export interface Slice {
   /** UUIDs that it may hold, as far as can be told without opening it. */
   uuids: readonly string[]

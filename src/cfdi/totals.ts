@@ -6,6 +6,8 @@ export type Integer = Micros | number | string | null
 /** The columns of a cfdi row that its month's totals depend on. */
 export interface Countable {
   kind: string
+  /** Null as long as only metadata is known. */
+  version: string | null
   fecha: string
   tipo_comprobante: string | null
   metodo_pago: string | null
@@ -76,7 +78,8 @@ export function contribution(row: Countable): Contribution | null {
   if (row.kind !== 'cfdi' || row.emisor_rfc === row.receptor_rfc) return null
   const values = nothing()
   values.n = 1
-  const rate = rateOf(row.currency, row.tipo_cambio)
+  // Metadata does not say in what currency its amount is; a CFDI 3.2 without Moneda is in pesos.
+  const rate = row.version === null ? null : rateOf(row.currency, row.tipo_cambio)
   if (rate === null) values.missing_rate = 1
   else {
     const mxn = (amount: Micros | null): Micros => (amount === null || amount === 0n ? 0n : (inMxn(amount, rate) ?? 0n))

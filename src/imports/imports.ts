@@ -5,8 +5,8 @@ import type { Connection } from '../entities/connection.ts'
 import { readerOf } from '../entities/login.ts'
 import { markImported } from '../entities/store.ts'
 import type { Ctx, System } from '../env.ts'
-import { notFound } from '../failures.ts'
-import { openBooks } from '../visibility/books.ts'
+import { notFound, said } from '../failures.ts'
+import { openLastingBooks } from '../visibility/books.ts'
 import type { Import } from './contract.ts'
 import {
   claimImport,
@@ -49,9 +49,25 @@ export async function importFiles(ctx: Ctx, bytes: Uint8Array): Promise<Import> 
     entity,
     rfc,
     created_at,
+    lease_until: Date.now(),
   })
-  await ctx.env.IMPORTS.send({ shard, import_id })
+  await announce(ctx, { shard, import_id })
   return getImport(ctx, import_id)
+}
+
+interface Call {
+  shard: number
+  import_id: string
+}
+
+/** Says that there is an import to be worked on. A hint: the row is committed, and the sweep says it again. */
+async function announce(system: System, call: Call): Promise<void> {
+  try {
+    await system.env.IMPORTS.send(call)
+  } catch (error) {
+    const message = 'An import is left to the sweep.'
+    console.error(JSON.stringify({ level: 'error', request_id: system.requestId, message, import_id: call.import_id, error: said(error) }))
+  }
 }
 
 /** An import with the results of its files. */
@@ -78,7 +94,7 @@ export async function getImport(ctx: Ctx, import_id: string): Promise<Import> {
 }
 
 /** Brings an upload's files into the organization's own book. Repeated after a crash it goes on where the rows say it was. */
-export async function workOnImport(system: System, { shard, import_id }: { shard: number; import_id: string }): Promise<void> {
+export async function workOnImport(system: System, { shard, import_id }: Call): Promise<void> {
   const ledger = system.settings.ledgers[shard]!
   const token = crypto.randomUUID()
   const row = await claimImport(ledger, import_id, token, Date.now(), Date.now() + LEASE_MS)
@@ -88,12 +104,14 @@ export async function workOnImport(system: System, { shard, import_id }: { shard
     !upload || row.attempts > MAX_ATTEMPTS
       ? [failedUpload(upload === null)]
       : await ingestUpload(system, ledger, row, token, await upload.bytes())
-  await ledger.batch([...fileStatements(ledger, import_id, result), completeImport(ledger, import_id, token, Date.now())])
-  await system.env.FILES.delete(objectOf(import_id))
+  const done = await ledger.batch([...fileStatements(ledger, import_id, result), completeImport(ledger, import_id, token, Date.now())])
+  // Whoever took the import over meanwhile still needs the upload.
+  if (done.at(-1)!.meta.changes > 0) await system.env.FILES.delete(objectOf(import_id))
 }
 
 const failedUpload = (isGone: boolean): EntryResult => ({
-  n: 0,
+  // Before all files, for some of them may have their results already.
+  n: -1,
   name: 'upload',
   status: 'rejected',
   uuid: null,
@@ -101,19 +119,20 @@ const failedUpload = (isGone: boolean): EntryResult => ({
   detail: isGone ? 'The upload is no longer there.' : 'The upload could not be worked on. Send it again.',
 })
 
-/** What the authority's book shows the organization already, as its window is now. */
+/** What the authority's book shows the organization already and for good: having no extractors shows everything, but may end. */
 async function shownByAuthority(
   system: System,
   { organization_id, fiscal_entity_id }: ImportRow,
 ): Promise<(uuids: readonly string[]) => Promise<Set<string>>> {
   const reader = await readerOf(system, organization_id, fiscal_entity_id)
   if (reader?.connection.state !== 'active') return async () => new Set()
-  const books = openBooks({ settings: system.settings, ...reader })
+  const books = openLastingBooks({ settings: system.settings, ...reader })
   return (uuids) => shownUuids(books, uuids)
 }
 
 const isZip = (bytes: Uint8Array): boolean => bytes[0] === 0x50 && bytes[1] === 0x4b
 
+/** The results that no slice has committed. */
 async function ingestUpload(system: System, ledger: D1Database, row: ImportRow, token: string, bytes: Uint8Array): Promise<EntryResult[]> {
   const target: Target = {
     ledger,
@@ -133,9 +152,9 @@ async function ingestUpload(system: System, ledger: D1Database, row: ImportRow, 
 
 /** Announces again the imports whose message is lost or whose worker died. */
 export async function sweepImports(system: System): Promise<void> {
-  const before = system.now.getTime() - LEASE_MS
+  const before = Date.now() - LEASE_MS
   for (const [shard, ledger] of system.settings.ledgers.entries()) {
     const left = await leftImports(ledger, before, SWEEP_LIMIT)
-    for (const { import_id } of left) await system.env.IMPORTS.send({ shard, import_id })
+    for (const { import_id } of left) await announce(system, { shard, import_id })
   }
 }

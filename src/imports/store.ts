@@ -9,16 +9,16 @@ export type ImportFileRow = typeof importFiles.$inferSelect
 
 export const insertImport = (
   ledger: D1Database,
-  row: Pick<ImportRow, 'import_id' | 'organization_id' | 'fiscal_entity_id' | 'book' | 'entity' | 'rfc' | 'created_at'>,
+  row: Pick<ImportRow, 'import_id' | 'organization_id' | 'fiscal_entity_id' | 'book' | 'entity' | 'rfc' | 'created_at' | 'lease_until'>,
 ) =>
   ledger.batch([
     ledger.prepare('insert into entities (entity, rfc, version) values (?1, ?2, 0) on conflict do nothing').bind(row.book, row.rfc),
     ledger
       .prepare(
         `insert into imports (import_id, organization_id, fiscal_entity_id, book, entity, rfc, status, lease_until, attempts, created_at)
-         values (?1, ?2, ?3, ?4, ?5, ?6, 'queued', ?7, 0, ?7)`,
+         values (?1, ?2, ?3, ?4, ?5, ?6, 'queued', ?8, 0, ?7)`,
       )
-      .bind(row.import_id, row.organization_id, row.fiscal_entity_id, row.book, row.entity, row.rfc, row.created_at),
+      .bind(row.import_id, row.organization_id, row.fiscal_entity_id, row.book, row.entity, row.rfc, row.created_at, row.lease_until),
   ])
 
 /** The import of an organization, with its first files. */
