@@ -20,7 +20,8 @@ export function expectedMonths(seen: Iterable<Seen>): Record<string, Record<stri
     if (document.emisor === document.receptor) continue
     const key = `${document.fecha.slice(0, 7)}|${document.emisor === RFC ? 0 : 1}`
     const cell = `${document.fecha.slice(8, 10)}|${document.tipo}|${hasXml ? (document.metodo ?? '') : ''}|${isCancelled ? 'cancelado' : 'vigente'}`
-    const rate = hasXml ? rateOf(document) : 1
+    // Metadata does not say in which currency.
+    const rate = hasXml ? rateOf(document) : null
     const said = hasXml ? [document.subtotal, document.descuento, document.total, document.iva] : [null, null, document.total, null]
     const amounts = [...said, null, null, null].map((text) => (rate === null ? 0n : times(micros(text), rate)))
     months[key] ??= {}

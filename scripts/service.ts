@@ -1,0 +1,195 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Crons } from './crons.ts'
+import { childrenLeft, giveUp, type Runner, recordChild, runnerOf, takeOver } from './leftovers.ts'
+import { migrate } from './migrate.ts'
+import { end, exists, markOf } from './processes.ts'
+import { ensureSecrets } from './secrets.ts'
+import { QUIET, ROOT, WRANGLER } from './wrangler.ts'
+
+export interface Place {
+  port: number
+  /** Absolute. */
+  stateDir: string
+  url: string
+  log: string
+}
+
+export function placeOf(environment: NodeJS.ProcessEnv): Place {
+  const port = Number(environment['PORT'] || 8787)
+  if (!Number.isInteger(port) || port < 1 || port > 65_535)
+    throw new Refusal(`PORT must be a number from 1 to 65535, not “${environment['PORT']}”.`)
+  const stateDir = resolve(ROOT, environment['STATE_DIR'] || '.state')
+  return { port, stateDir, url: `http://127.0.0.1:${port}`, log: join(stateDir, 'service.log') }
+}
+
+/** Something that whoever started the service has to change. */
+export class Refusal extends Error {}
+
+const READY_WITHIN = 60_000
+const LOOK_EVERY = 300
+const RESTARTS_A_MINUTE = 5
+const LARGEST_LOG = 10_000_000
+const STOP_WITHIN = 1_500
+
+/** The service on embedded storage: wrangler’s local runtime as a child that is started again when it dies. */
+export class Service {
+  readonly place: Place
+  /** Settles when the service ends: with null when it was stopped, else with why it could not go on. */
+  readonly ended: Promise<string | null>
+  #runner: Runner
+  #crons: Crons
+  #child: ChildProcess | null = null
+  /** The child's own children, as they were when it was last known to be well. */
+  #watched: number[] = []
+  #isStopping = false
+  #settle!: (reason: string | null) => void
+
+  private constructor(place: Place, runner: Runner) {
+    this.place = place
+    this.#runner = runner
+    this.#crons = new Crons(place.url)
+    this.ended = new Promise((settle) => {
+      this.#settle = settle
+    })
+  }
+
+  static async start(place: Place): Promise<Service> {
+    if (process.platform === 'win32')
+      throw new Refusal('On Windows, run this inside WSL: the local runtime’s processes cannot be looked after otherwise.')
+    mkdirSync(place.stateDir, { recursive: true })
+    const taken = await takeOver(place.stateDir, place.url)
+    if (!taken) {
+      const other = runnerOf(place.stateDir)
+      throw new Refusal(
+        `Already running on ${place.stateDir}: ${other?.url} (process ${other?.pid}). Stop it there with Ctrl-C, ` +
+          'or start a second service with another STATE_DIR and PORT.',
+      )
+    }
+    const service = new Service(place, taken.runner)
+    try {
+      await portIsFree(place.port, taken.ended > 0 ? 3_000 : 0)
+      ensureSecrets(join(ROOT, '.dev.vars'))
+      await migrate(place.stateDir)
+      if (existsSync(place.log) && statSync(place.log).size > LARGEST_LOG) renameSync(place.log, `${place.log}.1`)
+      await service.#launch()
+    } catch (error) {
+      await service.stop()
+      throw error
+    }
+    void service.#lookAfter()
+    return service
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    await this.#finish(null)
+  }
+
+  async #launch(): Promise<void> {
+    const { port, stateDir, log } = this.place
+    const output = openSync(log, 'a')
+    const from = statSync(log).size
+    const args = ['dev', '--ip', '127.0.0.1', '--port', String(port), '--persist-to', stateDir, '--inspector-port', '0']
+    // A group of its own, so that all that comes of it can be found again; and Ctrl-C is for the runner alone.
+    const child = spawn(
+      process.execPath,
+      ['--no-warnings', WRANGLER, ...args, '--show-interactive-dev-session=false', '--log-level', 'log'],
+      {
+        cwd: ROOT,
+        env: { ...QUIET, WRANGLER_REGISTRY_PATH: join(stateDir, 'registry') },
+        stdio: ['ignore', output, output],
+        detached: true,
+      },
+    )
+    closeSync(output)
+    if (child.pid !== undefined) this.#runner.child = markOf(child.pid)
+    recordChild(stateDir, this.#runner)
+    await new Promise((done, failed) => child.once('spawn', done).once('error', failed))
+    this.#child = child
+    for (const until = Date.now() + READY_WITHIN; !(await this.#answers(2_000)); await sleep(100)) {
+      const said = readFileSync(log, 'utf8').slice(from)
+      const failure = child.exitCode ?? child.signalCode ?? (/Build failed/.test(said) ? 'build' : Date.now() > until ? 'time' : null)
+      if (this.#isStopping) return
+      if (failure !== null) throw new Refusal(`The service did not start (${failure}). The end of ${log}:\n\n${said.slice(-3_000)}`)
+    }
+    this.#watched = this.#members()
+    this.#crons.start()
+  }
+
+  #members = (): number[] => childrenLeft(this.place.stateDir, this.#runner.child).map(({ pid }) => pid)
+
+  #answers = async (within: number): Promise<boolean> => {
+    try {
+      return (await fetch(`${this.place.url}/health`, { signal: AbortSignal.timeout(within) })).ok
+    } catch {
+      return false
+    }
+  }
+
+  /** Whether all is as it was; a process that is gone may also have been replaced, because the sources changed. */
+  async #isWell(): Promise<boolean> {
+    if (this.#child?.exitCode !== null || this.#child.signalCode !== null) return false
+    if (this.#watched.every(exists)) return true
+    for (let tried = 0; tried < 3; tried++) {
+      if (await this.#answers(1_000)) {
+        this.#watched = this.#members()
+        // The queues went with the process.
+        this.#crons.start()
+        return true
+      }
+      await sleep(200)
+    }
+    return false
+  }
+
+  async #lookAfter(): Promise<void> {
+    const deaths: number[] = []
+    try {
+      for (;;) {
+        await sleep(LOOK_EVERY)
+        if (this.#isStopping) return
+        if (await this.#isWell()) continue
+        if (this.#isStopping) return
+        deaths.push(Date.now())
+        if (deaths.filter((at) => at > Date.now() - 60_000).length > RESTARTS_A_MINUTE)
+          throw new Error(`The local runtime died more than ${RESTARTS_A_MINUTE} times in a minute. Its log: ${this.place.log}`)
+        console.error('The local runtime died and is started again.')
+        this.#crons.stop()
+        await this.#endChild()
+        await this.#launch()
+      }
+    } catch (error) {
+      if (!this.#isStopping) await this.#finish(error instanceof Error ? error.message : String(error))
+    }
+  }
+
+  #endChild = (): Promise<void> => end(childrenLeft(this.place.stateDir, this.#runner.child))
+
+  async #finish(reason: string | null): Promise<void> {
+    this.#crons.stop()
+    const child = this.#child
+    if (child && child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGTERM')
+      await Promise.race([new Promise((done) => child.once('exit', done)), sleep(STOP_WITHIN)])
+    }
+    await this.#endChild()
+    giveUp(this.place.stateDir, this.#runner)
+    this.#settle(reason)
+  }
+}
+
+async function portIsFree(port: number, patience: number): Promise<void> {
+  for (const until = Date.now() + patience; ; await sleep(100)) {
+    const problem = await new Promise<NodeJS.ErrnoException | null>((done) => {
+      const server = createServer()
+      server.once('error', done).listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => done(null)))
+    })
+    if (problem === null) return
+    if (Date.now() >= until)
+      throw new Refusal(`Port ${port} of 127.0.0.1 cannot be had (${problem.code}). Choose another: PORT=8788 npm start`)
+  }
+}

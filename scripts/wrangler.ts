@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join, resolve } from 'node:path'
+
+export const ROOT = resolve(import.meta.dirname, '..')
+
+/** Run by itself and not through wrangler's launcher, which would be one more process to look after. */
+export const WRANGLER = createRequire(import.meta.url).resolve('wrangler')
+
+/** Local, silent about itself, asking nobody anything and nothing. */
+export const QUIET: NodeJS.ProcessEnv = {
+  ...process.env,
+  CI: '1',
+  NO_COLOR: '1',
+  FORCE_COLOR: '0',
+  WRANGLER_HIDE_BANNER: 'true',
+  WRANGLER_SEND_METRICS: 'false',
+  WRANGLER_SEND_ERROR_REPORTS: 'false',
+  WRANGLER_NO_SKILLS_UPDATE_PROMPTS: 'true',
+  WRANGLER_WRITE_LOGS: 'false',
+  CLOUDFLARE_CF_FETCH_ENABLED: 'false',
+  X_LOCAL_EXPLORER: 'false',
+  // A trace of every call, kept for ever: half of the local service's time.
+  X_LOCAL_OBSERVABILITY: 'false',
+}
+
+const configuration = readFileSync(join(ROOT, 'wrangler.toml'), 'utf8')
+/** What is said before the first environment, which is what runs here. */
+const local = configuration.slice(0, configuration.search(/^\[env\./m))
+
+interface LocalDatabase {
+  binding: string
+  migrations: string
+}
+
+export const DATABASES: readonly LocalDatabase[] = [...local.matchAll(/^\[\[d1_databases\]\]\n((?:\w+ = .*\n)+)/gm)].map(([, block]) => ({
+  binding: /^binding = "(.+)"$/m.exec(block!)![1]!,
+  migrations: join(ROOT, /^migrations_dir = "(.+)"$/m.exec(block!)![1]!),
+}))
+
+export const CRONS: readonly string[] = JSON.parse(/^crons = (\[.*\])$/m.exec(local)?.[1] ?? '[]')
+
+/** A wrangler command to its end. Throws with what it said when it fails. */
+export const wrangler = (...args: string[]): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, ['--no-warnings', WRANGLER, ...args], {
+      cwd: ROOT,
+      env: QUIET,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let said = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk))
+    child.on('error', reject)
+    child.on('close', (code) => (code === 0 ? resolve(said) : reject(new Error(`wrangler ${args.join(' ')} failed:\n${said}`))))
+  })

@@ -1,0 +1,115 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { scheduledPath } from '../../scripts/crons.ts'
+import { Customer } from '../../scripts/customer.ts'
+import { childrenLeft } from '../../scripts/leftovers.ts'
+import { end, isAlive } from '../../scripts/processes.ts'
+import { ensureSecrets } from '../../scripts/secrets.ts'
+import { CRONS, DATABASES } from '../../scripts/wrangler.ts'
+import { discard, freePort, freshState, isUp, Started, until } from './support/runner.ts'
+
+describe('npm start', () => {
+  const stateDir = freshState()
+  const runners: Started[] = []
+  let service: Started
+
+  const start = async (state: string, port: number): Promise<Started> => {
+    const one = new Started(state, port)
+    runners.push(one)
+    return one
+  }
+
+  beforeAll(async () => {
+    service = await (await start(stateDir, await freePort())).ready()
+  })
+  afterAll(() => discard(stateDir, runners))
+
+  it('serves the service, its reference and the files of that', async () => {
+    expect(await isUp(service.url)).toBe(true)
+    const page = await fetch(`${service.url}/docs`)
+    expect(page.status).toBe(200)
+    const html = await page.text()
+    const files = [...html.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path]) => path!)
+    expect(files.length).toBeGreaterThan(3)
+    expect(html).not.toMatch(/https?:\/\//)
+    for (const path of files) expect([path, (await fetch(service.url + path)).status]).toEqual([path, 200])
+  })
+
+  it('has applied the migrations of every database', async () => {
+    expect(DATABASES.map(({ binding }) => binding)).toContain('LEDGER_0')
+    const customer = await Customer.signUp(service.url, 'Despacho Uno')
+    expect((await customer.ask<{ data: unknown[] }>('GET', '/v1/fiscal-entities')).data).toEqual([])
+    expect(await customer.connect('STA050101AB7')).toMatch(/^fe_/)
+  })
+
+  it('has the scheduled handler tried by hand', async () => {
+    expect(CRONS).toContain('* * * * *')
+    const tried = await fetch(service.url + scheduledPath('* * * * *', Date.now()))
+    expect([tried.status, await tried.text()]).toEqual([200, 'ok'])
+  })
+
+  it('refuses a second service on the same STATE_DIR, and a port that is taken', async () => {
+    const second = await start(stateDir, await freePort())
+    expect(await second.exited).toBe(1)
+    expect(second.said).toContain(`Already running on ${stateDir}: ${service.url}`)
+    const elsewhere = freshState()
+    const third = await start(elsewhere, service.port)
+    expect(await third.exited).toBe(1)
+    expect(third.said).toContain(`Port ${service.port} of 127.0.0.1 cannot be had`)
+    rmSync(elsewhere, { recursive: true })
+    expect(await isUp(service.url)).toBe(true)
+  })
+
+  it('starts the local runtime again when it dies', async () => {
+    const { workerd } = service.children()
+    expect(workerd.length).toBeGreaterThan(0)
+    await end(workerd)
+    await until('the runtime is back', 20_000, () => isUp(service.url))
+    expect(workerd.filter((one) => isAlive(one))).toEqual([])
+  })
+
+  it('after a SIGKILL of the runner, ends what it left and serves on the same port', async () => {
+    const before = service.children()
+    await end([service.runner])
+    expect(before.wrangler.every((one) => isAlive(one))).toBe(true)
+    service = await (await start(stateDir, service.port)).ready()
+    expect([...before.wrangler, ...before.workerd].filter((one) => isAlive(one))).toEqual([])
+    expect(await isUp(service.url)).toBe(true)
+  })
+
+  it('leaves alone what has a pid of its own from before', () => {
+    const [wrangler] = service.children().wrangler
+    expect(childrenLeft('/nowhere', wrangler!)).not.toEqual([])
+    expect(childrenLeft('/nowhere', { ...wrangler!, started: 'another time' })).toEqual([])
+  })
+
+  it('ends with all of its children on SIGTERM', async () => {
+    const { wrangler, workerd } = service.children()
+    expect(await service.stop()).toBe(0)
+    expect([...wrangler, ...workerd].filter((one) => isAlive(one))).toEqual([])
+    expect(await isUp(service.url)).toBe(false)
+  })
+})
+
+describe('local secrets', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'secrets-'))
+  const file = join(folder, '.dev.vars')
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  it('are made once, for nobody else to read', () => {
+    ensureSecrets(file)
+    const made = readFileSync(file, 'utf8')
+    expect(made).toMatch(/^(\w+_KEYS=1:[A-Za-z0-9+/]{43}=\n){3}$/)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    ensureSecrets(file)
+    expect(readFileSync(file, 'utf8')).toBe(made)
+  })
+
+  it('are added where they lack', () => {
+    writeFileSync(file, 'MINE=1\nCIEC_KEYS=kept')
+    ensureSecrets(file)
+    expect(readFileSync(file, 'utf8')).toMatch(/^MINE=1\nCIEC_KEYS=kept\nAPI_SECRET_KEYS=1:.{44}\nCURSOR_KEYS=1:.{44}\n$/)
+  })
+})

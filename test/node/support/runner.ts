@@ -1,0 +1,99 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { childrenLeft, type Runner } from '../../../scripts/leftovers.ts'
+import { end, type Mark, markOf, processes } from '../../../scripts/processes.ts'
+import { ROOT, WRANGLER } from '../../../scripts/wrangler.ts'
+
+export const freePort = (): Promise<number> =>
+  new Promise((done, failed) => {
+    const server = createServer()
+    server.once('error', failed).listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => done(typeof address === 'object' ? address!.port : 0))
+    })
+  })
+
+export const freshState = (): string => mkdtempSync(join(tmpdir(), 'fiscal-state-'))
+
+export const isUp = async (url: string): Promise<boolean> => {
+  try {
+    return (await fetch(`${url}/health`, { signal: AbortSignal.timeout(2_000) })).ok
+  } catch {
+    return false
+  }
+}
+
+export async function until(what: string, within: number, holds: () => Promise<boolean> | boolean, every = 100): Promise<void> {
+  for (const end = Date.now() + within; !(await holds()); await sleep(every))
+    if (Date.now() > end) throw new Error(`Not within ${within} ms: ${what}.`)
+}
+
+/** `npm start` without npm: the runner itself as a child, with its own STATE_DIR and PORT. */
+export class Started {
+  readonly stateDir: string
+  readonly port: number
+  readonly url: string
+  said = ''
+  #child: ChildProcess
+  readonly exited: Promise<number | string | null>
+
+  constructor(stateDir: string, port: number) {
+    this.stateDir = stateDir
+    this.port = port
+    this.url = `http://127.0.0.1:${port}`
+    this.#child = spawn(process.execPath, [join(ROOT, 'scripts/start.ts')], {
+      cwd: ROOT,
+      env: { ...process.env, STATE_DIR: stateDir, PORT: String(port) },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const { stdout, stderr } = this.#child
+    for (const stream of [stdout!, stderr!])
+      stream.on('data', (chunk: Buffer) => {
+        this.said += chunk
+      })
+    this.exited = new Promise((done) => this.#child.once('exit', (code, signal) => done(code ?? signal)))
+  }
+
+  static async start(stateDir: string, port: number): Promise<Started> {
+    const started = new Started(stateDir, port)
+    await started.ready()
+    return started
+  }
+
+  async ready(): Promise<this> {
+    await until(`the service is ready; it said:\n${this.said}`, 90_000, () => {
+      if (this.#child.exitCode !== null) throw new Error(`The runner ended with ${this.#child.exitCode}:\n${this.said}`)
+      return this.said.includes('Ctrl-C stops it.')
+    })
+    return this
+  }
+
+  get runner(): Mark {
+    return markOf(this.#child.pid!)
+  }
+
+  /** All that the runner has started, and what that has. */
+  children(): { wrangler: Mark[]; workerd: Mark[] } {
+    const { child } = JSON.parse(readFileSync(join(this.stateDir, 'runner.json'), 'utf8')) as Runner
+    const all = childrenLeft(this.stateDir, child)
+    const isWrangler = ({ command }: { command: string }) => command.includes(WRANGLER)
+    return { wrangler: all.filter(isWrangler), workerd: all.filter((one) => !isWrangler(one) && one.command.includes('workerd')) }
+  }
+
+  async stop(): Promise<number | string | null> {
+    this.#child.kill('SIGTERM')
+    return this.exited
+  }
+}
+
+/** Ends what a test may have left, in whatever state it failed, and forgets its folder. */
+export async function discard(stateDir: string, runners: readonly Started[]): Promise<void> {
+  for (const one of runners)
+    if (processes().some(({ pid, started }) => pid === one.runner.pid && started === one.runner.started)) await one.stop()
+  await end(childrenLeft(stateDir, null))
+  rmSync(stateDir, { recursive: true, force: true })
+}
