@@ -47,6 +47,8 @@ type Prolong = () => Promise<boolean>
 
 /** Claims and does one job. False when there is none that can be done now. */
 async function workOnNext(system: System, shard: number, entity: number, prolong: Prolong): Promise<boolean> {
+  // Between jobs others have their turn: the local runtime answers no request while one that never waits goes on.
+  await scheduler.wait(1)
   const ledger = system.settings.ledgers[shard]!
   const started = Date.now()
   const { results } = await claimStatement(ledger, entity, crypto.randomUUID(), started, started + LEASE_MS).all<Job>()
