@@ -95,6 +95,8 @@ describe('GET /v1/cfdi/{uuid}', () => {
     expect(detail.conceptos.map(({ descripcion }) => descripcion)).toEqual(['uno', 'dos'])
     expect(detail.complementos).toEqual(['X:1.0'])
     expect(detail.issued_at).toBe('2026-01-10T10:00:00-06:00')
+    expect(detail).toMatchObject({ currency: 'MXN', moneda: 'MXN', has_pdf: false })
+    expect(detail).toMatchObject({ es_cancelable: null, estatus_cancelacion: null, status_checked_at: null })
   })
 
   it('reads the XML when nothing else is kept of it', async () => {

@@ -3,13 +3,14 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { searchCfdi } from '../src/cfdi/search.ts'
 import { CfdiSearch } from '../src/cfdi/search-contract.ts'
 import { contextOf, FISCAL_ENTITY, RFC } from './support/context.ts'
-import { applicationsOf, documents, insertApplications, insertCfdi, rowOf } from './support/ledger.ts'
+import { applicationsOf, documents, insertApplications, insertCfdi, invoices, rowOf } from './support/ledger.ts'
 import { costOf } from './support/meter.ts'
 
 /** Rows that authentication reads: credential, organization, connection. */
 const CONTROL_ROWS = 3
 const SIZES = { 1: 1_000, 2: 20_000 }
 const CROWDED = 3
+const BILLED = 4
 
 beforeAll(async () => {
   await applyD1Migrations(env.LEDGER_0, env.LEDGER_MIGRATIONS)
@@ -23,14 +24,23 @@ beforeAll(async () => {
     rowOf({ entity: CROWDED, uuid, fecha: '2025-06-15T09:00:00', tipo_comprobante: 'N', metodo_pago: 'PUE', payment_status: null }),
   )
   await insertCfdi(env.LEDGER_0, payroll)
+  const billed = invoices(300, 4_000, '2025-01-01', 700, BILLED)
+  await insertCfdi(env.LEDGER_0, billed.rows)
+  await insertApplications(env.LEDGER_0, billed.applications)
 })
 
 const SEES_ALL = { extractor_count: 0 }
 const HAS_CEILING = { extractor_count: 2 }
 
 /** What each of these pages read and wrote, with the rows of authentication. */
-async function costs(entity: number, query: Record<string, string>, pages: readonly number[], window = SEES_ALL) {
-  const ctx = contextOf({ entity, visible_from: '2018-01-01', visible_to: Date.parse('2026-12-31T00:00:00Z') }, window)
+async function costs(
+  entity: number,
+  query: Record<string, string>,
+  pages: readonly number[],
+  window = SEES_ALL,
+  ceiling = '2026-12-31T00:00:00Z',
+) {
+  const ctx = contextOf({ entity, visible_from: '2018-01-01', visible_to: Date.parse(ceiling) }, window)
   const read: { page: number; rows: number; data: number }[] = []
   let cursor: string | null = null
   for (let page = 1; page <= Math.max(...pages); page += 1) {
@@ -79,7 +89,9 @@ describe('rows read by a page of an indexed filter', () => {
         const same = large.find((one) => one.page === page)
         if (data === limit && same?.data === limit) expect(rows).toBe(same.rows)
       }
-      for (const { rows } of await costs(2, asked, [1, 2, 20], HAS_CEILING)) expect(rows).toBeLessThanOrEqual(limit + 8)
+      // Four streams take it all; with a ceiling two seeks more say that nothing was issued after it.
+      const most = query['payment_status'] === 'unpaid,partially_paid' ? limit + 10 : limit + 8
+      for (const { rows } of await costs(2, asked, [1, 2, 20], HAS_CEILING)) expect(rows).toBeLessThanOrEqual(most)
     }
   })
 
@@ -95,6 +107,17 @@ describe('rows read by a page of an indexed filter', () => {
       expect(rows).toBeLessThanOrEqual(CONTROL_ROWS + 300)
     }
   })
+})
+
+describe('rows read by a page of a balance filter while payments are hidden', () => {
+  it.each([{ payment_status: 'unpaid' }, { payment_status: 'paid' }, { balance_min: '1' }, { paid_from: '2026-01-01' }])(
+    'are bounded: %j',
+    async (query) => {
+      for (const ceiling of ['2026-02-01T00:00:00Z', '2026-07-01T00:00:00Z'])
+        for (const { rows } of await costs(BILLED, { ...query, limit: '25' }, [1, 2, 20], HAS_CEILING, ceiling))
+          expect(rows).toBeLessThanOrEqual(25 + 2 * 250 + 11 + 250 * 5)
+    },
+  )
 })
 
 describe('rows read by a page of any other filter', () => {

@@ -53,6 +53,9 @@ const matches = (q: Query, row: Row): boolean =>
   is(q['currency'], row.currency) &&
   is(q['serie'], row.serie) &&
   is(q['has_xml'], String(Boolean(row.xml_object))) &&
+  is(q['has_pdf'], 'false') &&
+  is(q['kind'], row.kind) &&
+  is(q['to_itself'], String(row.emisor_rfc === row.receptor_rfc)) &&
   (q['total_min'] === undefined || Number(row.total) >= Number(q['total_min'])) &&
   (q['total_max'] === undefined || Number(row.total) <= Number(q['total_max'])) &&
   (q['balance_min'] === undefined || (row.tipo_comprobante === 'I' && row.total_micros! - row.paid >= Number(q['balance_min']) * 1e6)) &&
@@ -127,6 +130,9 @@ const QUERIES: Query[] = [
   { total_min: '5000', total_max: '9000.5' },
   { balance_min: '100' },
   { has_xml: 'true', estatus: 'vigente' },
+  { has_pdf: 'true', uuid: OWN[0]!.uuid },
+  { has_pdf: 'false', kind: 'cfdi', to_itself: 'false' },
+  { to_itself: 'true', limit: '100' },
   {
     uuid: OWN.slice(0, 20)
       .map(({ uuid }) => uuid)
@@ -224,6 +230,33 @@ describe('the edges of a window', () => {
     expect(await shown('2026-01-25T00:00:00Z')).toEqual(['paid', '100.00', '0.00'])
     expect((await searchCfdi(at('2026-01-15T00:00:00Z'), ask({ payment_status: 'paid' }))).data).toEqual([])
   })
+
+  it('counts what is dated before the floor, alike in the list and alone, and does not tell of it', async () => {
+    const before = rowOf({ entity: 5, uuid: uuid(2), fecha: '2026-01-09T23:00:00', tipo_comprobante: 'P', metodo_pago: null, total: '0' })
+    const invoice = rowOf({
+      ...{ entity: 5, uuid: uuid(1), fecha: '2026-01-10T01:00:00', metodo_pago: 'PPD', total: '100.00' },
+      ...{ paid: 70e6, payment_status: 'partially_paid', last_payment_at: '2026-01-20T10:00:00' },
+      applied_until: Date.parse('2026-01-20T10:00:00-06:00') / 1_000,
+    })
+    const after = rowOf({ ...before, uuid: uuid(3), fecha: '2026-01-20T10:00:00', issued_at: invoice.applied_until! })
+    await insertCfdi(env.LEDGER_0, [before, invoice, after])
+    const applied = { entity: 5, invoice: uuid(1), n: 1, kind: 'P', currency: 'MXN' }
+    await insertApplications(env.LEDGER_0, [
+      { ...applied, source: uuid(2), amount: 40e6, fecha_pago: '2026-01-09T23:00:00' },
+      { ...applied, source: uuid(3), amount: 30e6, fecha_pago: '2026-01-20T10:00:00' },
+    ])
+    for (const [ceiling, paid, told] of [
+      ['2026-01-25T00:00:00Z', '70.00', [uuid(3)]],
+      ['2026-01-15T00:00:00Z', '40.00', []],
+    ] as const) {
+      const ctx = contextOf({ entity: 5, visible_from: '2026-01-10', visible_to: Date.parse(ceiling) }, { extractor_count: 1 })
+      const [item] = (await searchCfdi(ctx, ask({}))).data.filter((one) => one.uuid === uuid(1))
+      const { aplicaciones, ...detail } = await getCfdi(ctx, uuid(1))
+      const { data, ...payments } = await listPayments(ctx, uuid(1))
+      for (const { paid_amount } of [item!, detail, payments]) expect(paid_amount).toBe(paid)
+      for (const list of [aplicaciones, data]) expect(list.map(({ source_uuid }) => source_uuid)).toEqual(told)
+    }
+  })
 })
 
 describe('what is refused', () => {
@@ -246,12 +279,9 @@ describe('what is refused', () => {
     await expect(searchCfdi(contextOf({ state: 'paused' }), ask({}))).rejects.toEqual(absent)
   })
 
-  it.each(['q', 'sort', 'include', 'fields', 'blacklist', 'paid_from', 'has_pdf', 'tipo_relacion', 'estado'])(
-    'knows no filter %s',
-    (name) => {
-      expect(CfdiSearch.safeParse({ fiscal_entity_id: FISCAL_ENTITY, [name]: 'x' }).success).toBe(false)
-    },
-  )
+  it.each(['q', 'sort', 'include', 'fields', 'blacklist', 'tipo_relacion', 'estado'])('knows no filter %s', (name) => {
+    expect(CfdiSearch.safeParse({ fiscal_entity_id: FISCAL_ENTITY, [name]: 'x' }).success).toBe(false)
+  })
 
   it.each([
     { tipo_comprobante: 'I,X' },
@@ -260,6 +290,7 @@ describe('what is refused', () => {
     { issued_from: '2026-02-30' },
     { issued_from: '2026-02-01T00:00:00' },
     { total_min: '1e3' },
+    { paid_from: '2026-02-01T00:00:00Z' },
     { limit: '101' },
     { fiscalEntityId: 'fe_01kabcdefghjkmnpqrstvwxyz1' },
   ])('refuses %j', (query) => {

@@ -1,10 +1,14 @@
 import { applyD1Migrations, env } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
+import type { Cfdi } from '../src/cfdi/contract.ts'
+import { searchCfdi } from '../src/cfdi/search.ts'
+import { CfdiSearch } from '../src/cfdi/search-contract.ts'
 import { summarizeMonths } from '../src/cfdi/summary.ts'
 import { MonthlySummary, MonthlySummaryQuery } from '../src/cfdi/summary-contract.ts'
+import type { Page } from '../src/db/cursor.ts'
 import type { Ctx } from '../src/env.ts'
 import { shows, windowOf } from '../src/visibility/window.ts'
-import { contextOf, FISCAL_ENTITY } from './support/context.ts'
+import { contextOf, FISCAL_ENTITY, RFC } from './support/context.ts'
 import { documents, insertCfdi, insertMonths, monthsOf, type Row, rowOf } from './support/ledger.ts'
 
 const OWN = documents(11, 800, '2025-11-20', 100)
@@ -19,6 +23,20 @@ beforeAll(async () => {
 
 const summarize = (ctx: Ctx, query: Record<string, string> = {}) =>
   summarizeMonths(ctx, MonthlySummaryQuery.parse({ fiscal_entity_id: FISCAL_ENTITY, ...query }))
+
+/** The documents that a drilldown answers, all pages of it. */
+async function found(ctx: Ctx, drilldown: string): Promise<string[]> {
+  const url = new URL(drilldown, 'https://service')
+  expect(url.pathname).toBe('/v1/cfdi')
+  const uuids: string[] = []
+  for (let cursor: string | null = null; ; ) {
+    const query = CfdiSearch.parse({ ...Object.fromEntries(url.searchParams), limit: '100', ...(cursor !== null && { cursor }) })
+    const page: Page<Cfdi> = await searchCfdi(ctx, query)
+    uuids.push(...page.data.map(({ uuid }) => uuid))
+    if (!page.has_more) return uuids.sort()
+    cursor = page.next_cursor
+  }
+}
 
 const seenBy = ({ organization, connection }: Ctx): Row[] => {
   const window = windowOf(organization.extractor_count, connection!)
@@ -88,26 +106,35 @@ const WINDOWS: [string, Ctx][] = [
 ]
 
 describe.each(WINDOWS)('GET /v1/cfdi/summary/monthly, %s', (_, ctx) => {
-  it.each([{}, { direction: 'received' }, { from: '2025-12', to: '2026-01' }, { from: '2026-01', to: '2026-01' }])(
-    'adds up what is seen: %j',
-    async (query) => {
-      const answer = MonthlySummary.parse(await summarize(ctx, query))
-      const seen = seenBy(ctx)
-      const answered = new Set(answer.data.map(({ month, direction }) => `${month} ${direction}`))
-      for (const { is_partial: _, through_date: __, ...row } of answer.data) {
-        expect(row).toEqual(oracle(seen, row.month, row.direction === 'issued' ? 0 : 1))
-      }
-      const asked = seen.filter(
-        (row) =>
-          row.emisor_rfc !== row.receptor_rfc &&
-          row.fecha.slice(0, 7) >= answer.from &&
-          row.fecha.slice(0, 7) <= answer.to &&
-          (!('direction' in query) || row.direction === 1),
-      )
-      for (const row of asked) expect(answered).toContain(`${row.fecha.slice(0, 7)} ${row.direction === 0 ? 'issued' : 'received'}`)
-      expect(answer.data_quality).toEqual({ cfdi_total: asked.length, missing_rate: 0 })
-    },
-  )
+  it.each([
+    {},
+    { direction: 'received' },
+    { from: '2025-12', to: '2026-01' },
+    { from: '2026-01', to: '2026-01' },
+    { from: '2025-12-13', to: '2026-01-17' },
+    { from: '2026-01-05', to: '2026-01-05' },
+    { from: '2025-11', to: '2026-01-18', direction: 'received' },
+    { to: '2026-02-02' },
+  ])('adds up what is seen: %j', async (query) => {
+    const answer = MonthlySummary.parse(await summarize(ctx, query))
+    const seen = seenBy(ctx)
+    const answered = new Set(answer.data.map(({ month, direction }) => `${month} ${direction}`))
+    const asked = seen.filter(
+      (row) =>
+        row.emisor_rfc !== row.receptor_rfc &&
+        row.fecha >= answer.from &&
+        row.fecha.slice(0, answer.to.length) <= answer.to &&
+        (!('direction' in query) || row.direction === 1),
+    )
+    for (const { is_partial: _, through_date: __, drilldown, ...row } of answer.data) {
+      const direction = row.direction === 'issued' ? 0 : 1
+      expect(row).toEqual(oracle(asked, row.month, direction))
+      const counted = asked.filter((one) => one.fecha.startsWith(row.month) && one.direction === direction && one.estatus === 'vigente')
+      expect([drilldown, await found(ctx, drilldown)]).toEqual([drilldown, counted.map(({ uuid }) => uuid).sort()])
+    }
+    for (const row of asked) expect(answered).toContain(`${row.fecha.slice(0, 7)} ${row.direction === 0 ? 'issued' : 'received'}`)
+    expect(answer.data_quality).toEqual({ cfdi_total: asked.length, missing_rate: 0 })
+  })
 })
 
 describe('months', () => {
@@ -132,6 +159,39 @@ describe('months', () => {
       ['2026-02', true, '2026-02-17'],
     ])
     expect(await labels(contextOf({}, { extractor_count: 1 }))).toEqual([])
+  })
+
+  it('are cut by the days that are asked for', async () => {
+    expect(await labels(contextOf(), { from: '2025-12-11', to: '2026-02-17' })).toEqual([
+      ['2025-12', true, '2025-12-31'],
+      ['2026-01', false, '2026-01-31'],
+      ['2026-02', true, '2026-02-17'],
+    ])
+    // The window cuts further, and a cut at the month's own edges is none.
+    expect(await labels(bounded('2025-12-11', '2026-02-17T19:00:00Z'), { from: '2026-01-01', to: '2026-02-20' })).toEqual([
+      ['2026-01', false, '2026-01-31'],
+      ['2026-02', true, '2026-02-17'],
+    ])
+    expect(await labels(bounded('2025-12-11', '2026-02-17T19:00:00Z'), { from: '2025-12-01', to: '2025-12-10' })).toEqual([])
+    expect(await labels(contextOf(), { to: '2026-02-17' })).toHaveLength(12)
+    for (const wrong of ['2026-02-30', '2026-13', '2026', '2026-02-01T00:00:00Z'])
+      expect(MonthlySummaryQuery.safeParse({ fiscal_entity_id: FISCAL_ENTITY, from: wrong }).success).toBe(false)
+    await expect(labels(contextOf(), { from: '2026-02-18', to: '2026-02-17' })).rejects.toMatchObject({ code: 'summary.range' })
+  })
+
+  it('lead to no retenciones and to nothing that the RFC issued to itself', async () => {
+    const fecha = '2026-01-02T10:00:00'
+    const rows = [
+      rowOf({ entity: 6, uuid: '00000000-0000-0000-0000-000000000001', fecha }),
+      rowOf({ entity: 6, uuid: '00000000-0000-0000-0000-000000000002', fecha, kind: 'retenciones', tipo_comprobante: null }),
+      rowOf({ entity: 6, uuid: '00000000-0000-0000-0000-000000000003', fecha, counterparty_rfc: RFC }),
+    ]
+    await insertCfdi(env.LEDGER_0, rows)
+    await insertMonths(env.LEDGER_0, monthsOf(rows))
+    const { data, basis } = await summarize(contextOf({ entity: 6 }), { from: '2026-01', to: '2026-01', direction: 'issued' })
+    expect(data[0]!.count).toBe(1)
+    expect(await found(contextOf({ entity: 6 }), data[0]!.drilldown)).toEqual([rows[0]!.uuid])
+    expect(basis.substitution).toContain('04')
   })
 
   it('are at most 120, from before to', async () => {

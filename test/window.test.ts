@@ -1,13 +1,16 @@
+import { applyD1Migrations, env } from 'cloudflare:test'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
-import { openBooks } from '../src/visibility/books.ts'
-import { EVERYTHING, earliestOf, firstOpenDay, isBounded, latestOf, NOTHING, shows, widened, windowOf } from '../src/visibility/window.ts'
-import { contextOf } from './support/context.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Cfdi } from '../src/cfdi/contract.ts'
+import { searchCfdi } from '../src/cfdi/search.ts'
+import { CfdiSearch } from '../src/cfdi/search-contract.ts'
+import type { Ctx } from '../src/env.ts'
+import { openBooks, openLastingBooks } from '../src/visibility/books.ts'
+import { EVERYTHING, earliestOf, firstOpenDay, isBounded, latestOf, NOTHING, windowOf } from '../src/visibility/window.ts'
+import { contextOf, FISCAL_ENTITY, RFC } from './support/context.ts'
+import { insertApplications, insertCfdi, invoices } from './support/ledger.ts'
 
-const day = fc.integer({ min: 0, max: 5_000 }).map((n) => new Date(Date.UTC(2016, 0, 1 + n)).toISOString().slice(0, 10))
 const instant = fc.integer({ min: Date.UTC(2016, 0, 1), max: Date.UTC(2029, 0, 1) })
-const bounds = fc.oneof(fc.constant({ visible_from: null, visible_to: null }), fc.record({ visible_from: day, visible_to: instant }))
-const range = fc.record({ from: day, to: instant })
 const offset = fc.constantFrom(-300, -360, -420, -480)
 const document = fc.record({ local: instant, offset }).map(({ local, offset: minutes }) => ({
   fecha: new Date(local).toISOString().slice(0, 19),
@@ -20,25 +23,6 @@ describe('windowOf', () => {
     expect(windowOf(0, { visible_from: null, visible_to: null })).toEqual(EVERYTHING)
     expect(windowOf(1, { visible_from: null, visible_to: null })).toEqual(NOTHING)
     expect(windowOf(1, { visible_from: '2026-01-01', visible_to: 1 })).toEqual({ isEmpty: false, floor: '2026-01-01', ceiling: 1 })
-  })
-
-  it('only widens: what was shown stays shown, and the range that was extracted is shown', () => {
-    fc.assert(
-      fc.property(bounds, range, document, (before, extracted, one) => {
-        const after = widened(before, extracted)
-        const alone = windowOf(1, { visible_from: extracted.from, visible_to: extracted.to })
-        if (shows(windowOf(1, before), one) || shows(alone, one)) expect(shows(windowOf(1, after), one)).toBe(true)
-        expect(widened(after, extracted)).toEqual(after)
-      }),
-    )
-  })
-
-  it('does not depend on the order of the extractions', () => {
-    fc.assert(
-      fc.property(bounds, range, range, (start, a, b) => {
-        expect(widened(widened(start, a), b)).toEqual(widened(widened(start, b), a))
-      }),
-    )
   })
 })
 
@@ -90,5 +74,95 @@ describe('openBooks', () => {
   it('has a book of imports only when something was imported', () => {
     expect(openBooks(contextOf()).importBook).toBeNull()
     expect(openBooks(contextOf({ imported_at: 1 })).importBook).toBe(-9)
+  })
+
+  it('as far as extractions reach has no regard for a lack of extractors', () => {
+    const reached = { visible_from: '2026-01-01', visible_to: 1_000 }
+    expect(openBooks(contextOf(reached)).window).toEqual(EVERYTHING)
+    expect(openLastingBooks(contextOf(reached)).window).toEqual({ isEmpty: false, floor: '2026-01-01', ceiling: 1_000 })
+    expect(openLastingBooks(contextOf()).window).toEqual(NOTHING)
+    expect(openLastingBooks(contextOf(reached, { extractor_count: 1 })).window).toEqual(
+      openBooks(contextOf(reached, { extractor_count: 1 })).window,
+    )
+  })
+})
+
+type Query = Record<string, string>
+
+describe('filters on the balance', () => {
+  const ENTITY = 7
+  beforeAll(async () => {
+    await applyD1Migrations(env.LEDGER_0, env.LEDGER_MIGRATIONS)
+    const { rows, applications } = invoices(7, 900, '2026-01-01', 60, ENTITY)
+    await insertCfdi(env.LEDGER_0, rows)
+    await insertApplications(env.LEDGER_0, applications)
+  })
+
+  const ask = (query: Query) => CfdiSearch.parse({ fiscal_entity_id: FISCAL_ENTITY, ...query })
+  const csv = (list: string, value: string) => list.split(',').includes(value)
+
+  const CEILINGS = ['2026-01-04T12:00:00Z', '2026-02-01T00:00:00Z', '2026-02-25T06:00:00Z', '2026-06-01T00:00:00Z']
+  const at = (ceiling: string) =>
+    contextOf({ entity: ENTITY, visible_from: '2026-01-03', visible_to: Date.parse(ceiling) }, { extractor_count: 1 })
+
+  async function all(ctx: Ctx, query: Query = { limit: '100' }): Promise<Cfdi[]> {
+    const found: Cfdi[] = []
+    for (let cursor: string | undefined; ; ) {
+      const page = await searchCfdi(ctx, ask({ ...query, ...(cursor && { cursor }) }))
+      expect(page.data.length).toBeLessThanOrEqual(Number(query['limit'] ?? 25))
+      found.push(...page.data)
+      if (!page.has_more) return found
+      cursor = page.next_cursor!
+    }
+  }
+  const walk = async (ctx: Ctx, query: Query) => (await all(ctx, query)).map(({ uuid }) => uuid)
+
+  const asked: [Query, (one: Cfdi) => boolean][] = [
+    ...['paid', 'partially_paid', 'unpaid', 'unpaid,partially_paid', 'unpaid,not_applicable', 'paid,partially_paid,unpaid'].map(
+      (payment_status): [Query, (one: Cfdi) => boolean] => [{ payment_status }, (one) => csv(payment_status, one.payment_status)],
+    ),
+    [
+      { payment_status: 'unpaid', direction: 'issued', limit: '100' },
+      (one) => one.payment_status === 'unpaid' && one.direction === 'issued',
+    ],
+    [
+      { payment_status: 'unpaid', counterparty_rfc: 'BBB010101BB1' },
+      (one) => one.payment_status === 'unpaid' && one.counterparty.rfc === 'BBB010101BB1',
+    ],
+    [{ payment_status: 'partially_paid', receptor_rfc: RFC }, (one) => one.payment_status === 'partially_paid' && one.receptor_rfc === RFC],
+    [
+      { payment_status: 'unpaid', issued_from: '2026-01-10', issued_to: '2026-01-20', limit: '3' },
+      (one) => one.payment_status === 'unpaid' && one.fecha >= '2026-01-10' && one.fecha < '2026-01-21',
+    ],
+    [{ balance_min: '0.01' }, (one) => Number(one.balance) > 0],
+    [
+      { balance_min: '50', payment_status: 'partially_paid' },
+      (one) => one.payment_status === 'partially_paid' && Number(one.balance) >= 50,
+    ],
+    [{ paid_from: '2026-01-20' }, (one) => one.last_payment_at !== null && one.last_payment_at >= '2026-01-20'],
+    [{ paid_to: '2026-01-20' }, (one) => one.last_payment_at !== null && one.last_payment_at < '2026-01-21'],
+    [
+      { paid_from: '2026-01-15', paid_to: '2026-01-31', payment_status: 'paid' },
+      (one) => one.payment_status === 'paid' && one.last_payment_at! >= '2026-01-15' && one.last_payment_at! < '2026-02-01',
+    ],
+  ]
+
+  it.each(CEILINGS)('judge by what a window up to %s shows', async (ceiling) => {
+    const every = await all(at(ceiling))
+    expect(every.length).toBeGreaterThan(10)
+    for (const [query, matches] of asked) {
+      const expected = every.filter(matches).map((one) => one.uuid)
+      expect([query, await walk(at(ceiling), query)]).toEqual([query, expected])
+      const some = every.filter((_, n) => n % 9 === 0).slice(0, 100)
+      const uuids = some.map((one) => one.uuid).join(',')
+      expect(await walk(at(ceiling), { ...query, uuid: uuids })).toEqual(some.filter(matches).map((one) => one.uuid))
+    }
+  })
+
+  it('tell nothing of a payment after the ceiling by what they leave out', async () => {
+    const ctx = at('2026-02-01T00:00:00Z')
+    const statuses = ['paid', 'partially_paid', 'unpaid', 'not_applicable']
+    const apart = (await Promise.all(statuses.map((payment_status) => walk(ctx, { payment_status })))).flat()
+    expect(apart.sort()).toEqual((await all(ctx)).map((one) => one.uuid).sort())
   })
 })

@@ -1,5 +1,5 @@
-import { type Fragment, raw, sql } from '../db/fragment.ts'
-import { type Book, visible } from '../visibility/books.ts'
+import { all, type Fragment, raw, sql } from '../db/fragment.ts'
+import { type Book, counts } from '../visibility/books.ts'
 import type { Applied } from './balances.ts'
 
 // Integers that may pass 2^53 leave the database as text.
@@ -62,16 +62,17 @@ export const shown = (alias: string): Fragment =>
     ),
   )
 
-/** What was applied to an invoice, in the members of AppliedRow, as one JSON text; only what comes from visible documents. */
+/** What was applied to an invoice and counts for the reader, in the members of AppliedRow, as one JSON text. */
 export const appliedTo = (book: Book, alias: string): Fragment => sql`(
   select json_group_array(json_object('source', p.source, 'n', p.n, 'kind', p.kind, 'amount', cast(p.amount as text), 'currency', p.currency,
     'tipo_cambio', p.tipo_cambio, 'fecha_pago', p.fecha_pago, 'issued_at', source.issued_at, 'forma_pago', p.forma_pago, 'num_parcialidad', p.num_parcialidad,
-    'imp_saldo_ant', p.imp_saldo_ant, 'imp_pagado', p.imp_pagado, 'imp_saldo_insoluto', p.imp_saldo_insoluto, 'estatus', source.estatus))
+    'imp_saldo_ant', p.imp_saldo_ant, 'imp_pagado', p.imp_pagado, 'imp_saldo_insoluto', p.imp_saldo_insoluto, 'estatus', source.estatus,
+    'is_shown', ${isShown(book)}))
   from cfdi_payments p cross join cfdi source
-  where p.entity = ${book.number} and p.invoice = ${raw(alias)}.uuid and source.uuid = p.source and ${applies(book)})`
+  where p.entity = ${book.number} and p.invoice = ${raw(alias)}.uuid and source.uuid = p.source and ${counts(book, 'source')})`
 
-// Of the organization's own files each applies, as it does in the stored balance, also when it is the authority's copy that is shown.
-const applies = (book: Book): Fragment => (book.origin === 'import' ? sql`source.entity = ${book.number}` : visible(book, 'source'))
+// An own file is shown with what it applies to also where the authority's copy of it is shown instead.
+const isShown = (book: Book): Fragment => (book.origin === 'import' ? raw('1') : all(book.conditions('source')))
 
 /** `appliedTo`, for pages: null where the stored balance counts nothing that was issued after the ceiling. */
 export const appliedWhereHidden = (book: Book, alias: string): Fragment =>
@@ -93,6 +94,8 @@ export interface AppliedRow {
   imp_pagado: string | null
   imp_saldo_insoluto: string | null
   estatus: 'vigente' | 'cancelado'
+  /** Whether the source is visible: all of these count, and those before the floor are not told of. */
+  is_shown: 0 | 1
 }
 
 export const parseApplied = (text: string): AppliedRow[] => JSON.parse(text) as AppliedRow[]

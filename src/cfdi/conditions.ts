@@ -9,6 +9,9 @@ export type Served = 'direction' | 'estatus' | 'tipo_comprobante' | 'payment_sta
 const among = (column: string, values: readonly string[]): Fragment =>
   sql`${raw(column)} in (select value from json_each(${JSON.stringify(values)}))`
 
+/** A literal local time carries a time of day, which sorts after its day and before this. */
+export const afterDay = (day: string): string => `${day}U`
+
 export const isDay = (text: string): boolean => text.length === 10
 
 const seconds = (instant: string): number => Math.floor(Date.parse(instant) / 1_000)
@@ -20,15 +23,22 @@ const paymentStatus = (wanted: readonly string[]): Fragment => {
   return sql`(payment_status is null or ${among('payment_status', stored)})`
 }
 
-/** Conditions for the filters that an index could serve, should it be another index. */
-export function servedConditions(filters: Filters): Map<Served, Fragment[]> {
+/** Rows whose stored balance counts what was issued after the ceiling: it says nothing of the balance that is shown. */
+export const isBeyond = (until: number): Fragment => sql`applied_until > ${raw(String(until))}`
+
+// A row beyond the ceiling passes: it is held against what is shown of it when it has been read (search.ts).
+const ofBalance = (condition: Fragment, until: number | null): Fragment =>
+  until === null ? condition : sql`(${condition} or ${isBeyond(until)})`
+
+/** Conditions for the filters that an index could serve, should it be another index. `until` is the ceiling in seconds. */
+export function servedConditions(filters: Filters, until: number | null): Map<Served, Fragment[]> {
   const { direction, estatus, tipo_comprobante, payment_status, counterparty_rfc, emisor_rfc, receptor_rfc } = filters
   const conditions = new Map<Served, Fragment[]>()
   const put = (name: Served, condition: Fragment) => conditions.set(name, [...(conditions.get(name) ?? []), condition])
   if (direction) put('direction', sql`direction = ${direction === 'issued' ? 0 : 1}`)
   if (estatus) put('estatus', sql`estatus = ${estatus}`)
   if (tipo_comprobante) put('tipo_comprobante', among('tipo_comprobante', tipo_comprobante))
-  if (payment_status) put('payment_status', paymentStatus(payment_status))
+  if (payment_status) put('payment_status', ofBalance(paymentStatus(payment_status), until))
   if (counterparty_rfc) put('party', sql`counterparty_rfc = ${counterparty_rfc}`)
   if (emisor_rfc) put('party', sql`emisor_rfc = ${emisor_rfc}`)
   if (receptor_rfc) put('party', sql`receptor_rfc = ${receptor_rfc}`)
@@ -37,9 +47,9 @@ export function servedConditions(filters: Filters): Map<Served, Fragment[]> {
 
 const EQUAL = ['metodo_pago', 'forma_pago', 'uso_cfdi', 'currency', 'serie', 'folio', 'version'] as const
 
-/** Conditions for the filters that no index serves. */
-export function scannedConditions(filters: Filters): Fragment[] {
-  const { cancelled_from, cancelled_to, updated_since, total_min, total_max, balance_min, has_xml } = filters
+/** Conditions for the filters that no index serves. `until` is the ceiling in seconds. */
+export function scannedConditions(filters: Filters, until: number | null): Fragment[] {
+  const { cancelled_from, cancelled_to, paid_from, paid_to, updated_since, total_min, total_max, balance_min, has_xml } = filters
   const conditions: Fragment[] = EQUAL.flatMap((name) => (filters[name] === undefined ? [] : [sql`${raw(name)} = ${filters[name]}`]))
   const cancelled = (operator: string, bound: string) =>
     isDay(bound)
@@ -50,7 +60,12 @@ export function scannedConditions(filters: Filters): Fragment[] {
   if (updated_since) conditions.push(sql`updated_at >= ${Date.parse(updated_since)}`)
   if (total_min) conditions.push(sql`total_micros >= ${integer(total_min)}`)
   if (total_max) conditions.push(sql`total_micros <= ${integer(total_max)}`)
-  if (balance_min) conditions.push(sql`tipo_comprobante = 'I' and max(total_micros - paid - credited, 0) >= ${integer(balance_min)}`)
+  if (balance_min)
+    conditions.push(ofBalance(sql`tipo_comprobante = 'I' and max(total_micros - paid - credited, 0) >= ${integer(balance_min)}`, until))
+  if (paid_from) conditions.push(ofBalance(sql`last_payment_at >= ${paid_from}`, until))
+  if (paid_to) conditions.push(ofBalance(sql`last_payment_at < ${afterDay(paid_to)}`, until))
+  if (filters.kind) conditions.push(sql`kind = ${filters.kind}`)
+  if (filters.to_itself) conditions.push(sql`emisor_rfc ${raw(filters.to_itself === 'true' ? '=' : '<>')} receptor_rfc`)
   if (has_xml) conditions.push(sql`has_xml = ${has_xml === 'true' ? 1 : 0}`)
   return conditions
 }
@@ -58,6 +73,5 @@ export function scannedConditions(filters: Filters): Fragment[] {
 /** The literal days that the document must lie between, and the instants that bound it; instants are exact, days need the literal. */
 export const literalDays = ({ issued_from, issued_to }: Filters): Fragment[] => [
   ...(issued_from && isDay(issued_from) ? [sql`fecha >= ${issued_from}`] : []),
-  // Fecha carries a time of day, which sorts after its day and before this.
-  ...(issued_to && isDay(issued_to) ? [sql`fecha < ${`${issued_to}U`}`] : []),
+  ...(issued_to && isDay(issued_to) ? [sql`fecha < ${afterDay(issued_to)}`] : []),
 ]

@@ -7,6 +7,7 @@ const amount = z.string().nullable().meta({ description: 'Decimal, as the docume
 
 export const Direction = z.enum(['issued', 'received'])
 export const Estatus = z.enum(['vigente', 'cancelado'])
+export const Kind = z.enum(['cfdi', 'retenciones'])
 export const PaymentStatus = z.enum(['paid', 'partially_paid', 'unpaid', 'not_applicable'])
 
 /** What every answer about a CFDI begins with. Names are Anexo 20's in snake_case. */
@@ -15,7 +16,7 @@ export const Cfdi = z
     uuid: z.string().meta({ description: 'In upper case.' }),
     fiscal_entity_id: z.string(),
     direction: Direction.meta({ description: 'As seen from the fiscal entity.' }),
-    kind: z.enum(['cfdi', 'retenciones']),
+    kind: Kind,
     version: says('Null as long as only its metadata is known, like everything that only the XML says.'),
     tipo_comprobante: says('I, E, P, N or T; null for retenciones.'),
     serie: text,
@@ -39,6 +40,7 @@ export const Cfdi = z
     forma_pago: text,
     condiciones_pago: text,
     currency: text,
+    moneda: says('The same as `currency`.'),
     tipo_cambio: text,
     subtotal: amount,
     descuento: amount,
@@ -54,6 +56,9 @@ export const Cfdi = z
     cancelled_at: z.iso.datetime({ offset: true }).nullable(),
     cancellation_reason: says('01 to 04, or unknown; null while vigente.'),
     folio_sustitucion: text,
+    es_cancelable: says('Null: the authority’s status service is not asked yet.'),
+    estatus_cancelacion: says('Null: the authority’s status service is not asked yet.'),
+    status_checked_at: z.iso.datetime().nullable().meta({ description: 'Null: the authority’s status service is not asked yet.' }),
     payment_status: PaymentStatus,
     paid_amount: says('Applied by payment complements, in `currency`; null unless tipo_comprobante is I.'),
     credited_amount: says('Applied by credit notes of relation 01 and 03, in `currency`; null unless tipo_comprobante is I.'),
@@ -61,9 +66,13 @@ export const Cfdi = z
     last_payment_at: says('Literal local time of the last payment applied.'),
     fully_paid_at: says('Literal local time of the payment that left no balance.'),
     has_xml: z.boolean(),
+    has_pdf: z.boolean().meta({ description: 'False: no PDF is kept yet.' }),
     origin: z.enum(['authority', 'import']).meta({ description: '`import`: known from your own import only, and seen by nobody else.' }),
     first_seen_at: z.iso.datetime(),
-    updated_at: z.iso.datetime(),
+    updated_at: z.iso.datetime().meta({
+      description:
+        'When what is stored last changed, whoever had it downloaded. It can move by a payment that your window does not show yet, and does not move when the window comes to show it.',
+    }),
   })
   .meta({ id: 'Cfdi' })
 export type Cfdi = z.infer<typeof Cfdi>

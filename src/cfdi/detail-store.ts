@@ -5,7 +5,7 @@ import type { Concepto } from './document.ts'
 import type { CfdiRow } from './view.ts'
 import type { XmlPlace } from './xml-store.ts'
 
-/** One document, whole, with what visible documents applied to it. */
+/** One document, whole, with what was applied to it and counts. */
 export interface Found {
   row: CfdiRow
   origin: Book['origin']

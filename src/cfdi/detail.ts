@@ -39,7 +39,7 @@ export async function getCfdi(ctx: Ctx, uuid: string): Promise<CfdiDetail> {
   }
 }
 
-/** What was applied to a document, and the balance that it leaves; both of documents that the window shows. 404 cfdi.not_found. */
+/** What was applied to a document by others that the window shows, and the balance up to the ceiling. 404 cfdi.not_found. */
 export async function listPayments(ctx: Ctx, uuid: string): Promise<CfdiPayments> {
   const books = openBooks(ctx)
   const found = await findCfdi(books, uuid)
@@ -78,24 +78,28 @@ const sightingOf = ({ fiscal_entity_id }: Books, { origin, applied }: Found) => 
   applied: applied.map(appliedOf),
 })
 
+const shownOf = (applied: readonly AppliedRow[]): AppliedRow[] => applied.filter(({ is_shown }) => is_shown === 1)
+
 const inOrder = (a: AppliedRow, b: AppliedRow): number => {
   const [first, second] = [a, b].map(({ fecha_pago, source, n }) => `${fecha_pago} ${source} ${String(n).padStart(6, '0')}`)
   return first! < second! ? -1 : 1
 }
 
 const applicationsOf = ({ row, applied }: Found): Application[] =>
-  [...applied].sort(inOrder).map((one) => ({
-    source_uuid: one.source,
-    kind: one.kind,
-    fecha_pago: one.fecha_pago,
-    forma_pago: one.forma_pago,
-    num_parcialidad: one.num_parcialidad,
-    imp_saldo_ant: one.imp_saldo_ant,
-    imp_pagado: one.imp_pagado,
-    imp_saldo_insoluto: one.imp_saldo_insoluto,
-    amount: decimal(amountOf(row, one)),
-    estatus: one.estatus,
-  }))
+  shownOf(applied)
+    .sort(inOrder)
+    .map((one) => ({
+      source_uuid: one.source,
+      kind: one.kind,
+      fecha_pago: one.fecha_pago,
+      forma_pago: one.forma_pago,
+      num_parcialidad: one.num_parcialidad,
+      imp_saldo_ant: one.imp_saldo_ant,
+      imp_pagado: one.imp_pagado,
+      imp_saldo_insoluto: one.imp_saldo_insoluto,
+      amount: decimal(amountOf(row, one)),
+      estatus: one.estatus,
+    }))
 
 /** In the invoice's currency, whether or not it counts. */
 function amountOf({ currency, tipo_cambio }: CfdiRow, one: AppliedRow): bigint {
@@ -105,7 +109,7 @@ function amountOf({ currency, tipo_cambio }: CfdiRow, one: AppliedRow): bigint {
 }
 
 const reportedOf = (applied: readonly AppliedRow[]): string | null =>
-  applied
+  shownOf(applied)
     .filter(({ kind, estatus, imp_saldo_insoluto }) => kind === 'P' && estatus === 'vigente' && imp_saldo_insoluto !== null)
     .sort((a, b) => Number(b.num_parcialidad) - Number(a.num_parcialidad))[0]?.imp_saldo_insoluto ?? null
 

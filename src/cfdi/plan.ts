@@ -12,6 +12,11 @@ interface Stream {
 /** How a page is read: at most four streams that are merged, and what is left to be looked at row by row. */
 export interface Plan {
   streams: Stream[]
+  /**
+   * Where the streams go by a stored payment status: those of the other statuses. With a ceiling they too may hold what is asked for,
+   * among the rows whose stored balance counts what was issued after it.
+   */
+  others: Stream[]
   /** Conditions that the streams leave open. Without any, every row that is read is a row of the page. */
   rest: Fragment[]
   /** Bounds of issued_at in seconds, both inclusive. */
@@ -32,29 +37,30 @@ interface Branch {
 // D1 takes five terms in a compound SELECT, and a page may read limit + 8 rows in all.
 const MOST_STREAMS = 4
 
-/** Plans a search over the documents of an RFC. */
-export function planSearch(rfc: string, asked: Filters): Plan {
+/** Plans a search over the documents of an RFC; `until` is the ceiling in seconds. No PDF is kept: whoever asks for one finds none. */
+export function planSearch(rfc: string, asked: Filters, until: number | null): Plan {
   const filters = asked.cancelled_from || asked.cancelled_to ? { ...asked, estatus: asked.estatus ?? ('cancelado' as const) } : asked
-  const branches = branchesOf(rfc, filters)
+  const branches = filters.has_pdf === 'true' ? [] : branchesOf(rfc, filters)
   const best = branches.map((branch) => candidatesOf(branch, filters)[0]!)
   const few = best.flatMap(({ streams }) => streams).length <= MOST_STREAMS
   const chosen = few
     ? best
     : branches.map((branch) => candidatesOf(branch, { ...filters, tipo_comprobante: undefined, payment_status: undefined })[0]!)
-  const conditions = servedConditions(filters)
+  const conditions = servedConditions(filters, until)
   const left = new Set(chosen.flatMap(({ serves }) => [...conditions.keys()].filter((name) => !serves.includes(name))))
   return {
     streams: chosen.flatMap(({ streams }) => streams),
-    rest: [...[...left].flatMap((name) => conditions.get(name)!), ...scannedConditions(filters)],
+    others: until === null ? [] : chosen.flatMap(({ others }) => others ?? []),
+    rest: [...[...left].flatMap((name) => conditions.get(name)!), ...scannedConditions(filters, until)],
     ...boundsOf(filters),
     days: literalDays(filters),
   }
 }
 
 /** Every condition of a search, for when the rows are found by their UUID. */
-export const conditionsOf = (filters: Filters): Fragment[] => [
-  ...[...servedConditions(filters).values()].flat(),
-  ...scannedConditions(filters),
+export const conditionsOf = (filters: Filters, until: number | null): Fragment[] => [
+  ...[...servedConditions(filters, until).values()].flat(),
+  ...scannedConditions(filters, until),
   ...literalDays(filters),
 ]
 
@@ -89,13 +95,18 @@ function both(one: Branch, other: Branch): Branch[] {
 interface Candidate {
   streams: Stream[]
   serves: Served[]
+  others?: Stream[]
 }
+
+const DEFERRED = ['paid', 'partially_paid', 'unpaid'] as const
 
 /** The ways to read a branch in at most four streams, the most selective first. The last one always exists. */
 function candidatesOf({ direction, counterparty }: Branch, { estatus, tipo_comprobante, payment_status }: Filters): Candidate[] {
   const directions = (direction === undefined ? [0, 1] : [direction]).map((one) => sql`direction = ${raw(String(one))}`)
   const states = (estatus === undefined ? [0, 1] : [estatus === 'vigente' ? 0 : 1]).map((one) => sql`cancelled = ${raw(String(one))}`)
-  const statuses = payment_status?.includes('not_applicable') ? undefined : payment_status?.map((one) => sql`payment_status = ${one}`)
+  const has = (statuses: readonly string[]) => statuses.map((one) => sql`payment_status = ${one}`)
+  const statuses = payment_status === undefined || payment_status.includes('not_applicable') ? undefined : has(payment_status)
+  const otherStatuses = has(DEFERRED.filter((one) => !payment_status?.includes(one)))
   const tipos = tipo_comprobante?.map((one) => sql`tipo_comprobante = ${one}`)
   const parties = counterparty === undefined ? undefined : [sql`counterparty_rfc = ${counterparty}`]
   const along = (index: Stream['index'], serves: Served[], ...columns: (Fragment[] | undefined)[]): Candidate[] => {
@@ -109,7 +120,10 @@ function candidatesOf({ direction, counterparty }: Branch, { estatus, tipo_compr
   const known: Served[] = counterparty === undefined ? ['direction', 'party'] : ['direction']
   return [
     ...along('cfdi_cpd', ['direction', 'party'], parties, directions),
-    ...along('cfdi_pay', [...known, 'payment_status'], statuses, directions),
+    ...along('cfdi_pay', [...known, 'payment_status'], statuses, directions).map((candidate) => ({
+      ...candidate,
+      others: along('cfdi_pay', [], otherStatuses, directions).flatMap(({ streams }) => streams),
+    })),
     ...along('cfdi_tipoc', [...known, 'tipo_comprobante', 'estatus'], tipos, directions, states),
     ...along('cfdi_dirc', [...known, 'estatus'], directions, states),
   ]

@@ -21,16 +21,18 @@ const SEARCH = `Newest first: by issued_at, then uuid, both descending. Only wha
 
 direction, estatus, tipo_comprobante, payment_status, the RFCs, uuid and issued_from/issued_to are served by an index, alone and in most
 combinations. Any other filter is looked for among 250 documents a page: **a page may then hold fewer documents than limit, even none, while
-has_more is true.** Go on with next_cursor until has_more is false. The same holds once you have imported files for the RFC.
+has_more is true.** Go on with next_cursor until has_more is false. The same holds once you have imported files for the RFC, and with
+payment_status while something is held that was issued after your window's ceiling.
 
-payment_status, paid_amount, credited_amount and balance count the payment complements and credit notes that your window shows. The filters
-payment_status and balance_min select among all that is known of the RFC, and then leave out what your window shows otherwise.`
+payment_status, paid_amount, credited_amount, balance, last_payment_at and fully_paid_at, and the filters on them, count the payment
+complements and credit notes that were issued up to your window's ceiling. updated_at counts whatever was stored, by any download.`
 
 const PAYMENTS = `Payment complements and credit notes (relation 01 and 03) that were applied to the invoice, by their literal date. Those outside your
-visibility window are absent and do not count; cancelled ones are listed and do not count.`
+visibility window are absent, and those after its ceiling do not count; cancelled ones are listed and do not count.`
 
 const SUMMARY = `Totals by month of the literal Fecha, for each direction. A month that the window cuts is trimmed to it by day (at the ceiling, to the
-instant), with is_partial true; a month outside the window is absent; one inside without documents is there with zeros.`
+instant), with is_partial true; a month outside the window is absent; one inside without documents is there with zeros. from and to may be
+days: the first and the last month are then cut at them. drilldown is the search for the documents of a row.`
 
 /** Reads of CFDI, for /v1/cfdi. */
 export const cfdiRoutes = new Hono<App>()

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { CfdiUuid, ofFiscalEntity, Paging, requireFiscalEntity } from '../http/shapes.ts'
-import { Direction, Estatus, PaymentStatus } from './contract.ts'
+import { Direction, Estatus, Kind, PaymentStatus } from './contract.ts'
 
 const TipoComprobante = z.enum(['I', 'E', 'P', 'N', 'T'])
 
@@ -66,11 +66,19 @@ export const CfdiSearch = z
     version: z.enum(['3.2', '3.3', '4.0', '1.0', '2.0']).optional(),
     cancelled_from: moment('As issued_from, of the cancellation. Only cancelled documents are answered.'),
     cancelled_to: moment('As issued_to, of the cancellation. Only cancelled documents are answered.'),
-    updated_since: z.iso.datetime({ offset: true }).optional().meta({ description: 'Changed here at or after this instant.' }),
+    paid_from: z.iso.date().optional().meta({ description: 'Least literal day of last_payment_at. Only what has a payment is answered.' }),
+    paid_to: z.iso.date().optional().meta({ description: 'Greatest literal day of last_payment_at. Only what has a payment is answered.' }),
+    updated_since: z.iso
+      .datetime({ offset: true })
+      .optional()
+      .meta({ description: 'Its updated_at is at or after this instant. What a window newly shows may have changed before.' }),
     total_min: money('Total, in the document’s own currency.'),
     total_max: money('Total, in the document’s own currency.'),
     balance_min: money('Balance, in the document’s own currency; only invoices (I) have one.'),
     has_xml: z.enum(['true', 'false']).optional(),
+    has_pdf: z.enum(['true', 'false']).optional().meta({ description: 'No PDF is kept yet: true finds nothing.' }),
+    kind: Kind.optional(),
+    to_itself: z.enum(['true', 'false']).optional().meta({ description: 'Whether issuer and receiver are the same RFC.' }),
   })
   .superRefine(requireFiscalEntity)
 export type CfdiSearch = z.infer<typeof CfdiSearch>

@@ -1,6 +1,7 @@
 import { type CursorScope, openCursor, type Page, sealCursor } from '../db/cursor.ts'
 import type { Ctx } from '../env.ts'
 import { openBooks } from '../visibility/books.ts'
+import { afterDay } from './conditions.ts'
 import type { Cfdi } from './contract.ts'
 import { micros } from './money.ts'
 import type { CfdiSearch, Filters } from './search-contract.ts'
@@ -13,17 +14,20 @@ export async function searchCfdi(ctx: Ctx, query: CfdiSearch): Promise<Page<Cfdi
   const { limit, cursor, fiscal_entity_id: _, fiscalEntityId: __, ...filters } = query
   const scope: CursorScope = { list: 'cfdi', filters: { ...filters, fiscal_entity_id: books.fiscal_entity_id } }
   const after = (await openCursor(ctx, scope, cursor)) as Place | undefined
-  const { seen, next } = await findPage(books, filters satisfies Filters, after, limit)
-  const data = seen.filter((one) => isAsked(one, filters)).map(({ row, sighting }) => view(row, sighting))
+  const { seen, next } = await findPage(books, filters satisfies Filters, after, limit, (one) => isAsked(one, filters))
+  const data = seen.map(({ row, sighting }) => view(row, sighting))
   return { data, has_more: next !== null, next_cursor: next && (await sealCursor(ctx, scope, next)) }
 }
 
-// The database compares the stored payment status and balance; what is shown may be of fewer documents (columns.ts, appliedWhereHidden).
-function isAsked({ row, sighting: { applied } }: Seen, { payment_status, balance_min }: Filters): boolean {
+// The database compares the stored balance, and passes every row of which another is shown (columns.ts, appliedWhereHidden).
+function isAsked({ row, sighting: { applied } }: Seen, { payment_status, balance_min, paid_from, paid_to }: Filters): boolean {
   if (applied === undefined) return true
   const balance = balanceShown(row, applied)
+  const { last_payment_at: paid } = balance
   return (
     (payment_status === undefined || payment_status.includes(balance.payment_status ?? 'not_applicable')) &&
-    (balance_min === undefined || leftOf(row, balance) >= micros(balance_min)!)
+    (balance_min === undefined || leftOf(row, balance) >= micros(balance_min)!) &&
+    (paid_from === undefined || (paid !== null && paid >= paid_from)) &&
+    (paid_to === undefined || (paid !== null && paid < afterDay(paid_to)))
   )
 }

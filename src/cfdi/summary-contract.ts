@@ -3,14 +3,19 @@ import { ofFiscalEntity, requireFiscalEntity } from '../http/shapes.ts'
 import { Direction } from './contract.ts'
 
 const Month = z.string().regex(/^(19|20)\d\d-(0[1-9]|1[0-2])$/, 'Not a month, YYYY-MM.')
+const monthOrDay = (description: string) =>
+  z
+    .union([Month, z.iso.date()], 'Neither a month, YYYY-MM, nor a day, YYYY-MM-DD.')
+    .optional()
+    .meta({ documented: { type: 'string', pattern: '^(19|20)\\d\\d-(0[1-9]|1[0-2])(-\\d\\d)?$', description } })
 const money = z.string().meta({ description: 'Decimal, MXN.' })
 
 /** The query of GET /v1/cfdi/summary/monthly. */
 export const MonthlySummaryQuery = z
   .strictObject({
     ...ofFiscalEntity,
-    from: Month.optional().meta({ description: 'First month. Default: eleven months before `to`.' }),
-    to: Month.optional().meta({ description: 'Last month. Default: the current one in America/Mexico_City. At most 120 months in all.' }),
+    from: monthOrDay('First month, or first day. Default: the month eleven months before that of `to`.'),
+    to: monthOrDay('Last month, or last day. Default: the current month in America/Mexico_City. At most 120 months in all.'),
     direction: Direction.optional().meta({ description: 'Default: a row for each.' }),
   })
   .superRefine(requireFiscalEntity)
@@ -34,7 +39,8 @@ const MonthRow = z
     net: money.meta({ description: 'subtotal − descuento of type I, less credit_notes.' }),
     pue_total: money,
     ppd_total: money,
-    is_partial: z.boolean().meta({ description: 'The window cuts the month, or the month is not over.' }),
+    is_partial: z.boolean().meta({ description: 'The window, `from` or `to` cuts the month, or the month is not over.' }),
+    drilldown: z.string().meta({ description: 'Path and query of the search that answers the documents of `count`, and no others.' }),
     through_date: z.iso
       .date()
       .nullable()
@@ -49,7 +55,13 @@ export const MonthlySummary = z
     from: z.string(),
     to: z.string(),
     currency: z.literal('MXN'),
-    basis: z.strictObject({ population: z.string(), amounts: z.string(), currency: z.string(), month: z.string() }),
+    basis: z.strictObject({
+      population: z.string(),
+      substitution: z.string(),
+      amounts: z.string(),
+      currency: z.string(),
+      month: z.string(),
+    }),
     window: z.strictObject({
       floor: z.iso.date().nullable(),
       ceiling: z.iso.datetime().nullable(),

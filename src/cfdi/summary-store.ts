@@ -3,10 +3,9 @@ import { type Book, type Books, booksToRead } from '../visibility/books.ts'
 import { earliestOf, firstOpenDay, latestOf } from '../visibility/window.ts'
 import { add, type Cells, type Countable, contribution, nothing, parseCells } from './totals.ts'
 
-/** Months and directions that are asked for, both inclusive; `last` is the last day of `to`. */
+/** Literal days and directions that are asked for, both inclusive. */
 export interface Span {
-  from: string
-  to: string
+  first: string
   last: string
   directions: readonly (0 | 1)[]
 }
@@ -18,6 +17,7 @@ const COLUMNS = raw(
   [
     ...[
       'kind',
+      'version',
       'direction',
       'fecha',
       'tipo_comprobante',
@@ -38,22 +38,24 @@ type CountableRow = Countable & { direction: 0 | 1 }
 
 const among = (directions: readonly number[]): Fragment => raw(`(${directions.join(', ')})`)
 
-const monthsOf = (book: Book, { from, to, directions }: Span): Fragment =>
+const monthsOf = (book: Book, { first, last, directions }: Span): Fragment =>
   sql`select month, direction, cells from cfdi_months
-    where entity = ${book.number} and month >= ${from} and month <= ${to} and direction in ${among(directions)}`
+    where entity = ${book.number} and month >= ${first.slice(0, 7)} and month <= ${last.slice(0, 7)} and direction in ${among(directions)}`
 
 const rowsOf = (book: Book, { directions }: Span, since: number, until: number, conditions: readonly Fragment[]): Fragment =>
   sql`select ${COLUMNS} from cfdi own indexed by cfdi_dirc
     where own.entity = ${book.number} and own.direction in ${among(directions)} and own.cancelled in (0, 1)
       and own.issued_at >= ${since} and own.issued_at <= ${until} and ${all(conditions)}`
 
+const later = (day: string | null, other: string): string => (day !== null && day > other ? day : other)
+
 /** The authority's book: whole days from the month rows, the days that the ceiling falls into from their rows up to the instant. */
 function statementsOfWindow(book: Book, span: Span, floor: string | null): Fragment[] {
   const open = firstOpenDay(book.until)
-  const months = monthsOf(book, { ...span, from: floor !== null && floor.slice(0, 7) > span.from ? floor.slice(0, 7) : span.from })
+  const months = monthsOf(book, { ...span, first: later(floor, span.first) })
   if (open === null || book.until === null || open > span.last) return [months]
   const rows = rowsOf(book, span, earliestOf(open), book.until, [
-    sql`own.fecha >= ${open > `${span.from}-01` ? open : `${span.from}-01`}`,
+    sql`own.fecha >= ${later(open, span.first)}`,
     sql`own.fecha < ${`${span.last}U`}`,
     ...book.conditions('own'),
   ])
@@ -64,8 +66,8 @@ function statementsOfWindow(book: Book, span: Span, floor: string | null): Fragm
 const statementsOfImports = (book: Book, span: Span): Fragment[] => {
   const hides = book.conditions('own')
   if (hides.length === 0) return [monthsOf(book, span)]
-  const days = [sql`own.fecha >= ${`${span.from}-01`}`, sql`own.fecha < ${`${span.last}U`}`, sql`not ${all(hides)}`]
-  return [monthsOf(book, span), rowsOf(book, span, earliestOf(`${span.from}-01`), latestOf(span.last), days)]
+  const days = [sql`own.fecha >= ${span.first}`, sql`own.fecha < ${`${span.last}U`}`, sql`not ${all(hides)}`]
+  return [monthsOf(book, span), rowsOf(book, span, earliestOf(span.first), latestOf(span.last), days)]
 }
 
 /** What the documents that may be seen add up to. One call. */
@@ -80,9 +82,10 @@ export async function sumMonths(books: Books, span: Span): Promise<Months> {
   const results = await books.ledger.batch(read.flatMap(({ statements }) => statements.map((one) => prepared(books.ledger, one))))
   for (const { book, statements } of read) {
     const [cells, rows] = results.splice(0, statements.length)
-    const whole = book.origin === 'authority' ? { floor, before: firstOpenDay(book.until) } : { floor: null, before: null }
+    const isAuthority = book.origin === 'authority'
+    const whole = { first: later(isAuthority ? floor : null, span.first), last: span.last, before: firstOpenDay(book.until) }
     for (const one of cells!.results as MonthCells[]) addDays(months, one, whole)
-    for (const row of (rows?.results ?? []) as CountableRow[]) addRow(months, row, book.origin === 'authority' ? 1 : -1)
+    for (const row of (rows?.results ?? []) as CountableRow[]) addRow(months, row, isAuthority ? 1 : -1)
   }
   return months
 }
@@ -101,11 +104,11 @@ function totalsAt(months: Months, month: string, direction: number, cell: string
 function addDays(
   months: Months,
   { month, direction, cells }: MonthCells,
-  { floor, before }: { floor: string | null; before: string | null },
+  { first, last, before }: { first: string; last: string; before: string | null },
 ): void {
   for (const [cell, totals] of parseCells(cells)) {
     const day = `${month}-${cell.slice(0, 2)}`
-    if ((floor === null || day >= floor) && (before === null || day < before)) add(totalsAt(months, month, direction, cell), totals)
+    if (day >= first && day <= last && (before === null || day < before)) add(totalsAt(months, month, direction, cell), totals)
   }
 }
 

@@ -1,8 +1,8 @@
 import type { Ctx } from '../env.ts'
 import { invalid } from '../failures.ts'
-import { openBooks } from '../visibility/books.ts'
-import { latestCeiling } from '../visibility/store.ts'
+import { latestCeiling, openBooks } from '../visibility/books.ts'
 import { earliestOf, isBounded, latestOf, type Window } from '../visibility/window.ts'
+import { isDay } from './conditions.ts'
 import { decimal } from './money.ts'
 import type { MonthlySummary, MonthlySummaryQuery, MonthRow } from './summary-contract.ts'
 import { type Months, type Span, sumMonths } from './summary-store.ts'
@@ -13,6 +13,7 @@ const MOST_MONTHS = 120
 
 const BASIS = {
   population: 'CFDI that the window shows, vigente, of different issuer and receiver; retenciones are left out.',
+  substitution: 'A document that another substitutes (relation 04) is counted, beside the other, until it is cancelled.',
   amounts: 'Sums are over type I; credit_notes over type E; net is what is left of subtotal − descuento.',
   currency: 'MXN at each document’s own TipoCambio.',
   month: 'The month of the literal Fecha.',
@@ -38,7 +39,7 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
   const [latest, months] = await Promise.all([latestCeiling(ctx.db, books.entity), sumMonths(books, span)])
   const { window } = books
   const rows = placesOf(window, span, months, ctx.now.getTime()).map((place) =>
-    rowOf(place, months.get(`${place.month}|${place.direction}`) ?? new Map()),
+    rowOf(books.fiscal_entity_id, place, months.get(`${place.month}|${place.direction}`) ?? new Map()),
   )
   return {
     fiscal_entity_id: books.fiscal_entity_id,
@@ -58,34 +59,41 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
 
 const instant = (milliseconds: number | null): string | null => (milliseconds === null ? null : new Date(milliseconds).toISOString())
 
-function spanOf(query: MonthlySummaryQuery, now: Date): Span {
+/** What is asked for, as it was said and as days. */
+function spanOf(query: MonthlySummaryQuery, now: Date): Span & { from: string; to: string } {
   const to = query.to ?? dayOf(now.getTime()).slice(0, 7)
-  const from = query.from ?? plus(to, -11)
-  if (from > to) throw invalid('summary.range', [{ path: 'from', message: 'Comes after `to`.' }])
-  if (plus(from, MOST_MONTHS) <= to)
+  const from = query.from ?? plus(to.slice(0, 7), -11)
+  const [first, last] = [isDay(from) ? from : `${from}-01`, isDay(to) ? to : lastDayOf(to)]
+  if (first > last) throw invalid('summary.range', [{ path: 'from', message: 'Comes after `to`.' }])
+  if (plus(first.slice(0, 7), MOST_MONTHS) <= last.slice(0, 7))
     throw invalid('summary.range', [{ path: 'from', message: `More than ${MOST_MONTHS} months before the end of \`to\`.` }])
-  return { from, to, last: lastDayOf(to), directions: query.direction === undefined ? [0, 1] : [query.direction === 'issued' ? 0 : 1] }
+  return { from, to, first, last, directions: query.direction === undefined ? [0, 1] : [query.direction === 'issued' ? 0 : 1] }
 }
 
 interface Place {
   month: string
+  /** The days of the month that are asked for. */
+  first: string
+  last: string
   direction: 0 | 1
   is_partial: boolean
   through_date: string | null
 }
 
 /** The rows to answer: the window's months up to its end, and those beyond that have documents all the same. */
-function placesOf({ isEmpty, floor, ceiling }: Window, { from, to, directions }: Span, months: Months, now: number): Place[] {
+function placesOf({ isEmpty, floor, ceiling }: Window, span: Span, months: Months, now: number): Place[] {
   const end = ceiling ?? now
   const today = dayOf(end)
   const places: Place[] = []
-  for (let month = from; month <= to; month = plus(month, 1)) {
-    const [first, last] = [`${month}-01`, lastDayOf(month)]
+  for (let month = span.first.slice(0, 7); month <= span.last.slice(0, 7); month = plus(month, 1)) {
+    const first = span.first > `${month}-01` ? span.first : `${month}-01`
+    const last = span.last < lastDayOf(month) ? span.last : lastDayOf(month)
     const isInside = !isEmpty && (floor === null || last >= floor) && earliestOf(first) * 1_000 <= end
-    if (!isInside && !directions.some((direction) => hasDocuments(months.get(`${month}|${direction}`)))) continue
-    const is_partial = !isInside || (floor !== null && first < floor) || latestOf(last) * 1_000 > end
+    if (!isInside && !span.directions.some((direction) => hasDocuments(months.get(`${month}|${direction}`)))) continue
+    const isCut = first !== `${month}-01` || last !== lastDayOf(month)
+    const is_partial = !isInside || isCut || (floor !== null && first < floor) || latestOf(last) * 1_000 > end
     const through_date = isInside ? [first, today, last].sort()[1]! : null
-    places.push(...directions.map((direction) => ({ month, direction, is_partial, through_date })))
+    places.push(...span.directions.map((direction) => ({ month, direction, first, last, is_partial, through_date })))
   }
   return places
 }
@@ -104,15 +112,23 @@ function sumOf(cells: Cells, only: Only) {
   return sum
 }
 
-function rowOf({ month, direction, is_partial, through_date }: Place, cells: Cells): MonthRow {
+// Retenciones and what the RFC issued to itself are in no sum. The window cuts the search where it cuts the month.
+const drilldownOf = (fiscal_entity_id: string, direction: MonthRow['direction'], { first, last }: Place): string =>
+  `/v1/cfdi?${new URLSearchParams({
+    ...{ fiscal_entity_id, direction, estatus: 'vigente', issued_from: first, issued_to: last },
+    ...{ kind: 'cfdi', to_itself: 'false' },
+  })}`
+
+function rowOf(fiscal_entity_id: string, place: Place, cells: Cells): MonthRow {
+  const direction = place.direction === 0 ? 'issued' : 'received'
   const valid = (tipo: string, metodo?: string) =>
     sumOf(cells, (t, m, estatus) => estatus === 'vigente' && t === tipo && (metodo === undefined || m === metodo))
   const income = valid('I')
   const credit = valid('E')
   const credit_notes = credit.subtotal - credit.descuento
   return {
-    month,
-    direction: direction === 0 ? 'issued' : 'received',
+    month: place.month,
+    direction,
     count: sumOf(cells, isValid).n,
     cancelled_count: sumOf(cells, (_, __, estatus) => estatus === 'cancelado').n,
     by_tipo: Object.fromEntries(TIPOS.map((tipo) => [tipo, valid(tipo).n])) as MonthRow['by_tipo'],
@@ -127,7 +143,8 @@ function rowOf({ month, direction, is_partial, through_date }: Place, cells: Cel
     net: decimal(income.subtotal - income.descuento - credit_notes),
     pue_total: decimal(valid('I', 'PUE').total),
     ppd_total: decimal(valid('I', 'PPD').total),
-    is_partial,
-    through_date,
+    is_partial: place.is_partial,
+    through_date: place.through_date,
+    drilldown: drilldownOf(fiscal_entity_id, direction, place),
   }
 }

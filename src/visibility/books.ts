@@ -1,7 +1,10 @@
+import { eq, max } from 'drizzle-orm'
+import type { Database } from '../db/commit.ts'
 import { all, type Fragment, raw, sql } from '../db/fragment.ts'
+import { connections } from '../entities/tables.ts'
 import type { Ctx } from '../env.ts'
 import { notFound } from '../failures.ts'
-import { earliestOf, type Window, windowOf } from './window.ts'
+import { earliestOf, reachOf, type Window, windowOf } from './window.ts'
 
 const OPENED: unique symbol = Symbol('opened')
 
@@ -33,15 +36,22 @@ export interface Book {
   conditions(alias: string): Fragment[]
 }
 
+type Reader = Pick<Ctx, 'organization' | 'connection' | 'settings'>
+
 /** Opens the books of the fiscal entity that the request names. 404 fiscal_entity.not_found without an active connection to it. */
-export function openBooks({ organization, connection, settings }: Pick<Ctx, 'organization' | 'connection' | 'settings'>): Books {
+export const openBooks = (reader: Reader): Books => opened(reader, windowOf)
+
+/** The same as far as the organization's extractions reach: what is visible through these books stays visible whatever is configured. */
+export const openLastingBooks = (reader: Reader): Books => opened(reader, (_, connection) => reachOf(connection))
+
+function opened({ organization, connection, settings }: Reader, see: typeof windowOf): Books {
   if (connection?.state !== 'active') throw notFound('fiscal_entity')
   return {
     [OPENED]: true,
     ledger: settings.ledgers[connection.shard]!,
     fiscal_entity_id: connection.fiscal_entity_id,
     rfc: connection.rfc,
-    window: windowOf(organization.extractor_count, connection),
+    window: see(organization.extractor_count, connection),
     entity: connection.entity,
     importBook: connection.imported_at === null ? null : -connection.connection,
   }
@@ -60,6 +70,24 @@ export const visible = (book: Book, alias: string): Fragment =>
     ...(book.until === null ? [] : [sql`+${raw(alias)}.issued_at <= ${book.until}`]),
     ...book.conditions(alias),
   ])
+
+/**
+ * Whether a document of the book counts in the balance of one that is shown: the ceiling decides, the floor does not. A document names
+ * an invoice by a UUID that the invoice has from its stamp on, and is itself stamped within 72 hours of its Fecha: none counts that is
+ * dated further before its invoice. So of what lies before the floor a balance tells at most an amount of its last three days, and
+ * nothing of years that others downloaded; the document itself stays hidden. Of the organization's own files each counts.
+ */
+export const counts = (book: Book, alias: string): Fragment =>
+  all([sql`${raw(alias)}.entity = ${book.number}`, ...(book.until === null ? [] : [sql`+${raw(alias)}.issued_at <= ${book.until}`])])
+
+/** The latest download of an RFC by anybody, in milliseconds: the greatest ceiling of any connection to it. Null before the first. */
+export const latestCeiling = async (db: Database, entity: number): Promise<number | null> => {
+  const [found] = await db
+    .select({ latest: max(connections.visible_to) })
+    .from(connections)
+    .where(eq(connections.entity, entity))
+  return found?.latest?.getTime() ?? null
+}
 
 const authorityBook = ({ entity, window: { floor, ceiling } }: Books): Book => ({
   origin: 'authority',

@@ -19,20 +19,11 @@ export const EVERYTHING: Window = { isEmpty: false, floor: null, ceiling: null }
 export const NOTHING: Window = { isEmpty: true, floor: null, ceiling: null }
 
 /** The window of a connection. Without extractors everything is visible; before the first extraction nothing is. */
-export const windowOf = (extractor_count: number, { visible_from, visible_to }: Bounds): Window => {
-  if (extractor_count === 0) return EVERYTHING
-  if (visible_from === null || visible_to === null) return NOTHING
-  return { isEmpty: false, floor: visible_from, ceiling: visible_to }
-}
+export const windowOf = (extractor_count: number, bounds: Bounds): Window => (extractor_count === 0 ? EVERYTHING : reachOf(bounds))
 
-/** The bounds of a connection after an extraction of a range: floor to the earlier, ceiling to the later. They never shrink. */
-export const widened = (
-  { visible_from, visible_to }: Bounds,
-  range: { from: string; to: number },
-): { visible_from: string; visible_to: number } => ({
-  visible_from: visible_from === null || range.from < visible_from ? range.from : visible_from,
-  visible_to: visible_to === null || range.to > visible_to ? range.to : visible_to,
-})
+/** What the extractions of a connection have reached: the part of its window that nothing shrinks, with extractors or without. */
+export const reachOf = ({ visible_from, visible_to }: Bounds): Window =>
+  visible_from === null || visible_to === null ? NOTHING : { isEmpty: false, floor: visible_from, ceiling: visible_to }
 
 /** Whether something held, or holdable, for the RFC is hidden; `latest` is the greatest ceiling of anybody's connection to it. */
 export const isBounded = ({ isEmpty, floor, ceiling }: Window, latest: number | null): boolean =>

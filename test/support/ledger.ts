@@ -1,4 +1,5 @@
 import { getTableColumns, type Table } from 'drizzle-orm'
+import { type Applied, balanceOf, type Invoice } from '../../src/cfdi/balances.ts'
 import { cfdi, cfdiMonths, cfdiPayments } from '../../src/cfdi/tables.ts'
 import { addTo, type Cells, type Countable, contribution, writeCells } from '../../src/cfdi/totals.ts'
 import { jsonChunks } from '../../src/db/commit.ts'
@@ -117,6 +118,58 @@ export function monthsOf(rows: readonly Row[]) {
     const [entity, month, direction] = key.split('|')
     return { entity: Number(entity), month, direction: Number(direction), cells: writeCells(cells) }
   })
+}
+
+/** Invoices (PPD) with payments and credit notes in the weeks after them, some cancelled, and balances as ingest would have kept them. */
+export function invoices(seed: number, count: number, firstDay: string, days: number, entity: number) {
+  const next = random(seed)
+  const start = Date.parse(`${firstDay}T00:00:00Z`)
+  const dated = (day: number) => new Date(start + Math.floor(day * 86_400) * 1_000).toISOString().slice(0, 19)
+  const rows: Row[] = []
+  const applications: (Omit<Applied, 'amount' | 'cancelled'> & {
+    entity: number
+    invoice: string
+    source: string
+    n: number
+    amount: number
+  })[] = []
+  for (let n = 0; n < count; n++) {
+    const day = next() * days
+    const direction = next() < 0.5 ? 0 : 1
+    const counterparty_rfc = PARTIES[Math.floor(next() * 3)]!
+    const invoice = rowOf({
+      entity,
+      uuid: uuidFrom(next),
+      fecha: dated(day),
+      metodo_pago: 'PPD',
+      total: '100.00',
+      direction,
+      counterparty_rfc,
+    })
+    const sources = Array.from({ length: Math.floor(next() * 3) }, (): Applied & { source: Row } => {
+      const kind = next() < 0.8 ? 'P' : 'E'
+      const fecha = dated(day + next() * 20)
+      const estatus = next() < 0.15 ? 'cancelado' : 'vigente'
+      const source = rowOf({
+        entity,
+        uuid: uuidFrom(next),
+        fecha,
+        tipo_comprobante: kind,
+        metodo_pago: null,
+        direction,
+        counterparty_rfc,
+        estatus,
+      })
+      const amount = BigInt([20, 50, 100][Math.floor(next() * 3)]!) * 1_000_000n
+      const { issued_at } = source
+      return { kind, amount, currency: 'MXN', tipo_cambio: null, fecha_pago: fecha, issued_at, cancelled: estatus === 'cancelado', source }
+    })
+    const { paid, credited, ...balance } = balanceOf({ ...invoice, total_micros: 100_000_000n } as Invoice, sources)
+    rows.push({ ...invoice, ...balance, paid: Number(paid), credited: Number(credited) }, ...sources.map(({ source }) => source))
+    for (const { source, cancelled: _, amount, ...applied } of sources)
+      applications.push({ ...applied, entity, invoice: invoice.uuid, source: source.uuid, n: 1, amount: Number(amount) })
+  }
+  return { rows, applications }
 }
 
 export const insertApplications = (ledger: D1Database, rows: readonly object[]) => insertRows(ledger, cfdiPayments, 'cfdi_payments', rows)

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { cfdiXml } from '../../src/authority/sandbox/cfdi-xml.ts'
+import type { MonthRow } from '../../src/cfdi/summary-contract.ts'
 import { api, basic, request } from './client.ts'
 import { type History, type Player, pick } from './sharing-history.ts'
 import { dayIn, filesSeenBy, isBounded, MEXICO, type Seen, seenBy } from './sharing-model.ts'
@@ -50,14 +51,7 @@ const bare = ({ updated_at: _, ...rest }: Found): Expected => rest
 /** A filter as a query, and as plain code. */
 type Filter = [query: string, matches: (one: Found) => boolean]
 
-/** What the service stores of a balance is of all that anybody fetched; a filter on it leaves out what differs (see its reference). */
-const storedStatus = ({ held }: History, player: Player, uuid: string, origin: string): string => {
-  const all = (origin === 'import' ? player.imports : held) as Map<string, Seen>
-  const book = new Map([...all].map(([key, one]) => [key, { ...one, origin } as Seen]))
-  return balanceOf({ seen: book, imports: player.imports }, book.get(uuid)!).payment_status
-}
-
-function filters(history: History, player: Player, every: readonly Found[]): Filter[] {
+function filters(history: History, every: readonly Found[]): Filter[] {
   const hidden = [...history.held.keys()].filter(() => history.next() < 0.1).slice(0, 40)
   const some = every.filter(() => history.next() < 0.1).slice(0, 40)
   const wanted = [...hidden, ...some.map(({ uuid }) => uuid.toLowerCase()), crypto.randomUUID()]
@@ -65,15 +59,16 @@ function filters(history: History, player: Player, every: readonly Found[]): Fil
   const since = pick(history, [...every.map(({ updated_at }) => updated_at), new Date(history.now).toISOString()])
   const [from, to] = [pick(history, every)?.fecha.slice(0, 10), pick(history, every)?.fecha.slice(0, 10)].sort()
   const until = new Date(history.now - Math.floor(history.next() * 60 * 86_400) * 1_000).toISOString()
+  const least = pick(history, [0.01, 1_000, 20_000])
+  const paidFrom = dayIn(history.now - Math.floor(history.next() * 90 * 86_400) * 1_000, MEXICO)
   const limit = 1 + Math.floor(history.next() * 60)
   return [
     [`&limit=100&uuid=${wanted.join()}`, ({ uuid }) => wanted.includes(uuid) || wanted.includes(uuid.toLowerCase())],
+    [`&limit=${limit + 40}&payment_status=${status}`, ({ payment_status }) => status.split(',').includes(payment_status)],
+    [`&limit=${limit + 40}&balance_min=${least}`, ({ balance }) => balance !== null && Number(balance) >= least],
     [
-      `&limit=${limit + 40}&payment_status=${status}`,
-      (one) => {
-        const stored = storedStatus(history, player, one.uuid, one.origin)
-        return status.split(',').includes(one.payment_status) && status.split(',').includes(stored)
-      },
+      `&limit=100&paid_from=${paidFrom}&payment_status=paid,partially_paid`,
+      ({ last_payment_at, payment_status }) => last_payment_at !== null && last_payment_at >= paidFrom && payment_status !== 'unpaid',
     ],
     [`&limit=100&updated_since=${since}`, ({ updated_at }) => updated_at >= since],
     ['&direction=issued&limit=100', ({ direction }) => direction === 'issued'],
@@ -90,9 +85,27 @@ async function checkList(history: History, player: Player, sight: Sight): Promis
   const every = await listed(history, player, '&limit=100')
   const expected = [...sight.seen.values()].map((one) => expectedCfdi(sight, one)).sort(newestFirst)
   expectSame(`list of ${player.name}`, every.map(bare), expected)
-  const all = filters(history, player, every)
-  for (const [query, matches] of [pick(history, all.slice(0, 3)), pick(history, all), pick(history, all)])
+  const all = filters(history, every)
+  for (const [query, matches] of [pick(history, all.slice(0, 5)), pick(history, all.slice(1, 3)), pick(history, all)])
     expectSame(`list of ${player.name} ${query.slice(0, 80)}`, await listed(history, player, query), every.filter(matches))
+}
+
+/** The search that a row leads to answers the documents that it counts. */
+async function checkDrilldown({ tenant }: Player, row: MonthRow | undefined, seen: ReadonlyMap<string, Seen>): Promise<void> {
+  if (!row) return
+  const found: string[] = []
+  for (let cursor = ''; ; ) {
+    const { body } = await api(tenant, 'GET', `${row.drilldown}&limit=100${cursor}`)
+    found.push(...body.data.map(({ uuid }: Found) => uuid))
+    if (!body.has_more) break
+    cursor = `&cursor=${encodeURIComponent(body.next_cursor)}`
+  }
+  const counted = [...seen.values()].filter(
+    ({ document, direction, cancelled }) =>
+      direction === row.direction && !cancelled && document.fecha.startsWith(row.month) && document.emisor.rfc !== document.receptor.rfc,
+  )
+  expect(found).toHaveLength(row.count)
+  expect(found.sort()).toEqual(counted.map(({ document }) => document.uuid).sort())
 }
 
 async function checkSummary(history: History, player: Player, seen: ReadonlyMap<string, Seen>): Promise<void> {
@@ -108,7 +121,9 @@ async function checkSummary(history: History, player: Player, seen: ReadonlyMap<
   const isAll = player.rules.length === 0
   const asked = only === '' ? seen : new Map([...seen].filter(([, { direction }]) => direction === only))
   const rows = expectedMonths(asked, player, { from, to }, now).filter(({ direction }) => only === '' || direction === only)
-  expect(body.data).toEqual(rows)
+  const found: MonthRow[] = body.data
+  expect(found.map(({ drilldown: _, ...row }) => row)).toEqual(rows)
+  await checkDrilldown(player, pick(history, found), asked)
   const ceiling = isAll || player.ceiling === null ? null : new Date(player.ceiling).toISOString()
   expect(body.window).toEqual({ floor: isAll ? null : player.floor, ceiling, is_bounded: isBounded(player, players) })
   expect(body.as_of).toBe(ceiling ?? new Date(now).toISOString())

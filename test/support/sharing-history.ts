@@ -258,7 +258,8 @@ export async function step(history: History): Promise<void> {
     [rules.length > 0 ? 1 : 0, () => remove(history, player, [...rules])],
     [isLinked ? 1 : 0, () => unlink(history, player)],
     [isLinked && history.held.size > 0 ? 2 : 0, () => cancel(history, player)],
-    [isLinked ? 2 : 0, () => upload(history, player)],
+    // What is imported while everything is visible has to stay when that ends.
+    [isLinked ? (rules.length === 0 ? 8 : 2) : 0, () => upload(history, player)],
   ]
   const act = weighted(history, possible)
   await act()

@@ -129,7 +129,11 @@ const seesAll = ({ rules }: Seat): boolean => rules.length === 0
 
 /** Whether the window of the organization shows a document that the authority delivered. */
 export function isInWindow(seat: Seat, held: Held): boolean {
-  if (seesAll(seat)) return true
+  return seesAll(seat) || isInReach(seat, held)
+}
+
+/** The same without regard to a lack of extractors, which may end. */
+function isInReach(seat: Seat, held: Held): boolean {
   if (seat.floor === null || seat.ceiling === null) return false
   return held.document.fecha.slice(0, 10) >= seat.floor && instantOf(held) <= seat.ceiling
 }
@@ -149,7 +153,9 @@ export function seenBy({ held }: Shared, seat: Seat): Map<string, Seen> {
 
 /** Imports a document for the organization. Answers what is told of the file. */
 export function importDocument(shared: Shared, seat: Seat, document: Comprobante, direction: Direction): 'created' | 'unchanged' {
-  if (seat.imports.has(document.uuid) || seenBy(shared, seat).has(document.uuid)) return 'unchanged'
+  const twin = shared.held.get(document.uuid)
+  const isShownForGood = seat.state === 'active' && twin !== undefined && isInReach(seat, twin)
+  if (seat.imports.has(document.uuid) || isShownForGood) return 'unchanged'
   seat.imports.set(document.uuid, { document, direction, hasXml: true, cancelled: false })
   return 'created'
 }

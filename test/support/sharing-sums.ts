@@ -101,9 +101,14 @@ const pesos = (amount: bigint): string => {
 }
 
 /** The months of a summary: those that the window reaches, and those of documents beyond it. */
-export function expectedMonths(seen: ReadonlyMap<string, Seen>, seat: Seat, span: { from: string; to: string }, now: number): MonthRow[] {
+export function expectedMonths(
+  seen: ReadonlyMap<string, Seen>,
+  seat: Seat,
+  span: { from: string; to: string },
+  now: number,
+): Omit<MonthRow, 'drilldown'>[] {
   const counted = [...seen.values()].filter(({ document }) => document.emisor.rfc !== document.receptor.rfc)
-  const rows: MonthRow[] = []
+  const rows: Omit<MonthRow, 'drilldown'>[] = []
   for (let at = Temporal.PlainYearMonth.from(span.from); at.toString() <= span.to; at = at.add({ months: 1 })) {
     const month = at.toString()
     const here = counted.filter(({ document }) => document.fecha.startsWith(month))
@@ -129,7 +134,7 @@ function placeOf(month: Temporal.PlainYearMonth, { rules, floor, ceiling }: Seat
   return { is_partial: (!isAll && floor! > first) || !isOver, through_date: through_date! }
 }
 
-function totalsOf(of: readonly Seen[]): Omit<MonthRow, 'month' | 'direction' | 'is_partial' | 'through_date'> {
+function totalsOf(of: readonly Seen[]): Omit<MonthRow, 'month' | 'direction' | 'is_partial' | 'through_date' | 'drilldown'> {
   const valid = of.filter(({ cancelled }) => !cancelled)
   const income = valid.filter(({ document }) => document.tipo === 'I')
   const credits = valid.filter(({ document }) => document.tipo === 'E')
