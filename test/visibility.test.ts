@@ -7,8 +7,8 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** A history follows from its seed alone: a failing one is repeated by `[seed]` here. */
-const SEEDS = Array.from({ length: 40 }, (_, seed) => seed + 100)
+/** A history follows from its seed alone: a failing one is repeated by `[seed]` here. Beyond these, 100 to 139 have been tried. */
+const SEEDS = Array.from({ length: 16 }, (_, seed) => seed)
 const STEPS = 13
 
 /** Looks at an RFC through an organization's window, by what it showed and hid at once. */
