@@ -71,7 +71,10 @@ export function scannedConditions(filters: Filters, until: number | null): Fragm
 }
 
 /** The literal days that the document must lie between, and the instants that bound it; instants are exact, days need the literal. */
-export const literalDays = ({ issued_from, issued_to }: Filters): Fragment[] => [
-  ...(issued_from && isDay(issued_from) ? [sql`fecha >= ${issued_from}`] : []),
-  ...(issued_to && isDay(issued_to) ? [sql`fecha < ${afterDay(issued_to)}`] : []),
-]
+export const literalDays = (filters: Filters): Fragment[] => [...fromDay(filters), ...throughDay(filters)]
+
+export const fromDay = ({ issued_from }: Filters): Fragment[] => (issued_from && isDay(issued_from) ? [sql`fecha >= ${issued_from}`] : [])
+
+/** Up to a literal day: it has to be asked only of what was issued while that day was over in one Mexican zone and not in another. */
+export const throughDay = ({ issued_to }: Filters): Fragment[] =>
+  issued_to && isDay(issued_to) ? [sql`fecha < ${afterDay(issued_to)}`] : []

@@ -1,6 +1,6 @@
 import { all, type Fragment, raw, sql } from '../db/fragment.ts'
-import { earliestOf, latestOf } from '../visibility/window.ts'
-import { isDay, literalDays, type Served, scannedConditions, servedConditions } from './conditions.ts'
+import { earliestOf, endingOf, latestOf } from '../visibility/window.ts'
+import { fromDay, isDay, literalDays, type Served, scannedConditions, servedConditions, throughDay } from './conditions.ts'
 import type { Filters } from './search-contract.ts'
 
 /** One run along an index, in the order of the page: its leading columns are fixed. */
@@ -22,8 +22,13 @@ export interface Plan {
   /** Bounds of issued_at in seconds, both inclusive. */
   since: number | null
   until: number | null
-  /** Literal days, where the bounds are tight only to the hour. */
+  /** First literal day, where `since` is tight only to the hour. */
   days: Fragment[]
+  /**
+   * Last literal day: a page that begins after `from`, when that day was over in some Mexican zone, looks at its rows one by one, and
+   * one that begins before needs not ask.
+   */
+  through: { from: number; condition: Fragment[] } | null
 }
 
 type Direction = 0 | 1
@@ -53,7 +58,8 @@ export function planSearch(rfc: string, asked: Filters, until: number | null): P
     others: until === null ? [] : chosen.flatMap(({ others }) => others ?? []),
     rest: [...[...left].flatMap((name) => conditions.get(name)!), ...scannedConditions(filters, until)],
     ...boundsOf(filters),
-    days: literalDays(filters),
+    days: fromDay(filters),
+    through: filters.issued_to && isDay(filters.issued_to) ? { from: endingOf(filters.issued_to), condition: throughDay(filters) } : null,
   }
 }
 

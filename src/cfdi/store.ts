@@ -64,8 +64,18 @@ interface Look {
   statements: readonly [page: Fragment, last?: Fragment]
 }
 
+/** What the streams leave open on a page that begins here. */
+function restOf(book: Book, { rest, through, until }: Plan, after: Place | undefined): Fragment[] {
+  const begins = least(after?.[0] ?? null, least(until, book.until)) ?? Number.POSITIVE_INFINITY
+  return [
+    ...rest,
+    ...(through !== null && begins > through.from ? through.condition : []),
+    ...(book.origin === 'import' ? book.conditions('page') : []),
+  ]
+}
+
 function lookAlong(book: Book, plan: Plan, after: Place | undefined, take: number): Look {
-  const rest = book.origin === 'import' ? [...plan.rest, ...book.conditions('page')] : plan.rest
+  const rest = restOf(book, plan, after)
   const rows = (limit: number) => sql`${merged(book, raw(String(book.number)), plan, after, stored('cfdi'))} limit ${limit}`
   if (rest.length === 0) return { book, most: take, statements: [page(book, rows(take), [], take)] }
   const last = sql`${merged(book, raw(String(book.number)), plan, after, raw('cfdi.issued_at, cfdi.uuid'))} limit 1 offset ${SCAN_ROWS - 1}`
@@ -85,7 +95,7 @@ function lookBeyond(book: Book, until: number, plan: Plan, after: Place | undefi
   const applied = later('cfdi_tipoc', "later.tipo_comprobante in ('P', 'E') and later.direction in (0, 1)")
   const rows = sql`${merged(book, number, { ...plan, streams: plan.others }, after, stored('cfdi'))}
     limit case when ${anything} then case when ${applied} then ${SCAN_ROWS} else 0 end else 0 end`
-  const fits = all([...plan.rest, isBeyond(until)])
+  const fits = all([...restOf(book, plan, after), isBeyond(until)])
   // Every row that is looked at is answered: to number them, or to ask for the last one apart, reads more than a page may.
   const statement = sql`select ${shown('page')}, ${appliedWhereHidden(book, 'page')} as applied, ${fits} as fits from (${rows}) page`
   return { book, most: SCAN_ROWS, statements: [statement] }

@@ -48,3 +48,6 @@ export const latestOf = (day: string): number => midnight(day) + (24 + WESTMOST_
 /** The first literal day that a bound in seconds leaves open in some Mexican zone: earlier days are whole. Null without a bound. */
 export const firstOpenDay = (until: number | null): string | null =>
   until === null ? null : new Date((until + 1 - WESTMOST_HOURS * 3_600) * 1_000).toISOString().slice(0, 10)
+
+/** The last second at which a literal day, or an earlier one, is still on in every Mexican zone. */
+export const endingOf = (day: string): number => earliestOf(day) + 24 * 3_600 - 1

@@ -23,7 +23,7 @@ const queriesOf = ({ uuid }: Tenant): Record<string, string>[] => [
   { receptor_rfc: CUSTOMERS[0] },
   { uuid },
   { issued_from: '2024-12-01' },
-  { issued_to: '2025-01-15' },
+  { issued_to: '2025-01-15T23:59:59-06:00' },
   { issued_from: '2024-12-01T00:00:00-06:00', issued_to: '2025-01-20T00:00:00-06:00' },
 ]
 
