@@ -201,11 +201,11 @@ export const requeueStatement = (ledger: D1Database, job: Job, error_class: stri
     .prepare(`update sync_jobs set status = 'queued', error_class = ?6, not_before = ?7, token = null, lease_until = null where ${mine}`)
     .bind(...keysOf(job), error_class, notBefore)
 
-/** Nobody can log in for the RFC: its open jobs wait until somebody can, and look again by themselves now and then. */
+/** Nobody can log in for the RFC: its open jobs wait until somebody can, and look again by themselves now and then. No attempt is used up. */
 export const parkStatement = (ledger: D1Database, entity: number, notBefore: number) =>
   ledger
     .prepare(
-      `update sync_jobs set status = 'queued', error_class = 'invalid_credentials', not_before = ?2, token = null, lease_until = null
+      `update sync_jobs set status = 'queued', error_class = 'invalid_credentials', not_before = ?2, attempts = 0, token = null, lease_until = null
        where entity = ?1 and open = 1`,
     )
     .bind(entity, notBefore)
