@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { checkDigit } from '../src/entities/rfc.ts'
 
 export interface Sync {
@@ -9,6 +10,19 @@ export interface Sync {
 interface Credential {
   api_key: string
   api_secret: string
+}
+
+const PATIENCE_MS = 30_000
+
+/** Reads are asked again while nobody answers: a service that died is being started anew. */
+async function answered(method: string, url: string, init: RequestInit): Promise<Response> {
+  for (const until = Date.now() + PATIENCE_MS; ; await sleep(250)) {
+    try {
+      return await fetch(url, init)
+    } catch (error) {
+      if (method !== 'GET' || Date.now() > until) throw error
+    }
+  }
 }
 
 /** A customer of the service, over HTTP like any other. */
@@ -31,7 +45,7 @@ export class Customer {
   /** Throws with what the service said when it refuses. */
   async ask<Body>(method: string, path: string, json?: unknown): Promise<Body> {
     const { api_key, api_secret } = this.credential
-    const response = await fetch(`${this.url}${path}`, {
+    const response = await answered(method, `${this.url}${path}`, {
       method,
       headers: {
         ...(api_key === '' ? {} : { authorization: `Basic ${btoa(`${api_key}:${api_secret}`)}` }),

@@ -8,6 +8,7 @@ import {
   deliver,
   jobsOf,
   later,
+  ledgerOf,
   losingMessages,
   monthsOf,
   sinceWatermark,
@@ -113,7 +114,8 @@ describe('documents that were fetched already for the instant of a run', () => {
 describe('since_watermark', () => {
   const early = (day: string) => vi.setSystemTime(`2018-${day}T12:00:00Z`)
   const newest = async (rfc: string, before: number, source: string) => {
-    const { results } = await env.LEDGER_0.prepare('select source, month from sync_jobs where entity = ? order by job_id')
+    const { results } = await (await ledgerOf(rfc))
+      .prepare('select source, month from sync_jobs where entity = ? order by job_id')
       .bind((await callOf(rfc)).entity)
       .all<{ source: string; month: string }>()
     return results

@@ -64,6 +64,12 @@ export async function subscriber(rfc: string, extractor: object, ciec: string | 
 export const callOf = async (rfc: string): Promise<Call> =>
   (await env.DB.prepare('select shard, entity from fiscal_entities where rfc = ?').bind(rfc).first<Call>())!
 
+/** The ledger that holds what is fetched for the RFC. */
+export const ledgerOf = async (rfc: string): Promise<D1Database> => {
+  const { shard } = await callOf(rfc)
+  return (env as unknown as Record<string, D1Database>)[`LEDGER_${shard}`]!
+}
+
 let messages = 0
 
 /** Gives bodies to the consumer of a queue as one batch. */
@@ -88,8 +94,9 @@ export const sweep = (): Promise<void> => worker.scheduled(createScheduledContro
 /** Every row of the RFC's book in some tables, with every column. */
 export async function bookOf(rfc: string, tables = ['cfdi', 'cfdi_lines', 'cfdi_payments', 'cfdi_months', 'documents', 'entities']) {
   const { entity } = await callOf(rfc)
-  const results = await env.LEDGER_0.batch(
-    tables.map((table) => env.LEDGER_0.prepare(`select * from ${table} where entity = ? order by 1, 2, 3`).bind(entity)),
+  const ledger = await ledgerOf(rfc)
+  const results = await ledger.batch(
+    tables.map((table) => ledger.prepare(`select * from ${table} where entity = ? order by 1, 2, 3`).bind(entity)),
   )
   return Object.fromEntries(tables.map((table, n) => [table, results[n]!.results]))
 }
@@ -107,7 +114,8 @@ export interface JobState {
 
 /** Jobs of the RFC, by source and month. */
 export const jobsOf = async (rfc: string): Promise<JobState[]> => {
-  const { results } = await env.LEDGER_0.prepare('select * from sync_jobs where entity = ? order by source, month, job_id')
+  const { results } = await (await ledgerOf(rfc))
+    .prepare('select * from sync_jobs where entity = ? order by source, month, job_id')
     .bind((await callOf(rfc)).entity)
     .all<JobState>()
   return results

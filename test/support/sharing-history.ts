@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { cfdiXml } from '../../src/authority/sandbox/cfdi-xml.ts'
 import { documentsOf } from '../../src/authority/sandbox/month.ts'
 import { api, basic, request } from './client.ts'
+import { ledgerOf } from './downloads.ts'
 import { at } from './extractors.ts'
 import { freshRfc, signUp, type Tenant } from './journeys.ts'
 import {
@@ -85,7 +86,7 @@ export function wait(history: History, milliseconds: number): void {
 export async function settled(history: History): Promise<void> {
   const entity = await env.DB.prepare('select entity from fiscal_entities where rfc = ?').bind(history.rfc).first<number>('entity')
   if (entity === null) return
-  const open = env.LEDGER_0.prepare('select error_class from sync_jobs where entity = ? and open = 1').bind(entity)
+  const open = (await ledgerOf(history.rfc)).prepare('select error_class from sync_jobs where entity = ? and open = 1').bind(entity)
   await until(history, async () => {
     const { results } = await open.all<{ error_class: string | null }>()
     const failed = results.find(({ error_class }) => error_class !== null)

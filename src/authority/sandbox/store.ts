@@ -5,7 +5,8 @@ import type { SandboxState, ToldCancellation } from './sandbox.ts'
 import { sandboxCancellations, sandboxRefusedCiecs } from './tables.ts'
 
 /** Keyed, for a CIEC is short enough to be guessed from a plain hash. */
-const digestOf = async (key: Key, rfc: string, ciec: string): Promise<string> => (await key.hmac(JSON.stringify(['refused', rfc, ciec]))).toHex()
+const digestOf = async (key: Key, rfc: string, ciec: string): Promise<string> =>
+  (await key.hmac(JSON.stringify(['refused', rfc, ciec]))).toHex()
 
 /** What test helpers told the sandbox, kept in the control plane. */
 export const sandboxState = (db: Database, keys: Keyring): SandboxState => ({
