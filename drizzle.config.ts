@@ -1,8 +1,8 @@
 import { defineConfig } from 'drizzle-kit'
 
 const DOMAINS = {
-  control: ['account', 'team', 'credentials', 'audit', 'entities', 'extractors', 'authority/sandbox', 'queues'],
-  ledger: ['cfdi', 'downloads', 'documents', 'imports'],
+  control: ['account', 'team', 'credentials', 'audit', 'entities', 'extractors', 'authority/sandbox', 'queues', 'webhooks'],
+  ledger: ['cfdi', 'downloads', 'documents', 'imports', 'webhooks'],
 }
 
 const database = process.env['DATABASE']

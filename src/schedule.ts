@@ -1,12 +1,14 @@
 import { sweepJobs } from './downloads/downloads.ts'
 import { type System, systemOf } from './env.ts'
 import { finishRuns } from './extractors/run.ts'
+import { evaluateCadences, sweepTicks } from './extractors/tick.ts'
 import { said } from './failures.ts'
 import { sweepImports } from './imports/imports.ts'
 
 /** Cron expression → what is done then. Delivery of a cron is not guaranteed and may repeat; so may these. */
 const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
-  '* * * * *': [finishRuns, sweepJobs, sweepImports],
+  '* * * * *': [sweepTicks, finishRuns, sweepJobs, sweepImports],
+  '*/15 * * * *': [evaluateCadences],
 }
 
 /** One verb that fails does not keep the others from their work. */

@@ -1,4 +1,4 @@
-import { and, desc, eq, lt, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, lt } from 'drizzle-orm'
 import { commit, type Statement } from '../db/commit.ts'
 import { openCursor, pageOf } from '../db/cursor.ts'
 import { newId } from '../db/id.ts'
@@ -29,22 +29,6 @@ export const audited = ({ db, now, requestId, actor }: Author, organization_id: 
     request_id: requestId,
     created_at: now,
   })
-
-/**
- * The audit rows of one change to things of several organizations, for a commit that decides itself which of them it still concerns:
- * `holds` is asked of the `value` of every row as the commit runs.
- */
-export const auditedEach = (
-  { db, now, requestId, actor }: Author,
-  { action, changed = [] }: Omit<Change, 'resource_id'>,
-  rows: readonly Pick<typeof auditEvents.$inferSelect, 'organization_id' | 'resource_id'>[],
-  holds: SQL,
-): Statement =>
-  db.insert(auditEvents).select(
-    sql`select value->>'id', value->>'organization_id', ${nameOf(actor)}, ${action}, value->>'resource_id', ${JSON.stringify(changed)},
-        ${requestId}, ${now.getTime()}
-      from json_each(${JSON.stringify(rows.map((row) => ({ id: newId('aud'), ...row })))}) where ${holds}`,
-  )
 
 /** Commits a change of the control plane together with its audit row: the one way to write for a customer. */
 export const change = (ctx: Ctx, what: Change, statements: readonly Statement[]) =>

@@ -5,6 +5,7 @@ import { isXml, metadataSlice, type Sealed, sealedEntry, sealedFile, xmlSlice } 
 import { MAX_XML_BYTES } from './parse.ts'
 import { type EntryResult, type SliceOutcome, settleSlice, type Target } from './settle.ts'
 
+export type { Cancellation } from './reckoning.ts'
 export type { EntryResult, SliceOutcome, Target } from './settle.ts'
 
 type Outcomes = AsyncGenerator<SliceOutcome, void, undefined>

@@ -32,11 +32,15 @@ const byShard = <T extends { shard: number }>(things: readonly T[]): Map<number,
  * Queues what a run wants and nobody has, joins what somebody has, and records both: one call for each ledger.
  * Answers for how many RFCs this run queued something new.
  */
-export async function requestJobs({ settings }: System, run: RunOfDemand, demands: readonly Demand[]): Promise<number> {
-  const asking: Asking = { organization_id: run.organization_id, run_id: run.run_id, instant: run.instant.getTime(), now: Date.now() }
+export async function requestJobs({ settings }: System, run: RunOfDemand, demands: readonly Demand[], spread: number): Promise<number> {
+  const now = Date.now()
+  const asking: Asking = { organization_id: run.organization_id, run_id: run.run_id, instant: run.instant.getTime(), now }
   let dispatched = 0
   for (const [shard, here] of byShard(demands)) {
-    const wanted = here.flatMap(({ entity, jobs }) => jobs.map((job) => ({ entity, ...job, job_id: newId('job') })))
+    const wanted = here.flatMap(({ entity, rfc, jobs }) => {
+      const not_before = now + 1_000 * delayOf(rfc, spread)
+      return jobs.map((job) => ({ entity, ...job, job_id: newId('job'), not_before }))
+    })
     if (wanted.length === 0) continue
     const ledger = settings.ledgers[shard]!
     const results = await ledger.batch<{ dispatched: number }>(requestStatements(ledger, asking, here, wanted))
@@ -70,11 +74,26 @@ export async function watermarks(
   return reached
 }
 
-/** Tells the consumer of work. A hint: what it misses the sweep repeats, so that a send that fails is nobody's failure. */
-export async function announce({ env, requestId }: System, calls: readonly Call[]): Promise<void> {
-  const messages = calls.map(({ shard, entity }) => ({ body: { shard, entity } satisfies Call }))
+/** Where in a spread of so many seconds an RFC has its place: always the same, so that its downloads stay together. */
+function delayOf(rfc: string, spread: number): number {
+  if (spread === 0) return 0
+  let hash = 0x811c9dc5
+  for (const character of rfc) hash = Math.imul(hash ^ character.codePointAt(0)!, 0x01000193) >>> 0
+  return hash % spread
+}
+
+/**
+ * Tells the consumer of work, a hint that the sweep repeats where it is missed: a send that fails is nobody's failure. Spread work
+ * goes through a queue of its own, so that what somebody waits for is not behind it.
+ */
+export async function announce({ env, requestId }: System, calls: readonly (Call & { rfc?: string })[], spread = 0): Promise<void> {
+  const queue = spread === 0 ? env.DOWNLOADS : env.DOWNLOADS_SPREAD
+  const messages = calls.map(({ shard, entity, rfc = '' }) => ({
+    body: { shard, entity } satisfies Call,
+    delaySeconds: delayOf(rfc, spread),
+  }))
   try {
-    for (let at = 0; at < messages.length; at += MESSAGES_A_BATCH) await env.DOWNLOADS.sendBatch(messages.slice(at, at + MESSAGES_A_BATCH))
+    for (let at = 0; at < messages.length; at += MESSAGES_A_BATCH) await queue.sendBatch(messages.slice(at, at + MESSAGES_A_BATCH))
   } catch (error) {
     console.error(JSON.stringify({ level: 'error', request_id: requestId, message: 'Work was not announced.', error: said(error) }))
   }

@@ -7,8 +7,9 @@ import { loginOf, rejectCiec } from '../entities/login.ts'
 import type { System } from '../env.ts'
 import { said, Unavailable } from '../failures.ts'
 import type { DataSourceKey } from '../sources/catalog.ts'
+import { cancellationFacts, factStatements } from '../webhooks/facts.ts'
 import { announce, type Call, resumeDownloads } from './downloads.ts'
-import { claimStatement, type Job, parkStatement, progressStatement, requeueStatement, settleStatement } from './store.ts'
+import { claimStatement, isClaimLost, type Job, parkStatement, progressStatement, requeueStatement, settleStatements } from './store.ts'
 
 /** A job's lease and the lane's hold, prolonged with every slice that changes something. */
 const LEASE_MS = 30_000
@@ -56,7 +57,7 @@ async function workOnNext(system: System, shard: number, entity: number, prolong
   if (!job) return false
   if (job.attempts > MAX_ATTEMPTS) {
     // It took its worker along every time, and would again.
-    await settleStatement(ledger, job, 'internal_error', Date.now()).run()
+    await ledger.batch(settleStatements(ledger, job, 'internal_error', Date.now()))
     return true
   }
   const login = await loginOf(system, entity)
@@ -69,6 +70,8 @@ async function workOnNext(system: System, shard: number, entity: number, prolong
     await fetchJob(system, ledger, job, login, prolong)
     return true
   } catch (error) {
+    // Whoever has the claim now goes on with the RFC.
+    if (isClaimLost(error)) return false
     if (error instanceof LoginRejected) {
       await rejectCiec({ ...system, now: new Date() }, entity, login)
       // Another organization's CIEC may be newer than the one that was rejected.
@@ -101,7 +104,7 @@ async function postpone(system: System, call: Call, job: Job, error: unknown): P
     }),
   )
   if (job.attempts >= MAX_ATTEMPTS) {
-    await settleStatement(ledger, job, error_class, Date.now()).run()
+    await ledger.batch(settleStatements(ledger, job, error_class, Date.now()))
     return
   }
   const wait = waitAfter(job.attempts)
@@ -115,8 +118,13 @@ async function fetchJob(system: System, ledger: D1Database, job: Job, login: Log
   if (job.month !== '') return fetchMonth(system, ledger, job, login, now, prolong)
   const files = await authority.documents(login, job.source as DataSourceKey, now)
   const { statements, created } = await keepDocuments({ ledger, files: system.env.FILES, now: new Date() }, job, files)
-  const progress = progressStatement(ledger, job, { created, updated: 0, cancelled: 0, rejected: 0 }, Date.now() + LEASE_MS)
-  await ledger.batch([...statements, progress, settleStatement(ledger, job, null, Date.now())])
+  const progress = progressStatement(
+    ledger,
+    job,
+    { created, updated: 0, cancelled: 0, rejected: 0, first_issued_at: null, last_issued_at: null },
+    Date.now() + LEASE_MS,
+  )
+  await ledger.batch([...statements, progress, ...settleStatements(ledger, job, null, Date.now())])
 }
 
 /**
@@ -131,7 +139,17 @@ async function fetchMonth(system: System, ledger: D1Database, job: Job, login: L
     rfc: login.rfc,
     now: new Date(),
     provenance: 'authority',
-    sideStatements: (outcome) => (isIdle(outcome) ? [] : [progressStatement(ledger, job, outcome, Date.now() + LEASE_MS)]),
+    sideStatements: (outcome) =>
+      isIdle(outcome)
+        ? []
+        : [
+            progressStatement(ledger, job, outcome, Date.now() + LEASE_MS),
+            ...factStatements(
+              ledger,
+              outcome.cancellations.flatMap((it) => cancellationFacts(job.entity, it, until)),
+              Date.now(),
+            ),
+          ],
   }
   const reported = new Map<string, MetadataRow>()
   const direction = job.source === 'sat_cfdi_issued' ? 'issued' : 'received'
@@ -145,7 +163,7 @@ async function fetchMonth(system: System, ledger: D1Database, job: Job, login: L
       }
   }
   for await (const _ of ingestMetadata(target, reported.values())) await prolong()
-  await settleStatement(ledger, job, null, Date.now()).run()
+  await ledger.batch(settleStatements(ledger, job, null, Date.now()))
 }
 
 const isIdle = ({ created, updated, cancelled, rejected }: SliceOutcome): boolean => created + updated + cancelled + rejected === 0

@@ -1,4 +1,4 @@
-import { jsonChunks } from '../db/commit.ts'
+import { isGuardViolation, jsonChunks } from '../db/commit.ts'
 
 /** A cell of the calendar that a run wants fetched, with the id that its job gets if one has to be made. */
 export interface Wanted {
@@ -7,6 +7,8 @@ export interface Wanted {
   /** `YYYY-MM`; empty for document sources. */
   month: string
   job_id: string
+  /** Not to be claimed earlier, milliseconds: a place in the night's spread. */
+  not_before: number
 }
 
 export interface Asking {
@@ -26,6 +28,34 @@ const SERVES = `s.job_id = (select max(job_id) from sync_jobs where entity = s.e
 /** Extractions kept for each organization and entity: enough for progress, and for the watermark to be among them. */
 const KEPT_EXTRACTIONS = 60
 
+/** A queued job that may be brought forward: not one between attempts. A run only asks where a CIEC is active, so it may be tried. */
+const WAITS_FREELY = `sync_jobs.status = 'queued' and (sync_jobs.error_class is null or sync_jobs.error_class = 'invalid_credentials')`
+
+/** Finished, and whose runs it was done for does not name the asker yet. Bound: ?2 organization, ?3 the run's instant. */
+const FOUND_DONE = `s.open = 0 and ${SERVES} and not exists (select 1 from json_each(s.organizations) o where o.value = ?2)`
+
+/** A run that finds a job done joins it late: the organization is told as those were who joined in time, once. */
+const lateStatements = (ledger: D1Database, wanted: string, { organization_id, instant, now }: Asking): D1PreparedStatement[] => [
+  ledger
+    .prepare(
+      `insert into outbox (fact_id, kind, entity, organizations, body, created_at)
+       select 'sync.completed:' || job_id || ':' || ?2, 'sync.completed', entity, json_array(?2), ${toldAs('null', 'finished_at')}, ?4
+       from json_each(?1) w cross join sync_jobs s on s.entity = w.value->>0 and s.source = w.value->>1 and s.month = w.value->>2
+       where ${FOUND_DONE}
+       on conflict do nothing`,
+    )
+    .bind(wanted, organization_id, instant, now),
+  ledger
+    .prepare(
+      `update sync_jobs set organizations = json_insert(organizations, '$[#]', ?2)
+       where (entity, source, month, job_id) in (
+         select s.entity, s.source, s.month, s.job_id
+         from json_each(?1) w cross join sync_jobs s on s.entity = w.value->>0 and s.source = w.value->>1 and s.month = w.value->>2
+         where ${FOUND_DONE})`,
+    )
+    .bind(wanted, organization_id, instant),
+]
+
 /**
  * Everything that a run asks of one ledger, as one batch: the books, the jobs that nobody has, joining those that somebody has,
  * and the record of what the run covers. Repeated, it changes nothing.
@@ -37,7 +67,7 @@ export function requestStatements(
   wanted: readonly Wanted[],
 ) {
   const { organization_id, run_id, instant, now } = asking
-  const rows = jsonChunks(wanted.map(({ entity, source, month, job_id }) => [entity, source, month, job_id]))
+  const rows = jsonChunks(wanted.map(({ entity, source, month, job_id, not_before }) => [entity, source, month, job_id, not_before]))
   const insertBooks = ledger
     .prepare(
       `insert into entities (entity, rfc, version) select value->>0, value->>1, 0 from json_each(?1) where true on conflict do nothing`,
@@ -48,7 +78,7 @@ export function requestStatements(
       .prepare(
         `insert into sync_jobs (entity, source, month, job_id, run_id, organizations, open, status, as_of, not_before, attempts,
            created_at, created_count, updated_count, cancelled_count, rejected_count)
-         select w.value->>0, w.value->>1, w.value->>2, w.value->>3, ?2, json_array(?4), 1, 'queued', ?3, 0, 0, ?5, 0, 0, 0, 0
+         select w.value->>0, w.value->>1, w.value->>2, w.value->>3, ?2, json_array(?4), 1, 'queued', ?3, w.value->>4, 0, ?5, 0, 0, 0, 0
          from json_each(?1) w
          where not exists (
            select 1 from sync_jobs s
@@ -60,13 +90,20 @@ export function requestStatements(
   const join = rows.map((json) =>
     ledger
       .prepare(
-        `update sync_jobs set organizations = json_insert(sync_jobs.organizations, '$[#]', ?2)
-         from (select value->>0 as entity, value->>1 as source, value->>2 as month from json_each(?1)) w
+        `update sync_jobs set
+           organizations = case when exists (select 1 from json_each(sync_jobs.organizations) o where o.value = ?2)
+             then sync_jobs.organizations else json_insert(sync_jobs.organizations, '$[#]', ?2) end,
+           not_before = case when ${WAITS_FREELY}
+             then min(sync_jobs.not_before, w.not_before) else sync_jobs.not_before end,
+           error_class = case when ${WAITS_FREELY} then null else sync_jobs.error_class end
+         from (select value->>0 as entity, value->>1 as source, value->>2 as month, value->>4 as not_before from json_each(?1)) w
          where sync_jobs.entity = w.entity and sync_jobs.source = w.source and sync_jobs.month = w.month and sync_jobs.open = 1
-           and not exists (select 1 from json_each(sync_jobs.organizations) o where o.value = ?2)`,
+           and (not exists (select 1 from json_each(sync_jobs.organizations) o where o.value = ?2)
+             or (${WAITS_FREELY} and w.not_before < sync_jobs.not_before))`,
       )
       .bind(json, organization_id),
   )
+  const late = rows.flatMap((json) => lateStatements(ledger, json, asking))
   const record = ledger
     .prepare(
       `insert into extractions (organization_id, entity, run_id, instant, jobs, dispatched)
@@ -99,7 +136,7 @@ export function requestStatements(
     )
     .bind(JSON.stringify(books.map(({ entity }) => entity)), organization_id)
   const share = shareDocuments(ledger, organization_id, instant, wanted)
-  return [insertBooks, ...insertJobs, ...join, record, ...share, prune, outcome]
+  return [insertBooks, ...insertJobs, ...join, ...late, record, ...share, prune, outcome]
 }
 
 /** What a finished job brought is shown to whoever it serves: of each document of its source the newest. */
@@ -172,28 +209,64 @@ export const claimStatement = (ledger: D1Database, entity: number, token: string
 const mine = 'entity = ?1 and source = ?2 and month = ?3 and job_id = ?4 and token = ?5 and open = 1'
 const keysOf = ({ entity, source, month, job_id, token }: Job) => [entity, source, month, job_id, token] as const
 
-/** What a slice brought, added to its job, with the lease prolonged. Only the holder of the claim writes. */
+export interface Progress {
+  created: number
+  updated: number
+  cancelled: number
+  rejected: number
+  /** Seconds since 1970; null when nothing was brought. */
+  first_issued_at: number | null
+  last_issued_at: number | null
+}
+
+/**
+ * What a slice brought, added to its job, with the lease prolonged. Refuses its whole batch with a guard violation when the claim is
+ * lost: only its holder writes, so that what came is counted where it is told of.
+ */
 export const progressStatement = (
   ledger: D1Database,
   job: Job,
-  { created, updated, cancelled, rejected }: { created: number; updated: number; cancelled: number; rejected: number },
+  { created, updated, cancelled, rejected, first_issued_at, last_issued_at }: Progress,
   leaseUntil: number,
 ) =>
   ledger
     .prepare(
-      `update sync_jobs set created_count = created_count + ?6, updated_count = updated_count + ?7,
-         cancelled_count = cancelled_count + ?8, rejected_count = rejected_count + ?9, lease_until = ?10
-       where ${mine}`,
+      `update sync_jobs set created_count = case when token = ?5 and open = 1 then created_count + ?6 end,
+         updated_count = updated_count + ?7, cancelled_count = cancelled_count + ?8, rejected_count = rejected_count + ?9,
+         lease_until = ?10,
+         first_issued_at = min(coalesce(first_issued_at, ?11), coalesce(?11, first_issued_at)),
+         last_issued_at = max(coalesce(last_issued_at, ?12), coalesce(?12, last_issued_at))
+       where entity = ?1 and source = ?2 and month = ?3 and job_id = ?4`,
     )
-    .bind(...keysOf(job), created, updated, cancelled, rejected, leaseUntil)
+    .bind(...keysOf(job), created, updated, cancelled, rejected, leaseUntil, first_issued_at, last_issued_at)
 
-/** Ends a job, with success or for good. */
-export const settleStatement = (ledger: D1Database, job: Job, error_class: string | null, now: number) =>
+/** Whether a commit was refused because the job's claim is lost. */
+export const isClaimLost = (error: unknown): boolean =>
+  isGuardViolation(error) && /sync_jobs\.created_count/.test(`${error} ${(error as Error).cause ?? ''}`)
+
+/** The body of a job's fact. */
+const toldAs = (error_class: string, completed_at: string): string =>
+  `json_object('job_id', job_id, 'data_source_key', source, 'period', nullif(month, ''),
+     'created_count', created_count, 'updated_count', updated_count, 'cancelled_count', cancelled_count,
+     'first_issued_at', first_issued_at, 'last_issued_at', last_issued_at, 'error_class', ${error_class}, 'attempts', attempts,
+     'completed_at', ${completed_at})`
+
+/** Ends a job, with success or for good, and keeps the fact of it: both or, when the claim is lost, neither. */
+export const settleStatements = (ledger: D1Database, job: Job, error_class: string | null, now: number): D1PreparedStatement[] => [
+  ledger
+    .prepare(
+      `insert into outbox (fact_id, kind, entity, organizations, body, created_at)
+       select ?6 || ':' || job_id, ?6, entity, organizations, ${toldAs('?7', '?8')}, ?8
+       from sync_jobs where ${mine}
+       on conflict do nothing`,
+    )
+    .bind(...keysOf(job), error_class === null ? 'sync.completed' : 'sync.failed', error_class, now),
   ledger
     .prepare(
       `update sync_jobs set status = ?6, error_class = ?7, finished_at = ?8, open = 0, token = null, lease_until = null where ${mine}`,
     )
-    .bind(...keysOf(job), error_class === null ? 'succeeded' : 'failed', error_class, now)
+    .bind(...keysOf(job), error_class === null ? 'succeeded' : 'failed', error_class, now),
+]
 
 /** Puts a job back, not to be claimed before an instant; with what went wrong. */
 export const requeueStatement = (ledger: D1Database, job: Job, error_class: string, notBefore: number) =>

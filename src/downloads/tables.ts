@@ -14,7 +14,7 @@ export const syncJobs = sqliteTable(
     job_id: text('job_id').notNull(),
     /** The run that created it. */
     run_id: text('run_id').notNull(),
-    /** Whose runs created or joined it while it was open, as a JSON list. */
+    /** Whose runs created it, joined it, or found it done in time, as a JSON list. */
     organizations: text('organizations').notNull(),
     /** 1 while queued or running. */
     open: integer('open').notNull(),
@@ -35,6 +35,9 @@ export const syncJobs = sqliteTable(
     updated_count: integer('updated_count').notNull(),
     cancelled_count: integer('cancelled_count').notNull(),
     rejected_count: integer('rejected_count').notNull(),
+    /** Of what it brought or changed, seconds since 1970. */
+    first_issued_at: integer('first_issued_at'),
+    last_issued_at: integer('last_issued_at'),
   },
   (table) => [
     primaryKey({ columns: [table.entity, table.source, table.month, table.job_id] }),

@@ -1,19 +1,12 @@
 import { findOrganization } from '../account/account.ts'
-import { auditedEach } from '../audit/audit.ts'
+import { audited } from '../audit/audit.ts'
 import type { Login } from '../authority/authority.ts'
-import { commit } from '../db/commit.ts'
+import { commit, isGuardViolation } from '../db/commit.ts'
 import type { System } from '../env.ts'
+import { factStatements } from '../webhooks/facts.ts'
 import { isCurrent, openCiec, sealCiec } from './ciec.ts'
 import type { Connection } from './connection.ts'
-import {
-  activeConnections,
-  type ConnectionRow,
-  findConnection,
-  invalidateCiec,
-  isStillRejected,
-  rejectedAsRead,
-  resealCiec,
-} from './store.ts'
+import { activeConnections, type ConnectionRow, findConnection, holdActive, invalidateCiec, resealCiec } from './store.ts'
 
 /** A connection's CIEC in clear; null when it has none. */
 export const readCiec = async ({ settings }: System, row: ConnectionRow): Promise<string | null> =>
@@ -24,11 +17,16 @@ export const readCiec = async ({ settings }: System, row: ConnectionRow): Promis
  * when nobody can log in. A CIEC under an old key is sealed again under the current one (decisions.md 11).
  */
 export async function loginOf(system: System, entity: number): Promise<Login | null> {
-  for (const row of await activeConnections(system.db, entity)) {
+  const found = await latestLogin(system, await activeConnections(system.db, entity))
+  if (found) await rewrap(system, found.row, found.login.ciec)
+  return found?.login ?? null
+}
+
+/** The first of these connections whose CIEC can be read, and the login that it makes. */
+async function latestLogin(system: System, rows: readonly ConnectionRow[]): Promise<{ row: ConnectionRow; login: Login } | null> {
+  for (const row of rows) {
     const ciec = await readCiec(system, row)
-    if (ciec === null) continue
-    await rewrap(system, row, ciec)
-    return { rfc: row.rfc, ciec }
+    if (ciec !== null) return { row, login: { rfc: row.rfc, ciec } }
   }
   return null
 }
@@ -38,23 +36,48 @@ async function rewrap({ db, settings }: System, row: ConnectionRow, ciec: string
   await resealCiec(db, row.connection, row.ciec, await sealCiec(settings.ciecKeys, row, ciec))
 }
 
+const acceptedAt = ({ ciec_accepted_at }: ConnectionRow): number => ciec_accepted_at?.getTime() ?? 0
+
 /**
- * The authority rejected a CIEC: every active connection to the RFC becomes invalid_ciec, once, unless a newer CIEC was accepted
- * meanwhile. Each organization's audit says so, in the same commit; of two consumers that report it at once, one writes.
+ * The authority rejected a CIEC: every active connection to the RFC becomes invalid_ciec, once, unless its CIEC was accepted after the
+ * rejected one. Each organization's fact and audit say so, in the same commit, which fails as a whole when somebody was faster: then
+ * everything is looked at again.
  */
 export async function rejectCiec(system: System, entity: number, rejected: Login): Promise<void> {
   const rows = await activeConnections(system.db, entity)
-  let used = 0
-  while (used < rows.length && (await readCiec(system, rows[used]!)) !== rejected.ciec) used++
-  const affected = rows
-    .slice(used)
-    .map((row) => ({ organization_id: row.organization_id, resource_id: row.fiscal_entity_id, ...rejectedAsRead(row) }))
-  if (affected.length === 0) return
+  let at = 0
+  while (at < rows.length && (await readCiec(system, rows[at]!)) !== rejected.ciec) at++
+  const used = rows[at]
+  if (!used) return
+  const stale = rows.slice(at)
   const author = { ...system, actor: { kind: 'system', process: 'downloads' } as const }
-  await commit(system.db.$client, [
-    auditedEach(author, { action: 'fiscal_entity.ciec_invalid', changed: ['status'] }, affected, isStillRejected),
-    invalidateCiec(system.db, affected, system.now),
-  ])
+  try {
+    await commit(system.db.$client, [
+      holdActive(system.db, rows),
+      invalidateCiec(system.db, stale, system.now),
+      ...factStatements(
+        system.db.$client,
+        stale.map((row) => ({
+          fact_id: `connection.ciec_invalid:${row.connection}:${acceptedAt(used)}`,
+          kind: 'connection.ciec_invalid',
+          entity,
+          organizations: [row.organization_id],
+          body: { rejected_at: system.now.toISOString() },
+        })),
+        system.now.getTime(),
+      ),
+      ...stale.map((row) =>
+        audited(author, row.organization_id, {
+          action: 'fiscal_entity.ciec_invalid',
+          resource_id: row.fiscal_entity_id,
+          changed: ['status'],
+        }),
+      ),
+    ])
+  } catch (error) {
+    if (!isGuardViolation(error)) throw error
+    await rejectCiec(system, entity, rejected)
+  }
 }
 
 /** An organization as a reader of one RFC, for work that is done for it outside a request. */

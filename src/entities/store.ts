@@ -93,25 +93,31 @@ export const activeConnections = (db: Database, entity: number) =>
     .where(and(eq(connections.entity, entity), eq(connections.state, 'active')))
     .orderBy(desc(connections.ciec_accepted_at), desc(connections.connection))
 
-/** A connection whose CIEC was rejected, as it was read. */
-export const rejectedAsRead = ({ connection, ciec_accepted_at }: ConnectionRow) => ({
-  connection,
-  accepted: ciec_accepted_at?.getTime() ?? null,
-})
+/**
+ * Refuses its whole batch with a guard violation when the RFC's active connections, or when their CIECs were accepted, are no longer
+ * as they were read.
+ */
+export const holdActive = (db: Database, rows: readonly ConnectionRow[]): D1PreparedStatement => {
+  const read = rows.map(({ connection, ciec_accepted_at }) => [connection, ciec_accepted_at?.getTime() ?? null])
+  return db.$client
+    .prepare(
+      `update connections set state = case when ?3 = (
+         select json_group_array(json_array(connection, ciec_accepted_at)) from (
+           select connection, ciec_accepted_at from connections where entity = ?1 and state = 'active'
+           order by ciec_accepted_at desc, connection desc)) then state end
+       where connection = ?2`,
+    )
+    .bind(rows[0]!.entity, rows[0]!.connection, JSON.stringify(read))
+}
 
-/** Connections that `value` names and that are still as they were read: active, with the same CIEC. */
-const STILL_REJECTED = sql`select connection from connections
-  where connection = value->>'connection' and state = 'active' and ciec_accepted_at is value->>'accepted'`
-
-/** Whether what `value` names is still to be invalidated. */
-export const isStillRejected = sql`exists (${STILL_REJECTED})`
-
-/** The CIEC was rejected: of these connections those that are still as they were read. */
-export const invalidateCiec = (db: Database, rows: readonly ReturnType<typeof rejectedAsRead>[], now: Date) =>
+/** The CIEC was rejected: these connections, which `holdActive` holds as they were read. */
+export const invalidateCiec = (db: Database, rows: readonly ConnectionRow[], now: Date) =>
   db
     .update(connections)
     .set({ state: 'invalid_ciec', updated_at: now })
-    .where(sql`connection in (select (${STILL_REJECTED}) from json_each(${JSON.stringify(rows)}))`)
+    .where(
+      sql`connection in (select value from json_each(${JSON.stringify(rows.map(({ connection }) => connection))})) and state = 'active'`,
+    )
 
 /** Puts the same CIEC, sealed anew, in the place of a stored one, unless another has come there meanwhile. */
 export const resealCiec = (db: Database, connection: number, stored: string, sealed: string) =>

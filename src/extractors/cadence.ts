@@ -1,6 +1,9 @@
 import { type Day, dayOfEpoch, epochDayOf, firstInstantOf, localDayOf } from './calendar.ts'
 import type { ScheduleKind } from './rules.ts'
 
+/** The `n` of `every_n_days` is at most this (rules.ts). */
+const LONGEST_N = 365
+
 /** The first instant of the day is what a cadence is about; which days it falls on is all that is kept of it, as a key. */
 export type Cadence = string
 
@@ -21,8 +24,11 @@ function fallsOn(cadence: Cadence, epochDay: number): boolean {
   const [kind, a, b] = cadence.split(':')
   if (kind === 'daily') return true
   if (kind === 'every') return epochDay % Number(a) === Number(b)
-  return weekdayOf(epochDay) === Number(a) && Math.ceil(Number(dayOfEpoch(epochDay).slice(8)) / 7) === Number(b)
+  return weekdayOf(epochDay) === Number(a) && nthOf(epochDay) === Number(b)
 }
+
+/** The how manyth of its weekday in the month. */
+const nthOf = (epochDay: number): number => Math.ceil(Number(dayOfEpoch(epochDay).slice(8)) / 7)
 
 /** 0 is Monday; 1970-01-01 was a Thursday. */
 const weekdayOf = (epochDay: number): number => (epochDay + 3) % 7
@@ -48,4 +54,26 @@ export function nextRunAt({ is_enabled, cadence, armed_day, timezone }: Schedule
   // Where clocks go back over midnight, the next day's first moment may be over already.
   while (firstInstantOf(day, timezone) <= now) day = nextDay(cadence, armed_day, day)
   return firstInstantOf(day, timezone)
+}
+
+/** Every cadence falls on a day of any so many: fifth weekdays are up to 119 days apart, `every_n_days` up to 365. */
+const LOOK_BACK = 400
+
+/** The last day after `from`, up to and with `to`, on which it falls; null when it falls on none. */
+export function lastDueDay(cadence: Cadence, from: Day, to: Day): Day | null {
+  const [after, until] = [epochDayOf(from), epochDayOf(to)]
+  for (let epochDay = until; epochDay > after && epochDay > until - LOOK_BACK; epochDay -= 1)
+    if (fallsOn(cadence, epochDay)) return dayOfEpoch(epochDay)
+  return null
+}
+
+/** Every cadence there can be that falls on a day after `from`, up to and with `to`: of one day 367. */
+export function cadencesBetween(from: Day, to: Day): Cadence[] {
+  const [after, until] = [epochDayOf(from), epochDayOf(to)]
+  const found = new Set<Cadence>(after < until ? ['daily'] : [])
+  for (let epochDay = until; epochDay > after && epochDay > until - LOOK_BACK; epochDay -= 1) {
+    for (let n = 1; n <= LONGEST_N; n += 1) found.add(`every:${n}:${epochDay % n}`)
+    found.add(`nth:${weekdayOf(epochDay)}:${nthOf(epochDay)}`)
+  }
+  return [...found]
 }

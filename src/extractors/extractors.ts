@@ -2,7 +2,7 @@ import { change } from '../audit/audit.ts'
 import { planOf } from '../billing/plans.ts'
 import { isGuardViolation } from '../db/commit.ts'
 import { newId } from '../db/id.ts'
-import type { Ctx } from '../env.ts'
+import type { Ctx, System } from '../env.ts'
 import { Failure, invalid, notFound } from '../failures.ts'
 import type { DataSourceKey } from '../sources/catalog.ts'
 import { activeKeys, defaultKeys, refuseUnknownKeys, unknownKeyFaults, withMandatory } from '../sources/sources.ts'
@@ -22,8 +22,9 @@ import {
   takeSlot,
   updateExtractor,
 } from './store.ts'
+import { knowZone } from './tick-store.ts'
 
-export { type ExtractorRow, insertExtractors } from './store.ts'
+export type { ExtractorRow } from './store.ts'
 
 const view = ({ organization_id: _, cadence, armed_day, created_at, last_run_at, ...row }: ExtractorRow, now: Date): Extractor => ({
   ...row,
@@ -39,14 +40,26 @@ export async function requireExtractor({ db, organization }: Ctx, extractor_id: 
   return row
 }
 
-type Schedule = Pick<ExtractorRow, 'schedule_kind' | 'schedule_spec' | 'timezone' | 'cadence' | 'armed_day'>
+type Schedule = Pick<ExtractorRow, 'schedule_kind' | 'schedule_spec' | 'timezone'>
 
-/** Anchors a cadence to the local day of now, unless it is the one that is anchored already. */
-function arm({ schedule_kind, schedule_spec, timezone }: Omit<Schedule, 'cadence' | 'armed_day'>, now: Date, stored?: Schedule) {
+/** Any day: what is compared is not where a cadence is anchored. */
+const ANY_DAY = '1970-01-01'
+
+const isSameSchedule = (a: Schedule, b: Schedule): boolean =>
+  a.timezone === b.timezone &&
+  a.schedule_kind !== null &&
+  a.schedule_kind === b.schedule_kind &&
+  cadenceOf(a.schedule_kind, a.schedule_spec, ANY_DAY) === cadenceOf(a.schedule_kind, b.schedule_spec, ANY_DAY)
+
+/** Anchors a cadence to the local day of now, unless it is the one that is anchored already. Enabled again, it runs after today. */
+function arm(schedule: Schedule & { is_enabled: boolean }, now: Date, stored?: ExtractorRow) {
+  const { schedule_kind, schedule_spec, timezone, is_enabled } = schedule
   if (schedule_kind === null) return { cadence: null, armed_day: null }
-  const as = (anchor: string) => ({ cadence: cadenceOf(schedule_kind, schedule_spec, anchor), armed_day: anchor })
-  const kept = stored?.armed_day ? as(stored.armed_day) : undefined
-  return kept && stored?.timezone === timezone && stored.cadence === kept.cadence ? kept : as(localDayOf(now, timezone))
+  const today = localDayOf(now, timezone)
+  if (!stored?.armed_day || !isSameSchedule(schedule, stored))
+    return { cadence: cadenceOf(schedule_kind, schedule_spec, today), armed_day: today }
+  const isBack = is_enabled && !stored.is_enabled && today > stored.armed_day
+  return { cadence: stored.cadence, armed_day: isBack ? today : stored.armed_day }
 }
 
 function rowOf(organization_id: string, now: Date, draft: ExtractorDraft): ExtractorRow {
@@ -88,6 +101,14 @@ export function defaultExtractors(organization_id: string, now: Date, active: re
 export const listExtractors = async ({ db, organization, now }: Ctx): Promise<Extractor[]> =>
   (await listExtractorRows(db, organization.id)).map((row) => view(row, now))
 
+/** Ticks are evaluated for zones that a scheduled extractor is in. */
+const zoneOf = ({ db, now }: System, { cadence, timezone }: ExtractorRow) =>
+  cadence === null ? [] : [knowZone(db, timezone, localDayOf(now, timezone))]
+
+/** Statements that keep extractors of a new organization. */
+export const insertExtractors = (system: System, rows: readonly ExtractorRow[]) =>
+  rows.flatMap((row) => [insertExtractor(system.db, row), ...zoneOf(system, row)])
+
 /** Configures an extractor; nothing is downloaded. 422 for a source that is not there, 409 when the plan has no slot left. */
 export async function createExtractor(ctx: Ctx, draft: ExtractorDraft): Promise<Extractor> {
   const { db, organization, now } = ctx
@@ -98,6 +119,7 @@ export async function createExtractor(ctx: Ctx, draft: ExtractorDraft): Promise<
     await change(ctx, { action: 'extractor.created', resource_id: row.extractor_id, changed: Object.keys(draft) }, [
       takeSlot(db, organization.id, plan.extractors),
       insertExtractor(db, row),
+      ...zoneOf(ctx, row),
     ])
   } catch (error) {
     if (!isGuardViolation(error)) throw error
@@ -127,6 +149,7 @@ export async function changeExtractor(ctx: Ctx, extractor_id: string, changes: E
     await change(ctx, { action: 'extractor.updated', resource_id: extractor_id, changed }, [
       holdExtractor(ctx.db, stored),
       updateExtractor(ctx.db, stored, columns),
+      ...zoneOf(ctx, { ...stored, ...columns }),
     ])
   } catch (error) {
     if (!isGuardViolation(error)) throw error
@@ -137,7 +160,7 @@ export async function changeExtractor(ctx: Ctx, extractor_id: string, changes: E
 }
 
 function columnsOf(ctx: Ctx, stored: ExtractorRow, changes: ExtractorChanges): Partial<ExtractorRow> {
-  const { name, is_enabled, data_source_keys, timezone = stored.timezone, ...dependent } = changes
+  const { name, is_enabled = stored.is_enabled, data_source_keys, timezone = stored.timezone, ...dependent } = changes
   const { trigger_kind, schedule_kind, schedule_spec, scope, scope_months } = settle(stored, dependent)
   const result = { trigger_kind, schedule_kind, schedule_spec: schedule_spec as Record<string, number>, scope, scope_months }
   const broken = faultsOf(result)
@@ -146,10 +169,10 @@ function columnsOf(ctx: Ctx, stored: ExtractorRow, changes: ExtractorChanges): P
   return {
     ...result,
     ...(name !== undefined && { name }),
-    ...(is_enabled !== undefined && { is_enabled }),
+    ...(changes.is_enabled !== undefined && { is_enabled }),
     ...(data_source_keys && { data_source_keys: withMandatory(data_source_keys) }),
     timezone,
-    ...arm({ ...result, timezone }, ctx.now, stored),
+    ...arm({ ...result, timezone, is_enabled }, ctx.now, stored),
   }
 }
 

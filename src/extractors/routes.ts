@@ -2,9 +2,11 @@ import { Hono } from 'hono'
 import * as z from 'zod'
 import type { App } from '../env.ts'
 import { body, operation, params, query, refuses, returns, roles } from '../http/operation.ts'
-import { Extractor, ExtractorChanges, ExtractorDraft, ExtractorPath, ExtractorRun } from './contract.ts'
+import { pageOf } from '../http/shapes.ts'
+import { Extractor, ExtractorChanges, ExtractorDraft, ExtractorPath, ExtractorRun, Run, RunQuery } from './contract.ts'
 import { changeExtractor, createExtractor, deleteExtractor, listExtractors } from './extractors.ts'
 import { runExtractor } from './run-now.ts'
+import { listRuns } from './runs.ts'
 
 const TAG = 'Extractors'
 const NOT_THERE = 'The extractor does not exist or belongs to another organization.'
@@ -71,4 +73,18 @@ export const extractorRoutes = new Hono<App>()
     refuses(409, 'The extractor is disabled.'),
     refuses(429, 'It ran less than ten minutes ago. Retry-After and retry_after_seconds say when to try again.'),
     async (c) => c.json(await runExtractor(c.var.ctx, c.req.valid('param').extractor_id)),
+  )
+  .get(
+    '/:extractor_id/runs',
+    operation(
+      'listRuns',
+      TAG,
+      'List the runs of an extractor, newest first',
+      'One for each local date that it was due on, and those by hand or by an RFC.',
+    ),
+    params(ExtractorPath),
+    query(RunQuery),
+    returns(200, pageOf(Run)),
+    refuses(404, NOT_THERE),
+    async (c) => c.json(await listRuns(c.var.ctx, c.req.valid('param').extractor_id, c.req.valid('query'))),
   )

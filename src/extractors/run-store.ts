@@ -1,5 +1,5 @@
-import { and, asc, eq, gt, isNull, lt, or } from 'drizzle-orm'
-import type { Database } from '../db/commit.ts'
+import { and, asc, desc, eq, gt, inArray, isNull, lt, or } from 'drizzle-orm'
+import { type Database, jsonChunks } from '../db/commit.ts'
 import { connections } from '../entities/tables.ts'
 import { extractors, runs } from './tables.ts'
 
@@ -15,7 +15,7 @@ export const settleRun = (db: Database, run_id: string, outcome: Pick<RunRow, 's
     .set(outcome)
     .where(and(eq(runs.run_id, run_id), eq(runs.status, 'planned')))
 
-/** The extractor's `last_run_at`, which never goes back. */
+/** The extractor's `last_run_at`. A run that is finished late does not take back a later one's. */
 export const markRun = (db: Database, { extractor_id, instant }: RunRow) =>
   db
     .update(extractors)
@@ -67,4 +67,43 @@ export const unfinishedRuns = (db: Database, before: Date, limit: number) =>
     .from(runs)
     .where(and(eq(runs.status, 'planned'), lt(runs.created_at, before)))
     .orderBy(asc(runs.created_at))
+    .limit(limit)
+
+/** Runs of a tick, planned: one for each extractor and local date, whoever plans it first. */
+export const insertScheduledRuns = (
+  db: Database,
+  { due_day, instant }: { due_day: string; instant: Date },
+  rows: readonly Pick<RunRow, 'run_id' | 'extractor_id' | 'organization_id'>[],
+  now: Date,
+): D1PreparedStatement[] =>
+  jsonChunks(rows.map(({ run_id, extractor_id, organization_id }) => [run_id, organization_id, extractor_id])).map((json) =>
+    db.$client
+      .prepare(
+        `insert into runs (run_id, organization_id, extractor_id, trigger, local_date, instant, status, connections, dispatched, created_at)
+         select value->>0, value->>1, value->>2, 'schedule', ?2, ?3, 'planned', 0, 0, ?4 from json_each(?1) where true on conflict do nothing`,
+      )
+      .bind(json, due_day, instant.getTime(), now.getTime()),
+  )
+
+/** Those of these runs that are still to be carried out. */
+export const plannedRuns = (db: Database, run_ids: readonly string[]) =>
+  db
+    .select()
+    .from(runs)
+    .where(and(inArray(runs.run_id, [...run_ids]), eq(runs.status, 'planned')))
+    .orderBy(asc(runs.run_id))
+
+/** A page of an extractor's runs, newest first. */
+export const runsOfExtractor = (db: Database, organization_id: string, extractor_id: string, before: string | undefined, limit: number) =>
+  db
+    .select()
+    .from(runs)
+    .where(
+      and(
+        eq(runs.extractor_id, extractor_id),
+        eq(runs.organization_id, organization_id),
+        before === undefined ? undefined : lt(runs.run_id, before),
+      ),
+    )
+    .orderBy(desc(runs.run_id))
     .limit(limit)

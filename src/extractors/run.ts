@@ -7,6 +7,7 @@ import { sourcesOf } from '../entities/entities.ts'
 import type { Ctx, System } from '../env.ts'
 import { said } from '../failures.ts'
 import type { DataSourceKey } from '../sources/catalog.ts'
+import { each } from './each.ts'
 import {
   type ConnectionOfRun,
   connectionsOfRun,
@@ -14,6 +15,7 @@ import {
   findExtractorOfRun,
   insertRun,
   markRun,
+  plannedRuns,
   type RunRow,
   settleRun,
   unfinishedRuns,
@@ -43,6 +45,7 @@ const newRun = (ctx: System, extractor: ExtractorRow, trigger: RunRow['trigger']
   organization_id: extractor.organization_id,
   extractor_id: extractor.extractor_id,
   trigger,
+  local_date: null,
   fiscal_entity_id,
   instant: ctx.now,
   status: 'planned',
@@ -60,10 +63,13 @@ export async function planRuns(ctx: Ctx, trigger: 'connection_created' | 'connec
   return { runs, statements: runs.map((run): Statement => insertRun(ctx.db, run)) }
 }
 
-/** Does what planned runs say, one after the other: what the first queues, the next joins. */
-export async function startPlanned(system: System, runs: readonly RunRow[]): Promise<void> {
-  for (const run of runs) await carryOut(system, run)
+/** Carries out those of these runs that are still planned. */
+export async function carryOutRuns(system: System, run_ids: readonly string[]): Promise<void> {
+  await startPlanned(system, await plannedRuns(system.db, run_ids))
 }
+
+/** Does what planned runs say, one after the other: what the first queues, the next joins. */
+export const startPlanned = (system: System, runs: readonly RunRow[]): Promise<void> => each(runs, (run) => carryOut(system, run))
 
 /** Runs an extractor now, for one connection or for all of the organization's. The plan is committed first. */
 export async function startRun(
@@ -116,11 +122,15 @@ async function dispatchPage(system: System, run: RunRow, extractor: ExtractorRow
     })
     return { entity: connection.entity, shard: connection.shard, rfc: connection.rfc, jobs }
   })
-  const queued = await requestJobs(system, run, demands)
+  const spread = run.trigger === 'schedule' ? spreadOf(system.env) : 0
+  const queued = await requestJobs(system, run, demands, spread)
   if (wider.length > 0) await commit(system.db.$client, [widenWindows(system.db, earliest(wider))])
-  await announce(system, demands)
+  await announce(system, demands, spread)
   return queued
 }
+
+/** Seconds over which scheduled downloads are spread, so that midnight is no wall for the authority. */
+const spreadOf = ({ SPREAD_SECONDS }: Env): number => Number(SPREAD_SECONDS)
 
 /** One row for each connection: two sources of one connection may reach back differently. */
 function earliest(rows: readonly { connection: number; from: string; to: number }[]) {

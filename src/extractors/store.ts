@@ -21,8 +21,6 @@ export const findExtractor = async (db: Database, organization_id: string, extra
 
 export const insertExtractor = (db: Database, row: ExtractorRow) => db.insert(extractors).values(row)
 
-export const insertExtractors = (db: Database, rows: readonly ExtractorRow[]) => rows.map((row) => insertExtractor(db, row))
-
 export const updateExtractor = (db: Database, { organization_id, extractor_id }: ExtractorRow, changes: Partial<ExtractorRow>) =>
   db.update(extractors).set(changes).where(one(organization_id, extractor_id))
 

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { flag, instant } from '../db/columns.ts'
 import type { DataSourceKey } from '../sources/catalog.ts'
 
@@ -28,8 +28,41 @@ export const extractors = sqliteTable(
     last_run_at: instant('last_run_at'),
     created_at: instant('created_at').notNull(),
   },
-  // The organization's list, oldest first.
-  (table) => [index('extractors_organization').on(table.organization_id, table.extractor_id)],
+  (table) => [
+    // The organization's list, oldest first.
+    index('extractors_organization').on(table.organization_id, table.extractor_id),
+    // A tick: the cadences in use in a zone, and a page of the extractors of one.
+    index('extractors_due').on(table.timezone, table.cadence, table.extractor_id).where(sql`is_enabled = 1 and cadence is not null`),
+  ],
+)
+
+/** Zones that scheduled extractors are in, with the last local day whose cadences have been evaluated. */
+export const zones = sqliteTable('zones', {
+  timezone: text('timezone').primaryKey(),
+  evaluated_day: text('evaluated_day').notNull(),
+})
+
+/** Pages of a tick: what is left to do of a cadence that is due on a local day of a zone. Written with the zone's advance. */
+export const tickPages = sqliteTable(
+  'tick_pages',
+  {
+    timezone: text('timezone').notNull(),
+    /** The local day of the tick: with the zone its identity. */
+    day: text('day').notNull(),
+    cadence: text('cadence').notNull(),
+    /** The last day up to the tick's on which the cadence falls: the local date of its runs. */
+    due_day: text('due_day').notNull(),
+    /** The tick's instant, of all its runs. */
+    instant: instant('instant').notNull(),
+    /** The last extractor that has been planned; empty at first. */
+    after: text('after').notNull(),
+    is_done: flag('is_done').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.timezone, table.day, table.cadence] }),
+    // The sweep: pages that nobody finished.
+    index('tick_pages_open').on(table.instant).where(sql`is_done = 0`),
+  ],
 )
 
 export const RUN_TRIGGERS = ['manual', 'connection_created', 'connection_reactivated', 'schedule'] as const
@@ -42,6 +75,8 @@ export const runs = sqliteTable(
     organization_id: text('organization_id').notNull(),
     extractor_id: text('extractor_id').notNull(),
     trigger: text('trigger', { enum: RUN_TRIGGERS }).notNull(),
+    /** Of a scheduled run: the local day that it is for. */
+    local_date: text('local_date'),
     /** The one connection that it is about; null for all of the organization's. */
     fiscal_entity_id: text('fiscal_entity_id'),
     /** Decides ranges, windows and what counts as fetched already. */
@@ -51,6 +86,12 @@ export const runs = sqliteTable(
     dispatched: integer('dispatched').notNull(),
     created_at: instant('created_at').notNull(),
   },
-  // The sweep: runs that a crash left unfinished.
-  (table) => [index('runs_planned').on(table.created_at).where(sql`status = 'planned'`)],
+  (table) => [
+    // The sweep: runs that a crash left unfinished.
+    index('runs_planned').on(table.created_at).where(sql`status = 'planned'`),
+    // GET /extractors/{id}/runs, newest first.
+    index('runs_extractor').on(table.extractor_id, table.run_id),
+    // One run for each extractor and local date.
+    uniqueIndex('runs_local_date').on(table.extractor_id, table.local_date).where(sql`local_date is not null`),
+  ],
 )

@@ -2,6 +2,8 @@ import * as z from 'zod'
 import { drain } from '../downloads/drain.ts'
 import type { System } from '../env.ts'
 import { systemOf } from '../env.ts'
+import { carryOutRuns } from '../extractors/run.ts'
+import { planPage } from '../extractors/tick.ts'
 import { said, stackOf } from '../failures.ts'
 import { workOnImport } from '../imports/imports.ts'
 import { keepDeadLetter } from './store.ts'
@@ -20,8 +22,16 @@ interface Consumer<Message> {
 
 const consumer = <Message>(one: Consumer<Message>): Consumer<unknown> => one as Consumer<unknown>
 
+const CALL = z.strictObject({ shard: z.int().min(0), entity: z.int().positive() })
+const PAGE = z.strictObject({ timezone: z.string(), day: z.string(), cadence: z.string() })
+
 const CONSUMERS: Record<string, Consumer<unknown>> = {
-  downloads: consumer({ message: z.strictObject({ shard: z.int().min(0), entity: z.int().positive() }), handle: drain }),
+  downloads: consumer({ message: CALL, handle: drain }),
+  'downloads-spread': consumer({ message: CALL, handle: drain }),
+  dispatch: consumer({
+    message: z.union([z.strictObject({ page: PAGE }), z.strictObject({ runs: z.array(z.string()) })]),
+    handle: (system, it) => ('page' in it ? planPage(system, it.page) : carryOutRuns(system, it.runs)),
+  }),
   imports: consumer({ message: z.strictObject({ shard: z.int().min(0), import_id: z.string() }), handle: workOnImport }),
 }
 

@@ -43,7 +43,7 @@ export async function signUp(system: System, { organization_name, name, email }:
     insertOrganization(db, { ...organization, extractor_count: extractors.length }),
     insertMember(db, member),
     insertCredential(db, row),
-    ...insertExtractors(db, extractors),
+    ...insertExtractors(system, extractors),
     audited({ ...system, actor: { kind: 'credential', api_key: row.api_key, role: 'owner' } }, organization.id, {
       action: 'organization.created',
       resource_id: organization.id,
