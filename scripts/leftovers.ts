@@ -1,4 +1,4 @@
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { end, isAlive, type Mark, markOf, type Process, processes } from './processes.ts'
 import { ROOT, WRANGLER } from './wrangler.ts'
@@ -9,6 +9,9 @@ export interface Runner extends Mark {
   child: Mark | null
   url: string
 }
+
+/** Where processes of this project are run from. A link to it is followed, as whatever runs them does. */
+const OURS = realpathSync(join(ROOT, 'node_modules'))
 
 const fileOf = (stateDir: string): string => join(stateDir, 'runner.json')
 
@@ -37,7 +40,7 @@ export function childrenLeft(stateDir: string, child: Mark | null): Process[] {
     .map(({ pid }) => pid)
   const isReused = child && all.some(({ pid, started: at }) => pid === child.pid && at !== child.started)
   const groups = new Set([...started, ...(child && !isReused ? [child.pid] : [])])
-  return all.filter(({ group, command }) => groups.has(group) && command.includes(join(ROOT, 'node_modules')))
+  return all.filter(({ group, command }) => groups.has(group) && command.includes(OURS))
 }
 
 /** Ends what a dead runner left: itself where it only lost its launcher, then its children. */

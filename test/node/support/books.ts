@@ -40,7 +40,7 @@ export async function connected(customer: Customer, rfc: string): Promise<string
   return known.find((one) => one.rfc === rfc)?.fiscal_entity_id ?? customer.connect(rfc)
 }
 
-async function all<Row>(customer: Customer, path: string): Promise<Row[]> {
+export async function all<Row>(customer: Customer, path: string): Promise<Row[]> {
   const rows: Row[] = []
   for (let cursor: string | null = ''; cursor !== null; ) {
     const page: Page<Row> = await customer.ask('GET', `${path}${cursor && `&cursor=${encodeURIComponent(cursor)}`}`)
