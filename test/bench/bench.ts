@@ -8,12 +8,13 @@ import { type Figure, isMet, type Measure, targetOf } from './measures.ts'
 import { pages } from './page.ts'
 import { parse } from './parse.ts'
 import { type Rig, startRig } from './rig.ts'
+import { ticks } from './ticks.ts'
 
 /** In this order: the large book of the pages is filled last. */
-const MEASURES: readonly Measure[] = [parse, bundle, ingest, pages]
+const MEASURES: readonly Measure[] = [parse, bundle, ingest, pages, ticks]
 
 /** What is printed first. */
-const ORDER = ['page.', 'ingest.', 'reingest.', 'parse.', 'bundle.']
+const ORDER = ['page.', 'ingest.', 'reingest.', 'tick.', 'parse.', 'bundle.']
 
 interface Taken {
   key: string

@@ -34,6 +34,9 @@ const EXTRACTOR = { name: 'Uno', trigger_kind: 'connection_created', scope: 'ful
 const freshExtractor = async ({ callers }: Side): Promise<Given> => ({
   extractor_id: (await api(callers.owner, 'POST', '/v1/extractors', EXTRACTOR)).body.extractor_id,
 })
+const oneExtractor = async ({ callers }: Side): Promise<Given> => ({
+  extractor_id: (await api(callers.owner, 'GET', '/v1/extractors')).body[0].extractor_id,
+})
 const freshCredential = async ({ callers }: Side): Promise<Given> => ({ api_key: (await credentialOf(callers.owner, 'member')).api_key })
 const freshDraft = async ({ callers }: Side): Promise<Given> => ({
   fiscal_entity_id: (await api(callers.owner, 'POST', '/v1/fiscal-entities', { rfc: freshRfc() })).body.fiscal_entity_id,
@@ -64,6 +67,7 @@ export const ROWS: Record<string, Row> = {
   'PATCH /v1/extractors/:extractor_id': { may: WRITERS, answers: 200, given: freshExtractor, json: () => ({ name: 'Dos' }) },
   'DELETE /v1/extractors/:extractor_id': { may: WRITERS, answers: 204, given: freshExtractor },
   'POST /v1/extractors/:extractor_id/run': { may: WRITERS, answers: 200, given: freshExtractor },
+  'GET /v1/extractors/:extractor_id/runs': { may: ALL, answers: 200, given: oneExtractor },
   'GET /v1/fiscal-entities/data-sources': { may: ALL, answers: 200 },
   'GET /v1/fiscal-entities': { may: ALL, answers: 200 },
   'POST /v1/fiscal-entities': { may: WRITERS, answers: 201, json: () => ({ rfc: freshRfc() }) },

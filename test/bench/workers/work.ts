@@ -2,8 +2,10 @@ import { inflateRawSync } from 'node:zlib'
 import * as saxes from 'saxes'
 import { readDirectory } from '../../../src/cfdi/directory.ts'
 import { ingestXmlPackage, type SliceOutcome } from '../../../src/cfdi/ingest.ts'
-import { jsonChunks } from '../../../src/db/commit.ts'
-import { claimStatement, type Job, progressStatement, requestStatements, settleStatement } from '../../../src/downloads/store.ts'
+import { connect, jsonChunks } from '../../../src/db/commit.ts'
+import { claimStatement, type Job, progressStatement, requestStatements, settleStatements } from '../../../src/downloads/store.ts'
+import type { System } from '../../../src/env.ts'
+import { type Dispatch, evaluateCadences, planPage } from '../../../src/extractors/tick.ts'
 
 interface Work {
   DB: D1Database
@@ -34,7 +36,7 @@ const routes: Record<string, Route> = {
   /** Asks for a month of an RFC as a run does, and claims the job as a consumer does. */
   '/claim': async ({ entity, rfc, name }, { LEDGER_0 }) => {
     const now = Date.now()
-    const wanted = [{ entity, source: 'sat_cfdi_issued', month: name, job_id: crypto.randomUUID() }]
+    const wanted = [{ entity, source: 'sat_cfdi_issued', month: name, job_id: crypto.randomUUID(), not_before: now }]
     await LEDGER_0.batch(
       requestStatements(LEDGER_0, { organization_id: 'org', run_id: crypto.randomUUID(), instant: now, now }, [{ entity, rfc }], wanted),
     )
@@ -54,7 +56,18 @@ const routes: Record<string, Route> = {
   },
 
   '/settle': async ({ request }, { LEDGER_0 }) => {
-    await settleStatement(LEDGER_0, (await request.json()) as Job, null, Date.now()).run()
+    await LEDGER_0.batch(settleStatements(LEDGER_0, (await request.json()) as Job, null, Date.now()))
+  },
+
+  /** A tick at a time, and its pages planned one after the other, as the consumer of the queue does. */
+  '/tick': async ({ name }, { DB }) => {
+    const pages: Dispatch[] = []
+    const sendBatch = async (messages: { body: Dispatch }[]) => {
+      for (const { body } of messages) if ('page' in body) pages.push(body)
+    }
+    const system = { env: { DISPATCH: { sendBatch } }, db: connect(DB), now: new Date(name), requestId: 'bench' } as unknown as System
+    await evaluateCadences(system)
+    for (let it = pages.shift(); it !== undefined; it = pages.shift()) if ('page' in it) await planPage(system, it.page)
   },
 
   '/bare': async ({ request }) => {
