@@ -1,8 +1,8 @@
 import { defineConfig } from 'drizzle-kit'
 
 const DOMAINS = {
-  control: ['account', 'team', 'credentials', 'audit', 'entities', 'extractors', 'authority/sandbox', 'queues', 'webhooks'],
-  ledger: ['cfdi', 'downloads', 'documents', 'imports', 'webhooks'],
+  control: ['account', 'team', 'credentials', 'audit', 'entities', 'extractors', 'authority/sandbox', 'queues', 'facts', 'webhooks', 'alerts'],
+  ledger: ['cfdi', 'downloads', 'documents', 'imports', 'facts'],
 }
 
 const database = process.env['DATABASE']

@@ -8,7 +8,7 @@ const migrations = {
 }
 
 const keyring = () => `1:${randomBytes(32).toString('base64')}`
-const secrets = { API_SECRET_KEYS: keyring(), CIEC_KEYS: keyring(), CURSOR_KEYS: keyring() }
+const secrets = { API_SECRET_KEYS: keyring(), CIEC_KEYS: keyring(), CURSOR_KEYS: keyring(), WEBHOOK_KEYS: keyring() }
 
 const workers = (name: string, include: string[], ledgers: string[] = []) => ({
   plugins: [

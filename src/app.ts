@@ -1,6 +1,7 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import * as z from 'zod'
 import { accountRoutes } from './account/routes.ts'
+import { alertRoutes } from './alerts/routes.ts'
 import { auditRoutes } from './audit/routes.ts'
 import { cfdiRoutes } from './cfdi/routes.ts'
 import { authenticate } from './credentials/credentials.ts'
@@ -22,6 +23,7 @@ import { importRoutes } from './imports/routes.ts'
 import { sourceRoutes } from './sources/routes.ts'
 import { authRoutes } from './team/routes.ts'
 import { testHelperRoutes } from './test-helpers/routes.ts'
+import { eventRoutes, webhookRoutes } from './webhooks/routes.ts'
 
 const INFO = {
   title: 'Fiscal Data Service',
@@ -77,6 +79,9 @@ export const app: Hono<App> = new Hono<App>()
   .route('/v1/organization', accountRoutes)
   .route('/v1/credentials', credentialRoutes)
   .route('/v1/audit-events', auditRoutes)
+  .route('/v1/alerts', alertRoutes)
+  .route('/v1/webhooks', webhookRoutes)
+  .route('/v1/events', eventRoutes)
   .route('/v1/extractors', extractorRoutes)
   .route('/v1/fiscal-entities', sourceRoutes)
   .route('/v1/fiscal-entities', entityRoutes)

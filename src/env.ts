@@ -8,6 +8,9 @@ export interface Settings {
   apiSecretKeys: Keyring
   ciecKeys: Keyring
   cursorKeys: Keyring
+  webhookKeys: Keyring
+  /** Names under which the service itself is reached. */
+  publicHosts: readonly string[]
   ledgers: readonly D1Database[]
 }
 
@@ -67,6 +70,8 @@ function read(env: Env): Settings {
     apiSecretKeys: keyring('API_SECRET_KEYS', env.API_SECRET_KEYS),
     ciecKeys: keyring('CIEC_KEYS', env.CIEC_KEYS),
     cursorKeys: keyring('CURSOR_KEYS', env.CURSOR_KEYS),
+    webhookKeys: keyring('WEBHOOK_KEYS', env.WEBHOOK_KEYS),
+    publicHosts: env.PUBLIC_HOSTS.toLowerCase().split(',').map((host) => host.trim()).filter((host) => host !== ''),
     ledgers,
   }
 }

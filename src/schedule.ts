@@ -4,11 +4,16 @@ import { finishRuns } from './extractors/run.ts'
 import { evaluateCadences, sweepTicks } from './extractors/tick.ts'
 import { said } from './failures.ts'
 import { sweepImports } from './imports/imports.ts'
+import { sweepDeliveries } from './webhooks/delivery.ts'
+import { pruneEvents } from './webhooks/events.ts'
+import { sweepOutboxes } from './webhooks/relay.ts'
+import { rewrapSecrets } from './webhooks/signing.ts'
 
 /** Cron expression → what is done then. Delivery of a cron is not guaranteed and may repeat; so may these. */
 const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
-  '* * * * *': [sweepTicks, finishRuns, sweepJobs, sweepImports],
+  '* * * * *': [sweepTicks, finishRuns, sweepJobs, sweepImports, sweepOutboxes, sweepDeliveries],
   '*/15 * * * *': [evaluateCadences],
+  '0 10 * * *': [pruneEvents, rewrapSecrets],
 }
 
 /** One verb that fails does not keep the others from their work. */

@@ -10,17 +10,16 @@ const OPEN = ['tables', 'contract']
 const DOORS: Record<string, readonly string[]> = {
   authority: ['authority', 'adapters'],
   cfdi: ['ingest', 'metadata'],
-  downloads: ['downloads', 'drain', 'lane'],
+  downloads: ['downloads', 'drain', 'lane', 'tally'],
   entities: ['entities', 'login', 'connection', 'store'],
   extractors: ['extractors', 'run', 'cooldown', 'run-now', 'calendar'],
-  webhooks: ['facts'],
   sources: ['sources', 'catalog'],
   visibility: ['books', 'window'],
   billing: ['plans'],
 }
 /** Pure rules: no I/O, no framework. */
 const PURE =
-  /^(extractors\/(cadence|calendar|scope|rules|zones)|entities\/rfc|cfdi\/(decode|xml|parse|fields|balances|totals|zone|money|metadata|directory|package|reckoning|applications|row|comprobante|comprobante32|pagos|nomina|retenciones)|visibility\/window|credentials\/key)$/
+  /^(extractors\/(cadence|calendar|scope|rules|zones)|entities\/rfc|cfdi\/(decode|xml|parse|fields|balances|totals|zone|money|metadata|directory|package|reckoning|applications|row|comprobante|comprobante32|pagos|nomina|retenciones)|visibility\/window|credentials\/key|downloads\/tally|webhooks\/(signature|retry|payloads))$/
 const FORBIDDEN_NAMES = /(^|\/)(utils?|lib|helpers?|services?|types|constants|index)(\.ts|\/)/
 
 interface Import {

@@ -6,7 +6,7 @@ import { MAX_XML_BYTES } from './parse.ts'
 import { type EntryResult, type SliceOutcome, settleSlice, type Target } from './settle.ts'
 
 export type { Cancellation } from './reckoning.ts'
-export type { EntryResult, SliceOutcome, Target } from './settle.ts'
+export type { Brought, EntryResult, SliceOutcome, Target } from './settle.ts'
 
 type Outcomes = AsyncGenerator<SliceOutcome, void, undefined>
 

@@ -43,9 +43,19 @@ export interface SliceOutcome {
   cancelled: number
   rejected: number
   cancellations: Cancellation[]
+  changes: Brought[]
   /** Of what was created, updated or cancelled; seconds since 1970. */
   first_issued_at: number | null
   last_issued_at: number | null
+}
+
+/** One document that was created, got its XML or was cancelled. */
+export interface Brought {
+  what: 'created' | 'updated' | 'cancelled'
+  /** Literal local time. */
+  fecha: string
+  /** Seconds since 1970. */
+  issued_at: number
 }
 
 /** An entry that was looked at: a document, or why it is none. */
@@ -186,16 +196,22 @@ function outcomeOf({ created, filled }: Change, looked: readonly Looked[], cance
     return { n, name, status: (last.get(it.uuid) === i && status.get(it.uuid)) || 'unchanged', uuid, code: null, detail: null }
   })
   const rejected = entries.filter((entry) => entry.status === 'rejected').length
-  const changed = created.length + filled.length + cancellations.length
-  const instants = [...created, ...filled].map(({ row }) => row.issued_at).concat(cancellations.map(({ issued_at }) => issued_at))
+  const brought = (what: Brought['what'], { fecha, issued_at }: { fecha: string; issued_at: number }): Brought => ({ what, fecha, issued_at })
+  const changes = [
+    ...created.map(({ row }) => brought('created', row)),
+    ...filled.map(({ row }) => brought('updated', row)),
+    ...cancellations.map((it) => brought('cancelled', it)),
+  ]
+  const instants = changes.map(({ issued_at }) => issued_at)
   return {
     entries,
     created: created.length,
     updated: filled.length,
-    unchanged: entries.length - rejected - changed,
+    unchanged: entries.length - rejected - changes.length,
     cancelled: cancellations.length,
     rejected,
     cancellations,
+    changes,
     first_issued_at: instants.length === 0 ? null : instants.reduce((a, b) => Math.min(a, b)),
     last_issued_at: instants.length === 0 ? null : instants.reduce((a, b) => Math.max(a, b)),
   }

@@ -7,9 +7,11 @@ import { loginOf, rejectCiec } from '../entities/login.ts'
 import type { System } from '../env.ts'
 import { said, Unavailable } from '../failures.ts'
 import type { DataSourceKey } from '../sources/catalog.ts'
-import { cancellationFacts, factStatements } from '../webhooks/facts.ts'
+import { cancellationFacts, factStatements } from '../facts/facts.ts'
+import { callRelay } from '../webhooks/relay.ts'
 import { announce, type Call, resumeDownloads } from './downloads.ts'
 import { claimStatement, isClaimLost, type Job, parkStatement, progressStatement, requeueStatement, settleStatements } from './store.ts'
+import { tallyOf } from './tally.ts'
 
 /** A job's lease and the lane's hold, prolonged with every slice that changes something. */
 const LEASE_MS = 30_000
@@ -35,11 +37,13 @@ export async function drain(system: System, { shard, entity }: Call): Promise<vo
   const holder = crypto.randomUUID()
   if (!(await lane.enter(holder, LEASE_MS))) return
   let isMore = true
+  let done = 0
   try {
-    for (let done = 0; done < JOBS_A_MESSAGE && isMore; done++)
+    for (; done < JOBS_A_MESSAGE && isMore; done++)
       isMore = await workOnNext(system, shard, entity, () => lane.enter(holder, LEASE_MS))
   } finally {
     isMore = (await lane.leave(holder)) || isMore
+    if (done > 1 || isMore) await callRelay(system, shard)
   }
   if (isMore) await announce(system, [{ shard, entity }])
 }
@@ -74,6 +78,7 @@ async function workOnNext(system: System, shard: number, entity: number, prolong
     if (isClaimLost(error)) return false
     if (error instanceof LoginRejected) {
       await rejectCiec({ ...system, now: new Date() }, entity, login)
+      await callRelay(system, 'control')
       // Another organization's CIEC may be newer than the one that was rejected.
       if ((await loginOf(system, entity)) === null) await park(system, { shard, entity })
       else await requeueStatement(ledger, job, 'invalid_credentials', Date.now()).run()
@@ -121,7 +126,7 @@ async function fetchJob(system: System, ledger: D1Database, job: Job, login: Log
   const progress = progressStatement(
     ledger,
     job,
-    { created, updated: 0, cancelled: 0, rejected: 0, first_issued_at: null, last_issued_at: null },
+    { created, updated: 0, cancelled: 0, rejected: 0, first_issued_at: null, last_issued_at: null, tally: null },
     Date.now() + LEASE_MS,
   )
   await ledger.batch([...statements, progress, ...settleStatements(ledger, job, null, Date.now())])
@@ -143,7 +148,7 @@ async function fetchMonth(system: System, ledger: D1Database, job: Job, login: L
       isIdle(outcome)
         ? []
         : [
-            progressStatement(ledger, job, outcome, Date.now() + LEASE_MS),
+            progressStatement(ledger, job, { ...outcome, tally: tallyOf(outcome.changes, job.as_of) }, Date.now() + LEASE_MS),
             ...factStatements(
               ledger,
               outcome.cancellations.flatMap((it) => cancellationFacts(job.entity, it, until)),

@@ -1,4 +1,5 @@
 import { isGuardViolation, jsonChunks } from '../db/commit.ts'
+import type { Tally } from './tally.ts'
 
 /** A cell of the calendar that a run wants fetched, with the id that its job gets if one has to be made. */
 export interface Wanted {
@@ -217,6 +218,7 @@ export interface Progress {
   /** Seconds since 1970; null when nothing was brought. */
   first_issued_at: number | null
   last_issued_at: number | null
+  tally: Tally | null
 }
 
 /**
@@ -226,7 +228,7 @@ export interface Progress {
 export const progressStatement = (
   ledger: D1Database,
   job: Job,
-  { created, updated, cancelled, rejected, first_issued_at, last_issued_at }: Progress,
+  { created, updated, cancelled, rejected, first_issued_at, last_issued_at, tally }: Progress,
   leaseUntil: number,
 ) =>
   ledger
@@ -235,10 +237,21 @@ export const progressStatement = (
          updated_count = updated_count + ?7, cancelled_count = cancelled_count + ?8, rejected_count = rejected_count + ?9,
          lease_until = ?10,
          first_issued_at = min(coalesce(first_issued_at, ?11), coalesce(?11, first_issued_at)),
-         last_issued_at = max(coalesce(last_issued_at, ?12), coalesce(?12, last_issued_at))
+         last_issued_at = max(coalesce(last_issued_at, ?12), coalesce(?12, last_issued_at)),
+         brought = case when ?13 is null then brought else json_insert(brought, '$[#]', json(?13)) end
        where entity = ?1 and source = ?2 and month = ?3 and job_id = ?4`,
     )
-    .bind(...keysOf(job), created, updated, cancelled, rejected, leaseUntil, first_issued_at, last_issued_at)
+    .bind(
+      ...keysOf(job),
+      created,
+      updated,
+      cancelled,
+      rejected,
+      leaseUntil,
+      first_issued_at,
+      last_issued_at,
+      tally === null ? null : JSON.stringify(tally),
+    )
 
 /** Whether a commit was refused because the job's claim is lost. */
 export const isClaimLost = (error: unknown): boolean =>
@@ -248,7 +261,7 @@ export const isClaimLost = (error: unknown): boolean =>
 const toldAs = (error_class: string, completed_at: string): string =>
   `json_object('job_id', job_id, 'data_source_key', source, 'period', nullif(month, ''),
      'created_count', created_count, 'updated_count', updated_count, 'cancelled_count', cancelled_count,
-     'first_issued_at', first_issued_at, 'last_issued_at', last_issued_at, 'error_class', ${error_class}, 'attempts', attempts,
+     'first_issued_at', first_issued_at, 'last_issued_at', last_issued_at, 'brought', json(brought), 'error_class', ${error_class}, 'attempts', attempts,
      'completed_at', ${completed_at})`
 
 /** Ends a job, with success or for good, and keeps the fact of it: both or, when the claim is lost, neither. */

@@ -38,6 +38,8 @@ export const syncJobs = sqliteTable(
     /** Of what it brought or changed, seconds since 1970. */
     first_issued_at: integer('first_issued_at'),
     last_issued_at: integer('last_issued_at'),
+    /** The same by day, as a JSON list of what each slice brought (tally.ts): what of it a window admits. */
+    brought: text('brought').notNull().default('[]'),
   },
   (table) => [
     primaryKey({ columns: [table.entity, table.source, table.month, table.job_id] }),

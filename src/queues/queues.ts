@@ -6,6 +6,8 @@ import { carryOutRuns } from '../extractors/run.ts'
 import { planPage } from '../extractors/tick.ts'
 import { said, stackOf } from '../failures.ts'
 import { workOnImport } from '../imports/imports.ts'
+import { deliver } from '../webhooks/delivery.ts'
+import { relayFacts } from '../webhooks/relay.ts'
 import { keepDeadLetter } from './store.ts'
 
 /**
@@ -33,6 +35,13 @@ const CONSUMERS: Record<string, Consumer<unknown>> = {
     handle: (system, it) => ('page' in it ? planPage(system, it.page) : carryOutRuns(system, it.runs)),
   }),
   imports: consumer({ message: z.strictObject({ shard: z.int().min(0), import_id: z.string() }), handle: workOnImport }),
+  webhooks: consumer({
+    message: z.union([
+      z.strictObject({ outbox: z.union([z.literal('control'), z.int().min(0)]) }),
+      z.strictObject({ webhook: z.int().positive() }),
+    ]),
+    handle: (system, it) => ('outbox' in it ? relayFacts(system, it.outbox) : deliver(system, it.webhook)),
+  }),
 }
 
 const DEAD_LETTERS = 'dead-letters'

@@ -1,0 +1,76 @@
+import { and, desc, eq, isNotNull, isNull, lt } from 'drizzle-orm'
+import type { Database } from '../db/commit.ts'
+import { newId } from '../db/id.ts'
+import { alerts } from './tables.ts'
+
+export type AlertRow = typeof alerts.$inferSelect
+
+export interface AlertDraft extends Pick<AlertRow, 'organization_id' | 'kind' | 'severity' | 'resource_id' | 'message'> {
+  /** One alert for each organization and key. */
+  dedupe_key: string
+}
+
+/** Raises alerts; one with the same key exists once: a greater severity replaces it and makes it unread, else nothing happens. */
+export const alertStatements = (db: Database, drafts: readonly AlertDraft[], now: Date): D1PreparedStatement[] =>
+  drafts.map((draft) =>
+    db.$client
+      .prepare(
+        `insert into alerts (alert_id, organization_id, kind, severity, dedupe_key, resource_id, message, created_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+         on conflict (organization_id, dedupe_key) do update set
+           kind = excluded.kind, severity = excluded.severity, message = excluded.message, created_at = excluded.created_at, read_at = null
+         where alerts.severity = 'warning' and excluded.severity = 'critical'`,
+      )
+      .bind(
+        newId('alr'),
+        draft.organization_id,
+        draft.kind,
+        draft.severity,
+        draft.dedupe_key,
+        draft.resource_id,
+        draft.message,
+        now.getTime(),
+      ),
+  )
+
+interface AlertFilters {
+  kind?: AlertRow['kind'] | undefined
+  severity?: AlertRow['severity'] | undefined
+  resource_id?: string | undefined
+  is_read?: boolean | undefined
+}
+
+export const listAlertRows = (
+  db: Database,
+  organization_id: string,
+  filters: AlertFilters,
+  after: string | undefined,
+  limit: number,
+): Promise<AlertRow[]> =>
+  db
+    .select()
+    .from(alerts)
+    .where(
+      and(
+        eq(alerts.organization_id, organization_id),
+        filters.kind && eq(alerts.kind, filters.kind),
+        filters.severity && eq(alerts.severity, filters.severity),
+        filters.resource_id === undefined ? undefined : eq(alerts.resource_id, filters.resource_id),
+        filters.is_read === undefined ? undefined : filters.is_read ? isNotNull(alerts.read_at) : isNull(alerts.read_at),
+        after === undefined ? undefined : lt(alerts.alert_id, after),
+      ),
+    )
+    .orderBy(desc(alerts.alert_id))
+    .limit(limit)
+    .all()
+
+const one = (organization_id: string, alert_id: string) => and(eq(alerts.organization_id, organization_id), eq(alerts.alert_id, alert_id))
+
+export const findAlert = async (db: Database, organization_id: string, alert_id: string): Promise<AlertRow | undefined> =>
+  (await db.select().from(alerts).where(one(organization_id, alert_id)).limit(1))[0]
+
+export const markRead = (db: Database, organization_id: string, alert_id: string, now: Date) =>
+  db
+    .update(alerts)
+    .set({ read_at: now })
+    .where(and(one(organization_id, alert_id), isNull(alerts.read_at)))

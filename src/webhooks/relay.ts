@@ -1,0 +1,139 @@
+import { commit, isUniqueViolation } from '../db/commit.ts'
+import { idOfText, uuidOf } from '../db/id.ts'
+import type { System } from '../env.ts'
+import { said } from '../failures.ts'
+import { keepDeadLetter } from '../queues/store.ts'
+import { NOTHING, windowOf } from '../visibility/window.ts'
+import { callEndpoints } from './calls.ts'
+import { isToldOf, type Listener, payloadOf, type StoredFact } from './payloads.ts'
+import {
+  forgetFacts,
+  hasFacts,
+  insertDeliveries,
+  insertEvents,
+  knownEvents,
+  type ListenerRow,
+  listenersOf,
+  type NewEvent,
+  readFacts,
+} from './relay-store.ts'
+
+/** An outbox: the control plane's, or that of a ledger by its number. */
+export type Outbox = 'control' | number
+
+const PAGE = 100
+/** Pages on one message; then the next message goes on. */
+const PAGES_A_MESSAGE = 20
+const LANE_MS = 30_000
+const ATTEMPTS = 3
+
+const outboxOf = ({ db, settings }: System, outbox: Outbox): D1Database =>
+  outbox === 'control' ? db.$client : settings.ledgers[outbox]!
+
+/** Says that there are facts to be relayed: a hint, the sweep repeats it. */
+export async function callRelay({ env, requestId }: System, outbox: Outbox): Promise<void> {
+  try {
+    await env.WEBHOOKS.send({ outbox })
+  } catch (error) {
+    console.error(JSON.stringify({ level: 'error', request_id: requestId, message: 'A relay was not announced.', error: said(error) }))
+  }
+}
+
+/**
+ * Turns the facts of an outbox into events of every organization that may know of them, and into deliveries, page by page. Events and
+ * deliveries commit together, under ids derived from fact and organization, before the facts are forgotten: relayed again, a fact makes
+ * nothing twice. The lane only keeps two relays from doing the same work.
+ */
+export async function relayFacts(system: System, outbox: Outbox): Promise<void> {
+  const lane = system.env.LANES.getByName(`relay:${outbox}`)
+  const holder = crypto.randomUUID()
+  if (!(await lane.enter(holder, LANE_MS))) return
+  let isMore = true
+  try {
+    for (let pages = 0; pages < PAGES_A_MESSAGE && isMore; pages++) {
+      isMore = await relayPage(system, outboxOf(system, outbox), outbox === 'control')
+      await lane.enter(holder, LANE_MS)
+    }
+  } finally {
+    isMore = (await lane.leave(holder)) || isMore
+  }
+  if (isMore) await callRelay(system, outbox)
+}
+
+/** Relays one page. False when the outbox is empty then. */
+async function relayPage(system: System, source: D1Database, isControl: boolean): Promise<boolean> {
+  const facts = (await readFacts(source, PAGE)).sort((a, b) => a.created_at - b.created_at)
+  if (facts.length === 0) return false
+  const events = await eventsOf(system, facts, await listenersOf(system.db.$client, [...new Set(facts.map(({ entity }) => entity))]))
+  const forget = forgetFacts(
+    source,
+    facts.map(({ fact_id }) => fact_id),
+  )
+  await keepEvents(system, events, isControl ? [forget] : [])
+  if (!isControl) await forget.run()
+  return facts.length === PAGE
+}
+
+/** Commits those of the events that are not known yet, with their deliveries and whatever else, and calls for the endpoints. */
+async function keepEvents(system: System, events: readonly NewEvent[], more: D1PreparedStatement[], attempt = 1): Promise<void> {
+  const d1 = system.db.$client
+  const now = Date.now()
+  const event_ids = events.map(({ event_id }) => event_id)
+  const statements = [...insertEvents(d1, events, now), ...insertDeliveries(d1, event_ids, now), ...more]
+  if (statements.length === 0) return
+  let results: D1Result<{ webhook: number }>[]
+  try {
+    results = await commit<{ webhook: number }>(d1, statements)
+  } catch (error) {
+    if (!isUniqueViolation(error) || attempt === ATTEMPTS) throw error
+    const known = await knownEvents(d1, event_ids)
+    const unknown = events.filter(({ event_id }) => !known.has(event_id))
+    return keepEvents(system, unknown, more, attempt + 1)
+  }
+  await callEndpoints(system, new Set(results.flatMap((result) => result.results ?? []).map(({ webhook }) => webhook)))
+}
+
+/** The events that facts make: one for each organization that may know. A fact that cannot be told is put aside with the reason. */
+async function eventsOf(system: System, facts: readonly StoredFact[], rows: readonly ListenerRow[]): Promise<NewEvent[]> {
+  const linked = Map.groupBy(rows, ({ entity }) => entity)
+  const events: NewEvent[] = []
+  for (const fact of facts) {
+    try {
+      for (const row of linked.get(fact.entity) ?? []) {
+        const listener = listenerOf(row)
+        if (!isToldOf(fact, listener)) continue
+        const event_id = await idOfText('evt', JSON.stringify([fact.fact_id, row.organization_id]))
+        const payload = payloadOf(fact, listener, event_id)
+        if (payload === null) throw new Error(`Nobody is told of ${fact.kind}.`)
+        events.push({
+          event_id,
+          organization_id: row.organization_id,
+          key: payload.event,
+          fiscal_entity_id: row.fiscal_entity_id,
+          body: JSON.stringify(payload),
+        })
+      }
+    } catch (error) {
+      await keepDeadLetter(system, { queue: 'outbox', id: fact.fact_id, body: fact, reason: said(error) })
+    }
+  }
+  return events
+}
+
+/** Fiscal data is read through an active connection only: without one the window of what is told is empty. */
+const listenerOf = (row: ListenerRow): Listener => ({
+  organization_id: row.organization_id,
+  fiscal_entity_uuid: uuidOf(row.fiscal_entity_id),
+  rfc: row.rfc,
+  window: row.state === 'active' ? windowOf(row.extractor_count, row) : NOTHING,
+})
+
+/** Calls for the relay of every outbox in which a fact was left. */
+export async function sweepOutboxes(system: System): Promise<void> {
+  const outboxes: Outbox[] = ['control', ...system.settings.ledgers.keys()]
+  await Promise.all(
+    outboxes.map(async (outbox) => {
+      if (await hasFacts(outboxOf(system, outbox))) await callRelay(system, outbox)
+    }),
+  )
+}
