@@ -19,7 +19,7 @@ const DOORS: Record<string, readonly string[]> = {
 }
 /** Pure rules: no I/O, no framework. */
 const PURE =
-  /^(extractors\/(cadence|calendar|scope|rules|zones)|entities\/rfc|cfdi\/(decode|xml|parse|fields|balances|totals|zone|money|metadata|directory|package|reckoning|applications|row|comprobante|comprobante32|pagos|nomina|retenciones)|visibility\/window|credentials\/key|downloads\/tally|webhooks\/(signature|retry|payloads))$/
+  /^(extractors\/(cadence|calendar|scope|rules|zones)|entities\/rfc|cfdi\/(decode|xml|parse|fields|balances|totals|zone|money|metadata|directory|package|reckoning|applications|row|comprobante|comprobante32|pagos|nomina|retenciones)|visibility\/window|credentials\/key|downloads\/tally|webhooks\/(signature|retry|payloads|target))$/
 const FORBIDDEN_NAMES = /(^|\/)(utils?|lib|helpers?|services?|types|constants|index)(\.ts|\/)/
 
 interface Import {
