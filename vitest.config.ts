@@ -10,6 +10,14 @@ const migrations = {
 const keyring = () => `1:${randomBytes(32).toString('base64')}`
 const secrets = { API_SECRET_KEYS: keyring(), CIEC_KEYS: keyring(), CURSOR_KEYS: keyring(), WEBHOOK_KEYS: keyring() }
 
+/** Behind EGRESS: whoever tests deliveries puts a receiver of his own there. */
+const egress = {
+  name: 'fiscal-local-egress',
+  modules: true,
+  compatibilityDate: '2026-10-01',
+  script: `export default { fetch() { throw new TypeError('The tests reach no network.') } }`,
+}
+
 const workers = (name: string, include: string[], ledgers: string[] = []) => ({
   plugins: [
     cloudflareTest({
@@ -19,6 +27,7 @@ const workers = (name: string, include: string[], ledgers: string[] = []) => ({
         bindings: { ...migrations, ...secrets },
         d1Databases: ledgers,
         outboundService: async () => new Response('The tests reach no network.', { status: 599 }),
+        workers: [egress],
       },
     }),
   ],

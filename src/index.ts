@@ -10,6 +10,7 @@ import { tick } from './schedule.ts'
 export { Lane } from './downloads/lane.ts'
 export { Cooldown } from './extractors/cooldown.ts'
 export { Gate } from './webhooks/gate.ts'
+export { Egress } from './webhooks/egress.ts'
 
 export default {
   fetch: app.fetch,
