@@ -23,6 +23,7 @@ import { importRoutes } from './imports/routes.ts'
 import { sourceRoutes } from './sources/routes.ts'
 import { authRoutes } from './team/routes.ts'
 import { testHelperRoutes } from './test-helpers/routes.ts'
+import { notices } from './webhooks/catalog.ts'
 import { eventRoutes, webhookRoutes } from './webhooks/routes.ts'
 
 const INFO = {
@@ -110,5 +111,5 @@ const eachEnvironment = <T>(make: (routes: Route[]) => T) => ({
   live: once(() => make(served('live'))),
 })
 
-const documents = eachEnvironment((routes) => document(routes, INFO))
+const documents = eachEnvironment((routes) => document(routes, INFO, notices()))
 const tables = eachEnvironment(routing)

@@ -71,7 +71,10 @@ function read(env: Env): Settings {
     ciecKeys: keyring('CIEC_KEYS', env.CIEC_KEYS),
     cursorKeys: keyring('CURSOR_KEYS', env.CURSOR_KEYS),
     webhookKeys: keyring('WEBHOOK_KEYS', env.WEBHOOK_KEYS),
-    publicHosts: env.PUBLIC_HOSTS.toLowerCase().split(',').map((host) => host.trim()).filter((host) => host !== ''),
+    publicHosts: env.PUBLIC_HOSTS.toLowerCase()
+      .split(',')
+      .map((host) => host.trim())
+      .filter((host) => host !== ''),
     ledgers,
   }
 }

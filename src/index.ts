@@ -9,8 +9,8 @@ import { tick } from './schedule.ts'
 
 export { Lane } from './downloads/lane.ts'
 export { Cooldown } from './extractors/cooldown.ts'
-export { Gate } from './webhooks/gate.ts'
 export { Egress } from './webhooks/egress.ts'
+export { Gate } from './webhooks/gate.ts'
 
 export default {
   fetch: app.fetch,

@@ -14,6 +14,8 @@ const DOORS: Record<string, readonly string[]> = {
   entities: ['entities', 'login', 'connection', 'store'],
   extractors: ['extractors', 'run', 'cooldown', 'run-now', 'calendar'],
   sources: ['sources', 'catalog'],
+  webhooks: ['webhooks', 'relay'],
+  queues: ['store'],
   visibility: ['books', 'window'],
   billing: ['plans'],
 }

@@ -196,7 +196,11 @@ function outcomeOf({ created, filled }: Change, looked: readonly Looked[], cance
     return { n, name, status: (last.get(it.uuid) === i && status.get(it.uuid)) || 'unchanged', uuid, code: null, detail: null }
   })
   const rejected = entries.filter((entry) => entry.status === 'rejected').length
-  const brought = (what: Brought['what'], { fecha, issued_at }: { fecha: string; issued_at: number }): Brought => ({ what, fecha, issued_at })
+  const brought = (what: Brought['what'], { fecha, issued_at }: { fecha: string; issued_at: number }): Brought => ({
+    what,
+    fecha,
+    issued_at,
+  })
   const changes = [
     ...created.map(({ row }) => brought('created', row)),
     ...filled.map(({ row }) => brought('updated', row)),

@@ -5,9 +5,9 @@ import type { MetadataRow } from '../cfdi/metadata.ts'
 import { keepDocuments } from '../documents/documents.ts'
 import { loginOf, rejectCiec } from '../entities/login.ts'
 import type { System } from '../env.ts'
+import { cancellationFacts, factStatements } from '../facts/facts.ts'
 import { said, Unavailable } from '../failures.ts'
 import type { DataSourceKey } from '../sources/catalog.ts'
-import { cancellationFacts, factStatements } from '../facts/facts.ts'
 import { callRelay } from '../webhooks/relay.ts'
 import { announce, type Call, resumeDownloads } from './downloads.ts'
 import { claimStatement, isClaimLost, type Job, parkStatement, progressStatement, requeueStatement, settleStatements } from './store.ts'
@@ -39,8 +39,7 @@ export async function drain(system: System, { shard, entity }: Call): Promise<vo
   let isMore = true
   let done = 0
   try {
-    for (; done < JOBS_A_MESSAGE && isMore; done++)
-      isMore = await workOnNext(system, shard, entity, () => lane.enter(holder, LEASE_MS))
+    for (; done < JOBS_A_MESSAGE && isMore; done++) isMore = await workOnNext(system, shard, entity, () => lane.enter(holder, LEASE_MS))
   } finally {
     isMore = (await lane.leave(holder)) || isMore
     if (done > 1 || isMore) await callRelay(system, shard)

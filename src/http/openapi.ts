@@ -93,8 +93,16 @@ const HEADERS: Record<number, Record<string, string>> = {
 
 const headersOf = (status: number, own: Record<string, string> | undefined) => own ?? HEADERS[status]
 
-/** The OpenAPI 3.1 document of these routes. */
-export function document(routes: readonly Route[], info: Json) {
+/** What the service itself sends to others: one entry for each kind. */
+export interface Notice {
+  key: string
+  description: string
+  headers: Record<string, string>
+  schema: z.ZodType
+}
+
+/** The OpenAPI 3.1 document of these routes, and of what is sent. */
+export function document(routes: readonly Route[], info: Json, notices: readonly Notice[] = []) {
   const { components, of } = schemaWriter()
   const json = (schema: z.ZodType, side: Side) => ({ content: { 'application/json': { schema: of(schema, side) } } })
   const parameters = (where: 'query' | 'path', schema: z.ZodObject): Json[] =>
@@ -155,12 +163,34 @@ export function document(routes: readonly Route[], info: Json) {
       responses: Object.fromEntries([...outputs].sort(([a], [b]) => a - b).map(([status, response]) => [String(status), response])),
     }
   }
+  const webhooks = Object.fromEntries(
+    notices.map(({ key, description, headers, schema }) => [
+      key,
+      {
+        post: {
+          operationId: `on.${key}`,
+          summary: description,
+          security: [],
+          parameters: Object.entries(headers).map(([name, says]) => ({
+            name,
+            in: 'header',
+            required: true,
+            description: says,
+            schema: { type: 'string' },
+          })),
+          requestBody: { required: true, ...json(schema, 'output') },
+          responses: { '2XX': { description: 'Received. Answer at once and process later.' } },
+        },
+      },
+    ]),
+  )
   return {
     openapi: '3.1.0',
     info,
     servers: [{ url: '/' }],
     security: [{ basic: [] }, { bearer: [] }],
     paths,
+    webhooks,
     components: {
       schemas: components,
       securitySchemes: {

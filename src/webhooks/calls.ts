@@ -7,8 +7,7 @@ const MESSAGES_A_BATCH = 100
 export async function callEndpoints({ env, requestId }: System, webhooks: Iterable<number>, delaySeconds = 0): Promise<void> {
   const messages = [...webhooks].map((webhook) => ({ body: { webhook }, delaySeconds }))
   try {
-    for (let at = 0; at < messages.length; at += MESSAGES_A_BATCH)
-      await env.WEBHOOKS.sendBatch(messages.slice(at, at + MESSAGES_A_BATCH))
+    for (let at = 0; at < messages.length; at += MESSAGES_A_BATCH) await env.WEBHOOKS.sendBatch(messages.slice(at, at + MESSAGES_A_BATCH))
   } catch (error) {
     console.error(JSON.stringify({ level: 'error', request_id: requestId, message: 'Deliveries were not announced.', error: said(error) }))
   }

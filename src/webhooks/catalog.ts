@@ -1,9 +1,8 @@
 import * as z from 'zod'
-import { Instant } from '../http/shapes.ts'
 
 /** A fiscal entity's 128 bits as a UUID. */
 const Uuid = z.uuid()
-const WithOffset = z.iso.datetime({ offset: true })
+const Instant = z.iso.datetime({ offset: true })
 
 const head = <K extends string>(event: K) => ({
   event: z.literal(event),
@@ -18,7 +17,7 @@ const cancellation = <K extends string>(event: K, id: string) =>
       ...head(event),
       ...ofRfc,
       cfdi_uuid: Uuid,
-      cancelled_at: WithOffset,
+      cancelled_at: Instant,
       cancellation_reason: z.enum(['01', '02', '03', '04', 'unknown']),
       severity: z.enum(['critical', 'warning']).meta({
         description: 'critical: payments were applied to it, or it was an issued income already counted as income.',
@@ -30,7 +29,7 @@ const cancellation = <K extends string>(event: K, id: string) =>
       currency: z.string().meta({ description: 'XXX when only the metadata is known.' }),
       emisor_rfc: z.string(),
       receptor_rfc: z.string(),
-      issued_at: WithOffset,
+      issued_at: Instant,
     })
     .meta({ id })
 
@@ -164,3 +163,22 @@ export const CATALOG: readonly Entry[] = [
 ]
 
 export const EVENT_KEYS = CATALOG.map(({ key }) => key)
+
+const HEADERS = {
+  'Service-Event': 'The event key.',
+  'Service-Delivery-Id': 'The event’s id: the same for every attempt, endpoint and redelivery.',
+  'Service-Attempt': 'From 1.',
+  'Service-Signature': '`v1,` and HMAC-SHA256 of the raw body under the signing secret, in hex.',
+  'webhook-id': 'As Service-Delivery-Id (Standard Webhooks).',
+  'webhook-timestamp': 'When this attempt was made, seconds since 1970 (Standard Webhooks).',
+  'webhook-signature': '`v1,` and the signature of Standard Webhooks in base64, under the same secret.',
+}
+
+/** What is sent, for the OpenAPI document. */
+export const notices = () =>
+  Object.entries(PAYLOADS).map(([key, schema]) => ({
+    key,
+    description: CATALOG.find((entry) => entry.key === key)?.description ?? 'A test that was asked for.',
+    headers: HEADERS,
+    schema,
+  }))

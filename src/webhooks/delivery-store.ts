@@ -154,6 +154,8 @@ export const clearStatements = (d1: D1Database, webhook: number, limit: number):
     )
     .bind(webhook, limit),
   d1
-    .prepare('delete from webhooks where webhook = ?1 and deleted_at is not null and not exists (select 1 from deliveries where webhook = ?1)')
+    .prepare(
+      'delete from webhooks where webhook = ?1 and deleted_at is not null and not exists (select 1 from deliveries where webhook = ?1)',
+    )
     .bind(webhook),
 ]

@@ -17,8 +17,8 @@ import {
 import { post } from './post.ts'
 import { outcomeOf, verdictAfter } from './retry.ts'
 import type { Digests } from './secret.ts'
-import { openDigests } from './signing.ts'
 import { deliveryHeaders } from './signature.ts'
+import { openDigests } from './signing.ts'
 import type { AttemptRecord } from './tables.ts'
 import { targetFault } from './target.ts'
 

@@ -3,8 +3,8 @@ import type { Ctx, System } from '../env.ts'
 import { notFound } from '../failures.ts'
 import type { EventPayload } from './catalog.ts'
 import type { EventQuery } from './contract.ts'
-import { findEvent, forgetEvents, SCAN, scanEvents } from './log-store.ts'
 import { pageOfScan } from './log.ts'
+import { findEvent, forgetEvents, SCAN, scanEvents } from './log-store.ts'
 
 const KEPT_MS = 90 * 86_400_000
 const FORGOTTEN_AT_ONCE = 2_000

@@ -25,11 +25,7 @@ export class Gate extends DurableObject<Env> {
     for (const [other, { until }] of this.#holds) if (until <= now) this.#holds.delete(other)
     const held = [...this.#holds.values()]
     const taken = (holds: readonly Hold[]): number => holds.reduce((sum, { places }) => sum + places, 0)
-    const places = Math.min(
-      wanted,
-      PER_ENDPOINT - taken(held.filter((hold) => hold.webhook === webhook)),
-      PER_HOST - taken(held),
-    )
+    const places = Math.min(wanted, PER_ENDPOINT - taken(held.filter((hold) => hold.webhook === webhook)), PER_HOST - taken(held))
     if (places <= 0) {
       this.#sentAway.add(webhook)
       return 0

@@ -92,16 +92,17 @@ const LINKED = raw(`(e.fiscal_entity_id is null or exists (
 export const scanEvents = async (
   d1: D1Database,
   organization_id: string,
-  { event_key = null, fiscal_entity_id = null }: { event_key?: string | null; fiscal_entity_id?: string | null },
+  filters: { event_key?: string | undefined; fiscal_entity_id?: string | undefined },
   after: number,
   limit: number,
 ): Promise<Scanned<EventRow>[]> => {
-  const rows = Math.max(SCAN, limit)
+  const { event_key = null, fiscal_entity_id = null } = filters
+  const rows = event_key === null && fiscal_entity_id === null ? limit : Math.max(SCAN, limit)
   const query = sql`
     select seq, event_id, case when is_asked then body end as body, is_asked from (
       select e.*, (${event_key} is null or e.key = ${event_key}) and (${fiscal_entity_id} is null or e.fiscal_entity_id = ${fiscal_entity_id})
         and ${LINKED} as is_asked
-      from (select * from events where organization_id = ${organization_id} and seq > ${after} order by seq limit ${event_key ?? fiscal_entity_id ? rows : limit}) e)
+      from (select * from events where organization_id = ${organization_id} and seq > ${after} order by seq limit ${rows}) e)
     order by seq`
   return (await prepared(d1, query).all<Scanned<EventRow>>()).results
 }

@@ -27,8 +27,7 @@ const PAGES_A_MESSAGE = 20
 const LANE_MS = 30_000
 const ATTEMPTS = 3
 
-const outboxOf = ({ db, settings }: System, outbox: Outbox): D1Database =>
-  outbox === 'control' ? db.$client : settings.ledgers[outbox]!
+const outboxOf = ({ db, settings }: System, outbox: Outbox): D1Database => (outbox === 'control' ? db.$client : settings.ledgers[outbox]!)
 
 /** Says that there are facts to be relayed: a hint, the sweep repeats it. */
 export async function callRelay({ env, requestId }: System, outbox: Outbox): Promise<void> {

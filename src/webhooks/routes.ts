@@ -37,8 +37,12 @@ const TAG = 'Webhooks'
 const NOT_THERE = 'The webhook does not exist or belongs to another organization.'
 
 export const webhookRoutes = new Hono<App>()
-  .get('/', operation('listWebhooks', TAG, 'List the webhooks, oldest first'), query(WebhookQuery), returns(200, pageOf(Webhook)), async (c) =>
-    c.json(await listWebhooks(c.var.ctx, c.req.valid('query'))),
+  .get(
+    '/',
+    operation('listWebhooks', TAG, 'List the webhooks, oldest first'),
+    query(WebhookQuery),
+    returns(200, pageOf(Webhook)),
+    async (c) => c.json(await listWebhooks(c.var.ctx, c.req.valid('query'))),
   )
   .post(
     '/',
@@ -54,12 +58,22 @@ export const webhookRoutes = new Hono<App>()
     returns(200, EventCatalog),
     (c) => c.json(listCatalog()),
   )
-  .get('/:webhook_id', operation('getWebhook', TAG, 'Fetch a webhook'), params(WebhookPath), returns(200, Webhook), refuses(404, NOT_THERE), async (c) =>
-    c.json(await getWebhook(c.var.ctx, c.req.valid('param').webhook_id)),
+  .get(
+    '/:webhook_id',
+    operation('getWebhook', TAG, 'Fetch a webhook'),
+    params(WebhookPath),
+    returns(200, Webhook),
+    refuses(404, NOT_THERE),
+    async (c) => c.json(await getWebhook(c.var.ctx, c.req.valid('param').webhook_id)),
   )
   .patch(
     '/:webhook_id',
-    operation('updateWebhook', TAG, 'Change a webhook', 'Only what is sent changes. While disabled nothing is sent; what is pending waits.'),
+    operation(
+      'updateWebhook',
+      TAG,
+      'Change a webhook',
+      'Only what is sent changes. While disabled nothing is sent; what is pending waits.',
+    ),
     params(WebhookPath),
     roles('owner', 'admin'),
     body(WebhookChanges),
@@ -88,7 +102,12 @@ export const webhookRoutes = new Hono<App>()
   )
   .post(
     '/:webhook_id/rotate-secret',
-    operation('rotateSecret', TAG, 'Make the next signing secret', 'Shown this once; it signs from its commit on. The present one signs until then.'),
+    operation(
+      'rotateSecret',
+      TAG,
+      'Make the next signing secret',
+      'Shown this once; it signs from its commit on. The present one signs until then.',
+    ),
     params(WebhookPath),
     roles('owner', 'admin'),
     returns(201, RotatedSecret, 'The secret that waits'),
@@ -108,7 +127,12 @@ export const webhookRoutes = new Hono<App>()
   )
   .get(
     '/:webhook_id/deliveries',
-    operation('listDeliveries', TAG, 'The delivery log, newest event first', 'Kept for 90 days. A page under a filter may be short and has_more true.'),
+    operation(
+      'listDeliveries',
+      TAG,
+      'The delivery log, newest event first',
+      'Kept for 90 days. A page under a filter may be short and has_more true.',
+    ),
     params(WebhookPath),
     query(DeliveryQuery),
     returns(200, pageOf(Delivery)),

@@ -52,10 +52,7 @@ export const wrappedOtherwise = (db: Database, version: string, limit: number): 
     .select()
     .from(webhooks)
     .where(
-      and(
-        isNull(webhooks.deleted_at),
-        sql`(digests not like ${`{"a":"${version}:%`} or next_digests not like ${`{"a":"${version}:%`})`,
-      ),
+      and(isNull(webhooks.deleted_at), sql`(digests not like ${`{"a":"${version}:%`} or next_digests not like ${`{"a":"${version}:%`})`),
     )
     .limit(limit)
     .all()

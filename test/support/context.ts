@@ -20,6 +20,8 @@ export const contextOf = (
     apiSecretKeys: keyring('API_SECRET_KEYS', KEY),
     ciecKeys: keyring('CIEC_KEYS', KEY),
     cursorKeys: keyring('CURSOR_KEYS', KEY),
+    webhookKeys: keyring('WEBHOOK_KEYS', KEY),
+    publicHosts: [],
     ledgers: [more.ledger ?? env.LEDGER_0],
   },
   db: connect(env.DB),

@@ -48,7 +48,9 @@ const routes: Record<string, Route> = {
   '/ingest': async ({ entity, rfc, name, request }, { LEDGER_0, FILES }) => {
     const job = (await request.json()) as Job | null
     const sideStatements = (outcome: SliceOutcome) =>
-      job === null || isIdle(outcome) ? [] : [progressStatement(LEDGER_0, job, { ...outcome, tally: tallyOf(outcome.changes, job.as_of) }, Date.now() + LEASE_MS)]
+      job === null || isIdle(outcome)
+        ? []
+        : [progressStatement(LEDGER_0, job, { ...outcome, tally: tallyOf(outcome.changes, job.as_of) }, Date.now() + LEASE_MS)]
     const target = { ledger: LEDGER_0, files: FILES, entity, rfc, now: new Date(), provenance: 'authority' as const, sideStatements }
     const slices = []
     for await (const { created, unchanged, rejected } of ingestXmlPackage(target, packages.get(name)!))

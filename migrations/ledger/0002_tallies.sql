@@ -1,0 +1,1 @@
+ALTER TABLE `sync_jobs` ADD `brought` text DEFAULT '[]' NOT NULL;
