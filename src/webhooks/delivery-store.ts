@@ -107,16 +107,6 @@ export const countUndelivered = (
     )
     .bind(webhook, seq, redelivery, token, isReceived ? 1 : 0)
 
-/** Whether an endpoint has more that is due and nobody's. */
-export const hasDue = async (d1: D1Database, webhook: number, now: number): Promise<boolean> =>
-  (await d1
-    .prepare(
-      `select 1 from deliveries indexed by deliveries_pending
-       where ${DUE} and (lease_until is null or lease_until <= ?2) limit 1`,
-    )
-    .bind(webhook, now)
-    .first()) !== null
-
 /** Endpoints with a delivery that should have been attempted by now: one seek for each endpoint that has something pending. */
 export const stuckEndpoints = async (d1: D1Database, now: number, limit: number): Promise<number[]> =>
   (
