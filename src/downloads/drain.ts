@@ -37,12 +37,11 @@ export async function drain(system: System, { shard, entity }: Call): Promise<vo
   const holder = crypto.randomUUID()
   if (!(await lane.enter(holder, LEASE_MS))) return
   let isMore = true
-  let done = 0
   try {
-    for (; done < JOBS_A_MESSAGE && isMore; done++) isMore = await workOnNext(system, shard, entity, () => lane.enter(holder, LEASE_MS))
+    for (let done = 0; done < JOBS_A_MESSAGE && isMore; done++) isMore = await workOnNext(system, shard, entity, () => lane.enter(holder, LEASE_MS))
   } finally {
     isMore = (await lane.leave(holder)) || isMore
-    if (done > 1 || isMore) await callRelay(system, shard)
+    await callRelay(system, shard)
   }
   if (isMore) await announce(system, [{ shard, entity }])
 }
