@@ -38,9 +38,14 @@ export async function killAndReturn(service: Started, victim: Victim, again: () 
 /** The services that a test has started, to be ended with it. */
 export class Runners {
   readonly all: Started[] = []
+  readonly #environment: Record<string, string>
+
+  constructor(environment: Record<string, string> = {}) {
+    this.#environment = environment
+  }
 
   start(stateDir: string, port: number): Promise<Started> {
-    const one = new Started(stateDir, port)
+    const one = new Started(stateDir, port, this.#environment)
     this.all.push(one)
     return one.ready()
   }

@@ -41,13 +41,13 @@ export class Started {
   #child: ChildProcess
   readonly exited: Promise<number | string | null>
 
-  constructor(stateDir: string, port: number) {
+  constructor(stateDir: string, port: number, environment: Record<string, string> = {}) {
     this.stateDir = stateDir
     this.port = port
     this.url = `http://127.0.0.1:${port}`
     this.#child = spawn(process.execPath, [join(ROOT, 'scripts/start.ts')], {
       cwd: ROOT,
-      env: { ...process.env, STATE_DIR: stateDir, PORT: String(port) },
+      env: { ...process.env, STATE_DIR: stateDir, PORT: String(port), ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     const { stdout, stderr } = this.#child

@@ -1,0 +1,177 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Customer } from '../../scripts/customer.ts'
+import { all, connected, rfcOf, wantFewMonths } from './support/books.ts'
+import { Hooks, isSigned } from './support/hooks.ts'
+import { FINISHED_WITHIN, killAndReturn, ROUNDS, Runners, victimOf } from './support/kills.ts'
+import { discard, freePort, freshState, type Started, until } from './support/runner.ts'
+
+interface Endpoint {
+  webhook_id: string
+  signing_secret: string
+}
+
+interface Delivery {
+  event_id: string
+  event_key: string
+  status: string
+  attempts: {
+    attempt: number
+    attempted_at: string
+    duration_ms: number
+    status_code: number | null
+    error: string | null
+    response_body: string | null
+  }[]
+  next_attempt_at: string | null
+}
+
+const hooks = await Hooks.open()
+const runners = new Runners({ WEBHOOK_SINK: hooks.sink })
+const [calm, crashing] = [freshState(), freshState()]
+afterAll(async () => {
+  for (const state of [calm, crashing]) await discard(state, runners.all)
+  hooks.close()
+})
+
+const register = (customer: Customer, path: string, event_keys = ['sync.completed']): Promise<Endpoint> =>
+  customer.ask<Endpoint>('POST', '/v1/webhooks', { name: path, url: `https://hooks.example.com${path}`, event_keys })
+const logOf = (customer: Customer, { webhook_id }: Endpoint): Promise<Delivery[]> =>
+  all<Delivery>(customer, `/v1/webhooks/${webhook_id}/deliveries?limit=100`)
+
+describe('a receiver on this machine', () => {
+  let service: Started
+  let customer: Customer
+  beforeAll(async () => {
+    service = await runners.start(calm, await freePort())
+    customer = await Customer.signUp(service.url, 'Despacho con ganchos')
+  }, 120_000)
+
+  const cases: [path: string, status: string, status_code: number | null, wait: number | null, said: string | RegExp | null][] = [
+    ['/a/200', 'delivered', 200, null, 'ok'],
+    ['/a/500', 'pending', 500, 60, 'broken'],
+    ['/a/429', 'pending', 429, 60, null],
+    ['/a/404', 'failed', 404, null, 'no such hook'],
+    ['/a/302', 'failed', 302, null, null],
+    ['/a/hang', 'pending', null, 60, null],
+    ['/a/cut', 'pending', null, 60, null],
+    ['/a/big', 'delivered', 200, null, /^x{1024}$/],
+    ['/a/slow', 'delivered', 200, null, /^part 0 part 1 /],
+  ]
+
+  it('is asked once, signed, with the exact bytes; the log says what it did', async () => {
+    const endpoints = new Map<string, Endpoint>()
+    for (const [path] of cases) endpoints.set(path, await register(customer, path))
+    const tested = await Promise.all(
+      cases.map(([path]) => customer.ask<Delivery>('POST', `/v1/webhooks/${endpoints.get(path)!.webhook_id}/test`)),
+    )
+    const logs = new Map<string, Delivery>()
+    await until('every attempt is on record', 30_000, async () => {
+      for (const [path] of cases) logs.set(path, (await logOf(customer, endpoints.get(path)!))[0]!)
+      return [...logs.values()].every(({ attempts }) => attempts.length > 0)
+    })
+    for (const [n, [path, status, status_code, wait, said]] of cases.entries()) {
+      const one = logs.get(path)!
+      expect([path, one.status, one.event_key, one.event_id]).toEqual([path, status, 'webhook.test', tested[n]!.event_id])
+      expect(one.attempts).toHaveLength(1)
+      const [made] = one.attempts
+      expect([path, made!.attempt, made!.status_code]).toEqual([path, 1, status_code])
+      if (said instanceof RegExp) expect(made!.response_body).toMatch(said)
+      else expect(made!.response_body).toBe(said)
+      if (status_code === null) expect(made!.error).toMatch(/^(No answer within 5 seconds|The connection failed)\.$/)
+      else expect(made!.error).toBeNull()
+      if (wait === null) expect(one.next_attempt_at).toBeNull()
+      else {
+        // From the attempt's end, to the second.
+        const waits = (Date.parse(one.next_attempt_at!) - Date.parse(made!.attempted_at) - made!.duration_ms) / 1_000
+        expect(waits).toBeGreaterThanOrEqual(wait)
+        expect(waits).toBeLessThan(wait + 5)
+      }
+      const [received, ...again] = hooks.of(path)
+      expect(again).toEqual([])
+      expect(received!.headers).toMatchObject({
+        host: 'hooks.example.com',
+        'content-type': 'application/json; charset=utf-8',
+        'content-length': String(received!.body.length),
+        'service-event': 'webhook.test',
+        'service-delivery-id': one.event_id,
+        'service-attempt': '1',
+        'webhook-id': one.event_id,
+      })
+      expect(isSigned(received!, endpoints.get(path)!.signing_secret)).toBe(true)
+      expect(JSON.parse(received!.body.toString())).toMatchObject({ event: 'webhook.test', event_id: one.event_id })
+    }
+    expect(logs.get('/a/hang')!.attempts[0]!.duration_ms).toBeGreaterThanOrEqual(4_900)
+  }, 60_000)
+
+  it('that hangs delays nobody else', async () => {
+    const [hanging, healthy] = [await register(customer, '/b/hang'), await register(customer, '/b/200')]
+    for (let n = 0; n < 6; n++) await customer.ask('POST', `/v1/webhooks/${hanging.webhook_id}/test`)
+    await until('it hangs', 10_000, () => hooks.of('/b/hang').length >= 4)
+    for (let n = 0; n < 6; n++) await customer.ask('POST', `/v1/webhooks/${healthy.webhook_id}/test`)
+    await until('the healthy one has everything', 20_000, () => hooks.of('/b/200').length === 6)
+    const unanswered = await logOf(customer, hanging)
+    // Of those that hang none has run into its five seconds twice meanwhile.
+    expect(unanswered.every(({ attempts }) => attempts.length <= 1)).toBe(true)
+  }, 60_000)
+})
+
+it(
+  `tells everything at least once, under one id each, through ${ROUNDS} SIGKILLs`,
+  async () => {
+    let service = await runners.start(crashing, await freePort())
+    const customer = await Customer.signUp(service.url, 'Despacho que se cae')
+    await customer.ask('POST', '/v1/test-helpers/organization', { plan: 'enterprise_gold' })
+    await wantFewMonths(customer)
+    const endpoint = await register(customer, '/c/200')
+    const story: string[] = []
+    for (let round = 0; round < ROUNDS; round++) {
+      const victim = victimOf(round)
+      const after = Math.round(Math.random() * 800)
+      story.push(`${round}: ${victim} after ${after} ms`)
+      const connecting = customer.connect(rfcOf(round)).catch(() => 'lost')
+      await sleep(after)
+      const { port } = service
+      service = await killAndReturn(service, victim, () => runners.start(crashing, port), story.at(-1))
+      await connecting
+    }
+    const ids: string[] = []
+    for (let round = 0; round < ROUNDS; round++) ids.push(await connected(customer, rfcOf(round)))
+    await until(
+      'all downloads are done',
+      FINISHED_WITHIN,
+      async () => (await Promise.all(ids.map((id) => customer.sync(id)))).every(({ status, jobs }) => status === 'idle' && jobs.total > 0),
+      500,
+    )
+    const jobs = (
+      await Promise.all(ids.map((id) => all<{ job_id: string; status: string }>(customer, `/v1/fiscal-entities/${id}/sync-jobs?limit=100`)))
+    )
+      .flat()
+      .map(({ job_id, status }) => `${job_id} ${status}`)
+      .sort()
+    await until(
+      'everything has been told',
+      FINISHED_WITHIN,
+      async () => {
+        const log = await logOf(customer, endpoint)
+        return log.length >= jobs.length && log.every(({ status }) => status !== 'pending')
+      },
+      1_000,
+    )
+    const received = hooks.of('/c/200')
+    const told = Map.groupBy(received, ({ headers }) => String(headers['service-delivery-id']))
+    const log = await logOf(customer, endpoint)
+    expect(
+      log.filter(({ status }) => status !== 'delivered'),
+      story.join('\n'),
+    ).toEqual([])
+    expect([...told.keys()].sort(), story.join('\n')).toEqual(log.map(({ event_id }) => event_id).sort())
+    const about = [...told.values()].map(([first]) => JSON.parse(first!.body.toString()) as { job_id: string })
+    expect(about.map(({ job_id }) => `${job_id} succeeded`).sort(), story.join('\n')).toEqual(jobs)
+    for (const same of told.values()) {
+      expect(new Set(same.map(({ body }) => body.toString())).size).toBe(1)
+      expect(same.every((one) => isSigned(one, endpoint.signing_secret))).toBe(true)
+    }
+  },
+  ROUNDS * 15_000 + 2 * FINISHED_WITHIN,
+)
