@@ -15,7 +15,12 @@ const egress = {
   name: 'fiscal-local-egress',
   modules: true,
   compatibilityDate: '2026-10-01',
-  script: `export default { fetch() { throw new TypeError('The tests reach no network.') } }`,
+  script: `
+    import { WorkerEntrypoint } from 'cloudflare:workers'
+    export class Egress extends WorkerEntrypoint {
+      fetch() { throw new TypeError('The tests reach no network.') }
+    }
+    export default {}`,
 }
 
 const workers = (name: string, include: string[], ledgers: string[] = []) => ({

@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Crons } from './crons.ts'
+import { sinkOf } from './egress/sink.ts'
 import { childrenLeft, giveUp, type Runner, recordChild, runnerOf, takeOver } from './leftovers.ts'
 import { migrate } from './migrate.ts'
 import { end, exists, markOf } from './processes.ts'
@@ -16,14 +17,31 @@ export interface Place {
   stateDir: string
   url: string
   log: string
+  /** WEBHOOK_SINK, or nothing. */
+  sink: string
 }
 
-export function placeOf(environment: NodeJS.ProcessEnv): Place {
+export function placeOf(environment: Record<string, string | undefined>): Place {
   const port = Number(environment['PORT'] || 8787)
   if (!Number.isInteger(port) || port < 1 || port > 65_535)
     throw new Refusal(`PORT must be a number from 1 to 65535, not “${environment['PORT']}”.`)
   const stateDir = resolve(ROOT, environment['STATE_DIR'] || '.state')
-  return { port, stateDir, url: `http://127.0.0.1:${port}`, log: join(stateDir, 'service.log') }
+  return {
+    port,
+    stateDir,
+    url: `http://127.0.0.1:${port}`,
+    log: join(stateDir, 'service.log'),
+    sink: checked(environment['WEBHOOK_SINK'] ?? ''),
+  }
+}
+
+function checked(sink: string): string {
+  try {
+    sinkOf(sink)
+    return sink
+  } catch (error) {
+    throw new Refusal((error as Error).message)
+  }
 }
 
 /** Something that whoever started the service has to change. */
@@ -90,17 +108,18 @@ export class Service {
   }
 
   async #launch(): Promise<void> {
-    const { port, stateDir, log } = this.place
+    const { port, stateDir, log, sink } = this.place
     const output = openSync(log, 'a')
     const from = statSync(log).size
-    const args = ['dev', '--ip', '127.0.0.1', '--port', String(port), '--persist-to', stateDir, '--inspector-port', '0']
+    const workers = ['-c', 'wrangler.toml', '-c', 'scripts/egress/wrangler.toml']
+    const args = ['dev', ...workers, '--ip', '127.0.0.1', '--port', String(port), '--persist-to', stateDir, '--inspector-port', '0']
     // A group of its own, so that all that comes of it can be found again; and Ctrl-C is for the runner alone.
     const child = spawn(
       process.execPath,
       ['--no-warnings', WRANGLER, ...args, '--show-interactive-dev-session=false', '--log-level', 'log'],
       {
         cwd: ROOT,
-        env: { ...QUIET, WRANGLER_REGISTRY_PATH: join(stateDir, 'registry') },
+        env: { ...QUIET, WRANGLER_REGISTRY_PATH: join(stateDir, 'registry'), WEBHOOK_SINK: sink },
         stdio: ['ignore', output, output],
         detached: true,
       },

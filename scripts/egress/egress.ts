@@ -1,0 +1,106 @@
+import { connect } from 'cloudflare:sockets'
+import { WorkerEntrypoint } from 'cloudflare:workers'
+import { STATUS_HEADER } from '../../src/webhooks/answer-status.ts'
+import { bodyOf, type Head, isBodiless, readHead } from './answer.ts'
+import { Incoming } from './incoming.ts'
+import { type Sink, sinkOf } from './sink.ts'
+
+const LONGEST_MS = 10_000
+const PIECE = 16_384
+/** Of the connection that a message came by, not of the message. */
+const HOP = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade']
+
+/**
+ * What stands behind the binding EGRESS locally: HTTP/1.1 to the one receiver on loopback that WEBHOOK_SINK names, whatever the host of
+ * the URL, which is only said in the header Host. It speaks over a socket because fetch would put the receiver's own Host there. As with
+ * the public fetch, redirects are answers, and it throws when there is none.
+ */
+export class Egress extends WorkerEntrypoint<{ WEBHOOK_SINK: string }> {
+  override async fetch(request: Request): Promise<Response> {
+    const { host } = new URL(request.url)
+    const sink = sinkOf(this.env.WEBHOOK_SINK)
+    try {
+      if (!sink) throw new Error('no WEBHOOK_SINK is set, so deliveries go nowhere. Try WEBHOOK_SINK=http://127.0.0.1:9000 npm start')
+      return await answerOf(sink, await messageOf(request))
+    } catch (error) {
+      const said = error instanceof Error ? error.message : String(error)
+      console.error(JSON.stringify({ level: 'error', message: `Not delivered to ${host}: ${said}` }))
+      throw new Error(`No answer: ${said}`)
+    }
+  }
+}
+
+/** The request as it goes over the wire. */
+async function messageOf(request: Request): Promise<Uint8Array> {
+  const { host, pathname, search } = new URL(request.url)
+  const body = new Uint8Array(await request.arrayBuffer())
+  const given = [...request.headers].filter(([name]) => !['host', 'content-length', ...HOP].includes(name))
+  const headers = [['host', host], ...given, ['content-length', body.length], ['connection', 'close']]
+  const lines = [`${request.method} ${pathname}${search} HTTP/1.1`, ...headers.map(([name, value]) => `${name}: ${value}`), '', '']
+  const head = new TextEncoder().encode(lines.join('\r\n'))
+  const message = new Uint8Array(head.length + body.length)
+  message.set(head)
+  message.set(body, head.length)
+  return message
+}
+
+async function answerOf(sink: Sink, message: Uint8Array): Promise<Response> {
+  const socket = connect(sink)
+  // Each failure shows where it is waited for.
+  for (const later of [socket.opened, socket.closed]) later.catch(() => null)
+  const { promise: tooLate, reject: expire } = Promise.withResolvers<never>()
+  tooLate.catch(() => null)
+  const timer = setTimeout(() => expire(new Error(`it took longer than ${LONGEST_MS} ms`)), LONGEST_MS)
+  const close = () => {
+    clearTimeout(timer)
+    socket.close().catch(() => null)
+  }
+  try {
+    const at = `${sink.hostname}:${sink.port}`
+    const unreachable = () => Promise.reject(new Error(`nobody accepts connections at ${at}`))
+    await Promise.race([socket.opened.catch(unreachable), tooLate])
+    const writer = socket.writable.getWriter()
+    // A receiver may answer, and close, before it has read everything: that is an answer.
+    writer.write(message).catch(() => null)
+    const reader = socket.readable.getReader()
+    const incoming = new Incoming(async () => (await Promise.race([reader.read(), tooLate])).value ?? null)
+    const head = await readHead(incoming)
+    return responseOf(head, streamOf(bodyOf(head, incoming, PIECE), close))
+  } catch (error) {
+    close()
+    throw error
+  }
+}
+
+/** A body that is fetched only as it is read. */
+function streamOf(pieces: AsyncGenerator<Uint8Array>, close: () => void): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { value, done } = await pieces.next()
+          if (!done) return controller.enqueue(value)
+          controller.close()
+        } catch (error) {
+          controller.error(error)
+        }
+        close()
+      },
+      cancel: close,
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+function responseOf({ status, headers }: Head, body: ReadableStream<Uint8Array>): Response {
+  for (const name of [...HOP, STATUS_HEADER]) headers.delete(name)
+  const kept = isBodiless(status) ? null : body
+  if (!kept) void body.cancel()
+  // Compressed bytes are the reader's to expand.
+  const init: ResponseInit = { status, headers, encodeBody: 'manual' }
+  if (status >= 200 && status < 600) return new Response(kept, init)
+  headers.set(STATUS_HEADER, String(status))
+  return new Response(kept, { ...init, status: 400 })
+}
+
+export default {}

@@ -1,0 +1,49 @@
+const LF = 10
+const CR = 13
+
+/** Bytes as they arrive. Null stands for the end of them, `most` for a number of bytes. */
+export class Incoming {
+  #read: () => Promise<Uint8Array | null>
+  #rest: Uint8Array = new Uint8Array()
+
+  constructor(read: () => Promise<Uint8Array | null>) {
+    this.#read = read
+  }
+
+  /** What there is next, of at least one byte. */
+  async some(most: number): Promise<Uint8Array | null> {
+    if (!(await this.#has())) return null
+    const taken = this.#rest.subarray(0, most)
+    this.#rest = this.#rest.subarray(taken.length)
+    return taken
+  }
+
+  /** A line without its end, each byte as a character. Null as well where the end comes within it. */
+  async line(most: number): Promise<string | null> {
+    let text = ''
+    while (await this.#has()) {
+      const end = this.#rest.indexOf(LF)
+      const taken = this.#rest.subarray(0, end < 0 ? this.#rest.length : end + 1)
+      this.#rest = this.#rest.subarray(taken.length)
+      if (text.length + taken.length > most) throw new Error('a line of it is too long')
+      text += latin1(taken)
+      if (end >= 0) return text.slice(0, text.charCodeAt(text.length - 2) === CR ? -2 : -1)
+    }
+    return null
+  }
+
+  async #has(): Promise<boolean> {
+    while (this.#rest.length === 0) {
+      const next = await this.#read()
+      if (next === null) return false
+      this.#rest = next
+    }
+    return true
+  }
+}
+
+function latin1(bytes: Uint8Array): string {
+  let text = ''
+  for (const byte of bytes) text += String.fromCharCode(byte)
+  return text
+}
