@@ -1,7 +1,8 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
+import { stripVTControlCharacters } from 'node:util'
 
-/** Wrangler's own remarks, which would say every request a second time. */
-const isOfTheWorker = (line: string): boolean => line.startsWith('{')
+/** What a Worker says, behind its name or the mark of an error; what wrangler says would be every request a second time. */
+const ofAWorker = (line: string): string | undefined => /^(?:\[[\w-]+\] |✘ \[ERROR\] )?(\{.*)/.exec(line)?.[1]
 const isOfABuild = (line: string): boolean => /\[ERROR\]|Build failed|^ {2,}src\//.test(line)
 
 /** Shows what the Worker says and what is wrong with its sources, as the log grows. */
@@ -18,7 +19,10 @@ export function follow(file: string, show: (line: string) => void): () => void {
       at += readSync(log, news, 0, news.length, at)
       const lines = (rest + news.toString('utf8')).split('\n')
       rest = lines.pop() ?? ''
-      for (const line of lines) if (isOfTheWorker(line) || isOfABuild(line)) show(line)
+      for (const line of lines.map(stripVTControlCharacters)) {
+        const said = ofAWorker(line) ?? (isOfABuild(line) ? line : undefined)
+        if (said !== undefined) show(said)
+      }
     } finally {
       closeSync(log)
     }

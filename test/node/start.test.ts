@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { scheduledPath } from '../../scripts/crons.ts'
 import { Customer } from '../../scripts/customer.ts'
 import { childrenLeft } from '../../scripts/leftovers.ts'
+import { follow } from '../../scripts/log.ts'
 import { end, isAlive } from '../../scripts/processes.ts'
 import { ensureSecrets } from '../../scripts/secrets.ts'
 import { CRONS, DATABASES } from '../../scripts/wrangler.ts'
@@ -35,6 +36,7 @@ describe('npm start', () => {
     expect(files.length).toBeGreaterThan(3)
     expect(html).not.toMatch(/https?:\/\//)
     for (const path of files) expect([path, (await fetch(service.url + path)).status]).toEqual([path, 200])
+    await until('the runner shows what the Worker logs', 5_000, () => /^\{.*"route":"\/docs"/m.test(service.said))
   })
 
   it('has applied the migrations of every database', async () => {
@@ -91,6 +93,29 @@ describe('npm start', () => {
     expect([...wrangler, ...workerd].filter((one) => isAlive(one))).toEqual([])
     expect(await isUp(service.url)).toBe(false)
   })
+})
+
+it('of its log the runner shows what Workers say, and what is wrong with their sources', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'log-'))
+  const file = join(folder, 'service.log')
+  writeFileSync(file, '{"said":"before"}\n')
+  const shown: string[] = []
+  const unfollow = follow(file, (line) => shown.push(line))
+  const error = '\u001b[31m✘ \u001b[41;31m[\u001b[41;97mERROR\u001b[41;31m]\u001b[0m \u001b[1m'
+  const lines = [
+    '[fiscal-data-service] {"said":"by name"}',
+    '{"said":"without"}',
+    '[wrangler:info] GET /health 200 OK (2ms)',
+    `${error}{"level":"error"}\u001b[0m`,
+    `${error}Build failed with 1 error:\u001b[0m`,
+    '      src/index.ts:12:7:',
+    'env.DB (fiscal-local-control)      D1 Database      local',
+  ]
+  writeFileSync(file, `${lines.join('\n')}\n{"said":"not yet who`, { flag: 'a' })
+  unfollow()
+  rmSync(folder, { recursive: true })
+  const build = ['✘ [ERROR] Build failed with 1 error:', '      src/index.ts:12:7:']
+  expect(shown).toEqual(['{"said":"by name"}', '{"said":"without"}', '{"level":"error"}', ...build])
 })
 
 describe('local secrets', () => {
