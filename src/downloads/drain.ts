@@ -38,7 +38,8 @@ export async function drain(system: System, { shard, entity }: Call): Promise<vo
   if (!(await lane.enter(holder, LEASE_MS))) return
   let isMore = true
   try {
-    for (let done = 0; done < JOBS_A_MESSAGE && isMore; done++) isMore = await workOnNext(system, shard, entity, () => lane.enter(holder, LEASE_MS))
+    for (let done = 0; done < JOBS_A_MESSAGE && isMore; done++)
+      isMore = await workOnNext(system, shard, entity, () => lane.enter(holder, LEASE_MS))
   } finally {
     isMore = (await lane.leave(holder)) || isMore
     await callRelay(system, shard)
