@@ -1,5 +1,7 @@
 import { env, exports } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { answerStatus } from '../src/webhooks/answer-status.ts'
+import { outcomeOf } from '../src/webhooks/retry.ts'
 
 const URL_OF_HOOK = 'https://hooks.example.com/in/box?a=1&b=%20'
 const delivery = (): RequestInit => ({
@@ -36,4 +38,18 @@ describe('where the service is hosted, deliveries leave', () => {
 
 it('tests reach nobody', async () => {
   await expect(env.EGRESS.fetch(URL_OF_HOOK, delivery())).rejects.toThrow('The tests reach no network.')
+})
+
+it.each([
+  [400, '103', 103],
+  [400, '600', 600],
+  [400, '999', 999],
+  [400, '200', 400],
+  [400, '503', 400],
+  [400, '1e3', 400],
+  [500, '103', 500],
+  [200, '103', 200],
+])('a receiver that answers %i and claims %s changes nothing but the number of a refusal', (status, claimed, noted) => {
+  const said = answerStatus(new Response(null, { status, headers: { 'egress-status': claimed } }))
+  expect([said, outcomeOf(said)]).toEqual([noted, outcomeOf(status)])
 })

@@ -1,3 +1,4 @@
+import { answerStatus } from './answer-status.ts'
 import { TIMEOUT_MS } from './retry.ts'
 import type { AttemptRecord } from './tables.ts'
 
@@ -11,7 +12,7 @@ export async function post(egress: Fetcher, url: string, headers: Record<string,
   try {
     const response = await egress.fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal })
     const duration_ms = Date.now() - at
-    return { at, duration_ms, status_code: response.status, error: null, response_body: await firstBytes(response, at + TIMEOUT_MS) }
+    return { at, duration_ms, status_code: answerStatus(response), error: null, response_body: await firstBytes(response, at + TIMEOUT_MS) }
   } catch {
     // What the network says may name what is behind it; whether it was the time tells enough.
     const error = signal.aborted ? 'No answer within 5 seconds.' : 'The connection failed.'

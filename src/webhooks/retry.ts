@@ -8,7 +8,7 @@ export type Outcome = 'delivered' | 'refused' | 'unanswered'
 
 /** What a status code means; null for no answer within the time. Redirects and interim answers are refusals like any other. */
 export const outcomeOf = (status_code: number | null): Outcome => {
-  if (status_code === null || status_code >= 500 || status_code === 408 || status_code === 429) return 'unanswered'
+  if (status_code === null || (status_code >= 500 && status_code < 600) || status_code === 408 || status_code === 429) return 'unanswered'
   return status_code >= 200 && status_code < 300 ? 'delivered' : 'refused'
 }
 

@@ -53,6 +53,7 @@ describe('a receiver on this machine', () => {
     ['/a/429', 'pending', 429, 60, null],
     ['/a/404', 'failed', 404, null, 'no such hook'],
     ['/a/302', 'failed', 302, null, null],
+    ['/a/103', 'failed', 103, null, null],
     ['/a/hang', 'pending', null, 60, null],
     ['/a/cut', 'pending', null, 60, null],
     ['/a/big', 'delivered', 200, null, /^x{1024}$/],

@@ -17,6 +17,7 @@ const BEHAVIOURS: Record<string, Behaviour> = {
   '429': (response) => response.writeHead(429, { 'retry-after': '1' }).end(),
   '404': (response) => response.writeHead(404).end('no such hook'),
   '302': (response) => response.writeHead(302, { location: '/200' }).end(),
+  '103': (response) => response.writeHead(103).end(),
   hang: () => {},
   cut: (_, request) => request.socket.destroy(),
   big: (response) => response.writeHead(200).end(Buffer.alloc(10_000_000, 'x')),
