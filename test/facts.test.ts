@@ -1,7 +1,9 @@
 import { createMessageBatch } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { admittedBy } from '../src/downloads/tally.ts'
 import worker from '../src/index.ts'
+import { EVERYTHING } from '../src/visibility/window.ts'
 import { beforeBatch, drainNow, silenceQueues, watchAuthority } from './support/authority.ts'
 import { at } from './support/extractors.ts'
 import { connected, factsOf, fetching, jobsOf, runNow } from './support/facts.ts'
@@ -48,11 +50,15 @@ describe('sync.completed', () => {
       const isShared = source === 'sat_miinformacion' || (source === 'sat_cfdi_issued' && month > '2026-01')
       expect(facts[n]).toMatchObject({ kind: 'sync.completed', organizations: isShared ? [wide.id, narrow.id] : [wide.id] })
       const counts = month === '' ? { created_count: 1, first_issued_at: null, last_issued_at: null } : await heldOf(entity, source, month)
-      expect(facts[n]!.body).toEqual({
+      const { brought, ...told } = facts[n]!.body
+      expect(told).toEqual({
         ...{ job_id, data_source_key: source, period: month || null, attempts: 1, error_class: null, completed_at: Date.parse(NOW) },
         ...{ updated_count: 0, cancelled_count: 0 },
         ...counts,
       })
+      // What it brought, slice by slice, adds up to the same for whoever sees everything.
+      if (month !== '') expect(admittedBy(EVERYTHING, brought)).toMatchObject(counts!)
+      else expect(brought).toEqual([])
     }
   })
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { basic, type Caller } from './support/client.ts'
-import { callOf, type Entry, givenOf, TABLE } from './support/matrix.ts'
+import { callOf, type Entry, fill, givenOf, TABLE } from './support/matrix.ts'
 import { made, send, shapeOf } from './support/wire.ts'
 import { type Side, sideOf } from './support/world.ts'
 
@@ -10,6 +10,7 @@ let ours: Side
 let theirs: Side
 beforeAll(async () => {
   ;[ours, theirs] = await Promise.all([sideOf(), sideOf()])
+  await Promise.all([fill(ours), fill(theirs)])
 }, 120_000)
 
 const closed = TABLE.filter(({ row }) => row.may !== 'public')
@@ -122,6 +123,9 @@ const OTHER: Record<string, string> = {
   'GET /v1/fiscal-entities/:fiscal_entity_id/sync-jobs': 'status=succeeded',
   'GET /v1/fiscal-entities/:fiscal_entity_id/documents': 'data_source_key=sat_declaracion_mensual',
   'GET /v1/cfdi': 'direction=issued',
+  'GET /v1/webhooks/:webhook_id/deliveries': 'status=lost',
+  'GET /v1/events': 'event_key=sync.completed',
+  'GET /v1/alerts': 'kind=webhook.undelivered',
 }
 
 const STEP = 7

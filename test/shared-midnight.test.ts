@@ -55,7 +55,7 @@ const openWork = async () => {
     env.DB.prepare(
       "select (select count(*) from tick_pages where is_done = 0) + (select count(*) from runs where status = 'planned') as n",
     ).first('n'),
-    env.LEDGER_0.prepare('select count(*) as n from sync_jobs where open = 1').first('n'),
+    env.LEDGER_0.prepare('select (select count(*) from sync_jobs where open = 1) + (select count(*) from outbox) as n').first('n'),
   ])
   return left[0] !== 0 || left[1] !== 0
 }
@@ -145,13 +145,14 @@ describe.each(TICKS)('ten organizations, a hundred RFCs, at %s', (instant) => {
       .bind('succeeded')
       .first()
     expect(jobs).toEqual({ n: midnights.fetches, most: 1, bad: 0 })
-    const { results } = await env.LEDGER_0.prepare(
-      `select o.value || ' ' || e.rfc || ' ' || s.source || ' ' || s.month as told
-       from outbox f join sync_jobs s on s.entity = f.entity and s.job_id = f.body->>'job_id' join entities e on e.entity = f.entity,
-         json_each(f.organizations) o
-       where f.kind = 'sync.completed' and s.as_of = ?`,
-    )
+    const { results: asked } = await env.LEDGER_0.prepare('select job_id from sync_jobs where as_of = ?')
       .bind(Date.parse(instant))
+      .all<{ job_id: string }>()
+    const { results } = await env.DB.prepare(
+      `select organization_id || ' ' || (body->>'rfc') || ' ' || (body->>'data_source_key') || ' ' || coalesce(body->>'period', '') as told
+       from events where key = 'sync.completed' and body->>'job_id' in (select value from json_each(?))`,
+    )
+      .bind(JSON.stringify(asked.map(({ job_id }) => job_id)))
       .all<{ told: string }>()
     expect(results.map(({ told }) => told).sort()).toEqual(expected.told.sort())
   })

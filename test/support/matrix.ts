@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:workers'
 import { newKeyPair } from '../../src/credentials/key.ts'
 import { newId } from '../../src/db/id.ts'
 import type { Role } from '../../src/env.ts'
@@ -41,6 +42,64 @@ const freshCredential = async ({ callers }: Side): Promise<Given> => ({ api_key:
 const freshDraft = async ({ callers }: Side): Promise<Given> => ({
   fiscal_entity_id: (await api(callers.owner, 'POST', '/v1/fiscal-entities', { rfc: freshRfc() })).body.fiscal_entity_id,
 })
+
+const WEBHOOK = { name: 'ERP', url: 'https://hooks.example.com/in', event_keys: ['cfdi.cancelled'] }
+
+const freshWebhook = async ({ callers }: Side): Promise<Given> => ({
+  webhook_id: (await api(callers.owner, 'POST', '/v1/webhooks', WEBHOOK)).body.webhook_id,
+})
+const rotatedWebhook = async (side: Side): Promise<Given> => {
+  const given = await freshWebhook(side)
+  await api(side.callers.owner, 'POST', `/v1/webhooks/${given['webhook_id']}/rotate-secret`)
+  return given
+}
+
+/** An event as if it had been relayed: what comes by itself would go on by itself while others count. */
+const freshEvent = async ({ organization_id }: Side): Promise<Given> => {
+  const event_id = newId('evt')
+  const body = { event: 'webhook.test', event_id, occurred_at: new Date().toISOString(), webhook_id: newId('wh') }
+  await env.DB.prepare(
+    `insert into events select ?1, max(coalesce((select max(seq) from events where organization_id = ?1), 0), ?2) + 1, ?3, ?4, null, ?5`,
+  )
+    .bind(organization_id, Date.now(), event_id, body.event, JSON.stringify(body))
+    .run()
+  return { event_id }
+}
+/** The same, with a delivery that was lost, to a webhook of its own or to this one. */
+const freshLoss = async (side: Side, webhook?: Given): Promise<Given> => {
+  const given = { ...(webhook ?? (await freshWebhook(side))), ...(await freshEvent(side)) } as { webhook_id: string; event_id: string }
+  await env.DB.prepare(
+    `insert into deliveries select webhook, seq, 0, key, 'lost', ?3, null, null, '[]', ?3
+     from webhooks cross join events where webhook_id = ?1 and event_id = ?2`,
+  )
+    .bind(given.webhook_id, given.event_id, Date.now())
+    .run()
+  return given
+}
+const logs = new WeakMap<Side, Promise<Given>>()
+/** The side's webhook with a log of several pages. */
+const loggedWebhook = (side: Side): Promise<Given> => {
+  const made =
+    logs.get(side) ??
+    freshWebhook(side).then(async (one) => {
+      for (let n = 0; n < 4; n++) await freshLoss(side, one)
+      return one
+    })
+  logs.set(side, made)
+  return made
+}
+const freshAlert = async ({ organization_id }: Side): Promise<Given> => {
+  const alert_id = newId('alr')
+  await env.DB.prepare("insert into alerts values (?1, ?2, 'webhook.undelivered', 'warning', ?1, 'wh_of_nobody', 'Un aviso.', ?3, null)")
+    .bind(alert_id, organization_id, Date.now())
+    .run()
+  return { alert_id }
+}
+
+/** Lists that are empty in a new organization have several pages from here on. */
+export const fill = async (side: Side): Promise<void> => {
+  for (let n = 0; n < 4; n++) await Promise.all([freshWebhook(side), freshAlert(side)])
+}
 
 let mails = 0
 
@@ -93,6 +152,27 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/cfdi/:uuid': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
   'GET /v1/cfdi/:uuid/payments': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
   'GET /v1/cfdi/:uuid/xml': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
+  'GET /v1/webhooks': { may: ALL, answers: 200 },
+  'POST /v1/webhooks': { may: WRITERS, answers: 201, json: () => WEBHOOK },
+  'GET /v1/webhooks/event-catalog': { may: ALL, answers: 200 },
+  'GET /v1/webhooks/:webhook_id': { may: ALL, answers: 200, given: freshWebhook },
+  'PATCH /v1/webhooks/:webhook_id': { may: WRITERS, answers: 200, given: freshWebhook, json: () => ({ name: 'Otro' }) },
+  'DELETE /v1/webhooks/:webhook_id': { may: WRITERS, answers: 204, given: freshWebhook },
+  'POST /v1/webhooks/:webhook_id/test': { may: WRITERS, answers: 202, given: freshWebhook },
+  'POST /v1/webhooks/:webhook_id/rotate-secret': { may: WRITERS, answers: 201, given: freshWebhook },
+  'POST /v1/webhooks/:webhook_id/rotate-secret/commit': { may: WRITERS, answers: 200, given: rotatedWebhook },
+  'GET /v1/webhooks/:webhook_id/deliveries': { may: ALL, answers: 200, given: loggedWebhook },
+  'POST /v1/webhooks/:webhook_id/deliveries/redeliver': {
+    may: WRITERS,
+    answers: 202,
+    given: freshWebhook,
+    json: () => ({ since: '2026-01-01T00:00:00Z' }),
+  },
+  'POST /v1/webhooks/:webhook_id/deliveries/:event_id/redeliver': { may: WRITERS, answers: 202, given: (side) => freshLoss(side) },
+  'GET /v1/events': { may: ALL, answers: 200 },
+  'GET /v1/events/:event_id': { may: ALL, answers: 200, given: freshEvent },
+  'GET /v1/alerts': { may: ALL, answers: 200 },
+  'POST /v1/alerts/:alert_id/read': { may: WRITERS, answers: 200, given: freshAlert },
   'POST /v1/test-helpers/organization': { may: OWNER, answers: 200, json: () => ({ rfc_allowance: null }) },
   'POST /v1/test-helpers/cfdi/:uuid/cancel': { may: OWNER, answers: 200, given: cfdi, json: ofEntity, free: ['uuid'] },
   'POST /v1/test-helpers/fiscal-entities/:fiscal_entity_id/expire-ciec': {
@@ -130,6 +210,9 @@ export const PREFIXES: Record<string, Parameters<typeof newId>[0]> = {
   extractor_id: 'ext',
   document_id: 'doc',
   import_id: 'imp',
+  webhook_id: 'wh',
+  event_id: 'evt',
+  alert_id: 'alr',
 }
 
 /** Malformed in a path, by the parameter's name. */
