@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { CATALOG } from '../src/webhooks/catalog.ts'
 import { request } from './support/client.ts'
 import { isPublic, nameOf, ROUTES, shapeOf } from './support/wire.ts'
 
@@ -26,6 +27,7 @@ interface Document {
   servers: { url: string }[]
   security: Record<string, []>[]
   paths: Record<string, Record<string, Operation>>
+  webhooks: Record<string, Record<'post', Operation>>
   components: { schemas: Record<string, Schema>; securitySchemes: Record<string, { type: string; scheme: string }> }
 }
 
@@ -148,6 +150,29 @@ describe.each(operations)('$name', ({ name, path, operation }) => {
     if (parameters.some((one) => one.in === 'path' && one.name.endsWith('_id')) && !isPublic(route))
       expect([has(400), has(404)]).toEqual([true, true])
     if (!isPublic(route)) expect(has(422), 'an unknown query parameter').toBe(true)
+  })
+})
+
+describe('what is sent', () => {
+  it('is every event of the catalog that is available, and the test', async () => {
+    expect(Object.keys(document.webhooks)).toEqual([...CATALOG.filter(({ sample }) => sample).map(({ key }) => key), 'webhook.test'])
+  })
+
+  it.each(Object.entries(document.webhooks))('%s: has its schema, which says the key, and its headers', (key, { post }) => {
+    const { schema } = post.requestBody!.content['application/json']!
+    const told = resolved(schema) as Schema & { properties: Record<string, Schema>; required: string[] }
+    expect(schema.$ref).toBe(`#/components/schemas/${key.replace(/(^|[._])(.)/g, (_, __, letter) => letter.toUpperCase())}Event`)
+    expect(told.properties['event']!['const']).toBe(key)
+    expect([told.required, told['additionalProperties']]).toEqual([Object.keys(told.properties), false])
+    expect(told.required).toEqual(expect.arrayContaining(['event', 'event_id', 'occurred_at']))
+    expect(post.parameters!.map((one) => [one.name, one.in, one.required])).toEqual(
+      [
+        ...['Service-Event', 'Service-Delivery-Id', 'Service-Attempt', 'Service-Signature'],
+        ...['webhook-id', 'webhook-timestamp', 'webhook-signature'],
+      ].map((name) => [name, 'header', true]),
+    )
+    for (const one of [post.summary, post.operationId]) expect(one?.length).toBeGreaterThan(5)
+    expect(Object.keys(post.responses)).toEqual(expect.arrayContaining([expect.stringMatching(/^2/)]))
   })
 })
 

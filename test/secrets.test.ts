@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { checksum } from '../src/credentials/key.ts'
 import { tick } from '../src/schedule.ts'
-import { everythingKept, formsOf, leakedIn, wiretap } from './support/canaries.ts'
+import { everythingKept, formsOf, leakedIn, type Secret, wiretap } from './support/canaries.ts'
 import { basic, type Caller } from './support/client.ts'
 import { freshRfc } from './support/journeys.ts'
 import { type Answer, essence, json, type Sent, send } from './support/wire.ts'
@@ -12,14 +12,17 @@ const tap = wiretap()
 afterAll(() => tap.stop())
 
 /** What nobody may ever read again. Characters that every encoding writes in its own way. */
-const canaries: Record<string, string> = {
+const texts: Record<string, string> = {
   'the first CIEC': 'Canario "uno" ñ/+&\\1',
   'the second CIEC': 'Canario <dos> é?=%2',
   'a refused CIEC': 'rejected Canario tres~ü',
   'a misplaced CIEC': 'Canario {cuatro}@ó#4',
 }
+/** The same, and what signs deliveries, as text, as the bytes that it encodes, and as the digests that are kept of both. */
+const canaries: Record<string, Secret> = texts
 const answers: { what: string; answer: Answer }[] = []
 const shown: Record<string, Answer> = {}
+const broken: Answer[] = []
 
 async function ask(what: string, caller: Caller | undefined, method: string, path: string, sent: Sent = {}): Promise<Answer> {
   const answer = await send(method, path, { ...(caller && { authorization: basic(caller) }), ...sent })
@@ -43,8 +46,9 @@ beforeAll(async () => {
   owner = shown['the owner’s secret'].body.credential
   shown['the admin’s secret'] = await ask('a credential', owner, 'POST', '/v1/credentials', json({ name: 'x', role: 'admin' }))
   const admin: Caller = shown['the admin’s secret'].body
-  Object.assign(canaries, { 'the owner’s secret': owner.api_secret, 'the admin’s secret': admin.api_secret })
+  Object.assign(texts, { 'the owner’s secret': owner.api_secret, 'the admin’s secret': admin.api_secret })
   await journey(admin)
+  await signing(admin)
   await misuse(admin)
   await breakage()
   await quiet()
@@ -66,7 +70,7 @@ async function journey(admin: Caller): Promise<void> {
   }
   const { body } = await ask('an extractor', admin, 'POST', '/v1/extractors', json(extractor))
   const rfc = freshRfc()
-  const connected = await ask('connecting', admin, 'POST', '/v1/fiscal-entities', json({ rfc, ciec: canaries['the first CIEC'] }))
+  const connected = await ask('connecting', admin, 'POST', '/v1/fiscal-entities', json({ rfc, ciec: texts['the first CIEC'] }))
   entity = connected.body.fiscal_entity_id
   const path = `/v1/fiscal-entities/${entity}`
   const until = (where: string, status: string) =>
@@ -79,9 +83,9 @@ async function journey(admin: Caller): Promise<void> {
   await ask('expiring', owner, 'POST', `/v1/test-helpers/fiscal-entities/${entity}/expire-ciec`)
   await ask('a run whose login fails', admin, 'POST', `/v1/extractors/${body.extractor_id}/run`)
   await until(path, 'invalid_ciec')
-  await ask('the same CIEC again', admin, 'PATCH', path, json({ ciec: canaries['the first CIEC'] }))
-  await ask('a refused CIEC', admin, 'PATCH', path, json({ ciec: canaries['a refused CIEC'] }))
-  expect((await ask('a new CIEC', admin, 'PATCH', path, json({ ciec: canaries['the second CIEC'] }))).body.status).toBe('active')
+  await ask('the same CIEC again', admin, 'PATCH', path, json({ ciec: texts['the first CIEC'] }))
+  await ask('a refused CIEC', admin, 'PATCH', path, json({ ciec: texts['a refused CIEC'] }))
+  expect((await ask('a new CIEC', admin, 'PATCH', path, json({ ciec: texts['the second CIEC'] }))).body.status).toBe('active')
   await settled()
   await ask('an import', admin, 'POST', `${path}/cfdi/imports`, { headers: { 'content-type': 'application/xml' }, body: xml })
   for (const list of [
@@ -101,9 +105,73 @@ async function journey(admin: Caller): Promise<void> {
   await tick({ cron: '* * * * *', scheduledTime: Date.now(), noRetry() {} } as ScheduledController, env)
 }
 
+const HOOK = { name: 'ERP', url: 'https://hooks.example.com/in', event_keys: ['sync.completed'] }
+
+/** A secret that signs is shown: from here on nobody may read it, nor what is kept of it. */
+async function plant(name: string, answer: Answer): Promise<string> {
+  const { signing_secret } = answer.body as { signing_secret: string }
+  const bytes = Uint8Array.fromBase64(signing_secret.replace('whsec_', ''))
+  const digest = async (of: Uint8Array) => new Uint8Array(await crypto.subtle.digest('SHA-256', of))
+  Object.assign(shown, { [name]: answer, [`the bytes of ${name}`]: answer })
+  Object.assign(canaries, {
+    [name]: signing_secret,
+    [`the bytes of ${name}`]: bytes,
+    [`the first digest of ${name}`]: await digest(new TextEncoder().encode(signing_secret)),
+    [`the second digest of ${name}`]: await digest(bytes),
+  })
+  return answer.body.webhook_id
+}
+
+/** What customers do with webhooks: create, try, rotate, look into the log; and one whose secret cannot be opened any more. */
+async function signing(admin: Caller): Promise<void> {
+  const webhook_id = await plant('the signing secret', await ask('a webhook', admin, 'POST', '/v1/webhooks', json(HOOK)))
+  const path = `/v1/webhooks/${webhook_id}`
+  await ask('a test', admin, 'POST', `${path}/test`)
+  await plant('the next signing secret', await ask('a rotation', admin, 'POST', `${path}/rotate-secret`))
+  await ask('a change', admin, 'PATCH', path, json({ name: 'Otro', url: 'https://hooks.example.com/otro' }))
+  await ask('a commit', admin, 'POST', `${path}/rotate-secret/commit`)
+  const second = await plant('another signing secret', await ask('a webhook', admin, 'POST', '/v1/webhooks', json(HOOK)))
+  await env.DB.prepare("update webhooks set digests = json_set(digests, '$.a', '9:AAAA') where webhook_id = ?").bind(second).run()
+  await ask('a test that cannot be signed', admin, 'POST', `/v1/webhooks/${second}/test`)
+  await ask('a commit of nothing', admin, 'POST', `${path}/rotate-secret/commit`)
+  await quiet()
+  for (const list of [
+    '/v1/webhooks',
+    path,
+    `${path}/deliveries`,
+    '/v1/webhooks/event-catalog',
+    '/v1/events',
+    '/v1/alerts',
+    '/v1/audit-events',
+  ])
+    await ask(`reading ${list}`, owner, 'GET', list)
+  const secret = canaries['the signing secret'] as string
+  for (const wrong of [`/v1/webhooks/${secret}`, `/v1/webhooks?cursor=${secret}`, `/v1/events?event_key=${secret}`, `/v1/events/${secret}`])
+    await ask('a secret where it does not belong', owner, 'GET', wrong)
+  for (const body of [
+    { ...HOOK, signing_secret: secret },
+    { ...HOOK, url: `https://u:${secret}@hooks.example.com/` },
+    { ...HOOK, event_keys: [secret] },
+  ])
+    await ask('a secret in a wrong body', owner, 'POST', '/v1/webhooks', json(body))
+  for (const name of ['DB', 'WEBHOOKS'] as const)
+    for (let after = 0; after < 6; after++) {
+      const sent = { env: failing(name, after), breaks: true }
+      for (const [method, where, body] of [
+        ['POST', '/v1/webhooks', HOOK],
+        ['POST', `${path}/rotate-secret`, undefined],
+        ['POST', `${path}/test`, undefined],
+        ['POST', `${path}/deliveries/redeliver`, { since: '2026-01-01T00:00:00Z' }],
+      ] as const) {
+        const answer = await ask(`${name} breaks`, owner, method, where, { ...(body && json(body)), ...sent })
+        if (answer.status >= 500) broken.push(answer)
+      }
+    }
+}
+
 /** Secrets where they do not belong: in the wrong member, parameter, path, header, or in a body that cannot be read. */
 async function misuse(admin: Caller): Promise<void> {
-  const ciec = canaries['a misplaced CIEC']!
+  const ciec = texts['a misplaced CIEC']!
   const text = `{"ciec": ${JSON.stringify(ciec)}`
   const type = { 'content-type': 'application/json' }
   const rfc = freshRfc()
@@ -138,7 +206,7 @@ async function misuse(admin: Caller): Promise<void> {
 }
 
 /** Bindings of which one fails at its nth use. */
-function failing(name: 'DB' | 'LEDGER_0' | 'FILES' | 'DOWNLOADS' | 'COOLDOWNS', after: number): Env {
+function failing(name: 'DB' | 'WEBHOOKS' | 'LEDGER_0' | 'FILES' | 'DOWNLOADS' | 'COOLDOWNS', after: number): Env {
   let left = after
   const binding = new Proxy(env[name] as object, {
     get(target, key) {
@@ -153,17 +221,15 @@ function failing(name: 'DB' | 'LEDGER_0' | 'FILES' | 'DOWNLOADS' | 'COOLDOWNS', 
   return { ...env, [name]: binding } as Env
 }
 
-const broken: Answer[] = []
-
 async function breakage(): Promise<void> {
-  const ciec = canaries['the first CIEC']
+  const ciec = texts['the first CIEC']
   for (const name of ['DB', 'LEDGER_0', 'FILES', 'DOWNLOADS'] as const)
     for (let after = 0; after < 9; after++) {
       const sent = { env: failing(name, after), breaks: true }
       const path = `/v1/fiscal-entities/${entity}`
       for (const answer of [
         await ask(`${name} breaks`, owner, 'POST', '/v1/fiscal-entities', { ...json({ rfc: freshRfc(), ciec }), ...sent }),
-        await ask(`${name} breaks`, owner, 'PATCH', path, { ...json({ ciec: canaries['the second CIEC'] }), ...sent }),
+        await ask(`${name} breaks`, owner, 'PATCH', path, { ...json({ ciec: texts['the second CIEC'] }), ...sent }),
         await ask(`${name} breaks`, owner, 'GET', `/v1/cfdi?fiscal_entity_id=${entity}`, sent),
         await ask(`${name} breaks`, owner, 'POST', `${path}/cfdi/imports`, {
           headers: { 'content-type': 'application/xml' },
@@ -177,6 +243,7 @@ async function breakage(): Promise<void> {
     { ENVIRONMENT: 'prod' },
     { API_SECRET_KEYS: 'not a keyring' },
     { CIEC_KEYS: undefined },
+    { WEBHOOK_KEYS: 'not a keyring' },
     { LEDGER_0: undefined },
     { TAX_AUTHORITY: 'none' },
   ]) {
@@ -193,6 +260,14 @@ async function breakage(): Promise<void> {
 describe('the detector', () => {
   it('finds a secret in every form, at any place of what was encoded', () => {
     for (const [name, secret] of Object.entries(canaries)) {
+      if (typeof secret !== 'string') {
+        for (const before of [0, 1, 2]) {
+          const bytes = new Uint8Array([...new Uint8Array(before), ...secret, 7, 7])
+          for (const text of [bytes.toHex(), bytes.toBase64(), bytes.toBase64({ alphabet: 'base64url' }), JSON.stringify([...bytes])])
+            expect(leakedIn(text, { [name]: secret }), text).toEqual([name])
+        }
+        continue
+      }
       const around = ['', 'x', 'xy', '{"a":"'].map((before) => `${before}${secret}" and more`)
       const encoded = around.flatMap((text) => [
         text,
@@ -223,7 +298,10 @@ describe('a secret', () => {
       const allowed = Object.entries(shown).flatMap(([name, one]) => (one === answer ? [name] : []))
       expect([what, leakedIn(said(answer), canaries)]).toEqual([what, allowed])
     }
-    for (const [name, { text }] of Object.entries(shown)) expect(text.split(canaries[name]!).length).toBe(2)
+    for (const [name, { text }] of Object.entries(shown)) {
+      const secret = canaries[name]!
+      if (typeof secret === 'string') expect(text.split(secret).length).toBe(2)
+    }
   })
 
   it('stands in no line of the log and in no message of a queue', () => {
@@ -236,7 +314,7 @@ describe('a secret', () => {
 
   it('of ours stands nowhere either: no key that the Worker holds', async () => {
     const keys = Object.fromEntries(
-      ['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS'].map((name) => [
+      ['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS'].map((name) => [
         name,
         (env as unknown as Record<string, string>)[name]!.split(':')[1]!,
       ]),

@@ -5,42 +5,51 @@ import { dump } from './world.ts'
 const utf8 = new TextEncoder()
 
 /** The part of an encoding of a longer text that only depends on the secret inside, for each place that it can start at. */
-function base64Cores(secret: string): string[] {
-  const bytes = utf8.encode(secret)
+function base64Cores(bytes: Uint8Array): string[] {
   return [0, 1, 2].map((shift) => {
     const text = new Uint8Array([...new Uint8Array(shift), ...bytes]).toBase64({ omitPadding: true })
     return text.slice(Math.ceil((shift * 4) / 3) + (shift ? 1 : 0), (shift + bytes.length) % 3 === 0 ? undefined : -1)
   })
 }
 
-/** Every way in which a text could stand somewhere. */
-export function formsOf(secret: string): string[] {
-  const hex = utf8.encode(secret).toHex()
+/** What nobody may read: a text, or bytes. */
+export type Secret = string | Uint8Array
+
+const percented = (bytes: Uint8Array): string => [...bytes].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
+
+/** Every way in which bytes could stand somewhere. */
+function formsOfBytes(bytes: Uint8Array): string[] {
+  const [hex, percent, base64] = [bytes.toHex(), percented(bytes), base64Cores(bytes)]
+  return [
+    ...[hex, hex.toUpperCase(), percent, percent.toUpperCase()],
+    ...base64,
+    ...base64.map((text) => text.replaceAll('+', '-').replaceAll('/', '_')),
+    bytes.join(','),
+    new TextDecoder('latin1').decode(bytes),
+  ]
+}
+
+/** Every way in which a secret could stand somewhere. */
+export function formsOf(secret: Secret): string[] {
+  if (typeof secret !== 'string') return formsOfBytes(secret)
   const escaped = JSON.stringify(secret).slice(1, -1)
   const ascii = escaped.replace(/[\u0080-\uffff]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
-  const base64 = base64Cores(secret)
-  const percent = [...utf8.encode(secret)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
   const forms = [
     secret,
     escaped,
     JSON.stringify(escaped).slice(1, -1),
     ascii,
-    hex,
-    hex.toUpperCase(),
     encodeURIComponent(secret),
     encodeURIComponent(secret).replaceAll('%20', '+'),
     new URLSearchParams({ a: secret }).toString().slice(2),
-    percent,
-    percent.toUpperCase(),
-    ...base64,
-    ...base64.map((text) => text.replaceAll('+', '-').replaceAll('/', '_')),
+    ...formsOfBytes(utf8.encode(secret)),
     [...secret].reverse().join(''),
   ]
   return [...new Set(forms)]
 }
 
 /** The secrets whose name stands for them, that a text holds in any form. */
-export const leakedIn = (text: string, canaries: Record<string, string>): string[] =>
+export const leakedIn = (text: string, canaries: Record<string, Secret>): string[] =>
   Object.entries(canaries).flatMap(([name, secret]) => (formsOf(secret).some((form) => text.includes(form)) ? [name] : []))
 
 /** Collects what the service says to anybody but its callers: log lines and queue messages. */
