@@ -11,7 +11,7 @@ const DOORS: Record<string, readonly string[]> = {
   authority: ['authority', 'adapters'],
   cfdi: ['ingest', 'metadata'],
   downloads: ['downloads', 'drain', 'lane', 'tally'],
-  entities: ['entities', 'login', 'connection', 'store'],
+  entities: ['entities', 'login', 'connection', 'store', 'rfc'],
   extractors: ['extractors', 'run', 'cooldown', 'run-now', 'calendar'],
   sources: ['sources', 'catalog'],
   webhooks: ['webhooks', 'relay'],
@@ -21,7 +21,7 @@ const DOORS: Record<string, readonly string[]> = {
 }
 /** Pure rules: no I/O, no framework. */
 const PURE =
-  /^(extractors\/(cadence|calendar|scope|rules|zones)|entities\/rfc|cfdi\/(decode|xml|parse|fields|balances|totals|zone|money|metadata|directory|package|reckoning|applications|row|comprobante|comprobante32|pagos|nomina|retenciones)|visibility\/window|credentials\/key|downloads\/tally|webhooks\/(signature|retry|payloads|target))$/
+  /^(extractors\/(cadence|calendar|scope|rules|zones)|entities\/rfc|cfdi\/(decode|xml|parse|fields|balances|totals|zone|money|metadata|directory|package|reckoning|applications|row|comprobante|comprobante32|pagos|nomina|retenciones)|visibility\/window|credentials\/key|blacklists\/(csv|dates|catalog|list-69b|entries|standing|refusal)|downloads\/tally|webhooks\/(signature|retry|payloads|target))$/
 const FORBIDDEN_NAMES = /(^|\/)(utils?|lib|helpers?|services?|types|constants|index)(\.ts|\/)/
 
 interface Import {
