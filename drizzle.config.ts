@@ -1,7 +1,20 @@
 import { defineConfig } from 'drizzle-kit'
 
 const DOMAINS = {
-  control: ['account', 'team', 'credentials', 'audit', 'entities', 'extractors', 'authority/sandbox', 'queues', 'facts', 'webhooks', 'alerts'],
+  control: [
+    'account',
+    'team',
+    'credentials',
+    'audit',
+    'entities',
+    'extractors',
+    'authority/sandbox',
+    'queues',
+    'facts',
+    'webhooks',
+    'alerts',
+    'blacklists',
+  ],
   ledger: ['cfdi', 'downloads', 'documents', 'imports', 'facts'],
 }
 

@@ -1,3 +1,4 @@
+import { refreshLists } from './blacklists/load.ts'
 import { sweepJobs } from './downloads/downloads.ts'
 import { type System, systemOf } from './env.ts'
 import { finishRuns } from './extractors/run.ts'
@@ -13,7 +14,7 @@ import { rewrapSecrets } from './webhooks/signing.ts'
 const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
   '* * * * *': [sweepTicks, finishRuns, sweepJobs, sweepImports, sweepOutboxes, sweepDeliveries],
   '*/15 * * * *': [evaluateCadences],
-  '0 10 * * *': [pruneEvents, rewrapSecrets],
+  '0 10 * * *': [pruneEvents, rewrapSecrets, refreshLists],
 }
 
 /** One verb that fails does not keep the others from their work. */

@@ -1,0 +1,102 @@
+import { jsonChunks } from '../db/commit.ts'
+import type { Entry } from './entries.ts'
+import type { RefusalCode } from './refusal.ts'
+import type { Event } from './standing.ts'
+import type { blacklistEntries, blacklistLists } from './tables.ts'
+
+/** Lists that everybody is told of. */
+export const EVERYBODY = ''
+
+type Row = typeof blacklistLists.$inferSelect
+export type ListState = Omit<Row, 'fetched_at' | 'refused_at'> & { fetched_at: number | null; refused_at: number | null }
+
+export const findList = (d1: D1Database, source: string) =>
+  d1.prepare('select * from blacklist_lists where organization_id = ?1 and source = ?2').bind(EVERYBODY, source).first<ListState>()
+
+export interface Load {
+  source: string
+  /** The version that is held now, 0 for none: any other refuses the whole batch with a guard violation. */
+  onto: number
+  digest: string
+  list_date: string
+  fetched_at: number
+  row_count: number
+}
+
+const stepsOf = (history: readonly Event[]) => history.map(({ situacion, sat_at, dof_at, oficio }) => [situacion, sat_at, dof_at, oficio])
+
+/** Puts a list in the place of the one that is held. Entries that say the same are not written. */
+export function loadStatements(d1: D1Database, load: Load, entries: readonly Entry[]): D1PreparedStatement[] {
+  const { source, onto, digest, list_date, fetched_at, row_count } = load
+  const rows = entries.map(({ rfc, name, situacion, history, has_undated }) => [
+    ...[rfc, name, situacion, stepsOf(history), has_undated ? list_date : null],
+  ])
+  return [
+    d1
+      .prepare(
+        `insert into blacklist_lists (organization_id, source, version, digest, list_date, fetched_at, row_count)
+         values (?1, ?2, ?3 + 1, ?4, ?5, ?6, ?7)
+         on conflict do update set version = case when version = ?3 then version + 1 end, digest = excluded.digest,
+           list_date = excluded.list_date, fetched_at = excluded.fetched_at, row_count = excluded.row_count,
+           refused_digest = null, refused_code = null, refused_detail = null, refused_at = null`,
+      )
+      .bind(EVERYBODY, source, onto, digest, list_date, fetched_at, row_count),
+    ...jsonChunks(rows).map((json) =>
+      d1
+        .prepare(
+          `insert into blacklist_entries as held (organization_id, source, rfc, name, situacion, history, seen_on)
+           select ?1, ?2, value->>0, value->>1, value->>2, value->>3, value->>4 from json_each(?3) where true
+           on conflict do update set name = excluded.name, situacion = excluded.situacion, history = excluded.history,
+             seen_on = iif(excluded.seen_on is null, null, coalesce(held.seen_on, excluded.seen_on))
+           where held.name <> excluded.name or held.situacion is not excluded.situacion or held.history <> excluded.history`,
+        )
+        .bind(EVERYBODY, source, json),
+    ),
+    d1
+      .prepare('delete from blacklist_entries where organization_id = ?1 and source = ?2 and rfc not in (select value from json_each(?3))')
+      .bind(EVERYBODY, source, JSON.stringify(entries.map(({ rfc }) => rfc))),
+  ]
+}
+
+/** Says why a file was not taken, once. */
+export const keepRefusal = (
+  d1: D1Database,
+  { source, digest, code, detail, at }: { source: string; digest: string; code: RefusalCode; detail: string; at: number },
+) =>
+  d1
+    .prepare(
+      `insert into blacklist_lists (organization_id, source, version, row_count, refused_digest, refused_code, refused_detail, refused_at)
+       values (?1, ?2, 0, 0, ?3, ?4, ?5, ?6)
+       on conflict do update set refused_digest = excluded.refused_digest, refused_code = excluded.refused_code,
+         refused_detail = excluded.refused_detail, refused_at = excluded.refused_at
+       where refused_digest is not excluded.refused_digest or refused_code <> excluded.refused_code or refused_detail <> excluded.refused_detail`,
+    )
+    .bind(EVERYBODY, source, digest, code, detail, at)
+
+export type FoundRow = Pick<typeof blacklistEntries.$inferSelect, 'organization_id' | 'source' | 'rfc' | 'name' | 'history' | 'seen_on'>
+
+/**
+ * The lists that an organization may see, everybody's and its own, and what they say of RFCs, in one round trip: of each list a row is
+ * read for each RFC asked and one for each hit. Through the lists: what other organizations list is not read.
+ */
+export async function lookUp(
+  d1: D1Database,
+  organization_id: string,
+  rfcs: readonly string[],
+  sources: readonly string[] | null,
+): Promise<{ lists: ListState[]; found: FoundRow[] }> {
+  const isAsked = `l.organization_id in (?1, ?2) and l.version > 0 and (?3 is null or l.source in (select value from json_each(?3)))`
+  const given = [EVERYBODY, organization_id, sources && JSON.stringify(sources)]
+  const [lists, found] = await d1.batch([
+    d1.prepare(`select * from blacklist_lists l where ${isAsked} order by l.organization_id, l.source`).bind(...given),
+    d1
+      .prepare(
+        `select e.organization_id, e.source, e.rfc, e.name, e.history, e.seen_on
+         from blacklist_lists l cross join json_each(?4) j
+         cross join blacklist_entries e on e.organization_id = l.organization_id and e.source = l.source and e.rfc = j.value
+         where ${isAsked}`,
+      )
+      .bind(...given, JSON.stringify(rfcs)),
+  ])
+  return { lists: lists!.results as unknown as ListState[], found: found!.results as unknown as FoundRow[] }
+}
