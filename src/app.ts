@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { accountRoutes } from './account/routes.ts'
 import { alertRoutes } from './alerts/routes.ts'
 import { auditRoutes } from './audit/routes.ts'
+import { blacklistRoutes } from './blacklists/routes.ts'
 import { cfdiRoutes } from './cfdi/routes.ts'
 import { authenticate } from './credentials/credentials.ts'
 import { credentialRoutes } from './credentials/routes.ts'
@@ -90,6 +91,7 @@ export const app: Hono<App> = new Hono<App>()
   .route('/v1/fiscal-entities', documentRoutes)
   .route('/v1/fiscal-entities', importRoutes)
   .route('/v1/cfdi', cfdiRoutes)
+  .route('/v1/blacklists', blacklistRoutes)
   .route('/v1/test-helpers', testHelperRoutes)
 
 app.onError(problem)

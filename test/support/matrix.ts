@@ -173,6 +173,8 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/events/:event_id': { may: ALL, answers: 200, given: freshEvent },
   'GET /v1/alerts': { may: ALL, answers: 200 },
   'POST /v1/alerts/:alert_id/read': { may: WRITERS, answers: 200, given: freshAlert },
+  'GET /v1/blacklists/lookup': { may: ALL, answers: 200, query: () => ({ rfc: 'EKU9003173C9' }) },
+  'POST /v1/blacklists/lookup': { may: ALL, answers: 200, json: () => ({ rfcs: ['EKU9003173C9'] }) },
   'POST /v1/test-helpers/organization': { may: OWNER, answers: 200, json: () => ({ rfc_allowance: null }) },
   'POST /v1/test-helpers/cfdi/:uuid/cancel': { may: OWNER, answers: 200, given: cfdi, json: ofEntity, free: ['uuid'] },
   'POST /v1/test-helpers/fiscal-entities/:fiscal_entity_id/expire-ciec': {
