@@ -21,6 +21,7 @@ import { referenceFile, referencePage } from './http/reference.ts'
 import { routing } from './http/routing.ts'
 import { FiscalEntityId } from './http/shapes.ts'
 import { importRoutes } from './imports/routes.ts'
+import { repseRoutes, supplierRoutes } from './repse/routes.ts'
 import { sourceRoutes } from './sources/routes.ts'
 import { authRoutes } from './team/routes.ts'
 import { testHelperRoutes } from './test-helpers/routes.ts'
@@ -90,6 +91,9 @@ export const app: Hono<App> = new Hono<App>()
   .route('/v1/fiscal-entities', syncRoutes)
   .route('/v1/fiscal-entities', documentRoutes)
   .route('/v1/fiscal-entities', importRoutes)
+  .route('/v1/fiscal-entities', repseRoutes)
+  // Before the CFDIs, whose path by UUID would take its name for one.
+  .route('/v1/cfdi', supplierRoutes)
   .route('/v1/cfdi', cfdiRoutes)
   .route('/v1/blacklists', blacklistRoutes)
   .route('/v1/test-helpers', testHelperRoutes)

@@ -9,10 +9,10 @@ const OPEN = ['tables', 'contract']
 /** Doors of a domain that is entered for more than one thing, each named after it. */
 const DOORS: Record<string, readonly string[]> = {
   authority: ['authority', 'adapters'],
-  cfdi: ['ingest', 'metadata'],
+  cfdi: ['ingest', 'metadata', 'suppliers'],
   downloads: ['downloads', 'drain', 'lane', 'tally'],
   entities: ['entities', 'login', 'connection', 'store', 'rfc'],
-  extractors: ['extractors', 'run', 'cooldown', 'run-now', 'calendar'],
+  extractors: ['extractors', 'run', 'run-now', 'calendar'],
   sources: ['sources', 'catalog'],
   webhooks: ['webhooks', 'relay'],
   queues: ['store'],
@@ -21,7 +21,7 @@ const DOORS: Record<string, readonly string[]> = {
 }
 /** Pure rules: no I/O, no framework. */
 const PURE =
-  /^(extractors\/(cadence|calendar|scope|rules|zones)|entities\/rfc|cfdi\/(decode|xml|parse|fields|balances|totals|zone|money|metadata|directory|package|reckoning|applications|row|comprobante|comprobante32|pagos|nomina|retenciones)|visibility\/window|credentials\/key|blacklists\/(csv|dates|catalog|list-69b|entries|standing|refusal)|downloads\/tally|webhooks\/(signature|retry|payloads|target))$/
+  /^(extractors\/(cadence|calendar|scope|rules|zones)|entities\/rfc|cfdi\/(decode|xml|parse|fields|balances|totals|zone|money|metadata|directory|package|reckoning|applications|row|comprobante|comprobante32|pagos|nomina|retenciones|months|supplier-totals)|repse\/(registry|pages|names|sandbox|standing|expiry)|visibility\/window|credentials\/key|blacklists\/(csv|dates|catalog|list-69b|entries|standing|refusal)|downloads\/tally|webhooks\/(signature|retry|payloads|target))$/
 const FORBIDDEN_NAMES = /(^|\/)(utils?|lib|helpers?|services?|types|constants|index)(\.ts|\/)/
 
 interface Import {

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { ingestMetadata, ingestXmlPackage } from '../src/cfdi/ingest.ts'
 import { all, newBook, reported } from './support/book.ts'
-import { type Plain, packageOf, paymentOf, plainOf, randomOf, thousand, xmlOf } from './support/fixtures.ts'
+import { type Plain, packageOf, paymentOf, plainOf, RFC, randomOf, thousand, xmlOf } from './support/fixtures.ts'
 import { costOf } from './support/meter.ts'
 import { zipOf } from './support/zip.ts'
 
@@ -57,6 +57,24 @@ describe('a package of 1,000 documents of a month, whose payments are of an earl
     const again = await meter(() => all(ingestMetadata(target, rows)))
     expect(again.cost).toMatchObject({ d1_calls: 1, rows_read: 2_001, rows_written: 0 })
   })
+})
+
+it('a package of 1,000 documents received from 700 suppliers costs as much, its suppliers four rows of it', async () => {
+  const random = randomOf(5)
+  const supplier = (n: number) => `SUP${String(100_101 + Math.floor(n / 10)).slice(0, 6)}A${'ABCDEFGHIJ'[n % 10]}${(n * 7) % 10}`
+  const received = (list: Plain[]) => list.map((it, n): Plain => ({ ...it, emisor: supplier(n % 700), receptor: RFC }))
+  const earlier = received(thousand(random, '2025-01', []))
+  const documents = received(thousand(random, '2025-02', earlier))
+  const target = newBook()
+  await all(ingestXmlPackage(target, packageOf(earlier)))
+  const { cost, result } = await meter(() => all(ingestXmlPackage(target, packageOf(documents))))
+  expect(result).toMatchObject([{ created: 1_000, rejected: 0 }])
+  expect((cost.rows_written - linesOf(documents) - applicationsOf(documents)) / 1_000).toBeLessThanOrEqual(5)
+  expect(cost).toMatchObject({ d1_calls: 3, d1_statements: 13, r2_puts: 1 })
+  const kept = await env.LEDGER_0.prepare('select count(*) from cfdi_suppliers where entity = ?').bind(target.entity).first('count(*)')
+  expect(kept).toBe(8)
+  const again = await meter(() => all(ingestXmlPackage(target, packageOf(documents))))
+  expect(again.cost).toMatchObject({ d1_calls: 1, rows_written: 0, r2_puts: 0 })
 })
 
 it('a slice is the same in a book of 3,000 documents as in an empty one', async () => {

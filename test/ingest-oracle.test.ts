@@ -1,15 +1,16 @@
+import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { ingestMetadata, ingestXmlPackage, type Target } from '../src/cfdi/ingest.ts'
-import { all, monthsOf, newBook, reported, rowsOf } from './support/book.ts'
-import { creditOf, type Plain, packageOf, paymentOf, plainOf, RFC, randomOf } from './support/fixtures.ts'
-import { expectedBalance, expectedMonths, type Seen } from './support/oracle.ts'
+import { all, monthsOf, newBook, reported, rowsOf, suppliersOf } from './support/book.ts'
+import { CUSTOMERS, creditOf, type Plain, packageOf, paymentOf, plainOf, RFC, randomOf } from './support/fixtures.ts'
+import { expectedBalance, expectedMonths, expectedSuppliers, type Seen } from './support/oracle.ts'
 
 /** Documents of two months, issued and received, with payments and credit notes in all directions. */
 function world(random: () => number): Plain[] {
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!
   const month = () => pick(['2025-01', '2025-02'])
   const some = <T>(list: readonly T[]) => [...new Set(Array.from({ length: 1 + Math.floor(random() * 3) }, () => pick(list)))]
-  const side = () => (random() < 0.4 ? { emisor: 'BBB020202BB1', receptor: RFC } : random() < 0.1 ? { receptor: RFC } : {})
+  const side = () => (random() < 0.4 ? { emisor: pick(CUSTOMERS), receptor: RFC } : random() < 0.1 ? { receptor: RFC } : {})
   const money = () => (random() < 0.2 ? { moneda: 'USD', tipo_cambio: random() < 0.3 ? null : '17.25' } : {})
   const invoices = Array.from({ length: 30 }, () =>
     plainOf(random, month(), { metodo: random() < 0.6 ? 'PPD' : 'PUE', lugar: pick(['06600', '22000', '77500']), ...side(), ...money() }),
@@ -20,7 +21,7 @@ function world(random: () => number): Plain[] {
     const related = some(pesos)
     return creditOf(random, month(), related, { relacion: { tipo: pick(['01', '03', '07']), uuids: related.map(({ uuid }) => uuid) } })
   })
-  const others = Array.from({ length: 8 }, () => plainOf(random, month(), { tipo: pick(['N', 'T']) }))
+  const others = Array.from({ length: 16 }, () => plainOf(random, month(), { tipo: pick(['N', 'T', 'E', 'E']), ...side(), ...money() }))
   return [...invoices, ...payments, ...credits, ...others]
 }
 
@@ -81,6 +82,17 @@ describe.each([1, 2, 3, 4, 5, 6])('random downloads %i', (seed) => {
       })
     }
     expect(await monthsOf(target)).toEqual(expectedMonths(list))
+    expect(await suppliersOf(target)).toEqual(expectedSuppliers(list))
     expect(told.sort()).toEqual([...expected].sort())
   })
+})
+
+it('what the migration makes of stored documents is what ingest has kept', async () => {
+  const kept = () => env.LEDGER_0.prepare("select * from cfdi_suppliers where totals <> '{}' order by entity, month, part").all()
+  const before = (await kept()).results
+  expect(before.length).toBeGreaterThan(20)
+  const queries = env.LEDGER_MIGRATIONS.flatMap((migration) => migration.queries)
+  const backfill = queries.find((query) => /insert into .cfdi_suppliers/i.test(query))!
+  await env.LEDGER_0.batch([env.LEDGER_0.prepare('delete from cfdi_suppliers'), env.LEDGER_0.prepare(backfill)])
+  expect((await kept()).results).toEqual(before)
 })

@@ -1,6 +1,7 @@
 import { jsonChunks } from '../db/commit.ts'
 import type { Applied, Balance } from './balances.ts'
 import type { Micros } from './money.ts'
+import type { PartKey } from './supplier-totals.ts'
 
 /** What has to be known of a stored document to see whether it comes again. */
 export interface Known {
@@ -55,6 +56,12 @@ export interface MonthRow {
   cells: string
 }
 
+export interface SupplierRow {
+  month: string
+  part: number
+  totals: string
+}
+
 /** A month and direction, `YYYY-MM|0`. */
 export type MonthKey = `${string}|${number}`
 export const monthKey = ({ fecha, direction }: { fecha: string; direction: number }): MonthKey => `${fecha.slice(0, 7)}|${direction}`
@@ -76,6 +83,8 @@ const APPLICATIONS = `select p.invoice, p.source, p.kind, cast(p.amount as text)
   where p.entity = ?1 and p.invoice = j.value and c.entity = ?1 and c.uuid = p.source`
 const MONTHS = `select m.month, m.direction, m.cells
   from json_each(?2) j cross join cfdi_months m where m.entity = ?1 and m.month = j.value->>0 and m.direction = j.value->>1`
+const SUPPLIERS = `select s.month, s.part, s.totals
+  from json_each(?2) j cross join cfdi_suppliers s where s.entity = ?1 and s.month = j.value->>0 and s.part = j.value->>1`
 
 /** The book's version, null when it has no row yet, and which of the documents are in it. One call. */
 export async function readKnown(
@@ -96,36 +105,42 @@ export interface Wanted {
   /** Invoices whose applications are wanted. */
   applied: readonly string[]
   months: readonly MonthKey[]
+  suppliers: readonly PartKey[]
 }
 
 export interface Found {
   rows: StoredRow[]
   applications: StoredApplication[]
   months: MonthRow[]
+  suppliers: SupplierRow[]
 }
 
 /** What a change has to be reckoned with. One call, and none when nothing is wanted. */
-export async function readAround(ledger: D1Database, entity: number, { rows, applied, months }: Wanted): Promise<Found> {
+export async function readAround(ledger: D1Database, entity: number, { rows, applied, months, suppliers }: Wanted): Promise<Found> {
   const parts = [
     each(ledger, ROWS, entity, rows),
     each(ledger, APPLICATIONS, entity, applied),
-    each(
-      ledger,
-      MONTHS,
-      entity,
-      months.map((key) => key.split('|')).map(([month, direction]) => [month, Number(direction)]),
-    ),
-  ] as const
+    each(ledger, MONTHS, entity, months.map(pairOf)),
+    each(ledger, SUPPLIERS, entity, suppliers.map(pairOf)),
+  ]
   const statements = parts.flat()
   const results = statements.length === 0 ? [] : await ledger.batch(statements)
-  const [a, b] = [parts[0].length, parts[0].length + parts[1].length]
+  const take = <Row>(part: D1PreparedStatement[] | undefined): Row[] => rowsOf<Row>(results.splice(0, part?.length ?? 0))
   return {
-    rows: rowsOf<Record<string, unknown>>(results.slice(0, a)).map(storedRow),
-    applications: rowsOf<Omit<StoredApplication, 'amount' | 'cancelled'> & { amount: string; cancelled: number }>(results.slice(a, b)).map(
-      (row) => ({ ...row, amount: BigInt(row.amount), cancelled: row.cancelled === 1 }),
-    ),
-    months: rowsOf<MonthRow>(results.slice(b)),
+    rows: take<Record<string, unknown>>(parts[0]).map(storedRow),
+    applications: take<Omit<StoredApplication, 'amount' | 'cancelled'> & { amount: string; cancelled: number }>(parts[1]).map((row) => ({
+      ...row,
+      amount: BigInt(row.amount),
+      cancelled: row.cancelled === 1,
+    })),
+    months: take<MonthRow>(parts[2]),
+    suppliers: take<SupplierRow>(parts[3]),
   }
+}
+
+const pairOf = (key: MonthKey | PartKey): [string, number] => {
+  const [month = '', number] = key.split('|')
+  return [month, Number(number)]
 }
 
 const each = (ledger: D1Database, sql: string, entity: number, values: readonly unknown[]): D1PreparedStatement[] =>

@@ -3,6 +3,7 @@ import { type Applied, type Balance, balanceOf, isDeferred } from './balances.ts
 import type { MetadataRow } from './metadata.ts'
 import { type Found, type MonthKey, monthKey, type StoredApplication, type StoredRow } from './reads.ts'
 import { type CfdiRow, type LineRow, type Status, statusOf, withBalance } from './row.ts'
+import { addSupplier, type PartKey, parseSuppliers, type Suppliers, shareOf, writeSuppliers } from './supplier-totals.ts'
 import { addTo, type Cells, contribution, parseCells, writeCells } from './totals.ts'
 import type { Writes } from './writes.ts'
 
@@ -68,6 +69,7 @@ export function reckon({ created, filled, cancelled }: Change, found: Found): Re
   const applied = applicationsByInvoice(documents, found.applications, statuses)
   for (const { row } of documents) withBalance(row, applied.get(row.uuid) ?? [])
   const inside = new Set(documents.map(({ row }) => row.uuid))
+  const counted = countedOf(documents, merged, stored, statuses)
   return {
     writes: {
       rows: documents.map(({ row }) => row),
@@ -76,7 +78,8 @@ export function reckon({ created, filled, cancelled }: Change, found: Found): Re
       applications: documents.flatMap(({ applications }) => applications),
       cancelled: [...statuses].map(([uuid, status]) => ({ uuid, ...status })),
       balances: found.rows.filter(({ uuid }) => !inside.has(uuid)).flatMap((row) => rebalanced(row, applied.get(row.uuid) ?? [])),
-      months: monthsOf(documents, merged, stored, statuses, found),
+      months: monthsOf(counted, found),
+      suppliers: suppliersOf(counted, found),
     },
     cancellations: [...statuses].flatMap(([uuid, status]) => cancellationOf(stored.get(uuid), status, found.applications)),
   }
@@ -126,36 +129,69 @@ function rebalanced(row: StoredRow, applications: Parameters<typeof balanceOf>[1
   return changed ? [{ uuid: row.uuid, turned: balance.payment_status !== row.payment_status, ...balance }] : []
 }
 
-function monthsOf(
+/** A document as it stands now, or with sign -1 as it stood before. */
+interface Counted {
+  row: CfdiRow | StoredRow
+  sign: 1 | -1
+}
+
+function countedOf(
   documents: readonly Incoming[],
   merged: readonly Merged[],
   stored: ReadonlyMap<string, StoredRow>,
   statuses: ReadonlyMap<string, Status>,
-  found: Found,
-): Writes['months'] {
+): Counted[] {
+  return [
+    ...merged.map(({ before }): Counted => ({ row: before, sign: -1 })),
+    ...documents.map(({ row }): Counted => ({ row, sign: 1 })),
+    ...[...statuses].flatMap(([uuid, { estatus }]): Counted[] => {
+      const row = stored.get(uuid) as StoredRow
+      return [
+        { row, sign: -1 },
+        { row: { ...row, estatus }, sign: 1 },
+      ]
+    }),
+  ]
+}
+
+function monthsOf(counted: readonly Counted[], found: Found): Writes['months'] {
   const before = new Map(found.months.map((row) => [monthKey({ fecha: row.month, direction: row.direction }), row.cells]))
   const months = new Map<MonthKey, Cells>()
-  const count = (row: CfdiRow | StoredRow, sign: 1 | -1) => {
-    const counted = contribution(row)
-    if (counted === null) return
+  for (const { row, sign } of counted) {
+    const adds = contribution(row)
+    if (adds === null) continue
     const key = monthKey(row)
     const cells = months.get(key) ?? parseCells(before.get(key) ?? null)
     months.set(key, cells)
-    addTo(cells, counted, sign)
+    addTo(cells, adds, sign)
   }
-  for (const { before: row } of merged) count(row, -1)
-  for (const { row } of documents) count(row, 1)
-  for (const [uuid, { estatus }] of statuses) {
-    const row = stored.get(uuid) as StoredRow
-    count(row, -1)
-    count({ ...row, estatus }, 1)
-  }
-  return [...months].flatMap(([key, cells]) => {
-    const [month = '', direction] = key.split('|')
-    const text = writeCells(cells)
-    return text === (before.get(key) ?? '{}') ? [] : [{ month, direction: Number(direction), cells: text }]
-  })
+  return changedIn(months, before, writeCells).map(([month, direction, cells]) => ({ month, direction, cells }))
 }
+
+function suppliersOf(counted: readonly Counted[], found: Found): Writes['suppliers'] {
+  const before = new Map(found.suppliers.map(({ month, part, totals }): [PartKey, string] => [`${month}|${part}`, totals]))
+  const parts = new Map<PartKey, Suppliers>()
+  for (const { row, sign } of counted) {
+    const share = shareOf(row)
+    if (share === null) continue
+    const suppliers = parts.get(share.key) ?? parseSuppliers(before.get(share.key) ?? null)
+    parts.set(share.key, suppliers)
+    addSupplier(suppliers, share.rfc, share.totals, sign)
+  }
+  return changedIn(parts, before, writeSuppliers).map(([month, part, totals]) => ({ month, part, totals }))
+}
+
+/** What reads differently from before, as `[month, number, text]`. */
+const changedIn = <Key extends MonthKey | PartKey, Value>(
+  after: ReadonlyMap<Key, Value>,
+  before: ReadonlyMap<Key, string>,
+  write: (value: Value) => string,
+): [string, number, string][] =>
+  [...after].flatMap(([key, value]) => {
+    const [month = '', number] = key.split('|')
+    const text = write(value)
+    return text === (before.get(key) ?? '{}') ? [] : [[month, Number(number), text]]
+  })
 
 function cancellationOf(row: StoredRow | undefined, status: Status, applications: readonly StoredApplication[]): Cancellation[] {
   if (row === undefined) return []

@@ -3,6 +3,7 @@ import { isDeferred } from './balances.ts'
 import type { MetadataRow } from './metadata.ts'
 import { type Found, type Known, type MonthKey, monthKey, readAround, readKnown, type Wanted } from './reads.ts'
 import { type Cancellation, type Change, type Incoming, invoicesOf, reckon, relatedTo } from './reckoning.ts'
+import { type PartKey, partKeyOf } from './supplier-totals.ts'
 import { statementsOf } from './writes.ts'
 import { packXml } from './xml-store.ts'
 
@@ -144,10 +145,12 @@ async function gather({ ledger, entity }: Target, change: Change): Promise<Found
   const invoices = invoicesOf(change)
   const deferred = documents.filter(({ row }) => isDeferred(row)).map(({ row }) => row.uuid)
   const monthsOf = (rows: readonly { fecha: string; direction: number }[]): MonthKey[] => [...new Set(rows.map(monthKey))]
+  const partsOf = (rows: readonly Parameters<typeof partKeyOf>[0][]): PartKey[] => [...new Set(rows.flatMap((row) => partKeyOf(row) ?? []))]
   const wanted: Wanted = {
     rows: [...new Set([...old, ...invoices])],
     applied: [...new Set([...invoices, ...deferred, ...change.cancelled.map(({ uuid }) => uuid)])],
     months: monthsOf(documents.map(({ row }) => row)),
+    suppliers: partsOf(documents.map(({ row }) => row)),
   }
   const found = await readAround(ledger, entity, wanted)
   const changed = new Set(old)
@@ -158,12 +161,14 @@ async function gather({ ledger, entity }: Target, change: Change): Promise<Found
     rows: without(related, wanted.rows),
     applied: without(related, wanted.applied),
     months: without(monthsOf(before), wanted.months),
+    suppliers: without(partsOf(before), wanted.suppliers),
   }
   const rest = await readAround(ledger, entity, more)
   return {
     rows: [...found.rows, ...rest.rows],
     applications: [...found.applications, ...rest.applications],
     months: [...found.months, ...rest.months],
+    suppliers: [...found.suppliers, ...rest.suppliers],
   }
 }
 

@@ -13,7 +13,8 @@ export interface Span {
 /** Totals by tipo, metodo and estatus, `tipo|metodo|estatus`, of each month and direction, `YYYY-MM|direction`. */
 export type Months = Map<string, Cells>
 
-const COLUMNS = raw(
+/** What `contribution` asks of a row, which is called `own`. */
+export const COUNTABLE = raw(
   [
     ...[
       'kind',
@@ -34,7 +35,7 @@ const COLUMNS = raw(
 )
 
 type MonthCells = { month: string; direction: 0 | 1; cells: string }
-type CountableRow = Countable & { direction: 0 | 1 }
+export type CountableRow = Countable & { direction: 0 | 1 }
 
 const among = (directions: readonly number[]): Fragment => raw(`(${directions.join(', ')})`)
 
@@ -43,7 +44,7 @@ const monthsOf = (book: Book, { first, last, directions }: Span): Fragment =>
     where entity = ${book.number} and month >= ${first.slice(0, 7)} and month <= ${last.slice(0, 7)} and direction in ${among(directions)}`
 
 const rowsOf = (book: Book, { directions }: Span, since: number, until: number, conditions: readonly Fragment[]): Fragment =>
-  sql`select ${COLUMNS} from cfdi own indexed by cfdi_dirc
+  sql`select ${COUNTABLE} from cfdi own indexed by cfdi_dirc
     where own.entity = ${book.number} and own.direction in ${among(directions)} and own.cancelled in (0, 1)
       and own.issued_at >= ${since} and own.issued_at <= ${until} and ${all(conditions)}`
 

@@ -4,10 +4,10 @@ import { latestCeiling, openBooks } from '../visibility/books.ts'
 import { earliestOf, isBounded, latestOf, type Window } from '../visibility/window.ts'
 import { isDay } from './conditions.ts'
 import { decimal } from './money.ts'
+import { dayOf, lastDayOf, plus } from './months.ts'
 import type { MonthlySummary, MonthlySummaryQuery, MonthRow } from './summary-contract.ts'
 import { type Months, type Span, sumMonths } from './summary-store.ts'
 import { add, type Cells, nothing } from './totals.ts'
-import { CENTRAL } from './zone.ts'
 
 const MOST_MONTHS = 120
 
@@ -20,14 +20,6 @@ const BASIS = {
 }
 
 const TIPOS = ['I', 'E', 'P', 'N', 'T'] as const
-
-const calendar = new Intl.DateTimeFormat('en-CA', { timeZone: CENTRAL })
-const dayOf = (milliseconds: number): string => calendar.format(milliseconds)
-
-const plus = (month: string, months: number): string =>
-  new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)) - 1 + months, 1)).toISOString().slice(0, 7)
-const lastDayOf = (month: string): string =>
-  new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 0)).toISOString().slice(0, 10)
 
 /**
  * Totals by month and direction of what the window shows. A month cut by the window is trimmed to it, and a month outside is absent;

@@ -171,3 +171,19 @@ export const cfdiMonths = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.entity, table.month, table.direction] })],
 )
+
+/**
+ * What suppliers invoiced in a month, over a few rows: `{"rfc": [invoices, credit notes, missing_rate, micros in MXN as text]}` of the
+ * received documents that are valid (supplier-totals.ts). A row for each supplier would cost ingest a row written for almost each document.
+ */
+export const cfdiSuppliers = sqliteTable(
+  'cfdi_suppliers',
+  {
+    entity: integer('entity').notNull(),
+    month: text('month').notNull(),
+    /** Which suppliers are in it (`partOf`). */
+    part: integer('part').notNull(),
+    totals: text('totals').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.entity, table.month, table.part] })],
+)

@@ -3,7 +3,7 @@ import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { jsonChunks } from '../db/commit.ts'
 import type { ApplicationRow } from './applications.ts'
 import type { Balance } from './balances.ts'
-import type { MonthRow } from './reads.ts'
+import type { MonthRow, SupplierRow } from './reads.ts'
 import type { CfdiRow, LineRow, Status } from './row.ts'
 import { cfdi, cfdiLines, cfdiPayments } from './tables.ts'
 
@@ -19,6 +19,7 @@ export interface Writes {
   /** Stored invoices whose balance changes. */
   balances: ({ uuid: string; turned: boolean } & Balance)[]
   months: MonthRow[]
+  suppliers: SupplierRow[]
 }
 
 export interface Book {
@@ -80,6 +81,9 @@ const TURN = update(TURNED)
 const UPSERT_MONTHS = `insert into cfdi_months (entity, month, direction, cells)
    select ?1, value->>0, value->>1, value->>2 from json_each(?2) where true
    on conflict (entity, month, direction) do update set cells = excluded.cells`
+const UPSERT_SUPPLIERS = `insert into cfdi_suppliers (entity, month, part, totals)
+   select ?1, value->>0, value->>1, value->>2 from json_each(?2) where true
+   on conflict (entity, month, part) do update set totals = excluded.totals`
 /** A batch that was reckoned from an older version fails as a whole: version is NOT NULL. */
 const FENCE = 'update entities set version = case when version = ?2 then version + 1 end where entity = ?1'
 
@@ -90,7 +94,7 @@ export function statementsOf(ledger: D1Database, { entity, rfc, version }: Book,
     jsonChunks(rows.map((row) => [entity, row.uuid, ...listed(names, { updated_at: now, ...row })])).map((chunk) =>
       ledger.prepare(sql).bind(chunk),
     )
-  const { rows, moved, lines, applications, cancelled, balances, months } = writes
+  const { rows, moved, lines, applications, cancelled, balances, months, suppliers } = writes
   return [
     ...(version === null
       ? [ledger.prepare('insert into entities (entity, rfc, version) values (?1, ?2, 0) on conflict do nothing').bind(entity, rfc)]
@@ -123,6 +127,10 @@ export function statementsOf(ledger: D1Database, { entity, rfc, version }: Book,
     ...intoBook(
       UPSERT_MONTHS,
       months.map(({ month, direction, cells }) => [month, direction, cells]),
+    ),
+    ...intoBook(
+      UPSERT_SUPPLIERS,
+      suppliers.map(({ month, part, totals }) => [month, part, totals]),
     ),
   ]
 }

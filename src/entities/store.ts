@@ -93,6 +93,15 @@ export const activeConnections = (db: Database, entity: number) =>
     .where(and(eq(connections.entity, entity), eq(connections.state, 'active')))
     .orderBy(desc(connections.ciec_accepted_at), desc(connections.connection))
 
+/** Some active connections to the RFC of this name. */
+export const activeConnectionsOf = (db: Database, rfc: string) =>
+  db
+    .select({ organization_id: connections.organization_id, fiscal_entity_id: connections.fiscal_entity_id })
+    .from(fiscalEntities)
+    .innerJoin(connections, and(eq(connections.entity, fiscalEntities.entity), eq(connections.state, 'active')))
+    .where(eq(fiscalEntities.rfc, rfc))
+    .limit(5)
+
 /**
  * Refuses its whole batch with a guard violation when the RFC's active connections, or when their CIECs were accepted, are no longer
  * as they were read.

@@ -78,3 +78,15 @@ export async function monthsOf({ entity }: Target): Promise<Record<string, Recor
     results.filter(({ cells }) => cells !== '{}').map(({ month, direction, cells }) => [`${month}|${direction}`, JSON.parse(cells)]),
   )
 }
+
+/** What a book keeps of its suppliers, by month and RFC. */
+export async function suppliersOf({ entity }: Target): Promise<Record<string, unknown>> {
+  const { results } = await env.LEDGER_0.prepare('select month, totals from cfdi_suppliers where entity = ?')
+    .bind(entity)
+    .all<{ month: string; totals: string }>()
+  return Object.fromEntries(
+    results.flatMap(({ month, totals }) =>
+      Object.entries(JSON.parse(totals) as Record<string, unknown>).map(([rfc, one]): [string, unknown] => [`${month}|${rfc}`, one]),
+    ),
+  )
+}

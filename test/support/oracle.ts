@@ -58,3 +58,21 @@ export function expectedBalance(document: Seen, seen: readonly Seen[]): { paid: 
   }
   return { paid, credited, payment_status: paid + credited >= due ? 'paid' : paid + credited > 0 ? 'partially_paid' : 'unpaid' }
 }
+
+/** What each supplier invoiced in a month, added up one by one: invoices, credit notes, those without a rate, micros in MXN. */
+export function expectedSuppliers(seen: Iterable<Seen>): Record<string, unknown[]> {
+  const suppliers: Record<string, [number, number, number, bigint]> = {}
+  for (const { document, hasXml, isCancelled } of seen) {
+    const { tipo, emisor, receptor } = document
+    if (isCancelled || emisor === RFC || receptor === emisor || (tipo !== 'I' && tipo !== 'E')) continue
+    const rate = hasXml ? rateOf(document) : null
+    const amount = rate === null ? 0n : times(micros(document.total), rate)
+    const key = `${document.fecha.slice(0, 7)}|${emisor}`
+    const [invoices, notes, missing, sum] = suppliers[key] ?? [0, 0, 0, 0n]
+    suppliers[key] =
+      tipo === 'I'
+        ? [invoices + 1, notes, missing + (rate === null ? 1 : 0), sum + amount]
+        : [invoices, notes + 1, missing + (rate === null ? 1 : 0), sum - amount]
+  }
+  return Object.fromEntries(Object.entries(suppliers).map(([key, [a, b, c, sum]]) => [key, [a, b, c, sum.toString()]]))
+}

@@ -1,0 +1,90 @@
+import type { Micros } from './money.ts'
+import { type Countable, contribution } from './totals.ts'
+
+/** What one supplier invoiced: the valid received documents of types I and E of the population (insights.md 8.0). */
+export interface SupplierTotals {
+  /** Documents of type I. */
+  invoices: number
+  /** Documents of type E. */
+  credit_notes: number
+  /** Documents that add no amount because their exchange rate is not known. */
+  missing_rate: number
+  /** Micros in MXN: totals of type I less those of type E. */
+  amount: Micros
+}
+
+/** Totals by supplier. */
+export type Suppliers = Map<string, SupplierTotals>
+
+/** A month and a part of its suppliers, `YYYY-MM|0`. */
+export type PartKey = `${string}|${number}`
+
+/** What one document adds to its supplier. */
+export interface Share {
+  key: PartKey
+  rfc: string
+  totals: SupplierTotals
+}
+
+/** A month of 200,000 suppliers still fits into the rows of its parts. */
+const PARTS = 4
+
+/** Which part of its months a supplier is in: by its last character, for SQL can tell that too. */
+export const partOf = (rfc: string): number => (rfc.codePointAt(rfc.length - 1) ?? 0) % PARTS
+
+type Received = Pick<Countable, 'fecha' | 'tipo_comprobante' | 'emisor_rfc'> & { direction: number }
+
+/** The part that a document adds to if it adds to any; null for what never does, whatever its status. */
+export const partKeyOf = ({ direction, tipo_comprobante, emisor_rfc, fecha }: Received): PartKey | null =>
+  direction === 1 && (tipo_comprobante === 'I' || tipo_comprobante === 'E') ? `${fecha.slice(0, 7)}|${partOf(emisor_rfc)}` : null
+
+/** What a document adds to its supplier; null for what is issued, not valid, or neither an invoice nor a credit note. */
+export function shareOf(row: Countable & { direction: number }): Share | null {
+  const key = partKeyOf(row)
+  const counted = key === null || row.estatus !== 'vigente' ? null : contribution(row)
+  if (key === null || counted === null) return null
+  const { total, missing_rate } = counted.values
+  const isInvoice = row.tipo_comprobante === 'I'
+  return {
+    key,
+    rfc: row.emisor_rfc,
+    totals: { invoices: isInvoice ? 1 : 0, credit_notes: isInvoice ? 0 : 1, missing_rate, amount: isInvoice ? total : -total },
+  }
+}
+
+/** Adds to a supplier, or with sign -1 takes away. */
+export function addSupplier(suppliers: Suppliers, rfc: string, totals: SupplierTotals, sign: 1 | -1 = 1): void {
+  const known = suppliers.get(rfc) ?? { invoices: 0, credit_notes: 0, missing_rate: 0, amount: 0n }
+  suppliers.set(rfc, known)
+  known.invoices += sign * totals.invoices
+  known.credit_notes += sign * totals.credit_notes
+  known.missing_rate += sign * totals.missing_rate
+  known.amount += sign === 1 ? totals.amount : -totals.amount
+}
+
+/** Whether a supplier has any document. */
+export const hasAny = ({ invoices, credit_notes }: SupplierTotals): boolean => invoices + credit_notes > 0
+
+/** Reads the `totals` column; nothing for a row that is not there. */
+export function parseSuppliers(text: string | null): Suppliers {
+  const suppliers: Suppliers = new Map()
+  if (text === null) return suppliers
+  for (const [rfc, [invoices, credit_notes, missing_rate, amount]] of Object.entries(JSON.parse(text) as Record<string, Stored>))
+    suppliers.set(rfc, { invoices, credit_notes, missing_rate, amount: BigInt(amount) })
+  return suppliers
+}
+
+type Stored = [number, number, number, string]
+
+/** The `totals` column: sorted, so that the same documents give the same text; suppliers without documents are left out. */
+export function writeSuppliers(suppliers: Suppliers): string {
+  const kept = [...suppliers].filter(([, totals]) => hasAny(totals)).sort(([a], [b]) => (a < b ? -1 : 1))
+  return JSON.stringify(
+    Object.fromEntries(
+      kept.map(([rfc, { invoices, credit_notes, missing_rate, amount }]): [string, Stored] => [
+        rfc,
+        [invoices, credit_notes, missing_rate, amount.toString()],
+      ]),
+    ),
+  )
+}
