@@ -7,8 +7,9 @@ import { app } from './app.ts'
 import { consume } from './queues/queues.ts'
 import { tick } from './schedule.ts'
 
+export { Cooldown } from './cooldown/cooldown.ts'
 export { Lane } from './downloads/lane.ts'
-export { Cooldown } from './extractors/cooldown.ts'
+export { Cooldown } from './cooldown/cooldown.ts'
 export { Egress } from './webhooks/egress.ts'
 export { Gate } from './webhooks/gate.ts'
 
