@@ -14,6 +14,7 @@ const DOMAINS = {
     'webhooks',
     'alerts',
     'blacklists',
+    'repse',
   ],
   ledger: ['cfdi', 'downloads', 'documents', 'imports', 'facts'],
 }

@@ -9,7 +9,6 @@ import { tick } from './schedule.ts'
 
 export { Cooldown } from './cooldown/cooldown.ts'
 export { Lane } from './downloads/lane.ts'
-export { Cooldown } from './cooldown/cooldown.ts'
 export { Egress } from './webhooks/egress.ts'
 export { Gate } from './webhooks/gate.ts'
 

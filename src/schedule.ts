@@ -5,6 +5,8 @@ import { finishRuns } from './extractors/run.ts'
 import { evaluateCadences, sweepTicks } from './extractors/tick.ts'
 import { said } from './failures.ts'
 import { sweepImports } from './imports/imports.ts'
+import { sweepLookups } from './repse/lookups.ts'
+import { refreshRepse, sweepRounds } from './repse/rounds.ts'
 import { sweepDeliveries } from './webhooks/delivery.ts'
 import { pruneEvents } from './webhooks/events.ts'
 import { sweepOutboxes } from './webhooks/relay.ts'
@@ -12,9 +14,9 @@ import { rewrapSecrets } from './webhooks/signing.ts'
 
 /** Cron expression → what is done then. Delivery of a cron is not guaranteed and may repeat; so may these. */
 const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
-  '* * * * *': [sweepTicks, finishRuns, sweepJobs, sweepImports, sweepOutboxes, sweepDeliveries],
+  '* * * * *': [sweepTicks, finishRuns, sweepJobs, sweepImports, sweepOutboxes, sweepDeliveries, sweepLookups, sweepRounds],
   '*/15 * * * *': [evaluateCadences],
-  '0 10 * * *': [pruneEvents, rewrapSecrets, refreshLists],
+  '0 10 * * *': [pruneEvents, rewrapSecrets, refreshLists, refreshRepse],
 }
 
 /** One verb that fails does not keep the others from their work. */

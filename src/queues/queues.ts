@@ -6,6 +6,8 @@ import { carryOutRuns } from '../extractors/run.ts'
 import { planPage } from '../extractors/tick.ts'
 import { said, stackOf } from '../failures.ts'
 import { workOnImport } from '../imports/imports.ts'
+import { doLookups } from '../repse/lookups.ts'
+import { workOnRound } from '../repse/rounds.ts'
 import { deliver } from '../webhooks/delivery.ts'
 import { relayFacts } from '../webhooks/relay.ts'
 import { keepDeadLetter } from './store.ts'
@@ -35,6 +37,10 @@ const CONSUMERS: Record<string, Consumer<unknown>> = {
     handle: (system, it) => ('page' in it ? planPage(system, it.page) : carryOutRuns(system, it.runs)),
   }),
   imports: consumer({ message: z.strictObject({ shard: z.int().min(0), import_id: z.string() }), handle: workOnImport }),
+  repse: consumer({
+    message: z.union([z.strictObject({ rfcs: z.array(z.string()) }), z.strictObject({ round: z.string() })]),
+    handle: (system, it) => ('round' in it ? workOnRound(system, it.round) : doLookups(system, it.rfcs)),
+  }),
   webhooks: consumer({
     message: z.union([
       z.strictObject({ outbox: z.union([z.literal('control'), z.int().min(0)]) }),

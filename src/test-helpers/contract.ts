@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { PLAN_KEYS } from '../billing/plans.ts'
-import { CfdiUuid, FiscalEntityId } from '../http/shapes.ts'
+import { Rfc } from '../entities/contract.ts'
+import { CfdiUuid, FiscalEntityId, trimmedText } from '../http/shapes.ts'
 
 export const OrganizationScenario = z
   .strictObject({
@@ -24,6 +25,27 @@ export const CancellationScenario = z
   })
   .meta({ id: 'CancellationScenario' })
 export type CancellationScenario = z.infer<typeof CancellationScenario>
+
+const line = trimmedText(1, 300).nullable().default(null)
+
+export const RepseScenario = z
+  .strictObject({
+    rfc: Rfc,
+    is_registered: z.boolean().meta({ description: 'With false the other members are not published.' }),
+    folio: line,
+    razon_social: line,
+    entidad: line,
+    municipio: line,
+    num_aviso: line,
+    fecha_aviso: z.iso.date().nullable().default(null),
+    vigencia_hasta: z.iso.date().nullable().default(null),
+    actividades: z
+      .array(z.strictObject({ descripcion: trimmedText(1, 1_000), folio: trimmedText(1, 300) }))
+      .max(100)
+      .default([]),
+  })
+  .meta({ id: 'RepseScenario' })
+export type RepseScenario = z.infer<typeof RepseScenario>
 
 export const Told = z.strictObject({ status: z.literal('accepted') }).meta({ id: 'Told' })
 

@@ -2,8 +2,8 @@ import { Hono } from 'hono'
 import { FiscalEntityPath } from '../entities/contract.ts'
 import type { App } from '../env.ts'
 import { body, operation, params, refuses, returns, roles } from '../http/operation.ts'
-import { CancellationScenario, CfdiPath, OrganizationScenario, ScenarioOrganization, Told } from './contract.ts'
-import { arrangeOrganization, cancelAtAuthority, expireCiec } from './test-helpers.ts'
+import { CancellationScenario, CfdiPath, OrganizationScenario, RepseScenario, ScenarioOrganization, Told } from './contract.ts'
+import { arrangeOrganization, cancelAtAuthority, expireCiec, publishAtRegistry } from './test-helpers.ts'
 
 /** What a test wants of the sandbox. There is nothing at these paths in `live`. */
 export const testHelperRoutes = new Hono<App>()
@@ -34,4 +34,17 @@ export const testHelperRoutes = new Hono<App>()
     refuses(404, 'The organization has no connection to this fiscal entity.'),
     refuses(409, 'No CIEC is stored.'),
     async (c) => c.json(await expireCiec(c.var.ctx, c.req.valid('param').fiscal_entity_id)),
+  )
+  .post(
+    '/repse',
+    operation(
+      'publishAtRegistry',
+      'Test helpers',
+      'Have the REPSE registry answer this from now on',
+      'What was answered before stays as it is until the registry is asked again.',
+    ),
+    roles('owner'),
+    body(RepseScenario),
+    returns(200, Told),
+    async (c) => c.json(await publishAtRegistry(c.var.ctx, c.req.valid('json'))),
   )

@@ -5,7 +5,9 @@ import { readCiec } from '../entities/login.ts'
 import { findConnection } from '../entities/store.ts'
 import type { Ctx } from '../env.ts'
 import { Failure, notFound } from '../failures.ts'
-import type { CancellationScenario, OrganizationScenario, ScenarioOrganization } from './contract.ts'
+import { ABSENT } from '../repse/registry.ts'
+import { publishRecord } from '../repse/sandbox-store.ts'
+import type { CancellationScenario, OrganizationScenario, RepseScenario, ScenarioOrganization } from './contract.ts'
 
 const TOLD = { status: 'accepted' } as const
 
@@ -46,6 +48,14 @@ export async function expireCiec(ctx: Ctx, fiscal_entity_id: string) {
   if (ciec === null) throw new Failure('conflict', 'fiscal_entity.no_ciec', 'There is no CIEC stored for this fiscal entity.')
   await change(ctx, { action: 'test_helper.ciec_expired', resource_id: fiscal_entity_id }, [
     await refuseCiec(ctx.db, ctx.settings.ciecKeys, connection.rfc, ciec),
+  ])
+  return TOLD
+}
+
+/** The sandbox registry answers this record from now on. */
+export async function publishAtRegistry(ctx: Ctx, { rfc, ...record }: RepseScenario) {
+  await change(ctx, { action: 'test_helper.repse_published', resource_id: ctx.organization.id, changed: Object.keys(record) }, [
+    publishRecord(ctx.db, rfc, record.is_registered ? record : ABSENT),
   ])
   return TOLD
 }

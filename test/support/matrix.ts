@@ -1,4 +1,5 @@
 import { env } from 'cloudflare:workers'
+import { vi } from 'vitest'
 import { newKeyPair } from '../../src/credentials/key.ts'
 import { newId } from '../../src/db/id.ts'
 import type { Role } from '../../src/env.ts'
@@ -99,6 +100,16 @@ const freshAlert = async ({ organization_id }: Side): Promise<Given> => {
 /** Lists that are empty in a new organization have several pages from here on. */
 export const fill = async (side: Side): Promise<void> => {
   for (let n = 0; n < 4; n++) await Promise.all([freshWebhook(side), freshAlert(side)])
+/** The registry has answered about the RFC. */
+const answered = async ({ callers, fiscal_entity_id }: Side): Promise<Given> => {
+  const isKnown = async () => (await api(callers.owner, 'GET', `/v1/fiscal-entities/${fiscal_entity_id}/repse`)).status === 200
+  await vi.waitUntil(isKnown, { timeout: 20_000, interval: 50 })
+  return { fiscal_entity_id }
+}
+/** Nobody has had the registry asked within the hour. */
+const unasked = async ({ fiscal_entity_id, rfc }: Side): Promise<Given> => {
+  await env.COOLDOWNS.getByName(`repse:${rfc}`).release()
+  return { fiscal_entity_id }
 }
 
 let mails = 0
@@ -147,6 +158,9 @@ export const ROWS: Record<string, Row> = {
     answers: 200,
     given: ({ fiscal_entity_id, import_id }) => ({ fiscal_entity_id, import_id }),
   },
+  'GET /v1/fiscal-entities/:fiscal_entity_id/repse': { may: ALL, answers: 200, given: answered },
+  'POST /v1/fiscal-entities/:fiscal_entity_id/repse/refresh': { may: ALL, answers: 202, given: unasked },
+  'GET /v1/cfdi/repse-suppliers': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi/summary/monthly': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi/:uuid': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
@@ -176,6 +190,7 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/blacklists/lookup': { may: ALL, answers: 200, query: () => ({ rfc: 'EKU9003173C9' }) },
   'POST /v1/blacklists/lookup': { may: ALL, answers: 200, json: () => ({ rfcs: ['EKU9003173C9'] }) },
   'POST /v1/test-helpers/organization': { may: OWNER, answers: 200, json: () => ({ rfc_allowance: null }) },
+  'POST /v1/test-helpers/repse': { may: OWNER, answers: 200, json: () => ({ rfc: 'EKU9003173C9', is_registered: false }) },
   'POST /v1/test-helpers/cfdi/:uuid/cancel': { may: OWNER, answers: 200, given: cfdi, json: ofEntity, free: ['uuid'] },
   'POST /v1/test-helpers/fiscal-entities/:fiscal_entity_id/expire-ciec': {
     may: OWNER,

@@ -1,0 +1,26 @@
+import type { AlertDraft } from '../alerts/alerts.ts'
+import { localDayOf } from '../extractors/calendar.ts'
+import { ALERT_DAYS, standingOf } from './standing.ts'
+
+/** A registration with an end, as one organization has it. */
+export interface Registration {
+  organization_id: string
+  timezone: string
+  fiscal_entity_id: string
+  rfc: string
+  vigencia_hasta: string
+}
+
+/** The alert of a registration that ends within 60 days, or has ended; one for each end. It says the fact and the date, and no more. */
+export function alertOf({ organization_id, timezone, fiscal_entity_id, rfc, vigencia_hasta }: Registration, now: Date): AlertDraft | null {
+  const { is_expired, days_to_expiry } = standingOf({ is_registered: true, vigencia_hasta }, localDayOf(now, timezone))
+  if (days_to_expiry === null || days_to_expiry > ALERT_DAYS) return null
+  return {
+    organization_id,
+    kind: is_expired ? 'repse.expired' : 'repse.expiring',
+    severity: is_expired ? 'critical' : 'warning',
+    dedupe_key: `repse:${rfc}:${vigencia_hasta}`,
+    resource_id: fiscal_entity_id,
+    message: `The REPSE registration of ${rfc} ${is_expired ? 'ended' : 'ends'} on ${vigencia_hasta}.`,
+  }
+}

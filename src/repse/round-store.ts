@@ -1,0 +1,85 @@
+import { eq } from 'drizzle-orm'
+import type { Database } from '../db/commit.ts'
+import type { Registration } from './expiry.ts'
+import { repseRounds } from './tables.ts'
+
+export type Round = typeof repseRounds.$inferSelect
+
+/** Opens the day's round, or one that is done anew; what is open goes on. Rounds of other days end. */
+export const openRound = (db: Database, day: string, instant: Date, now: Date): D1PreparedStatement[] => [
+  db.$client.prepare('delete from repse_rounds where day <> ?1').bind(day),
+  db.$client
+    .prepare(
+      `insert into repse_rounds (day, instant, after, is_done, moved_at) values (?1, ?2, 0, 0, ?3)
+       on conflict (day) do update set instant = excluded.instant, after = 0, is_done = 0, moved_at = excluded.moved_at where is_done = 1`,
+    )
+    .bind(day, instant.getTime(), now.getTime()),
+]
+
+export const findRound = async (db: Database, day: string): Promise<Round | undefined> =>
+  (await db.select().from(repseRounds).where(eq(repseRounds.day, day)).limit(1))[0]
+
+/** Nothing when somebody else has moved it meanwhile. */
+export const moveRound = (db: Database, round: Round, after: number, is_done: boolean, now: Date): D1PreparedStatement =>
+  db.$client
+    .prepare(
+      'update repse_rounds set after = ?3, is_done = ?4, moved_at = ?5 where day = ?1 and after = ?2 and instant = ?6 and is_done = 0',
+    )
+    .bind(round.day, round.after, after, is_done ? 1 : 0, now.getTime(), round.instant.getTime())
+
+/** The open round, when it has not moved since. There is one row at most. */
+export const leftRound = (db: Database, before: Date): Promise<string | null> =>
+  db.$client
+    .prepare('select day from repse_rounds where is_done = 0 and moved_at <= ?1 limit 1')
+    .bind(before.getTime())
+    .first<string>('day')
+
+/** The next entities that anybody has an active connection to. */
+export const takeEntities = async (db: Database, after: number, limit: number): Promise<{ entity: number; rfc: string }[]> =>
+  (
+    await db.$client
+      .prepare(
+        `select entity, rfc from connections indexed by connections_entity
+         where entity > ?1 and state = 'active' group by entity order by entity limit ?2`,
+      )
+      .bind(after, limit)
+      .all<{ entity: number; rfc: string }>()
+  ).results
+
+/** Of these RFCs those that the registry has not answered for since, and that nobody is having looked up. */
+export const dueRows = async (db: Database, rfcs: readonly string[], since: Date): Promise<{ rfc: string; name: string | null }[]> =>
+  (
+    await db.$client
+      .prepare(
+        `select j.value as rfc, r.name from json_each(?1) j left join repse_records r on r.rfc = j.value
+         where r.rfc is null or (r.due_at is null and (r.checked_at is null or r.checked_at <= ?2))`,
+      )
+      .bind(JSON.stringify(rfcs), since.getTime())
+      .all<{ rfc: string; name: string | null }>()
+  ).results
+
+/** Whether this is the first to ask about the RFC for the day. */
+export const claimForDay = async (db: Database, rfc: string, day: string): Promise<boolean> =>
+  (
+    await db.$client
+      .prepare(
+        `insert into repse_records (rfc, attempts, asked_day) values (?1, 0, ?2)
+         on conflict (rfc) do update set asked_day = excluded.asked_day where asked_day is not excluded.asked_day returning rfc`,
+      )
+      .bind(rfc, day)
+      .all()
+  ).results.length > 0
+
+/** The registrations of these entities that have an end, for each organization with an active connection. */
+export const registrationsOf = async (db: Database, entities: readonly number[]): Promise<Registration[]> =>
+  (
+    await db.$client
+      .prepare(
+        `select c.organization_id, o.timezone, c.fiscal_entity_id, c.rfc, r.vigencia_hasta
+         from json_each(?1) j cross join connections c indexed by connections_entity cross join repse_records r cross join organizations o
+         where c.entity = j.value and c.state = 'active' and r.rfc = c.rfc and r.is_registered = 1 and r.vigencia_hasta is not null
+           and o.id = c.organization_id`,
+      )
+      .bind(JSON.stringify(entities))
+      .all<Registration>()
+  ).results
