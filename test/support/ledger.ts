@@ -1,6 +1,7 @@
 import { getTableColumns, type Table } from 'drizzle-orm'
 import { type Applied, balanceOf, type Invoice } from '../../src/cfdi/balances.ts'
-import { cfdi, cfdiMonths, cfdiPayments } from '../../src/cfdi/tables.ts'
+import { addSupplier, type Suppliers, shareOf, writeSuppliers } from '../../src/cfdi/supplier-totals.ts'
+import { cfdi, cfdiMonths, cfdiPayments, cfdiSuppliers } from '../../src/cfdi/tables.ts'
 import { addTo, type Cells, type Countable, contribution, writeCells } from '../../src/cfdi/totals.ts'
 import { jsonChunks } from '../../src/db/commit.ts'
 import { RFC } from './context.ts'
@@ -120,6 +121,23 @@ export function monthsOf(rows: readonly Row[]) {
   })
 }
 
+/** The supplier rows that ingest would have kept. */
+export function suppliersOf(rows: readonly Row[]) {
+  const parts = new Map<string, Suppliers>()
+  for (const row of rows) {
+    const share = shareOf(row as Countable & { direction: number })
+    if (!share) continue
+    const key = `${row.entity}|${share.key}`
+    const suppliers = parts.get(key) ?? new Map()
+    parts.set(key, suppliers)
+    addSupplier(suppliers, share.rfc, share.totals)
+  }
+  return [...parts].map(([key, suppliers]) => {
+    const [entity, month, part] = key.split('|')
+    return { entity: Number(entity), month, part: Number(part), totals: writeSuppliers(suppliers) }
+  })
+}
+
 /** Invoices (PPD) with payments and credit notes in the weeks after them, some cancelled, and balances as ingest would have kept them. */
 export function invoices(seed: number, count: number, firstDay: string, days: number, entity: number) {
   const next = random(seed)
@@ -174,6 +192,7 @@ export function invoices(seed: number, count: number, firstDay: string, days: nu
 
 export const insertApplications = (ledger: D1Database, rows: readonly object[]) => insertRows(ledger, cfdiPayments, 'cfdi_payments', rows)
 export const insertMonths = (ledger: D1Database, rows: readonly object[]) => insertRows(ledger, cfdiMonths, 'cfdi_months', rows)
+export const insertSuppliers = (ledger: D1Database, rows: readonly object[]) => insertRows(ledger, cfdiSuppliers, 'cfdi_suppliers', rows)
 export const insertCfdi = (ledger: D1Database, rows: readonly Row[]) => insertRows(ledger, cfdi, 'cfdi', rows)
 
 const TIPOS = ['I', 'I', 'I', 'E', 'P', 'N', 'T'] as const
