@@ -23,7 +23,6 @@ const ACTIONS: Record<string, string | null> = {
   'PATCH /v1/fiscal-entities/:fiscal_entity_id': 'fiscal_entity.updated',
   'DELETE /v1/fiscal-entities/:fiscal_entity_id': 'fiscal_entity.unlinked',
   'POST /v1/fiscal-entities/:fiscal_entity_id/cfdi/imports': 'import.created',
-<<<<<<< HEAD
   'POST /v1/alerts/:alert_id/read': 'alert.read',
   'POST /v1/webhooks': 'webhook.created',
   'PATCH /v1/webhooks/:webhook_id': 'webhook.updated',
@@ -33,10 +32,8 @@ const ACTIONS: Record<string, string | null> = {
   'POST /v1/webhooks/:webhook_id/rotate-secret/commit': 'webhook.secret_committed',
   'POST /v1/webhooks/:webhook_id/deliveries/redeliver': 'webhook.redelivered',
   'POST /v1/webhooks/:webhook_id/deliveries/:event_id/redeliver': 'webhook.redelivered',
-=======
   'POST /v1/fiscal-entities/:fiscal_entity_id/repse/refresh': 'repse.refresh_requested',
   'POST /v1/test-helpers/repse': 'test_helper.repse_published',
->>>>>>> 0355110 (feat(repse): an RFC's registration is looked up, kept for everybody and refreshed; suppliers are checked against the registry; a daily round raises alerts)
   'POST /v1/test-helpers/organization': 'test_helper.organization',
   'POST /v1/test-helpers/cfdi/:uuid/cancel': 'test_helper.cfdi_cancelled',
   'POST /v1/test-helpers/fiscal-entities/:fiscal_entity_id/expire-ciec': 'test_helper.ciec_expired',

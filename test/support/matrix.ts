@@ -100,6 +100,7 @@ const freshAlert = async ({ organization_id }: Side): Promise<Given> => {
 /** Lists that are empty in a new organization have several pages from here on. */
 export const fill = async (side: Side): Promise<void> => {
   for (let n = 0; n < 4; n++) await Promise.all([freshWebhook(side), freshAlert(side)])
+}
 /** The registry has answered about the RFC. */
 const answered = async ({ callers, fiscal_entity_id }: Side): Promise<Given> => {
   const isKnown = async () => (await api(callers.owner, 'GET', `/v1/fiscal-entities/${fiscal_entity_id}/repse`)).status === 200
