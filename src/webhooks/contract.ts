@@ -8,7 +8,7 @@ const EventKey = z.enum(EVENT_KEYS as [string, ...string[]], 'Not a key of the e
 const sent = {
   name: trimmedText(1, 120),
   type: z.literal('custom').nullable(),
-  url: z.string().max(2_048).meta({
+  url: z.string().max(2_048, 'Must have at most 2048 characters.').meta({
     description: 'https on port 443 or 8443, with the name of a public host. Checked again at every delivery; redirects are not followed.',
   }),
   event_keys: z

@@ -1,5 +1,6 @@
 import type { Position } from '../db/cursor.ts'
 import { type Fragment, prepared, raw, sql } from '../db/fragment.ts'
+import { KEPT_ENDPOINT } from './relay-store.ts'
 import type { deliveries } from './tables.ts'
 
 /** A row that a filter was asked of: those that it does not pass only move the page on. */
@@ -56,12 +57,15 @@ export const findDelivery = (
         where e.event_id = ${event_id} and e.organization_id = ${organization_id} order by d.redelivery desc limit 1`,
   ).first<DeliveryRow>()
 
-/** A new delivery of the same event after this one, which fails as a whole when somebody else has asked for it meanwhile. */
+/**
+ * A new delivery of the same event after this one. Refuses its batch when somebody else has asked for it meanwhile, with a unique
+ * violation, or the endpoint is deleted, with a guard violation.
+ */
 export const insertAgain = (d1: D1Database, { webhook, seq, redelivery, event_key }: DeliveryRow, now: number): D1PreparedStatement =>
   d1
     .prepare(
       `insert into deliveries (webhook, seq, redelivery, event_key, status, due_at, attempts, created_at)
-       values (?1, ?2, ?3, ?4, 'pending', ?5, '[]', ?5)`,
+       values ((${KEPT_ENDPOINT}), ?2, ?3, ?4, 'pending', ?5, '[]', ?5)`,
     )
     .bind(webhook, seq, redelivery + 1, event_key, now)
 
@@ -70,7 +74,7 @@ export const insertAllAgain = (d1: D1Database, webhook: number, statuses: readon
   d1
     .prepare(
       `insert into deliveries (webhook, seq, redelivery, event_key, status, due_at, attempts, created_at)
-       select d.webhook, d.seq, d.redelivery + 1, d.event_key, 'pending', ?4, '[]', ?4
+       select (${KEPT_ENDPOINT}), d.seq, d.redelivery + 1, d.event_key, 'pending', ?4, '[]', ?4
        from deliveries d indexed by deliveries_undelivered
        where d.webhook = ?1 and d.seq >= ?2 and d.status in ('failed', 'lost') and d.status in (select value from json_each(?3))
          and not exists (select 1 from deliveries l where l.webhook = d.webhook and l.seq = d.seq and l.redelivery > d.redelivery)

@@ -1,5 +1,5 @@
 import { change } from '../audit/audit.ts'
-import { isUniqueViolation } from '../db/commit.ts'
+import { isGuardViolation, isUniqueViolation } from '../db/commit.ts'
 import { openCursor, type Page, type Position, sealCursor } from '../db/cursor.ts'
 import { newId } from '../db/id.ts'
 import type { Ctx } from '../env.ts'
@@ -46,6 +46,12 @@ export async function listDeliveries(ctx: Ctx, webhook_id: string, query: Delive
   return { data: kept.map(view), has_more: position !== undefined, next_cursor: position ? await sealCursor(ctx, scope, position) : null }
 }
 
+/** What is added to a log, unless the endpoint was deleted just now: then 404, like later. */
+const kept = <T>(change: Promise<T>): Promise<T> =>
+  change.catch((error: unknown) => {
+    throw isGuardViolation(error) ? notFound('webhook') : error
+  })
+
 /** Sends an endpoint an event of its own, whatever it is subscribed to. 404; 409 while it is disabled. */
 export async function testWebhook(ctx: Ctx, webhook_id: string): Promise<Delivery> {
   const endpoint = await requireWebhook(ctx, webhook_id)
@@ -61,10 +67,12 @@ export async function testWebhook(ctx: Ctx, webhook_id: string): Promise<Deliver
   }
   const d1 = ctx.db.$client
   const now = Date.now()
-  await change(ctx, { action: 'webhook.tested', resource_id: webhook_id }, [
-    ...insertEvents(d1, [event], now),
-    insertDelivery(d1, endpoint.webhook, event_id, now),
-  ])
+  await kept(
+    change(ctx, { action: 'webhook.tested', resource_id: webhook_id }, [
+      ...insertEvents(d1, [event], now),
+      insertDelivery(d1, endpoint.webhook, event_id, now),
+    ]),
+  )
   await callEndpoints(ctx, [endpoint.webhook])
   const made = await findDelivery(d1, endpoint, event_id)
   if (!made) throw notFound('webhook')
@@ -82,7 +90,7 @@ export async function redeliver(ctx: Ctx, webhook_id: string, event_id: string):
   if (newest.status === 'pending') throw isPending()
   const now = Date.now()
   try {
-    await change(ctx, { action: 'webhook.redelivered', resource_id: webhook_id }, [insertAgain(d1, newest, now)])
+    await kept(change(ctx, { action: 'webhook.redelivered', resource_id: webhook_id }, [insertAgain(d1, newest, now)]))
   } catch (error) {
     throw isUniqueViolation(error) ? isPending() : error
   }
@@ -96,9 +104,11 @@ const REDELIVERED_AT_ONCE = 1_000
 export async function redeliverAll(ctx: Ctx, webhook_id: string, { since, statuses }: RedeliveryRequest): Promise<Redelivered> {
   const endpoint = await requireWebhook(ctx, webhook_id)
   const d1 = ctx.db.$client
-  const [inserted] = await change(ctx, { action: 'webhook.redelivered', resource_id: webhook_id }, [
-    insertAllAgain(d1, endpoint.webhook, statuses, Date.parse(since), Date.now(), REDELIVERED_AT_ONCE),
-  ])
+  const [inserted] = await kept(
+    change(ctx, { action: 'webhook.redelivered', resource_id: webhook_id }, [
+      insertAllAgain(d1, endpoint.webhook, statuses, Date.parse(since), Date.now(), REDELIVERED_AT_ONCE),
+    ]),
+  )
   const redelivered_count = inserted?.meta.changes ?? 0
   if (redelivered_count > 0) await callEndpoints(ctx, [endpoint.webhook])
   return { redelivered_count, has_more: redelivered_count === REDELIVERED_AT_ONCE }

@@ -72,6 +72,9 @@ export const insertEvents = (d1: D1Database, events: readonly NewEvent[], now: n
       .bind(json, now),
   )
 
+/** The endpoint ?1; null, which a delivery's may not be, once it is deleted: its log is cleared, and nothing is added to it. */
+export const KEPT_ENDPOINT = 'select webhook from webhooks where webhook = ?1 and deleted_at is null'
+
 /** One delivery of each of these new events for each endpoint that is told of its key; answers the endpoints. */
 export const insertDeliveries = (d1: D1Database, event_ids: readonly string[], now: number): D1PreparedStatement[] =>
   jsonChunks(event_ids).map((json) =>
@@ -88,11 +91,11 @@ export const insertDeliveries = (d1: D1Database, event_ids: readonly string[], n
       .bind(json, now),
   )
 
-/** One delivery of one event to one endpoint, whatever it is told of. */
+/** One delivery of one event to one endpoint, whatever it is told of. Refuses its batch with a guard violation when that is deleted. */
 export const insertDelivery = (d1: D1Database, webhook: number, event_id: string, now: number): D1PreparedStatement =>
   d1
     .prepare(
       `insert into deliveries (webhook, seq, redelivery, event_key, status, due_at, attempts, created_at)
-       select ?1, seq, 0, key, 'pending', ?3, '[]', ?3 from events where event_id = ?2`,
+       select (${KEPT_ENDPOINT}), seq, 0, key, 'pending', ?3, '[]', ?3 from events where event_id = ?2`,
     )
     .bind(webhook, event_id, now)
