@@ -8,6 +8,13 @@ const RECOVERY_STEP = 5_000
 export const scheduledPath = (cron: string, time: number): string =>
   `/cdn-cgi/handler/scheduled?cron=${encodeURIComponent(cron).replaceAll('%20', '+')}&time=${time}`
 
+/** What comes once a day comes at its minute, beside at the start; the rest every time. */
+export function isDue(cron: string, time: number): boolean {
+  const [minute, hour] = cron.split(' ')
+  const at = new Date(time)
+  return hour === '*' || (Number(hour) === at.getUTCHours() && Number(minute) === at.getUTCMinutes())
+}
+
 /** Fires the crons as Cloudflare would, which the local runtime does not do by itself. */
 export class Crons {
   #url: string
@@ -24,7 +31,7 @@ export class Crons {
     clearTimeout(this.#next)
     this.#recoveringUntil = Date.now() + RECOVERY
     this.#isStopped = false
-    void this.#fire(Date.now())
+    void this.#fire(Date.now(), true)
   }
 
   stop(): void {
@@ -32,8 +39,9 @@ export class Crons {
     clearTimeout(this.#next)
   }
 
-  async #fire(time: number): Promise<void> {
-    const fired = CRONS.map((cron) => fetch(`${this.#url}${scheduledPath(cron, time)}`, { signal: AbortSignal.timeout(MINUTE) }))
+  async #fire(time: number, isStart = false): Promise<void> {
+    const due = CRONS.filter((cron) => isStart || isDue(cron, time))
+    const fired = due.map((cron) => fetch(`${this.#url}${scheduledPath(cron, time)}`, { signal: AbortSignal.timeout(MINUTE) }))
     // What goes wrong inside is in the Worker's log; whether the service is there at all is looked after elsewhere.
     await Promise.allSettled(fired)
     if (this.#isStopped) return

@@ -1,14 +1,17 @@
+import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { scheduledPath } from '../../scripts/crons.ts'
+import { isDue, scheduledPath } from '../../scripts/crons.ts'
 import { Customer } from '../../scripts/customer.ts'
 import { childrenLeft } from '../../scripts/leftovers.ts'
 import { follow } from '../../scripts/log.ts'
 import { end, isAlive } from '../../scripts/processes.ts'
 import { ensureSecrets } from '../../scripts/secrets.ts'
-import { CRONS, DATABASES } from '../../scripts/wrangler.ts'
+import { CRONS, DATABASES, ROOT } from '../../scripts/wrangler.ts'
+import { listOf } from '../support/list-csv.ts'
 import { discard, freePort, freshState, isUp, Started, until } from './support/runner.ts'
 
 describe('npm start', () => {
@@ -50,6 +53,28 @@ describe('npm start', () => {
     expect(CRONS).toContain('* * * * *')
     const tried = await fetch(service.url + scheduledPath('* * * * *', Date.now()))
     expect([tried.status, await tried.text()]).toEqual([200, 'ok'])
+  })
+
+  it('takes a list that an operator brings, and says why it does not take another', async () => {
+    const list = (day: string) => listOf([{ rfc: 'STA050101AB7', situacion: 'Presunto', presunto: '01/01/2019|02/01/2019' }], day)
+    const bring = async (file: string, content: Uint8Array) => {
+      writeFileSync(join(stateDir, file), content)
+      const given = [join(ROOT, 'scripts/lists.ts'), join(stateDir, file)]
+      return (await promisify(execFile)(process.execPath, given, { env: { ...process.env, STATE_DIR: stateDir } })).stdout
+    }
+    expect(await bring('list.csv', list('31 de julio de 2026'))).toMatch(/sat_69b: of 2026-07-31, 1 rows/)
+    expect(await bring('older.csv', list('30 de junio de 2026'))).toMatch(
+      /sat_69b: of 2026-07-31, 1 rows[\s\S]*Refused since[\s\S]*list\.older/,
+    )
+    const customer = await Customer.signUp(service.url, 'Despacho Dos')
+    const found = await customer.ask<{ hits: unknown[] }>('GET', '/v1/blacklists/lookup?rfc=STA050101AB7')
+    expect(found.hits).toMatchObject([{ source: 'sat_69b', situacion: 'presunto' }])
+  })
+
+  it('fires what is daily at its minute alone', () => {
+    const due = (cron: string) => ['09:59', '10:00', '10:01', '22:00'].map((at) => isDue(cron, Date.parse(`2027-03-17T${at}:00Z`)))
+    expect(due('0 10 * * *')).toEqual([false, true, false, false])
+    for (const cron of ['* * * * *', '*/15 * * * *']) expect(due(cron)).toEqual([true, true, true, true])
   })
 
   it('refuses a second service on the same STATE_DIR, and a port that is taken', async () => {
