@@ -4,6 +4,7 @@
  */
 import { bundle } from './bundle.ts'
 import { ingest } from './ingest.ts'
+import { lists } from './lists.ts'
 import { type Figure, isMet, type Measure, targetOf } from './measures.ts'
 import { pages } from './page.ts'
 import { parse } from './parse.ts'
@@ -11,10 +12,10 @@ import { type Rig, startRig } from './rig.ts'
 import { ticks } from './ticks.ts'
 
 /** In this order: the large book of the pages is filled last. */
-const MEASURES: readonly Measure[] = [parse, bundle, ingest, pages, ticks]
+const MEASURES: readonly Measure[] = [parse, bundle, ingest, pages, ticks, lists]
 
 /** What is printed first. */
-const ORDER = ['page.', 'ingest.', 'reingest.', 'tick.', 'parse.', 'bundle.']
+const ORDER = ['page.', 'ingest.', 'reingest.', 'tick.', 'lists.', 'parse.', 'bundle.']
 
 interface Taken {
   key: string

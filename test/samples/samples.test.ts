@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { entriesOf } from '../../src/blacklists/entries.ts'
+import { type ListRow, readList69b, situacionOf } from '../../src/blacklists/list-69b.ts'
 import { readDirectory } from '../../src/cfdi/directory.ts'
 import type { CfdiDocument } from '../../src/cfdi/document.ts'
 import { type MetadataRow, parseMetadata } from '../../src/cfdi/metadata.ts'
@@ -307,5 +309,55 @@ describe.skipIf(!here)('packages', () => {
     )
     expect(rows).toHaveLength(wanted.rows)
     expect(rowsOf(bytes('metadata/nodecfdi-metadata-extractor.txt'))).toEqual([])
+  })
+})
+
+const EXCERPT = 'efos/Listado_Completo_69-B.2022-11-30.excerpt-PM'
+const QUIRKS = 'efos/synthetic-69-B-quirks'
+
+describe.skipIf(!here)('lists of article 69-B', () => {
+  const listOf = (path: string): { list_date: string; rows: ListRow[] } => {
+    const { list_date, rows } = readList69b(bytes(`${path}.latin1.csv`))
+    return { list_date, rows: [...rows] }
+  }
+
+  it('the excerpt reads as an independent reader read it, row by row', () => {
+    const wanted = json<Record<string, Record<string, unknown>[]>>(`${EXCERPT}.expected.json`)
+    const { list_date, rows } = listOf(EXCERPT)
+    const read = Object.groupBy(
+      rows.map(({ no, rfc, nombre, situacion, steps: { presunto, definitivo } }) => ({
+        rfc,
+        no: Number(no),
+        nombre,
+        situacion,
+        pub_sat_presunto: presunto.sat.date,
+        pub_dof_presunto: presunto.dof.date,
+        pub_sat_definitivo: definitivo.sat.date,
+        pub_dof_definitivo: definitivo.dof.date,
+      })),
+      ({ rfc }) => rfc,
+    )
+    expect(list_date).toBe('2022-11-30')
+    expect(read).toEqual(Object.fromEntries(Object.entries(wanted).map(([rfc, all]) => [rfc, all.map((one) => ({ rfc, ...one }))])))
+  })
+
+  it('of the excerpt every RFC is kept, with a date for each step, standing where one of its rows says', () => {
+    const { rows } = listOf(EXCERPT)
+    const { entries, row_count, illegible } = entriesOf(rows)
+    expect([row_count, illegible]).toEqual([rows.length, 0])
+    expect(entries.map(({ rfc }) => rfc).sort()).toEqual([...new Set(rows.map(({ rfc }) => rfc))].sort())
+    expect(entries.filter(({ has_undated }) => has_undated)).toEqual([])
+    for (const { rfc, situacion } of entries)
+      expect(rows.filter((row) => row.rfc === rfc).map((row) => situacionOf(row.situacion))).toContain(situacion)
+  })
+
+  it('the quirks end as expected', () => {
+    const wanted = json<{ as_of: string; rows: number; situations: Record<string, string> }>(`${QUIRKS}.expected.json`)
+    const { list_date, rows } = listOf(QUIRKS)
+    const { entries, row_count, suppressed } = entriesOf(rows)
+    expect([list_date, row_count, suppressed]).toEqual([wanted.as_of, wanted.rows, 1])
+    expect(Object.fromEntries(entries.map(({ rfc, situacion }) => [rfc, situacion]))).toEqual(
+      Object.fromEntries(Object.entries(wanted.situations).map(([rfc, text]) => [rfc, situacionOf(text.replace(/ \(.*/, ''))])),
+    )
   })
 })

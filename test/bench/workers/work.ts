@@ -1,5 +1,6 @@
 import { inflateRawSync } from 'node:zlib'
 import * as saxes from 'saxes'
+import { loadList } from '../../../src/blacklists/load.ts'
 import { readDirectory } from '../../../src/cfdi/directory.ts'
 import { ingestXmlPackage, type SliceOutcome } from '../../../src/cfdi/ingest.ts'
 import { connect, jsonChunks } from '../../../src/db/commit.ts'
@@ -71,6 +72,12 @@ const routes: Record<string, Route> = {
     const system = { env: { DISPATCH: { sendBatch } }, db: connect(DB), now: new Date(name), requestId: 'bench' } as unknown as System
     await evaluateCadences(system)
     for (let it = pages.shift(); it !== undefined; it = pages.shift()) if ('page' in it) await planPage(system, it.page)
+  },
+
+  /** A list as the daily work loads it. */
+  '/list': async ({ request }, { DB }) => {
+    const system = { env: { DB }, now: new Date('2026-08-05T10:00:00Z'), requestId: 'bench' } as unknown as System
+    return loadList(system, new Uint8Array(await request.arrayBuffer()), system.now)
   },
 
   '/bare': async ({ request }) => {
