@@ -34,13 +34,16 @@ const ACTIONS: Record<string, string | null> = {
   'POST /v1/webhooks/:webhook_id/deliveries/:event_id/redeliver': 'webhook.redelivered',
   'POST /v1/fiscal-entities/:fiscal_entity_id/repse/refresh': 'repse.refresh_requested',
   'POST /v1/test-helpers/repse': 'test_helper.repse_published',
+  'POST /v1/blacklists/lookup': null,
   'POST /v1/test-helpers/organization': 'test_helper.organization',
   'POST /v1/test-helpers/cfdi/:uuid/cancel': 'test_helper.cfdi_cancelled',
   'POST /v1/test-helpers/fiscal-entities/:fiscal_entity_id/expire-ciec': 'test_helper.ciec_expired',
 }
 
-const writes = TABLE.filter(({ route, row }) => route.method !== 'GET' && row.may !== 'public')
-const reads = TABLE.filter(({ route, row }) => route.method === 'GET' && row.may !== 'public')
+const closed = TABLE.filter(({ row }) => row.may !== 'public')
+const isRead = ({ name, route }: (typeof TABLE)[number]) => route.method === 'GET' || ACTIONS[name] === null
+const writes = closed.filter((entry) => !isRead(entry))
+const reads = closed.filter(isRead)
 
 let ours: Side
 beforeAll(async () => {
@@ -59,7 +62,8 @@ const rows = async (organization_id = ours.organization_id): Promise<Row[]> =>
     .results
 
 it('knows every write of the service', () => {
-  expect(Object.keys(ACTIONS).sort()).toEqual(writes.map(({ name }) => name).sort())
+  const all = closed.filter(({ route }) => route.method !== 'GET')
+  expect(Object.keys(ACTIONS).sort()).toEqual(all.map(({ name }) => name).sort())
 })
 
 describe('one event for each write, of who did it', () => {

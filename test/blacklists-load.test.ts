@@ -5,7 +5,8 @@ import { LIST_OBJECT, loadList, refreshLists } from '../src/blacklists/load.ts'
 import worker from '../src/index.ts'
 import { api } from './support/client.ts'
 import { signUp } from './support/journeys.ts'
-import { bytesOf, forgetLists, held, type Listed, listOf, listText, manyRows, NOW, rfcOf, systemAt } from './support/lists.ts'
+import { bytesOf, type Listed, listOf, listText, manyRows, rfcOf } from './support/list-csv.ts'
+import { forgetLists, held, NOW, systemAt } from './support/lists.ts'
 import { costOf } from './support/meter.ts'
 
 const logged: string[] = []

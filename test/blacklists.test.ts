@@ -4,7 +4,8 @@ import type { BlacklistHit, CheckedSource } from '../src/blacklists/contract.ts'
 import { loadList } from '../src/blacklists/load.ts'
 import { api } from './support/client.ts'
 import { signUp, type Tenant } from './support/journeys.ts'
-import { forgetLists, type Listed, listOf, manyRows, rfcOf, systemAt } from './support/lists.ts'
+import { type Listed, listOf, manyRows, rfcOf } from './support/list-csv.ts'
+import { forgetLists, systemAt } from './support/lists.ts'
 import { costOf } from './support/meter.ts'
 
 vi.spyOn(console, 'log').mockImplementation(() => {})
