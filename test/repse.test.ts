@@ -178,6 +178,19 @@ describe('a refresh', () => {
     expect((await of.refresh()).status).toBe(202)
   })
 
+  it('does not wait for the next attempt of a look-up that failed', async () => {
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    const of = await subscriber()
+    let isClosed = true
+    const asked = watchRegistry(() => isClosed)
+    await of.repse()
+    await settle(sent)
+    isClosed = false
+    await of.refresh()
+    await settle(sent)
+    expect([asked.length, (await of.repse()).status]).toEqual([2, 200])
+  })
+
   it('may be asked for by any role', async () => {
     for (const role of ['member', 'admin', 'owner'] as const) {
       const of = await subscriber()

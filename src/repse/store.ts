@@ -47,13 +47,13 @@ export interface Wish {
   name: string | null
 }
 
-/** Look-ups are wanted from now on; those that are already stay as they are. */
+/** Look-ups are wanted now; one that waits for its next attempt waits no longer, one that is being done stays as it is. */
 export const wantLookups = (db: Database, wishes: readonly Wish[], now: Date): D1PreparedStatement =>
   db.$client
     .prepare(
       `insert into repse_records (rfc, name, due_at, attempts)
        select value->>0, value->>1, ?2, 0 from json_each(?1) where true
-       on conflict (rfc) do update set due_at = excluded.due_at, attempts = 0, name = coalesce(excluded.name, name) where due_at is null`,
+       on conflict (rfc) do update set due_at = excluded.due_at, attempts = 0, name = coalesce(excluded.name, name) where token is null`,
     )
     .bind(JSON.stringify(wishes.map(({ rfc, name }) => [rfc, name])), now.getTime())
 
