@@ -8,14 +8,15 @@ import { lists } from './lists.ts'
 import { type Figure, isMet, type Measure, targetOf } from './measures.ts'
 import { pages } from './page.ts'
 import { parse } from './parse.ts'
+import { repse } from './repse.ts'
 import { type Rig, startRig } from './rig.ts'
 import { ticks } from './ticks.ts'
 
 /** In this order: the large book of the pages is filled last. */
-const MEASURES: readonly Measure[] = [parse, bundle, ingest, pages, ticks, lists]
+const MEASURES: readonly Measure[] = [parse, bundle, ingest, pages, ticks, lists, repse]
 
 /** What is printed first. */
-const ORDER = ['page.', 'ingest.', 'reingest.', 'tick.', 'lists.', 'parse.', 'bundle.']
+const ORDER = ['page.', 'ingest.', 'reingest.', 'tick.', 'lists.', 'repse.', 'parse.', 'bundle.']
 
 interface Taken {
   key: string

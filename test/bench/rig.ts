@@ -33,7 +33,15 @@ const STORAGE = [d1('DB', 'Control'), d1('LEDGER_0', 'Ledger'), '(name = "FILES"
 /** Queues and assets are left out: no figure needs them so far. */
 const SERVICE = [
   ...STORAGE,
-  ...['ENVIRONMENT:test', 'TAX_AUTHORITY:sandbox', `API_SECRET_KEYS:${KEY}`, `CIEC_KEYS:${KEY}`, `CURSOR_KEYS:${KEY}`]
+  ...[
+    'ENVIRONMENT:test',
+    'TAX_AUTHORITY:sandbox',
+    `API_SECRET_KEYS:${KEY}`,
+    `CIEC_KEYS:${KEY}`,
+    `CURSOR_KEYS:${KEY}`,
+    `WEBHOOK_KEYS:${KEY}`,
+    'PUBLIC_HOSTS:',
+  ]
     .map((pair) => [pair.slice(0, pair.indexOf(':')), pair.slice(pair.indexOf(':') + 1)])
     .map(([name, text]) => `(name = "${name}", text = "${text}")`),
   ...[

@@ -14,7 +14,7 @@ const SEED = 900
 const CEILING = Date.parse('2026-06-30T00:00:00Z')
 
 /** Signs up as anybody does, with its two extractors, and connects to the entity. A window shows all of its documents. */
-async function signUp({ service, query }: Rig, entity: number): Promise<Omit<Tenant, 'uuid'>> {
+export async function signUp({ service, query }: Rig, entity: number, ceiling = CEILING): Promise<Omit<Tenant, 'uuid'>> {
   const answer = await fetch(`${service}/v1/auth/signup`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -30,7 +30,7 @@ async function signUp({ service, query }: Rig, entity: number): Promise<Omit<Ten
     'control',
     `insert into connections (organization_id, fiscal_entity_id, entity, rfc, shard, state, visible_from, visible_to, linked_at, updated_at)
      values (?1, ?2, ?3, ?4, 0, 'active', '2018-01-01', ?5, 0, 0)`,
-    ...[organization.id, fiscal_entity_id, entity, RFC, CEILING],
+    ...[organization.id, fiscal_entity_id, entity, RFC, ceiling],
   )
   return { authorization: `Basic ${btoa(`${credential.api_key}:${credential.api_secret}`)}`, fiscal_entity_id }
 }
