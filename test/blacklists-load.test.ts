@@ -307,6 +307,14 @@ describe('the daily work', () => {
     },
   )
 
+  it('does not say the address either when it is none, or nobody is there', async () => {
+    await expect(daily({ LIST_69B_URL: 'no address, secreto' })).rejects.toThrow(
+      /^The address of the list could not be asked \(TypeError\)\.$/,
+    )
+    vi.spyOn(globalThis, 'fetch').mockRejectedValue(new TypeError(`Nobody at ${ADDRESS}`))
+    await expect(daily()).rejects.toThrow(/^The address of the list could not be asked \(TypeError\)\.$/)
+  })
+
   it('refuses a file that is too large to be read', async () => {
     await put(listOf([row(1)], JUNE))
     await refreshLists(systemAt())

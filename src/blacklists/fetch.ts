@@ -29,7 +29,9 @@ export async function fetchInto(files: R2Bucket, key: string, address: string, b
     ...(known['etag'] !== undefined && { 'If-None-Match': known['etag'] }),
     ...(known['last_modified'] !== undefined && { 'If-Modified-Since': known['last_modified'] }),
   }
-  const response = await fetch(address, { headers, signal: AbortSignal.timeout(PATIENCE_MS) })
+  const response = await fetch(address, { headers, signal: AbortSignal.timeout(PATIENCE_MS) }).catch((error: Error) => {
+    throw new Error(`The address of the list could not be asked (${error.name}).`)
+  })
   if (response.status !== 200) await response.body?.cancel()
   if (response.status === 304) return false
   if (response.status !== 200) throw new Error(`The address of the list, at ${new URL(address).host}, answered ${response.status}.`)
