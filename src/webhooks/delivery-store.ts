@@ -12,15 +12,22 @@ export interface EndpointRow {
   secret_version: number
   digests: string
   undelivered: number
+  due: number
 }
 
-export const findEndpoint = (d1: D1Database, webhook: number): Promise<EndpointRow | null> =>
+const DUE = `webhook = ?1 and status = 'pending' and due_at <= ?2`
+/** Due, and nobody's or left by somebody whose lease ran out. */
+const FREE = `${DUE} and (lease_until is null or lease_until <= ?2)`
+
+/** An endpoint, and how many deliveries it has due that nobody attempts, up to a limit. */
+export const findEndpoint = (d1: D1Database, webhook: number, now: number, limit: number): Promise<EndpointRow | null> =>
   d1
     .prepare(
-      `select webhook, webhook_id, organization_id, name, url, is_enabled, deleted_at, secret_version, digests, undelivered
-       from webhooks where webhook = ?`,
+      `select webhook, webhook_id, organization_id, name, url, is_enabled, deleted_at, secret_version, digests, undelivered,
+         (select count(*) from (select 1 from deliveries indexed by deliveries_pending where ${FREE} limit ?3)) as due
+       from webhooks where webhook = ?1`,
     )
-    .bind(webhook)
+    .bind(webhook, now, limit)
     .first<EndpointRow>()
 
 /** A claimed delivery, with what is sent. */
@@ -36,12 +43,7 @@ export interface Claimed {
   is_unlinked: number
 }
 
-const DUE = `webhook = ?1 and status = 'pending' and due_at <= ?2`
-
-/**
- * Claims an endpoint's next deliveries, at most so many: due, and nobody's or left by somebody whose lease ran out. The second result
- * lists them.
- */
+/** Claims an endpoint's next deliveries, at most so many; the second result lists them. */
 export const claimStatements = (
   d1: D1Database,
   { webhook, organization_id }: Pick<EndpointRow, 'webhook' | 'organization_id'>,
@@ -51,7 +53,7 @@ export const claimStatements = (
     .prepare(
       `update deliveries set token = ?3, lease_until = ?4 where (webhook, seq, redelivery) in (
          select webhook, seq, redelivery from deliveries indexed by deliveries_pending
-         where ${DUE} and (lease_until is null or lease_until <= ?2) order by due_at limit ?5)`,
+         where ${FREE} order by due_at limit ?5)`,
     )
     .bind(webhook, now, token, leaseUntil, limit),
   d1
@@ -102,8 +104,7 @@ export const countUndelivered = (
     .prepare(
       `update webhooks set undelivered = case when ?5 then 0 else undelivered + 1 end
        where webhook = ?1 and exists (
-         select 1 from deliveries where webhook = ?1 and seq = ?2 and redelivery = ?3 and token = ?4 and status = 'pending')
-       returning undelivered`,
+         select 1 from deliveries where webhook = ?1 and seq = ?2 and redelivery = ?3 and token = ?4 and status = 'pending')`,
     )
     .bind(webhook, seq, redelivery, token, isReceived ? 1 : 0)
 

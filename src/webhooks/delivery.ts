@@ -51,37 +51,37 @@ export async function deliver(system: System, webhook: number): Promise<void> {
  * by its holder only; its attempt number is that of the attempts on record, so one that a crash interrupted is made again under its own.
  */
 export async function deliverDue(system: System, webhook: number): Promise<void> {
+  const until = Date.now() + WORK_MS
+  while (await deliverSome(system, webhook)) if (Date.now() >= until) return callEndpoints(system, [webhook])
+}
+
+/** As many as may be attempted at once, to the endpoint as it is now. False when that was all that can be done for the moment. */
+async function deliverSome(system: System, webhook: number): Promise<boolean> {
   const d1 = system.db.$client
-  const endpoint = await findEndpoint(d1, webhook)
-  if (!endpoint) return
-  if (endpoint.deleted_at !== null) return clearLog(system, webhook)
-  if (endpoint.is_enabled === 0) return
+  const endpoint = await findEndpoint(d1, webhook, Date.now(), AT_ONCE + 1)
+  if (!endpoint) return false
+  if (endpoint.deleted_at !== null) return clearLog(d1, webhook)
+  if (endpoint.is_enabled === 0 || endpoint.due === 0) return false
   const digests = await openDigests(system, endpoint)
   const gate = system.env.GATES.getByName(new URL(endpoint.url).hostname)
   const token = crypto.randomUUID()
-  const until = Date.now() + WORK_MS
-  let isMore = true
-  while (isMore && Date.now() < until) {
-    const places = await gate.enter(token, webhook, AT_ONCE, LEASE_MS)
-    if (places === 0) return
-    try {
-      isMore = await attemptSome(system, endpoint, digests, token, places)
-    } finally {
-      await callEndpoints(system, await gate.leave(token))
-    }
+  const places = await gate.enter(token, webhook, Math.min(endpoint.due, AT_ONCE), LEASE_MS)
+  if (places === 0) return false
+  try {
+    await attemptSome(system, endpoint, digests, token, places)
+  } finally {
+    await callEndpoints(system, await gate.leave(token))
   }
-  if (isMore) await callEndpoints(system, [webhook])
+  return endpoint.due > places
 }
 
-/** Claims and attempts up to so many deliveries. False when there are no more. */
-async function attemptSome(system: System, endpoint: EndpointRow, digests: Digests, token: string, limit: number): Promise<boolean> {
+/** Claims and attempts up to so many deliveries. */
+async function attemptSome(system: System, endpoint: EndpointRow, digests: Digests, token: string, limit: number): Promise<void> {
   const d1 = system.db.$client
   const now = Date.now()
   const [, listed] = await d1.batch<Claimed>(claimStatements(d1, endpoint, { token, now, leaseUntil: now + LEASE_MS, limit }))
-  const claimed = listed!.results
-  const results = await Promise.allSettled(claimed.map((one) => attempt(system, endpoint, digests, token, one)))
+  const results = await Promise.allSettled(listed!.results.map((one) => attempt(system, endpoint, digests, token, one)))
   for (const result of results) if (result.status === 'rejected') throw result.reason
-  return claimed.length === limit
 }
 
 async function attempt(system: System, endpoint: EndpointRow, digests: Digests, token: string, one: Claimed): Promise<void> {
@@ -139,11 +139,10 @@ function tallyStatements(system: System, endpoint: EndpointRow, token: string, o
   ]
 }
 
-/** Clears a deleted endpoint's log, a part on each message, and then the endpoint. */
-async function clearLog(system: System, webhook: number): Promise<void> {
-  const d1 = system.db.$client
+/** Clears part of a deleted endpoint's log, and with the last part the endpoint. False when that was it. */
+async function clearLog(d1: D1Database, webhook: number): Promise<boolean> {
   const [cleared] = await d1.batch(clearStatements(d1, webhook, CLEARED_AT_ONCE))
-  if (cleared!.meta.changes === CLEARED_AT_ONCE) await callEndpoints(system, [webhook])
+  return cleared!.meta.changes === CLEARED_AT_ONCE
 }
 
 /** Calls again for endpoints whose message is lost or whose consumer died, and for logs that are to be cleared. */

@@ -23,27 +23,27 @@ export class Gate extends DurableObject<Env> {
   enter(token: string, webhook: number, wanted: number, milliseconds: number): number {
     const now = Date.now()
     for (const [other, { until }] of this.#holds) if (until <= now) this.#holds.delete(other)
-    const held = [...this.#holds.values()]
-    const taken = (holds: readonly Hold[]): number => holds.reduce((sum, { places }) => sum + places, 0)
-    const places = Math.min(wanted, PER_ENDPOINT - taken(held.filter((hold) => hold.webhook === webhook)), PER_HOST - taken(held))
+    const places = Math.min(wanted, PER_ENDPOINT - this.#taken(webhook), PER_HOST - this.#taken())
     if (places <= 0) {
       this.#sentAway.add(webhook)
       return 0
     }
+    this.#sentAway.delete(webhook)
     this.#holds.set(token, { webhook, places, until: now + milliseconds })
     return places
   }
 
-  /** Keeps only so many of the places that were taken; without any, answers which endpoints were sent away meanwhile. */
-  leave(token: string, places = 0): number[] {
-    const hold = this.#holds.get(token)
-    if (hold && places > 0) {
-      hold.places = Math.min(hold.places, places)
-      return []
-    }
+  /** Gives the places back; answers which endpoints were sent away meanwhile, as many as there is room for. */
+  leave(token: string): number[] {
     this.#holds.delete(token)
-    const sentAway = [...this.#sentAway]
-    this.#sentAway.clear()
-    return sentAway
+    const called = [...this.#sentAway].slice(0, PER_HOST - this.#taken())
+    for (const webhook of called) this.#sentAway.delete(webhook)
+    return called
+  }
+
+  #taken(webhook?: number): number {
+    let taken = 0
+    for (const hold of this.#holds.values()) if (webhook === undefined || hold.webhook === webhook) taken += hold.places
+    return taken
   }
 }

@@ -25,9 +25,10 @@ async function firstBytes({ body }: Response, until: number): Promise<string | n
   const reader = body.getReader()
   const bytes = new Uint8Array(MAX_BODY_BYTES)
   let length = 0
+  const end = scheduler.wait(Math.max(0, until - Date.now()))
   try {
     while (length < MAX_BODY_BYTES) {
-      const part = await Promise.race([reader.read(), scheduler.wait(Math.max(0, until - Date.now()))])
+      const part = await Promise.race([reader.read(), end])
       if (!part || part.done) break
       const taken = part.value.subarray(0, MAX_BODY_BYTES - length)
       bytes.set(taken, length)
