@@ -1,4 +1,5 @@
 import type { System } from '../env.ts'
+import { said } from '../failures.ts'
 import { type Digests, isWrappedAnew, type Owner, unwrapDigests, type Wrapped, wrapDigests } from './secret.ts'
 import { rewrap, type WebhookRow, wrappedOtherwise } from './store.ts'
 
@@ -21,14 +22,20 @@ export const openDigests = (system: System, endpoint: Holder & { digests: string
 
 const REWRAPPED_AT_ONCE = 100
 
-/** Wraps under the current key what is wrapped under an older one, so that the older can be taken out of the keyring. Nobody notices. */
+/**
+ * Wraps under the current key what is wrapped under an older one, so that the older can be taken out of the keyring. Nobody notices.
+ * Throws, when all others are done, if some cannot be opened.
+ */
 export async function rewrapSecrets(system: System): Promise<void> {
   const { db, settings } = system
-  for (;;) {
-    const rows = await wrappedOtherwise(db, settings.webhookKeys.current.version, REWRAPPED_AT_ONCE)
-    for (const row of rows) await rewrapRow(system, row)
-    if (rows.length < REWRAPPED_AT_ONCE) return
-  }
+  const failures: unknown[] = []
+  let rows: WebhookRow[] = []
+  do {
+    rows = await wrappedOtherwise(db, settings.webhookKeys.current.version, rows.at(-1)?.webhook ?? 0, REWRAPPED_AT_ONCE)
+    for (const row of rows) await rewrapRow(system, row).catch((error: unknown) => failures.push(error))
+  } while (rows.length === REWRAPPED_AT_ONCE)
+  if (failures.length > 0)
+    throw new AggregateError(failures, `${failures.length} webhooks keep an older key. The first: ${said(failures[0])}`)
 }
 
 async function rewrapRow(system: System, row: WebhookRow): Promise<void> {

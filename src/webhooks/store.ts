@@ -46,13 +46,18 @@ export const rewrap = (db: Database, webhook: number, from: { digests: Stored; n
     .prepare('update webhooks set digests = ?2, next_digests = ?3 where webhook = ?1 and digests = ?4 and next_digests is ?5')
     .bind(webhook, ...[to.digests, to.next, from.digests, from.next].map((it) => it && JSON.stringify(it)))
 
-/** Endpoints with digests that are not wrapped under the current key. */
-export const wrappedOtherwise = (db: Database, version: string, limit: number): Promise<WebhookRow[]> =>
+/** Endpoints after one with digests that are not wrapped under the current key. */
+export const wrappedOtherwise = (db: Database, version: string, after: number, limit: number): Promise<WebhookRow[]> =>
   db
     .select()
     .from(webhooks)
     .where(
-      and(isNull(webhooks.deleted_at), sql`(digests not like ${`{"a":"${version}:%`} or next_digests not like ${`{"a":"${version}:%`})`),
+      and(
+        gt(webhooks.webhook, after),
+        isNull(webhooks.deleted_at),
+        sql`(digests not like ${`{"a":"${version}:%`} or next_digests not like ${`{"a":"${version}:%`})`,
+      ),
     )
+    .orderBy(asc(webhooks.webhook))
     .limit(limit)
     .all()
