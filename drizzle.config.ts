@@ -3,6 +3,7 @@ import { defineConfig } from 'drizzle-kit'
 const DOMAINS = {
   control: [
     'account',
+    'billing',
     'team',
     'credentials',
     'audit',

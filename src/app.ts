@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { accountRoutes } from './account/routes.ts'
 import { alertRoutes } from './alerts/routes.ts'
 import { auditRoutes } from './audit/routes.ts'
+import { billingRoutes } from './billing/routes.ts'
 import { blacklistRoutes } from './blacklists/routes.ts'
 import { cfdiRoutes } from './cfdi/routes.ts'
 import { authenticate } from './credentials/credentials.ts'
@@ -85,6 +86,7 @@ export const app: Hono<App> = new Hono<App>()
   .route('/v1/alerts', alertRoutes)
   .route('/v1/webhooks', webhookRoutes)
   .route('/v1/events', eventRoutes)
+  .route('/v1/billing', billingRoutes)
   .route('/v1/extractors', extractorRoutes)
   .route('/v1/fiscal-entities', sourceRoutes)
   .route('/v1/fiscal-entities', entityRoutes)

@@ -11,17 +11,17 @@ const DOORS: Record<string, readonly string[]> = {
   authority: ['authority', 'adapters'],
   cfdi: ['ingest', 'metadata', 'suppliers'],
   downloads: ['downloads', 'drain', 'lane', 'tally'],
-  entities: ['entities', 'login', 'connection', 'store', 'rfc'],
-  extractors: ['extractors', 'run', 'run-now', 'calendar'],
+  entities: ['entities', 'login', 'connection', 'store', 'rfc', 'pause'],
+  extractors: ['extractors', 'run', 'run-now', 'calendar', 'each'],
   sources: ['sources', 'catalog'],
   webhooks: ['webhooks', 'relay'],
   queues: ['store'],
   visibility: ['books', 'window'],
-  billing: ['plans'],
+  billing: ['plans', 'standing', 'prices', 'gates', 'invoices', 'issue', 'suspension'],
 }
 /** Pure rules: no I/O, no framework. */
 const PURE =
-  /^(extractors\/(cadence|calendar|scope|rules|zones)|entities\/rfc|cfdi\/(decode|xml|parse|fields|balances|totals|zone|money|metadata|directory|package|reckoning|applications|row|comprobante|comprobante32|pagos|nomina|retenciones|months|supplier-totals)|repse\/(registry|pages|names|sandbox|standing|expiry)|visibility\/window|credentials\/key|blacklists\/(csv|dates|catalog|list-69b|entries|standing|refusal)|downloads\/tally|webhooks\/(signature|retry|payloads|target))$/
+  /^(extractors\/(cadence|calendar|scope|rules|zones)|entities\/rfc|billing\/(plans|standing|prices)|cfdi\/(decode|xml|parse|fields|balances|totals|zone|money|metadata|directory|package|reckoning|applications|row|comprobante|comprobante32|pagos|nomina|retenciones|months|supplier-totals)|repse\/(registry|pages|names|sandbox|standing|expiry)|visibility\/window|credentials\/key|blacklists\/(csv|dates|catalog|list-69b|entries|standing|refusal)|downloads\/tally|webhooks\/(signature|retry|payloads|target))$/
 const FORBIDDEN_NAMES = /(^|\/)(utils?|lib|helpers?|services?|types|constants|index)(\.ts|\/)/
 
 interface Import {

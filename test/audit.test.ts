@@ -35,6 +35,9 @@ const ACTIONS: Record<string, string | null> = {
   'POST /v1/fiscal-entities/:fiscal_entity_id/repse/refresh': 'repse.refresh_requested',
   'POST /v1/test-helpers/repse': 'test_helper.repse_published',
   'POST /v1/blacklists/lookup': null,
+  'PATCH /v1/billing/rfcs/:fiscal_entity_id': 'fiscal_entity.suspended',
+  'POST /v1/test-helpers/invoices': 'test_helper.invoice',
+  'POST /v1/test-helpers/invoices/:invoice_id/pay': 'test_helper.invoice_paid',
   'POST /v1/test-helpers/organization': 'test_helper.organization',
   'POST /v1/test-helpers/cfdi/:uuid/cancel': 'test_helper.cfdi_cancelled',
   'POST /v1/test-helpers/fiscal-entities/:fiscal_entity_id/expire-ciec': 'test_helper.ciec_expired',
@@ -77,7 +80,7 @@ describe('one event for each write, of who did it', () => {
     const left = (await rows()).filter(({ request_id, actor }) => !before.has(request_id) && !actor.startsWith('system:'))
     const [id] = [...entry.route.path.matchAll(/:(\w+)/g)].map(([, name]) => given[name!])
     const made = Object.entries((body ?? {}) as Record<string, string>).find(([name]) =>
-      /^(extractor_id|fiscal_entity_id|import_id|webhook_id|api_key)$/.test(name),
+      /^(extractor_id|fiscal_entity_id|import_id|invoice_id|webhook_id|api_key)$/.test(name),
     )?.[1]
     expect(left).toEqual([
       expect.objectContaining({

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { loginOf, rejectCiec } from '../src/entities/login.ts'
 import { systemOf } from '../src/env.ts'
+import { beforeCommit } from './support/commits.ts'
 import { callOf, deliver, ISSUED, losingMessages, subscriber } from './support/downloads.ts'
 import { audited, created, draft, type Organization, organization } from './support/extractors.ts'
 import { freshRfc } from './support/journeys.ts'
@@ -11,25 +12,6 @@ const PATH = '/v1/fiscal-entities'
 afterEach(() => {
   vi.restoreAllMocks()
 })
-
-/** Until a test ends, something happens right before a batch that writes connections, so many times. */
-function beforeCommit(something: () => Promise<unknown>, times = 1): () => number {
-  const proto = Object.getPrototypeOf(env.DB) as D1Database
-  const batch = proto.batch
-  let happened = 0
-  let isInside = false
-  vi.spyOn(proto, 'batch').mockImplementation(async function (this: D1Database, statements: D1PreparedStatement[]) {
-    const writes = statements.some((one) => /^(update|insert into) "connections"/.test((one as unknown as { statement: string }).statement))
-    if (writes && !isInside && happened < times) {
-      happened++
-      isInside = true
-      await something()
-      isInside = false
-    }
-    return batch.call(this, statements) as never
-  })
-  return () => happened
-}
 
 async function connected(body: object = {}, of?: Organization) {
   const acme = of ?? (await organization())

@@ -3,14 +3,17 @@ export interface Plan {
   name: string
   /** Extractors that an organization may have configured, disabled ones included. */
   extractors: number | null
-  /** RFCs that it may have active. */
+  /** Seats: RFCs that it may have connected with a CIEC and not suspended. */
   rfcs: number | null
 }
+
+/** The plan of the trial, which every organization begins with. */
+export const TRIAL_PLAN = 'diagnostic'
 
 const enterprise = { extractors: null, rfcs: null }
 
 const PLANS: Record<string, Plan> = {
-  diagnostic: { name: 'Diagnostic', extractors: 2, rfcs: 1 },
+  [TRIAL_PLAN]: { name: 'Diagnostic', extractors: 2, rfcs: 1 },
   starter: { name: 'Starter', extractors: 2, rfcs: 5 },
   api: { name: 'API', extractors: 5, rfcs: 50 },
   enterprise_bronze: { name: 'Enterprise Bronze', ...enterprise },

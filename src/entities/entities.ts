@@ -1,5 +1,6 @@
 import { change } from '../audit/audit.ts'
 import { authorityOf } from '../authority/adapters.ts'
+import { admitCiec, admitUnlinking, refuseWhenOverdue } from '../billing/gates.ts'
 import { isGuardViolation, isUniqueViolation, type Statement } from '../db/commit.ts'
 import { openCursor, pageOf } from '../db/cursor.ts'
 import { newId } from '../db/id.ts'
@@ -14,6 +15,7 @@ import type { FiscalEntity, FiscalEntityChanges, FiscalEntityDraft, FiscalEntity
 import { hasValidCheckDigit } from './rfc.ts'
 import {
   type ConnectionRow,
+  type EntityRow,
   findConnection,
   findEver,
   insertConnection,
@@ -74,49 +76,69 @@ const kept = async ({ settings, organization, now }: Ctx, fiscal_entity_id: stri
 })
 
 /** What becoming active changes, and what it starts: extractors for new connections the first time, for reactivated ones later. */
-async function activation(ctx: Ctx, fiscal_entity_id: string, first_active_at: Date | null) {
+export async function activation(ctx: Ctx, fiscal_entity_id: string, first_active_at: Date | null) {
   const trigger = first_active_at === null ? 'connection_created' : 'connection_reactivated'
-  const planned = await planRuns(ctx, trigger, fiscal_entity_id)
-  return { changes: { state: 'active', first_active_at: first_active_at ?? ctx.now } as const, planned }
+  const planned = await planRuns(ctx, trigger, [fiscal_entity_id])
+  return { changes: { state: 'active', first_active_at: first_active_at ?? ctx.now, active_since: ctx.now } as const, planned }
 }
 
 /**
  * Connects an RFC: with a CIEC that the authority accepts the connection is active and its extractors run, without one it is a
- * draft. An RFC that was unlinked comes back with the window that it had. decisions.md 4.
+ * draft. An RFC that was unlinked comes back with the window that it had. decisions.md 4. With a CIEC 402 as gates.ts says, before
+ * the authority sees it.
  */
 export async function connectRfc(ctx: Ctx, draft: FiscalEntityDraft): Promise<FiscalEntity> {
-  const { db, now, organization } = ctx
   const { rfc, ciec } = draft
   const keys = checkedKeys(ctx, draft.data_source_keys)
-  const before = await findEver(db, organization.id, rfc)
+  if (ciec !== undefined) await admitCiec(ctx, rfc)
+  const before = await findEver(ctx.db, ctx.organization.id, rfc)
   if (before && before.state !== 'unlinked') throw alreadyLinked()
   if (ciec !== undefined) await acceptCiec(ctx, rfc, ciec)
-  const { entity, fiscal_entity_id, shard } = await upsertEntity(db, {
+  const entity = await upsertEntity(ctx.db, {
     fiscal_entity_id: newId('fe'),
     rfc,
     shard: shardOf(rfc, ctx.settings.ledgers.length),
-    created_at: now,
+    created_at: ctx.now,
   })
+  return commitLink(ctx, draft, keys, entity, before)
+}
+
+/** Of connections at once for the last seat, or of the same RFC, the one that comes too late is told what it would be told now. */
+async function commitLink(
+  ctx: Ctx,
+  draft: FiscalEntityDraft,
+  data_source_keys: DataSourceKey[] | null,
+  { entity, fiscal_entity_id, shard }: EntityRow,
+  before: ConnectionRow | undefined,
+  attempt = 1,
+): Promise<FiscalEntity> {
+  const { db, now, organization } = ctx
+  const { rfc, ciec } = draft
+  const seat = ciec === undefined ? [] : [await admitCiec(ctx, rfc)]
   const active = ciec === undefined ? undefined : await activation(ctx, fiscal_entity_id, before?.first_active_at ?? null)
   const link = {
-    ...({ state: 'draft', ciec: null, ciec_accepted_at: null } as const),
+    ...({ state: 'draft', ciec: null, ciec_accepted_at: null, paused_from: null, paused_by: null } as const),
     ...(ciec !== undefined && (await kept(ctx, fiscal_entity_id, ciec))),
     ...active?.changes,
     name: draft.name ?? null,
-    data_source_keys: keys,
+    data_source_keys,
     linked_at: now,
     updated_at: now,
   }
   const tie = { organization_id: organization.id, fiscal_entity_id, entity, rfc, shard }
-  const row = { first_active_at: null, visible_from: null, visible_to: null, imported_at: null, ...before, ...tie, ...link }
-  const write: Statement = before ? updateConnection(db, before, link) : insertConnection(db, row)
+  const fresh = { first_active_at: null, active_since: null, visible_from: null, visible_to: null, imported_at: null }
+  const row = { ...fresh, ...before, ...tie, ...link }
   try {
     await change(ctx, { action: 'fiscal_entity.connected', resource_id: fiscal_entity_id, changed: Object.keys(draft) }, [
-      write,
+      ...seat,
+      before ? updateConnection(db, before, link) : insertConnection(db, row),
       ...(active?.planned.statements ?? []),
     ])
   } catch (error) {
-    throw isUniqueViolation(error) || isGuardViolation(error) ? alreadyLinked() : error
+    if (!isUniqueViolation(error) && !isGuardViolation(error)) throw error
+    const there = await findEver(db, organization.id, rfc)
+    if ((there && there.state !== 'unlinked') || attempt === MAX_ATTEMPTS) throw alreadyLinked()
+    return commitLink(ctx, draft, data_source_keys, { entity, fiscal_entity_id, shard, rfc, created_at: now }, there, attempt + 1)
   }
   if (active) await afterActivation(ctx, tie, active.planned.runs)
   return viewWith(authorityOf(ctx).sources)((await findConnection(db, organization.id, fiscal_entity_id)) ?? row)
@@ -125,7 +147,7 @@ export async function connectRfc(ctx: Ctx, draft: FiscalEntityDraft): Promise<Fi
 type Runs = Awaited<ReturnType<typeof planRuns>>['runs']
 
 /** Runs what was planned, and what waited for a CIEC. The plan is committed: what fails here is finished by the sweep, and is not the caller's failure. */
-async function afterActivation(ctx: Ctx, entity: { entity: number; shard: number }, runs: Runs): Promise<void> {
+export async function afterActivation(ctx: Ctx, entity: { entity: number; shard: number }, runs: Runs): Promise<void> {
   try {
     await startPlanned(ctx, runs)
     await resumeDownloads(ctx, entity)
@@ -136,7 +158,8 @@ async function afterActivation(ctx: Ctx, entity: { entity: number; shard: number
   }
 }
 
-async function linkedConnection(ctx: Ctx, fiscal_entity_id: string): Promise<ConnectionRow> {
+/** The connection of the organization; 404 when it has none to the fiscal entity. */
+export async function linkedConnection(ctx: Ctx, fiscal_entity_id: string): Promise<ConnectionRow> {
   const row = await findConnection(ctx.db, ctx.organization.id, fiscal_entity_id)
   if (!row) throw notFound('fiscal_entity')
   return row
@@ -165,7 +188,10 @@ export async function changeFiscalEntity(ctx: Ctx, fiscal_entity_id: string, cha
   const { ciec, data_source_keys, name } = changes
   const row = await linkedConnection(ctx, fiscal_entity_id)
   const keys = checkedKeys(ctx, data_source_keys)
-  if (ciec !== undefined) await acceptCiec(ctx, row.rfc, ciec)
+  if (ciec !== undefined) {
+    await seatOf(ctx, row)
+    await acceptCiec(ctx, row.rfc, ciec)
+  }
   const sent = {
     ...(ciec !== undefined && (await kept(ctx, fiscal_entity_id, ciec))),
     ...(data_source_keys !== undefined && { data_source_keys: keys }),
@@ -177,35 +203,52 @@ export async function changeFiscalEntity(ctx: Ctx, fiscal_entity_id: string, cha
 }
 
 /** Only a change of state at the same time asks for another round. */
-const MAX_ATTEMPTS = 10
+export const MAX_ATTEMPTS = 10
+
+export const changedMeanwhile = () =>
+  new Failure('conflict', 'fiscal_entity.changed', 'The connection is being changed by others at the same time. Try again.')
+
+const isAsleep = ({ state }: ConnectionRow): boolean => state === 'draft' || state === 'invalid_ciec'
+
+/** The gates of a CIEC, and the seat that a draft takes; what is paused takes none until it is resumed. */
+async function seatOf(ctx: Ctx, { state, rfc }: ConnectionRow): Promise<Statement[]> {
+  if (state !== 'paused') return [await admitCiec(ctx, rfc, state !== 'draft')]
+  await refuseWhenOverdue(ctx)
+  return []
+}
 
 type Sent = Partial<Pick<ConnectionRow, 'ciec' | 'ciec_accepted_at' | 'data_source_keys' | 'name'>>
 
 async function commitChanges(ctx: Ctx, row: ConnectionRow, changed: readonly string[], sent: Sent, attempt = 1): Promise<void> {
   const { fiscal_entity_id, state, first_active_at } = row
-  const wakes = sent.ciec !== undefined && (state === 'draft' || state === 'invalid_ciec')
+  const wakes = sent.ciec !== undefined && isAsleep(row)
+  const seat = wakes ? await seatOf(ctx, row) : []
   const active = wakes ? await activation(ctx, fiscal_entity_id, first_active_at) : undefined
+  const paused = sent.ciec !== undefined && state === 'paused' ? { paused_from: 'active' as const } : {}
   try {
     await change(ctx, { action: 'fiscal_entity.updated', resource_id: fiscal_entity_id, changed }, [
-      updateConnection(ctx.db, row, { ...sent, ...active?.changes, updated_at: ctx.now }),
+      ...seat,
+      updateConnection(ctx.db, row, { ...sent, ...active?.changes, ...paused, updated_at: ctx.now }),
       ...(active?.planned.statements ?? []),
     ])
   } catch (error) {
     if (!isGuardViolation(error)) throw error
-    if (attempt === MAX_ATTEMPTS)
-      throw new Failure('conflict', 'fiscal_entity.changed', 'The connection is being changed by others at the same time. Try again.')
+    if (attempt === MAX_ATTEMPTS) throw changedMeanwhile()
     return commitChanges(ctx, await linkedConnection(ctx, fiscal_entity_id), changed, sent, attempt + 1)
   }
   // Also an active connection can have been without a CIEC that opens.
   if (sent.ciec !== undefined && state !== 'paused') await afterActivation(ctx, row, active?.planned.runs ?? [])
 }
 
-/** Unlinks an RFC: gone from every answer, its CIEC erased. */
-export async function unlinkRfc(ctx: Ctx, fiscal_entity_id: string): Promise<void> {
-  const { connection } = await linkedConnection(ctx, fiscal_entity_id)
+/** Unlinks an RFC: gone from every answer, its CIEC erased. 402 for one that is paused or beyond the grace of an invoice; drafts always go. */
+export async function unlinkRfc(ctx: Ctx, fiscal_entity_id: string, attempt = 1): Promise<void> {
+  const row = await linkedConnection(ctx, fiscal_entity_id)
+  if (row.state !== 'draft') await admitUnlinking(ctx, row.state === 'paused')
   try {
-    await change(ctx, { action: 'fiscal_entity.unlinked', resource_id: fiscal_entity_id }, [unlinkConnection(ctx.db, connection, ctx.now)])
+    await change(ctx, { action: 'fiscal_entity.unlinked', resource_id: fiscal_entity_id }, [unlinkConnection(ctx.db, row, ctx.now)])
   } catch (error) {
-    throw isGuardViolation(error) ? notFound('fiscal_entity') : error
+    if (!isGuardViolation(error)) throw error
+    if (attempt === MAX_ATTEMPTS) throw changedMeanwhile()
+    await unlinkRfc(ctx, fiscal_entity_id, attempt + 1)
   }
 }

@@ -5,6 +5,8 @@ import { pageOf } from '../http/shapes.ts'
 import { FiscalEntity, FiscalEntityChanges, FiscalEntityDraft, FiscalEntityPath, FiscalEntityQuery } from './contract.ts'
 import { changeFiscalEntity, connectRfc, getFiscalEntity, listFiscalEntities, unlinkRfc } from './entities.ts'
 
+const CIEC_REFUSED =
+  'With a ciec: an invoice is overdue beyond its grace, the free trial is over or covers no other RFC, or every seat is taken (with checkout_url).'
 const ABSENT = 'The organization has no connection to this fiscal entity.'
 
 export const entityRoutes = new Hono<App>()
@@ -26,6 +28,7 @@ export const entityRoutes = new Hono<App>()
     roles('owner', 'admin'),
     body(FiscalEntityDraft),
     returns(201, FiscalEntity),
+    refuses(402, CIEC_REFUSED),
     refuses(409, 'The organization has connected this RFC already.'),
     async (c) => c.json(await connectRfc(c.var.ctx, c.req.valid('json')), 201),
   )
@@ -49,6 +52,7 @@ export const entityRoutes = new Hono<App>()
     roles('owner', 'admin'),
     body(FiscalEntityChanges),
     returns(200, FiscalEntity),
+    refuses(402, CIEC_REFUSED),
     refuses(404, ABSENT),
     refuses(409, 'Others keep changing it at the same time.'),
     async (c) => c.json(await changeFiscalEntity(c.var.ctx, c.req.valid('param').fiscal_entity_id, c.req.valid('json'))),
@@ -64,6 +68,8 @@ export const entityRoutes = new Hono<App>()
     params(FiscalEntityPath),
     roles('owner', 'admin'),
     returns(204, undefined, 'Unlinked'),
+    refuses(402, 'The connection is paused, or an invoice is overdue beyond its grace. Drafts are never refused.'),
     refuses(404, ABSENT),
+    refuses(409, 'Others keep changing it at the same time.'),
     (c) => unlinkRfc(c.var.ctx, c.req.valid('param').fiscal_entity_id).then(() => c.body(null, 204)),
   )

@@ -1,4 +1,5 @@
 import { and, asc, desc, eq, gt, inArray, isNull, ne, sql } from 'drizzle-orm'
+import { SUSPENSIONS, type Suspension } from '../billing/standing.ts'
 import type { Database } from '../db/commit.ts'
 import { type ConnectionState, connections, fiscalEntities } from './tables.ts'
 
@@ -47,22 +48,23 @@ export const insertConnection = (db: Database, row: Omit<ConnectionRow, 'connect
  */
 export const updateConnection = (
   db: Database,
-  { connection, state, first_active_at }: Pick<ConnectionRow, 'connection' | 'state' | 'first_active_at'>,
+  { connection, state, first_active_at, paused_from, paused_by }: ConnectionRow,
   changes: Partial<ConnectionRow>,
 ) =>
   db
     .update(connections)
     .set({
       ...changes,
-      state: sql`case when state = ${state} and first_active_at is ${first_active_at?.getTime() ?? null} then ${changes.state ?? state} end`,
+      state: sql`case when state = ${state} and first_active_at is ${first_active_at?.getTime() ?? null}
+        and paused_from is ${paused_from} and paused_by is ${paused_by} then ${changes.state ?? state} end`,
     })
     .where(eq(connections.connection, connection))
 
-/** Unlinks a connection in whatever state and erases its CIEC; refuses its whole batch when it is unlinked already. */
-export const unlinkConnection = (db: Database, connection: number, now: Date) =>
+/** Unlinks a connection and erases its CIEC; refuses its whole batch when it is not in the state any more that it was read in. */
+export const unlinkConnection = (db: Database, { connection, state }: ConnectionRow, now: Date) =>
   db
     .update(connections)
-    .set({ state: sql`case when state <> 'unlinked' then 'unlinked' end`, ciec: null, ciec_accepted_at: null, updated_at: now })
+    .set({ state: sql`case when state = ${state} then 'unlinked' end`, ciec: null, ciec_accepted_at: null, updated_at: now })
     .where(eq(connections.connection, connection))
 
 export const listConnections = (
@@ -126,6 +128,40 @@ export const invalidateCiec = (db: Database, rows: readonly ConnectionRow[], now
     .set({ state: 'invalid_ciec', updated_at: now })
     .where(
       sql`connection in (select value from json_each(${JSON.stringify(rows.map(({ connection }) => connection))})) and state = 'active'`,
+    )
+
+/** Pauses all that is active of an organization. */
+export const pauseActive = (db: Database, organization_id: string, paused_by: Suspension, now: Date) =>
+  db
+    .update(connections)
+    .set({ state: 'paused', paused_from: 'active', paused_by, updated_at: now })
+    .where(and(eq(connections.organization_id, organization_id), eq(connections.state, 'active')))
+
+/** Connections that a suspension paused, those that were active first first. */
+export const suspendedConnections = (db: Database, organization_id: string) =>
+  db
+    .select()
+    .from(connections)
+    .where(
+      and(
+        eq(connections.organization_id, organization_id),
+        eq(connections.state, 'paused'),
+        inArray(connections.paused_by, [...SUSPENSIONS]),
+      ),
+    )
+    .orderBy(asc(connections.first_active_at), asc(connections.connection))
+
+/** Makes those of these connections active again that no customer paused meanwhile. */
+export const resumePaused = (db: Database, rows: readonly ConnectionRow[], now: Date) =>
+  db
+    .update(connections)
+    .set({ state: 'active', active_since: now, paused_from: null, paused_by: null, updated_at: now })
+    .where(
+      and(
+        sql`connection in (select value from json_each(${JSON.stringify(rows.map(({ connection }) => connection))}))`,
+        eq(connections.state, 'paused'),
+        inArray(connections.paused_by, [...SUSPENSIONS]),
+      ),
     )
 
 /** Puts the same CIEC, sealed anew, in the place of a stored one, unless another has come there meanwhile. */

@@ -1,4 +1,5 @@
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { SUSPENSIONS } from '../billing/standing.ts'
 import { instant } from '../db/columns.ts'
 import type { DataSourceKey } from '../sources/catalog.ts'
 
@@ -25,6 +26,9 @@ export const fiscalEntities = sqliteTable(
 export const CONNECTION_STATES = ['draft', 'active', 'paused', 'invalid_ciec', 'unlinked'] as const
 export type ConnectionState = (typeof CONNECTION_STATES)[number]
 
+/** The organization itself, or what suspended it. */
+const PAUSED_BY = ['customer', ...SUSPENSIONS] as const
+
 /** One organization's tie to a fiscal entity, with its visibility window. Kept when unlinked: nothing shrinks a window. */
 export const connections = sqliteTable(
   'connections',
@@ -45,6 +49,11 @@ export const connections = sqliteTable(
     ciec_accepted_at: instant('ciec_accepted_at'),
     /** When it became active for the first time: later times are reactivations. */
     first_active_at: instant('first_active_at'),
+    /** When it became active this time. */
+    active_since: instant('active_since'),
+    /** Of a paused connection: the state that resuming returns to, and who paused it. */
+    paused_from: text('paused_from', { enum: CONNECTION_STATES }),
+    paused_by: text('paused_by', { enum: PAUSED_BY }),
     /** Floor of the window: a literal day, `YYYY-MM-DD`. Null with the ceiling until the first extraction. */
     visible_from: text('visible_from'),
     /** Ceiling of the window. */

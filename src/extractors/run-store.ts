@@ -8,6 +8,22 @@ export type ConnectionOfRun = typeof connections.$inferSelect
 
 export const insertRun = (db: Database, row: RunRow) => db.insert(runs).values(row)
 
+/** Runs about one connection each. */
+export const insertRuns = (db: Database, rows: readonly RunRow[]): D1PreparedStatement[] =>
+  jsonChunks(
+    rows.map(({ run_id, organization_id, extractor_id, trigger, fiscal_entity_id, instant, created_at }) => [
+      ...[run_id, organization_id, extractor_id, trigger, fiscal_entity_id],
+      ...[instant.getTime(), created_at.getTime()],
+    ]),
+  ).map((json) =>
+    db.$client
+      .prepare(
+        `insert into runs (run_id, organization_id, extractor_id, trigger, fiscal_entity_id, instant, status, connections, dispatched, created_at)
+         select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, 'planned', 0, 0, value->>6 from json_each(?1)`,
+      )
+      .bind(json),
+  )
+
 /** A run's word on how it went; the first word stands. */
 export const settleRun = (db: Database, run_id: string, outcome: Pick<RunRow, 'status' | 'connections' | 'dispatched'>) =>
   db

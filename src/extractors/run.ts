@@ -14,6 +14,7 @@ import {
   enabledExtractors,
   findExtractorOfRun,
   insertRun,
+  insertRuns,
   markRun,
   plannedRuns,
   type RunRow,
@@ -54,13 +55,21 @@ const newRun = (ctx: System, extractor: ExtractorRow, trigger: RunRow['trigger']
   created_at: new Date(),
 })
 
-/** The runs that a connection's becoming active causes, as rows to commit with that change. `schedule` extractors run on both. */
-export async function planRuns(ctx: Ctx, trigger: 'connection_created' | 'connection_reactivated', fiscal_entity_id: string) {
+/** The runs that connections' becoming active causes, as rows to commit with that change. `schedule` extractors run on both. */
+export async function planRuns(ctx: Ctx, trigger: 'connection_created' | 'connection_reactivated', fiscal_entity_ids: readonly string[]) {
   const enabled = await enabledExtractors(ctx.db, ctx.organization.id)
-  const runs = enabled
-    .filter(({ trigger_kind }) => trigger_kind === trigger || trigger_kind === 'schedule')
-    .map((extractor) => newRun(ctx, extractor, trigger, fiscal_entity_id))
-  return { runs, statements: runs.map((run): Statement => insertRun(ctx.db, run)) }
+  const caused = enabled.filter(({ trigger_kind }) => trigger_kind === trigger || trigger_kind === 'schedule')
+  const runs = fiscal_entity_ids.flatMap((id) => caused.map((extractor) => newRun(ctx, extractor, trigger, id)))
+  return { runs, statements: insertRuns(ctx.db, runs) satisfies Statement[] }
+}
+
+/** Runs carried out on one message. */
+const RUNS_A_MESSAGE = 20
+
+/** Has planned runs carried out by the consumer: a hint, the sweep finds them as well. */
+export async function announceRuns({ env }: System, runs: readonly RunRow[]): Promise<void> {
+  const ids = runs.map(({ run_id }) => run_id)
+  for (let at = 0; at < ids.length; at += RUNS_A_MESSAGE) await env.DISPATCH.send({ runs: ids.slice(at, at + RUNS_A_MESSAGE) })
 }
 
 /** Carries out those of these runs that are still planned. */

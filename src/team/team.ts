@@ -1,6 +1,7 @@
 import { insertOrganization, type OrganizationRow } from '../account/account.ts'
 import { audited } from '../audit/audit.ts'
 import { authorityOf } from '../authority/adapters.ts'
+import { trialTerms } from '../billing/standing.ts'
 import { insertCredential, mintCredential } from '../credentials/credentials.ts'
 import { commit } from '../db/commit.ts'
 import { newId } from '../db/id.ts'
@@ -10,8 +11,6 @@ import type { Signup, SignupDraft } from './contract.ts'
 import { insertMember, type MemberRow } from './store.ts'
 
 const TIMEZONE = 'America/Mexico_City'
-const TRIAL_DAYS = 7
-const DAY = 86_400_000
 
 /** Creates an organization on the trial plan, its first owner, the owner's credential and the two default extractors, or nothing. */
 export async function signUp(system: System, { organization_name, name, email }: SignupDraft): Promise<Signup> {
@@ -22,9 +21,7 @@ export async function signUp(system: System, { organization_name, name, email }:
     contact_email: email,
     logo_url: null,
     timezone: TIMEZONE,
-    plan: 'diagnostic',
-    rfc_allowance: null,
-    trial_ends_at: new Date(now.getTime() + TRIAL_DAYS * DAY),
+    ...trialTerms(now, TIMEZONE),
     extractor_count: 0,
     created_at: now,
   }

@@ -47,6 +47,20 @@ export const RepseScenario = z
   .meta({ id: 'RepseScenario' })
 export type RepseScenario = z.infer<typeof RepseScenario>
 
+const DueDate = z
+  .union([z.iso.date(), z.iso.datetime({ offset: true })])
+  .meta({ description: 'The local day on which it is due; by default today.' })
+const Total = z
+  .union([z.string(), z.number()])
+  .transform(String)
+  .refine((text) => /^\d{1,9}(\.\d{1,2})?$/.test(text), 'Not an amount with at most two places.')
+  .meta({ documented: { type: 'string', description: 'The total, tax included.', examples: ['1160.00'] } })
+
+export const InvoiceScenario = z
+  .strictObject({ due_date: DueDate.optional(), amount: Total.default('1160.00') })
+  .meta({ id: 'InvoiceScenario' })
+export type InvoiceScenario = z.infer<typeof InvoiceScenario>
+
 export const Told = z.strictObject({ status: z.literal('accepted') }).meta({ id: 'Told' })
 
 export const CfdiPath = z.strictObject({ uuid: CfdiUuid })

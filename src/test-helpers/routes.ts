@@ -1,9 +1,18 @@
 import { Hono } from 'hono'
+import { Invoice, InvoicePath } from '../billing/contract.ts'
 import { FiscalEntityPath } from '../entities/contract.ts'
 import type { App } from '../env.ts'
 import { body, operation, params, refuses, returns, roles } from '../http/operation.ts'
-import { CancellationScenario, CfdiPath, OrganizationScenario, RepseScenario, ScenarioOrganization, Told } from './contract.ts'
-import { arrangeOrganization, cancelAtAuthority, expireCiec, publishAtRegistry } from './test-helpers.ts'
+import {
+  CancellationScenario,
+  CfdiPath,
+  InvoiceScenario,
+  OrganizationScenario,
+  RepseScenario,
+  ScenarioOrganization,
+  Told,
+} from './contract.ts'
+import { arrangeInvoice, arrangeOrganization, arrangePayment, cancelAtAuthority, expireCiec, publishAtRegistry } from './test-helpers.ts'
 
 /** What a test wants of the sandbox. There is nothing at these paths in `live`. */
 export const testHelperRoutes = new Hono<App>()
@@ -13,6 +22,7 @@ export const testHelperRoutes = new Hono<App>()
     roles('owner'),
     body(OrganizationScenario),
     returns(200, ScenarioOrganization),
+    refuses(409, 'Others keep changing what the organization owes at the same time.'),
     async (c) => c.json(await arrangeOrganization(c.var.ctx, c.req.valid('json'))),
   )
   .post(
@@ -47,4 +57,22 @@ export const testHelperRoutes = new Hono<App>()
     body(RepseScenario),
     returns(200, Told),
     async (c) => c.json(await publishAtRegistry(c.var.ctx, c.req.valid('json'))),
+  )
+  .post(
+    '/invoices',
+    operation('arrangeInvoice', 'Test helpers', 'Add an open invoice', 'Due today unless a day is given, also one that is past.'),
+    roles('owner'),
+    body(InvoiceScenario),
+    returns(201, Invoice, 'The invoice'),
+    async (c) => c.json(await arrangeInvoice(c.var.ctx, c.req.valid('json')), 201),
+  )
+  .post(
+    '/invoices/:invoice_id/pay',
+    operation('arrangePayment', 'Test helpers', 'Pay an invoice'),
+    params(InvoicePath),
+    roles('owner'),
+    returns(200, Invoice),
+    refuses(404, 'There is no such invoice.'),
+    refuses(409, 'Others keep changing what the organization owes at the same time.'),
+    async (c) => c.json(await arrangePayment(c.var.ctx, c.req.valid('param').invoice_id)),
   )

@@ -1,13 +1,18 @@
-import { findOrganization, updateOrganization } from '../account/account.ts'
+import { findOrganization } from '../account/account.ts'
 import { change } from '../audit/audit.ts'
 import { refuseCiec, tellCancellation } from '../authority/sandbox/store.ts'
+import { addInvoice, payInvoice } from '../billing/invoices.ts'
+import { CURRENCY, splitTotal } from '../billing/prices.ts'
+import { changeTerms } from '../billing/suspension.ts'
+import { newId } from '../db/id.ts'
 import { readCiec } from '../entities/login.ts'
 import { findConnection } from '../entities/store.ts'
 import type { Ctx } from '../env.ts'
+import { firstInstantOf, localDayOf } from '../extractors/calendar.ts'
 import { Failure, notFound } from '../failures.ts'
 import { ABSENT } from '../repse/registry.ts'
 import { publishRecord } from '../repse/sandbox-store.ts'
-import type { CancellationScenario, OrganizationScenario, RepseScenario, ScenarioOrganization } from './contract.ts'
+import type { CancellationScenario, InvoiceScenario, OrganizationScenario, RepseScenario, ScenarioOrganization } from './contract.ts'
 
 const TOLD = { status: 'accepted' } as const
 
@@ -20,10 +25,7 @@ export async function arrangeOrganization(ctx: Ctx, scenario: OrganizationScenar
     ...(trial_ends_at !== undefined && { trial_ends_at: trial_ends_at === null ? null : new Date(trial_ends_at) }),
   }
   const changed = Object.keys(changes)
-  if (changed.length > 0)
-    await change(ctx, { action: 'test_helper.organization', resource_id: ctx.organization.id, changed }, [
-      updateOrganization(ctx.db, ctx.organization.id, changes),
-    ])
+  if (changed.length > 0) await changeTerms(ctx, { action: 'test_helper.organization', resource_id: ctx.organization.id, changed }, changes)
   const row = await findOrganization(ctx.db, ctx.organization.id)
   return { id: row.id, plan: row.plan, rfc_allowance: row.rfc_allowance, trial_ends_at: row.trial_ends_at?.toISOString() ?? null }
 }
@@ -59,3 +61,23 @@ export async function publishAtRegistry(ctx: Ctx, { rfc, ...record }: RepseScena
   ])
   return TOLD
 }
+
+/** Adds an open invoice: issued now, or with the first moment of the day on which it is said to be due. */
+export async function arrangeInvoice(ctx: Ctx, { due_date, amount }: InvoiceScenario) {
+  const { id, timezone } = ctx.organization
+  const due_on = due_date === undefined || due_date.includes('T') ? localDayOf(due_date ? new Date(due_date) : ctx.now, timezone) : due_date
+  const issued_at = due_date === undefined ? ctx.now : firstInstantOf(due_on, timezone)
+  return addInvoice(ctx, 'test_helper.invoice', {
+    invoice_id: newId('inv'),
+    organization_id: id,
+    period: due_on.slice(0, 7),
+    ...splitTotal(amount, due_on),
+    currency: CURRENCY,
+    issued_at,
+    due_on,
+    rule_ref: null,
+  })
+}
+
+/** Pays an invoice of the organization. */
+export const arrangePayment = (ctx: Ctx, invoice_id: string) => payInvoice(ctx, invoice_id, 'test_helper.invoice_paid')

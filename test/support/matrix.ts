@@ -43,6 +43,9 @@ const freshCredential = async ({ callers }: Side): Promise<Given> => ({ api_key:
 const freshDraft = async ({ callers }: Side): Promise<Given> => ({
   fiscal_entity_id: (await api(callers.owner, 'POST', '/v1/fiscal-entities', { rfc: freshRfc() })).body.fiscal_entity_id,
 })
+const freshInvoice = async ({ callers }: Side): Promise<Given> => ({
+  invoice_id: (await api(callers.owner, 'POST', '/v1/test-helpers/invoices', {})).body.invoice_id,
+})
 
 const WEBHOOK = { name: 'ERP', url: 'https://hooks.example.com/in', event_keys: ['cfdi.cancelled'] }
 
@@ -139,6 +142,12 @@ export const ROWS: Record<string, Row> = {
   'DELETE /v1/extractors/:extractor_id': { may: WRITERS, answers: 204, given: freshExtractor },
   'POST /v1/extractors/:extractor_id/run': { may: WRITERS, answers: 200, given: freshExtractor },
   'GET /v1/extractors/:extractor_id/runs': { may: ALL, answers: 200, given: oneExtractor },
+  'GET /v1/billing': { may: ALL, answers: 200 },
+  'GET /v1/billing/plan': { may: ALL, answers: 200 },
+  'GET /v1/billing/usage': { may: ALL, answers: 200 },
+  'GET /v1/billing/invoices': { may: ALL, answers: 200 },
+  'GET /v1/billing/rfcs': { may: ALL, answers: 200 },
+  'PATCH /v1/billing/rfcs/:fiscal_entity_id': { may: WRITERS, answers: 200, given: freshDraft, json: () => ({ active: false }) },
   'GET /v1/fiscal-entities/data-sources': { may: ALL, answers: 200 },
   'GET /v1/fiscal-entities': { may: ALL, answers: 200 },
   'POST /v1/fiscal-entities': { may: WRITERS, answers: 201, json: () => ({ rfc: freshRfc() }) },
@@ -192,6 +201,8 @@ export const ROWS: Record<string, Row> = {
   'POST /v1/blacklists/lookup': { may: ALL, answers: 200, json: () => ({ rfcs: ['EKU9003173C9'] }) },
   'POST /v1/test-helpers/organization': { may: OWNER, answers: 200, json: () => ({ rfc_allowance: null }) },
   'POST /v1/test-helpers/repse': { may: OWNER, answers: 200, json: () => ({ rfc: 'EKU9003173C9', is_registered: false }) },
+  'POST /v1/test-helpers/invoices': { may: OWNER, answers: 201, json: () => ({ amount: '580.00' }) },
+  'POST /v1/test-helpers/invoices/:invoice_id/pay': { may: OWNER, answers: 200, given: freshInvoice },
   'POST /v1/test-helpers/cfdi/:uuid/cancel': { may: OWNER, answers: 200, given: cfdi, json: ofEntity, free: ['uuid'] },
   'POST /v1/test-helpers/fiscal-entities/:fiscal_entity_id/expire-ciec': {
     may: OWNER,
@@ -231,6 +242,7 @@ export const PREFIXES: Record<string, Parameters<typeof newId>[0]> = {
   webhook_id: 'wh',
   event_id: 'evt',
   alert_id: 'alr',
+  invoice_id: 'inv',
 }
 
 /** Malformed in a path, by the parameter's name. */

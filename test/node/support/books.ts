@@ -27,8 +27,9 @@ export const rfcOf = (round: number): string => {
   return stem + checkDigit(`${stem}0`)
 }
 
-/** Few months instead of three years, so that a round is short. */
+/** Few months instead of three years, so that a round is short; and seats for many RFCs. */
 export async function wantFewMonths(customer: Customer): Promise<void> {
+  await customer.ask('POST', '/v1/test-helpers/organization', { plan: 'enterprise_gold' })
   const extractors = await customer.ask<{ extractor_id: string }[]>('GET', '/v1/extractors')
   for (const { extractor_id } of extractors)
     await customer.ask('PATCH', `/v1/extractors/${extractor_id}`, { scope: 'last_n_months', scope_months: MONTHS })

@@ -1,0 +1,103 @@
+import * as z from 'zod'
+import { ConnectionStatus } from '../entities/contract.ts'
+import { FiscalEntityId, Id, Instant, Paging } from '../http/shapes.ts'
+import { PLAN_KEYS } from './plans.ts'
+import { BILLING_STATES } from './standing.ts'
+import { INVOICE_STATUSES } from './tables.ts'
+
+const Amount = z.string().meta({ description: 'Decimal, two places.', examples: ['1160.00'] })
+const Limit = z.int().nullable().meta({ description: 'Null is without limit.' })
+const TrialEnd = Instant.nullable().meta({ description: 'The trial ends with the seventh local day, the first being that of the sign-up.' })
+
+export const Billing = z
+  .strictObject({
+    state: z.enum(BILLING_STATES).meta({
+      description:
+        'past_due: an invoice is past its day and within its grace. suspended: beyond it, connections pause. diagnostic_expired: the trial is over, connections pause.',
+    }),
+    plan: z.enum(PLAN_KEYS),
+    seats: z.strictObject({
+      allowance: Limit,
+      used: z.int().meta({ description: 'RFCs that are active or have an invalid CIEC. Drafts and suspended ones take no seat.' }),
+    }),
+    trial_ends_at: TrialEnd,
+    open_invoices: z.int(),
+    amount_due: Amount,
+    currency: z.string(),
+    grace_until: Instant.nullable().meta({
+      description: 'When the grace of the oldest open invoice ends: three local days after it was due.',
+    }),
+  })
+  .meta({ id: 'Billing' })
+export type Billing = z.infer<typeof Billing>
+
+export const BillingPlan = z
+  .strictObject({
+    plan: z.enum(PLAN_KEYS),
+    name: z.string(),
+    limits: z.strictObject({ extractors: Limit, rfcs: Limit }),
+    seats_included: Limit.meta({ description: 'Of the plan; the organization may have been granted more.' }),
+    rfc_allowance: Limit.meta({ description: 'Seats that the organization has.' }),
+    trial_ends_at: TrialEnd,
+    prices: z.strictObject({ rule_ref: z.string(), currency: z.string(), month: Amount, rfc: Amount }).nullable().meta({
+      description: 'Before tax: a month of the plan, and of each RFC that is active when it is invoiced. Null when it costs nothing.',
+    }),
+  })
+  .meta({ id: 'BillingPlan' })
+export type BillingPlan = z.infer<typeof BillingPlan>
+
+export const BillingUsage = z
+  .strictObject({
+    period: z.string().meta({ description: 'The local month that it is.', examples: ['2026-05'] }),
+    active_rfcs: z.int(),
+    seats: z.strictObject({ used: z.int(), limit: Limit }),
+    extractors: z.strictObject({ used: z.int(), limit: Limit }),
+  })
+  .meta({ id: 'BillingUsage' })
+export type BillingUsage = z.infer<typeof BillingUsage>
+
+export const Invoice = z
+  .strictObject({
+    invoice_id: Id('inv'),
+    number: z.string(),
+    period: z.string().meta({ description: 'The local month that it is for.', examples: ['2026-05'] }),
+    subtotal: Amount,
+    tax: Amount,
+    total: Amount,
+    currency: z.string(),
+    status: z.enum(INVOICE_STATUSES),
+    issued_at: Instant,
+    due_at: Instant.meta({ description: 'The same as issued_at.' }),
+    grace_until: Instant.meta({ description: 'The first moment of the third local day after it was due.' }),
+    is_overdue: z.boolean().meta({ description: 'Open, and its day is over.' }),
+    paid_at: Instant.nullable(),
+    pdf_url: z.null(),
+    rule_ref: z.string().nullable().meta({ description: 'The price list that it was made by.' }),
+  })
+  .meta({ id: 'Invoice' })
+export type Invoice = z.infer<typeof Invoice>
+
+export const InvoiceQuery = z.strictObject(Paging)
+export type InvoiceQuery = z.infer<typeof InvoiceQuery>
+
+export const InvoicePath = z.strictObject({ invoice_id: Id('inv') })
+
+export const BillingRfc = z
+  .strictObject({
+    id: Id('fe'),
+    rfc: z.string(),
+    active: z.boolean(),
+    connection_status: ConnectionStatus,
+    seat_source: z.enum(['trial', 'plan', 'allowance']).nullable().meta({
+      description: 'What its seat comes from: the trial, the plan, or an allowance of the organization’s own. Null without a seat.',
+    }),
+    active_since: Instant.nullable(),
+  })
+  .meta({ id: 'BillingRfc' })
+export type BillingRfc = z.infer<typeof BillingRfc>
+
+export const BillingRfcQuery = z.strictObject(Paging)
+export type BillingRfcQuery = z.infer<typeof BillingRfcQuery>
+
+export const BillingRfcPath = z.strictObject({ fiscal_entity_id: FiscalEntityId })
+export const BillingRfcChanges = z.strictObject({ active: z.boolean() }).meta({ id: 'BillingRfcChanges' })

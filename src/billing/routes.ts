@@ -1,0 +1,77 @@
+import { Hono } from 'hono'
+import * as z from 'zod'
+import type { App } from '../env.ts'
+import { body, operation, params, query, refuses, returns, roles } from '../http/operation.ts'
+import { pageOf } from '../http/shapes.ts'
+import { getBilling, getPlan, getUsage } from './billing.ts'
+import {
+  Billing,
+  BillingPlan,
+  BillingRfc,
+  BillingRfcChanges,
+  BillingRfcPath,
+  BillingRfcQuery,
+  BillingUsage,
+  Invoice,
+  InvoiceQuery,
+} from './contract.ts'
+import { listInvoices } from './invoices.ts'
+import { changeRfc, listRfcs } from './rfcs.ts'
+
+const TAG = 'Billing'
+const nothing = z.strictObject({})
+
+export const billingRoutes = new Hono<App>()
+  .get(
+    '/',
+    operation('getBilling', TAG, 'Where the organization stands, and what it owes'),
+    query(nothing),
+    returns(200, Billing),
+    async (c) => c.json(await getBilling(c.var.ctx)),
+  )
+  .get('/plan', operation('getBillingPlan', TAG, 'The plan: limits, seats, prices'), query(nothing), returns(200, BillingPlan), async (c) =>
+    c.json(await getPlan(c.var.ctx)),
+  )
+  .get(
+    '/usage',
+    operation('getBillingUsage', TAG, 'What counts against the plan, now'),
+    query(nothing),
+    returns(200, BillingUsage),
+    async (c) => c.json(await getUsage(c.var.ctx)),
+  )
+  .get(
+    '/invoices',
+    operation(
+      'listInvoices',
+      TAG,
+      'List the invoices, newest first',
+      'Issued monthly in advance for the plan and the active RFCs; due on the day of issue.',
+    ),
+    query(InvoiceQuery),
+    returns(200, pageOf(Invoice)),
+    async (c) => c.json(await listInvoices(c.var.ctx, c.req.valid('query'))),
+  )
+  .get(
+    '/rfcs',
+    operation('listBillingRfcs', TAG, 'List the RFCs with their seats'),
+    query(BillingRfcQuery),
+    returns(200, pageOf(BillingRfc)),
+    async (c) => c.json(await listRfcs(c.var.ctx, c.req.valid('query'))),
+  )
+  .patch(
+    '/rfcs/:fiscal_entity_id',
+    operation(
+      'changeBillingRfc',
+      TAG,
+      'Suspend an RFC, or resume it',
+      'Suspending is never refused and frees the seat. Resuming returns to the state before; one that was active is active again and what reactivation runs, runs.',
+    ),
+    params(BillingRfcPath),
+    roles('owner', 'admin'),
+    body(BillingRfcChanges),
+    returns(200, BillingRfc),
+    refuses(402, 'Resuming only: an invoice is overdue beyond its grace, or every seat is taken (with checkout_url).'),
+    refuses(404, 'The organization has no connection to this fiscal entity.'),
+    refuses(409, 'Resuming only: the connection is a draft or its CIEC is invalid. Or others keep changing it at the same time.'),
+    async (c) => c.json(await changeRfc(c.var.ctx, c.req.valid('param').fiscal_entity_id, c.req.valid('json'))),
+  )
