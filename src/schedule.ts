@@ -1,4 +1,6 @@
 import { refreshLists } from './blacklists/load.ts'
+import { issueInvoices } from './billing/issue.ts'
+import { reviewStandings } from './billing/suspension.ts'
 import { sweepJobs } from './downloads/downloads.ts'
 import { type System, systemOf } from './env.ts'
 import { finishRuns } from './extractors/run.ts'
@@ -16,7 +18,7 @@ import { rewrapSecrets } from './webhooks/signing.ts'
 const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
   '* * * * *': [sweepTicks, finishRuns, sweepJobs, sweepImports, sweepOutboxes, sweepDeliveries, sweepLookups, sweepRounds],
   '*/15 * * * *': [evaluateCadences],
-  '0 10 * * *': [pruneEvents, rewrapSecrets, refreshLists, refreshRepse],
+  '0 10 * * *': [issueInvoices, reviewStandings, pruneEvents, rewrapSecrets, refreshLists, refreshRepse],
 }
 
 /** One verb that fails does not keep the others from their work. */

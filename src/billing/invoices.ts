@@ -70,8 +70,8 @@ export const payInvoice = (ctx: Ctx, invoice_id: string, action = 'invoice.paid'
     const settled = await settle(ctx, read, { ...read, oldest_due: await oldestOther(ctx, row) })
     await change(ctx, { action, resource_id: invoice_id, changed: ['status'] }, [
       ...also,
-      ...settled.statements,
       markPaid(ctx.db, row, ctx.now),
+      ...settled.statements,
     ])
     await followed(ctx, settled)
     return getInvoice(ctx, invoice_id)

@@ -36,10 +36,15 @@ export async function findTerms(db: Database, organization_id: string, rfc: stri
 }
 
 /**
- * Refuses its whole batch with a guard violation, by making a count null, unless the terms are still as they were read: what a batch
- * was decided on holds when it is committed.
+ * Refuses its whole batch with a guard violation, by making a count null, unless what comes before it in the batch has left these terms,
+ * and the suspension is still the one that was read: what was decided on holds when it is committed.
  */
-export const holdTerms = (db: Database, organization_id: string, read: StoredTerms): D1PreparedStatement =>
+export const holdTerms = (
+  db: Database,
+  organization_id: string,
+  { plan, rfc_allowance, trial_ends_at, oldest_due }: Terms,
+  suspension: Suspension | null,
+): D1PreparedStatement =>
   db.$client
     .prepare(
       `update organizations set extractor_count = case
@@ -47,9 +52,9 @@ export const holdTerms = (db: Database, organization_id: string, read: StoredTer
          then extractor_count end
        where id = ?1`,
     )
-    .bind(organization_id, read.plan, read.rfc_allowance, read.trial_ends_at?.getTime() ?? null, read.suspension, read.oldest_due)
+    .bind(organization_id, plan, rfc_allowance, trial_ends_at?.getTime() ?? null, suspension, oldest_due)
 
-/** The same, unless the organization is not suspended and other RFCs leave a seat of the plan free; null is without limit. */
+/** Refuses its whole batch likewise, unless the organization is not suspended and other RFCs leave a seat of the plan free; null is without limit. */
 export const holdSeat = (
   db: Database,
   organization_id: string,

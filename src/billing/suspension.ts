@@ -28,15 +28,15 @@ export const actingFor = async (system: System, organization_id: string): Promis
 })
 
 /**
- * Makes an organization's connections follow its terms as they will be, given that they are as they were read: suspended, the active
+ * Makes an organization's connections follow its terms as the statements before these in the batch leave them: suspended, the active
  * ones pause; suspended no more, those are active again that a suspension paused, as far as there are seats, and their extractors run
  * as on any reactivation. What the organization paused itself stays so.
  */
-export async function settle(ctx: Ctx, read: StoredTerms, after: Terms): Promise<Settled> {
+export async function settle(ctx: Ctx, { suspension, held }: StoredTerms, after: Terms): Promise<Settled> {
   const { db, organization, now } = ctx
-  const hold = holdTerms(db, organization.id, read)
+  const hold = holdTerms(db, organization.id, after, suspension)
   const standing = standingOf(after, now)
-  if (standing.suspension === read.suspension) return { statements: [hold], follow: nothing }
+  if (standing.suspension === suspension) return { statements: [hold], follow: nothing }
   const common = [hold, setSuspension(db, organization.id, standing.suspension)]
   const tell = (action: string) =>
     audited({ ...ctx, actor: { kind: 'system', process: 'billing' } }, organization.id, {
@@ -49,11 +49,11 @@ export async function settle(ctx: Ctx, read: StoredTerms, after: Terms): Promise
       statements: [...common, pauseActive(db, organization.id, standing.suspension, now), tell('organization.suspended')],
       follow: nothing,
     }
-  const { statements, follow } = await lift(ctx, read, standing)
+  const { statements, follow } = await lift(ctx, held, standing)
   return { statements: [...common, ...statements, tell('organization.reactivated')], follow }
 }
 
-async function lift(ctx: Ctx, { held }: StoredTerms, { allowance }: Standing): Promise<Settled> {
+async function lift(ctx: Ctx, held: number, { allowance }: Standing): Promise<Settled> {
   const paused = await suspendedConnections(ctx.db, ctx.organization.id)
   const woken = allowance === null ? paused : paused.slice(0, Math.max(0, allowance - held))
   const ids = woken.map(({ fiscal_entity_id }) => fiscal_entity_id)
@@ -103,7 +103,7 @@ export const changeTerms = (
   decided(async () => {
     const read = (await findTerms(ctx.db, ctx.organization.id))!
     const settled = await settle(ctx, read, { ...read, ...changes })
-    await change(ctx, what, [...also, ...settled.statements, updateOrganization(ctx.db, ctx.organization.id, changes)])
+    await change(ctx, what, [...also, updateOrganization(ctx.db, ctx.organization.id, changes), ...settled.statements])
     await followed(ctx, settled)
   })
 

@@ -65,11 +65,15 @@ export async function planRuns(ctx: Ctx, trigger: 'connection_created' | 'connec
 
 /** Runs carried out on one message. */
 const RUNS_A_MESSAGE = 20
+/** What one `sendBatch` takes. */
+const MESSAGES_A_BATCH = 100
 
 /** Has planned runs carried out by the consumer: a hint, the sweep finds them as well. */
 export async function announceRuns({ env }: System, runs: readonly RunRow[]): Promise<void> {
   const ids = runs.map(({ run_id }) => run_id)
-  for (let at = 0; at < ids.length; at += RUNS_A_MESSAGE) await env.DISPATCH.send({ runs: ids.slice(at, at + RUNS_A_MESSAGE) })
+  const messages: { body: { runs: string[] } }[] = []
+  for (let at = 0; at < ids.length; at += RUNS_A_MESSAGE) messages.push({ body: { runs: ids.slice(at, at + RUNS_A_MESSAGE) } })
+  for (let at = 0; at < messages.length; at += MESSAGES_A_BATCH) await env.DISPATCH.sendBatch(messages.slice(at, at + MESSAGES_A_BATCH))
 }
 
 /** Carries out those of these runs that are still planned. */

@@ -62,6 +62,9 @@ export class Clockwork {
   /** The cron that finishes what was left. */
   sweep = (time: string): Promise<void> => this.#cron('* * * * *', time)
 
+  /** The cron of every day. */
+  daily = (time: string): Promise<void> => this.#cron('0 10 * * *', time)
+
   /** One batch of the dispatch queue, or of another. */
   async deliver(
     bodies: readonly unknown[],
