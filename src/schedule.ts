@@ -1,6 +1,8 @@
-import { refreshLists } from './blacklists/load.ts'
+import { collectInvoices } from './billing/collect.ts'
 import { issueInvoices } from './billing/issue.ts'
+import { carryOutOrders } from './billing/orders.ts'
 import { reviewStandings } from './billing/suspension.ts'
+import { refreshLists } from './blacklists/load.ts'
 import { sweepJobs } from './downloads/downloads.ts'
 import { type System, systemOf } from './env.ts'
 import { finishRuns } from './extractors/run.ts'
@@ -16,7 +18,18 @@ import { rewrapSecrets } from './webhooks/signing.ts'
 
 /** Cron expression → what is done then. Delivery of a cron is not guaranteed and may repeat; so may these. */
 const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
-  '* * * * *': [sweepTicks, finishRuns, sweepJobs, sweepImports, sweepOutboxes, sweepDeliveries, sweepLookups, sweepRounds],
+  '* * * * *': [
+    sweepTicks,
+    finishRuns,
+    sweepJobs,
+    sweepImports,
+    sweepOutboxes,
+    sweepDeliveries,
+    sweepLookups,
+    sweepRounds,
+    carryOutOrders,
+    collectInvoices,
+  ],
   '*/15 * * * *': [evaluateCadences],
   '0 10 * * *': [issueInvoices, reviewStandings, pruneEvents, rewrapSecrets, refreshLists, refreshRepse],
 }

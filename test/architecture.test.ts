@@ -17,7 +17,7 @@ const DOORS: Record<string, readonly string[]> = {
   webhooks: ['webhooks', 'relay'],
   queues: ['store'],
   visibility: ['books', 'window'],
-  billing: ['plans', 'standing', 'prices', 'gates', 'invoices', 'issue', 'suspension'],
+  billing: ['plans', 'standing', 'prices', 'gates', 'invoices', 'issue', 'suspension', 'collect', 'orders'],
 }
 /** Pure rules: no I/O, no framework. */
 const PURE =

@@ -49,7 +49,7 @@ const decimal = (centavos: Centavos): string => {
 }
 
 /** Whole centavos of a decimal text with at most two places. */
-const centavosOf = (amount: string): Centavos => {
+export const centavosOf = (amount: string): Centavos => {
   const [pesos = '', cents = ''] = amount.split('.')
   return BigInt(pesos + cents.padEnd(2, '0'))
 }
@@ -85,4 +85,11 @@ export function priceOf(plan: string, day: Day) {
   const { rule_ref, plans } = listOn(day)
   const price = plans[plan]
   return price ? { rule_ref, currency: CURRENCY, month: decimal(price.month), rfc: decimal(price.rfc) } : null
+}
+
+/** What one more seat costs at once by the list of a day: a month of an RFC, tax included; null for a plan that sells none. */
+export function seatPrice(plan: string, day: Day): string | null {
+  const { iva, plans } = listOn(day)
+  const price = plans[plan]
+  return price ? withTax(price.rfc, iva).total : null
 }

@@ -1,9 +1,85 @@
-import type { Ctx } from '../env.ts'
-import type { StoredTerms } from './store.ts'
+import type { Ctx, System } from '../env.ts'
+import { localDayOf } from '../extractors/calendar.ts'
+import { said } from '../failures.ts'
+import { planOf, TRIAL_PLAN } from './plans.ts'
+import { quoteMonth, seatPrice } from './prices.ts'
+import type { InvoiceRow, StoredTerms } from './store.ts'
+import { stripe } from './stripe.ts'
 
-/** Where the organization can buy the seat that it lacks; null when the provider cannot say now. */
-export async function seatCheckout({ env, organization }: Ctx, _terms: StoredTerms): Promise<string | null> {
+/** Something to be paid at once. */
+export interface Order {
+  /** The same order asked for again is the same one at the provider. */
+  key: string
+  organization_id: string
+  name: string
+  /** Decimal, tax included, in MXN. */
+  amount: string
+}
+
+/** Who is to pay an invoice. */
+export interface Debtor {
+  organization_id: string
+  name: string
+  contact_email: string | null
+}
+
+/** Who collects the money. What was paid comes back through the provider's own way: an operator's order, a webhook. */
+export interface BillingProvider {
+  /** A page where an order can be paid. */
+  checkout(order: Order): Promise<string>
+  /** How the provider is told of open invoices; null where nobody has to be told. Both bear repetition. */
+  collection: {
+    customer(debtor: Debtor): Promise<string>
+    /** Answers what the provider calls the invoice. */
+    invoice(customer_ref: string, invoice: InvoiceRow): Promise<string>
+  } | null
+}
+
+/** Where customers are sent, and come back to. */
+const pageOf = (env: Env, organization_id: string): string => {
   const url = new URL(env.CHECKOUT_URL)
-  url.searchParams.set('organization', organization.id)
+  url.searchParams.set('organization', organization_id)
   return url.href
+}
+
+/** An operator sells on a page of their own, and records what was paid with `npm run billing`. */
+const manual = (env: Env): BillingProvider => ({
+  checkout: async ({ organization_id }) => pageOf(env, organization_id),
+  collection: null,
+})
+
+/** The provider that BILLING_PROVIDER names. */
+export function providerOf({ env }: Pick<System, 'env'>): BillingProvider {
+  switch (env.BILLING_PROVIDER as string) {
+    case 'manual':
+      return manual(env)
+    case 'stripe':
+      return stripe(env, (organization_id) => pageOf(env, organization_id))
+    default:
+      throw new Error('BILLING_PROVIDER must be manual or stripe.')
+  }
+}
+
+/** What the checkout of an organization on the trial sells: the smallest plan. */
+export const FIRST_PLAN = 'starter'
+
+/**
+ * Where the organization can pay for what it lacks: a seat more, or on the trial the smallest plan. Null when the provider does not
+ * answer: what was refused is refused all the same.
+ */
+export async function seatCheckout(ctx: Ctx, { plan, rfc_allowance, timezone }: StoredTerms): Promise<string | null> {
+  const day = localDayOf(ctx.now, timezone)
+  const isTrial = plan === TRIAL_PLAN
+  const amount = isTrial ? quoteMonth(FIRST_PLAN, 1, day)!.total : seatPrice(plan, day)
+  if (amount === null) return null
+  const name = isTrial ? `${planOf(FIRST_PLAN).name}, 1 month with 1 RFC` : `${planOf(plan).name}, 1 more RFC`
+  const { id } = ctx.organization
+  try {
+    return await providerOf(ctx).checkout({ key: `seat:${id}:${plan}:${rfc_allowance}:${day}`, organization_id: id, name, amount })
+  } catch (error) {
+    console.error(
+      JSON.stringify({ level: 'error', request_id: ctx.requestId, message: 'No checkout could be opened.', error: said(error) }),
+    )
+    return null
+  }
 }

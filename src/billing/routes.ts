@@ -1,7 +1,8 @@
 import { Hono } from 'hono'
 import * as z from 'zod'
 import type { App } from '../env.ts'
-import { body, operation, params, query, refuses, returns, roles } from '../http/operation.ts'
+import { readUpload } from '../http/body.ts'
+import { body, operation, params, publicOperation, query, refuses, returns, roles, upload } from '../http/operation.ts'
 import { pageOf } from '../http/shapes.ts'
 import { getBilling, getPlan, getUsage } from './billing.ts'
 import {
@@ -17,9 +18,12 @@ import {
 } from './contract.ts'
 import { listInvoices } from './invoices.ts'
 import { changeRfc, listRfcs } from './rfcs.ts'
+import { receiveStripeEvent } from './stripe-events.ts'
 
 const TAG = 'Billing'
 const nothing = z.strictObject({})
+const JSON_TYPE = ['application/json']
+const MAX_EVENT = 1024 * 1024
 
 export const billingRoutes = new Hono<App>()
   .get(
@@ -74,4 +78,21 @@ export const billingRoutes = new Hono<App>()
     refuses(404, 'The organization has no connection to this fiscal entity.'),
     refuses(409, 'Resuming only: the connection is a draft or its CIEC is invalid. Or others keep changing it at the same time.'),
     async (c) => c.json(await changeRfc(c.var.ctx, c.req.valid('param').fiscal_entity_id, c.req.valid('json'))),
+  )
+  .post(
+    '/stripe/webhook',
+    publicOperation(
+      'receiveStripeEvent',
+      TAG,
+      'Where Stripe tells of payments',
+      'Signed in Stripe-Signature. Only where Stripe is the payment provider. An event counts once.',
+    ),
+    upload(JSON_TYPE, 'An event, as Stripe sends it.'),
+    returns(200, z.strictObject({ received: z.literal(true) })),
+    refuses(400, 'The signature is absent, wrong or older than 5 minutes, or the body is no event.'),
+    refuses(404, 'Stripe is not the payment provider.'),
+    refuses(422, 'The body is empty.'),
+    refuses(409, 'Others keep changing what the organization owes at the same time.'),
+    async (c) =>
+      c.json(await receiveStripeEvent(c.var.system, await readUpload(c, JSON_TYPE, MAX_EVENT), c.req.header('stripe-signature'))),
   )

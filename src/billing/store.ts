@@ -1,8 +1,8 @@
-import { and, desc, eq, lt, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, isNull, lt, sql } from 'drizzle-orm'
 import { organizations } from '../account/tables.ts'
 import type { Database } from '../db/commit.ts'
 import type { Suspension, Terms } from './standing.ts'
-import { invoices } from './tables.ts'
+import { billingCustomers, invoices, operatorOrders, providerEvents } from './tables.ts'
 
 export type InvoiceRow = typeof invoices.$inferSelect
 
@@ -174,3 +174,39 @@ export const closeMonth = (db: Database, { id, plan, suspension, billed_month }:
        where id = ?1`,
     )
     .bind(id, month, billed_month, plan, suspension)
+
+/** Open invoices that the provider has not been told of, the oldest first. */
+export const untoldInvoices = (db: Database, limit: number) =>
+  db
+    .select()
+    .from(invoices)
+    .where(and(eq(invoices.status, 'open'), isNull(invoices.provider_ref)))
+    .orderBy(asc(invoices.due_on))
+    .limit(limit)
+
+export const setProviderRef = (db: Database, { organization_id, invoice_id }: InvoiceRow, provider_ref: string) =>
+  db.update(invoices).set({ provider_ref }).where(one(organization_id, invoice_id))
+
+/** The invoice that the provider calls so, or else one of this id: the provider may know it before its name for it is kept here. */
+export const findPaidInvoice = async (db: Database, provider_ref: string, invoice_id: string | undefined) => {
+  const named = await db.select().from(invoices).where(eq(invoices.provider_ref, provider_ref)).limit(1)
+  if (named[0] || invoice_id === undefined) return named[0]
+  return (await db.select().from(invoices).where(eq(invoices.invoice_id, invoice_id)).limit(1))[0]
+}
+
+export const findCustomer = async (db: Database, organization_id: string): Promise<string | undefined> =>
+  (await db.select().from(billingCustomers).where(eq(billingCustomers.organization_id, organization_id)).limit(1))[0]?.customer_ref
+
+export const keepCustomer = (db: Database, row: typeof billingCustomers.$inferSelect) =>
+  db.insert(billingCustomers).values(row).onConflictDoNothing()
+
+/** Refuses its whole batch with a unique violation when the event, or another about the same payment, was there before. */
+export const insertEvent = (db: Database, row: typeof providerEvents.$inferSelect) => db.insert(providerEvents).values(row)
+
+export type OrderRow = typeof operatorOrders.$inferSelect
+
+export const openOrders = (db: Database, limit: number) =>
+  db.select().from(operatorOrders).where(isNull(operatorOrders.done_at)).orderBy(asc(operatorOrders.created_at)).limit(limit)
+
+export const finishOrder = (db: Database, { order_id }: OrderRow, done_at: Date, refused: string | null = null) =>
+  db.update(operatorOrders).set({ done_at, refused }).where(eq(operatorOrders.order_id, order_id))

@@ -20,10 +20,10 @@ export interface Settled {
 const nothing = async (): Promise<void> => {}
 
 /** The service itself, acting for an organization. */
-export const actingFor = async (system: System, organization_id: string): Promise<Ctx> => ({
+export const actingFor = async (system: System, organization_id: string, process = 'billing'): Promise<Ctx> => ({
   ...system,
   organization: await findOrganization(system.db, organization_id),
-  actor: { kind: 'system', process: 'billing' },
+  actor: { kind: 'system', process },
   connection: null,
 })
 
@@ -97,13 +97,15 @@ export async function decided<T>(attempt: () => Promise<T>): Promise<T> {
 export const changeTerms = (
   ctx: Ctx,
   what: Change,
-  changes: Partial<Pick<Terms, 'plan' | 'rfc_allowance' | 'trial_ends_at'>>,
+  changesOf: (read: Terms) => Partial<Pick<Terms, 'plan' | 'rfc_allowance' | 'trial_ends_at'>>,
   also: readonly Statement[] = [],
 ): Promise<void> =>
   decided(async () => {
     const read = (await findTerms(ctx.db, ctx.organization.id))!
+    const changes = changesOf(read)
     const settled = await settle(ctx, read, { ...read, ...changes })
-    await change(ctx, what, [...also, updateOrganization(ctx.db, ctx.organization.id, changes), ...settled.statements])
+    const update = Object.keys(changes).length === 0 ? [] : [updateOrganization(ctx.db, ctx.organization.id, changes)]
+    await change(ctx, what, [...also, ...update, ...settled.statements])
     await followed(ctx, settled)
   })
 

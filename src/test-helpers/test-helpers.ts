@@ -25,7 +25,8 @@ export async function arrangeOrganization(ctx: Ctx, scenario: OrganizationScenar
     ...(trial_ends_at !== undefined && { trial_ends_at: trial_ends_at === null ? null : new Date(trial_ends_at) }),
   }
   const changed = Object.keys(changes)
-  if (changed.length > 0) await changeTerms(ctx, { action: 'test_helper.organization', resource_id: ctx.organization.id, changed }, changes)
+  if (changed.length > 0)
+    await changeTerms(ctx, { action: 'test_helper.organization', resource_id: ctx.organization.id, changed }, () => changes)
   const row = await findOrganization(ctx.db, ctx.organization.id)
   return { id: row.id, plan: row.plan, rfc_allowance: row.rfc_allowance, trial_ends_at: row.trial_ends_at?.toISOString() ?? null }
 }

@@ -147,6 +147,8 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/billing/usage': { may: ALL, answers: 200 },
   'GET /v1/billing/invoices': { may: ALL, answers: 200 },
   'GET /v1/billing/rfcs': { may: ALL, answers: 200 },
+  // Here nobody is Stripe's customer.
+  'POST /v1/billing/stripe/webhook': { may: 'public', answers: 404, json: () => ({}) },
   'PATCH /v1/billing/rfcs/:fiscal_entity_id': { may: WRITERS, answers: 200, given: freshDraft, json: () => ({ active: false }) },
   'GET /v1/fiscal-entities/data-sources': { may: ALL, answers: 200 },
   'GET /v1/fiscal-entities': { may: ALL, answers: 200 },

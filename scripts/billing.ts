@@ -1,0 +1,30 @@
+import { randomUUID } from 'node:crypto'
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { orderOf, sqlOf } from './orders.ts'
+import { ROOT, wrangler } from './wrangler.ts'
+
+const USAGE = `Records what an operator knows; the service does it within a minute.
+
+  npm run billing -- pay inv_…                      an invoice was paid
+  npm run billing -- plan org_… starter [seats]     an organization's plan, with other seats than the plan's
+
+  --env test | live   of a hosted service; without it the local one of STATE_DIR`
+
+const { values, positionals } = parseArgs({ options: { env: { type: 'string' } }, allowPositionals: true })
+const order = orderOf(positionals)
+const isHosted = values.env === 'test' || values.env === 'live'
+if (!order || (values.env !== undefined && !isHosted)) {
+  console.error(USAGE)
+  process.exit(1)
+}
+const where = isHosted
+  ? ['--remote', '--env', values.env!]
+  : ['--local', '--persist-to', resolve(ROOT, process.env['STATE_DIR'] || '.state')]
+const answer = await wrangler('d1', 'execute', 'DB', ...where, '--json', '--command', sqlOf(order, randomUUID(), Date.now()))
+const [{ results }] = JSON.parse(answer.slice(answer.indexOf('['))) as [{ results: { organization_id: string }[] }]
+if (results.length === 0) {
+  console.error(order.kind === 'pay' ? 'There is no such open invoice.' : 'There is no such organization.')
+  process.exit(1)
+}
+console.log(`Recorded for ${results[0]!.organization_id}.`)

@@ -1,0 +1,36 @@
+import type { Ctx, System } from '../env.ts'
+import { each } from '../extractors/each.ts'
+import { Failure } from '../failures.ts'
+import { payInvoice } from './invoices.ts'
+import { PLAN_KEYS } from './plans.ts'
+import { findTerms, finishOrder, type OrderRow, openOrders } from './store.ts'
+import { actingFor, changeTerms } from './suspension.ts'
+
+const PAGE = 50
+
+/** Does what operators recorded with `npm run billing`: by the same verbs as any other payment or change of plan, each once. */
+export const carryOutOrders = async (system: System): Promise<void> =>
+  each(await openOrders(system.db, PAGE), (order) => carryOut(system, order))
+
+async function carryOut(system: System, order: OrderRow): Promise<void> {
+  const { db, now } = system
+  try {
+    if (!(await findTerms(db, order.organization_id)))
+      throw new Failure('not_found', 'organization.not_found', 'There is no such organization.')
+    await (order.kind === 'pay' ? pay : place)(await actingFor(system, order.organization_id, 'operator'), order)
+    // What was paid already wrote nothing.
+    await finishOrder(db, order, now)
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    await finishOrder(db, order, now, error.message)
+  }
+}
+
+const pay = (ctx: Ctx, order: OrderRow) => payInvoice(ctx, order.invoice_id ?? '', 'invoice.paid', [finishOrder(ctx.db, order, ctx.now)])
+
+async function place(ctx: Ctx, order: OrderRow): Promise<void> {
+  const { plan, rfc_allowance } = order
+  if (plan === null || !PLAN_KEYS.includes(plan)) throw new Failure('invalid', 'billing.plan', 'There is no such plan.')
+  const what = { action: 'billing.plan_changed', resource_id: ctx.organization.id, changed: ['plan', 'rfc_allowance'] }
+  await changeTerms(ctx, what, () => ({ plan, rfc_allowance }), [finishOrder(ctx.db, order, ctx.now)])
+}

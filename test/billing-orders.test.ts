@@ -1,0 +1,92 @@
+import { createScheduledController } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { orderOf, sqlOf } from '../scripts/orders.ts'
+import worker from '../src/index.ts'
+import { billed } from './support/billing.ts'
+import { losingMessages } from './support/downloads.ts'
+import { at, audited } from './support/extractors.ts'
+import { freshRfc } from './support/journeys.ts'
+
+beforeEach(() => {
+  at('2027-03-10T18:00:00Z')
+  losingMessages()
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+const minute = () => worker.scheduled(createScheduledController({ cron: '* * * * *', scheduledTime: new Date() }), env)
+
+/** What `npm run billing -- …` does; how many rows it says it is about. */
+async function recorded(...words: string[]): Promise<number> {
+  const { results } = await env.DB.prepare(sqlOf(orderOf(words)!, crypto.randomUUID(), Date.now())).all()
+  return results.length
+}
+const outcomes = async (id: string) =>
+  (
+    await env.DB.prepare(
+      'select kind, done_at is not null as done, refused from operator_orders where organization_id = ? order by created_at',
+    )
+      .bind(id)
+      .raw()
+  ).map((row) => row.join(' ').trim())
+
+describe('what an operator records', () => {
+  it('as paid is paid by the same verb as any payment, once', async () => {
+    const of = await billed()
+    await of.connect(freshRfc())
+    const { invoice_id } = await of.invoice('2027-03-01')
+    await worker.scheduled(createScheduledController({ cron: '0 10 * * *', scheduledTime: new Date() }), env)
+    expect(await of.states()).toEqual(['paused active payment'])
+    expect([await recorded('pay', invoice_id), await recorded('pay', invoice_id)]).toEqual([1, 1])
+    await Promise.all([minute(), minute()])
+    await minute()
+    expect([await of.states(), (await of.invoices())[0]!.status]).toEqual([['active'], 'paid'])
+    expect(await audited(of, 'invoice.paid')).toEqual([expect.objectContaining({ actor: 'system:operator' })])
+    expect(await outcomes(of.id)).toEqual(['pay 1', 'pay 1'])
+    expect(await recorded('pay', invoice_id)).toBe(0)
+  })
+
+  it('as a plan is the organization’s, with seats of its own or without', async () => {
+    const of = await billed('diagnostic')
+    expect(await recorded('plan', of.id, 'api', '60')).toBe(1)
+    await minute()
+    expect(await of.billing()).toMatchObject({ plan: 'api', seats: { allowance: 60 } })
+    at('2027-03-10T18:01:00Z')
+    await recorded('plan', of.id, 'starter')
+    await minute()
+    expect(await of.billing()).toMatchObject({ plan: 'starter', seats: { allowance: 5 } })
+    expect(await audited(of, 'billing.plan_changed')).toHaveLength(2)
+  })
+
+  it('and cannot be done ends with why', async () => {
+    const of = await billed()
+    await env.DB.prepare(
+      "insert into operator_orders (order_id, kind, organization_id, invoice_id, created_at) values ('o1', 'pay', ?1, 'inv_none', 0), ('o2', 'plan', ?1, null, 1)",
+    )
+      .bind(of.id)
+      .run()
+    await minute()
+    expect(await outcomes(of.id)).toEqual(['pay 1 There is no such invoice.', 'plan 1 There is no such plan.'])
+  })
+
+  it.each([
+    [],
+    ['pay'],
+    ['pay', "inv_' or 1=1"],
+    ['pay', 'inv_01kabcdefghjkmnpqrstvwxyz0', 'more'],
+    ['plan', 'org_01kabcdefghjkmnpqrstvwxyz0'],
+    ['plan', 'org_01kabcdefghjkmnpqrstvwxyz0', 'gratis'],
+    ['plan', 'org_01kabcdefghjkmnpqrstvwxyz0', 'api', '-1'],
+    ['void', 'inv_01kabcdefghjkmnpqrstvwxyz0'],
+  ])('is nothing else: %s %s %s %s', (...words: (string | undefined)[]) => {
+    expect(orderOf(words.filter((word) => word !== undefined))).toBeNull()
+  })
+
+  it('about what is not there is not recorded', async () => {
+    expect(await recorded('pay', 'inv_01kabcdefghjkmnpqrstvwxyz0')).toBe(0)
+    expect(await recorded('plan', 'org_01kabcdefghjkmnpqrstvwxyz0', 'api')).toBe(0)
+  })
+})
