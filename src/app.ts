@@ -24,7 +24,7 @@ import { FiscalEntityId } from './http/shapes.ts'
 import { importRoutes } from './imports/routes.ts'
 import { repseRoutes, supplierRoutes } from './repse/routes.ts'
 import { sourceRoutes } from './sources/routes.ts'
-import { authRoutes } from './team/routes.ts'
+import { authRoutes, teamRoutes } from './team/routes.ts'
 import { testHelperRoutes } from './test-helpers/routes.ts'
 import { notices } from './webhooks/catalog.ts'
 import { eventRoutes, webhookRoutes } from './webhooks/routes.ts'
@@ -81,6 +81,7 @@ export const app: Hono<App> = new Hono<App>()
   )
   .route('/v1/auth', authRoutes)
   .route('/v1/organization', accountRoutes)
+  .route('/v1/team', teamRoutes)
   .route('/v1/credentials', credentialRoutes)
   .route('/v1/audit-events', auditRoutes)
   .route('/v1/alerts', alertRoutes)

@@ -13,6 +13,9 @@ const AUDIT = '/v1/audit-events'
 /** What each write is called in the audit; `null` for what writes nothing of the organization's. */
 const ACTIONS: Record<string, string | null> = {
   'PATCH /v1/organization': 'organization.updated',
+  'POST /v1/team/members/invite': 'invitation.created',
+  'PATCH /v1/team/members/:member_id': 'member.updated',
+  'DELETE /v1/team/members/:member_id': 'member.removed',
   'POST /v1/credentials': 'credential.created',
   'DELETE /v1/credentials/:api_key': 'credential.revoked',
   'POST /v1/extractors': 'extractor.created',
@@ -80,7 +83,7 @@ describe('one event for each write, of who did it', () => {
     const left = (await rows()).filter(({ request_id, actor }) => !before.has(request_id) && !actor.startsWith('system:'))
     const [id] = [...entry.route.path.matchAll(/:(\w+)/g)].map(([, name]) => given[name!])
     const made = Object.entries((body ?? {}) as Record<string, string>).find(([name]) =>
-      /^(extractor_id|fiscal_entity_id|import_id|invoice_id|webhook_id|api_key)$/.test(name),
+      /^(extractor_id|fiscal_entity_id|import_id|invoice_id|invitation_id|webhook_id|api_key)$/.test(name),
     )?.[1]
     expect(left).toEqual([
       expect.objectContaining({
@@ -151,6 +154,9 @@ describe('a change and its event are one commit', () => {
 
   const TABLES: Record<string, [string, string]> = {
     'PATCH /v1/organization': ['update', 'organizations'],
+    'POST /v1/team/members/invite': ['insert', 'invitations'],
+    'PATCH /v1/team/members/:member_id': ['update', 'members'],
+    'DELETE /v1/team/members/:member_id': ['update', 'members'],
     'POST /v1/credentials': ['insert', 'credentials'],
     'DELETE /v1/credentials/:api_key': ['update', 'credentials'],
     'POST /v1/extractors': ['insert', 'extractors'],

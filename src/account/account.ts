@@ -5,7 +5,8 @@ import { countLive, findOrganization, type OrganizationRow, updateOrganization }
 
 export { findOrganization, insertOrganization, type OrganizationRow, updateOrganization } from './store.ts'
 
-const view = ({ id, name, contact_email, logo_url, timezone }: OrganizationRow): Organization => ({
+/** How an organization is shown. */
+export const viewOrganization = ({ id, name, contact_email, logo_url, timezone }: OrganizationRow): Organization => ({
   id,
   name,
   contact_email,
@@ -14,7 +15,8 @@ const view = ({ id, name, contact_email, logo_url, timezone }: OrganizationRow):
 })
 
 /** The organization that the credential is bound to. */
-export const getOrganization = async ({ db, organization }: Ctx): Promise<Organization> => view(await findOrganization(db, organization.id))
+export const getOrganization = async ({ db, organization }: Ctx): Promise<Organization> =>
+  viewOrganization(await findOrganization(db, organization.id))
 
 /** Changes what is given; what is omitted or null stays as it is. */
 export async function changeOrganization(ctx: Ctx, changes: OrganizationChanges): Promise<Organization> {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Id, trimmedText } from '../http/shapes.ts'
+import { Email, Id, trimmedText } from '../http/shapes.ts'
 
 export const Organization = z
   .strictObject({
@@ -12,11 +12,6 @@ export const Organization = z
   .meta({ id: 'Organization' })
 export type Organization = z.infer<typeof Organization>
 
-const Email = z
-  .string()
-  .trim()
-  .pipe(z.email('Not an e-mail address.').max(254))
-  .meta({ documented: { type: 'string', format: 'email', maxLength: 254 } })
 const HttpUrl = z.url({ protocol: /^https?$/, error: 'Not an http or https URL.' }).max(2_048)
 
 /** What is omitted or null stays as it is. */

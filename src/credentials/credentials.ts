@@ -5,7 +5,7 @@ import type { Connection } from '../entities/connection.ts'
 import type { Actor, Ctx, Role, System } from '../env.ts'
 import { Failure, invalid, notFound } from '../failures.ts'
 import type { Credential, CredentialDraft, CredentialQuery, NewCredential } from './contract.ts'
-import { digestOf, isApiKey, isSecret, type KeyPair, newKeyPair } from './key.ts'
+import { digestOf, isApiKey, isInvitationToken, isSecret, type KeyPair, newInvitationToken, newKeyPair } from './key.ts'
 import {
   type Authenticated,
   authenticated,
@@ -29,7 +29,7 @@ const view = ({ api_key, name, role, created_at, expires_at }: CredentialRow): C
 export async function mintCredential(
   { settings, now }: System,
   organization_id: string,
-  draft: { name: string; role: Role; expires_at: Date | null },
+  draft: { name: string; role: Role; member_id: string | null; expires_at: Date | null },
 ): Promise<{ pair: KeyPair; row: CredentialRow; shown: NewCredential }> {
   const pair = newKeyPair(settings.environment)
   const digest = await digestOf(settings.apiSecretKeys.current, pair.api_secret)
@@ -47,7 +47,7 @@ export async function createCredential(ctx: Ctx, draft: CredentialDraft): Promis
   refuseOwnerWork(ctx, draft.role)
   const expires_at = draft.expires_at === null ? null : new Date(draft.expires_at)
   if (expires_at && expires_at <= ctx.now) throw invalid('credential.expired', [{ path: 'expires_at', message: 'Must be in the future.' }])
-  const { row, shown } = await mintCredential(ctx, ctx.organization.id, { name: draft.name, role: draft.role, expires_at })
+  const { row, shown } = await mintCredential(ctx, ctx.organization.id, { name: draft.name, role: draft.role, member_id: null, expires_at })
   await change(ctx, { action: 'credential.created', resource_id: row.api_key, changed: ['name', 'role', 'expires_at'] }, [
     insertCredential(ctx.db, row),
   ])
@@ -81,7 +81,17 @@ export async function revokeCredential(ctx: Ctx, api_key: string): Promise<void>
   }
 }
 
-export { insertCredential }
+export { giveRole, insertCredential, revokeAll } from './store.ts'
+
+/** A new invitation token, and what is kept of it. */
+export async function mintInvitationToken({ settings }: System): Promise<{ token: string; digest: string }> {
+  const token = newInvitationToken(settings.environment)
+  return { token, digest: await digestOf(settings.apiSecretKeys.current, token) }
+}
+
+/** What may be kept of an invitation token; nothing of a text that cannot be one. */
+export const digestsOfToken = async ({ settings }: System, token: string): Promise<string[]> =>
+  isInvitationToken(settings.environment, token) ? Promise.all(settings.apiSecretKeys.all.map((key) => digestOf(key, token))) : []
 
 export interface Presented {
   api_key: string | null

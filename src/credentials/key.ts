@@ -43,15 +43,29 @@ export function checksum(text: string): string {
   return encoded
 }
 
-export function newKeyPair(environment: Environment): KeyPair {
-  const unchecked = `fds_${environment}_secret_${random62(RANDOM_LENGTH)}`
-  return { api_key: `fds_${environment}_key_${random62(ID_LENGTH)}`, api_secret: unchecked + checksum(unchecked) }
+/** What may be presented: `secret` of a credential, or `invitation`, which makes one. Both are told apart by their looks. */
+type Noun = 'secret' | 'invitation'
+
+function newText(environment: Environment, noun: Noun): string {
+  const unchecked = `fds_${environment}_${noun}_${random62(RANDOM_LENGTH)}`
+  return unchecked + checksum(unchecked)
 }
 
-/** Whether a text can be a secret of this environment at all: refused without asking the database when it cannot. */
-export const isSecret = (environment: Environment, text: string): boolean =>
-  new RegExp(`^fds_${environment}_secret_[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`).test(text) &&
+export const newKeyPair = (environment: Environment): KeyPair => ({
+  api_key: `fds_${environment}_key_${random62(ID_LENGTH)}`,
+  api_secret: newText(environment, 'secret'),
+})
+
+export const newInvitationToken = (environment: Environment): string => newText(environment, 'invitation')
+
+const looksLike = (environment: Environment, noun: Noun, text: string): boolean =>
+  new RegExp(`^fds_${environment}_${noun}_[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`).test(text) &&
   checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH)
+
+/** Whether a text can be a secret of this environment at all: refused without asking the database when it cannot. */
+export const isSecret = (environment: Environment, text: string): boolean => looksLike(environment, 'secret', text)
+
+export const isInvitationToken = (environment: Environment, text: string): boolean => looksLike(environment, 'invitation', text)
 
 export const isApiKey = (environment: Environment, text: string): boolean =>
   new RegExp(`^fds_${environment}_key_[0-9A-Za-z]{${ID_LENGTH}}$`).test(text)

@@ -13,6 +13,16 @@ export const revoke = (db: Database, organization_id: string, api_key: string, n
     .set({ revoked_at: now })
     .where(and(eq(credentials.api_key, api_key), eq(credentials.organization_id, organization_id), isNull(credentials.revoked_at)))
 
+/** Those that are a member's, at once. */
+const ofMember = (organization_id: string, member_id: string) =>
+  and(eq(credentials.organization_id, organization_id), eq(credentials.member_id, member_id), isNull(credentials.revoked_at))
+
+export const revokeAll = (db: Database, organization_id: string, member_id: string, now: Date) =>
+  db.update(credentials).set({ revoked_at: now }).where(ofMember(organization_id, member_id))
+
+export const giveRole = (db: Database, organization_id: string, member_id: string, role: Role) =>
+  db.update(credentials).set({ role }).where(ofMember(organization_id, member_id))
+
 /**
  * Refuses its whole batch with a guard violation, by making a count null, unless the credential is there to be revoked and somebody is
  * left who could make another: an owner's, not expired.

@@ -10,6 +10,8 @@ export const credentials = sqliteTable(
     organization_id: text('organization_id').notNull(),
     name: text('name').notNull(),
     role: text('role', { enum: ['owner', 'admin', 'member'] }).notNull(),
+    /** Whose it is, and goes with: a member’s has the member’s role. Null for one of the organization itself. */
+    member_id: text('member_id'),
     created_at: instant('created_at').notNull(),
     expires_at: instant('expires_at'),
     revoked_at: instant('revoked_at'),

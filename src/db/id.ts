@@ -1,7 +1,7 @@
 import { fromString, fromUUID, toUUID, typeidUnboxed } from 'typeid-js'
 
 /** Every kind of thing with an identifier of its own (decisions.md 2). */
-export type Prefix = 'org' | 'mem' | 'fe' | 'ext' | 'run' | 'job' | 'doc' | 'imp' | 'inv' | 'aud' | 'wh' | 'evt' | 'alr'
+export type Prefix = 'org' | 'mem' | 'ivt' | 'fe' | 'ext' | 'run' | 'job' | 'doc' | 'imp' | 'inv' | 'aud' | 'wh' | 'evt' | 'alr'
 
 /** A new TypeID, `{prefix}_{26 characters}`. It sorts by time of creation. */
 export const newId = (prefix: Prefix): string => typeidUnboxed(prefix)

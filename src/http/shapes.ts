@@ -87,6 +87,13 @@ export const trimmedText = (min: number, max: number) =>
     { type: 'string', minLength: min, maxLength: max },
   )
 
+/** One e-mail address, trimmed, without a display name. */
+export const Email = documented(z.string().trim().pipe(z.email('Not an e-mail address.').max(254)), {
+  type: 'string',
+  format: 'email',
+  maxLength: 254,
+})
+
 const lengthOf = (text: string): number => [...text].length
 
 export const Instant = z.iso.datetime({ offset: true })

@@ -1,4 +1,4 @@
-import { insertOrganization, type OrganizationRow } from '../account/account.ts'
+import { insertOrganization, type OrganizationRow, viewOrganization } from '../account/account.ts'
 import { audited } from '../audit/audit.ts'
 import { authorityOf } from '../authority/adapters.ts'
 import { trialTerms } from '../billing/standing.ts'
@@ -8,12 +8,15 @@ import { newId } from '../db/id.ts'
 import type { System } from '../env.ts'
 import { defaultExtractors, insertExtractors } from '../extractors/extractors.ts'
 import type { Signup, SignupDraft } from './contract.ts'
+import { refuseDisposable } from './disposable.ts'
+import { viewMember } from './members.ts'
 import { insertMember, type MemberRow } from './store.ts'
 
 const TIMEZONE = 'America/Mexico_City'
 
 /** Creates an organization on the trial plan, its first owner, the owner's credential and the two default extractors, or nothing. */
 export async function signUp(system: System, { organization_name, name, email }: SignupDraft): Promise<Signup> {
+  await refuseDisposable(system, email)
   const { db, now } = system
   const organization: OrganizationRow = {
     id: newId('org'),
@@ -34,7 +37,12 @@ export async function signUp(system: System, { organization_name, name, email }:
     status: 'active',
     created_at: now,
   }
-  const { row, shown } = await mintCredential(system, organization.id, { name: 'Sign-up', role: 'owner', expires_at: null })
+  const { row, shown } = await mintCredential(system, organization.id, {
+    name: 'Sign-up',
+    role: 'owner',
+    member_id: member.member_id,
+    expires_at: null,
+  })
   const extractors = defaultExtractors(organization.id, now, authorityOf(system).sources)
   await commit(db.$client, [
     insertOrganization(db, { ...organization, extractor_count: extractors.length }),
@@ -47,8 +55,8 @@ export async function signUp(system: System, { organization_name, name, email }:
     }),
   ])
   return {
-    organization: { id: organization.id, name: organization_name, contact_email: email, logo_url: null, timezone: TIMEZONE },
-    member: { member_id: member.member_id, name, email, role: 'owner', created_at: now.toISOString() },
+    organization: viewOrganization(organization),
+    member: viewMember(member),
     credential: shown,
   }
 }

@@ -30,9 +30,10 @@ const d1 = (binding: string, entrypoint: string) =>
 
 const STORAGE = [d1('DB', 'Control'), d1('LEDGER_0', 'Ledger'), '(name = "FILES", r2Bucket = (name = "storage", entrypoint = "Files"))']
 
-/** Queues and assets are left out: no figure needs them so far. */
+/** Queues are left out: no figure needs them so far. */
 const SERVICE = [
   ...STORAGE,
+  '(name = "ASSETS", service = "assets")',
   ...[
     'ENVIRONMENT:test',
     'TAX_AUTHORITY:sandbox',
@@ -70,6 +71,7 @@ const config :Workerd.Config = (
     ${Object.entries(workers)
       .map(([name, worker]) => `(name = "${name}", worker = ${worker}),`)
       .join('\n    ')}
+    (name = "assets", disk = (path = "${join(ROOT, 'assets')}")),
     (name = "disk", disk = (path = "${join(folder, 'state')}", writable = true)),
   ],
   sockets = [${Object.keys(workers)

@@ -1,5 +1,6 @@
 import { vi } from 'vitest'
 import { withCheckDigit } from '../../src/authority/sandbox/taxpayers.ts'
+import type { Role } from '../../src/env.ts'
 import { api, type Caller, request } from './client.ts'
 
 export interface Tenant extends Caller {
@@ -17,6 +18,26 @@ export async function signUp(name = `Org ${++signups}`): Promise<Tenant> {
   if (status !== 201) throw new Error(`sign-up answered ${status}`)
   const { organization, credential } = body as { organization: { id: string }; credential: Caller }
   return { organization_id: organization.id, api_key: credential.api_key, api_secret: credential.api_secret }
+}
+
+export interface Person extends Caller {
+  member_id: string
+  email: string
+}
+
+let people = 0
+
+/** Somebody whom the caller invites, and who accepts. */
+export async function joined(by: Caller, role: Role = 'member'): Promise<Person> {
+  const email = `persona${++people}@example.com`
+  const invitation = await api(by, 'POST', '/v1/team/members/invite', { email, role })
+  const { status, body } = await request('POST', '/v1/auth/invitations/accept', {
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ token: invitation.body.token, name: 'Bea' }),
+  })
+  if (status !== 201) throw new Error(`accepting answered ${status}: ${JSON.stringify(body)}`)
+  const { member, credential } = body as { member: { member_id: string }; credential: Caller }
+  return { member_id: member.member_id, email, api_key: credential.api_key, api_secret: credential.api_secret }
 }
 
 let rfcs = 0

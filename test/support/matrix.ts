@@ -4,7 +4,7 @@ import { newKeyPair } from '../../src/credentials/key.ts'
 import { newId } from '../../src/db/id.ts'
 import type { Role } from '../../src/env.ts'
 import { api } from './client.ts'
-import { freshRfc } from './journeys.ts'
+import { freshRfc, joined } from './journeys.ts'
 import { json, nameOf, pathOf, ROUTES, type Sent } from './wire.ts'
 import { credentialOf, type Side, xml } from './world.ts'
 
@@ -102,7 +102,7 @@ const freshAlert = async ({ organization_id }: Side): Promise<Given> => {
 
 /** Lists that are empty in a new organization have several pages from here on. */
 export const fill = async (side: Side): Promise<void> => {
-  for (let n = 0; n < 4; n++) await Promise.all([freshWebhook(side), freshAlert(side)])
+  for (let n = 0; n < 4; n++) await Promise.all([freshWebhook(side), freshAlert(side), freshMember(side)])
 }
 /** The registry has answered about the RFC. */
 const answered = async ({ callers, fiscal_entity_id }: Side): Promise<Given> => {
@@ -118,6 +118,12 @@ const unasked = async ({ fiscal_entity_id, rfc }: Side): Promise<Given> => {
 
 let mails = 0
 
+const invited = async ({ callers }: Side): Promise<Given> => ({
+  token: (await api(callers.owner, 'POST', '/v1/team/members/invite', { email: `matrix${++mails}@example.com`, role: 'member' })).body
+    .token,
+})
+const freshMember = async ({ callers }: Side): Promise<Given> => ({ member_id: (await joined(callers.owner)).member_id })
+
 /** One row for every documented route: a route without a row fails the matrix, and so does a row without a route. */
 export const ROWS: Record<string, Row> = {
   'GET /health': { may: 'public', answers: 200 },
@@ -129,6 +135,15 @@ export const ROWS: Record<string, Row> = {
     answers: 201,
     json: () => ({ organization_name: 'Nueva', name: 'Ana', email: `matrix${++mails}@example.com` }),
   },
+  'POST /v1/auth/invitations/accept': { may: 'public', answers: 201, given: invited, json: ({ token }) => ({ token, name: 'Bea' }) },
+  'GET /v1/team/members': { may: ALL, answers: 200 },
+  'POST /v1/team/members/invite': {
+    may: WRITERS,
+    answers: 201,
+    json: () => ({ email: `matrix${++mails}@example.com`, role: 'member' }),
+  },
+  'PATCH /v1/team/members/:member_id': { may: WRITERS, answers: 200, given: freshMember, json: () => ({ role: 'admin' }) },
+  'DELETE /v1/team/members/:member_id': { may: WRITERS, answers: 204, given: freshMember },
   'GET /v1/organization': { may: ALL, answers: 200 },
   'PATCH /v1/organization': { may: WRITERS, answers: 200, json: () => ({ name: 'Otro nombre' }) },
   'GET /v1/organization/stats': { may: ALL, answers: 200 },
@@ -245,6 +260,7 @@ export const PREFIXES: Record<string, Parameters<typeof newId>[0]> = {
   event_id: 'evt',
   alert_id: 'alr',
   invoice_id: 'inv',
+  member_id: 'mem',
 }
 
 /** Malformed in a path, by the parameter's name. */

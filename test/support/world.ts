@@ -14,6 +14,8 @@ export interface Side {
   /** Another active one, which a test may spoil. */
   spare_entity_id: string
   extractor_id: string
+  /** The owner. */
+  member_id: string
   import_id: string
   document_id: string
   /** Of a CFDI whose XML is held. */
@@ -71,6 +73,7 @@ export async function sideOf(): Promise<Side> {
     rfc,
     spare_entity_id: spare.fiscal_entity_id,
     extractor_id: extractor.body.extractor_id,
+    member_id: (await api(owner, 'GET', '/v1/team/members')).body.data[0].member_id,
     import_id,
     document_id: documents.body.data[0].document_id,
     uuid: cfdi.body.data[0].uuid,
