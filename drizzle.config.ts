@@ -16,6 +16,7 @@ const DOMAINS = {
     'alerts',
     'blacklists',
     'repse',
+    'idempotency',
   ],
   ledger: ['cfdi', 'downloads', 'documents', 'imports', 'facts'],
 }

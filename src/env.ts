@@ -37,12 +37,20 @@ export interface System {
   requestId: string
 }
 
+/** A request's hold on an Idempotency-Key: with the token it may commit a change, once. */
+export interface Hold {
+  organization_id: string
+  key: string
+  token: string
+}
+
 /** What a verb needs that acts for one organization. Its tenant comes from here, in every query. */
 export interface Ctx extends System {
   organization: Organization
   actor: Actor
   /** The organization's connection to the fiscal entity that the request names, whatever its state; null without one. */
   connection: Connection | null
+  hold?: Hold
 }
 
 export interface App {

@@ -21,6 +21,8 @@ interface Extra {
   errors?: Fault[]
   retry_after_seconds?: number
   checkout_url?: string
+  /** On a conflict: what there is already. */
+  resource_id?: string
   /** On a wrong method: those that the path has. */
   allow?: string[]
 }

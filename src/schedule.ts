@@ -8,6 +8,7 @@ import { type System, systemOf } from './env.ts'
 import { finishRuns } from './extractors/run.ts'
 import { evaluateCadences, sweepTicks } from './extractors/tick.ts'
 import { said } from './failures.ts'
+import { pruneKeys } from './idempotency/idempotency.ts'
 import { sweepImports } from './imports/imports.ts'
 import { sweepLookups } from './repse/lookups.ts'
 import { refreshRepse, sweepRounds } from './repse/rounds.ts'
@@ -31,7 +32,7 @@ const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
     collectInvoices,
   ],
   '*/15 * * * *': [evaluateCadences],
-  '0 10 * * *': [issueInvoices, reviewStandings, pruneEvents, rewrapSecrets, refreshLists, refreshRepse],
+  '0 10 * * *': [issueInvoices, reviewStandings, pruneEvents, rewrapSecrets, refreshLists, refreshRepse, pruneKeys],
 }
 
 /** One verb that fails does not keep the others from their work. */

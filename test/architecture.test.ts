@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 const files = import.meta.glob('../src/**/*.ts', { query: '?raw', import: 'default', eager: true }) as Record<string, string>
 
 /** Know no domain: everybody may enter them anywhere. */
-const PLATFORM = ['http', 'db']
+const PLATFORM = ['http', 'db', 'idempotency']
 /** What of a domain is open to others beside `<domain>/<domain>.ts`. */
 const OPEN = ['tables', 'contract']
 /** Doors of a domain that is entered for more than one thing, each named after it. */

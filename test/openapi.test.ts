@@ -199,6 +199,25 @@ describe('what integrators read in it', () => {
     }
   })
 
+  it('which requests may be sent again with a key', () => {
+    const keyed = operations.filter(({ operation }) => operation.parameters?.some((one) => one.in === 'header'))
+    expect(keyed.map(({ name }) => name)).toEqual(
+      operations
+        .filter(({ name, operation }) => name.startsWith('POST') && operation.security === undefined && operation.responses['201'])
+        .map(({ name }) => name),
+    )
+    expect(keyed.length).toBeGreaterThan(3)
+    for (const { name, operation } of keyed) {
+      const [{ name: header, required } = {}] = operation.parameters!.filter((one) => one.in === 'header')
+      expect([name, header, required]).toEqual([name, 'Idempotency-Key', false])
+      expect(Object.keys(operation.responses['201']!.headers!)).toContain('Idempotency-Replayed')
+      expect([operation.responses['409']!.description, operation.responses['422']]).toEqual([
+        expect.stringContaining('Idempotency-Key is being carried out'),
+        expect.anything(),
+      ])
+    }
+  })
+
   it('the account, a secret in one answer only, the extractor’s documented members', () => {
     expect(Object.keys(schema('Organization').properties)).toEqual(['id', 'name', 'contact_email', 'logo_url', 'timezone'])
     expect(Object.keys(schema('OrganizationStats').properties)).toEqual(['total_members', 'active_rfcs'])

@@ -23,6 +23,8 @@ const canaries: Record<string, Secret> = texts
 const answers: { what: string; answer: Answer }[] = []
 const shown: Record<string, Answer> = {}
 const broken: Answer[] = []
+/** The same, answered again to who asked with the same Idempotency-Key. */
+const again: Record<string, Answer> = {}
 
 async function ask(what: string, caller: Caller | undefined, method: string, path: string, sent: Sent = {}): Promise<Answer> {
   const answer = await send(method, path, { ...(caller && { authorization: basic(caller) }), ...sent })
@@ -47,12 +49,35 @@ beforeAll(async () => {
   shown['the admin’s secret'] = await ask('a credential', owner, 'POST', '/v1/credentials', json({ name: 'x', role: 'admin' }))
   const admin: Caller = shown['the admin’s secret'].body
   Object.assign(texts, { 'the owner’s secret': owner.api_secret, 'the admin’s secret': admin.api_secret })
+  await sealed(admin)
   await journey(admin)
   await signing(admin)
   await misuse(admin)
   await breakage()
   await quiet()
 }, 120_000)
+
+/** Answers that hold a secret and are kept: each is asked for twice with one key. */
+async function sealed(admin: Caller): Promise<void> {
+  const twice = async (name: string, path: string, body: object, secretOf: (body: Record<string, string>) => string | undefined) => {
+    const { headers, ...sent } = json(body)
+    const keyed = { ...sent, headers: { ...headers, 'idempotency-key': `secret ${name}` } }
+    shown[name] = await ask(name, admin, 'POST', path, keyed)
+    texts[name] = secretOf(shown[name].body)!
+    again[name] = await ask(`${name}, again`, admin, 'POST', path, keyed)
+    expect([again[name].status, again[name].headers.get('idempotency-replayed')]).toEqual([201, 'true'])
+  }
+  await twice('a secret under a key', '/v1/credentials', { name: 'y', role: 'member' }, ({ api_secret }) => api_secret)
+  await twice('a token', '/v1/team/members/invite', { email: 'bea@example.com', role: 'member' }, ({ token }) => token)
+  const token = texts['a token']!
+  await ask('a token where it does not belong', admin, 'POST', '/v1/team/members/invite', json({ email: token, role: token }))
+  await ask('a token as a credential', undefined, 'GET', '/v1/organization', { authorization: `Bearer ${token}` })
+  await ask('a token with a wrong name', undefined, 'POST', '/v1/auth/invitations/accept', json({ token, name: '' }))
+  shown['a member’s secret'] = await ask('joining', undefined, 'POST', '/v1/auth/invitations/accept', json({ token, name: 'Bea' }))
+  texts['a member’s secret'] = shown['a member’s secret'].body.credential.api_secret
+  await ask('joining again', undefined, 'POST', '/v1/auth/invitations/accept', json({ token, name: 'Bea' }))
+  await ask('the team', admin, 'GET', '/v1/team/members')
+}
 
 /** What customers do with secrets, from the first connection to the last. */
 async function journey(admin: Caller): Promise<void> {
@@ -295,7 +320,7 @@ describe('the detector', () => {
 describe('a secret', () => {
   it('stands in the answer that made it, once, and in no other', () => {
     for (const { what, answer } of answers) {
-      const allowed = Object.entries(shown).flatMap(([name, one]) => (one === answer ? [name] : []))
+      const allowed = [shown, again].flatMap((ones) => Object.entries(ones).flatMap(([name, one]) => (one === answer ? [name] : [])))
       expect([what, leakedIn(said(answer), canaries)]).toEqual([what, allowed])
     }
     for (const [name, { text }] of Object.entries(shown)) {

@@ -1,8 +1,10 @@
 import { and, desc, eq, lt } from 'drizzle-orm'
-import { commit, type Statement } from '../db/commit.ts'
+import { commit, isGuardViolation, type Statement } from '../db/commit.ts'
 import { openCursor, pageOf } from '../db/cursor.ts'
 import { newId } from '../db/id.ts'
 import type { Actor, Ctx, System } from '../env.ts'
+import { inFlight } from '../idempotency/idempotency.ts'
+import { markDone } from '../idempotency/store.ts'
 import type { AuditEvent, AuditQuery } from './contract.ts'
 import { auditEvents } from './tables.ts'
 
@@ -30,9 +32,20 @@ export const audited = ({ db, now, requestId, actor }: Author, organization_id: 
     created_at: now,
   })
 
-/** Commits a change of the control plane together with its audit row: the one way to write for a customer. */
-export const change = (ctx: Ctx, what: Change, statements: readonly Statement[]) =>
-  commit(ctx.db.$client, [...statements, audited(ctx, ctx.organization.id, what)])
+/**
+ * Commits a change of the control plane together with its audit row: the one way to write for a customer. Under an Idempotency-Key the
+ * same commit says that it is done; 409 when another request has taken the key over.
+ */
+export async function change(ctx: Ctx, what: Change, statements: readonly Statement[]): Promise<D1Result<Record<string, unknown>>[]> {
+  const { db, organization, hold } = ctx
+  // First, so that who has lost the key hears of that and not of what the other one made.
+  const marks = hold ? [markDone(db, hold, what.resource_id)] : []
+  try {
+    return (await commit(db.$client, [...marks, ...statements, audited(ctx, organization.id, what)])).slice(marks.length)
+  } catch (error) {
+    throw hold && isGuardViolation(error, 'idempotency_keys') ? inFlight() : error
+  }
+}
 
 const view = ({ changed, created_at, organization_id: _, ...row }: typeof auditEvents.$inferSelect): AuditEvent => ({
   ...row,

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import type { App } from '../env.ts'
-import { body, operation, params, query, refuses, returns, roles } from '../http/operation.ts'
+import { body, idempotent, operation, params, query, refuses, returns, roles } from '../http/operation.ts'
 import { pageOf } from '../http/shapes.ts'
 import { Credential, CredentialDraft, CredentialPath, CredentialQuery, NewCredential } from './contract.ts'
 import { createCredential, listOfCredentials, revokeCredential } from './credentials.ts'
@@ -19,6 +19,7 @@ export const credentialRoutes = new Hono<App>()
     roles('owner', 'admin'),
     body(CredentialDraft),
     returns(201, NewCredential, 'The credential with its secret, shown this once'),
+    idempotent(),
     async (c) => c.json(await createCredential(c.var.ctx, c.req.valid('json')), 201),
   )
   .delete(

@@ -21,7 +21,8 @@ export interface Key {
 const utf8 = new TextEncoder()
 const NONCE = 12
 
-function key(version: string, raw: Uint8Array): Key {
+/** A key of 32 bytes. */
+export function keyOf(version: string, raw: Uint8Array): Key {
   const hmacKey = crypto.subtle.importKey('raw', raw, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
   const aesKey = crypto.subtle.importKey('raw', raw, 'AES-GCM', false, ['encrypt', 'decrypt'])
   const parameters = (nonce: Uint8Array, context: string) => ({ name: 'AES-GCM', iv: nonce, additionalData: utf8.encode(context) })
@@ -55,7 +56,7 @@ export function keyring(name: string, text: string | undefined): Keyring {
     const [, version, encoded] = part.trim().match(/^(\d+):([A-Za-z0-9+/]{43}=)$/) ?? []
     if (!version || !encoded) throw unusable(name)
     try {
-      return key(version, base64ToBytes(encoded))
+      return keyOf(version, base64ToBytes(encoded))
     } catch {
       throw unusable(name)
     }

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import type { App } from '../env.ts'
-import { body, operation, params, query, refuses, returns, roles } from '../http/operation.ts'
+import { body, idempotent, operation, params, query, refuses, returns, roles } from '../http/operation.ts'
 import { pageOf } from '../http/shapes.ts'
 import { FiscalEntity, FiscalEntityChanges, FiscalEntityDraft, FiscalEntityPath, FiscalEntityQuery } from './contract.ts'
 import { changeFiscalEntity, connectRfc, getFiscalEntity, listFiscalEntities, unlinkRfc } from './entities.ts'
@@ -30,6 +30,7 @@ export const entityRoutes = new Hono<App>()
     returns(201, FiscalEntity),
     refuses(402, CIEC_REFUSED),
     refuses(409, 'The organization has connected this RFC already.'),
+    idempotent(),
     async (c) => c.json(await connectRfc(c.var.ctx, c.req.valid('json')), 201),
   )
   .get(

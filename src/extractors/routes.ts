@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import * as z from 'zod'
 import type { App } from '../env.ts'
-import { body, operation, params, query, refuses, returns, roles } from '../http/operation.ts'
+import { body, idempotent, operation, params, query, refuses, returns, roles } from '../http/operation.ts'
 import { pageOf } from '../http/shapes.ts'
 import { Extractor, ExtractorChanges, ExtractorDraft, ExtractorPath, ExtractorRun, Run, RunQuery } from './contract.ts'
 import { changeExtractor, createExtractor, deleteExtractor, listExtractors } from './extractors.ts'
@@ -31,6 +31,7 @@ export const extractorRoutes = new Hono<App>()
     body(ExtractorDraft),
     returns(201, Extractor, 'The extractor'),
     refuses(409, 'The plan’s limit is reached; the detail says how many it allows and how many exist. Disabled ones count.'),
+    idempotent(),
     async (c) => c.json(await createExtractor(c.var.ctx, c.req.valid('json')), 201),
   )
   .patch(

@@ -80,9 +80,30 @@ export function impliedRefusals(route: Route): Map<number, string> {
     implied.set(413, 'The body is too large.')
     implied.set(415, 'The content type is not accepted.')
   }
+  for (const [status, says] of alsoMeans(route)) implied.set(status, says.replace(/^Or a/, 'A'))
   if (has('json') || !operationOf(route).isPublic) implied.set(422, 'The body or query does not have the documented shape.')
   return implied
 }
+
+const IN_FLIGHT =
+  'Or a request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be given again: resource_id says what it made.'
+
+/** What a status means beside what the route itself says of it. */
+const alsoMeans = ({ clauses }: Route): Map<number, string> =>
+  new Map(clauses.some(({ isIdempotent }) => isIdempotent) ? [[409, IN_FLIGHT]] : [])
+
+const IDEMPOTENCY_KEY: Json = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'Makes it safe to send the request again: for 24 hours the same key with the same method, path and body is carried out once and answered ' +
+    'alike. Another request with the key is 422, one while the first is being carried out 409. Refusals by role, shape or limit and errors ' +
+    'of ours are not kept; any other answer is, only for the credential that it was given to. Of your organization’s own choosing, such as a UUID.',
+  schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[ -~]+$' },
+}
+
+const REPLAYED = { 'Idempotency-Replayed': '`true` when this is the answer that an earlier request with the Idempotency-Key got.' }
 
 /** Headers that go with a status, whatever the route. */
 const HEADERS: Record<number, Record<string, string>> = {
@@ -136,11 +157,18 @@ export function document(routes: readonly Route[], info: Json, notices: readonly
     const bodySchema = inputs.find(({ target }) => target === 'json')?.schema
     const uploaded = route.clauses.find((clause) => clause.upload)?.upload
     const roles = route.clauses.flatMap((clause) => clause.roles ?? [])
-    const parameterList = inputs.flatMap(({ target, schema }) =>
-      target === 'json' ? [] : parameters(target === 'param' ? 'path' : 'query', schema),
-    )
+    const isIdempotent = route.clauses.some((clause) => clause.isIdempotent)
+    const parameterList = inputs
+      .flatMap(({ target, schema }) => (target === 'json' ? [] : parameters(target === 'param' ? 'path' : 'query', schema)))
+      .concat(isIdempotent ? [IDEMPOTENCY_KEY] : [])
+    const also = alsoMeans(route)
     const outputs = new Map([...impliedRefusals(route)].map(([status, says]) => [status, respond({ status, description: says })]))
-    for (const { output } of route.clauses) if (output) outputs.set(output.status, respond(output))
+    for (const { output } of route.clauses) {
+      if (!output) continue
+      const description = [output.description, also.get(output.status)].filter(Boolean).join(' ')
+      const headers = isIdempotent && output.status < 400 ? { ...output.headers, ...REPLAYED } : output.headers
+      outputs.set(output.status, respond({ ...output, description, ...(headers && { headers }) }))
+    }
     const path = route.path.replace(/:(\w+)/g, '{$1}')
     paths[path] ??= {}
     paths[path][route.method.toLowerCase()] = {

@@ -1,8 +1,12 @@
+import { waitUntil } from 'cloudflare:workers'
 import { zValidator } from '@hono/zod-validator'
 import type { Context, MiddlewareHandler } from 'hono'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import * as z from 'zod'
 import type { App, Role } from '../env.ts'
 import { Failure } from '../failures.ts'
+import { answerOnce } from '../idempotency/idempotency.ts'
+import { readAuthorization } from './authorization.ts'
 import { readJson } from './body.ts'
 import { InvalidInput } from './problem.ts'
 
@@ -11,6 +15,7 @@ export interface Clause {
   operation?: { id: string; tag: string; summary: string; description?: string; isPublic: boolean }
   roles?: readonly Role[]
   input?: { target: 'json' | 'query' | 'param'; schema: z.ZodObject }
+  isIdempotent?: true
   upload?: { contentTypes: readonly string[]; description: string }
   output?: { status: number; description: string; schema?: z.ZodType; headers?: Record<string, string>; contentTypes?: readonly string[] }
 }
@@ -57,6 +62,28 @@ export const roles = (...allowed: [Role, ...Role[]]) =>
 export const body = <S extends z.ZodObject>(schema: S) => valid('json', schema, readJson)
 export const query = <S extends z.ZodObject>(schema: S) => valid('query', schema)
 export const params = <S extends z.ZodObject>(schema: S) => valid('param', schema)
+
+/**
+ * A request that creates: sent again with the same Idempotency-Key it gets the same answer. The last clause, because what the others
+ * refuse is not kept.
+ */
+export const idempotent = () =>
+  described({ isIdempotent: true }, (async (c, next) => {
+    const key = c.req.header('idempotency-key')
+    const presented = readAuthorization(c.req.header('authorization'))
+    if (key === undefined || !presented) return next()
+    const asked = { key, request: [c.req.method, c.req.path, (await c.req.bodyCache.text) ?? ''], api_secret: presented.api_secret }
+    const answering = answerOnce(c.var.ctx, asked, async (ctx) => {
+      c.set('ctx', ctx)
+      await next()
+      return { status: c.res.status, content_type: c.res.headers.get('content-type') ?? '', text: await c.res.clone().text() }
+    })
+    // Also when the caller hangs up: that is what they will send the key again for.
+    waitUntil(answering.catch(() => {}))
+    const { status, content_type, text, replayed } = await answering
+    if (!replayed) return
+    return c.body(text, status as ContentfulStatusCode, { 'Content-Type': content_type, 'Idempotency-Replayed': 'true' })
+  }) as MiddlewareHandler<App>)
 
 /** A raw body of one of these content types, read by the handler. */
 export const upload = (contentTypes: readonly string[], description: string) => described({ upload: { contentTypes, description } }, pass())

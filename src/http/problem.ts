@@ -16,6 +16,7 @@ export const Problem = z
       .optional()
       .meta({ description: 'On 422: every fault of the body or query.' }),
     checkout_url: z.string().optional(),
+    resource_id: z.string().optional().meta({ description: 'What a request with the same Idempotency-Key made.' }),
     request_id: z.string(),
   })
   .meta({ id: 'Problem' })
@@ -73,14 +74,21 @@ export function problem(error: Error, c: Context<App>): Response {
   const request_id = c.var.requestId
   const failure = asFailure(error)
   if (failure) {
-    const { retry_after_seconds, errors, checkout_url, allow } = failure.extra
+    const { retry_after_seconds, errors, checkout_url, resource_id, allow } = failure.extra
     if (allow) c.header('Allow', allow.join(', '))
     if (retry_after_seconds !== undefined) c.header('Retry-After', String(retry_after_seconds))
     if (failure.kind === 'unauthenticated') c.header('WWW-Authenticate', 'Basic realm="fiscal-data-service", charset="UTF-8"')
     const detail =
       failure.kind === 'too_many_requests' ? { message: failure.message, retry_after_seconds: retry_after_seconds ?? 1 } : failure.message
     return c.json(
-      { detail, code: failure.code, ...(errors && { errors }), ...(checkout_url && { checkout_url }), request_id },
+      {
+        detail,
+        code: failure.code,
+        ...(errors && { errors }),
+        ...(checkout_url && { checkout_url }),
+        ...(resource_id && { resource_id }),
+        request_id,
+      },
       STATUS[failure.kind],
     )
   }

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import type { App } from '../env.ts'
-import { body, operation, params, publicOperation, query, refuses, returns, roles } from '../http/operation.ts'
+import { body, idempotent, operation, params, publicOperation, query, refuses, returns, roles } from '../http/operation.ts'
 import { pageOf } from '../http/shapes.ts'
 import {
   Acceptance,
@@ -69,6 +69,7 @@ export const teamRoutes = new Hono<App>()
     body(InvitationDraft),
     returns(201, NewInvitation, 'The invitation with its token, shown this once'),
     refuses(409, 'The organization has a member with this e-mail address.'),
+    idempotent(),
     async (c) => c.json(await inviteMember(c.var.ctx, c.req.valid('json')), 201),
   )
   .patch(

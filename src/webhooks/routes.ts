@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import type { App } from '../env.ts'
-import { body, operation, params, query, refuses, returns, roles } from '../http/operation.ts'
+import { body, idempotent, operation, params, query, refuses, returns, roles } from '../http/operation.ts'
 import { pageOf } from '../http/shapes.ts'
 import { EventPayload } from './catalog.ts'
 import {
@@ -50,6 +50,7 @@ export const webhookRoutes = new Hono<App>()
     roles('owner', 'admin'),
     body(WebhookDraft),
     returns(201, NewWebhook, 'The webhook with its secret'),
+    idempotent(),
     async (c) => c.json(await createWebhook(c.var.ctx, c.req.valid('json')), 201),
   )
   .get(
@@ -113,6 +114,7 @@ export const webhookRoutes = new Hono<App>()
     returns(201, RotatedSecret, 'The secret that waits'),
     refuses(404, NOT_THERE),
     refuses(409, 'Somebody else is rotating it at the same time.'),
+    idempotent(),
     async (c) => c.json(await rotateSecret(c.var.ctx, c.req.valid('param').webhook_id), 201),
   )
   .post(
