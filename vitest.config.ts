@@ -31,6 +31,8 @@ const workers = (name: string, include: string[], ledgers: string[] = []) => ({
         compatibilityFlags: ['service_binding_extra_handlers'],
         bindings: { ...migrations, ...secrets },
         d1Databases: ledgers,
+        // For the tests of limits, in the place of the service's own.
+        ratelimits: { TIGHT: { namespace_id: 'tight', simple: { limit: 3, period: 60 } } },
         outboundService: async () => new Response('The tests reach no network.', { status: 599 }),
         workers: [egress],
       },

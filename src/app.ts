@@ -15,6 +15,7 @@ import type { App, Settings } from './env.ts'
 import { extractorRoutes } from './extractors/routes.ts'
 import { readAuthorization } from './http/authorization.ts'
 import { arrival, envelope } from './http/envelope.ts'
+import { limitCredential } from './http/limits.ts'
 import { document, type Route, routesOf } from './http/openapi.ts'
 import { params, publicOperation, refuses, returns, returnsFile } from './http/operation.ts'
 import { problem } from './http/problem.ts'
@@ -48,6 +49,7 @@ const admission: MiddlewareHandler<App> = async (c, next) => {
   const fiscalEntity = FiscalEntityId.safeParse(named)
   const presented = readAuthorization(c.req.header('authorization'))
   c.set('ctx', { ...system, ...(await authenticate(system, presented, fiscalEntity.success ? fiscalEntity.data : null)) })
+  await limitCredential(c.var.ctx)
   return next()
 }
 

@@ -21,6 +21,8 @@ interface Extra {
   errors?: Fault[]
   retry_after_seconds?: number
   checkout_url?: string
+  /** On too many requests: the limit that was passed. */
+  quota?: { name: string; requests: string; seconds: number }
   /** On a conflict: what there is already. */
   resource_id?: string
   /** On a wrong method: those that the path has. */

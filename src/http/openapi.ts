@@ -80,17 +80,26 @@ export function impliedRefusals(route: Route): Map<number, string> {
     implied.set(413, 'The body is too large.')
     implied.set(415, 'The content type is not accepted.')
   }
-  for (const [status, says] of alsoMeans(route)) implied.set(status, says.replace(/^Or a/, 'A'))
+  for (const [status, says] of alsoMeans(route))
+    implied.set(
+      status,
+      says.replace(/^Or (.)/, (_, first: string) => first.toUpperCase()),
+    )
   if (has('json') || !operationOf(route).isPublic) implied.set(422, 'The body or query does not have the documented shape.')
   return implied
 }
+
+const TOO_MANY = 'Or the credential makes too many requests. RateLimit-Policy says how many are accepted.'
 
 const IN_FLIGHT =
   'Or a request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be given again: resource_id says what it made.'
 
 /** What a status means beside what the route itself says of it. */
-const alsoMeans = ({ clauses }: Route): Map<number, string> =>
-  new Map(clauses.some(({ isIdempotent }) => isIdempotent) ? [[409, IN_FLIGHT]] : [])
+const alsoMeans = (route: Route): Map<number, string> =>
+  new Map([
+    ...(route.clauses.some(({ isIdempotent }) => isIdempotent) ? [[409, IN_FLIGHT] as const] : []),
+    ...(operationOf(route).isPublic ? [] : [[429, TOO_MANY] as const]),
+  ])
 
 const IDEMPOTENCY_KEY: Json = {
   name: 'Idempotency-Key',
@@ -108,7 +117,10 @@ const REPLAYED = { 'Idempotency-Replayed': '`true` when this is the answer that 
 /** Headers that go with a status, whatever the route. */
 const HEADERS: Record<number, Record<string, string>> = {
   401: { 'WWW-Authenticate': 'How to authenticate.' },
-  429: { 'Retry-After': 'Seconds to wait; the same as retry_after_seconds.' },
+  429: {
+    'Retry-After': 'Seconds to wait; the same as retry_after_seconds.',
+    'RateLimit-Policy': 'When it is a limit of requests: whose, how many (q), in how many seconds (w).',
+  },
   503: { 'Retry-After': 'Seconds to wait.' },
 }
 

@@ -8,6 +8,7 @@ import { Failure } from '../failures.ts'
 import { answerOnce } from '../idempotency/idempotency.ts'
 import { readAuthorization } from './authorization.ts'
 import { readJson } from './body.ts'
+import { limitAddress } from './limits.ts'
 import { InvalidInput } from './problem.ts'
 
 /** What one middleware contributes to the description of the route that it sits on. */
@@ -83,6 +84,16 @@ export const idempotent = () =>
     const { status, content_type, text, replayed } = await answering
     if (!replayed) return
     return c.body(text, status as ContentfulStatusCode, { 'Content-Type': content_type, 'Idempotency-Replayed': 'true' })
+  }) as MiddlewareHandler<App>)
+
+/** What needs no credential and makes something: so often from one address, and no more. After the shape, which costs nothing. */
+export const perAddress = () =>
+  described({ output: { status: 429, description: 'Too many from one address. RateLimit-Policy says how many are accepted.' } }, (async (
+    c,
+    next,
+  ) => {
+    await limitAddress(c)
+    return next()
   }) as MiddlewareHandler<App>)
 
 /** A raw body of one of these content types, read by the handler. */

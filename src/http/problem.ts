@@ -74,9 +74,10 @@ export function problem(error: Error, c: Context<App>): Response {
   const request_id = c.var.requestId
   const failure = asFailure(error)
   if (failure) {
-    const { retry_after_seconds, errors, checkout_url, resource_id, allow } = failure.extra
+    const { retry_after_seconds, errors, checkout_url, resource_id, quota, allow } = failure.extra
     if (allow) c.header('Allow', allow.join(', '))
     if (retry_after_seconds !== undefined) c.header('Retry-After', String(retry_after_seconds))
+    if (quota) c.header('RateLimit-Policy', `"${quota.name}";q=${quota.requests};w=${quota.seconds}`)
     if (failure.kind === 'unauthenticated') c.header('WWW-Authenticate', 'Basic realm="fiscal-data-service", charset="UTF-8"')
     const detail =
       failure.kind === 'too_many_requests' ? { message: failure.message, retry_after_seconds: retry_after_seconds ?? 1 } : failure.message

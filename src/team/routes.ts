@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import type { App } from '../env.ts'
-import { body, idempotent, operation, params, publicOperation, query, refuses, returns, roles } from '../http/operation.ts'
+import { body, idempotent, operation, params, perAddress, publicOperation, query, refuses, returns, roles } from '../http/operation.ts'
 import { pageOf } from '../http/shapes.ts'
 import {
   Acceptance,
@@ -32,6 +32,7 @@ export const authRoutes = new Hono<App>()
     ),
     body(SignupDraft),
     returns(201, Signup),
+    perAddress(),
     async (c) => c.json(await signUp(c.var.system, c.req.valid('json')), 201),
   )
   .post(
@@ -45,6 +46,7 @@ export const authRoutes = new Hono<App>()
     body(Acceptance),
     returns(201, Signup),
     refuses(404, 'There is no such invitation, or it was accepted, replaced or withdrawn, or has expired.'),
+    perAddress(),
     async (c) => c.json(await acceptInvitation(c.var.system, c.req.valid('json')), 201),
   )
 

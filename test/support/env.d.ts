@@ -5,6 +5,8 @@ declare global {
     interface Env {
       CONTROL_MIGRATIONS: D1Migration[]
       LEDGER_MIGRATIONS: D1Migration[]
+      /** Three a minute. */
+      TIGHT: RateLimit
     }
   }
 }
