@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { wrangler } from './wrangler.ts'
 
-const LIMIT_KIB = 300
+const LIMIT_KIB = 350
 
 const folder = mkdtempSync(join(tmpdir(), 'size-'))
 try {

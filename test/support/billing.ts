@@ -35,4 +35,3 @@ export async function billed(plan = 'starter') {
 }
 
 export type Billed = Awaited<ReturnType<typeof billed>>
-export type { Organization }
