@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import type { Invoice } from '../../src/billing/contract.ts'
-import { type Organization, organization } from './extractors.ts'
+import { organization } from './extractors.ts'
 
 export const RFCS = '/v1/billing/rfcs'
 
