@@ -1,7 +1,7 @@
 import * as z from 'zod'
 
-/** A fiscal entity's 128 bits as a UUID. */
-const Uuid = z.uuid()
+/** 128 bits in the form of a UUID: those of a CFDI need not be of a version that RFC 9562 knows. */
+const Uuid = z.guid()
 const Instant = z.iso.datetime({ offset: true })
 
 const head = <K extends string>(event: K) => ({

@@ -4,7 +4,7 @@ import { notFound } from '../failures.ts'
 import type { EventPayload } from './catalog.ts'
 import type { EventQuery } from './contract.ts'
 import { pageOfScan } from './log.ts'
-import { findEvent, forgetEvents, SCAN, scanEvents } from './log-store.ts'
+import { findEvent, forgetEvents, scanEvents } from './log-store.ts'
 
 const KEPT_MS = 90 * 86_400_000
 const FORGOTTEN_AT_ONCE = 2_000
@@ -17,9 +17,9 @@ export async function listEvents(ctx: Ctx, query: EventQuery): Promise<Page<Even
   const { limit, cursor, ...filters } = query
   const scope = { list: 'events', filters }
   const [after] = (await openCursor(ctx, scope, cursor)) ?? []
-  const rows = await scanEvents(ctx.db.$client, ctx.organization.id, filters, Number(after ?? 0), limit + 1)
-  const { kept, last } = pageOfScan(rows, limit, rows.length <= limit || rows.length < SCAN)
-  const end = last ?? rows.at(-1)
+  const scan = await scanEvents(ctx.db.$client, ctx.organization.id, filters, Number(after ?? 0), limit + 1)
+  const { kept, last } = pageOfScan(scan, limit)
+  const end = last ?? scan.rows.at(-1)
   return {
     data: kept.map(bodyOf),
     has_more: last !== undefined,

@@ -3,11 +3,20 @@ import { type Fragment, prepared, raw, sql } from '../db/fragment.ts'
 import { KEPT_ENDPOINT } from './relay-store.ts'
 import type { deliveries } from './tables.ts'
 
-/** A row that a filter was asked of: those that it does not pass only move the page on. */
-export type Scanned<Row> = Row & { is_asked: number }
+/** Rows that a filter was asked of: those that it does not pass only move the page on. */
+export interface Scan<Row> {
+  rows: (Row & { is_asked: number })[]
+  /** There is nothing after them. */
+  isWhole: boolean
+}
 
 /** Rows that a page looks at when its filter has no index: it may then be short, with more to follow. */
-export const SCAN = 500
+const SCAN = 500
+
+async function scanned<Row>(query: D1PreparedStatement, limit: number): Promise<Scan<Row>> {
+  const { results } = await query.all<Scan<Row>['rows'][number]>()
+  return { rows: results, isWhole: results.length < limit }
+}
 
 export type DeliveryRow = Pick<
   typeof deliveries.$inferSelect,
@@ -26,13 +35,13 @@ interface DeliveryFilters {
 }
 
 /** An endpoint's deliveries, newest event first. */
-export async function scanDeliveries(
+export function scanDeliveries(
   d1: D1Database,
   { webhook, organization_id }: { webhook: number; organization_id: string },
   { status, event_key }: DeliveryFilters,
   after: Position | undefined,
   limit: number,
-): Promise<Scanned<DeliveryRow>[]> {
+): Promise<Scan<DeliveryRow>> {
   const isIndexed = status === 'failed' || status === 'lost'
   const before: Fragment = after ? sql`and (seq, redelivery) < (${after[0]!}, ${after[1]!})` : raw('')
   const from = raw(isIndexed ? "deliveries indexed by deliveries_undelivered where status in ('failed', 'lost') and" : 'deliveries where')
@@ -42,7 +51,7 @@ export async function scanDeliveries(
     from (select * from ${from} webhook = ${webhook} ${before} order by seq desc, redelivery desc limit ${rows}) d
     cross join events e on e.organization_id = ${organization_id} and e.seq = d.seq
     order by d.seq desc, d.redelivery desc`
-  return (await prepared(d1, query).all<Scanned<DeliveryRow>>()).results
+  return scanned(prepared(d1, query), rows)
 }
 
 /** The newest delivery of one event to one endpoint. */
@@ -93,13 +102,13 @@ const LINKED = raw(`(e.fiscal_entity_id is null or exists (
   select 1 from connections c where c.organization_id = e.organization_id and c.fiscal_entity_id = e.fiscal_entity_id and c.state <> 'unlinked'))`)
 
 /** An organization's events, oldest first. */
-export const scanEvents = async (
+export const scanEvents = (
   d1: D1Database,
   organization_id: string,
   filters: { event_key?: string | undefined; fiscal_entity_id?: string | undefined },
   after: number,
   limit: number,
-): Promise<Scanned<EventRow>[]> => {
+): Promise<Scan<EventRow>> => {
   const { event_key = null, fiscal_entity_id = null } = filters
   const rows = event_key === null && fiscal_entity_id === null ? limit : Math.max(SCAN, limit)
   const query = sql`
@@ -108,7 +117,7 @@ export const scanEvents = async (
         and ${LINKED} as is_asked
       from (select * from events where organization_id = ${organization_id} and seq > ${after} order by seq limit ${rows}) e)
     order by seq`
-  return (await prepared(d1, query).all<Scanned<EventRow>>()).results
+  return scanned(prepared(d1, query), rows)
 }
 
 export const findEvent = (d1: D1Database, organization_id: string, event_id: string): Promise<EventRow | null> =>

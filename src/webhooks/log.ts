@@ -7,7 +7,7 @@ import { Failure, notFound } from '../failures.ts'
 import { callEndpoints } from './calls.ts'
 import { type EventPayload, TEST_KEY } from './catalog.ts'
 import type { Delivery, DeliveryQuery, Redelivered, RedeliveryRequest } from './contract.ts'
-import { type DeliveryRow, findDelivery, insertAgain, insertAllAgain, SCAN, type Scanned, scanDeliveries } from './log-store.ts'
+import { type DeliveryRow, findDelivery, insertAgain, insertAllAgain, type Scan, scanDeliveries } from './log-store.ts'
 import { insertDelivery, insertEvents } from './relay-store.ts'
 import type { AttemptRecord } from './tables.ts'
 import { requireWebhook } from './webhooks.ts'
@@ -25,7 +25,7 @@ const view = ({ event_id, event_key, redelivery, status, attempts, due_at, creat
 })
 
 /** The page that a scan makes: what passed the filter, up to the limit, and where to go on. */
-export function pageOfScan<Row>(rows: readonly Scanned<Row>[], limit: number, isWhole: boolean): { kept: Row[]; last: Row | undefined } {
+export function pageOfScan<Row>({ rows, isWhole }: Scan<Row>, limit: number): { kept: Row[]; last: Row | undefined } {
   const kept: Row[] = []
   for (const [n, row] of rows.entries()) {
     if (row.is_asked === 0) continue
@@ -40,8 +40,8 @@ export async function listDeliveries(ctx: Ctx, webhook_id: string, query: Delive
   const endpoint = await requireWebhook(ctx, webhook_id)
   const { limit, cursor, ...filters } = query
   const scope = { list: 'deliveries', filters: { ...filters, webhook_id } }
-  const rows = await scanDeliveries(ctx.db.$client, endpoint, filters, await openCursor(ctx, scope, cursor), limit + 1)
-  const { kept, last } = pageOfScan(rows, limit, rows.length <= limit || rows.length < SCAN)
+  const scan = await scanDeliveries(ctx.db.$client, endpoint, filters, await openCursor(ctx, scope, cursor), limit + 1)
+  const { kept, last } = pageOfScan(scan, limit)
   const position = last && ([last.seq, last.redelivery] satisfies Position)
   return { data: kept.map(view), has_more: position !== undefined, next_cursor: position ? await sealCursor(ctx, scope, position) : null }
 }

@@ -169,7 +169,7 @@ export const eventRoutes = new Hono<App>()
       'listEvents',
       'Events',
       'The feed of all events, oldest first',
-      'What webhooks deliver, to be pulled: the last page has a next_cursor as well, and what happens later follows it. An empty page has none: keep yours. Kept for 90 days. A page under a filter may be short and has_more true.',
+      'What webhooks deliver, to be pulled: the last page has a next_cursor as well, and what happens later follows it. An empty page has none: keep yours. Kept for 90 days. A page may be short and has_more true.',
     ),
     query(EventQuery),
     returns(200, pageOf(EventPayload)),
