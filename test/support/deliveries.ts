@@ -83,13 +83,18 @@ export class Courier {
 
   sweep = (): Promise<void> => sweepDeliveries(this.system)
 
-  /** Whatever the queue has for now, and what that makes it have. */
-  async settle(): Promise<void> {
+  /** Delivers whatever the queue has for now, and what that makes it have, as it comes, so many at once. */
+  async settle(atOnce = 100): Promise<void> {
+    const running = new Set<Promise<void>>()
     for (;;) {
-      const due = this.told.filter(({ at }) => at <= Date.now())
-      if (due.length === 0) return
-      for (const one of due) this.told.splice(this.told.indexOf(one), 1)
-      await Promise.all(due.map(({ webhook }) => this.deliver(webhook)))
+      const due = this.told.filter(({ at }) => at <= Date.now()).slice(0, atOnce - running.size)
+      for (const one of due) {
+        this.told.splice(this.told.indexOf(one), 1)
+        const work: Promise<void> = this.deliver(one.webhook).finally(() => running.delete(work))
+        running.add(work)
+      }
+      if (running.size === 0) return
+      await Promise.race(running)
     }
   }
 }
