@@ -11,6 +11,8 @@ export async function billed(plan = 'starter') {
     env.DB.prepare(`update organizations set ${assignment} where id = ?`)
       .bind(...values, of.id)
       .run()
+  // Signed up in this month, which is not invoiced.
+  await set('billed_month = ?', new Date().toISOString().slice(0, 7))
   return {
     ...of,
     set,
