@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { orderOf, sqlOf } from './orders.ts'
 import { ROOT, wrangler } from './wrangler.ts'
@@ -11,6 +12,8 @@ const USAGE = `Records what an operator knows; the service does it within a minu
 
   --env test | live   of a hosted service; without it the local one of STATE_DIR`
 
+const ATTEMPTS = 20
+
 const { values, positionals } = parseArgs({ options: { env: { type: 'string' } }, allowPositionals: true })
 const order = orderOf(positionals)
 const isHosted = values.env === 'test' || values.env === 'live'
@@ -21,7 +24,20 @@ if (!order || (values.env !== undefined && !isHosted)) {
 const where = isHosted
   ? ['--remote', '--env', values.env!]
   : ['--local', '--persist-to', resolve(ROOT, process.env['STATE_DIR'] || '.state')]
-const answer = await wrangler('d1', 'execute', 'DB', ...where, '--json', '--command', sqlOf(order, randomUUID(), Date.now()))
+const statement = sqlOf(order, randomUUID(), Date.now())
+
+/** The local database is busy while the service writes. */
+async function recorded(attempt = 1): Promise<string> {
+  try {
+    return await wrangler('d1', 'execute', 'DB', ...where, '--json', '--command', statement)
+  } catch (error) {
+    if (attempt === ATTEMPTS || !/SQLITE_BUSY/.test(String(error))) throw error
+    await sleep(200 * attempt)
+    return recorded(attempt + 1)
+  }
+}
+
+const answer = await recorded()
 const [{ results }] = JSON.parse(answer.slice(answer.indexOf('['))) as [{ results: { organization_id: string }[] }]
 if (results.length === 0) {
   console.error(order.kind === 'pay' ? 'There is no such open invoice.' : 'There is no such organization.')
