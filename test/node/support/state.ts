@@ -1,0 +1,148 @@
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+
+interface Fact {
+  fact_id: string
+  kind: string
+  entity: number
+  organizations: string | null
+  body: string
+}
+
+/** The databases with this table, of a service that has stopped. */
+function databasesWith(stateDir: string, table: string): DatabaseSync[] {
+  const folder = join(stateDir, 'v3', 'd1')
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.sqlite'))
+  return files.flatMap((name) => {
+    const database = new DatabaseSync(join(folder, name), { readOnly: true })
+    if (database.prepare('select 1 from sqlite_master where name = ?').get(table)) return [database]
+    database.close()
+    return []
+  })
+}
+
+/** When the service, running or not, last kept an object: documents come in. Databases are written to also where nothing is done. */
+export const lastPut = (stateDir: string): number => statSync(join(stateDir, 'v3', 'r2', 'fiscal-local-files', 'blobs')).mtimeMs
+
+/** What was told of a ledger's facts: one for each organization. Nothing else here knows where it is kept. */
+function factsOf(stateDir: string, ledger: DatabaseSync): Fact[] {
+  const left = ledger.prepare('select count(*) as n from outbox').get()!['n']
+  if (left !== 0) throw new Error(`${left} facts have not been told.`)
+  const entities = new Set(
+    ledger
+      .prepare('select entity from entities')
+      .all()
+      .map(({ entity }) => entity),
+  )
+  return databasesWith(stateDir, 'events').flatMap((control) => {
+    const events = control
+      .prepare(
+        `select e.event_id as fact_id, e.key as kind, f.entity, json_array(e.organization_id) as organizations, e.body
+         from events e join fiscal_entities f using (fiscal_entity_id)`,
+      )
+      .all() as unknown as Fact[]
+    control.close()
+    return events.filter(({ entity }) => entities.has(entity))
+  })
+}
+
+/** Whether every fact has been told, of a service that runs. */
+export const isTold = (stateDir: string): boolean =>
+  databasesWith(stateDir, 'outbox').every((database) => {
+    const left = database.prepare('select 1 from outbox limit 1').get()
+    database.close()
+    return left === undefined
+  })
+
+/** Lays the facts out as a table beside the ledger's own, for the questions below. */
+function spread(stateDir: string, ledger: DatabaseSync): void {
+  ledger.exec('create temp table facts (fact_id, kind, entity, organizations, body, job_id)')
+  ledger.exec('create index temp.facts_job on facts (job_id)')
+  const insert = ledger.prepare('insert into facts values (?1, ?2, ?3, ?4, ?5, ?5->>?6)')
+  for (const { fact_id, kind, entity, organizations, body } of factsOf(stateDir, ledger))
+    insert.run(fact_id, kind, entity, organizations, body, 'job_id')
+}
+
+/** Jobs with who asked for them, as many times as a fact tells one of them of it. */
+const TOLD = `select j.job_id, o.value as organization, (
+    select count(*) from facts f cross join json_each(f.organizations) t
+    where f.kind = 'sync.completed' and f.job_id = j.job_id and t.value = o.value) as times
+  from sync_jobs j cross join json_each(j.organizations) o`
+
+/** What must not be found there: each a question and its answers. */
+const FAULTS: Record<string, string> = {
+  'jobs that are not settled with success': `select job_id, status, error_class, attempts from sync_jobs where status <> 'succeeded' or open <> 0`,
+  'organizations that were not told once': `select * from (${TOLD}) where times <> 1`,
+  'facts that are there twice': `select fact_id from facts group by fact_id having count(*) > 1`,
+  'facts of no job': `select fact_id from facts where kind like 'sync.%' and not exists (
+      select 1 from sync_jobs j where j.job_id = facts.job_id)`,
+  'facts that tell of more than their job brought': `select fact_id from facts f join sync_jobs j on j.job_id = f.job_id
+      where f.kind like 'sync.%' and (f.body->>'created_count' > j.created_count or f.body->>'updated_count' > j.updated_count
+        or f.body->>'cancelled_count' > j.cancelled_count)`,
+  'months that say they created more or less than there is': `select c.entity, count(*) as kept, j.created from cfdi c
+      join (select entity, sum(created_count) as created from sync_jobs where month <> '' group by entity) j on j.entity = c.entity
+      group by c.entity having kept <> j.created`,
+  'documents of a source that are there twice': `select entity, source, name from documents group by entity, source, name having count(*) > 1`,
+  'cancellations that were told to an organization twice': `select entity, organizations, body->>'cfdi_uuid' as uuid from facts
+      where kind = 'cfdi.cancelled' group by entity, organizations, uuid having count(*) > 1`,
+}
+
+/** What is wrong in the ledgers, and how much there was to look at. */
+export function inspect(stateDir: string) {
+  const found = { jobs: 0, interrupted: 0, facts: 0, faults: [] as string[] }
+  for (const ledger of databasesWith(stateDir, 'sync_jobs')) {
+    spread(stateDir, ledger)
+    const count = (from: string) => Number(ledger.prepare(`select count(*) as n from ${from}`).get()!['n'])
+    found.jobs += count('sync_jobs')
+    found.interrupted += count('sync_jobs where attempts > 1')
+    found.facts += count('facts')
+    for (const [what, question] of Object.entries(FAULTS)) {
+      const rows = ledger.prepare(question).all()
+      if (rows.length > 0) found.faults.push(`${rows.length} ${what}: ${JSON.stringify(rows.slice(0, 5))}`)
+    }
+    ledger.close()
+  }
+  return found
+}
+
+interface Job {
+  cell: string
+  run_id: string
+  created_at: number
+  started_at: number
+  finished_at: number
+}
+
+/** What a tick came to: the cells of its jobs, who is told of them, and what was going on at each of some moments. */
+export function tickOf(stateDir: string, instant: number, moments: readonly number[]) {
+  const jobs: Job[] = []
+  const told: string[] = []
+  for (const ledger of databasesWith(stateDir, 'sync_jobs')) {
+    spread(stateDir, ledger)
+    const cell = `e.rfc || ' ' || j.source || ' ' || j.month`
+    const ask = (what: string, from: string) => ledger.prepare(`select ${what} from ${from} where j.as_of = ?`).all(instant)
+    jobs.push(...(ask(`${cell} as cell, j.*`, 'sync_jobs j join entities e using (entity)') as unknown as Job[]))
+    const facts = 'facts f join sync_jobs j using (job_id) join entities e on e.entity = j.entity, json_each(f.organizations) o'
+    told.push(...ask(`o.value || ' ' || ${cell} as told`, facts).map((row) => String(row['told'])))
+    ledger.close()
+  }
+  const planned = new Map<unknown, number>()
+  for (const control of databasesWith(stateDir, 'runs')) {
+    for (const run of control.prepare(`select run_id, created_at from runs where trigger = 'schedule' and instant = ?`).all(instant))
+      planned.set(run['run_id'], Number(run['created_at']))
+    control.close()
+  }
+  const during = moments.map((at) => ({
+    at,
+    /** Runs that were not there yet: their page was open, once the midnight had struck. */
+    coming: [...planned.values()].filter((created_at) => at < created_at).length,
+    /** Runs that had not asked yet for what they asked for. */
+    planned: new Set(jobs.flatMap(({ run_id, created_at }) => (planned.get(run_id)! <= at && at < created_at ? [run_id] : []))).size,
+    /** Jobs that wait or are worked on. */
+    open: jobs.filter(({ created_at, finished_at }) => created_at <= at && at < finished_at).length,
+    /** Jobs that somebody had taken up, maybe one who was killed since. */
+    begun: jobs.filter(({ started_at, finished_at }) => started_at <= at && at < finished_at).length,
+  }))
+  return { cells: jobs.map(({ cell }) => cell).sort(), told: told.sort(), during }
+}
