@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Webhook as Standard } from 'standardwebhooks'
+import { Webhook as Svix } from 'svix'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Customer } from '../../scripts/customer.ts'
 import { all, connected, rfcOf, wantFewMonths } from './support/books.ts'
-import { Hooks, isSigned } from './support/hooks.ts'
+import { Hooks, isSigned, type Received } from './support/hooks.ts'
 import { FINISHED_WITHIN, killAndReturn, ROUNDS, Runners, victimOf } from './support/kills.ts'
 import { discard, freePort, freshState, type Started, until } from './support/runner.ts'
+import { isInstalled, LANGUAGES, opensslHmac, verifierOf } from './support/snippets.ts'
 
 interface Endpoint {
   webhook_id: string
@@ -103,6 +106,29 @@ describe('a receiver on this machine', () => {
       expect(JSON.parse(received!.body.toString())).toMatchObject({ event: 'webhook.test', event_id: one.event_id })
     }
     expect(logs.get('/a/hang')!.attempts[0]!.duration_ms).toBeGreaterThanOrEqual(4_900)
+  }, 60_000)
+
+  it('can verify what it is sent as the README says, with openssl and with the libraries of others; and nothing else', async () => {
+    const endpoint = await register(customer, '/v/200')
+    const secret = endpoint.signing_secret
+    await customer.ask('POST', `/v1/webhooks/${endpoint.webhook_id}/test`)
+    await until('it is delivered', 20_000, () => hooks.of('/v/200').length > 0)
+    const [{ headers, body }] = hooks.of('/v/200') as [Received]
+    const header = String(headers['service-signature'])
+    const changed = Buffer.from(body.toString().replace('webhook.test', 'webhook.text'))
+    expect(`v1,${opensslHmac(Buffer.from(secret), body)}`).toBe(header)
+    for (const language of LANGUAGES.filter(isInstalled)) {
+      const verify = verifierOf(language)
+      expect([language.name, verify({ secret, header, body }), verify({ secret, header, body: changed })]).toEqual([
+        language.name,
+        true,
+        false,
+      ])
+    }
+    for (const library of [new Standard(secret), new Svix(secret)]) {
+      library.verify(body.toString(), headers as Record<string, string>)
+      expect(() => library.verify(changed.toString(), headers as Record<string, string>)).toThrow('No matching signature')
+    }
   }, 60_000)
 
   it('that hangs delays nobody else', async () => {
