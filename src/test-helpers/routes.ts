@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import { Invoice, InvoicePath } from '../billing/contract.ts'
 import { FiscalEntityPath } from '../entities/contract.ts'
 import type { App } from '../env.ts'
-import { body, operation, params, refuses, returns, roles } from '../http/operation.ts'
+import { body, idempotent, operation, params, refuses, returns, roles } from '../http/operation.ts'
 import {
   CancellationScenario,
   CfdiPath,
@@ -64,6 +64,7 @@ export const testHelperRoutes = new Hono<App>()
     roles('owner'),
     body(InvoiceScenario),
     returns(201, Invoice, 'The invoice'),
+    idempotent(),
     async (c) => c.json(await arrangeInvoice(c.var.ctx, c.req.valid('json')), 201),
   )
   .post(
