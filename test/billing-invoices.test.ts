@@ -163,6 +163,18 @@ describe('suspension', () => {
       expect([action, (await audited(of, action)).length]).toEqual([action, 1])
   })
 
+  it('for a debt leaves what is there to be read, unlike any other pause', async () => {
+    const of = await overdue()
+    const trying = await billed('diagnostic')
+    const [tried] = await connectedTo(trying, 1)
+    for (const day of ['2027-03-13', '2027-03-18']) await new Clockwork().daily(daily(day))
+    expect([(await of.states())[1], await trying.states()]).toEqual(['paused active payment', ['paused active trial']])
+    const read = async (whose: Billed, id: string) => (await whose.ask('GET', `/v1/cfdi?fiscal_entity_id=${id}`)).status
+    expect([await read(of, of.ids[0]!), await read(of, of.ids[1]!), await read(trying, tried!)]).toEqual([404, 200, 404])
+    await of.active(of.ids[1]!, false)
+    expect(await read(of, of.ids[1]!)).toBe(404)
+  })
+
   it('is for all that is open: the last payment ends it, whichever it is, also two at once', async () => {
     const of = await overdue()
     const second = await of.invoice('2027-03-09')

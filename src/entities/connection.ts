@@ -1,4 +1,4 @@
-import type { ConnectionState } from './tables.ts'
+import type { ConnectionState, PausedBy } from './tables.ts'
 
 /** The organization's tie to the fiscal entity that a request names, as authentication found it. */
 export interface Connection {
@@ -9,6 +9,8 @@ export interface Connection {
   rfc: string
   shard: number
   state: ConnectionState
+  /** Who paused it; null when it is not paused. */
+  paused_by: PausedBy | null
   /** Floor of the window, a literal day; null before the first extraction. */
   visible_from: string | null
   /** Ceiling of the window, milliseconds. */
@@ -16,3 +18,10 @@ export interface Connection {
   /** Milliseconds; null as long as the organization imported nothing for this RFC. */
   imported_at: number | null
 }
+
+/**
+ * Whether the organization may read what it has of the RFC: with an active connection, and also while a debt pauses it, which stops
+ * downloads and leaves reading unaffected (service.md, Errors).
+ */
+export const isReadable = ({ state, paused_by }: Pick<Connection, 'state' | 'paused_by'>): boolean =>
+  state === 'active' || (state === 'paused' && paused_by === 'payment')

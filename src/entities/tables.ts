@@ -28,6 +28,7 @@ export type ConnectionState = (typeof CONNECTION_STATES)[number]
 
 /** The organization itself, or what suspended it. */
 const PAUSED_BY = ['customer', ...SUSPENSIONS] as const
+export type PausedBy = (typeof PAUSED_BY)[number]
 
 /** One organization's tie to a fiscal entity, with its visibility window. Kept when unlinked: nothing shrinks a window. */
 export const connections = sqliteTable(

@@ -1,6 +1,7 @@
 import { eq, max } from 'drizzle-orm'
 import type { Database } from '../db/commit.ts'
 import { all, type Fragment, raw, sql } from '../db/fragment.ts'
+import { isReadable } from '../entities/connection.ts'
 import { connections } from '../entities/tables.ts'
 import type { Ctx } from '../env.ts'
 import { notFound } from '../failures.ts'
@@ -38,14 +39,14 @@ export interface Book {
 
 type Reader = Pick<Ctx, 'organization' | 'connection' | 'settings'>
 
-/** Opens the books of the fiscal entity that the request names. 404 fiscal_entity.not_found without an active connection to it. */
+/** Opens the books of the fiscal entity that the request names. 404 fiscal_entity.not_found without a connection to it that is active or would be but for a debt. */
 export const openBooks = (reader: Reader): Books => opened(reader, windowOf)
 
 /** The same as far as the organization's extractions reach: what is visible through these books stays visible whatever is configured. */
 export const openLastingBooks = (reader: Reader): Books => opened(reader, (_, connection) => reachOf(connection))
 
 function opened({ organization, connection, settings }: Reader, see: typeof windowOf): Books {
-  if (connection?.state !== 'active') throw notFound('fiscal_entity')
+  if (!connection || !isReadable(connection)) throw notFound('fiscal_entity')
   return {
     [OPENED]: true,
     ledger: settings.ledgers[connection.shard]!,

@@ -42,6 +42,7 @@ export const contextOf = (
     rfc: RFC,
     shard: 0,
     state: 'active',
+    paused_by: null,
     visible_from: null,
     visible_to: null,
     imported_at: null,
