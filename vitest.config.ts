@@ -47,7 +47,7 @@ export default defineConfig({
     projects: [
       workers('workers', ['test/*.test.ts']),
       // The same journeys with the fiscal data over three ledgers.
-      workers('shards', ['test/{journey,imports,downloads,visibility}.test.ts'], ['LEDGER_1', 'LEDGER_2']),
+      workers('shards', ['test/{journey,imports,downloads,relay,visibility}.test.ts'], ['LEDGER_1', 'LEDGER_2']),
       { test: { name: 'samples', include: ['test/samples/*.test.ts'] } },
       { test: { name: 'node', include: ['test/node/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 } },
     ],
