@@ -164,10 +164,12 @@ describe('messages', () => {
     const sent = silenceQueues()
     const of = await fetching(['sat_cfdi_received', 'sat_csf'])
     const entities = [await connected(of), await connected(of)].map(({ entity }) => entity)
-    const calls = sent.splice(0)
+    // The relay is called as well: by messages of another queue.
+    const due = () => sent.splice(0).filter((message) => 'entity' in (message as object))
+    const calls = due()
     expect(calls).toEqual(entities.map((entity) => ({ shard: 0, entity })))
     await deliver('downloads', [...calls, ...calls.toReversed()])
-    while (sent.length > 0) await deliver('downloads', sent.splice(0))
+    for (let next = due(); next.length > 0; next = due()) await deliver('downloads', next)
     const everything = await dump()
     for (const entity of entities) {
       const jobs = await jobsOf(entity)
@@ -183,7 +185,7 @@ describe('messages', () => {
       { page: { timezone: 'America/Mexico_City', day: '2026-03-15', cadence: 'daily' } },
     ])
     // Who is sent away from an RFC that is being worked on has it called again, which ends.
-    while (sent.length > 0) await deliver('downloads', sent.splice(0))
+    for (let next = due(); next.length > 0; next = due()) await deliver('downloads', next)
     expect(await dump()).toBe(everything)
   })
 })

@@ -233,7 +233,7 @@ describe('sending again what was lost', () => {
 type Call = [method: string, path: string, body?: object]
 
 describe('a deleted webhook', () => {
-  it('takes its log with it, a part on each message, and no other’s', async () => {
+  it('takes its log with it, however long it is, and no other’s', async () => {
     const rows = Array.from({ length: 2_500 }, () => ({ status: 'lost' as const }))
     const [gone, kept] = [await logOf(rows), await logOf(rows.slice(0, 10))]
     await gone.of.ask('DELETE', gone.path)
@@ -241,12 +241,8 @@ describe('a deleted webhook', () => {
     const calls = () => (sent.splice(0) as { webhook: number }[]).filter(({ webhook }) => webhook === gone.webhook).length
     // The message of its deletion was lost.
     await sweepDeliveries(systemIn(watched))
-    const counts: (number | null)[] = []
-    while (calls() === 1) {
-      await deliverDue(systemIn(watched), gone.webhook)
-      counts.push(await countOf(gone.webhook))
-    }
-    expect([counts, await countOf(kept.webhook)]).toEqual([[1_500, 500, 0], 10])
+    while (calls() === 1) await deliverDue(systemIn(watched), gone.webhook)
+    expect([await countOf(gone.webhook), await countOf(kept.webhook)]).toEqual([0, 10])
     expect(await env.DB.prepare('select * from webhooks where webhook = ?').bind(gone.webhook).first()).toBeNull()
     await sweepDeliveries(systemIn(watched))
     expect(calls()).toBe(0)
