@@ -3,6 +3,7 @@
  * in tests too; the others are ratios of two things measured in turns in one run, for the machine decides the rest.
  */
 import { bundle } from './bundle.ts'
+import { deliveries } from './deliveries.ts'
 import { ingest } from './ingest.ts'
 import { lists } from './lists.ts'
 import { type Figure, isMet, type Measure, targetOf } from './measures.ts'
@@ -13,10 +14,10 @@ import { type Rig, startRig } from './rig.ts'
 import { ticks } from './ticks.ts'
 
 /** In this order: the large book of the pages is filled last. */
-const MEASURES: readonly Measure[] = [parse, bundle, ingest, pages, ticks, lists, repse]
+const MEASURES: readonly Measure[] = [parse, bundle, ingest, pages, ticks, lists, repse, deliveries]
 
 /** What is printed first. */
-const ORDER = ['page.', 'ingest.', 'reingest.', 'tick.', 'lists.', 'repse.', 'parse.', 'bundle.']
+const ORDER = ['page.', 'ingest.', 'reingest.', 'tick.', 'lists.', 'repse.', 'delivery.', 'relay.', 'parse.', 'bundle.']
 
 interface Taken {
   key: string

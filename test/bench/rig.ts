@@ -95,7 +95,7 @@ export async function startRig(): Promise<Rig> {
     const date = await compatibilityDate()
     const workers = {
       service: workerOf(date, folder, { file: bundle, classes: ['Cooldown', 'Lane'], bindings: SERVICE }),
-      work: workerOf(date, folder, { file: work, classes: [], bindings: STORAGE }),
+      work: workerOf(date, folder, { file: work, classes: [], bindings: [...STORAGE, `(name = "WEBHOOK_KEYS", text = "${KEY}")`] }),
       storage: workerOf(date, folder, {
         file: storage,
         classes: ['Database'],

@@ -4,15 +4,19 @@ import { loadList } from '../../../src/blacklists/load.ts'
 import { readDirectory } from '../../../src/cfdi/directory.ts'
 import { ingestXmlPackage, type SliceOutcome } from '../../../src/cfdi/ingest.ts'
 import { connect, jsonChunks } from '../../../src/db/commit.ts'
+import { keyring } from '../../../src/db/keyring.ts'
 import { claimStatement, type Job, progressStatement, requestStatements, settleStatements } from '../../../src/downloads/store.ts'
 import { tallyOf } from '../../../src/downloads/tally.ts'
 import type { System } from '../../../src/env.ts'
 import { type Dispatch, evaluateCadences, planPage } from '../../../src/extractors/tick.ts'
+import { deliverDue } from '../../../src/webhooks/delivery.ts'
+import { relayFacts } from '../../../src/webhooks/relay.ts'
 
 interface Work {
   DB: D1Database
   LEDGER_0: D1Database
   FILES: R2Bucket
+  WEBHOOK_KEYS: string
 }
 
 /** What a Worker without a product is given to do the same with. */
@@ -26,6 +30,28 @@ const bare: Bare = { statements: [], rows: { columns: [], values: [] } }
 
 const LEASE_MS = 30_000
 const isIdle = ({ created, updated, cancelled, rejected }: SliceOutcome): boolean => created + updated + cancelled + rejected === 0
+
+/** A system whose queue keeps in mind what it is told, and whose network is a receiver that answers 200. */
+function webhooksIn({ DB, LEDGER_0, WEBHOOK_KEYS }: Work) {
+  const webhooks = new Set<number>()
+  let relays = 0
+  const env = {
+    WEBHOOKS: {
+      send: async () => {
+        relays++
+      },
+      sendBatch: async (messages: { body: { webhook: number } }[]) => {
+        for (const { body } of messages) webhooks.add(body.webhook)
+      },
+    },
+    LANES: { getByName: () => ({ enter: async () => true, leave: async () => false }) },
+    GATES: { getByName: () => ({ enter: async (_token: string, _webhook: number, wanted: number) => wanted, leave: async () => [] }) },
+    EGRESS: { fetch: async () => new Response(null, { status: 200 }) },
+  }
+  const settings = { environment: 'test', webhookKeys: keyring('WEBHOOK_KEYS', WEBHOOK_KEYS), publicHosts: [], ledgers: [LEDGER_0] }
+  const system = { env, settings, db: connect(DB), now: new Date(), requestId: 'bench' } as unknown as System
+  return { system, webhooks, isMore: () => relays-- > 0 }
+}
 
 type Route = (asked: { entity: number; rfc: string; name: string; request: Request }, env: Work) => Promise<unknown>
 
@@ -78,6 +104,21 @@ const routes: Record<string, Route> = {
   '/list': async ({ request }, { DB }) => {
     const system = { env: { DB }, now: new Date('2026-08-05T10:00:00Z'), requestId: 'bench' } as unknown as System
     return loadList(system, new Uint8Array(await request.arrayBuffer()), system.now)
+  },
+
+  /** Relays until there is nothing left, and answers for which endpoints there is something now. */
+  '/relay': async (_, env) => {
+    const { system, webhooks, isMore } = webhooksIn(env)
+    do await relayFacts(system, 0)
+    while (isMore())
+    return [...webhooks]
+  },
+
+  /** Delivers what endpoints have due, to receivers that answer 200, and answers for which there is more. */
+  '/deliver': async ({ request }, env) => {
+    const { system, webhooks } = webhooksIn(env)
+    for (const webhook of (await request.json()) as number[]) await deliverDue(system, webhook)
+    return [...webhooks]
   },
 
   '/bare': async ({ request }) => {
