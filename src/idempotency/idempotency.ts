@@ -28,8 +28,8 @@ export interface Asked {
   api_secret: string
 }
 
-/** Final, whatever is tried again: not a failure of ours, and no refusal that time or another credential lifts. */
-const isFinal = ({ status }: Answer): boolean => status < 500 && status !== 401 && status !== 429
+/** Final, whatever is tried again: not a failure of ours, and no refusal that a payment, time or another credential lifts. */
+const isFinal = ({ status }: Answer): boolean => status < 500 && ![401, 402, 429].includes(status)
 
 export const inFlight = (): Failure =>
   new Failure('conflict', 'idempotency.in_flight', 'A request with this key is being carried out. Ask again for its answer.')
