@@ -7,8 +7,8 @@ import { organization } from './support/extractors.ts'
 import { costOf } from './support/meter.ts'
 import { cancelled, type Linked, link, newEntity, tell } from './support/relay.ts'
 
-const FACTS = 400
-const PAGES = 4
+const FACTS = 200
+const PAGES = 2
 const ENDPOINTS = 3
 
 afterEach(() => vi.restoreAllMocks())

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import vectors from '../vectors/signatures.json'
-import { isInstalled, LANGUAGES, opensslHmac, type Signed, snippetOf, verifierOf } from './support/snippets.ts'
+import { hasOpenssl, isInstalled, LANGUAGES, opensslHmac, type Signed, snippetOf, verifierOf } from './support/snippets.ts'
 
 describe('the vectors', () => {
-  it('are what openssl computes', () => {
+  it.skipIf(!hasOpenssl)('are what openssl computes', () => {
     expect(vectors.length).toBeGreaterThanOrEqual(10)
     for (const { secret, id, timestamp, text, times, service_signature, webhook_signature } of vectors) {
       const body = Buffer.from(text.repeat(times))

@@ -7,7 +7,7 @@ import { all, connected, rfcOf, wantFewMonths } from './support/books.ts'
 import { Hooks, isSigned, type Received } from './support/hooks.ts'
 import { FINISHED_WITHIN, killAndReturn, ROUNDS, Runners, victimOf } from './support/kills.ts'
 import { discard, freePort, freshState, type Started, until } from './support/runner.ts'
-import { isInstalled, LANGUAGES, opensslHmac, verifierOf } from './support/snippets.ts'
+import { hasOpenssl, isInstalled, LANGUAGES, opensslHmac, verifierOf } from './support/snippets.ts'
 
 interface Endpoint {
   webhook_id: string
@@ -116,7 +116,7 @@ describe('a receiver on this machine', () => {
     const [{ headers, body }] = hooks.of('/v/200') as [Received]
     const header = String(headers['service-signature'])
     const changed = Buffer.from(body.toString().replace('webhook.test', 'webhook.text'))
-    expect(`v1,${opensslHmac(Buffer.from(secret), body)}`).toBe(header)
+    if (hasOpenssl) expect(`v1,${opensslHmac(Buffer.from(secret), body)}`).toBe(header)
     for (const language of LANGUAGES.filter(isInstalled)) {
       const verify = verifierOf(language)
       expect([language.name, verify({ secret, header, body }), verify({ secret, header, body: changed })]).toEqual([

@@ -62,6 +62,8 @@ export function verifierOf(language: Language): (signed: Signed) => boolean {
   }
 }
 
+export const hasOpenssl = spawnSync('openssl', ['version']).status === 0
+
 /** HMAC-SHA256 as openssl computes it, in hex. */
 export const opensslHmac = (key: Buffer, data: Buffer): string =>
   execFileSync('openssl', ['dgst', '-sha256', '-mac', 'HMAC', '-macopt', `hexkey:${key.toString('hex')}`, '-r'], {
