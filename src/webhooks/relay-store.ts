@@ -33,6 +33,8 @@ export interface ListenerRow {
   visible_from: string | null
   visible_to: number | null
   extractor_count: number
+  /** 1 while a run of the organization has not been carried out: its window may be about to widen. */
+  is_running: number
 }
 
 /** Everybody who has these entities linked. */
@@ -40,7 +42,9 @@ export const listenersOf = async (d1: D1Database, entities: readonly number[]): 
   (
     await d1
       .prepare(
-        `select c.entity, c.organization_id, c.fiscal_entity_id, c.rfc, c.state, c.visible_from, c.visible_to, o.extractor_count
+        `with running as materialized (select distinct organization_id from runs indexed by runs_planned where status = 'planned')
+         select c.entity, c.organization_id, c.fiscal_entity_id, c.rfc, c.state, c.visible_from, c.visible_to, o.extractor_count,
+           c.organization_id in running as is_running
          from json_each(?) e
          cross join connections c indexed by connections_entity on c.entity = e.value and c.state <> 'unlinked'
          cross join organizations o on o.id = c.organization_id`,

@@ -26,6 +26,8 @@ const PAGE = 100
 const PAGES_A_MESSAGE = 20
 const LANE_MS = 30_000
 const ATTEMPTS = 3
+/** How long a fact waits at most for the windows of those who are told of it. */
+const HELD_MS = 120_000
 
 const outboxOf = ({ db, settings }: System, outbox: Outbox): D1Database => (outbox === 'control' ? db.$client : settings.ledgers[outbox]!)
 
@@ -59,19 +61,28 @@ export async function relayFacts(system: System, outbox: Outbox): Promise<void> 
   if (isMore) await callRelay(system, outbox)
 }
 
-/** Relays one page. False when the outbox is empty then. */
+/** Relays one page. False when there is no more to be relayed now. */
 async function relayPage(system: System, source: D1Database, isControl: boolean): Promise<boolean> {
-  const facts = (await readFacts(source, PAGE)).sort((a, b) => a.created_at - b.created_at)
+  const page = await readFacts(source, PAGE)
+  if (page.length === 0) return false
+  const listeners = await listenersOf(system.db.$client, [...new Set(page.map(({ entity }) => entity))])
+  const facts = page.filter((fact) => !isEarly(fact, listeners)).sort((a, b) => a.created_at - b.created_at)
   if (facts.length === 0) return false
-  const events = await eventsOf(system, facts, await listenersOf(system.db.$client, [...new Set(facts.map(({ entity }) => entity))]))
+  const events = await eventsOf(system, facts, listeners)
   const forget = forgetFacts(
     source,
     facts.map(({ fact_id }) => fact_id),
   )
   await keepEvents(system, events, isControl ? [forget] : [])
   if (!isControl) await forget.run()
-  return facts.length === PAGE
+  return page.length === PAGE
 }
+
+/** A run widens its windows after its jobs are written: until then what a job brought cannot be counted for whoever asked for it. */
+const isEarly = ({ organizations, entity, created_at }: StoredFact, listeners: readonly ListenerRow[]): boolean =>
+  organizations !== null &&
+  created_at > Date.now() - HELD_MS &&
+  listeners.some((row) => row.is_running === 1 && row.entity === entity && organizations.includes(row.organization_id))
 
 /** Commits those of the events that are not known yet, with their deliveries and whatever else, and calls for the endpoints. */
 async function keepEvents(system: System, events: readonly NewEvent[], more: D1PreparedStatement[], attempt = 1): Promise<void> {
