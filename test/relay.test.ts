@@ -155,6 +155,36 @@ describe('what a fact says', () => {
     ])
   })
 
+  it('sync.completed: waits for the run that is about to widen the window, at most two minutes', async () => {
+    const { organization_id, entity } = await reader({ state: 'active', visible_from: null, visible_to: null }, 1)
+    await env.DB.prepare(
+      `insert into runs (run_id, organization_id, extractor_id, trigger, instant, status, connections, dispatched, created_at)
+       values (?1, ?1, 'ext', 'manual', ?2, 'planned', 0, 0, ?2)`,
+    )
+      .bind(organization_id, AS_OF)
+      .run()
+    await tell(ledgerOf(entity), [synced(entity, organization_id, JOB)])
+    await relayAll()
+    expect(await feedOf([organization_id])).toEqual([])
+    await env.DB.batch([
+      env.DB.prepare('update connections set visible_from = ?2, visible_to = ?3 where organization_id = ?1').bind(
+        organization_id,
+        '2026-03-01',
+        AS_OF,
+      ),
+      env.DB.prepare("update runs set status = 'dispatched' where run_id = ?").bind(organization_id),
+    ])
+    await relayAll()
+    expect(bodies(await feedOf([organization_id]))).toMatchObject([COUNTS])
+
+    await env.DB.prepare("update runs set status = 'planned' where run_id = ?").bind(organization_id).run()
+    await tell(ledgerOf(entity), [synced(entity, organization_id, JOB, 'sync.failed')])
+    at('2026-03-20T20:02:01.000Z')
+    await relayAll()
+    expect(keys(await feedOf([organization_id]))).toEqual(['sync.completed', 'sync.failed'])
+    await env.DB.prepare('delete from runs where run_id = ?').bind(organization_id).run()
+  })
+
   it('sync.completed: of a document source, without a month', async () => {
     const { organization_id, entity, head } = await reader()
     const job = { ...JOB, data_source_key: 'sat_opinion_32d', period: null, created_count: 1, cancelled_count: 0, brought: [] }
