@@ -151,7 +151,7 @@ describe('local secrets', () => {
   it('are made once, for nobody else to read', () => {
     ensureSecrets(file)
     const made = readFileSync(file, 'utf8')
-    expect(made).toMatch(/^(\w+_KEYS=1:[A-Za-z0-9+/]{43}=\n){3}$/)
+    expect(made).toMatch(/^(\w+_KEYS=1:[A-Za-z0-9+/]{43}=\n){4}$/)
     expect(statSync(file).mode & 0o777).toBe(0o600)
     ensureSecrets(file)
     expect(readFileSync(file, 'utf8')).toBe(made)
@@ -160,6 +160,6 @@ describe('local secrets', () => {
   it('are added where they lack', () => {
     writeFileSync(file, 'MINE=1\nCIEC_KEYS=kept')
     ensureSecrets(file)
-    expect(readFileSync(file, 'utf8')).toMatch(/^MINE=1\nCIEC_KEYS=kept\nAPI_SECRET_KEYS=1:.{44}\nCURSOR_KEYS=1:.{44}\n$/)
+    expect(readFileSync(file, 'utf8')).toMatch(/^MINE=1\nCIEC_KEYS=kept\nAPI_SECRET_KEYS=1:.{44}\nCURSOR_KEYS=1:.{44}\nWEBHOOK_KEYS=1:.{44}\n$/)
   })
 })
