@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 
@@ -44,6 +45,8 @@ const workers = (name: string, include: string[], ledgers: string[] = []) => ({
 export default defineConfig({
   test: {
     silent: 'passed-only',
+    // Much of a test is waiting for another process.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
       workers('workers', ['test/*.test.ts']),
       // The same journeys with the fiscal data over three ledgers.

@@ -160,6 +160,8 @@ describe('local secrets', () => {
   it('are added where they lack', () => {
     writeFileSync(file, 'MINE=1\nCIEC_KEYS=kept')
     ensureSecrets(file)
-    expect(readFileSync(file, 'utf8')).toMatch(/^MINE=1\nCIEC_KEYS=kept\nAPI_SECRET_KEYS=1:.{44}\nCURSOR_KEYS=1:.{44}\nWEBHOOK_KEYS=1:.{44}\n$/)
+    expect(readFileSync(file, 'utf8')).toMatch(
+      /^MINE=1\nCIEC_KEYS=kept\nAPI_SECRET_KEYS=1:.{44}\nCURSOR_KEYS=1:.{44}\nWEBHOOK_KEYS=1:.{44}\n$/,
+    )
   })
 })
