@@ -20,6 +20,8 @@ const JOBS_A_MESSAGE = 30
 const MAX_ATTEMPTS = 12
 const FIRST_WAIT_MS = 5_000
 const LONGEST_WAIT_MS = 15 * 60_000
+/** Of a job that waited for days only the last hours are told apart by the second: a row holds so much. */
+const TOLD_APART_MS = 6 * 3_600_000
 /** Jobs that wait for a login look again by themselves, should the word that one was accepted be lost. */
 const PARKED_MS = 60 * 60_000
 
@@ -147,7 +149,12 @@ async function fetchMonth(system: System, ledger: D1Database, job: Job, login: L
       isIdle(outcome)
         ? []
         : [
-            progressStatement(ledger, job, { ...outcome, tally: tallyOf(outcome.changes, job.as_of) }, Date.now() + LEASE_MS),
+            progressStatement(
+              ledger,
+              job,
+              { ...outcome, tally: tallyOf(outcome.changes, Math.max(job.as_of, until.getTime() - TOLD_APART_MS)) },
+              Date.now() + LEASE_MS,
+            ),
             ...factStatements(
               ledger,
               outcome.cancellations.flatMap((it) => cancellationFacts(job.entity, it, until)),

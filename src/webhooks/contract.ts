@@ -131,10 +131,16 @@ export const Redelivered = z
   .meta({ id: 'Redelivered' })
 export type Redelivered = z.infer<typeof Redelivered>
 
-export const EventQuery = z.strictObject({
-  ...Paging,
-  event_key: z.string().max(100).optional(),
-  fiscal_entity_id: FiscalEntityId.optional(),
-})
+export const EventQuery = z
+  .strictObject({
+    ...Paging,
+    event_key: z.string().max(100).optional(),
+    fiscal_entity_id: FiscalEntityId.optional(),
+    fiscalEntityId: FiscalEntityId.optional().meta({ documented: { type: 'string', description: 'The same under another name.' } }),
+  })
+  .superRefine(({ fiscal_entity_id, fiscalEntityId }, context) => {
+    if (fiscal_entity_id !== undefined && fiscalEntityId !== undefined && fiscal_entity_id !== fiscalEntityId)
+      context.addIssue({ code: 'custom', path: ['fiscalEntityId'], message: 'Says something else than fiscal_entity_id.' })
+  })
 export type EventQuery = z.infer<typeof EventQuery>
 export const EventPath = z.strictObject({ event_id: Id('evt') })

@@ -110,7 +110,8 @@ async function settle(
   const now = Date.now()
   const wait = verdict.status === 'pending' ? verdict.wait_seconds : 0
   await d1.batch([
-    ...tallyStatements(system, endpoint, token, one, verdict.status, now),
+    // The receiver has nothing to do with an RFC that was unlinked.
+    ...(one.is_unlinked === 1 ? [] : tallyStatements(system, endpoint, token, one, verdict.status, now)),
     settleStatement(d1, webhook, one, token, record, { status: verdict.status, due_at: now + wait * 1_000 }),
   ])
   if (verdict.status === 'pending') await callEndpoints(system, [webhook], wait)

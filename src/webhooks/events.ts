@@ -8,13 +8,14 @@ import { findEvent, forgetEvents, scanEvents } from './log-store.ts'
 
 const KEPT_MS = 90 * 86_400_000
 const FORGOTTEN_AT_ONCE = 2_000
-const ROUNDS = 50
+const ROUNDS = 400
 
 const bodyOf = ({ body }: { body: string }): EventPayload => JSON.parse(body) as EventPayload
 
 /** The organization's events, oldest first, as they are delivered. The last page has a cursor too: what happens later follows it. */
 export async function listEvents(ctx: Ctx, query: EventQuery): Promise<Page<EventPayload>> {
-  const { limit, cursor, ...filters } = query
+  const { limit, cursor, fiscalEntityId, fiscal_entity_id = fiscalEntityId, ...others } = query
+  const filters = { ...others, fiscal_entity_id }
   const scope = { list: 'events', filters }
   const [after] = (await openCursor(ctx, scope, cursor)) ?? []
   const scan = await scanEvents(ctx.db.$client, ctx.organization.id, filters, Number(after ?? 0), limit + 1)

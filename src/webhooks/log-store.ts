@@ -138,7 +138,10 @@ export const forgetEvents = async (d1: D1Database, before: number, limit: number
     d1
       .prepare(
         `delete from events where (organization_id, seq) in (
-           select e.organization_id, e.seq from organizations o cross join events e on e.organization_id = o.id and e.seq < ?1 limit ?2)`,
+           select e.organization_id, e.seq from organizations o cross join events e on e.organization_id = o.id and e.seq < ?1
+           where not exists (
+             select 1 from webhooks w cross join deliveries d on d.webhook = w.webhook and d.seq = e.seq where w.organization_id = o.id)
+           limit ?2)`,
       )
       .bind(before, limit),
   ])

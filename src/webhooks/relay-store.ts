@@ -10,11 +10,11 @@ export interface NewEvent {
   body: string
 }
 
-export const readFacts = async (outbox: D1Database, limit: number): Promise<StoredFact[]> =>
+export const readFacts = async (outbox: D1Database, after: string, limit: number): Promise<StoredFact[]> =>
   (
     await outbox
-      .prepare('select fact_id, kind, entity, organizations, body, created_at from outbox order by fact_id limit ?')
-      .bind(limit)
+      .prepare('select fact_id, kind, entity, organizations, body, created_at from outbox where fact_id > ? order by fact_id limit ?')
+      .bind(after, limit)
       .all<StoredFact>()
   ).results
 
@@ -30,6 +30,8 @@ export interface ListenerRow {
   fiscal_entity_id: string
   rfc: string
   state: string
+  /** Milliseconds: at the latest when it got into its state. */
+  updated_at: number
   visible_from: string | null
   visible_to: number | null
   extractor_count: number
@@ -43,7 +45,7 @@ export const listenersOf = async (d1: D1Database, entities: readonly number[]): 
     await d1
       .prepare(
         `with running as materialized (select distinct organization_id from runs indexed by runs_planned where status = 'planned')
-         select c.entity, c.organization_id, c.fiscal_entity_id, c.rfc, c.state, c.visible_from, c.visible_to, o.extractor_count,
+         select c.entity, c.organization_id, c.fiscal_entity_id, c.rfc, c.state, c.updated_at, c.visible_from, c.visible_to, o.extractor_count,
            c.organization_id in running as is_running
          from json_each(?) e
          cross join connections c indexed by connections_entity on c.entity = e.value and c.state <> 'unlinked'

@@ -49,25 +49,36 @@ export async function relayFacts(system: System, outbox: Outbox): Promise<void> 
   const lane = system.env.LANES.getByName(`relay:${outbox}`)
   const holder = crypto.randomUUID()
   if (!(await lane.enter(holder, LANE_MS))) return
-  let isMore = true
+  let after: string | null = ''
+  let told = 0
+  let isCalled = false
   try {
-    for (let pages = 0; pages < PAGES_A_MESSAGE && isMore; pages++) {
-      isMore = await relayPage(system, outboxOf(system, outbox), outbox === 'control')
+    for (let pages = 0; pages < PAGES_A_MESSAGE && after !== null; pages++) {
+      const page = await relayPage(system, outboxOf(system, outbox), outbox === 'control', after)
+      after = page.last
+      told += page.told
       await lane.enter(holder, LANE_MS)
     }
   } finally {
-    isMore = (await lane.leave(holder)) || isMore
+    isCalled = await lane.leave(holder)
   }
-  if (isMore) await callRelay(system, outbox)
+  // Of pages that only wait the sweep reminds.
+  if (isCalled || (after !== null && told > 0)) await callRelay(system, outbox)
 }
 
-/** Relays one page. False when there is no more to be relayed now. */
-async function relayPage(system: System, source: D1Database, isControl: boolean): Promise<boolean> {
-  const page = await readFacts(source, PAGE)
-  if (page.length === 0) return false
+/** Relays one page: how many facts were told, and after which one the next page begins; null when it was the last. */
+async function relayPage(
+  system: System,
+  source: D1Database,
+  isControl: boolean,
+  after: string,
+): Promise<{ told: number; last: string | null }> {
+  const page = await readFacts(source, after, PAGE)
+  const last = page.length === PAGE ? page.at(-1)!.fact_id : null
+  if (page.length === 0) return { told: 0, last }
   const listeners = await listenersOf(system.db.$client, [...new Set(page.map(({ entity }) => entity))])
   const facts = page.filter((fact) => !isEarly(fact, listeners)).sort((a, b) => a.created_at - b.created_at)
-  if (facts.length === 0) return false
+  if (facts.length === 0) return { told: 0, last }
   const events = await eventsOf(system, facts, listeners)
   const forget = forgetFacts(
     source,
@@ -75,14 +86,18 @@ async function relayPage(system: System, source: D1Database, isControl: boolean)
   )
   await keepEvents(system, events, isControl ? [forget] : [])
   if (!isControl) await forget.run()
-  return page.length === PAGE
+  return { told: facts.length, last }
 }
 
-/** A run widens its windows after its jobs are written: until then what a job brought cannot be counted for whoever asked for it. */
+/**
+ * A run widens its windows after its jobs are written: until then it is not known what of a download whoever asked for it may count, and
+ * which cancellations they may know of.
+ */
 const isEarly = ({ organizations, entity, created_at }: StoredFact, listeners: readonly ListenerRow[]): boolean =>
-  organizations !== null &&
   created_at > Date.now() - HELD_MS &&
-  listeners.some((row) => row.is_running === 1 && row.entity === entity && organizations.includes(row.organization_id))
+  listeners.some(
+    (row) => row.is_running === 1 && row.entity === entity && (organizations === null || organizations.includes(row.organization_id)),
+  )
 
 /** Commits those of the events that are not known yet, with their deliveries and whatever else, and calls for the endpoints. */
 async function keepEvents(system: System, events: readonly NewEvent[], more: D1PreparedStatement[], attempt = 1): Promise<void> {
@@ -110,7 +125,7 @@ async function eventsOf(system: System, facts: readonly StoredFact[], rows: read
   for (const fact of facts) {
     try {
       for (const row of linked.get(fact.entity) ?? []) {
-        const listener = listenerOf(row)
+        const listener = listenerOf(row, fact)
         if (!isToldOf(fact, listener)) continue
         const event_id = await idOfText('evt', JSON.stringify([fact.fact_id, row.organization_id]))
         const payload = payloadOf(fact, listener, event_id)
@@ -130,12 +145,15 @@ async function eventsOf(system: System, facts: readonly StoredFact[], rows: read
   return events
 }
 
-/** Fiscal data is read through an active connection only: without one the window of what is told is empty. */
-const listenerOf = (row: ListenerRow): Listener => ({
+/**
+ * Fiscal data is read through an active connection only: without one the window of what is told is empty. What happened before the
+ * connection ceased to be active is told all the same.
+ */
+const listenerOf = (row: ListenerRow, { created_at }: StoredFact): Listener => ({
   organization_id: row.organization_id,
   fiscal_entity_uuid: uuidOf(row.fiscal_entity_id),
   rfc: row.rfc,
-  window: row.state === 'active' ? windowOf(row.extractor_count, row) : NOTHING,
+  window: row.state === 'active' || (row.state !== 'draft' && created_at < row.updated_at) ? windowOf(row.extractor_count, row) : NOTHING,
 })
 
 /** Calls for the relay of every outbox in which a fact was left. */
