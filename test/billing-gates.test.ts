@@ -61,9 +61,9 @@ function expected({ plan, invoice, state, other, operation }: Case): Told {
     case 'give a ciec': {
       const done = [operation === 'connect' ? 201 : 200] as const
       if (isOverdue) return OVERDUE
-      if (state.startsWith('paused')) return done
+      const was = state.replace('paused from ', '')
       if (plan === 'trial over') return [402, 'billing.trial_ended']
-      if (state === 'active' || state === 'invalid_ciec') return done
+      if (was === 'active' || was === 'invalid_ciec') return done
       if (plan === 'trial') return other === 'none' || other === 'draft' ? done : [402, 'billing.trial_rfcs']
       return isTaken ? NO_SEAT : done
     }

@@ -308,7 +308,7 @@ describe('which answers are kept', () => {
       },
     },
     'a verb that the role may not': {
-      isKept: true,
+      isKept: false,
       status: 403,
       run: async (key) => {
         const { callers } = await organizationWith()

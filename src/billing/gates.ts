@@ -27,9 +27,6 @@ function refuseOverdue({ suspension, grace_until }: Position): void {
     )
 }
 
-/** 402 while an invoice of the organization is overdue beyond its grace (service.md, Errors). */
-export const refuseWhenOverdue = async (ctx: Ctx): Promise<void> => refuseOverdue(await positionOf(ctx))
-
 const rfcs = (count: number): string => (count === 1 ? '1 RFC' : `${count} RFCs`)
 
 /** Asked for before a refusal is thrown, because a checkout may have to be opened for it. */

@@ -21,7 +21,8 @@ async function carryOut(system: System, order: OrderRow): Promise<void> {
     // What was paid already wrote nothing.
     await finishOrder(db, order, now)
   } catch (error) {
-    if (!(error instanceof Failure)) throw error
+    // Others were faster, every time: the next minute tries again.
+    if (!(error instanceof Failure) || error.code === 'billing.changed') throw error
     await finishOrder(db, order, now, error.message)
   }
 }

@@ -16,7 +16,11 @@ const Event = z.object({
   type: z.string(),
   data: z.object({
     object: z.object({
-      id: z.string().max(255),
+      id: z
+        .string()
+        .max(255)
+        .nullish()
+        .transform((id) => id ?? ''),
       payment_status: z.string().nullish(),
       metadata: z.record(z.string(), z.string()).nullish(),
     }),

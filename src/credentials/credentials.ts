@@ -15,6 +15,7 @@ import {
   insertCredential,
   listCredentials,
   revoke,
+  withdrawInvitationsOf,
 } from './store.ts'
 
 const view = ({ api_key, name, role, created_at, expires_at }: CredentialRow): Credential => ({
@@ -73,6 +74,7 @@ export async function revokeCredential(ctx: Ctx, api_key: string): Promise<void>
     await change(ctx, { action: 'credential.revoked', resource_id: api_key }, [
       holdRevocable(db, organization.id, api_key, now),
       revoke(db, organization.id, api_key, now),
+      withdrawInvitationsOf(db, organization.id, api_key),
     ])
   } catch (error) {
     if (!isGuardViolation(error)) throw error

@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, isNull, or } from 'drizzle-orm'
 import type { Database } from '../db/commit.ts'
 import type { Role } from '../env.ts'
+import { invitations } from '../team/tables.ts'
 import { credentials } from './tables.ts'
 
 export type CredentialRow = typeof credentials.$inferSelect
@@ -112,3 +113,10 @@ export const authenticated = async (db: Database, digests: readonly string[], fi
       .bind(fiscal_entity_id, ...digests)
       .all<Authenticated>()
   ).results[0]
+
+/** Withdraws the invitations that were sent out with a credential and that nobody has accepted. */
+export const withdrawInvitationsOf = (db: Database, organization_id: string, api_key: string) =>
+  db
+    .update(invitations)
+    .set({ status: 'withdrawn' })
+    .where(and(eq(invitations.organization_id, organization_id), eq(invitations.invited_by, api_key), eq(invitations.status, 'pending')))

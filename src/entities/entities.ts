@@ -1,6 +1,6 @@
 import { change } from '../audit/audit.ts'
 import { authorityOf } from '../authority/adapters.ts'
-import { admitCiec, admitUnlinking, refuseWhenOverdue } from '../billing/gates.ts'
+import { admitCiec, admitUnlinking } from '../billing/gates.ts'
 import { isGuardViolation, isUniqueViolation, type Statement } from '../db/commit.ts'
 import { openCursor, pageOf } from '../db/cursor.ts'
 import { newId } from '../db/id.ts'
@@ -210,19 +210,18 @@ export const changedMeanwhile = () =>
 
 const isAsleep = ({ state }: ConnectionRow): boolean => state === 'draft' || state === 'invalid_ciec'
 
-/** The gates of a CIEC, and the seat that a draft takes; what is paused takes none until it is resumed. */
-async function seatOf(ctx: Ctx, { state, rfc }: ConnectionRow): Promise<Statement[]> {
-  if (state !== 'paused') return [await admitCiec(ctx, rfc, state !== 'draft')]
-  await refuseWhenOverdue(ctx)
-  return []
-}
+/** A draft, also one that is paused, is no connection yet: a CIEC makes it one. */
+const isDraft = ({ state, paused_from }: ConnectionRow): boolean => state === 'draft' || (state === 'paused' && paused_from === 'draft')
+
+/** The gates of a CIEC, the same in every state, and the seat that a draft takes. */
+const seatOf = async (ctx: Ctx, row: ConnectionRow): Promise<Statement[]> => [await admitCiec(ctx, row.rfc, !isDraft(row))]
 
 type Sent = Partial<Pick<ConnectionRow, 'ciec' | 'ciec_accepted_at' | 'data_source_keys' | 'name'>>
 
 async function commitChanges(ctx: Ctx, row: ConnectionRow, changed: readonly string[], sent: Sent, attempt = 1): Promise<void> {
   const { fiscal_entity_id, state, first_active_at } = row
   const wakes = sent.ciec !== undefined && isAsleep(row)
-  const seat = wakes ? await seatOf(ctx, row) : []
+  const seat = wakes || (sent.ciec !== undefined && isDraft(row)) ? await seatOf(ctx, row) : []
   const active = wakes ? await activation(ctx, fiscal_entity_id, first_active_at) : undefined
   const paused = sent.ciec !== undefined && state === 'paused' ? { paused_from: 'active' as const } : {}
   try {

@@ -29,7 +29,7 @@ export interface Asked {
 }
 
 /** Final, whatever is tried again: not a failure of ours, and no refusal that a payment, time or another credential lifts. */
-const isFinal = ({ status }: Answer): boolean => status < 500 && ![401, 402, 429].includes(status)
+const isFinal = ({ status }: Answer): boolean => status < 500 && ![401, 402, 403, 429].includes(status)
 
 export const inFlight = (): Failure =>
   new Failure('conflict', 'idempotency.in_flight', 'A request with this key is being carried out. Ask again for its answer.')

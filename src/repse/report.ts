@@ -98,14 +98,19 @@ export async function reportSuppliers(ctx: Ctx, { months, limit }: SupplierRepor
 
 const instant = (milliseconds: number | null): string | null => (milliseconds === null ? null : new Date(milliseconds).toISOString())
 
-/** Suppliers to be looked up: those never asked about first, then those asked longest ago; none that is wanted already. */
+/**
+ * Suppliers to be looked up: those never asked about first, then those asked longest ago, and last those about whom the registry gave no
+ * answer; none that is wanted already.
+ */
 function toAsk(all: readonly Judged[], now: Date): Judged[] {
   const open = all.filter(({ rfc, row }) => !row?.due_at && isRfc(rfc) && !GENERIC_RFCS.includes(rfc))
-  const unknown = open.filter(({ status }) => status === 'unknown').slice(0, LOOKUPS)
+  const unknown = open.filter(({ status }) => status === 'unknown')
   const stale = open
     .filter(({ status, row }) => status !== 'unknown' && isStale(new Date(row!.checked_at!), now))
     .sort((a, b) => a.row!.checked_at! - b.row!.checked_at!)
-  return [...unknown, ...stale.slice(0, LOOKUPS - unknown.length)]
+  const wanted = [...unknown, ...stale]
+  const isGivenUp = ({ row }: Judged): boolean => (row?.attempts ?? 0) > 0
+  return [...wanted.filter((one) => !isGivenUp(one)), ...wanted.filter(isGivenUp)].slice(0, LOOKUPS)
 }
 
 function view({ rfc, totals, row, status, days_to_expiry }: Judged, name: string | null, drilldown: string): Supplier {

@@ -29,9 +29,11 @@ export interface StandingRow {
   razon_social: string | null
   vigencia_hasta: string | null
   due_at: number | null
+  /** Look-ups in a row that gave no answer. */
+  attempts: number
 }
 
-const STANDING = `select r.rfc, r.checked_at, r.is_registered, r.folio, r.razon_social, r.vigencia_hasta, r.due_at
+const STANDING = `select r.rfc, r.checked_at, r.is_registered, r.folio, r.razon_social, r.vigencia_hasta, r.due_at, r.attempts
   from json_each(?1) j cross join repse_records r where r.rfc = j.value`
 
 /** The rows of these RFCs that exist, one seek each. */
