@@ -23,7 +23,8 @@ export function losingMessages() {
     announced: (): Call[] =>
       many.mock.calls.splice(0).flatMap(([batch]) => [...(batch as Iterable<MessageSendRequest<Call>>)].map(({ body }) => body)),
     /** Delays of messages that were sent to come later, in seconds. */
-    delays: (): (number | undefined)[] => one.mock.calls.splice(0).map(([, options]) => options?.delaySeconds),
+    delays: (): (number | undefined)[] =>
+      one.mock.calls.splice(0).flatMap(([body, options]) => ('entity' in (body as object) ? [options?.delaySeconds] : [])),
   }
 }
 
