@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { orderOf, sqlOf } from './orders.ts'
 import { ROOT, wrangler } from './wrangler.ts'
@@ -11,8 +10,6 @@ const USAGE = `Records what an operator knows; the service does it within a minu
   npm run billing -- plan org_… starter [seats]     an organization's plan, with other seats than the plan's
 
   --env test | live   of a hosted service; without it the local one of STATE_DIR`
-
-const ATTEMPTS = 20
 
 const { values, positionals } = parseArgs({ options: { env: { type: 'string' } }, allowPositionals: true })
 const order = orderOf(positionals)
@@ -26,18 +23,7 @@ const where = isHosted
   : ['--local', '--persist-to', resolve(ROOT, process.env['STATE_DIR'] || '.state')]
 const statement = sqlOf(order, randomUUID(), Date.now())
 
-/** The local database is busy while the service writes. */
-async function recorded(attempt = 1): Promise<string> {
-  try {
-    return await wrangler('d1', 'execute', 'DB', ...where, '--json', '--command', statement)
-  } catch (error) {
-    if (attempt === ATTEMPTS || !/SQLITE_BUSY/.test(String(error))) throw error
-    await sleep(200 * attempt)
-    return recorded(attempt + 1)
-  }
-}
-
-const answer = await recorded()
+const answer = await wrangler('d1', 'execute', 'DB', ...where, '--json', '--command', statement)
 const [{ results }] = JSON.parse(answer.slice(answer.indexOf('['))) as [{ results: { organization_id: string }[] }]
 if (results.length === 0) {
   console.error(order.kind === 'pay' ? 'There is no such open invoice.' : 'There is no such organization.')

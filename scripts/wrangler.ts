@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 export const ROOT = resolve(import.meta.dirname, '..')
 
@@ -41,8 +42,23 @@ export const DATABASES: readonly LocalDatabase[] = [...local.matchAll(/^\[\[d1_d
 
 export const CRONS: readonly string[] = JSON.parse(/^crons = (\[.*\])$/m.exec(local)?.[1] ?? '[]')
 
-/** A wrangler command to its end. Throws with what it said when it fails. */
-export const wrangler = (...args: string[]): Promise<string> =>
+const ATTEMPTS = 10
+/** The local storage is busy while the service writes: nothing was done then. */
+const BUSY = /SQLITE_BUSY|database is locked/
+
+/** A wrangler command to its end, tried again while the local storage is busy. Throws with what it said when it fails. */
+export async function wrangler(...args: string[]): Promise<string> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await once(args)
+    } catch (error) {
+      if (attempt === ATTEMPTS || !BUSY.test(String(error))) throw error
+      await sleep(200 * attempt)
+    }
+  }
+}
+
+const once = (args: readonly string[]): Promise<string> =>
   new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ['--no-warnings', WRANGLER, ...args], {
       cwd: ROOT,
