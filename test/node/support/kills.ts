@@ -3,7 +3,7 @@ import { isUp, Started, until } from './runner.ts'
 
 const asked = process.env['CRASH_ROUNDS']
 /** Kills of a test: a few with every run, and all of them where they are what is wanted. */
-export const ROUNDS = asked === 'full' ? 50 : Number(asked ?? 5)
+export const ROUNDS = asked === 'full' ? 50 : Number(asked ?? 4)
 /** Leases of half a minute and a sweep every minute: by then everything has been found again. */
 export const FINISHED_WITHIN = 180_000
 const VICTIMS = ['workerd', 'wrangler', 'runner', 'all'] as const
