@@ -100,9 +100,14 @@ const freshAlert = async ({ organization_id }: Side): Promise<Given> => {
   return { alert_id }
 }
 
+const paidInvoice = async (side: Side): Promise<void> => {
+  const { invoice_id } = await freshInvoice(side)
+  await api(side.callers.owner, 'POST', `/v1/test-helpers/invoices/${invoice_id}/pay`)
+}
+
 /** Lists that are empty in a new organization have several pages from here on. */
 export const fill = async (side: Side): Promise<void> => {
-  for (let n = 0; n < 4; n++) await Promise.all([freshWebhook(side), freshAlert(side), freshMember(side)])
+  for (let n = 0; n < 4; n++) await Promise.all([freshWebhook(side), freshAlert(side), freshMember(side), paidInvoice(side)])
 }
 /** The registry has answered about the RFC. */
 const answered = async ({ callers, fiscal_entity_id }: Side): Promise<Given> => {
