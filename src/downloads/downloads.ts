@@ -1,7 +1,8 @@
 import { newId } from '../db/id.ts'
 import type { System } from '../env.ts'
 import { said } from '../failures.ts'
-import { type Asking, requestStatements, resumeStatement, stuckStatement, watermarkStatement } from './store.ts'
+import { type Asking, requestStatements, watermarkStatement } from './request-store.ts'
+import { resumeStatement, stuckStatement } from './store.ts'
 
 /** "There may be work for this RFC": all that a message of the downloads queue says. */
 export interface Call {

@@ -1,0 +1,182 @@
+import { jsonChunks } from '../db/commit.ts'
+import { toldAs } from './store.ts'
+
+/** A cell of the calendar that a run wants fetched, with the id that its job gets if one has to be made. */
+export interface Wanted {
+  entity: number
+  source: string
+  /** `YYYY-MM`; empty for document sources. */
+  month: string
+  job_id: string
+  /** Not to be claimed earlier, milliseconds: a place in the night's spread. */
+  not_before: number
+}
+
+export interface Asking {
+  organization_id: string
+  run_id: string
+  /** Milliseconds. */
+  instant: number
+  now: number
+}
+
+/**
+ * The newest job of a cell serves when it is open, or finished with success after the run's instant: it is joined and not repeated
+ * (decisions.md 5). One seek, however long the cell's history is.
+ */
+const SERVES = `s.job_id = (select max(job_id) from sync_jobs where entity = s.entity and source = s.source and month = s.month)
+  and (s.open = 1 or (s.status = 'succeeded' and max(coalesce(s.finished_at, 0), s.as_of) >= ?3))`
+/** Extractions kept for each organization and entity: enough for progress, and for the watermark to be among them. */
+const KEPT_EXTRACTIONS = 60
+
+/** A queued job that may be brought forward: not one between attempts. A run only asks where a CIEC is active, so it may be tried. */
+const WAITS_FREELY = `sync_jobs.status = 'queued' and (sync_jobs.error_class is null or sync_jobs.error_class = 'invalid_credentials')`
+
+/** Finished, and whose runs it was done for does not name the asker yet. Bound: ?2 organization, ?3 the run's instant. */
+const FOUND_DONE = `s.open = 0 and ${SERVES} and not exists (select 1 from json_each(s.organizations) o where o.value = ?2)`
+
+/** A run that finds a job done joins it late: the organization is told as those were who joined in time, once. */
+const lateStatements = (ledger: D1Database, wanted: string, { organization_id, instant, now }: Asking): D1PreparedStatement[] => [
+  ledger
+    .prepare(
+      `insert into outbox (fact_id, kind, entity, organizations, body, created_at)
+       select 'sync.completed:' || job_id || ':' || ?2, 'sync.completed', entity, json_array(?2), ${toldAs('null', 'finished_at')}, ?4
+       from json_each(?1) w cross join sync_jobs s on s.entity = w.value->>0 and s.source = w.value->>1 and s.month = w.value->>2
+       where ${FOUND_DONE}
+       on conflict do nothing`,
+    )
+    .bind(wanted, organization_id, instant, now),
+  ledger
+    .prepare(
+      `update sync_jobs set organizations = json_insert(organizations, '$[#]', ?2)
+       where (entity, source, month, job_id) in (
+         select s.entity, s.source, s.month, s.job_id
+         from json_each(?1) w cross join sync_jobs s on s.entity = w.value->>0 and s.source = w.value->>1 and s.month = w.value->>2
+         where ${FOUND_DONE})`,
+    )
+    .bind(wanted, organization_id, instant),
+]
+
+/**
+ * Everything that a run asks of one ledger, as one batch: the books, the jobs that nobody has, joining those that somebody has,
+ * and the record of what the run covers. Repeated, it changes nothing.
+ */
+export function requestStatements(
+  ledger: D1Database,
+  asking: Asking,
+  books: readonly { entity: number; rfc: string }[],
+  wanted: readonly Wanted[],
+) {
+  const { organization_id, run_id, instant, now } = asking
+  const rows = jsonChunks(wanted.map(({ entity, source, month, job_id, not_before }) => [entity, source, month, job_id, not_before]))
+  const insertBooks = ledger
+    .prepare(
+      `insert into entities (entity, rfc, version) select value->>0, value->>1, 0 from json_each(?1) where true on conflict do nothing`,
+    )
+    .bind(JSON.stringify(books.map(({ entity, rfc }) => [entity, rfc])))
+  const insertJobs = rows.map((json) =>
+    ledger
+      .prepare(
+        `insert into sync_jobs (entity, source, month, job_id, run_id, organizations, open, status, as_of, not_before, attempts,
+           created_at, created_count, updated_count, cancelled_count, rejected_count)
+         select w.value->>0, w.value->>1, w.value->>2, w.value->>3, ?2, json_array(?4), 1, 'queued', ?3, w.value->>4, 0, ?5, 0, 0, 0, 0
+         from json_each(?1) w
+         where not exists (
+           select 1 from sync_jobs s
+           where s.entity = w.value->>0 and s.source = w.value->>1 and s.month = w.value->>2 and ${SERVES})
+         on conflict do nothing`,
+      )
+      .bind(json, run_id, instant, organization_id, now),
+  )
+  const join = rows.map((json) =>
+    ledger
+      .prepare(
+        `update sync_jobs set
+           organizations = case when exists (select 1 from json_each(sync_jobs.organizations) o where o.value = ?2)
+             then sync_jobs.organizations else json_insert(sync_jobs.organizations, '$[#]', ?2) end,
+           not_before = case when ${WAITS_FREELY}
+             then min(sync_jobs.not_before, w.not_before) else sync_jobs.not_before end,
+           error_class = case when ${WAITS_FREELY} then null else sync_jobs.error_class end
+         from (select value->>0 as entity, value->>1 as source, value->>2 as month, value->>4 as not_before from json_each(?1)) w
+         where sync_jobs.entity = w.entity and sync_jobs.source = w.source and sync_jobs.month = w.month and sync_jobs.open = 1
+           and (not exists (select 1 from json_each(sync_jobs.organizations) o where o.value = ?2)
+             or (${WAITS_FREELY} and w.not_before < sync_jobs.not_before))`,
+      )
+      .bind(json, organization_id),
+  )
+  const late = rows.flatMap((json) => lateStatements(ledger, json, asking))
+  const record = ledger
+    .prepare(
+      `insert into extractions (organization_id, entity, run_id, instant, jobs, dispatched)
+       select ?4, entity, ?2, ?3, json_group_object(source, json(months)), max(made)
+       from (
+         select c.entity, c.source, json_group_object(c.month, c.job_id) as months, max(c.run_id = ?2) as made
+         from (
+           select w.value->>0 as entity, w.value->>1 as source, w.value->>2 as month, s.job_id, s.run_id
+           from json_each(?1) w cross join sync_jobs s
+             on s.entity = w.value->>0 and s.source = w.value->>1 and s.month = w.value->>2
+           where ${SERVES}
+         ) c
+         group by c.entity, c.source
+       )
+       group by entity
+       on conflict do nothing`,
+    )
+    .bind(JSON.stringify(wanted.map(({ entity, source, month }) => [entity, source, month])), run_id, instant, organization_id)
+  const outcome = ledger
+    .prepare(
+      `select e.entity, e.dispatched from json_each(?1) b cross join extractions e
+       on e.organization_id = ?2 and e.entity = b.value and e.run_id = ?3`,
+    )
+    .bind(JSON.stringify(books.map(({ entity }) => entity)), organization_id, run_id)
+  const prune = ledger
+    .prepare(
+      `delete from extractions where organization_id = ?2 and entity in (select value from json_each(?1)) and run_id < (
+         select run_id from extractions k where k.organization_id = ?2 and k.entity = extractions.entity
+         order by run_id desc limit 1 offset ${KEPT_EXTRACTIONS - 1})`,
+    )
+    .bind(JSON.stringify(books.map(({ entity }) => entity)), organization_id)
+  const share = shareDocuments(ledger, organization_id, instant, wanted)
+  return [insertBooks, ...insertJobs, ...join, ...late, record, ...share, prune, outcome]
+}
+
+/** What a finished job brought is shown to whoever it serves: of each document of its source the newest. */
+function shareDocuments(ledger: D1Database, organization_id: string, instant: number, wanted: readonly Wanted[]): D1PreparedStatement[] {
+  const sources = wanted.filter(({ month }) => month === '').map(({ entity, source }) => [entity, source])
+  if (sources.length === 0) return []
+  return [
+    ledger
+      .prepare(
+        `update documents set organizations = json_insert(documents.organizations, '$[#]', ?2)
+         from (
+           select d.entity, max(d.document_id) as document_id
+           from json_each(?1) w
+           cross join sync_jobs s on s.entity = w.value->>0 and s.source = w.value->>1 and s.month = ''
+           cross join documents d on d.entity = s.entity and d.source = s.source
+           where s.open = 0 and ${SERVES}
+           group by d.entity, d.source, d.name
+         ) newest
+         where documents.entity = newest.entity and documents.document_id = newest.document_id
+           and not exists (select 1 from json_each(documents.organizations) o where o.value = ?2)`,
+      )
+      .bind(JSON.stringify(sources), organization_id, instant),
+  ]
+}
+
+/** For each (entity, source): the instant of the organization's last extraction whose jobs all succeeded. */
+export const watermarkStatement = (ledger: D1Database, organization_id: string, pairs: readonly [number, string][]) =>
+  ledger
+    .prepare(
+      `select p.value->>0 as entity, p.value->>1 as source, (
+         select e.instant from extractions e
+         where e.organization_id = ?2 and e.entity = p.value->>0
+           and json_extract(e.jobs, '$.' || (p.value->>1)) is not null
+           and not exists (
+             select 1 from json_each(e.jobs, '$.' || (p.value->>1)) j
+             left join sync_jobs s on s.entity = e.entity and s.source = p.value->>1 and s.month = j.key and s.job_id = j.value
+             where s.status is not 'succeeded')
+         order by e.run_id desc limit 1
+       ) as instant
+       from json_each(?1) p`,
+    )
+    .bind(JSON.stringify(pairs), organization_id)
