@@ -42,6 +42,8 @@ export interface Hold {
   organization_id: string
   key: string
   token: string
+  /** What an attempt before this one has begun to make, and did not live to finish. */
+  begun: string | null
 }
 
 /** What a verb needs that acts for one organization. Its tenant comes from here, in every query. */
@@ -55,8 +57,8 @@ export interface Ctx extends System {
 
 export interface App {
   Bindings: Env
-  /** route: the pattern of the route that a request matched, for the log. */
-  Variables: { system: System; ctx: Ctx; requestId: string; route: string }
+  /** route: the pattern of the route that a request matched, for the log. upload: the raw body, where a route takes one. */
+  Variables: { system: System; ctx: Ctx; requestId: string; route: string; upload: Uint8Array }
 }
 
 const known = new WeakMap<object, Settings>()

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import type { App } from '../env.ts'
-import { operation, params, query, refuses, returns, roles } from '../http/operation.ts'
+import { idempotent, operation, params, query, refuses, returns, roles } from '../http/operation.ts'
 import { pageOf } from '../http/shapes.ts'
 import { listAlerts, readAlert } from './alerts.ts'
 import { Alert, AlertPath, AlertQuery } from './contract.ts'
@@ -22,5 +22,6 @@ export const alertRoutes = new Hono<App>()
     roles('owner', 'admin'),
     returns(200, Alert),
     refuses(404, 'The alert does not exist or belongs to another organization.'),
+    idempotent(),
     async (c) => c.json(await readAlert(c.var.ctx, c.req.valid('param').alert_id)),
   )

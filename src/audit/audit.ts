@@ -4,7 +4,7 @@ import { openCursor, pageOf } from '../db/cursor.ts'
 import { newId } from '../db/id.ts'
 import type { Actor, Ctx, System } from '../env.ts'
 import { inFlight } from '../idempotency/idempotency.ts'
-import { markDone } from '../idempotency/store.ts'
+import { mark } from '../idempotency/store.ts'
 import type { AuditEvent, AuditQuery } from './contract.ts'
 import { auditEvents } from './tables.ts'
 
@@ -13,6 +13,8 @@ export interface Change {
   action: string
   resource_id: string
   changed?: readonly string[]
+  /** What it makes lies in other databases too: this commit begins it, and whoever repeats the request goes on with it. */
+  begins?: true
 }
 
 type Author = Pick<System, 'db' | 'now' | 'requestId'> & { actor: Actor }
@@ -39,7 +41,7 @@ export const audited = ({ db, now, requestId, actor }: Author, organization_id: 
 export async function change(ctx: Ctx, what: Change, statements: readonly Statement[]): Promise<D1Result<Record<string, unknown>>[]> {
   const { db, organization, hold } = ctx
   // First, so that who has lost the key hears of that and not of what the other one made.
-  const marks = hold ? [markDone(db, hold, what.resource_id)] : []
+  const marks = hold ? [mark(db, hold, what.resource_id, what.begins ? 'running' : 'done')] : []
   try {
     return (await commit(db.$client, [...marks, ...statements, audited(ctx, organization.id, what)])).slice(marks.length)
   } catch (error) {

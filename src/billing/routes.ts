@@ -1,7 +1,6 @@
 import { Hono } from 'hono'
 import * as z from 'zod'
 import type { App } from '../env.ts'
-import { readUpload } from '../http/body.ts'
 import { body, operation, params, publicOperation, query, refuses, returns, roles, upload } from '../http/operation.ts'
 import { pageOf } from '../http/shapes.ts'
 import { getBilling, getPlan, getUsage } from './billing.ts'
@@ -87,12 +86,11 @@ export const billingRoutes = new Hono<App>()
       'Where Stripe tells of payments',
       'Signed in Stripe-Signature. Only where Stripe is the payment provider. An event counts once.',
     ),
-    upload(JSON_TYPE, 'An event, as Stripe sends it.'),
+    upload(JSON_TYPE, MAX_EVENT, 'An event, as Stripe sends it.'),
     returns(200, z.strictObject({ received: z.literal(true) })),
     refuses(400, 'The signature is absent, wrong or older than 5 minutes, or the body is no event.'),
     refuses(404, 'Stripe is not the payment provider.'),
     refuses(422, 'The body is empty.'),
     refuses(409, 'Others keep changing what the organization owes at the same time.'),
-    async (c) =>
-      c.json(await receiveStripeEvent(c.var.system, await readUpload(c, JSON_TYPE, MAX_EVENT), c.req.header('stripe-signature'))),
+    async (c) => c.json(await receiveStripeEvent(c.var.system, c.var.upload, c.req.header('stripe-signature'))),
   )

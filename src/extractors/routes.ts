@@ -73,6 +73,7 @@ export const extractorRoutes = new Hono<App>()
     refuses(404, NOT_THERE),
     refuses(409, 'The extractor is disabled.'),
     refuses(429, 'It ran less than ten minutes ago. Retry-After and retry_after_seconds say when to try again.'),
+    idempotent(),
     async (c) => c.json(await runExtractor(c.var.ctx, c.req.valid('param').extractor_id)),
   )
   .get(

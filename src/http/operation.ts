@@ -7,7 +7,7 @@ import type { App, Role } from '../env.ts'
 import { Failure } from '../failures.ts'
 import { answerOnce } from '../idempotency/idempotency.ts'
 import { readAuthorization } from './authorization.ts'
-import { readJson } from './body.ts'
+import { readJson, readUpload } from './body.ts'
 import { limitAddress } from './limits.ts'
 import { InvalidInput } from './problem.ts'
 
@@ -64,16 +64,23 @@ export const body = <S extends z.ZodObject>(schema: S) => valid('json', schema, 
 export const query = <S extends z.ZodObject>(schema: S) => valid('query', schema)
 export const params = <S extends z.ZodObject>(schema: S) => valid('param', schema)
 
+/** The body as it came, for a fingerprint: JSON as text, an upload by its digest. */
+async function contentOf(c: Context<App>): Promise<string> {
+  const uploaded = c.get('upload') as Uint8Array | undefined
+  if (uploaded) return new Uint8Array(await crypto.subtle.digest('SHA-256', uploaded)).toHex()
+  return (await c.req.bodyCache.text) ?? ''
+}
+
 /**
- * A request that creates: sent again with the same Idempotency-Key it gets the same answer. The last clause, because what the others
- * refuse is not kept.
+ * A request that, sent again, would do something again: with the same Idempotency-Key it gets the same answer. The last clause, because
+ * what the others refuse is not kept.
  */
 export const idempotent = () =>
   described({ isIdempotent: true }, (async (c, next) => {
     const key = c.req.header('idempotency-key')
     const presented = readAuthorization(c.req.header('authorization'))
     if (key === undefined || !presented) return next()
-    const asked = { key, request: [c.req.method, c.req.path, (await c.req.bodyCache.text) ?? ''], api_secret: presented.api_secret }
+    const asked = { key, request: [c.req.method, c.req.path, await contentOf(c)], api_secret: presented.api_secret }
     const answering = answerOnce(c.var.ctx, asked, async (ctx) => {
       c.set('ctx', ctx)
       await next()
@@ -96,8 +103,12 @@ export const perAddress = () =>
     return next()
   }) as MiddlewareHandler<App>)
 
-/** A raw body of one of these content types, read by the handler. */
-export const upload = (contentTypes: readonly string[], description: string) => described({ upload: { contentTypes, description } }, pass())
+/** A raw body of one of these content types, not empty and not above the limit. */
+export const upload = (contentTypes: readonly string[], limit: number, description: string) =>
+  described({ upload: { contentTypes, description } }, (async (c, next) => {
+    c.set('upload', await readUpload(c, contentTypes, limit))
+    return next()
+  }) as MiddlewareHandler<App>)
 
 const noQuery = query(z.strictObject({}))
 

@@ -3,7 +3,8 @@
  *
  * A request takes the key with a lease (`running`). The commit of its change says so in the key's row (`done`, audit.ts), and fails when
  * another request has taken the key meanwhile: whatever the interleaving, one change is committed under a key. What is answered is kept
- * then, sealed (`answered`). So a crash leaves one of two things: nothing changed, and the key is free when the lease ends; or the change
+ * then, sealed (`answered`). A change that lies in several databases begins with a commit that names what it makes; whoever asks again goes
+ * on with that one. So a crash leaves one of two things: nothing changed, and the key is free when the lease ends; or the change
  * without its answer, and whoever asks again is told that it is done, and what it made.
  */
 import { commit } from '../db/commit.ts'
@@ -43,11 +44,12 @@ const forgottenAt = (now: Date): Date => new Date(now.getTime() - KEPT_MS)
 export async function answerOnce(ctx: Ctx, asked: Asked, carryOut: (ctx: Ctx) => Promise<Answer>): Promise<Answer & { replayed: boolean }> {
   if (!KEY.test(asked.key))
     throw invalid('idempotency.invalid_key', [{ path: 'Idempotency-Key', message: 'Must be 1 to 255 printable ASCII characters.' }])
-  const hold: Hold = { organization_id: ctx.organization.id, key: asked.key, token: crypto.randomUUID() }
+  const holder = { organization_id: ctx.organization.id, key: asked.key, token: crypto.randomUUID() }
   const fingerprints = await fingerprintsOf(ctx, asked.request)
   const asked_at = Date.now()
   const times = { asked_at, lease_until: asked_at + LEASE_MS, now: ctx.now, forgotten: forgottenAt(ctx.now) }
-  const found = await claimKey(ctx.db, { ...hold, fingerprints, ...times })
+  const found = await claimKey(ctx.db, { ...holder, fingerprints, ...times })
+  const hold: Hold = { ...holder, begun: found.resource_id }
   if (found.token !== hold.token) return { ...(await earlier(hold, asked.api_secret, found, fingerprints)), replayed: true }
   const answer = await carryOut({ ...ctx, hold })
   await settle(ctx, hold, asked.api_secret, answer)
@@ -86,8 +88,8 @@ async function settle(ctx: Ctx, hold: Hold, api_secret: string, answer: Answer):
   const { db, requestId } = ctx
   let isLost = false
   try {
-    const kept = isFinal(answer) ? keepAnswer(db, hold, await sealAnswer(api_secret, hold, answer)) : freeKey(db, hold)
-    const [result] = await commit(db.$client, [kept])
+    const kept = isFinal(answer) ? [keepAnswer(db, hold, await sealAnswer(api_secret, hold, answer))] : freeKey(db, hold)
+    const [result] = await commit(db.$client, kept)
     isLost = isFinal(answer) && result!.meta.changes === 0
   } catch (error) {
     console.error(JSON.stringify({ level: 'error', request_id: requestId, message: 'An answer was not kept.', error: said(error) }))

@@ -1,5 +1,5 @@
-import { and, eq, sql } from 'drizzle-orm'
-import { commit, type Database } from '../db/commit.ts'
+import { and, eq, isNull, sql } from 'drizzle-orm'
+import { commit, type Database, type Statement } from '../db/commit.ts'
 import type { Hold } from '../env.ts'
 import { idempotencyKeys as keys } from './tables.ts'
 
@@ -7,7 +7,7 @@ import { idempotencyKeys as keys } from './tables.ts'
 export type Held = Pick<typeof keys.$inferSelect, 'token' | 'fingerprint' | 'state' | 'resource_id' | 'answer'>
 
 /** What a request asks for. Times are milliseconds of the real clock, but for `now` and `forgotten`. */
-export interface Claim extends Hold {
+export interface Claim extends Omit<Hold, 'begun'> {
   /** Under each of the keys that hash them, the current one first. */
   fingerprints: readonly string[]
   asked_at: number
@@ -17,10 +17,16 @@ export interface Claim extends Hold {
   forgotten: Date
 }
 
-const one = ({ organization_id, key }: Hold) => and(eq(keys.organization_id, organization_id), eq(keys.key, key))
-const held = (hold: Hold) => and(one(hold), eq(keys.token, hold.token))
+type Holder = Pick<Hold, 'organization_id' | 'key' | 'token'>
 
-/** Takes a key that is free, forgotten, or held for the same request under a lease that has ended; and reads who has it then. */
+const one = ({ organization_id, key }: Pick<Hold, 'organization_id' | 'key'>) =>
+  and(eq(keys.organization_id, organization_id), eq(keys.key, key))
+const held = (hold: Holder) => and(one(hold), eq(keys.token, hold.token))
+
+/**
+ * Takes a key that is free, forgotten, or held for the same request under a lease that has ended; and reads who has it then. What a
+ * request that died under it had begun to make stays there.
+ */
 export async function claimKey(db: Database, claim: Claim): Promise<Held> {
   const { fingerprints, asked_at, lease_until, now, forgotten, organization_id, key, token } = claim
   const columns = {
@@ -38,7 +44,7 @@ export async function claimKey(db: Database, claim: Claim): Promise<Held> {
       .values({ organization_id, key, ...columns })
       .onConflictDoUpdate({
         target: [keys.organization_id, keys.key],
-        set: columns,
+        set: { ...columns, resource_id: sql`iif(${keys.created_at} <= ${forgotten.getTime()}, null, ${keys.resource_id})` },
         setWhere: sql`${keys.created_at} <= ${forgotten.getTime()} or (${keys.state} = 'running' and ${keys.lease_until} <= ${asked_at}
           and ${keys.fingerprint} in (select value from json_each(${JSON.stringify(fingerprints)})))`,
       }),
@@ -48,23 +54,30 @@ export async function claimKey(db: Database, claim: Claim): Promise<Held> {
 }
 
 /**
- * Says, in the commit of a change, that it is done. Refuses its whole batch with a guard violation unless the request still has the key:
- * an insert, because an update of a row that is gone refuses nothing. It always meets the row that it read.
+ * Says, in the commit of a change, that it is done, or that it has begun and can be gone on with. Refuses its whole batch with a guard
+ * violation unless the request still has the key: an insert, because an update of a row that is gone refuses nothing. It always meets
+ * the row that it read.
  */
-export const markDone = (db: Database, { organization_id, key, token }: Hold, resource_id: string) =>
+export const mark = (db: Database, { organization_id, key, token }: Hold, resource_id: string, how: 'done' | 'running') =>
   db.$client
     .prepare(
       `insert into idempotency_keys (organization_id, key, fingerprint, token, lease_until, state, resource_id, created_at)
        values (?1, ?2, '', ?3, 0, (
-         select iif(state = 'running', 'done', state) from idempotency_keys where organization_id = ?1 and key = ?2 and token = ?3), ?4, 0)
+         select iif(state = 'running', ?5, state) from idempotency_keys where organization_id = ?1 and key = ?2 and token = ?3), ?4, 0)
        on conflict (organization_id, key) do update set state = excluded.state, resource_id = coalesce(resource_id, excluded.resource_id)`,
     )
-    .bind(organization_id, key, token, resource_id)
+    .bind(organization_id, key, token, resource_id, how)
 
 export const keepAnswer = (db: Database, hold: Hold, answer: string) => db.update(keys).set({ state: 'answered', answer }).where(held(hold))
 
-/** Frees a key under which nothing has changed. */
-export const freeKey = (db: Database, hold: Hold) => db.delete(keys).where(and(held(hold), eq(keys.state, 'running')))
+/** Frees a key under which nothing has changed; what has begun under it waits for who asks again. */
+export const freeKey = (db: Database, hold: Hold): Statement[] => [
+  db.delete(keys).where(and(held(hold), eq(keys.state, 'running'), isNull(keys.resource_id))),
+  db
+    .update(keys)
+    .set({ lease_until: new Date(0) })
+    .where(and(held(hold), eq(keys.state, 'running'))),
+]
 
 /** Removes so many that are forgotten, and tells how many there were. */
 export const removeForgotten = async (db: Database, forgotten: Date, limit: number): Promise<number> =>

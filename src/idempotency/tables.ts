@@ -11,9 +11,9 @@ export const idempotencyKeys = sqliteTable(
     /** Of the request that may carry it out: another one may only when its lease has ended. */
     token: text('token').notNull(),
     lease_until: instant('lease_until').notNull(),
-    /** running: nothing has changed yet. done: the change is committed, with this row. answered: so is what was answered. */
+    /** running: nothing has changed yet, or it has begun what `resource_id` names. done: the change is committed, with this row. answered: so is what was answered. */
     state: text('state', { enum: ['running', 'done', 'answered'] }).notNull(),
-    /** What was changed. */
+    /** What was changed, or is begun. */
     resource_id: text('resource_id'),
     /** Sealed under a key that only the api_secret that was presented gives. */
     answer: text('answer'),

@@ -33,12 +33,16 @@ function managed(ctx: Ctx): Connection {
   return ctx.connection
 }
 
-/** Takes an upload in. The bytes are kept before anything points at them, the row before anybody is told. */
+/**
+ * Takes an upload in: its name with its audit row, then the bytes, then the row that points at them, then the word. Every step bears
+ * repetition; under an Idempotency-Key whoever asks again after a crash goes on with the import that was begun.
+ */
 export async function importFiles(ctx: Ctx, bytes: Uint8Array): Promise<Import> {
   const { connection, entity, fiscal_entity_id, rfc, shard } = managed(ctx)
-  const import_id = newId('imp')
+  const import_id = ctx.hold?.begun ?? newId('imp')
+  if (!ctx.hold?.begun)
+    await change(ctx, { action: 'import.created', resource_id: import_id, begins: true }, [markImported(ctx.db, connection, ctx.now)])
   await ctx.env.FILES.put(objectOf(import_id), bytes)
-  await change(ctx, { action: 'import.created', resource_id: import_id }, [markImported(ctx.db, connection, ctx.now)])
   const ledger = ctx.settings.ledgers[shard]!
   const created_at = ctx.now.getTime()
   await insertImport(ledger, {
@@ -52,7 +56,10 @@ export async function importFiles(ctx: Ctx, bytes: Uint8Array): Promise<Import> 
     lease_until: Date.now(),
   })
   await announce(ctx, { shard, import_id })
-  return getImport(ctx, import_id)
+  const made = await getImport(ctx, import_id)
+  // Kept again, by an attempt that was slower than the consumer.
+  if (made.status === 'completed') await ctx.env.FILES.delete(objectOf(import_id))
+  return made
 }
 
 interface Call {

@@ -1,8 +1,7 @@
 import { Hono } from 'hono'
 import { FiscalEntityPath } from '../entities/contract.ts'
 import type { App } from '../env.ts'
-import { readUpload } from '../http/body.ts'
-import { operation, params, refuses, returns, roles, upload } from '../http/operation.ts'
+import { idempotent, operation, params, refuses, returns, roles, upload } from '../http/operation.ts'
 import { Import, ImportPath } from './contract.ts'
 import { getImport, importFiles } from './imports.ts'
 
@@ -21,11 +20,12 @@ export const importRoutes = new Hono<App>()
     ),
     params(FiscalEntityPath),
     roles('owner', 'admin'),
-    upload(CONTENT_TYPES, 'One XML or a ZIP.'),
+    upload(CONTENT_TYPES, MAX_BYTES, 'One XML or a ZIP.'),
     returns(202, Import, 'The import, queued'),
     refuses(404, 'The organization has no connection to this fiscal entity.'),
     refuses(422, 'The body is empty.'),
-    async (c) => c.json(await importFiles(c.var.ctx, await readUpload(c, CONTENT_TYPES, MAX_BYTES)), 202),
+    idempotent(),
+    async (c) => c.json(await importFiles(c.var.ctx, c.var.upload), 202),
   )
   .get(
     '/:fiscal_entity_id/cfdi/imports/:import_id',

@@ -7,6 +7,7 @@ import type { importFiles, imports } from './tables.ts'
 export type ImportRow = typeof imports.$inferSelect
 export type ImportFileRow = typeof importFiles.$inferSelect
 
+/** Queues an import, unless it is there. */
 export const insertImport = (
   ledger: D1Database,
   row: Pick<ImportRow, 'import_id' | 'organization_id' | 'fiscal_entity_id' | 'book' | 'entity' | 'rfc' | 'created_at' | 'lease_until'>,
@@ -16,7 +17,7 @@ export const insertImport = (
     ledger
       .prepare(
         `insert into imports (import_id, organization_id, fiscal_entity_id, book, entity, rfc, status, lease_until, attempts, created_at)
-         values (?1, ?2, ?3, ?4, ?5, ?6, 'queued', ?8, 0, ?7)`,
+         values (?1, ?2, ?3, ?4, ?5, ?6, 'queued', ?8, 0, ?7) on conflict do nothing`,
       )
       .bind(row.import_id, row.organization_id, row.fiscal_entity_id, row.book, row.entity, row.rfc, row.created_at, row.lease_until),
   ])

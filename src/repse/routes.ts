@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono'
 import type { App } from '../env.ts'
-import { operation, params, query, refuses, returns } from '../http/operation.ts'
+import { idempotent, operation, params, query, refuses, returns } from '../http/operation.ts'
 import { RepseChecking, RepsePath, RepseQueued, RepseStatus } from './contract.ts'
 import { reportSuppliers } from './report.ts'
 import { SupplierReport, SupplierReportQuery } from './report-contract.ts'
@@ -40,6 +40,7 @@ export const repseRoutes = new Hono<App>()
     returns(202, RepseQueued, 'The look-up is queued'),
     refuses(404, NO_CONNECTION),
     refuses(429, 'It was asked for less than an hour ago. Retry-After and retry_after_seconds say when to try again.'),
+    idempotent(),
     async (c) => c.json(await requestRefresh(c.var.ctx), 202),
   )
 

@@ -23,6 +23,7 @@ export const testHelperRoutes = new Hono<App>()
     body(OrganizationScenario),
     returns(200, ScenarioOrganization),
     refuses(409, 'Others keep changing what the organization owes at the same time.'),
+    idempotent(),
     async (c) => c.json(await arrangeOrganization(c.var.ctx, c.req.valid('json'))),
   )
   .post(
@@ -33,6 +34,7 @@ export const testHelperRoutes = new Hono<App>()
     body(CancellationScenario),
     returns(200, Told),
     refuses(404, 'The organization has no connection to this fiscal entity.'),
+    idempotent(),
     async (c) => c.json(await cancelAtAuthority(c.var.ctx, c.req.valid('param').uuid, c.req.valid('json'))),
   )
   .post(
@@ -43,6 +45,7 @@ export const testHelperRoutes = new Hono<App>()
     returns(200, Told),
     refuses(404, 'The organization has no connection to this fiscal entity.'),
     refuses(409, 'No CIEC is stored.'),
+    idempotent(),
     async (c) => c.json(await expireCiec(c.var.ctx, c.req.valid('param').fiscal_entity_id)),
   )
   .post(
@@ -56,6 +59,7 @@ export const testHelperRoutes = new Hono<App>()
     roles('owner'),
     body(RepseScenario),
     returns(200, Told),
+    idempotent(),
     async (c) => c.json(await publishAtRegistry(c.var.ctx, c.req.valid('json'))),
   )
   .post(
@@ -75,5 +79,6 @@ export const testHelperRoutes = new Hono<App>()
     returns(200, Invoice),
     refuses(404, 'There is no such invoice.'),
     refuses(409, 'Others keep changing what the organization owes at the same time.'),
+    idempotent(),
     async (c) => c.json(await arrangePayment(c.var.ctx, c.req.valid('param').invoice_id)),
   )

@@ -99,6 +99,7 @@ export const webhookRoutes = new Hono<App>()
     returns(202, Delivery, 'On its way'),
     refuses(404, NOT_THERE),
     refuses(409, 'The webhook is disabled.'),
+    idempotent(),
     async (c) => c.json(await testWebhook(c.var.ctx, c.req.valid('param').webhook_id), 202),
   )
   .post(
@@ -125,6 +126,7 @@ export const webhookRoutes = new Hono<App>()
     returns(200, Webhook),
     refuses(404, NOT_THERE),
     refuses(409, 'No new secret waits.'),
+    idempotent(),
     async (c) => c.json(await commitSecret(c.var.ctx, c.req.valid('param').webhook_id)),
   )
   .get(
@@ -149,6 +151,7 @@ export const webhookRoutes = new Hono<App>()
     body(RedeliveryRequest),
     returns(202, Redelivered, 'On their way'),
     refuses(404, NOT_THERE),
+    idempotent(),
     async (c) => c.json(await redeliverAll(c.var.ctx, c.req.valid('param').webhook_id, c.req.valid('json')), 202),
   )
   .post(
@@ -159,6 +162,7 @@ export const webhookRoutes = new Hono<App>()
     returns(202, Delivery, 'On its way'),
     refuses(404, 'The webhook or a delivery of this event to it does not exist.'),
     refuses(409, 'The event is on its way already.'),
+    idempotent(),
     async (c) => c.json(await redeliver(c.var.ctx, c.req.valid('param').webhook_id, c.req.valid('param').event_id), 202),
   )
 
