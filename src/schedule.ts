@@ -1,10 +1,11 @@
 import { collectInvoices } from './billing/collect.ts'
 import { issueInvoices } from './billing/issue.ts'
 import { carryOutOrders } from './billing/orders.ts'
-import { reviewStandings } from './billing/suspension.ts'
+import { reviewStandings, suspendExpired } from './billing/suspension.ts'
 import { refreshLists } from './blacklists/load.ts'
 import { sweepJobs } from './downloads/downloads.ts'
 import { type System, systemOf } from './env.ts'
+import { each } from './extractors/each.ts'
 import { finishRuns } from './extractors/run.ts'
 import { evaluateCadences, sweepTicks } from './extractors/tick.ts'
 import { said } from './failures.ts'
@@ -16,6 +17,12 @@ import { sweepDeliveries } from './webhooks/delivery.ts'
 import { pruneEvents } from './webhooks/events.ts'
 import { sweepOutboxes } from './webhooks/relay.ts'
 import { rewrapSecrets } from './webhooks/signing.ts'
+
+/** One after the other, whatever becomes of the first. */
+const inOrder =
+  (...verbs: ((system: System) => Promise<void>)[]) =>
+  (system: System): Promise<void> =>
+    each(verbs, (verb) => verb(system))
 
 /** Cron expression → what is done then. Delivery of a cron is not guaranteed and may repeat; so may these. */
 const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
@@ -31,7 +38,8 @@ const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
     carryOutOrders,
     collectInvoices,
   ],
-  '*/15 * * * *': [evaluateCadences],
+  // Who is suspended at midnight has no more downloads that night.
+  '*/15 * * * *': [inOrder(suspendExpired, evaluateCadences)],
   '0 10 * * *': [issueInvoices, reviewStandings, pruneEvents, rewrapSecrets, refreshLists, refreshRepse, pruneKeys],
 }
 

@@ -90,13 +90,13 @@ async function evaluatedUpTo(day: string, elsewhere = day): Promise<void> {
 
 /** What breaks without these: every quarter of an hour costs the operator a look at every extractor that exists. */
 describe('rows that D1 reads', () => {
-  it('are one for each zone in an idle tick, which writes none', async () => {
+  it('are one for each zone in an idle tick, and one each for whose grace or trial has ended; it writes none', async () => {
     await evaluatedUpTo('2027-03-16')
     const clockwork = new Clockwork()
     await clockwork.tick('2027-03-16T12:00:00Z')
     await plan(clockwork)
     const { cost } = await costOf(env.LEDGER_0, env.FILES, () => clockwork.tick('2027-03-16T12:15:00Z'))
-    expect(cost).toMatchObject({ rows_read: ZONES.length, rows_written: 0, d1_calls: 1 })
+    expect(cost).toMatchObject({ rows_read: ZONES.length + 2, rows_written: 0, d1_calls: 2 })
     expect(clockwork.sent).toEqual([])
   })
 

@@ -26,7 +26,7 @@ export const organizations = sqliteTable(
   (table) => [
     // The daily issue of invoices: a page of those of a zone whose month is new.
     index('organizations_billed').on(table.timezone, table.billed_month),
-    // The daily look at whose trial is over.
+    // The look of every quarter of an hour at whose trial is over.
     index('organizations_trial').on(table.trial_ends_at).where(sql`plan = 'diagnostic' and suspension is null`),
     // The daily look at who is suspended for no reason any more.
     index('organizations_suspended').on(table.suspension).where(sql`suspension is not null`),

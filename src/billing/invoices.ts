@@ -46,8 +46,14 @@ export async function listInvoices(ctx: Ctx, query: InvoiceQuery) {
   return pageOf(ctx, scope, query.limit, rows, (row) => [row.sequence], viewWith(ctx))
 }
 
-/** Adds an open invoice. */
-export async function addInvoice(ctx: Ctx, action: string, row: Parameters<typeof insertInvoice>[1]): Promise<Invoice> {
+/** Adds an open invoice to the organization. */
+export async function addInvoice(
+  ctx: Ctx,
+  action: string,
+  draft: Omit<Parameters<typeof insertInvoice>[1], 'organization_id' | 'review_at'>,
+): Promise<Invoice> {
+  const { id, timezone } = ctx.organization
+  const row = { ...draft, organization_id: id, review_at: graceEnd(draft.due_on, timezone) }
   await change(ctx, { action, resource_id: row.invoice_id }, [insertInvoice(ctx.db, row)])
   return getInvoice(ctx, row.invoice_id)
 }

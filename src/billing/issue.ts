@@ -5,6 +5,7 @@ import type { System } from '../env.ts'
 import { localDayOf } from '../extractors/calendar.ts'
 import { each } from '../extractors/each.ts'
 import { CURRENCY, quoteMonth } from './prices.ts'
+import { graceEnd } from './standing.ts'
 import { closeMonth, findUnbilled, insertInvoice, organizationZones, type Unbilled } from './store.ts'
 
 /** Organizations invoiced in one commit. */
@@ -28,7 +29,7 @@ async function issueInZone(system: System, timezone: string): Promise<void> {
     try {
       await commit(
         system.db.$client,
-        page.flatMap((one) => [closeMonth(system.db, one, month), ...invoiceOf(system, one, day)]),
+        page.flatMap((one) => [closeMonth(system.db, one, month), ...invoiceOf(system, one, timezone, day)]),
       )
     } catch (error) {
       // Another tick was faster with some of them: look again.
@@ -38,11 +39,20 @@ async function issueInZone(system: System, timezone: string): Promise<void> {
   }
 }
 
-function invoiceOf(system: System, { id, plan, suspension, billed_month, active_rfcs }: Unbilled, day: string) {
+function invoiceOf(system: System, { id, plan, suspension, billed_month, active_rfcs }: Unbilled, timezone: string, day: string) {
   const quote = billed_month === null || suspension !== null ? null : quoteMonth(plan, active_rfcs, day)
   if (!quote) return []
   const invoice_id = newId('inv')
-  const row = { invoice_id, organization_id: id, period: day.slice(0, 7), ...quote, currency: CURRENCY, issued_at: system.now, due_on: day }
+  const row = {
+    invoice_id,
+    organization_id: id,
+    period: day.slice(0, 7),
+    ...quote,
+    currency: CURRENCY,
+    issued_at: system.now,
+    due_on: day,
+    review_at: graceEnd(day, timezone),
+  }
   const author = { ...system, actor: { kind: 'system', process: 'billing' } as const }
   return [insertInvoice(system.db, row), audited(author, id, { action: 'invoice.issued', resource_id: invoice_id })]
 }

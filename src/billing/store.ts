@@ -15,25 +15,40 @@ export interface StoredTerms extends Terms {
   connected: number
 }
 
+/** What the standing of an organization follows from, and what was made of it. */
+export type ReviewedTerms = Terms & { id: string; suspension: Suspension | null }
+
 const HOLDS = `state in ('active', 'invalid_ciec')`
 const CONNECTED = `state in ('active', 'invalid_ciec') or (state = 'paused' and paused_from is not 'draft')`
-const OLDEST_DUE = `(select min(due_on) from invoices where organization_id = ?1 and status = 'open')`
-const counted = (which: string): string => `(select count(*) from connections where organization_id = ?1 and rfc is not ?2 and (${which}))`
+const OLDEST_DUE = `(select min(due_on) from invoices where organization_id = organizations.id and status = 'open')`
+const counted = (which: string): string =>
+  `(select count(*) from connections where organization_id = organizations.id and rfc is not ?2 and (${which}))`
+const TERMS = `plan, rfc_allowance, trial_ends_at, timezone, suspension, ${OLDEST_DUE} as oldest_due`
 
-type Raw = Omit<StoredTerms, 'trial_ends_at'> & { trial_ends_at: number | null }
+type Raw<T extends Terms> = Omit<T, 'trial_ends_at'> & { trial_ends_at: number | null }
+
+const termsOf = <T extends Terms>(row: Raw<T>) => ({
+  ...row,
+  trial_ends_at: row.trial_ends_at === null ? null : new Date(row.trial_ends_at),
+})
 
 /** The organization's terms; seats are counted without those of one RFC. Undefined when there is no such organization. */
 export async function findTerms(db: Database, organization_id: string, rfc: string | null = null): Promise<StoredTerms | undefined> {
   const row = await db.$client
-    .prepare(
-      `select plan, rfc_allowance, trial_ends_at, timezone, suspension, ${OLDEST_DUE} as oldest_due,
-         ${counted(HOLDS)} as held, ${counted(CONNECTED)} as connected
-       from organizations where id = ?1`,
-    )
+    .prepare(`select ${TERMS}, ${counted(HOLDS)} as held, ${counted(CONNECTED)} as connected from organizations where id = ?1`)
     .bind(organization_id, rfc)
-    .first<Raw>()
-  return row ? { ...row, trial_ends_at: row.trial_ends_at === null ? null : new Date(row.trial_ends_at) } : undefined
+    .first<Raw<StoredTerms>>()
+  return row ? termsOf(row) : undefined
 }
+
+/** What the standing of several organizations follows from. */
+export const listTerms = async (db: Database, organization_ids: readonly string[]): Promise<ReviewedTerms[]> =>
+  (
+    await db.$client
+      .prepare(`select id, ${TERMS} from organizations where id in (select value from json_each(?1))`)
+      .bind(JSON.stringify(organization_ids))
+      .all<Raw<ReviewedTerms>>()
+  ).results.map(termsOf)
 
 /**
  * Refuses its whole batch with a guard violation, by making a count null, unless what comes before it in the batch has left these terms,
@@ -100,8 +115,9 @@ export const insertInvoice = (
 ): D1PreparedStatement =>
   db.$client
     .prepare(
-      `insert into invoices (invoice_id, organization_id, sequence, period, subtotal, tax, total, currency, status, issued_at, due_on, rule_ref)
-       select ?1, ?2, (select coalesce(max(sequence), 0) + 1 from invoices where organization_id = ?2), ?3, ?4, ?5, ?6, ?7, 'open', ?8, ?9, ?10
+      `insert into invoices (
+         invoice_id, organization_id, sequence, period, subtotal, tax, total, currency, status, issued_at, due_on, rule_ref, review_at)
+       select ?1, ?2, (select coalesce(max(sequence), 0) + 1 from invoices where organization_id = ?2), ?3, ?4, ?5, ?6, ?7, 'open', ?8, ?9, ?10, ?11
        where true on conflict do nothing`,
     )
     .bind(
@@ -112,11 +128,35 @@ export const insertInvoice = (
       row.issued_at.getTime(),
       row.due_on,
       row.rule_ref,
+      row.review_at?.getTime() ?? null,
     )
 
 /** Marks an invoice paid; refuses its whole batch, by making the status null, when it is not open any more. */
 export const markPaid = (db: Database, { organization_id, invoice_id }: InvoiceRow, now: Date) =>
   db.update(invoices).set({ status: sql`case when status = 'open' then 'paid' end`, paid_at: now }).where(one(organization_id, invoice_id))
+
+/** Organizations whose grace or trial has ended, in no order; some perhaps twice. */
+export const findExpired = async (db: Database, now: Date, limit: number): Promise<string[]> =>
+  (
+    await db.$client
+      .prepare(
+        `select organization_id from invoices indexed by invoices_review where status = 'open' and review_at is not null and review_at <= ?1
+         union all select id from organizations indexed by organizations_trial
+           where plan = 'diagnostic' and suspension is null and trial_ends_at <= ?1
+         limit ?2`,
+      )
+      .bind(now.getTime(), limit)
+      .raw<[string]>()
+  ).flat()
+
+/** The ends of these organizations' graces have been acted upon. */
+export const forgetReviews = (db: Database, organization_ids: readonly string[], now: Date): D1PreparedStatement =>
+  db.$client
+    .prepare(
+      `update invoices set review_at = null
+       where organization_id in (select value from json_each(?1)) and status = 'open' and review_at <= ?2`,
+    )
+    .bind(JSON.stringify(organization_ids), now.getTime())
 
 /** Organizations whose stored suspension may not be what their terms say, in the order of their ids, after one of them. */
 export const findUnsettled = async (

@@ -7,8 +7,18 @@ import type { Ctx, System } from '../env.ts'
 import { each } from '../extractors/each.ts'
 import { announceRuns, planRuns } from '../extractors/run.ts'
 import { Failure, said } from '../failures.ts'
-import { lastDueBeyondGrace, type Standing, standingOf, type Terms } from './standing.ts'
-import { findTerms, findUnsettled, holdTerms, type StoredTerms, setSuspension } from './store.ts'
+import { lastDueBeyondGrace, type Standing, type Suspension, standingOf, type Terms } from './standing.ts'
+import {
+  findExpired,
+  findTerms,
+  findUnsettled,
+  forgetReviews,
+  holdTerms,
+  listTerms,
+  type ReviewedTerms,
+  type StoredTerms,
+  setSuspension,
+} from './store.ts'
 
 /** What a change of an organization's terms brings with it, for its commit and for after it. */
 export interface Settled {
@@ -37,21 +47,20 @@ export async function settle(ctx: Ctx, { suspension, held }: StoredTerms, after:
   const hold = holdTerms(db, organization.id, after, suspension)
   const standing = standingOf(after, now)
   if (standing.suspension === suspension) return { statements: [hold], follow: nothing }
-  const common = [hold, setSuspension(db, organization.id, standing.suspension)]
-  const tell = (action: string) =>
-    audited({ ...ctx, actor: { kind: 'system', process: 'billing' } }, organization.id, {
-      action,
-      resource_id: organization.id,
-      changed: ['status'],
-    })
-  if (standing.suspension !== null)
-    return {
-      statements: [...common, pauseActive(db, organization.id, standing.suspension, now), tell('organization.suspended')],
-      follow: nothing,
-    }
+  if (standing.suspension !== null) return { statements: [hold, ...suspend(ctx, organization.id, standing.suspension)], follow: nothing }
   const { statements, follow } = await lift(ctx, held, standing)
-  return { statements: [...common, ...statements, tell('organization.reactivated')], follow }
+  const lifted = [hold, setSuspension(db, organization.id, null), ...statements]
+  return { statements: [...lifted, told(ctx, organization.id, 'organization.reactivated')], follow }
 }
+
+const told = (system: System, id: string, action: string): Statement =>
+  audited({ ...system, actor: { kind: 'system', process: 'billing' } }, id, { action, resource_id: id, changed: ['status'] })
+
+const suspend = (system: System, id: string, suspension: Suspension): Statement[] => [
+  setSuspension(system.db, id, suspension),
+  pauseActive(system.db, id, suspension, system.now),
+  told(system, id, 'organization.suspended'),
+]
 
 async function lift(ctx: Ctx, held: number, { allowance }: Standing): Promise<Settled> {
   const paused = await suspendedConnections(ctx.db, ctx.organization.id)
@@ -110,7 +119,7 @@ export const changeTerms = (
   })
 
 /** Makes the connections of one organization follow what its terms are now: a grace that ran out, a trial that is over. */
-export async function reviewStanding(system: System, organization_id: string): Promise<void> {
+async function reviewStanding(system: System, organization_id: string): Promise<void> {
   const ctx = await actingFor(system, organization_id)
   await decided(async () => {
     const read = (await findTerms(ctx.db, organization_id))!
@@ -121,17 +130,56 @@ export async function reviewStanding(system: System, organization_id: string): P
   })
 }
 
-const PAGE = 200
+/** The same for several: those that are to be suspended in one commit, and when that fails each by itself. */
+async function review(system: System, organization_ids: readonly string[]): Promise<void> {
+  try {
+    const fresh = await suspendTogether(system, await listTerms(system.db, organization_ids))
+    await each(fresh, (id) => reviewStanding(system, id))
+  } catch {
+    await each(organization_ids, (id) => reviewStanding(system, id))
+  }
+}
+
+/** Suspends those that are to be, and tells which others do not stand where they should. */
+async function suspendTogether(system: System, read: readonly ReviewedTerms[]): Promise<string[]> {
+  const { db, now } = system
+  const due = read.map((terms) => ({ terms, suspension: standingOf(terms, now).suspension }))
+  const statements = due.flatMap(({ terms, suspension }) =>
+    suspension === null || suspension === terms.suspension
+      ? []
+      : [holdTerms(db, terms.id, terms, terms.suspension), ...suspend(system, terms.id, suspension)],
+  )
+  const owing = due.flatMap(({ terms, suspension }) => (suspension === 'payment' ? [terms.id] : []))
+  if (owing.length > 0) statements.push(forgetReviews(db, owing, now))
+  if (statements.length > 0) await commit(db.$client, statements)
+  return due.flatMap(({ terms, suspension }) => (suspension === null && terms.suspension !== null ? [terms.id] : []))
+}
+
+/** Organizations in one commit. */
+const PAGE = 50
+/** Organizations in one tick; the next one goes on. */
+const AT_ONCE = 2_000
+
+const pagesOf = (ids: readonly string[]): string[][] =>
+  Array.from({ length: Math.ceil(ids.length / PAGE) }, (_, n) => ids.slice(n * PAGE, (n + 1) * PAGE))
+
+/** Suspends whose grace or trial has ended since the last time: with the quarter of an hour in which it does, before the night’s runs. */
+export const suspendExpired = async (system: System): Promise<void> =>
+  each(pagesOf([...new Set(await findExpired(system.db, system.now, AT_ONCE))]), (page) => review(system, page))
+
 /** Where days begin first. */
 const EARLIEST_OFFSET_MS = 14 * 3_600_000
 
-/** The daily look at whose grace or trial is over, or whose suspension is for no reason any more. Bears repetition and missed days. */
+/**
+ * The daily look at everybody whose suspension is not what their terms say, for whatever reason: another time zone, or one that has none
+ * any more. Bears repetition and missed days.
+ */
 export async function reviewStandings(system: System): Promise<void> {
   const latestToday = new Date(system.now.getTime() + EARLIEST_OFFSET_MS).toISOString().slice(0, 10)
   const failures: unknown[] = []
   for (let after = ''; ; ) {
     const page = await findUnsettled(system.db, { now: system.now, due: lastDueBeyondGrace(latestToday), after, limit: PAGE })
-    await each(page, (id) => reviewStanding(system, id)).catch((error: unknown) => failures.push(error))
+    await review(system, page).catch((error: unknown) => failures.push(error))
     if (page.length < PAGE) break
     after = page[page.length - 1]!
   }

@@ -28,6 +28,8 @@ export const invoices = sqliteTable(
     rule_ref: text('rule_ref'),
     /** What the payment provider calls it; null until it was told. */
     provider_ref: text('provider_ref'),
+    /** When its grace ends, until that was acted upon: the organization's standing is looked at then. */
+    review_at: instant('review_at'),
   },
   (table) => [
     // GET /billing/invoices, newest first.
@@ -36,7 +38,9 @@ export const invoices = sqliteTable(
     uniqueIndex('invoices_period').on(table.organization_id, table.period).where(sql`rule_ref is not null`),
     // Whether the organization owes something, and since when.
     index('invoices_open').on(table.organization_id, table.due_on).where(sql`status = 'open'`),
-    // The daily look at whose grace is over.
+    // The look of every quarter of an hour at whose grace is over.
+    index('invoices_review').on(table.review_at).where(sql`status = 'open' and review_at is not null`),
+    // The daily look at the same, whatever was acted upon.
     index('invoices_due').on(table.due_on).where(sql`status = 'open'`),
     // What the payment provider has not been told of.
     index('invoices_untold').on(table.due_on).where(sql`status = 'open' and provider_ref is null`),

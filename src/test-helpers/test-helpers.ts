@@ -65,12 +65,11 @@ export async function publishAtRegistry(ctx: Ctx, { rfc, ...record }: RepseScena
 
 /** Adds an open invoice: issued now, or with the first moment of the day on which it is said to be due. */
 export async function arrangeInvoice(ctx: Ctx, { due_date, amount }: InvoiceScenario) {
-  const { id, timezone } = ctx.organization
+  const { timezone } = ctx.organization
   const due_on = due_date === undefined || due_date.includes('T') ? localDayOf(due_date ? new Date(due_date) : ctx.now, timezone) : due_date
   const issued_at = due_date === undefined ? ctx.now : firstInstantOf(due_on, timezone)
   return addInvoice(ctx, 'test_helper.invoice', {
     invoice_id: newId('inv'),
-    organization_id: id,
     period: due_on.slice(0, 7),
     ...splitTotal(amount, due_on),
     currency: CURRENCY,
