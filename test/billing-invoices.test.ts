@@ -210,7 +210,10 @@ describe('suspension', () => {
     await of.set('rfc_allowance = 1')
     await new Clockwork().daily('2027-03-13T10:00:00Z')
     await of.pay(of.owed.invoice_id)
-    expect(await of.states()).toEqual(['paused active customer', 'active', 'paused active payment'])
+    expect(await of.states()).toEqual(['paused active customer', 'active', 'paused active customer'])
+    // Who owes nothing reads what they have a seat for.
+    const read = async (id: string) => (await of.ask('GET', `/v1/cfdi?fiscal_entity_id=${id}`)).status
+    expect([await read(of.ids[1]!), await read(of.ids[2]!)]).toEqual([200, 404])
     expect((await of.active(of.ids[2]!, true)).body.code).toBe('billing.seats')
     await of.active(of.ids[1]!, false)
     expect((await of.active(of.ids[2]!, true)).body.active).toBe(true)

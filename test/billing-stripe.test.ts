@@ -214,6 +214,16 @@ describe('the checkout of a seat', () => {
     expect([await of.states(), (await of.billing()).plan]).toEqual([['active'], 'starter'])
   })
 
+  it.each([
+    [2, 5],
+    [9, 9],
+  ])('that is a plan has all its seats, also for a trial with %i of its own: %i', async (own, seats) => {
+    const of = await billed('diagnostic')
+    await of.ask('POST', '/v1/test-helpers/organization', { rfc_allowance: own })
+    await paid(of, `cs_${of.id}`, `evt_${of.id}`)
+    expect(await of.billing()).toMatchObject({ plan: 'starter', seats: { allowance: seats } })
+  })
+
   it('that cannot be opened refuses all the same', async () => {
     const of = await full()
     const stripe = stripeStandIn()
@@ -276,14 +286,54 @@ describe('open invoices', () => {
       })
       await minute().catch(() => {})
       expect(first).toBe(false)
+      // One is told, and the other waits for ten minutes.
+      const names = async () => (await env.DB.prepare('select provider_ref from invoices').raw<(string | null)[]>()).flat()
+      expect((await names()).filter(Boolean)).toHaveLength(1)
+      at('2027-03-10T18:09:59Z')
+      await minute()
+      expect((await names()).filter(Boolean)).toHaveLength(1)
+      at('2027-03-10T18:10:00Z')
       await minute()
       expect(steps.map((one) => stripe.made.filter((call) => isAt(call, one)).length)).toEqual([2, 2, 2, 2])
-      const { results } = await env.DB.prepare('select provider_ref from invoices').all<{ provider_ref: string }>()
-      expect(new Set(results.map(({ provider_ref }) => provider_ref)).size).toBe(2)
+      expect(new Set(await names()).size).toBe(2)
       await minute()
       expect(stripe.made).toHaveLength(8)
     },
   )
+
+  it('that Stripe refuses for good hold no other up, however many', async () => {
+    const refused = await billed()
+    await refused.ask('PATCH', '/v1/organization', { contact_email: 'wrong@example.com' })
+    for (let n = 0; n < 25; n++) await refused.invoice('2027-03-01')
+    const of = await billed()
+    await of.invoice()
+    const stripe = stripeStandIn()
+    stripe.breaks(({ form }) => form['email'] === 'wrong@example.com')
+    await minute().catch(() => {})
+    at('2027-03-10T18:01:00Z')
+    await minute().catch(() => {})
+    const { results } = await env.DB.prepare('select organization_id from invoices where provider_ref is not null').all()
+    expect(results).toEqual([{ organization_id: of.id }])
+    const { length } = stripe.calls
+    at('2027-03-10T18:02:00Z')
+    await minute()
+    expect(stripe.calls).toHaveLength(length)
+  })
+
+  it('are not paid by an operator’s word: Stripe would go on asking for the money', async () => {
+    const of = await billed()
+    const { invoice_id } = await of.invoice()
+    stripeStandIn()
+    await env.DB.prepare(
+      "insert into operator_orders (order_id, kind, organization_id, invoice_id, created_at) values ('o1', 'pay', ?1, ?2, 0)",
+    )
+      .bind(of.id, invoice_id)
+      .run()
+    await minute()
+    expect((await of.invoices())[0]!.status).toBe('open')
+    const refused = await env.DB.prepare("select refused from operator_orders where order_id = 'o1'").first<string>('refused')
+    expect(refused).toMatch(/^The payment provider collects/)
+  })
 
   it('stay with the operator where nobody else collects', async () => {
     const of = await billed()

@@ -2,21 +2,29 @@ import { findOrganization } from '../account/account.ts'
 import type { System } from '../env.ts'
 import { each } from '../extractors/each.ts'
 import { type BillingProvider, providerOf } from './provider.ts'
-import { findCustomer, type InvoiceRow, keepCustomer, setProviderRef, untoldInvoices } from './store.ts'
+import { findCustomer, type InvoiceRow, keepCustomer, setProviderRef, tellAgain, untoldInvoices } from './store.ts'
 
 const PAGE = 20
+/** One that the provider refuses waits, and holds no other up. */
+const AGAIN_AFTER_MS = 600_000
 
 /** Tells the provider of the open invoices that it does not know. Bears repetition: every call goes under a key derived from our ids. */
 export async function collectInvoices(system: System): Promise<void> {
   const { collection } = providerOf(system)
   if (collection === null) return
-  await each(await untoldInvoices(system.db, PAGE), (invoice) => tell(system, collection, invoice))
+  await each(await untoldInvoices(system.db, system.now, PAGE), (invoice) => tell(system, collection, invoice))
 }
 
 async function tell(system: System, collection: NonNullable<BillingProvider['collection']>, invoice: InvoiceRow): Promise<void> {
+  const { db, now } = system
   const { organization_id } = invoice
-  const customer = (await findCustomer(system.db, organization_id)) ?? (await introduce(system, collection, organization_id))
-  await setProviderRef(system.db, invoice, await collection.invoice(customer, invoice))
+  try {
+    const customer = (await findCustomer(db, organization_id)) ?? (await introduce(system, collection, organization_id))
+    await setProviderRef(db, invoice, await collection.invoice(customer, invoice))
+  } catch (error) {
+    await tellAgain(db, invoice, new Date(now.getTime() + AGAIN_AFTER_MS))
+    throw error
+  }
 }
 
 async function introduce({ db }: System, collection: NonNullable<BillingProvider['collection']>, organization_id: string): Promise<string> {

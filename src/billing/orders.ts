@@ -3,6 +3,7 @@ import { each } from '../extractors/each.ts'
 import { Failure } from '../failures.ts'
 import { payInvoice } from './invoices.ts'
 import { PLAN_KEYS } from './plans.ts'
+import { providerOf } from './provider.ts'
 import { findTerms, finishOrder, type OrderRow, openOrders } from './store.ts'
 import { actingFor, changeTerms } from './suspension.ts'
 
@@ -27,7 +28,16 @@ async function carryOut(system: System, order: OrderRow): Promise<void> {
   }
 }
 
-const pay = (ctx: Ctx, order: OrderRow) => payInvoice(ctx, order.invoice_id ?? '', 'invoice.paid', [finishOrder(ctx.db, order, ctx.now)])
+async function pay(ctx: Ctx, order: OrderRow): Promise<void> {
+  // It would go on asking for the money.
+  if (providerOf(ctx).collection !== null)
+    throw new Failure(
+      'conflict',
+      'billing.collected',
+      'The payment provider collects. Record the payment there: its event pays the invoice here.',
+    )
+  await payInvoice(ctx, order.invoice_id ?? '', 'invoice.paid', [finishOrder(ctx.db, order, ctx.now)])
+}
 
 async function place(ctx: Ctx, order: OrderRow): Promise<void> {
   const { plan, rfc_allowance } = order

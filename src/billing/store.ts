@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, isNull, lt, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, isNull, lt, lte, or, sql } from 'drizzle-orm'
 import { organizations } from '../account/tables.ts'
 import type { Database } from '../db/commit.ts'
 import type { Suspension, Terms } from './standing.ts'
@@ -111,7 +111,7 @@ export const listOpen = (db: Database, organization_id: string) =>
 /** Adds an open invoice under the organization's next number; a month that has one by the same kind of rule keeps that. */
 export const insertInvoice = (
   db: Database,
-  row: Omit<InvoiceRow, 'sequence' | 'status' | 'paid_at' | 'provider_ref'>,
+  row: Omit<InvoiceRow, 'sequence' | 'status' | 'paid_at' | 'provider_ref' | 'tell_at'>,
 ): D1PreparedStatement =>
   db.$client
     .prepare(
@@ -215,14 +215,17 @@ export const closeMonth = (db: Database, { id, plan, suspension, billed_month }:
     )
     .bind(id, month, billed_month, plan, suspension)
 
-/** Open invoices that the provider has not been told of, the oldest first. */
-export const untoldInvoices = (db: Database, limit: number) =>
+/** Open invoices that the provider has not been told of and that it is time to tell, those that never were tried first. */
+export const untoldInvoices = (db: Database, now: Date, limit: number) =>
   db
     .select()
     .from(invoices)
-    .where(and(eq(invoices.status, 'open'), isNull(invoices.provider_ref)))
-    .orderBy(asc(invoices.due_on))
+    .where(and(eq(invoices.status, 'open'), isNull(invoices.provider_ref), or(isNull(invoices.tell_at), lte(invoices.tell_at, now))))
+    .orderBy(asc(invoices.tell_at))
     .limit(limit)
+
+export const tellAgain = (db: Database, { organization_id, invoice_id }: InvoiceRow, tell_at: Date) =>
+  db.update(invoices).set({ tell_at }).where(one(organization_id, invoice_id))
 
 export const setProviderRef = (db: Database, { organization_id, invoice_id }: InvoiceRow, provider_ref: string) =>
   db.update(invoices).set({ provider_ref }).where(one(organization_id, invoice_id))

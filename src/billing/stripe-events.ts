@@ -75,9 +75,12 @@ async function settleInvoice(system: System, event: Event): Promise<void> {
   await payInvoice(ctx, invoice.invoice_id, 'invoice.paid', [recordOf(system, event)])
 }
 
-/** A plan for whoever is on the trial, a seat more for whoever has a plan. */
+/** A plan for whoever is on the trial, with all its seats; a seat more for whoever has a plan. */
 const granted = ({ plan, rfc_allowance }: Terms) => {
-  if (plan === TRIAL_PLAN) return { plan: FIRST_PLAN }
+  if (plan === TRIAL_PLAN) {
+    const isMore = rfc_allowance !== null && rfc_allowance > planOf(FIRST_PLAN).rfcs!
+    return { plan: FIRST_PLAN, ...(isMore ? {} : { rfc_allowance: null }) }
+  }
   const seats = rfc_allowance ?? planOf(plan).rfcs
   return seats === null ? {} : { rfc_allowance: seats + 1 }
 }

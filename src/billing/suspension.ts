@@ -2,7 +2,7 @@ import { findOrganization, updateOrganization } from '../account/account.ts'
 import { audited, type Change, change } from '../audit/audit.ts'
 import { commit, isGuardViolation, type Statement } from '../db/commit.ts'
 import { resumeDownloads } from '../downloads/downloads.ts'
-import { pauseActive, resumePaused, suspendedConnections } from '../entities/store.ts'
+import { leavePaused, pauseActive, resumePaused, suspendedConnections } from '../entities/store.ts'
 import type { Ctx, System } from '../env.ts'
 import { each } from '../extractors/each.ts'
 import { announceRuns, planRuns } from '../extractors/run.ts'
@@ -40,7 +40,7 @@ export const actingFor = async (system: System, organization_id: string, process
 /**
  * Makes an organization's connections follow its terms as the statements before these in the batch leave them: suspended, the active
  * ones pause; suspended no more, those are active again that a suspension paused, as far as there are seats, and their extractors run
- * as on any reactivation. What the organization paused itself stays so.
+ * as on any reactivation. What the organization paused itself stays so, and what has no seat is as if it had.
  */
 export async function settle(ctx: Ctx, { suspension, held }: StoredTerms, after: Terms): Promise<Settled> {
   const { db, organization, now } = ctx
@@ -68,7 +68,7 @@ async function lift(ctx: Ctx, held: number, { allowance }: Standing): Promise<Se
   const ids = woken.map(({ fiscal_entity_id }) => fiscal_entity_id)
   const planned = await planRuns(ctx, 'connection_reactivated', ids)
   return {
-    statements: [resumePaused(ctx.db, woken, ctx.now), ...planned.statements],
+    statements: [resumePaused(ctx.db, woken, ctx.now), leavePaused(ctx.db, ctx.organization.id), ...planned.statements],
     follow: async () => {
       await announceRuns(ctx, planned.runs)
       for (const entity of woken) await resumeDownloads(ctx, entity)

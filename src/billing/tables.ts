@@ -30,6 +30,8 @@ export const invoices = sqliteTable(
     provider_ref: text('provider_ref'),
     /** When its grace ends, until that was acted upon: the organization's standing is looked at then. */
     review_at: instant('review_at'),
+    /** When the payment provider, which would not hear of it, is told of it again; null before the first time. */
+    tell_at: instant('tell_at'),
   },
   (table) => [
     // GET /billing/invoices, newest first.
@@ -43,7 +45,7 @@ export const invoices = sqliteTable(
     // The daily look at the same, whatever was acted upon.
     index('invoices_due').on(table.due_on).where(sql`status = 'open'`),
     // What the payment provider has not been told of.
-    index('invoices_untold').on(table.due_on).where(sql`status = 'open' and provider_ref is null`),
+    index('invoices_untold').on(table.tell_at).where(sql`status = 'open' and provider_ref is null`),
     // What the payment provider says was paid.
     index('invoices_provider').on(table.provider_ref).where(sql`provider_ref is not null`),
   ],

@@ -164,6 +164,19 @@ export const resumePaused = (db: Database, rows: readonly ConnectionRow[], now: 
       ),
     )
 
+/** What a suspension paused and its end did not bring back is paused like any other: it can be resumed when there is a seat. */
+export const leavePaused = (db: Database, organization_id: string) =>
+  db
+    .update(connections)
+    .set({ paused_by: 'customer' })
+    .where(
+      and(
+        eq(connections.organization_id, organization_id),
+        eq(connections.state, 'paused'),
+        inArray(connections.paused_by, [...SUSPENSIONS]),
+      ),
+    )
+
 /** Puts the same CIEC, sealed anew, in the place of a stored one, unless another has come there meanwhile. */
 export const resealCiec = (db: Database, connection: number, stored: string, sealed: string) =>
   db
