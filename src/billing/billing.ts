@@ -2,10 +2,11 @@ import { getStats } from '../account/account.ts'
 import type { Ctx } from '../env.ts'
 import { localDayOf } from '../extractors/calendar.ts'
 import type { Billing, BillingPlan, BillingUsage } from './contract.ts'
+import { listOpen } from './invoice-store.ts'
 import { planOf } from './plans.ts'
 import { amountOf, CURRENCY, priceOf } from './prices.ts'
 import { type Standing, standingOf } from './standing.ts'
-import { findTerms, listOpen, type StoredTerms } from './store.ts'
+import { findTerms, type StoredTerms } from './terms-store.ts'
 
 async function position({ db, organization, now }: Ctx): Promise<{ terms: StoredTerms; standing: Standing }> {
   const terms = (await findTerms(db, organization.id))!

@@ -1,8 +1,9 @@
 import { findOrganization } from '../account/account.ts'
 import type { System } from '../env.ts'
 import { each } from '../extractors/each.ts'
+import type { InvoiceRow } from './invoice-store.ts'
 import { type BillingProvider, providerOf } from './provider.ts'
-import { findCustomer, type InvoiceRow, keepCustomer, setProviderRef, tellAgain, untoldInvoices } from './store.ts'
+import { findCustomer, keepCustomer, setProviderRef, tellAgain, untoldInvoices } from './provider-store.ts'
 
 const PAGE = 20
 /** One that the provider refuses waits, and holds no other up. */

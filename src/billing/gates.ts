@@ -4,7 +4,7 @@ import { Failure } from '../failures.ts'
 import { planOf } from './plans.ts'
 import { seatCheckout } from './provider.ts'
 import { type Standing, standingOf } from './standing.ts'
-import { findTerms, holdSeat, type StoredTerms } from './store.ts'
+import { findTerms, holdSeat, type StoredTerms } from './terms-store.ts'
 
 interface Position extends Standing {
   terms: StoredTerms

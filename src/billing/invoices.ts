@@ -5,9 +5,10 @@ import type { Ctx } from '../env.ts'
 import { localDayOf } from '../extractors/calendar.ts'
 import { notFound } from '../failures.ts'
 import type { Invoice, InvoiceQuery } from './contract.ts'
+import { findInvoice, type InvoiceRow, insertInvoice, listInvoiceRows, listOpen, markPaid } from './invoice-store.ts'
 import { graceEnd } from './standing.ts'
-import { findInvoice, findTerms, type InvoiceRow, insertInvoice, listInvoiceRows, listOpen, markPaid } from './store.ts'
 import { decided, followed, settle } from './suspension.ts'
+import { findTerms } from './terms-store.ts'
 
 const viewWith =
   ({ organization: { timezone }, now }: Ctx) =>

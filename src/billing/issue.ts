@@ -4,9 +4,9 @@ import { newId } from '../db/id.ts'
 import type { System } from '../env.ts'
 import { localDayOf } from '../extractors/calendar.ts'
 import { each } from '../extractors/each.ts'
+import { closeMonth, findUnbilled, insertInvoice, organizationZones, type Unbilled } from './invoice-store.ts'
 import { CURRENCY, quoteMonth } from './prices.ts'
 import { graceEnd } from './standing.ts'
-import { closeMonth, findUnbilled, insertInvoice, organizationZones, type Unbilled } from './store.ts'
 
 /** Organizations invoiced in one commit. */
 const PAGE = 50

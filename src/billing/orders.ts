@@ -2,10 +2,11 @@ import type { Ctx, System } from '../env.ts'
 import { each } from '../extractors/each.ts'
 import { Failure } from '../failures.ts'
 import { payInvoice } from './invoices.ts'
+import { finishOrder, type OrderRow, openOrders } from './order-store.ts'
 import { PLAN_KEYS } from './plans.ts'
 import { providerOf } from './provider.ts'
-import { findTerms, finishOrder, type OrderRow, openOrders } from './store.ts'
 import { actingFor, changeTerms } from './suspension.ts'
+import { findTerms } from './terms-store.ts'
 
 const PAGE = 50
 

@@ -1,10 +1,11 @@
 import type { Ctx, System } from '../env.ts'
 import { localDayOf } from '../extractors/calendar.ts'
 import { said } from '../failures.ts'
+import type { InvoiceRow } from './invoice-store.ts'
 import { planOf, TRIAL_PLAN } from './plans.ts'
 import { quoteMonth, seatPrice } from './prices.ts'
-import type { InvoiceRow, StoredTerms } from './store.ts'
 import { stripe } from './stripe.ts'
+import type { StoredTerms } from './terms-store.ts'
 
 /** Something to be paid at once. */
 export interface Order {

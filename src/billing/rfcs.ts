@@ -4,7 +4,7 @@ import { type ConnectionRow, listConnections } from '../entities/store.ts'
 import type { Ctx } from '../env.ts'
 import type { BillingRfc, BillingRfcQuery } from './contract.ts'
 import { TRIAL_PLAN } from './plans.ts'
-import { findTerms, type StoredTerms } from './store.ts'
+import { findTerms, type StoredTerms } from './terms-store.ts'
 
 const seatSource = ({ state }: ConnectionRow, { plan, rfc_allowance }: StoredTerms): BillingRfc['seat_source'] => {
   if (state !== 'active' && state !== 'invalid_ciec') return null

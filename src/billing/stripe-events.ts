@@ -5,11 +5,12 @@ import { Failure, notFound } from '../failures.ts'
 import { payInvoice } from './invoices.ts'
 import { planOf, TRIAL_PLAN } from './plans.ts'
 import { FIRST_PLAN } from './provider.ts'
+import { findPaidInvoice, insertEvent } from './provider-store.ts'
 import type { Terms } from './standing.ts'
-import { findPaidInvoice, findTerms, insertEvent } from './store.ts'
 import type { StripeSecrets } from './stripe.ts'
 import { isSigned } from './stripe-signature.ts'
 import { actingFor, changeTerms } from './suspension.ts'
+import { findTerms } from './terms-store.ts'
 
 const Event = z.object({
   id: z.string().min(1).max(255),

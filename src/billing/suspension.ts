@@ -18,7 +18,7 @@ import {
   type ReviewedTerms,
   type StoredTerms,
   setSuspension,
-} from './store.ts'
+} from './terms-store.ts'
 
 /** What a change of an organization's terms brings with it, for its commit and for after it. */
 export interface Settled {
