@@ -7,6 +7,8 @@ export type Kind =
   | 'not_found'
   | 'method_not_allowed'
   | 'conflict'
+  /** Others keep changing the same thing at the same time: asked again it may go through. */
+  | 'contention'
   | 'too_large'
   | 'unsupported_media_type'
   | 'invalid'
@@ -29,7 +31,7 @@ interface Extra {
   allow?: string[]
 }
 
-/** Something that was asked for and cannot be done. Final: asking again the same way fails the same way. */
+/** Something that was asked for and cannot be done. Final, but for contention: asking again the same way fails the same way. */
 export class Failure extends Error {
   readonly kind: Kind
   readonly code: string

@@ -238,13 +238,15 @@ describe('suspension', () => {
 
   it('of an organization that owes and whose trial is over ends when both are', async () => {
     const of = await billed('diagnostic')
-    await connectedTo(of, 1)
+    const [id] = await connectedTo(of, 1)
     const invoice = await of.invoice()
     const clockwork = new Clockwork()
+    const read = async () => (await of.ask('GET', `/v1/cfdi?fiscal_entity_id=${id}`)).status
     for (const day of ['2027-03-13', '2027-03-18']) await clockwork.daily(daily(day))
-    expect(await of.states()).toEqual(['paused active payment'])
+    expect([await of.states(), await read()]).toEqual([['paused active payment'], 200])
     await of.pay(invoice.invoice_id)
-    expect([await of.states(), (await of.billing()).state]).toEqual([['paused active payment'], 'diagnostic_expired'])
+    expect([await of.states(), (await of.billing()).state]).toEqual([['paused active trial'], 'diagnostic_expired'])
+    expect(await read()).toBe(404)
     await of.ask('POST', '/v1/test-helpers/organization', { trial_ends_at: null })
     expect(await of.states()).toEqual(['active'])
   })

@@ -99,6 +99,28 @@ describe('a crash', () => {
   })
 })
 
+describe('a change that loses against another', () => {
+  it('is not kept: it may go through when it is asked for again', async () => {
+    const hook = json({ name: 'ERP', url: 'https://erp.example.com/cfdi', event_keys: ['cfdi.cancelled'] })
+    const { webhook_id } = (await send('POST', '/v1/webhooks', { ...hook, authorization: basic(owner) })).body
+    const rotate = (key: string, through?: Env) =>
+      send('POST', `/v1/webhooks/${webhook_id}/rotate-secret`, {
+        authorization: basic(owner),
+        headers: { 'idempotency-key': key },
+        ...(through && { env: through, breaks: true }),
+      })
+    let commits = 0
+    const late = withBatches(async (batch) => {
+      if (commits++ === 1) expect((await rotate('faster')).status).toBe(201)
+      return batch()
+    })
+    const lost = await rotate('loses', late)
+    expect([lost.status, lost.body.code]).toEqual([409, 'webhook.changed'])
+    const again = await rotate('loses')
+    expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, null])
+  })
+})
+
 describe('a request that is slower than its lease', () => {
   /** Held before its change is committed, until the lease has ended and `meanwhile` has happened. */
   async function slow(key: string, meanwhile: () => Promise<unknown>): Promise<Answer> {

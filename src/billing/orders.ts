@@ -24,7 +24,7 @@ async function carryOut(system: System, order: OrderRow): Promise<void> {
     await finishOrder(db, order, now)
   } catch (error) {
     // Others were faster, every time: the next minute tries again.
-    if (!(error instanceof Failure) || error.code === 'billing.changed') throw error
+    if (!(error instanceof Failure) || error.kind === 'contention') throw error
     await finishOrder(db, order, now, error.message)
   }
 }

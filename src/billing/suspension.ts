@@ -97,7 +97,7 @@ export async function decided<T>(attempt: () => Promise<T>): Promise<T> {
     } catch (error) {
       if (!isGuardViolation(error)) throw error
       if (n === MAX_ATTEMPTS)
-        throw new Failure('conflict', 'billing.changed', 'Billing is being changed by others at the same time. Try again.')
+        throw new Failure('contention', 'billing.changed', 'Billing is being changed by others at the same time. Try again.')
     }
   }
 }

@@ -137,7 +137,8 @@ async function commitLink(
   } catch (error) {
     if (!isUniqueViolation(error) && !isGuardViolation(error)) throw error
     const there = await findEver(db, organization.id, rfc)
-    if ((there && there.state !== 'unlinked') || attempt === MAX_ATTEMPTS) throw alreadyLinked()
+    if (there && there.state !== 'unlinked') throw alreadyLinked()
+    if (attempt === MAX_ATTEMPTS) throw changedMeanwhile()
     return commitLink(ctx, draft, data_source_keys, { entity, fiscal_entity_id, shard, rfc, created_at: now }, there, attempt + 1)
   }
   if (active) await afterActivation(ctx, tie, active.planned.runs)
@@ -206,7 +207,7 @@ export async function changeFiscalEntity(ctx: Ctx, fiscal_entity_id: string, cha
 export const MAX_ATTEMPTS = 10
 
 export const changedMeanwhile = () =>
-  new Failure('conflict', 'fiscal_entity.changed', 'The connection is being changed by others at the same time. Try again.')
+  new Failure('contention', 'fiscal_entity.changed', 'The connection is being changed by others at the same time. Try again.')
 
 const isAsleep = ({ state }: ConnectionRow): boolean => state === 'draft' || state === 'invalid_ciec'
 
@@ -239,7 +240,7 @@ async function commitChanges(ctx: Ctx, row: ConnectionRow, changed: readonly str
   if (sent.ciec !== undefined && state !== 'paused') await afterActivation(ctx, row, active?.planned.runs ?? [])
 }
 
-/** Unlinks an RFC: gone from every answer, its CIEC erased. 402 for one that is paused or beyond the grace of an invoice; drafts always go. */
+/** Unlinks an RFC: gone from every answer, its CIEC erased. 402 for one that is paused or beyond the grace of an invoice; a draft that is not paused always goes. */
 export async function unlinkRfc(ctx: Ctx, fiscal_entity_id: string, attempt = 1): Promise<void> {
   const row = await linkedConnection(ctx, fiscal_entity_id)
   if (row.state !== 'draft') await admitUnlinking(ctx, row.state === 'paused')

@@ -69,7 +69,7 @@ export const entityRoutes = new Hono<App>()
     params(FiscalEntityPath),
     roles('owner', 'admin'),
     returns(204, undefined, 'Unlinked'),
-    refuses(402, 'The connection is paused, or an invoice is overdue beyond its grace. Drafts are never refused.'),
+    refuses(402, 'The connection is paused, or an invoice is overdue beyond its grace. Drafts that are not paused are never refused.'),
     refuses(404, ABSENT),
     refuses(409, 'Others keep changing it at the same time.'),
     (c) => unlinkRfc(c.var.ctx, c.req.valid('param').fiscal_entity_id).then(() => c.body(null, 204)),

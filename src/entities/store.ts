@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gt, inArray, isNull, ne, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, inArray, isNull, ne, or, sql } from 'drizzle-orm'
 import { SUSPENSIONS, type Suspension } from '../billing/standing.ts'
 import type { Database } from '../db/commit.ts'
 import { type ConnectionState, connections, fiscalEntities } from './tables.ts'
@@ -130,12 +130,21 @@ export const invalidateCiec = (db: Database, rows: readonly ConnectionRow[], now
       sql`connection in (select value from json_each(${JSON.stringify(rows.map(({ connection }) => connection))})) and state = 'active'`,
     )
 
-/** Pauses all that is active of an organization. */
+/** Pauses all that is active of an organization, or is paused for a debt when the reason is another now. */
 export const pauseActive = (db: Database, organization_id: string, paused_by: Suspension, now: Date) =>
   db
     .update(connections)
     .set({ state: 'paused', paused_from: 'active', paused_by, updated_at: now })
-    .where(and(eq(connections.organization_id, organization_id), eq(connections.state, 'active')))
+    .where(
+      and(
+        eq(connections.organization_id, organization_id),
+        // Of two reasons the one that ends reading stays.
+        or(
+          eq(connections.state, 'active'),
+          paused_by === 'trial' ? and(eq(connections.state, 'paused'), eq(connections.paused_by, 'payment')) : undefined,
+        ),
+      ),
+    )
 
 /** Connections that a suspension paused, those that were active first first. */
 export const suspendedConnections = (db: Database, organization_id: string) =>

@@ -154,7 +154,7 @@ export async function changeExtractor(ctx: Ctx, extractor_id: string, changes: E
   } catch (error) {
     if (!isGuardViolation(error)) throw error
     if (attempt < MAX_ATTEMPTS) return changeExtractor(ctx, extractor_id, changes, attempt + 1)
-    throw new Failure('conflict', 'extractor.changed', 'The extractor is being changed by others at the same time. Try again.')
+    throw new Failure('contention', 'extractor.changed', 'The extractor is being changed by others at the same time. Try again.')
   }
   return view({ ...stored, ...columns }, ctx.now)
 }

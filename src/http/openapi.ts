@@ -107,8 +107,8 @@ const IDEMPOTENCY_KEY: Json = {
   required: false,
   description:
     'Makes it safe to send the request again: for 24 hours the same key with the same method, path and body is carried out once and answered ' +
-    'alike. Another request with the key is 422, one while the first is being carried out 409. Refusals by role, shape or limit and errors ' +
-    'of ours are not kept; any other answer is, only for the credential that it was given to. Of your organization’s own choosing, such as a UUID.',
+    'alike. Another request with the key is 422, one while the first is being carried out 409. Refusals by role, shape, payment (402) or rate ' +
+    '(429), those that say to try again, and errors of ours are not kept; any other answer is, only for the credential that it was given to. Of your organization’s own choosing, such as a UUID.',
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[ -~]+$' },
 }
 

@@ -64,6 +64,10 @@ export const body = <S extends z.ZodObject>(schema: S) => valid('json', schema, 
 export const query = <S extends z.ZodObject>(schema: S) => valid('query', schema)
 export const params = <S extends z.ZodObject>(schema: S) => valid('param', schema)
 
+/** Whatever is tried again: not a failure of ours, and no refusal that a payment, time or another credential lifts. */
+const isFinal = (status: number, error: Error | undefined): boolean =>
+  status < 500 && ![401, 402, 403, 429].includes(status) && !(error instanceof Failure && error.kind === 'contention')
+
 /** The body as it came, for a fingerprint: JSON as text, an upload by its digest. */
 async function contentOf(c: Context<App>): Promise<string> {
   const uploaded = c.get('upload') as Uint8Array | undefined
@@ -84,7 +88,8 @@ export const idempotent = () =>
     const answering = answerOnce(c.var.ctx, asked, async (ctx) => {
       c.set('ctx', ctx)
       await next()
-      return { status: c.res.status, content_type: c.res.headers.get('content-type') ?? '', text: await c.res.clone().text() }
+      const answer = { status: c.res.status, content_type: c.res.headers.get('content-type') ?? '', text: await c.res.clone().text() }
+      return { answer, isFinal: isFinal(answer.status, c.error) }
     })
     // Also when the caller hangs up: that is what they will send the key again for.
     waitUntil(answering.catch(() => {}))

@@ -29,9 +29,6 @@ export interface Asked {
   api_secret: string
 }
 
-/** Final, whatever is tried again: not a failure of ours, and no refusal that a payment, time or another credential lifts. */
-const isFinal = ({ status }: Answer): boolean => status < 500 && ![401, 402, 403, 429].includes(status)
-
 export const inFlight = (): Failure =>
   new Failure('conflict', 'idempotency.in_flight', 'A request with this key is being carried out. Ask again for its answer.')
 
@@ -41,7 +38,11 @@ const forgottenAt = (now: Date): Date => new Date(now.getTime() - KEPT_MS)
  * Carries a request out, or answers what it was answered before: 24 hours long, per organization. 422 for a key that is not one, or
  * was another request’s; 409 while the first one is being carried out, or when its answer cannot be given again.
  */
-export async function answerOnce(ctx: Ctx, asked: Asked, carryOut: (ctx: Ctx) => Promise<Answer>): Promise<Answer & { replayed: boolean }> {
+export async function answerOnce(
+  ctx: Ctx,
+  asked: Asked,
+  carryOut: (ctx: Ctx) => Promise<{ answer: Answer; isFinal: boolean }>,
+): Promise<Answer & { replayed: boolean }> {
   if (!KEY.test(asked.key))
     throw invalid('idempotency.invalid_key', [{ path: 'Idempotency-Key', message: 'Must be 1 to 255 printable ASCII characters.' }])
   const holder = { organization_id: ctx.organization.id, key: asked.key, token: crypto.randomUUID() }
@@ -51,8 +52,8 @@ export async function answerOnce(ctx: Ctx, asked: Asked, carryOut: (ctx: Ctx) =>
   const found = await claimKey(ctx.db, { ...holder, fingerprints, ...times })
   const hold: Hold = { ...holder, begun: found.resource_id }
   if (found.token !== hold.token) return { ...(await earlier(hold, asked.api_secret, found, fingerprints)), replayed: true }
-  const answer = await carryOut({ ...ctx, hold })
-  await settle(ctx, hold, asked.api_secret, answer)
+  const { answer, isFinal } = await carryOut({ ...ctx, hold })
+  await settle(ctx, hold, asked.api_secret, answer, isFinal)
   return { ...answer, replayed: false }
 }
 
@@ -84,13 +85,13 @@ async function earlier(hold: Hold, api_secret: string, found: Held, fingerprints
  * Keeps a final answer, frees the key after any other. Its failure is not the caller's: the change is what it is. Who has lost the key
  * has changed nothing, and what they would be told may be of what the other request made.
  */
-async function settle(ctx: Ctx, hold: Hold, api_secret: string, answer: Answer): Promise<void> {
+async function settle(ctx: Ctx, hold: Hold, api_secret: string, answer: Answer, isFinal: boolean): Promise<void> {
   const { db, requestId } = ctx
   let isLost = false
   try {
-    const kept = isFinal(answer) ? [keepAnswer(db, hold, await sealAnswer(api_secret, hold, answer))] : freeKey(db, hold)
+    const kept = isFinal ? [keepAnswer(db, hold, await sealAnswer(api_secret, hold, answer))] : freeKey(db, hold)
     const [result] = await commit(db.$client, kept)
-    isLost = isFinal(answer) && result!.meta.changes === 0
+    isLost = isFinal && result!.meta.changes === 0
   } catch (error) {
     console.error(JSON.stringify({ level: 'error', request_id: requestId, message: 'An answer was not kept.', error: said(error) }))
   }

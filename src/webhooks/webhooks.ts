@@ -114,7 +114,7 @@ export async function rotateSecret(ctx: Ctx, webhook_id: string): Promise<Rotate
   return { webhook_id, signing_secret, secret_hint }
 }
 
-const busy = () => new Failure('conflict', 'webhook.changed', 'The secret is being rotated by somebody else at the same time. Try again.')
+const busy = () => new Failure('contention', 'webhook.changed', 'The secret is being rotated by somebody else at the same time. Try again.')
 
 /** From now on the secret of the last rotation signs, of retries as well. 404; 409 when there is none. */
 export async function commitSecret(ctx: Ctx, webhook_id: string): Promise<Webhook> {
