@@ -72,7 +72,7 @@ describe('a suspension', () => {
 
   it('comes before the downloads of the night, which are those of who pays', async () => {
     // So that there is much to do first.
-    await insertOwing(400, '2027-03-10', '2027-03-13T06:00:00Z')
+    await insertOwing(2_100, '2027-03-10', '2027-03-13T06:00:00Z')
     const [owes, pays] = [await connected('starter'), await connected('starter')]
     const daily = { ...draft, trigger_kind: 'schedule', schedule_kind: 'daily' }
     const [of, other] = [await created(owes, daily), await created(pays, daily)]
@@ -167,13 +167,13 @@ describe('a suspension', () => {
 describe('any number of suspensions', () => {
   const END = '2027-03-13T06:00:00Z'
 
-  it('takes two calls of D1 for fifty, and a tick after it none for them', async () => {
+  it('takes three calls of D1 for fifty, and a tick after it none for them', async () => {
     await insertOwing(500, '2027-03-10', END)
     const clockwork = new Clockwork()
     const cost = async (time: string) => (await costOf(env.LEDGER_0, env.FILES, () => clockwork.tick(time))).cost
     // Beside them those of a tick in which nothing ends.
     const { d1_calls: idle } = await cost('2027-03-13T05:45:00Z')
-    expect((await cost(END)).d1_calls).toBe(idle + 20)
+    expect((await cost(END)).d1_calls).toBe(idle + 30)
     expect(await suspended()).toBe(500)
     expect((await cost('2027-03-13T06:15:00Z')).d1_calls).toBe(idle)
   })

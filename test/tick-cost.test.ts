@@ -1,5 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { issueInvoices } from '../src/billing/issue.ts'
+import { reviewStandings } from '../src/billing/suspension.ts'
+import { systemOf } from '../src/env.ts'
 import { cadenceOf, isDue } from '../src/extractors/cadence.ts'
 import { localDayOf } from '../src/extractors/calendar.ts'
 import { randomOf } from './support/fixtures.ts'
@@ -122,6 +125,30 @@ describe('rows that D1 reads', () => {
     expect(cost).toMatchObject({ d1_calls: 11, rows_read: 10, rows_written: 0 })
     expect(clockwork.sent).toEqual([])
   })
+})
+
+/** What breaks without it: every organization that ever was is read every day, however little there is to do. */
+it('the rows that the daily work on billing reads do not grow with the organizations whose month is billed', async () => {
+  const insert = (from: number, to: number) =>
+    env.DB.prepare(
+      `with recursive n (i) as (select ?1 union all select i + 1 from n where i < ?2 - 1)
+       insert into organizations (id, name, timezone, plan, trial_ends_at, suspension, extractor_count, billed_month, created_at)
+       select 'org_many_' || i, 'Una', 'America/Mexico_City', iif(i % 3, 'api', 'diagnostic'), iif(i % 3, null, 1900000000000), null, 0, '2027-03', 0
+       from n`,
+    )
+      .bind(from, to)
+      .run()
+  const system = systemOf(env, new Date('2027-03-17T10:00:00Z'), 'daily')
+  const work = async () => {
+    await issueInvoices(system)
+    await reviewStandings(system)
+  }
+  const rows = async () => (await costOf(env.LEDGER_0, env.FILES, work)).cost.rows_read
+  await insert(0, 100)
+  await rows()
+  const few = await rows()
+  await insert(100, 3_000)
+  expect(await rows()).toBe(few)
 })
 
 /** What breaks without it: after an outage a customer's night is skipped, or asked of the authority once for each day missed. */

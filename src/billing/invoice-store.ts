@@ -1,5 +1,4 @@
 import { and, desc, eq, lt, sql } from 'drizzle-orm'
-import { organizations } from '../account/tables.ts'
 import type { Database } from '../db/commit.ts'
 import type { Suspension } from './standing.ts'
 import { invoices } from './tables.ts'
@@ -56,9 +55,18 @@ export const insertInvoice = (
 export const markPaid = (db: Database, { organization_id, invoice_id }: InvoiceRow, now: Date) =>
   db.update(invoices).set({ status: sql`case when status = 'open' then 'paid' end`, paid_at: now }).where(one(organization_id, invoice_id))
 
-/** Zones that organizations are in. */
+/** Zones that organizations are in: one seek each, whatever the number of organizations. */
 export const organizationZones = async (db: Database): Promise<string[]> =>
-  (await db.selectDistinct({ timezone: organizations.timezone }).from(organizations)).map(({ timezone }) => timezone)
+  (
+    await db.$client
+      .prepare(
+        `with recursive zone (timezone) as (
+           select min(timezone) from organizations
+           union all select (select min(timezone) from organizations where timezone > zone.timezone) from zone where timezone is not null)
+         select timezone from zone where timezone is not null`,
+      )
+      .raw<[string]>()
+  ).flat()
 
 export interface Unbilled {
   id: string
@@ -68,15 +76,15 @@ export interface Unbilled {
   active_rfcs: number
 }
 
+const UNBILLED = `select id, plan, suspension, billed_month,
+    (select count(*) from connections where organization_id = organizations.id and state = 'active') as active_rfcs
+  from organizations indexed by organizations_billed where timezone = ?1 and`
+
 /** A page of the organizations of a zone whose month has not been looked at, with the RFCs that are active now. */
 export const findUnbilled = async (db: Database, timezone: string, month: string, limit: number): Promise<Unbilled[]> =>
   (
     await db.$client
-      .prepare(
-        `select id, plan, suspension, billed_month,
-           (select count(*) from connections where organization_id = organizations.id and state = 'active') as active_rfcs
-         from organizations where timezone = ?1 and (billed_month is null or billed_month < ?2) limit ?3`,
-      )
+      .prepare(`${UNBILLED} billed_month is null union all ${UNBILLED} billed_month < ?2 limit ?3`)
       .bind(timezone, month, limit)
       .all<Unbilled>()
   ).results

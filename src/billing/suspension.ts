@@ -14,6 +14,7 @@ import {
   findUnsettled,
   forgetReviews,
   holdTerms,
+  type Looked,
   listTerms,
   type ReviewedTerms,
   type StoredTerms,
@@ -132,6 +133,7 @@ async function reviewStanding(system: System, organization_id: string): Promise<
 
 /** The same for several: those that are to be suspended in one commit, and when that fails each by itself. */
 async function review(system: System, organization_ids: readonly string[]): Promise<void> {
+  if (organization_ids.length === 0) return
   try {
     const fresh = await suspendTogether(system, await listTerms(system.db, organization_ids))
     await each(fresh, (id) => reviewStanding(system, id))
@@ -155,17 +157,19 @@ async function suspendTogether(system: System, read: readonly ReviewedTerms[]): 
   return due.flatMap(({ terms, suspension }) => (suspension === null && terms.suspension !== null ? [terms.id] : []))
 }
 
-/** Organizations in one commit. */
+/** Organizations, of each of the two reasons, in one commit. */
 const PAGE = 50
-/** Organizations in one tick; the next one goes on. */
-const AT_ONCE = 2_000
-
-const pagesOf = (ids: readonly string[]): string[][] =>
-  Array.from({ length: Math.ceil(ids.length / PAGE) }, (_, n) => ids.slice(n * PAGE, (n + 1) * PAGE))
 
 /** Suspends whose grace or trial has ended since the last time: with the quarter of an hour in which it does, before the night’s runs. */
-export const suspendExpired = async (system: System): Promise<void> =>
-  each(pagesOf([...new Set(await findExpired(system.db, system.now, AT_ONCE))]), (page) => review(system, page))
+export async function suspendExpired(system: System): Promise<void> {
+  const failures: unknown[] = []
+  for (let looked: Looked | null = [0, '', 0, '']; looked; ) {
+    const page = await findExpired(system.db, system.now, looked, PAGE)
+    await review(system, page.ids).catch((error: unknown) => failures.push(error))
+    looked = page.looked
+  }
+  if (failures.length > 0) throw failures[0]
+}
 
 /** Where days begin first. */
 const EARLIEST_OFFSET_MS = 14 * 3_600_000

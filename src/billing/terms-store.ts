@@ -83,19 +83,41 @@ export const holdSeat = (
 export const setSuspension = (db: Database, organization_id: string, suspension: Suspension | null) =>
   db.update(organizations).set({ suspension }).where(eq(organizations.id, organization_id))
 
-/** Organizations whose grace or trial has ended, in no order; some perhaps twice. */
-export const findExpired = async (db: Database, now: Date, limit: number): Promise<string[]> =>
-  (
-    await db.$client
-      .prepare(
-        `select organization_id from invoices indexed by invoices_review where status = 'open' and review_at is not null and review_at <= ?1
-         union all select id from organizations indexed by organizations_trial
-           where plan = 'diagnostic' and suspension is null and trial_ends_at <= ?1
-         limit ?2`,
-      )
-      .bind(now.getTime(), limit)
-      .raw<[string]>()
-  ).flat()
+/** The last invoice and the last trial that were looked at: when they end, and their ids. */
+export type Looked = readonly [review_at: number, invoice_id: string, trial_ends_at: number, organization_id: string]
+
+/** A page of the organizations whose grace or trial has ended, behind what was looked at; `looked` is null when there are no more. */
+export async function findExpired(
+  db: Database,
+  now: Date,
+  looked: Looked,
+  limit: number,
+): Promise<{ ids: string[]; looked: Looked | null }> {
+  const prepare = (sql: string, at: number, id: string) => db.$client.prepare(sql).bind(now.getTime(), at, id, limit)
+  const [owing, trials] = await db.$client.batch<{ at: number; key: string; id: string }>([
+    prepare(
+      `select review_at as at, invoice_id as key, organization_id as id from invoices indexed by invoices_review
+       where status = 'open' and review_at is not null and review_at <= ?1 and (review_at, invoice_id) > (?2, ?3)
+       order by review_at, invoice_id limit ?4`,
+      looked[0],
+      looked[1],
+    ),
+    prepare(
+      `select trial_ends_at as at, id as key, id from organizations indexed by organizations_trial
+       where plan = 'diagnostic' and suspension is null and trial_ends_at <= ?1 and (trial_ends_at, id) > (?2, ?3)
+       order by trial_ends_at, id limit ?4`,
+      looked[2],
+      looked[3],
+    ),
+  ])
+  const pages = [owing!.results, trials!.results]
+  const [last, lastTrial] = pages.map((page) => page.at(-1))
+  const next = [last?.at ?? looked[0], last?.key ?? looked[1], lastTrial?.at ?? looked[2], lastTrial?.key ?? looked[3]] as const
+  return {
+    ids: [...new Set(pages.flat().map(({ id }) => id))],
+    looked: pages.some((page) => page.length === limit) ? next : null,
+  }
+}
 
 /** The ends of these organizations' graces have been acted upon. */
 export const forgetReviews = (db: Database, organization_ids: readonly string[], now: Date): D1PreparedStatement =>
@@ -115,14 +137,15 @@ export const findUnsettled = async (
     await db.$client
       .prepare(
         `select id from (
-           select o.id from invoices i cross join organizations o on o.id = i.organization_id
+           select o.id from invoices i indexed by invoices_due cross join organizations o on o.id = i.organization_id
              where i.status = 'open' and i.due_on <= ?2 and o.suspension is not 'payment'
-           union select id from organizations where plan = 'diagnostic' and suspension is null and trial_ends_at <= ?1
-           union select id from organizations where suspension is not null and suspension = 'trial'
+           union select id from organizations indexed by organizations_trial
+             where plan = 'diagnostic' and suspension is null and trial_ends_at <= ?1
+           union select id from organizations indexed by organizations_suspended where suspension is not null and suspension = 'trial'
              and (plan <> 'diagnostic' or trial_ends_at is null or trial_ends_at > ?1)
-           union select o.id from organizations o where o.suspension is not null and o.suspension = 'payment'
+           union select o.id from organizations o indexed by organizations_suspended where o.suspension is not null and o.suspension = 'payment'
              and not exists (select 1 from invoices i where i.organization_id = o.id and i.status = 'open' and i.due_on <= ?2)
-         ) where id > ?3 order by id limit ?4`,
+         ) where +id > ?3 order by id limit ?4`,
       )
       .bind(now.getTime(), due, after, limit)
       .raw<[string]>()
