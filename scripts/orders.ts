@@ -11,6 +11,11 @@ export function orderOf([verb, id = '', plan = '', seats]: readonly string[]): O
   return { kind: 'plan', organization_id: id, plan, seats: seats === undefined ? null : Number(seats) }
 }
 
+/** The orders of late, newest first, and what became of them. */
+export const LATEST = `select order_id, kind, coalesce(invoice_id, organization_id) as about, plan, rfc_allowance as seats, created_at,
+  case when done_at is null then 'open' when refused is null then 'done' else 'refused: ' || refused end as outcome
+  from operator_orders order by created_at desc, order_id limit 20`
+
 /** The statement that records an order; it answers the order's row when what it is about is there. Only checked words are in it. */
 export function sqlOf(order: Order, order_id: string, now: number): string {
   const into = 'insert into operator_orders (order_id, kind, organization_id, invoice_id, plan, rfc_allowance, created_at)'

@@ -1,7 +1,7 @@
 import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { orderOf, sqlOf } from '../scripts/orders.ts'
+import { LATEST, orderOf, sqlOf } from '../scripts/orders.ts'
 import worker from '../src/index.ts'
 import { billed } from './support/billing.ts'
 import { losingMessages } from './support/downloads.ts'
@@ -61,7 +61,8 @@ describe('what an operator records', () => {
     expect(await audited(of, 'billing.plan_changed')).toHaveLength(2)
   })
 
-  it('and cannot be done ends with why', async () => {
+  it('and cannot be done ends with why, in the log and in the list', async () => {
+    const error = vi.spyOn(console, 'error').mockImplementation(() => {})
     const of = await billed()
     await env.DB.prepare(
       "insert into operator_orders (order_id, kind, organization_id, invoice_id, created_at) values ('o1', 'pay', ?1, 'inv_none', 0), ('o2', 'plan', ?1, null, 1)",
@@ -70,6 +71,15 @@ describe('what an operator records', () => {
       .run()
     await minute()
     expect(await outcomes(of.id)).toEqual(['pay 1 There is no such invoice.', 'plan 1 There is no such plan.'])
+    expect(error.mock.calls.map(([line]) => JSON.parse(line))).toEqual([
+      expect.objectContaining({ order_id: 'o1', refused: 'There is no such invoice.' }),
+      expect.objectContaining({ order_id: 'o2', refused: 'There is no such plan.' }),
+    ])
+    const { results } = await env.DB.prepare(LATEST).all()
+    expect(results.slice(-2).map(({ order_id, outcome }) => [order_id, outcome])).toEqual([
+      ['o2', 'refused: There is no such plan.'],
+      ['o1', 'refused: There is no such invoice.'],
+    ])
   })
 
   it.each([

@@ -26,6 +26,10 @@ async function carryOut(system: System, order: OrderRow): Promise<void> {
     // Others were faster, every time: the next minute tries again.
     if (!(error instanceof Failure) || error.kind === 'contention') throw error
     await finishOrder(db, order, now, error.message)
+    const message = 'An operator’s order was refused.'
+    console.error(
+      JSON.stringify({ level: 'error', request_id: system.requestId, message, order_id: order.order_id, refused: error.message }),
+    )
   }
 }
 
