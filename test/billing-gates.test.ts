@@ -27,9 +27,12 @@ const PLANS = {
   unlimited: "plan = 'enterprise_gold', rfc_allowance = null",
 } as const
 const INVOICES = { none: null, 'due today': TODAY, 'in grace': '2027-03-08', 'beyond grace': '2027-03-07' } as const
-const STATES = ['none', 'draft', 'active', 'invalid_ciec', 'paused from draft', 'paused from active', 'paused from invalid_ciec'] as const
+const STATES = [
+  ...(['none', 'draft', 'active', 'invalid_ciec', 'paused from draft', 'paused from active', 'paused from invalid_ciec'] as const),
+  ...(['paused from active by payment', 'paused from active by trial'] as const),
+] as const
 const OTHERS = ['none', 'draft', 'active', 'invalid_ciec', 'paused from active'] as const
-const OPERATIONS = ['connect', 'connect as draft', 'give a ciec', 'unlink', 'resume', 'suspend'] as const
+const OPERATIONS = ['connect', 'connect as draft', 'give a ciec', 'unlink', 'resume', 'suspend', 'read'] as const
 
 interface Case {
   plan: keyof typeof PLANS
@@ -44,6 +47,10 @@ type Told = readonly [status: number, code?: string, checkout?: 'checkout']
 const OVERDUE = [402, 'billing.overdue'] as const
 const NO_SEAT = [402, 'billing.seats', 'checkout'] as const
 
+/** Why the organization is suspended, if it is. */
+const suspensionOf = ({ plan, invoice }: Pick<Case, 'plan' | 'invoice'>): 'payment' | 'trial' | null =>
+  invoice === 'beyond grace' ? 'payment' : plan === 'trial over' ? 'trial' : null
+
 /** service.md, Errors, and decisions.md 4 and 10, read out. */
 function expected({ plan, invoice, state, other, operation }: Case): Told {
   const isOverdue = invoice === 'beyond grace'
@@ -51,6 +58,9 @@ function expected({ plan, invoice, state, other, operation }: Case): Told {
   switch (operation) {
     case 'suspend':
       return [200]
+    // A debt leaves reading unaffected.
+    case 'read':
+      return state === 'active' || state === 'paused from active by payment' ? [200] : [404, 'fiscal_entity.not_found']
     case 'connect as draft':
       return [201]
     case 'unlink':
@@ -61,7 +71,7 @@ function expected({ plan, invoice, state, other, operation }: Case): Told {
     case 'give a ciec': {
       const done = [operation === 'connect' ? 201 : 200] as const
       if (isOverdue) return OVERDUE
-      const was = state.replace('paused from ', '')
+      const was = state.replace('paused from ', '').replace(/ by .*/, '')
       if (plan === 'trial over') return [402, 'billing.trial_ended']
       if (was === 'active' || was === 'invalid_ciec') return done
       if (plan === 'trial') return other === 'none' || other === 'draft' ? done : [402, 'billing.trial_rfcs']
@@ -77,7 +87,8 @@ function expected({ plan, invoice, state, other, operation }: Case): Told {
 
 /** What the connection is afterwards, when nothing is refused. */
 function after({ state, operation }: Case): string {
-  const [, from] = state.split('paused from ')
+  const [, from] = state.replace(/ by .*/, '').split('paused from ')
+  if (operation === 'read') return from === undefined ? state : `paused ${from}`
   if (operation === 'connect' || (operation === 'give a ciec' && from === undefined)) return 'active'
   if (operation === 'give a ciec') return 'paused active'
   if (operation === 'connect as draft') return 'draft'
@@ -100,12 +111,15 @@ async function table(): Promise<Table> {
 }
 
 async function arrange({ of, target, other }: Table, { state, other: beside }: Case): Promise<string> {
+  const [, by] = state.split(' by ')
   const put = (id: string, what: string) => {
     const [as, from] = what.startsWith('paused') ? ['paused', what.split(' ')[2]!] : [what === 'none' ? 'unlinked' : what, null]
     return env.DB.prepare(
       'update connections set state = ?, paused_from = ?, paused_by = ?, updated_at = 0 where organization_id = ? and fiscal_entity_id = ?',
-    ).bind(as, from, from && 'customer', of.id, id)
+    ).bind(as, from, from && (what === state && by !== undefined ? by : 'customer'), of.id, id)
   }
+  // The midnight has come, or is to come.
+  await of.set('suspension = ?', by ?? null)
   await env.DB.batch([put(target.fiscal_entity_id, state), put(other.fiscal_entity_id, beside)])
   return state
 }
@@ -131,13 +145,18 @@ function ask({ of, target }: Table, operation: Case['operation'], ciec: string) 
       return of.ask('PATCH', path, { ciec })
     case 'unlink':
       return of.ask('DELETE', path)
+    case 'read':
+      return of.ask('GET', `/v1/cfdi?fiscal_entity_id=${target.fiscal_entity_id}`)
     default:
       return of.active(target.fiscal_entity_id, operation === 'resume')
   }
 }
 
-const possible = ({ state, operation }: Pick<Case, 'state' | 'operation'>): boolean =>
-  (state === 'none') === operation.startsWith('connect')
+function possible(one: Case): boolean {
+  const [, by] = one.state.split(' by ')
+  if (by !== undefined && by !== suspensionOf(one)) return false
+  return one.operation === 'read' || (one.state === 'none') === one.operation.startsWith('connect')
+}
 
 describe('every combination of plan, invoice, connection, seats and operation', () => {
   const pairs = (Object.keys(PLANS) as Case['plan'][]).flatMap((plan) =>
@@ -163,7 +182,7 @@ describe('every combination of plan, invoice, connection, seats and operation', 
           expect([one, ...said]).toEqual([one, status, ...(status < 400 ? [] : [code, checkout])])
           expect([one, await stateOf(here)]).toEqual([one, status < 400 ? after(one) : before])
         }
-    expect(cases).toBe(6 * 5 * 4 + 5 * 2)
+    expect(cases).toBe(6 * 5 * 5 + 5 * 3 + (suspensionOf({ plan, invoice }) === null ? 0 : 5 * 5))
   })
 
   it('each 402 says which rule it is and what resolves it', async () => {

@@ -96,7 +96,7 @@ export const teamRoutes = new Hono<App>()
       'removeMember',
       TAG,
       'Remove a member',
-      'Their own credentials fail from the next request on, and what they invited is withdrawn. Credentials that they made for the organization stay. Only an owner removes owners.',
+      'Their own credentials fail from the next request on, and what they invited is withdrawn. Credentials that they made for the organization stay, as what integrations use: the audit events `credential.created` tell which those are. Only an owner removes owners.',
     ),
     params(MemberPath),
     roles('owner', 'admin'),
