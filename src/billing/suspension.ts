@@ -103,20 +103,25 @@ export async function decided<T>(attempt: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Changes plan, seats or trial, and makes connections follow in the same commit. */
+/** Changes plan, seats or trial, and makes connections follow in the same commit. Where it is decided on null, nothing is done; says whether. */
 export const changeTerms = (
   ctx: Ctx,
   what: Change,
-  changesOf: (read: Terms) => Partial<Pick<Terms, 'plan' | 'rfc_allowance' | 'trial_ends_at'>>,
+  changesOf: (read: Terms) => Partial<Pick<Terms, 'plan' | 'rfc_allowance' | 'trial_ends_at'>> | null,
   also: readonly Statement[] = [],
-): Promise<void> =>
+): Promise<boolean> =>
   decided(async () => {
     const read = (await findTerms(ctx.db, ctx.organization.id))!
     const changes = changesOf(read)
+    if (changes === null) return false
     const settled = await settle(ctx, read, { ...read, ...changes })
-    const update = Object.keys(changes).length === 0 ? [] : [updateOrganization(ctx.db, ctx.organization.id, changes)]
+    const { db, organization } = ctx
+    // What others change at the same time is decided on again, not written over.
+    const hold = holdTerms(db, organization.id, read, read.suspension)
+    const update = Object.keys(changes).length === 0 ? [] : [hold, updateOrganization(db, organization.id, changes)]
     await change(ctx, what, [...also, ...update, ...settled.statements])
     await followed(ctx, settled)
+    return true
   })
 
 /** Makes the connections of one organization follow what its terms are now: a grace that ran out, a trial that is over. */
