@@ -71,7 +71,9 @@ export const Invoice = z
     grace_until: Instant.meta({ description: 'The first moment of the third local day after it was due.' }),
     is_overdue: z.boolean().meta({ description: 'Open, and its day is over.' }),
     paid_at: Instant.nullable(),
-    pdf_url: z.null(),
+    pdf_url: z.string().nullable().meta({
+      description: 'Where the payment provider has it as a PDF. Null until the provider was told, and where an operator collects.',
+    }),
     rule_ref: z.string().nullable().meta({ description: 'The price list that it was made by.' }),
   })
   .meta({ id: 'Invoice' })

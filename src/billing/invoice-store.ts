@@ -31,13 +31,13 @@ export const listOpen = (db: Database, organization_id: string) =>
 /** Adds an open invoice under the organization's next number; a month that has one by the same kind of rule keeps that. */
 export const insertInvoice = (
   db: Database,
-  row: Omit<InvoiceRow, 'sequence' | 'status' | 'paid_at' | 'provider_ref' | 'tell_at'>,
+  row: Omit<InvoiceRow, 'sequence' | 'status' | 'paid_at' | 'provider_ref' | 'tell_at' | 'pdf_url'>,
 ): D1PreparedStatement =>
   db.$client
     .prepare(
       `insert into invoices (
-         invoice_id, organization_id, sequence, period, subtotal, tax, total, currency, status, issued_at, due_on, rule_ref, review_at)
-       select ?1, ?2, (select coalesce(max(sequence), 0) + 1 from invoices where organization_id = ?2), ?3, ?4, ?5, ?6, ?7, 'open', ?8, ?9, ?10, ?11
+         invoice_id, organization_id, sequence, period, subtotal, tax, total, currency, status, issued_at, due_on, rule_ref, review_at, tell_at)
+       select ?1, ?2, (select coalesce(max(sequence), 0) + 1 from invoices where organization_id = ?2), ?3, ?4, ?5, ?6, ?7, 'open', ?8, ?9, ?10, ?11, ?8
        where true on conflict do nothing`,
     )
     .bind(

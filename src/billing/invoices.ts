@@ -26,7 +26,7 @@ const viewWith =
     grace_until: graceEnd(row.due_on, timezone).toISOString(),
     is_overdue: row.status === 'open' && localDayOf(now, timezone) > row.due_on,
     paid_at: row.paid_at?.toISOString() ?? null,
-    pdf_url: null,
+    pdf_url: row.pdf_url,
     rule_ref: row.rule_ref,
   })
 

@@ -1,19 +1,26 @@
-import { and, asc, eq, isNull, lte, or } from 'drizzle-orm'
+import { and, eq, lte, sql } from 'drizzle-orm'
 import type { Database } from '../db/commit.ts'
 import { type InvoiceRow, one } from './invoice-store.ts'
 import { billingCustomers, invoices, providerEvents } from './tables.ts'
 
-/** Open invoices that the provider has not been told of and that it is time to tell, those that never were tried first. */
+/** Open invoices that it is time to tell the provider of, those that wait longest first. */
 export const untoldInvoices = (db: Database, now: Date, limit: number) =>
   db
     .select()
     .from(invoices)
-    .where(and(eq(invoices.status, 'open'), isNull(invoices.provider_ref), or(isNull(invoices.tell_at), lte(invoices.tell_at, now))))
-    .orderBy(asc(invoices.tell_at))
+    .where(and(sql`status = 'open'`, lte(invoices.tell_at, now)))
+    .orderBy(invoices.tell_at)
     .limit(limit)
 
-export const tellAgain = (db: Database, { organization_id, invoice_id }: InvoiceRow, tell_at: Date) =>
-  db.update(invoices).set({ tell_at }).where(one(organization_id, invoice_id))
+/** After an attempt that failed; another one that was faster stands. */
+export const tellAgain = (db: Database, { organization_id, invoice_id, tell_at: attempted }: InvoiceRow, tell_at: Date) =>
+  db
+    .update(invoices)
+    .set({ tell_at })
+    .where(and(one(organization_id, invoice_id), eq(invoices.tell_at, attempted!)))
+
+export const setTold = (db: Database, { organization_id, invoice_id }: InvoiceRow, pdf_url: string | null) =>
+  db.update(invoices).set({ tell_at: null, pdf_url }).where(one(organization_id, invoice_id))
 
 export const setProviderRef = (db: Database, { organization_id, invoice_id }: InvoiceRow, provider_ref: string) =>
   db.update(invoices).set({ provider_ref }).where(one(organization_id, invoice_id))

@@ -22,18 +22,31 @@ export interface Debtor {
   organization_id: string
   name: string
   contact_email: string | null
+  /** Before it the provider cannot have known the organization. */
+  created_at: Date
+  /** What the provider calls it; null while that is not known here. */
+  customer_ref: string | null
+}
+
+/**
+ * How the provider is told of an open invoice, each call once or again. Calls of one attempt, repeated, are the same ones at the
+ * provider; those of another find what it has and go on from there.
+ */
+export interface Collection {
+  /** Makes the customer, or brings it up to date. Answers what the provider calls it. */
+  customer(debtor: Debtor, attempt: string): Promise<string>
+  /** Makes the invoice, which asks for nothing yet. Answers what the provider calls it. */
+  invoice(customer_ref: string, invoice: InvoiceRow, attempt: string): Promise<string>
+  /** Asks for the money. Answers where the invoice is as a PDF. */
+  demand(customer_ref: string, provider_ref: string, invoice: InvoiceRow, attempt: string): Promise<string | null>
 }
 
 /** Who collects the money. What was paid comes back through the provider's own way: an operator's order, a webhook. */
 export interface BillingProvider {
   /** A page where an order can be paid. */
   checkout(order: Order): Promise<string>
-  /** How the provider is told of open invoices; null where nobody has to be told. Both bear repetition. */
-  collection: {
-    customer(debtor: Debtor): Promise<string>
-    /** Answers what the provider calls the invoice. */
-    invoice(customer_ref: string, invoice: InvoiceRow): Promise<string>
-  } | null
+  /** How the provider is told of open invoices; null where nobody has to be told. */
+  collection: Collection | null
 }
 
 /** Where customers are sent, and come back to. */

@@ -26,12 +26,14 @@ export const invoices = sqliteTable(
     paid_at: instant('paid_at'),
     /** The price list that it was made by; null when no rule made it. */
     rule_ref: text('rule_ref'),
-    /** What the payment provider calls it; null until it was told. */
+    /** What the payment provider calls it; null until it has it. */
     provider_ref: text('provider_ref'),
     /** When its grace ends, until that was acted upon: the organization's standing is looked at then. */
     review_at: instant('review_at'),
-    /** When the payment provider, which would not hear of it, is told of it again; null before the first time. */
+    /** When the payment provider is told of it next; null when it has been. */
     tell_at: instant('tell_at'),
+    /** Where the payment provider has it as a PDF. */
+    pdf_url: text('pdf_url'),
   },
   (table) => [
     // GET /billing/invoices, newest first.
@@ -45,7 +47,7 @@ export const invoices = sqliteTable(
     // The daily look at the same, whatever was acted upon.
     index('invoices_due').on(table.due_on).where(sql`status = 'open'`),
     // What the payment provider has not been told of.
-    index('invoices_untold').on(table.tell_at).where(sql`status = 'open' and provider_ref is null`),
+    index('invoices_untold').on(table.tell_at).where(sql`status = 'open' and tell_at is not null`),
     // What the payment provider says was paid.
     index('invoices_provider').on(table.provider_ref).where(sql`provider_ref is not null`),
   ],
