@@ -91,6 +91,8 @@ describe('the webhook', () => {
 
   /** As an event tells of it. */
   const paidOf = (id: string, more: object = {}) => ({ id, currency: 'mxn', total: 116_000, ...more })
+  const complaints = () => logged.filter((line) => line.includes('was paid at Stripe')).map((line) => JSON.parse(line))
+  const recorded = async () => (await env.DB.prepare('select event_id, subject from provider_events order by event_id').raw()).flat()
 
   it('pays an invoice once, however often, in whatever order and at once it is told', async () => {
     const of = await owing()
@@ -101,6 +103,7 @@ describe('the webhook', () => {
     expect((await tell(body)).status).toBe(200)
     expect([await of.states(), await of.runs()]).toEqual([['active'], ['connection_reactivated']])
     expect(await audited(of, 'invoice.paid')).toEqual([expect.objectContaining({ actor: 'system:stripe' })])
+    expect(complaints()).toEqual([])
   })
 
   it('pays an invoice that Stripe knows before its name there is kept here', async () => {
@@ -119,6 +122,46 @@ describe('the webhook', () => {
     expect((await of.invoices())[0]!.status).toBe('open')
     expect((await tell(body)).status).toBe(200)
     expect((await of.invoices())[0]!.status).toBe('paid')
+  })
+
+  it.each([
+    ['an empty draft', { total: 0 }],
+    ['a centavo less', { total: 115_999 }],
+    ['a centavo more', { total: 116_001 }],
+    ['pesos', { total: '1160.00' }],
+    ['another currency', { currency: 'usd' }],
+    ['no currency', { currency: undefined }],
+    ['no total', { total: undefined }],
+  ])('does not take %s for the invoice, and says so once', async (_, other) => {
+    const of = await owing()
+    const metadata = { invoice_id: of.owed }
+    await tell(eventOf('evt_1', 'invoice.paid', paidOf('in_other', { metadata, ...other })))
+    await tell(eventOf('evt_2', 'invoice.paid', paidOf('in_other', { metadata, ...other })))
+    expect([(await of.invoices())[0]!.status, await of.states()]).toEqual(['open', ['paused active payment']])
+    expect(await recorded()).toEqual(['evt_1', 'in_other'])
+    expect(complaints()).toEqual([
+      expect.objectContaining({ level: 'error', organization_id: of.id, invoice_id: of.owed, stripe_invoice: 'in_other' }),
+    ])
+    await tell(eventOf('evt_3', 'invoice.paid', paidOf('in_right', { metadata })))
+    expect((await of.invoices())[0]!.status).toBe('paid')
+  })
+
+  it.each([
+    ['one after the other', false],
+    ['at once', true],
+  ])('says when an invoice is paid by two of Stripe’s, %s', async (_, isAtOnce) => {
+    const of = await owing()
+    const metadata = { invoice_id: of.owed }
+    const [one, two] = ['in_1', 'in_2'].map((id, n) => eventOf(`evt_${n}`, 'invoice.paid', paidOf(id, { metadata })))
+    if (isAtOnce) await Promise.all([tell(one!), tell(two!)])
+    else for (const body of [one, two]) await tell(body!)
+    for (const body of [one, two]) await tell(body!)
+    await tell(eventOf('evt_3', 'invoice.paid', paidOf('in_2', { metadata })))
+    expect((await of.invoices())[0]!.status).toBe('paid')
+    expect(await audited(of, 'invoice.paid')).toHaveLength(1)
+    expect(await recorded()).toEqual(['evt_0', 'in_1', 'evt_1', 'in_2'])
+    const stripe_invoice = isAtOnce ? expect.stringMatching(/^in_[12]$/) : 'in_2'
+    expect(complaints()).toEqual([expect.objectContaining({ level: 'error', invoice_id: of.owed, stripe_invoice })])
   })
 })
 

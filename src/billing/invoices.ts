@@ -66,13 +66,13 @@ async function oldestOther({ db, organization }: Ctx, { invoice_id }: InvoiceRow
 }
 
 /**
- * Records that an invoice was paid; one that is paid already stays as it is. When nothing else keeps the organization suspended, what
- * the suspension paused is active again and its extractors run, in the same commit. 404.
+ * Records that an invoice was paid, and answers whether it was open; one that is not stays as it is. When nothing else keeps the
+ * organization suspended, what the suspension paused is active again and its extractors run, in the same commit. 404.
  */
-export const payInvoice = (ctx: Ctx, invoice_id: string, action = 'invoice.paid', also: readonly Statement[] = []): Promise<Invoice> =>
+export const payInvoice = (ctx: Ctx, invoice_id: string, action = 'invoice.paid', also: readonly Statement[] = []): Promise<boolean> =>
   decided(async () => {
     const row = await requireInvoice(ctx, invoice_id)
-    if (row.status !== 'open') return viewWith(ctx)(row)
+    if (row.status !== 'open') return false
     const read = (await findTerms(ctx.db, ctx.organization.id))!
     const settled = await settle(ctx, read, { ...read, oldest_due: await oldestOther(ctx, row) })
     await change(ctx, { action, resource_id: invoice_id, changed: ['status'] }, [
@@ -81,5 +81,5 @@ export const payInvoice = (ctx: Ctx, invoice_id: string, action = 'invoice.paid'
       ...settled.statements,
     ])
     await followed(ctx, settled)
-    return getInvoice(ctx, invoice_id)
+    return true
   })

@@ -2,8 +2,10 @@ import * as z from 'zod'
 import { isUniqueViolation } from '../db/commit.ts'
 import type { System } from '../env.ts'
 import { Failure, notFound } from '../failures.ts'
+import type { InvoiceRow } from './invoice-store.ts'
 import { payInvoice } from './invoices.ts'
 import { planOf, TRIAL_PLAN } from './plans.ts'
+import { centavosOf } from './prices.ts'
 import { FIRST_PLAN } from './provider.ts'
 import { findPaidInvoice, insertEvent } from './provider-store.ts'
 import type { Terms } from './standing.ts'
@@ -23,6 +25,8 @@ const Event = z.object({
         .nullish()
         .transform((id) => id ?? ''),
       payment_status: z.string().nullish(),
+      currency: z.unknown().optional(),
+      total: z.unknown().optional(),
       metadata: z.record(z.string(), z.string()).nullish(),
     }),
   }),
@@ -31,8 +35,8 @@ type Event = z.infer<typeof Event>
 
 /**
  * Takes an event that Stripe signed: a paid invoice is paid here, a paid checkout grants the seat or plan that it was for, each once
- * however often it is told. Other events are taken and ignored. 404 where Stripe is not the provider; 400 for a signature that is
- * wrong or older than five minutes, or a body that is no event.
+ * however often it is told; what was paid for nothing is recorded and logged. Other events are taken and ignored. 404 where Stripe is
+ * not the provider; 400 for a signature that is wrong or older than five minutes, or a body that is no event.
  */
 export async function receiveStripeEvent(system: System, body: Uint8Array, signature: string | undefined): Promise<{ received: true }> {
   const { env, now } = system
@@ -68,12 +72,26 @@ async function takeIn(system: System, event: Event): Promise<void> {
 const recordOf = ({ db, now }: System, { id, type, data }: Event) =>
   insertEvent(db, { event_id: id, type, subject: data.object.id, created_at: now })
 
+/** For an operator: money came that nothing here was changed for. */
+const complain = ({ requestId }: System, message: string, about: Record<string, string>): void =>
+  console.error(JSON.stringify({ level: 'error', request_id: requestId, message, ...about }))
+
+const isOf = ({ currency, total }: InvoiceRow, paid: Event['data']['object']): boolean =>
+  paid.currency === currency.toLowerCase() && paid.total === Number(centavosOf(total))
+
 async function settleInvoice(system: System, event: Event): Promise<void> {
-  const { id, metadata } = event.data.object
-  const invoice = await findPaidInvoice(system.db, id, metadata?.['invoice_id'])
+  const { object } = event.data
+  const invoice = await findPaidInvoice(system.db, object.id, object.metadata?.['invoice_id'])
   if (!invoice) return
-  const ctx = await actingFor(system, invoice.organization_id, 'stripe')
-  await payInvoice(ctx, invoice.invoice_id, 'invoice.paid', [recordOf(system, event)])
+  const { organization_id, invoice_id } = invoice
+  const isRight = isOf(invoice, object)
+  const ctx = await actingFor(system, organization_id, 'stripe')
+  if (isRight && (await payInvoice(ctx, invoice_id, 'invoice.paid', [recordOf(system, event)]))) return
+  await recordOf(system, event)
+  const what = isRight
+    ? 'An invoice was paid at Stripe that is not open here.'
+    : 'An invoice was paid at Stripe with another total or currency.'
+  complain(system, what, { organization_id, invoice_id, stripe_invoice: object.id })
 }
 
 /** A plan for whoever is on the trial, with all its seats; a seat more for whoever has a plan. */

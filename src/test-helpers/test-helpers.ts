@@ -1,7 +1,7 @@
 import { findOrganization } from '../account/account.ts'
 import { change } from '../audit/audit.ts'
 import { refuseCiec, tellCancellation } from '../authority/sandbox/store.ts'
-import { addInvoice, payInvoice } from '../billing/invoices.ts'
+import { addInvoice, getInvoice, payInvoice } from '../billing/invoices.ts'
 import { CURRENCY, splitTotal } from '../billing/prices.ts'
 import { changeTerms } from '../billing/suspension.ts'
 import { newId } from '../db/id.ts'
@@ -80,4 +80,7 @@ export async function arrangeInvoice(ctx: Ctx, { due_date, amount }: InvoiceScen
 }
 
 /** Pays an invoice of the organization. */
-export const arrangePayment = (ctx: Ctx, invoice_id: string) => payInvoice(ctx, invoice_id, 'test_helper.invoice_paid')
+export async function arrangePayment(ctx: Ctx, invoice_id: string) {
+  await payInvoice(ctx, invoice_id, 'test_helper.invoice_paid')
+  return getInvoice(ctx, invoice_id)
+}
