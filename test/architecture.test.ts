@@ -21,7 +21,7 @@ const DOORS: Record<string, readonly string[]> = {
 }
 /** Pure rules: no I/O, no framework. */
 const PURE =
-  /^(extractors\/(cadence|calendar|scope|rules|zones)|entities\/rfc|billing\/(plans|standing|prices)|cfdi\/(decode|xml|parse|fields|balances|totals|zone|money|metadata|directory|package|reckoning|applications|row|comprobante|comprobante32|pagos|nomina|retenciones|months|supplier-totals)|repse\/(registry|pages|names|sandbox|standing|expiry)|visibility\/window|credentials\/key|blacklists\/(csv|dates|catalog|list-69b|entries|standing|refusal)|downloads\/tally|webhooks\/(signature|retry|payloads|target)|team\/domains|http\/network)$/
+  /^(extractors\/(cadence|calendar|scope|rules|zones)|entities\/rfc|billing\/(plans|standing|prices|sold)|cfdi\/(decode|xml|parse|fields|balances|totals|zone|money|metadata|directory|package|reckoning|applications|row|comprobante|comprobante32|pagos|nomina|retenciones|months|supplier-totals)|repse\/(registry|pages|names|sandbox|standing|expiry)|visibility\/window|credentials\/key|blacklists\/(csv|dates|catalog|list-69b|entries|standing|refusal)|downloads\/tally|webhooks\/(signature|retry|payloads|target)|team\/domains|http\/network)$/
 const FORBIDDEN_NAMES = /(^|\/)(utils?|lib|helpers?|services?|types|constants|index)(\.ts|\/)/
 
 interface Import {

@@ -45,6 +45,8 @@ describe('the checkout of a seat', () => {
             mode: 'payment',
             client_reference_id: of.id,
             'metadata[organization_id]': of.id,
+            'metadata[sold]': 'seat',
+            'metadata[plan]': 'starter',
             'line_items[0][quantity]': '1',
             'line_items[0][price_data][currency]': 'mxn',
             'line_items[0][price_data][unit_amount]': '11484',
@@ -78,7 +80,8 @@ describe('the checkout of a seat', () => {
     const stripe = stripeStandIn()
     expect((await resume(of, id)).body).toMatchObject({ code: 'billing.seats', checkout_url: expect.stringMatching(/^https:\/\/checkout/) })
     expect(stripe.made[0]).toMatchObject({
-      form: { 'line_items[0][price_data][unit_amount]': '69368' },
+      key: `plan:${of.id}:starter:null:2027-03-20`,
+      form: { 'metadata[sold]': 'plan', 'metadata[plan]': 'starter', 'line_items[0][price_data][unit_amount]': '69368' },
     })
     await paid(of, PLAN, `cs_${of.id}`, `evt_${of.id}`)
     expect([await of.states(), (await of.billing()).plan]).toEqual([['active'], 'starter'])
@@ -103,5 +106,67 @@ describe('the checkout of a seat', () => {
     vi.spyOn(globalThis, 'fetch').mockRejectedValue(new TypeError('Network connection lost.'))
     expect((await resume(of, of.rfc)).status).toBe(402)
     expect(logged.filter((line) => line.includes('No checkout'))).toHaveLength(2)
+  })
+
+  it.each([
+    ['a plan', PLAN, 'diagnostic', null, 'starter', 5],
+    ['a larger plan', { sold: 'plan', plan: 'api' }, 'diagnostic', null, 'api', 50],
+    ['a plan without limit', { sold: 'plan', plan: 'enterprise_gold' }, 'diagnostic', 9, 'enterprise_gold', null],
+    ['a seat', SEAT, 'starter', null, 'starter', 6],
+    ['a seat', SEAT, 'starter', 0, 'starter', 1],
+    ['a seat', SEAT, 'api', null, 'api', 51],
+    ['a seat', { sold: 'seat', plan: 'enterprise_gold' }, 'enterprise_gold', 3, 'enterprise_gold', 4],
+  ])('%s (%o) is granted on %s with %s seats of its own: %s, %s', async (_, sold, plan, own, after, seats) => {
+    const of = await billed(plan)
+    await of.ask('POST', '/v1/test-helpers/organization', { rfc_allowance: own })
+    await paid(of, sold, `cs_${of.id}`, `evt_${of.id}`)
+    expect(await of.billing()).toMatchObject({ plan: after, seats: { allowance: seats } })
+    expect(await audited(of, 'billing.checkout_paid')).toHaveLength(1)
+    expect(logged.join('')).not.toMatch(/refund/)
+  })
+
+  it.each([
+    ['a plan, to one that has it', PLAN, 'starter'],
+    ['a plan, to one that has another', PLAN, 'api'],
+    ['a plan, to one without limit', PLAN, 'enterprise_gold'],
+    ['a seat, to one on the trial', SEAT, 'diagnostic'],
+    ['a seat, to one without limit', SEAT, 'enterprise_gold'],
+    ['a plan that there is none', { sold: 'plan', plan: 'gratis' }, 'diagnostic'],
+    ['the trial', { sold: 'plan', plan: 'diagnostic' }, 'diagnostic'],
+    ['a plan without its name', { sold: 'plan' }, 'diagnostic'],
+    ['something else', { sold: 'toString', plan: 'starter' }, 'diagnostic'],
+    ['something else', { sold: 'toString', plan: 'starter' }, 'starter'],
+    ['nothing', {}, 'starter'],
+    ['nothing', {}, 'diagnostic'],
+  ])('%s (%o), now on %s, grants nothing and is said once, for a refund', async (_, sold, plan) => {
+    const of = await billed(plan)
+    const before = await of.billing()
+    const [session, event] = [`cs_${of.id}`, `evt_${of.id}`]
+    for (const id of [event, event, `${event}_2`]) expect((await paid(of, sold, session, id)).status).toBe(200)
+    expect(await of.billing()).toEqual(before)
+    expect(await audited(of, 'billing.checkout_paid')).toEqual([])
+    expect(await audited(of, 'billing.checkout_unmatched')).toEqual([
+      expect.objectContaining({ actor: 'system:stripe', resource_id: of.id }),
+    ])
+    expect(await env.DB.prepare('select event_id, type from provider_events where subject = ?').bind(session).raw()).toEqual([
+      [event, 'checkout.session.completed'],
+    ])
+    expect(logged.filter((line) => line.includes('refund')).map((line) => JSON.parse(line))).toEqual([
+      expect.objectContaining({ level: 'error', organization_id: of.id, checkout: session }),
+    ])
+  })
+
+  it('seats paid at the same time are as many seats', async () => {
+    const of = await billed('starter')
+    await Promise.all([1, 2, 3].map((n) => paid(of, SEAT, `cs_${n}_${of.id}`, `evt_${n}_${of.id}`)))
+    expect((await of.billing()).seats.allowance).toBe(8)
+  })
+
+  it('a plan bought twice is one plan and one refund', async () => {
+    const of = await billed('diagnostic')
+    await Promise.all([1, 2].map((n) => paid(of, PLAN, `cs_${n}_${of.id}`, `evt_${n}_${of.id}`)))
+    expect(await of.billing()).toMatchObject({ plan: 'starter', seats: { allowance: 5 } })
+    expect(await audited(of, 'billing.checkout_paid')).toHaveLength(1)
+    expect(await audited(of, 'billing.checkout_unmatched')).toHaveLength(1)
   })
 })

@@ -2,8 +2,9 @@ import type { Ctx, System } from '../env.ts'
 import { localDayOf } from '../extractors/calendar.ts'
 import { said } from '../failures.ts'
 import type { InvoiceRow } from './invoice-store.ts'
-import { planOf, TRIAL_PLAN } from './plans.ts'
+import { planOf } from './plans.ts'
 import { quoteMonth, seatPrice } from './prices.ts'
+import { offerFor, type Sold } from './sold.ts'
 import { stripe } from './stripe.ts'
 import type { StoredTerms } from './terms-store.ts'
 
@@ -12,6 +13,7 @@ export interface Order {
   /** The same order asked for again is the same one at the provider. */
   key: string
   organization_id: string
+  sold: Sold
   name: string
   /** Decimal, tax included, in MXN. */
   amount: string
@@ -74,22 +76,21 @@ export function providerOf({ env }: Pick<System, 'env'>): BillingProvider {
   }
 }
 
-/** What the checkout of an organization on the trial sells: the smallest plan. */
-export const FIRST_PLAN = 'starter'
-
 /**
  * Where the organization can pay for what it lacks: a seat more, or on the trial the smallest plan. Null when the provider does not
  * answer: what was refused is refused all the same.
  */
 export async function seatCheckout(ctx: Ctx, { plan, rfc_allowance, timezone }: StoredTerms): Promise<string | null> {
   const day = localDayOf(ctx.now, timezone)
-  const isTrial = plan === TRIAL_PLAN
-  const amount = isTrial ? quoteMonth(FIRST_PLAN, 1, day)!.total : seatPrice(plan, day)
+  const offer = offerFor(plan)
+  const isPlan = offer.sold === 'plan'
+  const amount = isPlan ? quoteMonth(offer.plan, 1, day)!.total : seatPrice(plan, day)
   if (amount === null) return null
-  const name = isTrial ? `${planOf(FIRST_PLAN).name}, 1 month with 1 RFC` : `${planOf(plan).name}, 1 more RFC`
+  const name = `${planOf(offer.plan).name}, ${isPlan ? '1 month with 1 RFC' : '1 more RFC'}`
   const { id } = ctx.organization
+  const key = `${offer.sold}:${id}:${offer.plan}:${rfc_allowance}:${day}`
   try {
-    return await providerOf(ctx).checkout({ key: `seat:${id}:${plan}:${rfc_allowance}:${day}`, organization_id: id, name, amount })
+    return await providerOf(ctx).checkout({ key, organization_id: id, sold: offer, name, amount })
   } catch (error) {
     console.error(
       JSON.stringify({ level: 'error', request_id: ctx.requestId, message: 'No checkout could be opened.', error: said(error) }),

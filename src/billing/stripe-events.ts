@@ -1,14 +1,13 @@
 import * as z from 'zod'
+import { change } from '../audit/audit.ts'
 import { isUniqueViolation } from '../db/commit.ts'
 import type { System } from '../env.ts'
 import { Failure, notFound } from '../failures.ts'
 import type { InvoiceRow } from './invoice-store.ts'
 import { payInvoice } from './invoices.ts'
-import { planOf, TRIAL_PLAN } from './plans.ts'
 import { centavosOf } from './prices.ts'
-import { FIRST_PLAN } from './provider.ts'
 import { findPaidInvoice, insertEvent } from './provider-store.ts'
-import type { Terms } from './standing.ts'
+import { granted } from './sold.ts'
 import type { StripeSecrets } from './stripe-api.ts'
 import { isSigned } from './stripe-signature.ts'
 import { actingFor, changeTerms } from './suspension.ts'
@@ -94,21 +93,13 @@ async function settleInvoice(system: System, event: Event): Promise<void> {
   complain(system, what, { organization_id, invoice_id, stripe_invoice: object.id })
 }
 
-/** A plan for whoever is on the trial, with all its seats; a seat more for whoever has a plan. */
-const granted = ({ plan, rfc_allowance }: Terms) => {
-  if (plan === TRIAL_PLAN) {
-    const isMore = rfc_allowance !== null && rfc_allowance > planOf(FIRST_PLAN).rfcs!
-    return { plan: FIRST_PLAN, ...(isMore ? {} : { rfc_allowance: null }) }
-  }
-  const seats = rfc_allowance ?? planOf(plan).rfcs
-  return seats === null ? {} : { rfc_allowance: seats + 1 }
-}
-
 async function grant(system: System, event: Event): Promise<void> {
-  const organization_id = event.data.object.metadata?.['organization_id']
-  if (organization_id === undefined || !(await findTerms(system.db, organization_id))) return
+  const { id, metadata } = event.data.object
+  const organization_id = metadata?.['organization_id']
+  if (!metadata || organization_id === undefined || !(await findTerms(system.db, organization_id))) return
   const ctx = await actingFor(system, organization_id, 'stripe')
-  await changeTerms(ctx, { action: 'billing.checkout_paid', resource_id: organization_id, changed: ['plan', 'rfc_allowance'] }, granted, [
-    recordOf(system, event),
-  ])
+  const paid = { action: 'billing.checkout_paid', resource_id: organization_id, changed: ['plan', 'rfc_allowance'] }
+  if (await changeTerms(ctx, paid, (read) => granted(metadata, read), [recordOf(system, event)])) return
+  await change(ctx, { action: 'billing.checkout_unmatched', resource_id: organization_id }, [recordOf(system, event)])
+  complain(system, 'A paid checkout grants nothing: refund it.', { organization_id, checkout: id })
 }

@@ -13,11 +13,11 @@ type StripeInvoice = z.infer<typeof StripeInvoice>
 export function stripe(env: Env, returnTo: (organization_id: string) => string): BillingProvider {
   const api = stripeApi(env)
   return {
-    async checkout({ key, organization_id, name, amount }) {
+    async checkout({ key, organization_id, sold, name, amount }) {
       const session = await api.post('/v1/checkout/sessions', key, {
         mode: 'payment',
         client_reference_id: organization_id,
-        metadata: { organization_id },
+        metadata: { organization_id, ...sold },
         line_items: {
           0: { quantity: '1', price_data: { currency: 'mxn', unit_amount: centavosOf(amount).toString(), product_data: { name } } },
         },
