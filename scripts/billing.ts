@@ -12,7 +12,15 @@ const USAGE = `Records what an operator knows; the service does it within a minu
 
   --env test | live   of a hosted service; without it the local one of STATE_DIR`
 
-const { values, positionals } = parseArgs({ options: { env: { type: 'string' } }, allowPositionals: true })
+function parsed() {
+  try {
+    return parseArgs({ options: { env: { type: 'string' } }, allowPositionals: true })
+  } catch {
+    return { values: {}, positionals: ['?'] }
+  }
+}
+
+const { values, positionals }: { values: { env?: string }; positionals: string[] } = parsed()
 const order = orderOf(positionals)
 const isHosted = values.env === 'test' || values.env === 'live'
 if ((!order && positionals.length > 0) || (values.env !== undefined && !isHosted)) {
@@ -29,6 +37,7 @@ const [{ results }] = JSON.parse(answer.slice(answer.indexOf('['))) as [{ result
 if (!order) {
   for (const { created_at, ...row } of results)
     console.log([new Date(Number(created_at)).toISOString(), ...Object.values(row).filter((value) => value !== null)].join('  '))
+  if (results.length === 0) console.log('Nothing was recorded yet.')
   process.exit(0)
 }
 if (results.length === 0) {

@@ -1,7 +1,8 @@
 import { collectInvoices } from './billing/collect.ts'
 import { issueInvoices } from './billing/issue.ts'
+import { suspendExpired } from './billing/midnight.ts'
 import { carryOutOrders } from './billing/orders.ts'
-import { reviewStandings, suspendExpired } from './billing/suspension.ts'
+import { reviewStandings } from './billing/suspension.ts'
 import { refreshLists } from './blacklists/load.ts'
 import { sweepJobs } from './downloads/downloads.ts'
 import { type System, systemOf } from './env.ts'
@@ -18,7 +19,7 @@ import { pruneEvents } from './webhooks/events.ts'
 import { sweepOutboxes } from './webhooks/relay.ts'
 import { rewrapSecrets } from './webhooks/signing.ts'
 
-/** One after the other, whatever becomes of the first. */
+/** One after the other, whatever becomes of those before. */
 const inOrder =
   (...verbs: ((system: System) => Promise<void>)[]) =>
   (system: System): Promise<void> =>

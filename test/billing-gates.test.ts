@@ -75,7 +75,8 @@ function expected({ plan, invoice, state, other, operation }: Case): Told {
       if (plan === 'trial over') return [402, 'billing.trial_ended']
       if (was === 'active' || was === 'invalid_ciec') return done
       if (plan === 'trial') return other === 'none' || other === 'draft' ? done : [402, 'billing.trial_rfcs']
-      return isTaken ? NO_SEAT : done
+      // What stays paused takes no seat yet.
+      return isTaken && !state.startsWith('paused') ? NO_SEAT : done
     }
     case 'resume':
       if (isOverdue) return OVERDUE
@@ -197,7 +198,7 @@ describe('every combination of plan, invoice, connection, seats and operation', 
     expect(await said({ operation: 'give a ciec' }, PLANS.trial)).toMatch(/free trial is for 1 RFC.*Choose a plan/)
     expect(await said({ operation: 'give a ciec' }, PLANS['trial over'])).toMatch(/trial is over.*Choose a plan/)
     expect(await said({ operation: 'give a ciec' }, PLANS['one seat'])).toMatch(
-      /Starter has seats for 1 RFC and 1 are taken.*Suspend or unlink/,
+      /All seats of the plan Starter are taken: 1 of 1.*Suspend or unlink/,
     )
     const paused = { state: 'paused from active' } as const
     expect(await said({ ...paused, operation: 'resume' }, PLANS['trial over'])).toMatch(/trial is over.*checkout_url/)

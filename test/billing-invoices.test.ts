@@ -169,8 +169,14 @@ describe('suspension', () => {
     const [tried] = await connectedTo(trying, 1)
     for (const day of ['2027-03-13', '2027-03-18']) await new Clockwork().daily(daily(day))
     expect([(await of.states())[1], await trying.states()]).toEqual(['paused active payment', ['paused active trial']])
-    const read = async (whose: Billed, id: string) => (await whose.ask('GET', `/v1/cfdi?fiscal_entity_id=${id}`)).status
+    const read = async (whose: Billed, id: string) => {
+      const paths = [`cfdi?fiscal_entity_id=${id}`, `fiscal-entities/${id}/documents`, `fiscal-entities/${id}/repse`]
+      const [one, ...others] = await Promise.all(paths.map(async (path) => (await whose.ask('GET', `/v1/${path}`)).status))
+      expect(others.map((status) => status < 300)).toEqual(others.map(() => one! < 300))
+      return one
+    }
     expect([await read(of, of.ids[0]!), await read(of, of.ids[1]!), await read(trying, tried!)]).toEqual([404, 200, 404])
+    expect((await of.ask('POST', `/v1/fiscal-entities/${of.ids[1]}/repse/refresh`)).status).toBe(404)
     await of.active(of.ids[1]!, false)
     expect(await read(of, of.ids[1]!)).toBe(404)
   })

@@ -99,6 +99,19 @@ describe('a suspension', () => {
     expect((await outcomes(pays, other.extractor_id)).map(([, status]) => status)).toEqual(Array(4).fill('dispatched'))
   })
 
+  it('is not for what an operator has recorded as paid by then', async () => {
+    const of = await connected('starter')
+    const { invoice_id } = await of.invoice()
+    await env.DB.prepare(
+      "insert into operator_orders (order_id, kind, organization_id, invoice_id, created_at) values (?1, 'pay', ?2, ?3, 0)",
+    )
+      .bind(crypto.randomUUID(), of.id, invoice_id)
+      .run()
+    await new Clockwork().tick('2027-03-13T06:00:00Z')
+    expect([await of.states(), (await of.billing()).state]).toEqual([ACTIVE, 'active'])
+    expect(await audited(of, 'organization.suspended')).toEqual([])
+  })
+
   it('of a trial comes with its last midnight', async () => {
     const of = await connected('diagnostic', 1)
     const clockwork = new Clockwork()
@@ -167,13 +180,13 @@ describe('a suspension', () => {
 describe('any number of suspensions', () => {
   const END = '2027-03-13T06:00:00Z'
 
-  it('takes three calls of D1 for fifty, and a tick after it none for them', async () => {
+  it('takes three calls of D1 for fifty and two for all, and a tick after it none for them', async () => {
     await insertOwing(500, '2027-03-10', END)
     const clockwork = new Clockwork()
     const cost = async (time: string) => (await costOf(env.LEDGER_0, env.FILES, () => clockwork.tick(time))).cost
     // Beside them those of a tick in which nothing ends.
     const { d1_calls: idle } = await cost('2027-03-13T05:45:00Z')
-    expect((await cost(END)).d1_calls).toBe(idle + 30)
+    expect((await cost(END)).d1_calls).toBe(idle + 32)
     expect(await suspended()).toBe(500)
     expect((await cost('2027-03-13T06:15:00Z')).d1_calls).toBe(idle)
   })

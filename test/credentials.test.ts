@@ -148,6 +148,30 @@ describe('revoking', () => {
     expect([await statusOf(callers.admin), await statusOf(callers.member), await statusOf(owner)]).toEqual([401, 200, 200])
   })
 
+  it('of an owner’s needs another one that is good for as long', async () => {
+    at('2026-11-18T12:00:00Z')
+    const { owner } = await organizationWith()
+    const [short, long] = [
+      await credentialOf(owner, 'owner', { expires_at: '2026-11-18T20:00:00Z' }),
+      await credentialOf(owner, 'owner', { expires_at: '2026-11-19T20:00:00Z' }),
+    ]
+    const revoke = async (whose: Caller) => (await api(short, 'DELETE', `${CREDENTIALS}/${whose.api_key}`)).body?.code ?? 'revoked'
+    expect(await revoke(owner)).toBe('credential.last_owner')
+    const lasting = await credentialOf(owner, 'owner')
+    expect([await revoke(owner), await revoke(lasting), await revoke(long)]).toEqual(['revoked', 'credential.last_owner', 'revoked'])
+  })
+
+  it('of owners’ that all expire go on to the longest', async () => {
+    at('2026-11-18T12:00:00Z')
+    const { owner } = await organizationWith()
+    await env.DB.prepare('update credentials set expires_at = ? where api_key = ?')
+      .bind(Date.parse('2026-11-18T20:00:00Z'), owner.api_key)
+      .run()
+    const next = await credentialOf(owner, 'owner', { expires_at: '2026-11-19T20:00:00Z' })
+    expect((await api(owner, 'DELETE', `${CREDENTIALS}/${next.api_key}`)).body.code).toBe('credential.last_owner')
+    expect((await api(next, 'DELETE', `${CREDENTIALS}/${owner.api_key}`)).status).toBe(204)
+  })
+
   it('of an owner’s is for owners', async () => {
     const { owner, callers } = await organizationWith()
     const second = await credentialOf(owner, 'owner')

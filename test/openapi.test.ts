@@ -211,7 +211,9 @@ describe('what integrators read in it', () => {
       const [{ name: header, required } = {}] = operation.parameters!.filter((one) => one.in === 'header')
       expect([name, header, required]).toEqual([name, 'Idempotency-Key', false])
       const [, done] = Object.entries(operation.responses).find(([status]) => status.startsWith('2'))!
-      expect(Object.keys(done!.headers!)).toContain('Idempotency-Replayed')
+      for (const one of [done!, operation.responses['409']!, operation.responses['422']!])
+        expect(Object.keys(one.headers!)).toContain('Idempotency-Replayed')
+      expect(operation.responses['422']!.description).toContain('Idempotency-Key is malformed')
       expect([operation.responses['409']!.description, operation.responses['422']]).toEqual([
         expect.stringContaining('Idempotency-Key is being carried out'),
         expect.anything(),

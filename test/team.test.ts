@@ -326,6 +326,9 @@ describe('the last owner', () => {
     await credentialOf(owner, 'owner', { expires_at: '2026-11-18T19:00:00Z' })
     at('2026-11-18T19:00:00Z')
     expect((await api(owner, 'PATCH', path, { role: 'member' })).body.code).toBe('member.last_owner')
+    // Good for a while is not good enough for who has one without an end.
+    await credentialOf(owner, 'owner', { expires_at: '2026-11-18T20:00:00Z' })
+    expect((await api(owner, 'DELETE', path)).body.code).toBe('member.last_owner')
     await credentialOf(owner, 'owner')
     expect((await api(owner, 'DELETE', path)).status).toBe(204)
   })

@@ -35,9 +35,11 @@ export const BillingPlan = z
   .strictObject({
     plan: z.enum(PLAN_KEYS),
     name: z.string(),
-    limits: z.strictObject({ extractors: Limit, rfcs: Limit }),
+    limits: z.strictObject({ extractors: Limit, rfcs: Limit.meta({ description: 'Of the plan; rfc_allowance is what counts.' }) }),
     seats_included: Limit.meta({ description: 'Of the plan; the organization may have been granted more.' }),
-    rfc_allowance: Limit.meta({ description: 'Seats that the organization has.' }),
+    rfc_allowance: Limit.meta({
+      description: 'Seats that the organization has: the plan’s, or those that it was granted. Null is without limit.',
+    }),
     trial_ends_at: TrialEnd,
     prices: z.strictObject({ rule_ref: z.string(), currency: z.string(), month: Amount, rfc: Amount }).nullable().meta({
       description: 'Before tax: a month of the plan, and of each RFC that is active when it is invoiced. Null when it costs nothing.',

@@ -35,7 +35,7 @@ async function refuseSeat(ctx: Ctx, { allowance, suspension, terms }: Position):
   if (!isOver && (allowance === null || terms.held < allowance)) return
   const rule = isOver
     ? 'The free trial is over and leaves no seat.'
-    : `The plan ${planOf(terms.plan).name} has seats for ${rfcs(allowance!)} and ${terms.held} are taken.`
+    : `All seats of the plan ${planOf(terms.plan).name} are taken: ${terms.held} of ${allowance}.`
   const otherwise = isOver ? 'Choose a plan' : 'Suspend or unlink another RFC, or add a seat'
   throw refused('billing.seats', `${rule} ${otherwise}: checkout_url leads there.`, await seatCheckout(ctx, terms))
 }
@@ -45,7 +45,7 @@ function refuseTrial({ allowance, isTrial, suspension, terms }: Position): void 
   if (isTrial && allowance !== null && terms.connected >= allowance)
     throw refused(
       'billing.trial_rfcs',
-      `The free trial is for ${rfcs(allowance)}. Choose a plan to connect another, or connect it as a draft.`,
+      `The free trial is for ${rfcs(allowance)}. Choose a plan to connect another, unlink what is connected, or connect this one as a draft.`,
     )
 }
 
@@ -54,16 +54,17 @@ const seat = ({ db, organization }: Ctx, rfc: string, { allowance, terms }: Posi
   holdSeat(db, organization.id, { plan: terms.plan, rfc, allowance, isTrial })
 
 /**
- * What a CIEC for an RFC must pass before the authority sees it: no invoice beyond grace, a trial that goes on and covers it, a seat
- * where the RFC holds none. 402. Answers the statement that takes the seat.
+ * What a CIEC for an RFC must pass before the authority sees it: no invoice beyond grace, a trial that goes on and covers it where it
+ * is new, a seat where it takes one. 402. Answers the statement that holds what was found.
  */
-export async function admitCiec(ctx: Ctx, rfc: string, holdsSeat = false): Promise<Statement> {
+export async function admitCiec(ctx: Ctx, rfc: string, { isNew, takesSeat } = { isNew: true, takesSeat: true }): Promise<Statement> {
   const position = await positionOf(ctx, rfc)
   refuseOverdue(position)
-  const open = holdsSeat ? { ...position, allowance: null } : position
-  refuseTrial(open)
-  await refuseSeat(ctx, open)
-  return seat(ctx, rfc, open, open.isTrial)
+  const without = { ...position, allowance: null }
+  refuseTrial(isNew ? position : without)
+  const asked = takesSeat ? position : without
+  await refuseSeat(ctx, asked)
+  return seat(ctx, rfc, isNew && position.isTrial ? position : asked, position.isTrial)
 }
 
 /** What resuming an RFC must pass: no invoice beyond grace, and a seat where the RFC will hold one. 402. Answers what takes it. */

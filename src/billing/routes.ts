@@ -73,7 +73,7 @@ export const billingRoutes = new Hono<App>()
     roles('owner', 'admin'),
     body(BillingRfcChanges),
     returns(200, BillingRfc),
-    refuses(402, 'Resuming only: an invoice is overdue beyond its grace, or every seat is taken (with checkout_url).'),
+    refuses(402, 'Resuming only: an invoice is overdue beyond its grace, or no seat is free, as after the trial (with checkout_url).'),
     refuses(404, 'The organization has no connection to this fiscal entity.'),
     refuses(409, 'Resuming only: the connection is a draft or its CIEC is invalid. Or others keep changing it at the same time.'),
     async (c) => c.json(await changeRfc(c.var.ctx, c.req.valid('param').fiscal_entity_id, c.req.valid('json'))),

@@ -9,12 +9,10 @@ import { announceRuns, planRuns } from '../extractors/run.ts'
 import { Failure, said } from '../failures.ts'
 import { lastDueBeyondGrace, type Standing, type Suspension, standingOf, type Terms } from './standing.ts'
 import {
-  findExpired,
   findTerms,
   findUnsettled,
   forgetReviews,
   holdTerms,
-  type Looked,
   listTerms,
   type ReviewedTerms,
   type StoredTerms,
@@ -136,8 +134,8 @@ async function reviewStanding(system: System, organization_id: string): Promise<
   })
 }
 
-/** The same for several: those that are to be suspended in one commit, and when that fails each by itself. */
-async function review(system: System, organization_ids: readonly string[]): Promise<void> {
+/** Makes the connections of several follow what their terms are now: those that are to be suspended in one commit, and when that fails each by itself. */
+export async function review(system: System, organization_ids: readonly string[]): Promise<void> {
   if (organization_ids.length === 0) return
   try {
     const fresh = await suspendTogether(system, await listTerms(system.db, organization_ids))
@@ -162,19 +160,8 @@ async function suspendTogether(system: System, read: readonly ReviewedTerms[]): 
   return due.flatMap(({ terms, suspension }) => (suspension === null && terms.suspension !== null ? [terms.id] : []))
 }
 
-/** Organizations, of each of the two reasons, in one commit. */
+/** Organizations in one commit. */
 const PAGE = 50
-
-/** Suspends whose grace or trial has ended since the last time: with the quarter of an hour in which it does, before the night’s runs. */
-export async function suspendExpired(system: System): Promise<void> {
-  const failures: unknown[] = []
-  for (let looked: Looked | null = [0, '', 0, '']; looked; ) {
-    const page = await findExpired(system.db, system.now, looked, PAGE)
-    await review(system, page.ids).catch((error: unknown) => failures.push(error))
-    looked = page.looked
-  }
-  if (failures.length > 0) throw failures[0]
-}
 
 /** Where days begin first. */
 const EARLIEST_OFFSET_MS = 14 * 3_600_000

@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import * as z from 'zod'
+import { NOT_READABLE } from '../entities/contract.ts'
 import type { App } from '../env.ts'
 import { operation, params, query, refuses, returns, returnsFile } from '../http/operation.ts'
 import { CfdiUuid, ofFiscalEntity, requireFiscalEntity } from '../http/shapes.ts'
@@ -14,7 +15,6 @@ import { MonthlySummary, MonthlySummaryQuery } from './summary-contract.ts'
 const ByUuid = z.strictObject({ uuid: CfdiUuid })
 const OfEntity = z.strictObject(ofFiscalEntity).superRefine(requireFiscalEntity)
 
-const NO_CONNECTION = 'There is no active connection to the fiscal entity.'
 const NOT_SEEN = 'There is no active connection to the fiscal entity, or it has no such CFDI inside your visibility window.'
 
 const SEARCH = `Newest first: by issued_at, then uuid, both descending. Only what your visibility window shows, and what you imported yourself.
@@ -41,7 +41,7 @@ export const cfdiRoutes = new Hono<App>()
     operation('searchCfdi', 'CFDI', 'Search CFDIs', SEARCH),
     query(CfdiSearch),
     returns(200, CfdiPage),
-    refuses(404, NO_CONNECTION),
+    refuses(404, NOT_READABLE),
     async (c) => c.json(await searchCfdi(c.var.ctx, c.req.valid('query'))),
   )
   .get(
@@ -49,7 +49,7 @@ export const cfdiRoutes = new Hono<App>()
     operation('summarizeCfdiMonths', 'CFDI', 'Sum CFDIs up by month', SUMMARY),
     query(MonthlySummaryQuery),
     returns(200, MonthlySummary),
-    refuses(404, NO_CONNECTION),
+    refuses(404, NOT_READABLE),
     async (c) => c.json(await summarizeMonths(c.var.ctx, c.req.valid('query'))),
   )
   .get(

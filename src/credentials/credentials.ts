@@ -79,7 +79,11 @@ export async function revokeCredential(ctx: Ctx, api_key: string): Promise<void>
   } catch (error) {
     if (!isGuardViolation(error)) throw error
     if (!(await findCredential(db, organization.id, api_key))) throw notFound('credential')
-    throw new Failure('conflict', 'credential.last_owner', 'This is the last credential of an owner. Create another one first.')
+    throw new Failure(
+      'conflict',
+      'credential.last_owner',
+      'No credential of an owner would be left for as long as this one is good. Create another one first.',
+    )
   }
 }
 

@@ -34,6 +34,6 @@ export const credentialRoutes = new Hono<App>()
     roles('owner', 'admin'),
     returns(204, undefined, 'Revoked'),
     refuses(404, 'There is no such credential.'),
-    refuses(409, 'It is the last credential of an owner.'),
+    refuses(409, 'No credential of an owner would be left for as long as it is good.'),
     (c) => revokeCredential(c.var.ctx, c.req.valid('param').api_key).then(() => c.body(null, 204)),
   )

@@ -26,16 +26,16 @@ export const giveRole = (db: Database, organization_id: string, member_id: strin
 
 /**
  * Refuses its whole batch with a guard violation, by making a count null, unless the credential is there to be revoked and somebody is
- * left who could make another: an owner's, not expired.
+ * left who could make another: an owner's, not expired and good for as long.
  */
 export const holdRevocable = (db: Database, organization_id: string, api_key: string, now: Date) =>
   db.$client
     .prepare(
       `update organizations set extractor_count = case
-         when exists (select 1 from credentials where api_key = ?2 and organization_id = ?1 and revoked_at is null)
-           and exists (select 1 from credentials where organization_id = ?1 and api_key <> ?2 and role = 'owner' and revoked_at is null
-             and (expires_at is null or expires_at > ?3)
-             union all select 1 from credentials where api_key = ?2 and organization_id = ?1 and role <> 'owner')
+         when exists (select 1 from credentials c where c.api_key = ?2 and c.organization_id = ?1 and c.revoked_at is null
+           and (c.role <> 'owner' or exists (
+             select 1 from credentials o where o.organization_id = ?1 and o.api_key <> ?2 and o.role = 'owner' and o.revoked_at is null
+               and (o.expires_at is null or (o.expires_at > ?3 and o.expires_at >= c.expires_at)))))
          then extractor_count end
        where id = ?1`,
     )

@@ -1,5 +1,5 @@
 import { Hono } from 'hono'
-import { FiscalEntityPath } from '../entities/contract.ts'
+import { FiscalEntityPath, NOT_READABLE } from '../entities/contract.ts'
 import type { App } from '../env.ts'
 import { operation, params, query, refuses, returns, returnsFile } from '../http/operation.ts'
 import { pageOf } from '../http/shapes.ts'
@@ -18,7 +18,7 @@ export const documentRoutes = new Hono<App>()
     params(FiscalEntityPath),
     query(DocumentQuery),
     returns(200, pageOf(Document)),
-    refuses(404, 'The organization has no active connection to this fiscal entity.'),
+    refuses(404, NOT_READABLE),
     async (c) => c.json(await listOfDocuments(c.var.ctx, c.req.valid('query'))),
   )
   .get(

@@ -1,3 +1,4 @@
+import { Failure } from '../failures.ts'
 import type { ConnectionState, PausedBy } from './tables.ts'
 
 /** The organization's tie to the fiscal entity that a request names, as authentication found it. */
@@ -25,3 +26,7 @@ export interface Connection {
  */
 export const isReadable = ({ state, paused_by }: Pick<Connection, 'state' | 'paused_by'>): boolean =>
   state === 'active' || (state === 'paused' && paused_by === 'payment')
+
+/** The same for an RFC that is absent, another’s, or the organization’s and not to be read. */
+export const notActive = (): Failure =>
+  new Failure('not_found', 'fiscal_entity.not_found', 'There is no active connection to this fiscal entity.')

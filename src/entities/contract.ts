@@ -62,3 +62,6 @@ export const FiscalEntityQuery = z.strictObject({ ...Paging, status: ConnectionS
 export type FiscalEntityQuery = z.infer<typeof FiscalEntityQuery>
 
 export const FiscalEntityPath = z.strictObject({ fiscal_entity_id: FiscalEntityId })
+
+/** What a 404 of a fiscal read says. */
+export const NOT_READABLE = 'There is no active connection to the fiscal entity. One that is paused for a debt can be read all the same.'

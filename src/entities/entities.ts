@@ -214,8 +214,10 @@ const isAsleep = ({ state }: ConnectionRow): boolean => state === 'draft' || sta
 /** A draft, also one that is paused, is no connection yet: a CIEC makes it one. */
 const isDraft = ({ state, paused_from }: ConnectionRow): boolean => state === 'draft' || (state === 'paused' && paused_from === 'draft')
 
-/** The gates of a CIEC, the same in every state, and the seat that a draft takes. */
-const seatOf = async (ctx: Ctx, row: ConnectionRow): Promise<Statement[]> => [await admitCiec(ctx, row.rfc, !isDraft(row))]
+/** The gates of a CIEC, the same in every state; what holds a seat takes none, nor does what stays paused. */
+const seatOf = async (ctx: Ctx, row: ConnectionRow): Promise<Statement[]> => [
+  await admitCiec(ctx, row.rfc, { isNew: isDraft(row), takesSeat: row.state === 'draft' }),
+]
 
 type Sent = Partial<Pick<ConnectionRow, 'ciec' | 'ciec_accepted_at' | 'data_source_keys' | 'name'>>
 

@@ -80,12 +80,12 @@ export function impliedRefusals(route: Route): Map<number, string> {
     implied.set(413, 'The body is too large.')
     implied.set(415, 'The content type is not accepted.')
   }
-  for (const [status, says] of alsoMeans(route))
-    implied.set(
-      status,
-      says.replace(/^Or (.)/, (_, first: string) => first.toUpperCase()),
-    )
-  if (has('json') || !operationOf(route).isPublic) implied.set(422, 'The body or query does not have the documented shape.')
+  if (has('json') || !operationOf(route).isPublic)
+    implied.set(422, 'The body or query does not have the documented shape, or a value of it is not acceptable: errors says which and why.')
+  for (const [status, says] of alsoMeans(route)) {
+    const before = implied.get(status)
+    implied.set(status, before ? `${before} ${says}` : says.replace(/^Or (.)/, (_, first: string) => first.toUpperCase()))
+  }
   return implied
 }
 
@@ -94,10 +94,14 @@ const TOO_MANY = 'Or the credential makes too many requests. RateLimit-Policy sa
 const IN_FLIGHT =
   'Or a request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be given again: resource_id says what it made.'
 
+const OTHER_KEY = 'Or the Idempotency-Key is malformed, or was sent with another request.'
+
+const isIdempotent = ({ clauses }: Route): boolean => clauses.some((clause) => clause.isIdempotent)
+
 /** What a status means beside what the route itself says of it. */
 const alsoMeans = (route: Route): Map<number, string> =>
   new Map([
-    ...(route.clauses.some(({ isIdempotent }) => isIdempotent) ? [[409, IN_FLIGHT] as const] : []),
+    ...(isIdempotent(route) ? [[409, IN_FLIGHT] as const, [422, OTHER_KEY] as const] : []),
     ...(operationOf(route).isPublic ? [] : [[429, TOO_MANY] as const]),
   ])
 
@@ -108,9 +112,12 @@ const IDEMPOTENCY_KEY: Json = {
   description:
     'Makes it safe to send the request again: for 24 hours the same key with the same method, path and body is carried out once and answered ' +
     'alike. Another request with the key is 422, one while the first is being carried out 409. Refusals by role, shape, payment (402) or rate ' +
-    '(429), those that say to try again, and errors of ours are not kept; any other answer is, only for the credential that it was given to. Of your organization’s own choosing, such as a UUID.',
+    '(429), those that say to try again, and errors of ours are not kept; any other answer is, only for the credential that it was given to, with the request_id of the first request in its body. Of your organization’s own choosing, such as a UUID.',
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[ -~]+$' },
 }
+
+/** What can be answered again. */
+const isReplayed = (status: number): boolean => status < 300 || [404, 409, 422].includes(status)
 
 const REPLAYED = { 'Idempotency-Replayed': '`true` when this is the answer that an earlier request with the Idempotency-Key got.' }
 
@@ -169,17 +176,20 @@ export function document(routes: readonly Route[], info: Json, notices: readonly
     const bodySchema = inputs.find(({ target }) => target === 'json')?.schema
     const uploaded = route.clauses.find((clause) => clause.upload)?.upload
     const roles = route.clauses.flatMap((clause) => clause.roles ?? [])
-    const isIdempotent = route.clauses.some((clause) => clause.isIdempotent)
+    const isKeyed = isIdempotent(route)
     const parameterList = inputs
       .flatMap(({ target, schema }) => (target === 'json' ? [] : parameters(target === 'param' ? 'path' : 'query', schema)))
-      .concat(isIdempotent ? [IDEMPOTENCY_KEY] : [])
+      .concat(isKeyed ? [IDEMPOTENCY_KEY] : [])
     const also = alsoMeans(route)
-    const outputs = new Map([...impliedRefusals(route)].map(([status, says]) => [status, respond({ status, description: says })]))
+    const headersFor = (status: number) => (isKeyed && isReplayed(status) ? { headers: REPLAYED } : {})
+    const outputs = new Map(
+      [...impliedRefusals(route)].map(([status, says]) => [status, respond({ status, description: says, ...headersFor(status) })]),
+    )
     for (const { output } of route.clauses) {
       if (!output) continue
       const description = [output.description, also.get(output.status)].filter(Boolean).join(' ')
-      const headers = isIdempotent && output.status < 400 ? { ...output.headers, ...REPLAYED } : output.headers
-      outputs.set(output.status, respond({ ...output, description, ...(headers && { headers }) }))
+      const headers = { ...output.headers, ...headersFor(output.status).headers }
+      outputs.set(output.status, respond({ ...output, description, ...(Object.keys(headers).length > 0 && { headers }) }))
     }
     const path = route.path.replace(/:(\w+)/g, '{$1}')
     paths[path] ??= {}

@@ -1,8 +1,8 @@
 import { change } from '../audit/audit.ts'
-import type { Connection } from '../entities/connection.ts'
+import { type Connection, isReadable, notActive } from '../entities/connection.ts'
 import type { Ctx } from '../env.ts'
 import { localDayOf } from '../extractors/calendar.ts'
-import { Failure, notFound } from '../failures.ts'
+import { Failure } from '../failures.ts'
 import type { RepseChecking, RepseQueued, RepseStatus } from './contract.ts'
 import { announceLookups } from './lookups.ts'
 import { isStale, standingOf } from './standing.ts'
@@ -11,8 +11,13 @@ import { type CheckedRow, findRow, isChecked, recordOf, wantLookups } from './st
 const COOLDOWN_SECONDS = 3_600
 const RETRY_AFTER_SECONDS = 15
 
-function connected({ connection }: Ctx): Connection {
-  if (connection?.state !== 'active') throw notFound('fiscal_entity')
+function readable({ connection }: Ctx): Connection {
+  if (!connection || !isReadable(connection)) throw notActive()
+  return connection
+}
+
+function active({ connection }: Ctx): Connection {
+  if (connection?.state !== 'active') throw notActive()
   return connection
 }
 
@@ -29,9 +34,9 @@ function view(row: CheckedRow, { now, organization }: Ctx): RepseStatus {
   }
 }
 
-/** What the registry last said of the RFC; when it never said anything, it is asked. 404 without an active connection. */
+/** What the registry last said of the RFC; when it never said anything, it is asked. 404 without a connection that can be read. */
 export async function getRepse(ctx: Ctx): Promise<RepseStatus | RepseChecking> {
-  const { rfc } = connected(ctx)
+  const { rfc } = readable(ctx)
   const row = await findRow(ctx.db, rfc)
   if (isChecked(row)) return view(row, ctx)
   if (!row?.due_at) {
@@ -43,7 +48,7 @@ export async function getRepse(ctx: Ctx): Promise<RepseStatus | RepseChecking> {
 
 /** Has the registry asked again. 404 without an active connection, 429 within an hour of the last time that anybody did for the RFC. */
 export async function requestRefresh(ctx: Ctx): Promise<RepseQueued> {
-  const { rfc, fiscal_entity_id } = connected(ctx)
+  const { rfc, fiscal_entity_id } = active(ctx)
   const cooldown = ctx.env.COOLDOWNS.getByName(`repse:${rfc}`)
   const acquired = await cooldown.acquire(COOLDOWN_SECONDS, Date.now())
   if (!acquired.acquired) throw tooSoon(acquired.retry_after_seconds)

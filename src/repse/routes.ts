@@ -1,4 +1,5 @@
 import { type Context, Hono } from 'hono'
+import { NOT_READABLE } from '../entities/contract.ts'
 import type { App } from '../env.ts'
 import { idempotent, operation, params, query, refuses, returns } from '../http/operation.ts'
 import { RepseChecking, RepsePath, RepseQueued, RepseStatus } from './contract.ts'
@@ -25,7 +26,7 @@ export const repseRoutes = new Hono<App>()
     params(RepsePath),
     returns(200, RepseStatus),
     returns(202, RepseChecking, 'The registry is being asked for the first time', { 'Retry-After': 'Seconds; the same as in the body.' }),
-    refuses(404, NO_CONNECTION),
+    refuses(404, NOT_READABLE),
     async (c) => answer(c, await getRepse(c.var.ctx)),
   )
   .post(
@@ -53,6 +54,6 @@ export const supplierRoutes = new Hono<App>().get(
   operation('reportRepseSuppliers', TAG, 'Check suppliers against the registry', REPORT),
   query(SupplierReportQuery),
   returns(200, SupplierReport),
-  refuses(404, NO_CONNECTION),
+  refuses(404, NOT_READABLE),
   async (c) => c.json(await reportSuppliers(c.var.ctx, c.req.valid('query'))),
 )

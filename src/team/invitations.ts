@@ -52,7 +52,12 @@ export async function inviteMember(ctx: Ctx, draft: InvitationDraft): Promise<Ne
       insertInvitation(db, row),
     ])
   } catch (error) {
-    if (isGuardViolation(error)) throw new Failure('conflict', 'member.exists', 'The organization has a member with this e-mail address.')
+    if (isGuardViolation(error))
+      throw new Failure(
+        'conflict',
+        'member.exists',
+        'The organization has a member with this e-mail address. Remove them to invite them again.',
+      )
     // Two at once of an address take turns, so what stands in the way is an owner’s.
     if (isUniqueViolation(error)) refuseOwnerWork(ctx, 'owner')
     throw error

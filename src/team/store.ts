@@ -29,12 +29,14 @@ export const listActiveMembers = (db: Database, organization_id: string, after: 
     .orderBy(asc(members.member_id))
     .limit(limit)
 
-/** Whether the organization has, beside this member, another owner and a credential of an owner's that works. */
+/** Whether the organization has, beside this member, another owner and a credential of an owner's that works for as long as theirs. */
 const anotherOwner = ({ organization_id, member_id }: MemberRow, now: Date): SQL => sql`
   exists (select 1 from members o where o.organization_id = ${organization_id} and o.member_id <> ${member_id}
     and o.status = 'active' and o.role = 'owner')
   and exists (select 1 from credentials c where c.organization_id = ${organization_id} and c.member_id is not ${member_id}
-    and c.role = 'owner' and c.revoked_at is null and (c.expires_at is null or c.expires_at > ${now.getTime()}))`
+    and c.role = 'owner' and c.revoked_at is null and (c.expires_at is null or (c.expires_at > ${now.getTime()} and not exists (
+      select 1 from credentials m where m.organization_id = ${organization_id} and m.member_id = ${member_id} and m.role = 'owner'
+        and m.revoked_at is null and (m.expires_at is null or m.expires_at > c.expires_at)))))`
 
 /** A value for a member that is still as it was read, and is not the last owner; else null, which refuses the whole batch. */
 const unlessLast = (row: MemberRow, staysOwner: boolean, now: Date, value: string): SQL =>

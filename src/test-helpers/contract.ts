@@ -6,14 +6,19 @@ import { CfdiUuid, FiscalEntityId, trimmedText } from '../http/shapes.ts'
 export const OrganizationScenario = z
   .strictObject({
     plan: z.enum(PLAN_KEYS).optional(),
-    rfc_allowance: z.int().min(0).max(1_000_000).nullable().optional(),
+    rfc_allowance: z.int().min(0).max(1_000_000).nullable().optional().meta({ description: 'Seats granted; null for those of the plan.' }),
     trial_ends_at: z.iso.datetime({ offset: true }).nullable().optional(),
   })
   .meta({ id: 'OrganizationScenario' })
 export type OrganizationScenario = z.infer<typeof OrganizationScenario>
 
 export const ScenarioOrganization = z
-  .strictObject({ id: z.string(), plan: z.string(), rfc_allowance: z.int().nullable(), trial_ends_at: z.string().nullable() })
+  .strictObject({
+    id: z.string(),
+    plan: z.string(),
+    rfc_allowance: z.int().nullable().meta({ description: 'Seats granted; null for those of the plan.' }),
+    trial_ends_at: z.string().nullable(),
+  })
   .meta({ id: 'ScenarioOrganization' })
 export type ScenarioOrganization = z.infer<typeof ScenarioOrganization>
 
@@ -53,8 +58,14 @@ const DueDate = z
 const Total = z
   .union([z.string(), z.number()])
   .transform(String)
-  .refine((text) => /^\d{1,9}(\.\d{1,2})?$/.test(text), 'Not an amount with at most two places.')
-  .meta({ documented: { type: 'string', description: 'The total, tax included.', examples: ['1160.00'] } })
+  .refine((text) => /^\d{1,9}(\.\d{1,2})?$/.test(text), 'Not an amount of at most nine digits and two places.')
+  .meta({
+    documented: {
+      type: ['string', 'number'],
+      description: 'The total, tax included: at most nine digits and two places.',
+      examples: ['1160.00'],
+    },
+  })
 
 export const InvoiceScenario = z
   .strictObject({ due_date: DueDate.optional(), amount: Total.default('1160.00') })

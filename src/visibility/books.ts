@@ -1,10 +1,9 @@
 import { eq, max } from 'drizzle-orm'
 import type { Database } from '../db/commit.ts'
 import { all, type Fragment, raw, sql } from '../db/fragment.ts'
-import { isReadable } from '../entities/connection.ts'
+import { isReadable, notActive } from '../entities/connection.ts'
 import { connections } from '../entities/tables.ts'
 import type { Ctx } from '../env.ts'
-import { notFound } from '../failures.ts'
 import { earliestOf, reachOf, type Window, windowOf } from './window.ts'
 
 const OPENED: unique symbol = Symbol('opened')
@@ -46,7 +45,7 @@ export const openBooks = (reader: Reader): Books => opened(reader, windowOf)
 export const openLastingBooks = (reader: Reader): Books => opened(reader, (_, connection) => reachOf(connection))
 
 function opened({ organization, connection, settings }: Reader, see: typeof windowOf): Books {
-  if (!connection || !isReadable(connection)) throw notFound('fiscal_entity')
+  if (!connection || !isReadable(connection)) throw notActive()
   return {
     [OPENED]: true,
     ledger: settings.ledgers[connection.shard]!,
