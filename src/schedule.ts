@@ -5,9 +5,10 @@ import { carryOutOrders } from './billing/orders.ts'
 import { reviewStandings } from './billing/suspension.ts'
 import { refreshLists } from './blacklists/load.ts'
 import { sweepJobs } from './downloads/downloads.ts'
+import { pruneJobs } from './downloads/prune.ts'
 import { type System, systemOf } from './env.ts'
 import { each } from './extractors/each.ts'
-import { finishRuns } from './extractors/run.ts'
+import { finishRuns, pruneRuns } from './extractors/run.ts'
 import { evaluateCadences, sweepTicks } from './extractors/tick.ts'
 import { said } from './failures.ts'
 import { pruneKeys } from './idempotency/idempotency.ts'
@@ -41,7 +42,7 @@ const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
   ],
   // Who is suspended at midnight has no more downloads that night.
   '*/15 * * * *': [inOrder(suspendExpired, evaluateCadences)],
-  '0 10 * * *': [issueInvoices, reviewStandings, pruneEvents, rewrapSecrets, refreshLists, refreshRepse, pruneKeys],
+  '0 10 * * *': [issueInvoices, reviewStandings, pruneEvents, rewrapSecrets, refreshLists, refreshRepse, pruneKeys, pruneRuns, pruneJobs],
 }
 
 /** One verb that fails does not keep the others from their work. */

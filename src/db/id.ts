@@ -6,6 +6,13 @@ export type Prefix = 'org' | 'mem' | 'ivt' | 'fe' | 'ext' | 'run' | 'job' | 'doc
 /** A new TypeID, `{prefix}_{26 characters}`. It sorts by time of creation. */
 export const newId = (prefix: Prefix): string => typeidUnboxed(prefix)
 
+/** What every TypeID of this prefix that is made from an instant on sorts behind. */
+export const idsFrom = (prefix: Prefix, instant: Date): string =>
+  idOfUuid(
+    prefix,
+    `${instant.getTime().toString(16).padStart(12, '0')}${'0'.repeat(20)}`.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'),
+  )
+
 /** Whether a text is a TypeID of this prefix. */
 export function isId(prefix: Prefix, text: string): boolean {
   try {

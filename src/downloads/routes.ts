@@ -19,7 +19,12 @@ export const syncRoutes = new Hono<App>()
   )
   .get(
     '/:fiscal_entity_id/sync-jobs',
-    operation('listSyncJobs', 'Downloads', 'List the downloads that the organization’s runs created or joined, newest first'),
+    operation(
+      'listSyncJobs',
+      'Downloads',
+      'List the downloads that the organization’s runs created or joined, newest first',
+      'Of its last 60 runs for the RFC.',
+    ),
     params(FiscalEntityPath),
     query(SyncJobQuery),
     returns(200, pageOf(SyncJob)),

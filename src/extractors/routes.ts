@@ -82,7 +82,7 @@ export const extractorRoutes = new Hono<App>()
       'listRuns',
       TAG,
       'List the runs of an extractor, newest first',
-      'One for each local date that it was due on, and those by hand or by an RFC.',
+      'One for each local date that it was due on, and those by hand or by an RFC. Kept for 90 days.',
     ),
     params(ExtractorPath),
     query(RunQuery),

@@ -24,6 +24,17 @@ export const insertRuns = (db: Database, rows: readonly RunRow[]): D1PreparedSta
       .bind(json),
   )
 
+/** Removes so many finished runs that sort before an id, and tells how many there were. */
+export const forgetRuns = async (db: Database, before: string, limit: number): Promise<number> =>
+  (
+    await db.$client
+      .prepare(
+        `delete from runs where run_id in (select run_id from runs where run_id < ?1 and status <> 'planned' order by run_id limit ?2)`,
+      )
+      .bind(before, limit)
+      .run()
+  ).meta.changes
+
 /** A run's word on how it went; the first word stands. */
 export const settleRun = (db: Database, run_id: string, outcome: Pick<RunRow, 'status' | 'connections' | 'dispatched'>) =>
   db

@@ -1,7 +1,7 @@
 import { change } from '../audit/audit.ts'
 import { authorityOf } from '../authority/adapters.ts'
 import { commit, type Statement } from '../db/commit.ts'
-import { newId } from '../db/id.ts'
+import { idsFrom, newId } from '../db/id.ts'
 import { announce, type Demand, requestJobs, watermarks } from '../downloads/downloads.ts'
 import { sourcesOf } from '../entities/entities.ts'
 import type { Ctx, System } from '../env.ts'
@@ -13,6 +13,7 @@ import {
   connectionsOfRun,
   enabledExtractors,
   findExtractorOfRun,
+  forgetRuns,
   insertRun,
   insertRuns,
   markRun,
@@ -40,6 +41,9 @@ export interface RunOutcome {
 const PAGE = 50
 /** A planned run that is older than this was left by a crash. */
 const LEFT_AFTER_MS = 30_000
+const KEPT_MS = 90 * 86_400_000
+const FORGOTTEN_AT_ONCE = 2_000
+const ROUNDS = 400
 
 const newRun = (ctx: System, extractor: ExtractorRow, trigger: RunRow['trigger'], fiscal_entity_id: string | null): RunRow => ({
   run_id: newId('run'),
@@ -164,4 +168,10 @@ export async function finishRuns(system: System): Promise<void> {
       console.error(JSON.stringify({ level: 'error', request_id: system.requestId, run: run.run_id, error: said(error) }))
     }
   }
+}
+
+/** Forgets runs after 90 days. */
+export async function pruneRuns({ db, now }: System): Promise<void> {
+  const before = idsFrom('run', new Date(now.getTime() - KEPT_MS))
+  for (let round = 0; round < ROUNDS; round++) if ((await forgetRuns(db, before, FORGOTTEN_AT_ONCE)) < FORGOTTEN_AT_ONCE) return
 }

@@ -33,6 +33,10 @@ export const insertPages = (db: Database, pages: readonly TickPage[]): D1Prepare
     )
     .bind(JSON.stringify(pages.map(({ timezone, day, cadence, due_day, instant }) => [timezone, day, cadence, due_day, instant.getTime()])))
 
+/** Removes the finished pages of a zone's days before one. */
+export const forgetPages = (db: Database, timezone: string, before: Day) =>
+  db.delete(tickPages).where(and(eq(tickPages.timezone, timezone), lt(tickPages.day, before), eq(tickPages.is_done, true)))
+
 /** Nothing when another tick has advanced the zone meanwhile. */
 export const advanceZone = (db: Database, timezone: string, from: Day, to: Day) =>
   db

@@ -2,7 +2,7 @@ import { commit } from '../db/commit.ts'
 import { newId } from '../db/id.ts'
 import type { System } from '../env.ts'
 import { cadencesBetween, lastDueDay } from './cadence.ts'
-import { localDayOf } from './calendar.ts'
+import { dayOfEpoch, epochDayOf, localDayOf } from './calendar.ts'
 import { each } from './each.ts'
 import { insertScheduledRuns } from './run-store.ts'
 import {
@@ -10,6 +10,7 @@ import {
   cadencesInUse,
   dueExtractors,
   findPage,
+  forgetPages,
   insertPages,
   listZones,
   movePage,
@@ -25,6 +26,8 @@ const RUNS_A_MESSAGE = 20
 /** What one `sendBatch` takes. */
 const MESSAGES_A_BATCH = 100
 const SWEEP_LIMIT = 100
+/** Days for which a zone's finished pages are kept. */
+const DAYS_KEPT = 30
 /** An open page of a tick that is older than this has lost its message. */
 const LEFT_AFTER_MS = 60_000
 
@@ -49,7 +52,11 @@ async function evaluateZone(system: System, { timezone, evaluated_day }: Zone): 
     const due_day = lastDueDay(cadence, evaluated_day, today)
     return due_day === null ? [] : [{ timezone, day: today, cadence, due_day, instant: now, after: '', is_done: false }]
   })
-  await commit(db.$client, [...(pages.length > 0 ? [insertPages(db, pages)] : []), advanceZone(db, timezone, evaluated_day, today)])
+  await commit(db.$client, [
+    ...(pages.length > 0 ? [insertPages(db, pages)] : []),
+    advanceZone(db, timezone, evaluated_day, today),
+    forgetPages(db, timezone, dayOfEpoch(epochDayOf(today) - DAYS_KEPT)),
+  ])
   await send(system, pages.map(messageOf))
 }
 
