@@ -119,9 +119,12 @@ async function arrange({ of, target, other }: Table, { state, other: beside }: C
       'update connections set state = ?, paused_from = ?, paused_by = ?, updated_at = 0 where organization_id = ? and fiscal_entity_id = ?',
     ).bind(as, from, from && (what === state && by !== undefined ? by : 'customer'), of.id, id)
   }
-  // The midnight has come, or is to come.
-  await of.set('suspension = ?', by ?? null)
-  await env.DB.batch([put(target.fiscal_entity_id, state), put(other.fiscal_entity_id, beside)])
+  await env.DB.batch([
+    put(target.fiscal_entity_id, state),
+    put(other.fiscal_entity_id, beside),
+    // The midnight has come, or is to come.
+    env.DB.prepare('update organizations set suspension = ? where id = ?').bind(by ?? null, of.id),
+  ])
   return state
 }
 
