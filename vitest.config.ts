@@ -46,7 +46,7 @@ export default defineConfig({
   test: {
     silent: 'passed-only',
     // Much of a test is waiting for another process.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     projects: [
       workers('workers', ['test/*.test.ts']),
       // The same journeys with the fiscal data over three ledgers.
