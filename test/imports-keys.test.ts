@@ -183,6 +183,17 @@ describe('an upload under a key', () => {
     await completed(body.import_id)
   })
 
+  it('without one whose bytes cannot be kept is nothing at all', async () => {
+    const told = await audits()
+    const failing = through((call) => call())
+    failing.FILES = new Proxy(env.FILES, {
+      get: (target, name) => (name === 'put' ? () => Promise.reject(new Error('not today')) : Reflect.get(target, name)),
+    })
+    const sent = { authorization: basic(owner), headers: { 'content-type': 'application/xml' }, body: utf8.encode(invoice()) }
+    expect((await send('POST', path, { ...sent, env: failing, breaks: true })).status).toBe(500)
+    expect(await audits()).toEqual(told)
+  })
+
   it('is another one with one byte changed, and the same one under another content type', async () => {
     const xml = invoice()
     const first = await post('bytes', xml)

@@ -151,6 +151,18 @@ describe('jobs that ended 90 days ago', () => {
     expect(await held()).toEqual([])
   })
 
+  it('that cannot be removed keep no other entity from it', async () => {
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    const ended = { month: '2027-01' as const, finished_at: 0, isFailed: false, organizations: ['org_a'], keep: [] }
+    await store(worldOf([14, 42].map((entity) => ({ ...ended, entity }))))
+    await env.LEDGER_0.prepare(
+      "create trigger refuse before delete on sync_jobs when old.entity = 14 begin select raise(abort, 'not this one'); end",
+    ).run()
+    await expect(pruneJobs(systemOf(env, new Date(NOW), 'prune'))).rejects.toThrow()
+    await env.LEDGER_0.prepare('drop trigger refuse').run()
+    expect(await held()).toEqual(['job_00000000000000000000000000'])
+  })
+
   it('are left alone on the last days of a long month', async () => {
     await store(worldOf([{ entity: 42, month: '2027-01', finished_at: 0, isFailed: false, organizations: ['org_a'], keep: [] }]))
     for (const day of ['29', '30', '31']) await pruneJobs(systemOf(env, new Date(`2027-03-${day}T10:00:00Z`), 'prune'))

@@ -1,4 +1,5 @@
 import type { System } from '../env.ts'
+import { each } from '../extractors/each.ts'
 import { entitiesOfTurn, forgetJobs } from './prune-store.ts'
 
 const KEPT_MS = 90 * 86_400_000
@@ -15,10 +16,21 @@ export async function pruneJobs({ settings, now }: System): Promise<void> {
   const turn = now.getUTCDate() - 1
   if (turn >= TURNS) return
   const before = now.getTime() - KEPT_MS
-  for (const ledger of settings.ledgers) {
+  await each(settings.ledgers, async (ledger) => {
+    const failures: unknown[] = []
     for (let page = await entitiesOfTurn(ledger, turn, TURNS, 0, PAGE); page.length > 0; ) {
-      await ledger.batch(page.map((entity) => forgetJobs(ledger, entity, before)))
+      await forget(ledger, page, before).catch((error: unknown) => failures.push(error))
       page = page.length < PAGE ? [] : await entitiesOfTurn(ledger, turn, TURNS, page.at(-1)!, PAGE)
     }
+    if (failures.length > 0) throw failures[0]
+  })
+}
+
+/** In one call; when one of them fails, each by itself. */
+async function forget(ledger: D1Database, entities: readonly number[], before: number): Promise<void> {
+  try {
+    await ledger.batch(entities.map((entity) => forgetJobs(ledger, entity, before)))
+  } catch {
+    await each(entities, (entity) => forgetJobs(ledger, entity, before).run())
   }
 }

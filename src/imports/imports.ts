@@ -34,15 +34,17 @@ function managed(ctx: Ctx): Connection {
 }
 
 /**
- * Takes an upload in: its name with its audit row, then the bytes, then the row that points at them, then the word. Every step bears
- * repetition; under an Idempotency-Key whoever asks again after a crash goes on with the import that was begun.
+ * Takes an upload in: the bytes, its name with its audit row, the row that points at them, then the word. Under an Idempotency-Key the
+ * name comes first, and whoever asks again after a crash goes on with the import that was begun: every step bears repetition.
  */
 export async function importFiles(ctx: Ctx, bytes: Uint8Array): Promise<Import> {
   const { connection, entity, fiscal_entity_id, rfc, shard } = managed(ctx)
   const import_id = ctx.hold?.begun ?? newId('imp')
-  if (!ctx.hold?.begun)
-    await change(ctx, { action: 'import.created', resource_id: import_id, begins: true }, [markImported(ctx.db, connection, ctx.now)])
+  const begin = () =>
+    change(ctx, { action: 'import.created', resource_id: import_id, begins: true }, [markImported(ctx.db, connection, ctx.now)])
+  if (ctx.hold?.begun === null) await begin()
   await ctx.env.FILES.put(objectOf(import_id), bytes)
+  if (!ctx.hold) await begin()
   const ledger = ctx.settings.ledgers[shard]!
   const created_at = ctx.now.getTime()
   await insertImport(ledger, {
