@@ -8,6 +8,7 @@ const USAGE = `Records what an operator knows; the service does it within a minu
 
   npm run billing                                   what was recorded of late, and what became of it
   npm run billing -- pay inv_…                      an invoice was paid; where Stripe collects, record that with Stripe
+  npm run billing -- settle inv_…                   it is settled, also where Stripe collects: void it there first
   npm run billing -- plan org_… starter [seats]     an organization's plan, with other seats than the plan's
 
   --env test | live   of a hosted service; without it the local one of STATE_DIR`
@@ -41,7 +42,7 @@ if (!order) {
   process.exit(0)
 }
 if (results.length === 0) {
-  console.error(order.kind === 'pay' ? 'There is no such open invoice.' : 'There is no such organization.')
+  console.error(order.kind !== 'plan' ? 'There is no such open invoice.' : 'There is no such organization.')
   process.exit(1)
 }
 console.log(`Recorded for ${results[0]!['organization_id']}. Within a minute \`npm run billing\` says what became of it.`)

@@ -2,11 +2,14 @@ import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { LATEST, orderOf, sqlOf } from '../scripts/orders.ts'
+import { carryOutOrders } from '../src/billing/orders.ts'
+import { systemOf } from '../src/env.ts'
 import worker from '../src/index.ts'
 import { billed } from './support/billing.ts'
 import { losingMessages } from './support/downloads.ts'
 import { at, audited } from './support/extractors.ts'
 import { freshRfc } from './support/journeys.ts'
+import { stripeEnv } from './support/stripe.ts'
 
 beforeEach(() => {
   at('2027-03-10T18:00:00Z')
@@ -61,8 +64,54 @@ describe('what an operator records', () => {
     expect(await audited(of, 'billing.plan_changed')).toHaveLength(2)
   })
 
+  it('is done once by ticks that overlap, and takes nothing back that came between', async () => {
+    const of = await billed('diagnostic')
+    await recorded('plan', of.id, 'starter', '3')
+    await Promise.all([minute(), minute(), minute()])
+    expect(await audited(of, 'billing.plan_changed')).toHaveLength(1)
+    at('2027-03-10T18:01:00Z')
+    await recorded('plan', of.id, 'starter', '4')
+    // Another tick does it, and something is bought, after this one has read it as open.
+    const stale = new Proxy(env.DB, {
+      get: (target, name) => {
+        if (name === 'batch')
+          return async (statements: D1PreparedStatement[]) => {
+            if (statements.some((one) => (one as unknown as { statement: string }).statement.includes('"operator_orders"')) && !went) {
+              went = true
+              await minute()
+              await of.ask('POST', '/v1/test-helpers/organization', { rfc_allowance: 5 })
+            }
+            return target.batch(statements)
+          }
+        const value = Reflect.get(target, name) as unknown
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    let went = false
+    await carryOutOrders(systemOf({ ...env, DB: stale }, new Date(), 'stale'))
+    expect([went, (await of.billing()).seats.allowance]).toEqual([true, 5])
+    expect(await audited(of, 'billing.plan_changed')).toHaveLength(2)
+    expect((await outcomes(of.id)).at(-1)).toBe('plan 1')
+  })
+
+  it('in any number is done with one tick', async () => {
+    const of = await billed()
+    for (let n = 0; n < 120; n++) await recorded('plan', of.id, 'api', String(n))
+    await minute()
+    expect((await outcomes(of.id)).filter((one) => one === 'plan 1')).toHaveLength(120)
+  })
+
+  it('as settled is settled, also where Stripe collects', async () => {
+    const of = await billed()
+    const { invoice_id } = await of.invoice()
+    expect(await recorded('settle', invoice_id)).toBe(1)
+    await carryOutOrders(systemOf(stripeEnv, new Date(), 'minute'))
+    expect([(await of.invoices())[0]!.status, await outcomes(of.id)]).toEqual(['paid', ['settle 1']])
+  })
+
   it('and cannot be done ends with why, in the log and in the list', async () => {
     const error = vi.spyOn(console, 'error').mockImplementation(() => {})
+    await env.DB.prepare('delete from operator_orders').run()
     const of = await billed()
     await env.DB.prepare(
       "insert into operator_orders (order_id, kind, organization_id, invoice_id, created_at) values ('o1', 'pay', ?1, 'inv_none', 0), ('o2', 'plan', ?1, null, 1)",

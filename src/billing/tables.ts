@@ -78,7 +78,8 @@ export const operatorOrders = sqliteTable(
   'operator_orders',
   {
     order_id: text('order_id').primaryKey(),
-    kind: text('kind', { enum: ['pay', 'plan'] }).notNull(),
+    /** settle: as pay, also where the provider collects: what it knows of the invoice is void. */
+    kind: text('kind', { enum: ['pay', 'settle', 'plan'] }).notNull(),
     organization_id: text('organization_id').notNull(),
     invoice_id: text('invoice_id'),
     plan: text('plan'),
