@@ -72,6 +72,22 @@ describe('the checkout of a seat', () => {
     expect((await of.billing()).seats.allowance).toBe(2)
   })
 
+  it('of a plan is for the month that it is paid in, which is not invoiced again', async () => {
+    const of = await billed('diagnostic')
+    await of.connect(freshRfc())
+    const daily = (time: string) => {
+      at(time)
+      return worker.scheduled(createScheduledController({ cron: '0 10 * * *', scheduledTime: new Date() }), env)
+    }
+    at('2027-04-01T08:00:00Z')
+    await paid(of, PLAN, `cs_month_${of.id}`, `evt_month_${of.id}`)
+    await daily('2027-04-01T10:00:00Z')
+    await daily('2027-04-30T10:00:00Z')
+    expect(await of.invoices()).toEqual([])
+    await daily('2027-05-01T10:00:00Z')
+    expect((await of.invoices()).map(({ period }) => period)).toEqual(['2027-05'])
+  })
+
   it('is the smallest plan for whoever is on the trial, which brings back what its end paused', async () => {
     const of = await billed('diagnostic')
     const { fiscal_entity_id: id } = (await of.connect(freshRfc())).body

@@ -77,6 +77,11 @@ describe('the webhook', () => {
       ['checkout.session.completed', { id: 'cs_other', payment_status: 'paid' }],
     ] as const)
       expect((await tell(eventOf(`evt_${type}`, type, object))).body).toEqual({ received: true })
+    // Money that names what is not here is for somebody to look at.
+    expect(logged.filter((line) => line.includes('that is not here')).map((line) => JSON.parse(line))).toEqual([
+      expect.objectContaining({ level: 'error', invoice_id: 'inv_unknown', stripe_invoice: 'in_unknown' }),
+      expect.objectContaining({ level: 'error', organization_id: 'org_unknown', checkout: 'cs_unknown' }),
+    ])
   })
 
   async function owing() {

@@ -6,6 +6,8 @@ import { type Collection, providerOf } from './provider.ts'
 import { findCustomer, keepCustomer, setProviderRef, setTold, tellAgain, untoldInvoices } from './provider-store.ts'
 
 const PAGE = 20
+/** Before the next minute begins. */
+const BUSY_MS = 40_000
 /** One that the provider refuses waits, and holds no other up; by then nothing of the attempt is under way any more. */
 const AGAIN_AFTER_MS = 600_000
 
@@ -16,7 +18,10 @@ const AGAIN_AFTER_MS = 600_000
 export async function collectInvoices(system: System): Promise<void> {
   const { collection } = providerOf(system)
   if (collection === null) return
-  await each(await untoldInvoices(system.db, system.now, PAGE), (listed) => tell(system, collection, listed))
+  const until = Date.now() + BUSY_MS
+  await each(await untoldInvoices(system.db, system.now, PAGE), async (listed) => {
+    if (Date.now() < until) await tell(system, collection, listed)
+  })
 }
 
 async function tell(system: System, collection: Collection, listed: InvoiceRow): Promise<void> {
@@ -40,8 +45,10 @@ async function customerOf({ db }: System, collection: Collection, { organization
   const known = await findCustomer(db, organization_id)
   const debtor = { organization_id, name, contact_email, created_at, customer_ref: known ?? null }
   const customer_ref = await collection.customer(debtor, attempt)
-  if (known === undefined) await keepCustomer(db, { organization_id, customer_ref })
-  return customer_ref
+  if (known !== undefined) return known
+  await keepCustomer(db, { organization_id, customer_ref })
+  // Of two at once the first stands.
+  return (await findCustomer(db, organization_id))!
 }
 
 /** Kept before anything else is done with it. */

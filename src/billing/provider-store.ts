@@ -38,5 +38,9 @@ export const findCustomer = async (db: Database, organization_id: string): Promi
 export const keepCustomer = (db: Database, row: typeof billingCustomers.$inferSelect) =>
   db.insert(billingCustomers).values(row).onConflictDoNothing()
 
+/** Whether the provider told of this payment before. */
+export const isKnown = async (db: Database, subject: string): Promise<boolean> =>
+  (await db.select().from(providerEvents).where(eq(providerEvents.subject, subject)).limit(1)).length > 0
+
 /** Refuses its whole batch with a unique violation when the event, or another about the same payment, was there before. */
 export const insertEvent = (db: Database, row: typeof providerEvents.$inferSelect) => db.insert(providerEvents).values(row)

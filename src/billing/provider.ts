@@ -86,7 +86,7 @@ export async function seatCheckout(ctx: Ctx, { plan, rfc_allowance, timezone }: 
   const isPlan = offer.sold === 'plan'
   const amount = isPlan ? quoteMonth(offer.plan, 1, day)!.total : seatPrice(plan, day)
   if (amount === null) return null
-  const name = `${planOf(offer.plan).name}, ${isPlan ? '1 month with 1 RFC' : '1 more RFC'}`
+  const name = `${planOf(offer.plan).name}, ${isPlan ? `${day.slice(0, 7)} with 1 RFC` : '1 more RFC'}`
   const { id } = ctx.organization
   const key = `${offer.sold}:${id}:${offer.plan}:${rfc_allowance}:${day}`
   try {

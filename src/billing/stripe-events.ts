@@ -6,7 +6,7 @@ import { Failure, notFound } from '../failures.ts'
 import type { InvoiceRow } from './invoice-store.ts'
 import { payInvoice } from './invoices.ts'
 import { centavosOf } from './prices.ts'
-import { findPaidInvoice, insertEvent } from './provider-store.ts'
+import { findPaidInvoice, insertEvent, isKnown } from './provider-store.ts'
 import { granted } from './sold.ts'
 import type { StripeSecrets } from './stripe-api.ts'
 import { isSigned } from './stripe-signature.ts'
@@ -80,26 +80,37 @@ const isOf = ({ currency, total }: InvoiceRow, paid: Event['data']['object']): b
 
 async function settleInvoice(system: System, event: Event): Promise<void> {
   const { object } = event.data
-  const invoice = await findPaidInvoice(system.db, object.id, object.metadata?.['invoice_id'])
-  if (!invoice) return
+  const named = object.metadata?.['invoice_id']
+  const invoice = await findPaidInvoice(system.db, object.id, named)
+  if (!invoice) {
+    // What Stripe sells for others beside us names nothing of ours.
+    if (named !== undefined)
+      complain(system, 'An invoice was paid at Stripe that is not here.', { invoice_id: named, stripe_invoice: object.id })
+    return
+  }
   const { organization_id, invoice_id } = invoice
   const isRight = isOf(invoice, object)
   const ctx = await actingFor(system, organization_id, 'stripe')
   if (isRight && (await payInvoice(ctx, invoice_id, 'invoice.paid', [recordOf(system, event)]))) return
-  await recordOf(system, event)
+  if (await isKnown(system.db, object.id)) return
   const what = isRight
     ? 'An invoice was paid at Stripe that is not open here.'
     : 'An invoice was paid at Stripe with another total or currency.'
+  // Before it is recorded: rather twice than not at all.
   complain(system, what, { organization_id, invoice_id, stripe_invoice: object.id })
+  await recordOf(system, event)
 }
 
 async function grant(system: System, event: Event): Promise<void> {
   const { id, metadata } = event.data.object
   const organization_id = metadata?.['organization_id']
-  if (!metadata || organization_id === undefined || !(await findTerms(system.db, organization_id))) return
+  if (!metadata || organization_id === undefined) return
+  if (!(await findTerms(system.db, organization_id)))
+    return complain(system, 'A checkout was paid for an organization that is not here.', { organization_id, checkout: id })
   const ctx = await actingFor(system, organization_id, 'stripe')
   const paid = { action: 'billing.checkout_paid', resource_id: organization_id, changed: ['plan', 'rfc_allowance'] }
-  if (await changeTerms(ctx, paid, (read) => granted(metadata, read), [recordOf(system, event)])) return
-  await change(ctx, { action: 'billing.checkout_unmatched', resource_id: organization_id }, [recordOf(system, event)])
+  if (await changeTerms(ctx, paid, (read) => granted(metadata, read, system.now), [recordOf(system, event)])) return
+  if (await isKnown(system.db, id)) return
   complain(system, 'A paid checkout grants nothing: refund it.', { organization_id, checkout: id })
+  await change(ctx, { action: 'billing.checkout_unmatched', resource_id: organization_id }, [recordOf(system, event)])
 }

@@ -105,7 +105,7 @@ export async function decided<T>(attempt: () => Promise<T>): Promise<T> {
 export const changeTerms = (
   ctx: Ctx,
   what: Change,
-  changesOf: (read: Terms) => Partial<Pick<Terms, 'plan' | 'rfc_allowance' | 'trial_ends_at'>> | null,
+  changesOf: (read: Terms) => (Partial<Pick<Terms, 'plan' | 'rfc_allowance' | 'trial_ends_at'>> & { billed_month?: string }) | null,
   also: readonly Statement[] = [],
 ): Promise<boolean> =>
   decided(async () => {
