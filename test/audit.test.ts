@@ -97,9 +97,11 @@ describe('one event for each write, of who did it', () => {
 
   it.each(reads)('$name leaves none', async (entry) => {
     const { path, sent } = callOf(entry, await givenOf(entry, ours))
-    const before = (await rows()).length
+    // What the writes before have set going may come to its end meanwhile.
+    const byPeople = async () => (await rows()).filter(({ actor }) => !actor.startsWith('system:')).length
+    const before = await byPeople()
     expect((await send(entry.route.method, path, { ...sent, authorization: basic(ours.callers.owner) })).status).toBe(entry.row.answers)
-    expect((await rows()).length).toBe(before)
+    expect(await byPeople()).toBe(before)
   })
 
   it('and none for what was refused, or changed nothing', async () => {
