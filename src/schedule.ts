@@ -1,6 +1,6 @@
 import { collectInvoices } from './billing/collect.ts'
+import { suspendExpired } from './billing/expiry.ts'
 import { issueInvoices } from './billing/issue.ts'
-import { suspendExpired } from './billing/midnight.ts'
 import { carryOutOrders } from './billing/orders.ts'
 import { reviewStandings } from './billing/suspension.ts'
 import { refreshLists } from './blacklists/load.ts'

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type Billed, billed } from './support/billing.ts'
+import { type Billed, billed, forgetBilled } from './support/billing.ts'
 import { basic } from './support/client.ts'
 import { beforeCommit } from './support/commits.ts'
 import { losingMessages } from './support/downloads.ts'
@@ -14,7 +14,7 @@ const daily = (day: string) => `${day}T10:00:00.000Z`
 
 beforeEach(async () => {
   await forget()
-  await env.DB.batch(['organizations', 'invoices', 'connections'].map((table) => env.DB.prepare(`delete from ${table}`)))
+  await forgetBilled()
   losingMessages()
   at(FIRST)
 })
@@ -272,7 +272,7 @@ describe('a crash', () => {
     const clockwork = new Clockwork()
     const places: string[] = []
     for (let step = 1; ; step++) {
-      await env.DB.batch(['organizations', 'invoices', 'connections'].map((table) => env.DB.prepare(`delete from ${table}`)))
+      await forgetBilled()
       at(FIRST)
       const owing = [await billed('starter'), await billed('api')]
       for (const of of owing) {

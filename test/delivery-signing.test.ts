@@ -25,13 +25,6 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** To the next message of the queue, which is then delivered. */
-async function next(): Promise<void> {
-  const [message] = courier.told.splice(0, 1)
-  at(new Date(message!.at).toISOString())
-  await courier.deliver(message!.webhook)
-}
-
 describe('the signature', () => {
   /** What a customer computes. */
   async function isBy(secret: string, { headers, body }: Sent): Promise<boolean> {
@@ -48,12 +41,12 @@ describe('the signature', () => {
     courier.answer = () => new Response(null, { status: 500 })
     await pending(to)
     courier.told.push({ webhook: to.webhook, delaySeconds: 0, at: Date.now() })
-    await next()
+    await courier.next()
     const rotate = `${WEBHOOKS}/${to.webhook_id}/rotate-secret`
     const { signing_secret } = (await of.ask('POST', rotate)).body
-    await next()
+    await courier.next()
     await of.ask('POST', `${rotate}/commit`)
-    await next()
+    await courier.next()
     const by = (secret: string) => Promise.all(courier.sent.map((sent) => isBy(secret, sent)))
     expect(await by(to.signing_secret)).toEqual([true, true, false])
     expect(await by(signing_secret)).toEqual([false, false, true])

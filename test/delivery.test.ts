@@ -29,13 +29,6 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** To the next message of the queue, which is then delivered. */
-async function next(): Promise<void> {
-  const [message] = courier.told.splice(0, 1)
-  at(new Date(message!.at).toISOString())
-  await courier.deliver(message!.webhook)
-}
-
 const answering = (status: number, body: BodyInit | null = null, headers = {}) => {
   courier.answer = () => new Response(body, { status, headers })
 }
@@ -190,7 +183,7 @@ describe('a delivery that is not received', () => {
     courier.told.push({ webhook: to.webhook, delaySeconds: 0, at: Date.now() })
     const delays: number[] = []
     for (let attempt = 1; attempt <= 6; attempt++) {
-      await next()
+      await courier.next()
       const [{ status, attempts, next_attempt_at }] = (await logOf(to)) as [Delivery]
       expect(attempts.map((one) => one.attempt)).toEqual(Array.from({ length: attempt }, (_, n) => n + 1))
       const { attempted_at, duration_ms } = attempts.at(-1)!

@@ -36,4 +36,8 @@ export async function billed(plan = 'starter') {
   }
 }
 
+/** No organization of an earlier test is left to be invoiced or suspended. */
+export const forgetBilled = () =>
+  env.DB.batch(['organizations', 'invoices', 'connections'].map((table) => env.DB.prepare(`delete from ${table}`)))
+
 export type Billed = Awaited<ReturnType<typeof billed>>

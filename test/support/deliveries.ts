@@ -4,7 +4,7 @@ import { TEST_KEY } from '../../src/webhooks/catalog.ts'
 import { deliverDue, sweepDeliveries } from '../../src/webhooks/delivery.ts'
 import { insertDelivery, insertEvents } from '../../src/webhooks/relay-store.ts'
 import type { AttemptRecord, DeliveryStatus } from '../../src/webhooks/tables.ts'
-import type { Organization } from './extractors.ts'
+import { at, type Organization } from './extractors.ts'
 
 export const WEBHOOKS = '/v1/webhooks'
 
@@ -82,6 +82,13 @@ export class Courier {
   deliver = (webhook: number): Promise<void> => deliverDue(this.system, webhook)
 
   sweep = (): Promise<void> => sweepDeliveries(this.system)
+
+  /** To the next message of the queue, which is then delivered. */
+  async next(): Promise<void> {
+    const [message] = this.told.splice(0, 1)
+    at(new Date(message!.at).toISOString())
+    await this.deliver(message!.webhook)
+  }
 
   /** Delivers whatever the queue has for now, and what that makes it have, as it comes, so many at once. */
   async settle(atOnce = 100): Promise<void> {

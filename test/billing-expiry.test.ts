@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type Billed, billed } from './support/billing.ts'
+import { type Billed, billed, forgetBilled } from './support/billing.ts'
 import { losingMessages } from './support/downloads.ts'
 import { at, audited, created, draft } from './support/extractors.ts'
 import { freshRfc } from './support/journeys.ts'
@@ -12,7 +12,7 @@ const QUARTER = 900_000
 
 beforeEach(async () => {
   await forget()
-  await env.DB.batch(['organizations', 'invoices', 'connections'].map((table) => env.DB.prepare(`delete from ${table}`)))
+  await forgetBilled()
   losingMessages()
   at(FIRST)
 })
