@@ -201,7 +201,7 @@ describe('every combination of plan, invoice, connection, seats and operation', 
     expect(await said({ operation: 'give a ciec' }, PLANS.trial)).toMatch(/free trial is for 1 RFC.*Choose a plan/)
     expect(await said({ operation: 'give a ciec' }, PLANS['trial over'])).toMatch(/trial is over.*Choose a plan/)
     expect(await said({ operation: 'give a ciec' }, PLANS['one seat'])).toMatch(
-      /All seats of the plan Starter are taken: 1 of 1.*Suspend or unlink/,
+      /All seats are taken, on the plan Starter: 1 of 1.*Suspend or unlink/,
     )
     const paused = { state: 'paused from active' } as const
     expect(await said({ ...paused, operation: 'resume' }, PLANS['trial over'])).toMatch(/trial is over.*checkout_url/)

@@ -35,7 +35,7 @@ async function refuseSeat(ctx: Ctx, { allowance, suspension, terms }: Position):
   if (!isOver && (allowance === null || terms.held < allowance)) return
   const rule = isOver
     ? 'The free trial is over and leaves no seat.'
-    : `All seats of the plan ${planOf(terms.plan).name} are taken: ${terms.held} of ${allowance}.`
+    : `All seats are taken, on the plan ${planOf(terms.plan).name}: ${terms.held} of ${allowance}.`
   const otherwise = isOver ? 'Choose a plan' : 'Suspend or unlink another RFC, or add a seat'
   throw refused('billing.seats', `${rule} ${otherwise}: checkout_url leads there.`, await seatCheckout(ctx, terms))
 }
