@@ -19,7 +19,7 @@ import { signUp } from './team.ts'
 
 const TAG = 'Team'
 const ABSENT = 'There is no such member.'
-const LAST = 'It is the last owner who can act: there is no other owner, or none with a credential that works.'
+const LAST = 'It is the last owner who can act: there is no other owner, or none with a credential that works for as long.'
 
 export const authRoutes = new Hono<App>()
   .post(
