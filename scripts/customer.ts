@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { checkDigit } from '../src/entities/rfc.ts'
+import { checkDigit } from '../src/taxpayers/rfc.ts'
 
 export interface Sync {
   status: 'idle' | 'running'

@@ -1,4 +1,4 @@
-import { PLAN_KEYS } from '../src/billing/plans.ts'
+import { PLAN_KEYS } from '../src/plans/plans.ts'
 
 /** What an operator can record: that an invoice was paid or is settled, or the plan that an organization has from now on. */
 export type Order =

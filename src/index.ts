@@ -4,13 +4,13 @@
  * cfdi/search.ts (how they are read), webhooks/relay.ts → webhooks/delivery.ts (how changes are told).
  */
 import { app } from './app.ts'
-import { consume } from './queues/queues.ts'
+import { consume } from './queues.ts'
 import { tick } from './schedule.ts'
 
-export { Cooldown } from './cooldown/cooldown.ts'
-export { Lane } from './downloads/lane.ts'
-export { Egress } from './webhooks/egress.ts'
-export { Gate } from './webhooks/gate.ts'
+export { Cooldown } from './platform/locks/cooldown.ts'
+export { Lane } from './platform/locks/mutex.ts'
+export { Egress } from './webhooks/deliveries/egress.ts'
+export { Gate } from './webhooks/deliveries/host-limiter.ts'
 
 export default {
   fetch: app.fetch,

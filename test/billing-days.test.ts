@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { graceEnd, standingOf, trialEnd } from '../src/billing/standing.ts'
+import { graceEnd, standingOf, trialEnd } from '../src/billing/subscription/status.ts'
 import { billed } from './support/billing.ts'
 import { losingMessages } from './support/downloads.ts'
 import { at } from './support/extractors.ts'

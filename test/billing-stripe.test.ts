@@ -1,7 +1,7 @@
 import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { isSigned } from '../src/billing/stripe-signature.ts'
+import { isSigned } from '../src/billing/stripe/stripe-signature.ts'
 import worker from '../src/index.ts'
 import { billed } from './support/billing.ts'
 import { audited, created, draft } from './support/extractors.ts'

@@ -5,8 +5,8 @@ import { recordsOf } from '../src/blacklists/csv.ts'
 import { datesIn } from '../src/blacklists/dates.ts'
 import { entriesOf } from '../src/blacklists/entries.ts'
 import { readList69b } from '../src/blacklists/list-69b.ts'
+import { type Event, standingOf } from '../src/blacklists/listing-status.ts'
 import { refuseUnlikely } from '../src/blacklists/refusal.ts'
-import { type Event, standingOf } from '../src/blacklists/standing.ts'
 import { bytesOf, csvOf, HEADER, type Listed, listOf, listText } from './support/list-csv.ts'
 
 /** A CSV reader one character at a time: slow, and plain to see through. */

@@ -1,8 +1,8 @@
 import { Temporal } from 'temporal-polyfill'
 import { expect, it } from 'vitest'
 import { cadenceOf, cadencesBetween, isDue, lastDueDay, nextRunAt } from '../src/extractors/cadence.ts'
-import { localDayOf } from '../src/extractors/calendar.ts'
 import type { ScheduleKind } from '../src/extractors/rules.ts'
+import { localDayOf } from '../src/platform/time/calendar.ts'
 import { randomOf } from './support/fixtures.ts'
 
 const TUPLES = 100_000

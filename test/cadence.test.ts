@@ -2,8 +2,8 @@ import * as fc from 'fast-check'
 import { Temporal } from 'temporal-polyfill'
 import { describe, expect, it } from 'vitest'
 import { cadenceOf, isDue, nextDay, nextRunAt } from '../src/extractors/cadence.ts'
-import { firstInstantOf, localDayOf } from '../src/extractors/calendar.ts'
 import type { ScheduleKind } from '../src/extractors/rules.ts'
+import { firstInstantOf, localDayOf } from '../src/platform/time/calendar.ts'
 
 const ZONES = [
   'America/Mexico_City',

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type MetadataRow, parseMetadata } from '../src/cfdi/metadata.ts'
+import { type MetadataRow, parseMetadata } from '../src/cfdi/package/metadata.ts'
 
 const HEADER =
   'Uuid~RfcEmisor~NombreEmisor~RfcReceptor~NombreReceptor~RfcPac~FechaEmision~FechaCertificacionSat~Monto~EfectoComprobante~Estatus~FechaCancelacion'

@@ -1,8 +1,8 @@
 import { crc32, deflateRawSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { EntryRejected, PackageRejected, readDirectory } from '../src/cfdi/directory.ts'
-import { inflate, kindOf, shownName, uuidOfName } from '../src/cfdi/package.ts'
+import { EntryRejected, PackageRejected, readDirectory } from '../src/cfdi/package/directory.ts'
+import { inflate, kindOf, shownName, uuidOfName } from '../src/cfdi/package/package.ts'
 
 const LIMIT = 4 * 1024 * 1024
 

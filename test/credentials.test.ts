@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { checksum, isApiKey, isSecret, newKeyPair } from '../src/credentials/key.ts'
+import { checksum, isApiKey, isSecret, newKeyPair } from '../src/identity/credentials/key.ts'
 import { api, basic, type Caller } from './support/client.ts'
 import { at } from './support/extractors.ts'
 import { signUp } from './support/journeys.ts'

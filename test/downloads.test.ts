@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { documentsOf } from '../src/authority/sandbox/month.ts'
+import { documentsOf } from '../src/authority/sandbox/world/month.ts'
 import {
   bookOf,
   callOf,

@@ -1,7 +1,7 @@
 import { env, exports } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { answerStatus } from '../src/webhooks/answer-status.ts'
-import { outcomeOf } from '../src/webhooks/retry.ts'
+import { answerStatus } from '../src/webhooks/deliveries/answer-status.ts'
+import { outcomeOf } from '../src/webhooks/deliveries/retry.ts'
 
 const URL_OF_HOOK = 'https://hooks.example.com/in/box?a=1&b=%20'
 const delivery = (): RequestInit => ({

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { keyring } from '../src/db/keyring.ts'
-import { loginOf, rejectCiec } from '../src/entities/login.ts'
-import { type System, systemOf } from '../src/env.ts'
+import { type System, systemOf } from '../src/platform/context.ts'
+import { keyring } from '../src/platform/db/keyring.ts'
+import { loginOf, rejectCiec } from '../src/taxpayers/login.ts'
 import { before, callOf, ISSUED, subscriber } from './support/downloads.ts'
 import { freshRfc } from './support/journeys.ts'
 

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { idOfUuid } from '../src/db/id.ts'
+import { idOfUuid } from '../src/platform/db/id.ts'
 import { silenceQueues } from './support/authority.ts'
 import { organization } from './support/extractors.ts'
 import { endpointOf, happened, linked, pagesOf } from './support/feed.ts'

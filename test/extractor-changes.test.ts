@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { newId } from '../src/db/id.ts'
+import { newId } from '../src/platform/db/id.ts'
 import {
   at,
   created,

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { DATA_SOURCE_KEYS } from '../src/sources/catalog.ts'
+import { DATA_SOURCE_KEYS } from '../src/authority/port/catalog.ts'
 import { api } from './support/client.ts'
 import {
   at,

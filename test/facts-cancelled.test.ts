@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { documentsOf } from '../src/authority/sandbox/month.ts'
+import { documentsOf } from '../src/authority/sandbox/world/month.ts'
 import { beforeBatch, drainNow, silenceQueues, watchAuthority } from './support/authority.ts'
 import { at } from './support/extractors.ts'
 import { connected, factsOf, fetching, jobsOf, type Kept, runNow } from './support/facts.ts'

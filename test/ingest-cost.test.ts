@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { ingestMetadata, ingestXmlPackage } from '../src/cfdi/ingest.ts'
+import { ingestMetadata, ingestXmlPackage } from '../src/cfdi/ingest/ingest.ts'
 import { all, newBook, reported } from './support/book.ts'
 import { type Plain, packageOf, paymentOf, plainOf, RFC, randomOf, thousand, xmlOf } from './support/fixtures.ts'
 import { costOf } from './support/meter.ts'

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { ingestMetadata, ingestXmlPackage, type Target } from '../src/cfdi/ingest.ts'
+import { ingestMetadata, ingestXmlPackage, type Target } from '../src/cfdi/ingest/ingest.ts'
 import { all, monthsOf, newBook, reported, rowsOf, suppliersOf } from './support/book.ts'
 import { CUSTOMERS, creditOf, type Plain, packageOf, paymentOf, plainOf, RFC, randomOf } from './support/fixtures.ts'
 import { expectedBalance, expectedMonths, expectedSuppliers, type Seen } from './support/oracle.ts'

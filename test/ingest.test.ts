@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { ingestMetadata, ingestXmlPackage, type Target } from '../src/cfdi/ingest.ts'
+import { ingestMetadata, ingestXmlPackage, type Target } from '../src/cfdi/ingest/ingest.ts'
 import { readXml } from '../src/cfdi/xml-store.ts'
 import { all, monthsOf, newBook, reported, rowsOf } from './support/book.ts'
 import { creditOf, type Plain, packageOf, paymentOf, plainOf, RFC, randomOf, xmlOf } from './support/fixtures.ts'

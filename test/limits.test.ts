@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
-import { networkOf } from '../src/http/network.ts'
+import { networkOf } from '../src/platform/http/network.ts'
 import configuration from '../wrangler.toml?raw'
 import { basic } from './support/client.ts'
 import { signUp } from './support/journeys.ts'

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { fromString, toUUID } from 'typeid-js'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { checksum, newKeyPair } from '../src/credentials/key.ts'
+import { checksum, newKeyPair } from '../src/identity/credentials/key.ts'
 import { basic, type Caller, request } from './support/client.ts'
 import { absent, callOf, type Entry, type Given, givenOf, malformed, ofEntity, ROWS, TABLE } from './support/matrix.ts'
 import { essence, made, metered, nameOf, ROUTES, send } from './support/wire.ts'

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { systemOf } from '../src/env.ts'
+import { systemOf } from '../src/platform/context.ts'
 import { alertOf } from '../src/repse/expiry.ts'
 import { refreshRepse, sweepRounds } from '../src/repse/rounds.ts'
 import { at } from './support/extractors.ts'

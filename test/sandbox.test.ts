@@ -1,10 +1,10 @@
 import { inflateRawSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { type Login, LoginRejected, type Package } from '../src/authority/authority.ts'
+import { type Login, LoginRejected, type Package } from '../src/authority/port/authority.ts'
+import { DATA_SOURCE_KEYS } from '../src/authority/port/catalog.ts'
 import { type SandboxState, sandboxAuthority, type ToldCancellation } from '../src/authority/sandbox/sandbox.ts'
-import { withCheckDigit } from '../src/authority/sandbox/taxpayers.ts'
+import { withCheckDigit } from '../src/authority/sandbox/world/taxpayers.ts'
 import { Unavailable } from '../src/failures.ts'
-import { DATA_SOURCE_KEYS } from '../src/sources/catalog.ts'
 
 const COMPANY = 'EKU9003173C9'
 const PERSON = 'MISC491214B86'

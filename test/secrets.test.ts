@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { checksum } from '../src/credentials/key.ts'
+import { checksum } from '../src/identity/credentials/key.ts'
 import { tick } from '../src/schedule.ts'
 import { everythingKept, formsOf, leakedIn, type Secret, wiretap } from './support/canaries.ts'
 import { basic, type Caller } from './support/client.ts'

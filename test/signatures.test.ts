@@ -1,7 +1,7 @@
 import { Webhook as Standard } from 'standardwebhooks'
 import { Webhook as Svix } from 'svix'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { deliveryHeaders } from '../src/webhooks/signature.ts'
+import { deliveryHeaders } from '../src/webhooks/deliveries/signature.ts'
 import { Courier, type Endpoint, endpoint, pending, type Sent, WEBHOOKS } from './support/deliveries.ts'
 import { losingMessages } from './support/downloads.ts'
 import { at, type Organization, organization } from './support/extractors.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Page } from '../src/db/cursor.ts'
-import { DATA_SOURCE_KEYS } from '../src/sources/catalog.ts'
-import type { DataSource } from '../src/sources/contract.ts'
+import type { DataSource } from '../src/authority/contract.ts'
+import { DATA_SOURCE_KEYS } from '../src/authority/port/catalog.ts'
+import type { Page } from '../src/platform/paging/cursor.ts'
 import { organization } from './support/extractors.ts'
 
 describe('the catalog of data sources', () => {

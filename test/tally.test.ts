@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { admittedBy, tallyOf } from '../src/downloads/tally.ts'
+import { admittedBy, tallyOf } from '../src/visibility/visible-counts.ts'
 import { EVERYTHING, NOTHING, type Window } from '../src/visibility/window.ts'
 
 const AS_OF = Date.parse('2026-03-20T18:00:00Z')

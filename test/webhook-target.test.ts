@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { targetFault } from '../src/webhooks/target.ts'
+import { targetFault } from '../src/webhooks/endpoints/target.ts'
 import { GOOD, OWN, REFUSED } from './support/targets.ts'
 
 afterEach(() => vi.restoreAllMocks())

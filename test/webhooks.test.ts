@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
-import { CATALOG, PAYLOADS } from '../src/webhooks/catalog.ts'
+import { CATALOG, PAYLOADS } from '../src/webhooks/events/catalog.ts'
 import { silenceQueues } from './support/authority.ts'
 import { basic } from './support/client.ts'
 import { at, audited, type Organization, organization, pathsOf } from './support/extractors.ts'

@@ -1,6 +1,6 @@
 import { Temporal } from 'temporal-polyfill'
 import { describe, expect, it } from 'vitest'
-import { centralTime, instantOf, offsetText, zoneOf } from '../src/cfdi/zone.ts'
+import { centralTime, instantOf, offsetText, zoneOf } from '../src/platform/time/zone-of-postcode.ts'
 import { randomOf } from './support/fixtures.ts'
 
 const PLACES = {

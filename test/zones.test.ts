@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { localDayOf } from '../src/extractors/calendar.ts'
-import { isTimeZone } from '../src/extractors/zones.ts'
+import { localDayOf } from '../src/platform/time/calendar.ts'
+import { isTimeZone } from '../src/platform/time/zones.ts'
 
 describe('a time zone', () => {
   it.each([

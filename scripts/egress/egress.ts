@@ -1,6 +1,6 @@
 import { connect } from 'cloudflare:sockets'
 import { WorkerEntrypoint } from 'cloudflare:workers'
-import { STATUS_HEADER } from '../../src/webhooks/answer-status.ts'
+import { STATUS_HEADER } from '../../src/webhooks/deliveries/answer-status.ts'
 import { bodyOf, type Head, isBodiless, readHead } from './answer.ts'
 import { Incoming } from './incoming.ts'
 import { type Sink, sinkOf } from './sink.ts'

@@ -1,7 +1,7 @@
-import { change } from '../audit/audit.ts'
-import { openCursor, pageOf } from '../db/cursor.ts'
-import type { Ctx } from '../env.ts'
 import { notFound } from '../failures.ts'
+import { change } from '../platform/audit/audit.ts'
+import type { Ctx } from '../platform/context.ts'
+import { openCursor, pageOf } from '../platform/paging/cursor.ts'
 import type { Alert, AlertQuery } from './contract.ts'
 import { type AlertRow, findAlert, listAlertRows, markRead } from './store.ts'
 

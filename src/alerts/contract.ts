@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Id, Instant, Paging } from '../http/shapes.ts'
+import { Id, Instant, Paging } from '../platform/http/shapes.ts'
 import { ALERT_KINDS, SEVERITIES } from './tables.ts'
 
 const AlertKind = z.enum(ALERT_KINDS).meta({ id: 'AlertKind' })

@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
-import type { App } from '../env.ts'
-import { idempotent, operation, params, query, refuses, returns, roles } from '../http/operation.ts'
-import { pageOf } from '../http/shapes.ts'
+import type { App } from '../platform/context.ts'
+import { idempotent, operation, params, query, refuses, returns, roles } from '../platform/http/operation.ts'
+import { pageOf } from '../platform/http/shapes.ts'
 import { listAlerts, readAlert } from './alerts.ts'
 import { Alert, AlertPath, AlertQuery } from './contract.ts'
 

@@ -1,6 +1,6 @@
 import { and, desc, eq, isNotNull, isNull, lt } from 'drizzle-orm'
-import type { Database } from '../db/commit.ts'
-import { newId } from '../db/id.ts'
+import type { Database } from '../platform/db/commit.ts'
+import { newId } from '../platform/db/id.ts'
 import { alerts } from './tables.ts'
 
 export type AlertRow = typeof alerts.$inferSelect

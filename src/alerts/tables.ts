@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import { instant } from '../db/columns.ts'
+import { instant } from '../platform/db/columns.ts'
 
 export const ALERT_KINDS = ['webhook.undelivered', 'repse.expiring', 'repse.expired'] as const
 export const SEVERITIES = ['warning', 'critical'] as const

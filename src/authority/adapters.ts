@@ -1,5 +1,5 @@
-import type { System } from '../env.ts'
-import type { TaxAuthority } from './authority.ts'
+import type { System } from '../platform/context.ts'
+import type { TaxAuthority } from './port/authority.ts'
 import { sandboxAuthority } from './sandbox/sandbox.ts'
 import { sandboxState } from './sandbox/store.ts'
 

@@ -1,12 +1,12 @@
-import { getStats } from '../account/account.ts'
-import type { Ctx } from '../env.ts'
-import { localDayOf } from '../extractors/calendar.ts'
+import { getStats } from '../identity/organization/account.ts'
+import { planOf } from '../plans/plans.ts'
+import type { Ctx } from '../platform/context.ts'
+import { localDayOf } from '../platform/time/calendar.ts'
 import type { Billing, BillingPlan, BillingUsage } from './contract.ts'
-import { listOpen } from './invoice-store.ts'
-import { planOf } from './plans.ts'
-import { amountOf, CURRENCY, priceOf } from './prices.ts'
-import { type Standing, standingOf } from './standing.ts'
-import { findTerms, type StoredTerms } from './terms-store.ts'
+import { listOpen } from './invoices/invoice-store.ts'
+import { amountOf, CURRENCY, priceOf } from './subscription/prices.ts'
+import { type Standing, standingOf } from './subscription/status.ts'
+import { findTerms, type StoredTerms } from './subscription/subscription-store.ts'
 
 async function position({ db, organization, now }: Ctx): Promise<{ terms: StoredTerms; standing: Standing }> {
   const terms = (await findTerms(db, organization.id))!

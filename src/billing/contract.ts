@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { ConnectionStatus } from '../entities/contract.ts'
-import { FiscalEntityId, Id, Instant, Paging } from '../http/shapes.ts'
-import { PLAN_KEYS } from './plans.ts'
-import { BILLING_STATES } from './standing.ts'
+import { ConnectionStatus } from '../connections/contract.ts'
+import { PLAN_KEYS } from '../plans/plans.ts'
+import { FiscalEntityId, Id, Instant, Paging } from '../platform/http/shapes.ts'
+import { BILLING_STATES } from './subscription/status.ts'
 import { INVOICE_STATUSES } from './tables.ts'
 
 const Amount = z.string().meta({ description: 'Decimal, two places.', examples: ['1160.00'] })

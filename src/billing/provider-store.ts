@@ -1,6 +1,6 @@
 import { and, eq, lte, sql } from 'drizzle-orm'
-import type { Database } from '../db/commit.ts'
-import { type InvoiceRow, one } from './invoice-store.ts'
+import type { Database } from '../platform/db/commit.ts'
+import { type InvoiceRow, one } from './invoices/invoice-store.ts'
 import { billingCustomers, invoices, providerEvents } from './tables.ts'
 
 /** Open invoices that it is time to tell the provider of, those that wait longest first. */

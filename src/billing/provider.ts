@@ -1,12 +1,12 @@
-import type { Ctx, System } from '../env.ts'
-import { localDayOf } from '../extractors/calendar.ts'
 import { said } from '../failures.ts'
-import type { InvoiceRow } from './invoice-store.ts'
-import { planOf } from './plans.ts'
-import { quoteMonth, seatPrice } from './prices.ts'
-import { offerFor, type Sold } from './sold.ts'
-import { stripe } from './stripe.ts'
-import type { StoredTerms } from './terms-store.ts'
+import { planOf } from '../plans/plans.ts'
+import type { Ctx, System } from '../platform/context.ts'
+import { localDayOf } from '../platform/time/calendar.ts'
+import type { InvoiceRow } from './invoices/invoice-store.ts'
+import { stripe } from './stripe/stripe.ts'
+import { offerFor, type Sold } from './subscription/offers.ts'
+import { quoteMonth, seatPrice } from './subscription/prices.ts'
+import type { StoredTerms } from './subscription/subscription-store.ts'
 
 /** Something to be paid at once. */
 export interface Order {

@@ -1,8 +1,9 @@
 import { Hono } from 'hono'
 import * as z from 'zod'
-import type { App } from '../env.ts'
-import { body, operation, params, publicOperation, query, refuses, returns, roles, upload } from '../http/operation.ts'
-import { pageOf } from '../http/shapes.ts'
+import { changeRfc, listRfcs } from '../connections/seats.ts'
+import type { App } from '../platform/context.ts'
+import { body, operation, params, publicOperation, query, refuses, returns, roles, upload } from '../platform/http/operation.ts'
+import { pageOf } from '../platform/http/shapes.ts'
 import { getBilling, getPlan, getUsage } from './billing.ts'
 import {
   Billing,
@@ -15,9 +16,8 @@ import {
   Invoice,
   InvoiceQuery,
 } from './contract.ts'
-import { listInvoices } from './invoices.ts'
-import { changeRfc, listRfcs } from './rfcs.ts'
-import { receiveStripeEvent } from './stripe-events.ts'
+import { listInvoices } from './invoices/invoices.ts'
+import { receiveStripeEvent } from './stripe/stripe-events.ts'
 
 const TAG = 'Billing'
 const nothing = z.strictObject({})

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import { instant } from '../db/columns.ts'
+import { instant } from '../platform/db/columns.ts'
 
 export const INVOICE_STATUSES = ['open', 'paid', 'void'] as const
 

@@ -1,8 +1,8 @@
-import { isRfc, normalRfc } from '../entities/rfc.ts'
-import type { Ctx } from '../env.ts'
+import type { Ctx } from '../platform/context.ts'
+import { isRfc, normalRfc } from '../taxpayers/rfc.ts'
 import { labelOf, severityOf, worst } from './catalog.ts'
 import type { BlacklistBatch, BlacklistHit, BlacklistItem, BlacklistLookup, CheckedSource, LookupBatch, LookupQuery } from './contract.ts'
-import { type Event, standingOf } from './standing.ts'
+import { type Event, standingOf } from './listing-status.ts'
 import { EVERYBODY, type FoundRow, type ListState, lookUp } from './store.ts'
 
 /** The authority publishes about once a month. */

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { isRfc, normalRfc } from '../entities/rfc.ts'
-import { Instant } from '../http/shapes.ts'
+import { Instant } from '../platform/http/shapes.ts'
+import { isRfc, normalRfc } from '../taxpayers/rfc.ts'
 import { isSource, PUBLIC_LISTS, SEVERITIES, SITUACIONES } from './catalog.ts'
 
 const AS_OF =

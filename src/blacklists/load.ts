@@ -1,5 +1,5 @@
-import { isGuardViolation } from '../db/commit.ts'
-import type { System } from '../env.ts'
+import type { System } from '../platform/context.ts'
+import { isGuardViolation } from '../platform/db/commit.ts'
 import type { PublicSource } from './catalog.ts'
 import { entriesOf } from './entries.ts'
 import { fetchInto } from './fetch.ts'

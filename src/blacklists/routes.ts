@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
-import type { App } from '../env.ts'
-import { body, operation, query, returns } from '../http/operation.ts'
+import type { App } from '../platform/context.ts'
+import { body, operation, query, returns } from '../platform/http/operation.ts'
 import { lookUpRfc, lookUpRfcs } from './blacklists.ts'
 import { BlacklistBatch, BlacklistLookup, LookupBatch, LookupQuery } from './contract.ts'
 

@@ -1,7 +1,7 @@
-import { jsonChunks } from '../db/commit.ts'
+import { jsonChunks } from '../platform/db/commit.ts'
 import type { Entry } from './entries.ts'
+import type { Event } from './listing-status.ts'
 import type { RefusalCode } from './refusal.ts'
-import type { Event } from './standing.ts'
 import type { blacklistEntries, blacklistLists } from './tables.ts'
 
 /** Lists that everybody is told of. */

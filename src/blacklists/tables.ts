@@ -1,5 +1,5 @@
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import { instant } from '../db/columns.ts'
+import { instant } from '../platform/db/columns.ts'
 import { SITUACIONES } from './catalog.ts'
 
 /** The lists that are held, and the last file that was not taken in the place of one. */

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { FiscalEntityId, Id, Instant, Paging } from '../http/shapes.ts'
-import { DATA_SOURCE_KEYS } from '../sources/catalog.ts'
+import { DATA_SOURCE_KEYS } from '../authority/port/catalog.ts'
+import { FiscalEntityId, Id, Instant, Paging } from '../platform/http/shapes.ts'
 
 export const Document = z
   .strictObject({

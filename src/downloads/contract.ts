@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Id, Instant, Paging } from '../http/shapes.ts'
+import { Id, Instant, Paging } from '../platform/http/shapes.ts'
 import { SYNC_STATUSES } from './tables.ts'
 
 export const SyncStatus = z

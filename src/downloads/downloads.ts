@@ -1,6 +1,6 @@
-import { newId } from '../db/id.ts'
-import type { System } from '../env.ts'
 import { said } from '../failures.ts'
+import type { System } from '../platform/context.ts'
+import { newId } from '../platform/db/id.ts'
 import { type Asking, requestStatements, watermarkStatement } from './request-store.ts'
 import { resumeStatement, stuckStatement } from './store.ts'
 

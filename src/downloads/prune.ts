@@ -1,5 +1,5 @@
-import type { System } from '../env.ts'
-import { each } from '../extractors/each.ts'
+import type { System } from '../platform/context.ts'
+import { each } from '../platform/each.ts'
 import { entitiesOfTurn, forgetJobs } from './prune-store.ts'
 
 const KEPT_MS = 90 * 86_400_000

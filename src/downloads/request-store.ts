@@ -1,4 +1,4 @@
-import { jsonChunks } from '../db/commit.ts'
+import { jsonChunks } from '../platform/db/commit.ts'
 import { toldAs } from './store.ts'
 
 /** A cell of the calendar that a run wants fetched, with the id that its job gets if one has to be made. */

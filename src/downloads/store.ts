@@ -1,5 +1,5 @@
-import { isGuardViolation } from '../db/commit.ts'
-import type { Tally } from './tally.ts'
+import { isGuardViolation } from '../platform/db/commit.ts'
+import type { Tally } from '../visibility/visible-counts.ts'
 
 export interface Job {
   entity: number

@@ -1,4 +1,4 @@
-import { type Day, dayOfEpoch, epochDayOf, firstInstantOf, localDayOf } from './calendar.ts'
+import { type Day, dayOfEpoch, epochDayOf, firstInstantOf, localDayOf } from '../platform/time/calendar.ts'
 import type { ScheduleKind } from './rules.ts'
 
 /** The `n` of `every_n_days` is at most this (rules.ts). */

@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { Id, Instant, Paging, trimmedText } from '../http/shapes.ts'
-import { DATA_SOURCE_KEYS } from '../sources/catalog.ts'
+import { DATA_SOURCE_KEYS } from '../authority/port/catalog.ts'
+import { Id, Instant, Paging, trimmedText } from '../platform/http/shapes.ts'
+import { isTimeZone } from '../platform/time/zones.ts'
 import { type Dependent, faultsOf } from './rules.ts'
 import { RUN_TRIGGERS, SCHEDULE_KINDS, SCOPES, TRIGGER_KINDS } from './tables.ts'
-import { isTimeZone } from './zones.ts'
 
 const TriggerKind = z.enum(TRIGGER_KINDS).meta({ id: 'TriggerKind' })
 const ScheduleKind = z.enum(SCHEDULE_KINDS).meta({ id: 'ScheduleKind' })

@@ -1,5 +1,5 @@
-import type { Ctx } from '../env.ts'
 import { Failure } from '../failures.ts'
+import type { Ctx } from '../platform/context.ts'
 import type { ExtractorRun } from './contract.ts'
 import { requireExtractor } from './extractors.ts'
 import { startRun } from './run.ts'

@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, gt, inArray, isNull, lt, or } from 'drizzle-orm'
-import { type Database, jsonChunks } from '../db/commit.ts'
-import { connections } from '../entities/tables.ts'
+import { type Database, jsonChunks } from '../platform/db/commit.ts'
+import { connections } from '../taxpayers/tables.ts'
 import { extractors, runs } from './tables.ts'
 
 export type RunRow = typeof runs.$inferSelect

@@ -1,13 +1,13 @@
-import { change } from '../audit/audit.ts'
 import { authorityOf } from '../authority/adapters.ts'
-import { commit, type Statement } from '../db/commit.ts'
-import { idsFrom, newId } from '../db/id.ts'
+import type { DataSourceKey } from '../authority/port/catalog.ts'
+import { sourcesOf } from '../connections/connections.ts'
 import { announce, type Demand, requestJobs, watermarks } from '../downloads/downloads.ts'
-import { sourcesOf } from '../entities/entities.ts'
-import type { Ctx, System } from '../env.ts'
 import { said } from '../failures.ts'
-import type { DataSourceKey } from '../sources/catalog.ts'
-import { each } from './each.ts'
+import { change } from '../platform/audit/audit.ts'
+import type { Ctx, System } from '../platform/context.ts'
+import { commit, type Statement } from '../platform/db/commit.ts'
+import { idsFrom, newId } from '../platform/db/id.ts'
+import { each } from '../platform/each.ts'
 import {
   type ConnectionOfRun,
   connectionsOfRun,

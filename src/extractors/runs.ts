@@ -1,5 +1,5 @@
-import { openCursor, pageOf } from '../db/cursor.ts'
-import type { Ctx } from '../env.ts'
+import type { Ctx } from '../platform/context.ts'
+import { openCursor, pageOf } from '../platform/paging/cursor.ts'
 import type { Run, RunQuery } from './contract.ts'
 import { requireExtractor } from './extractors.ts'
 import { type RunRow, runsOfExtractor } from './run-store.ts'

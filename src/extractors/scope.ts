@@ -1,4 +1,4 @@
-import { type Day, dayOfEpoch, epochDayOf, localDayOf } from './calendar.ts'
+import { type Day, dayOfEpoch, epochDayOf, localDayOf } from '../platform/time/calendar.ts'
 import type { ScopeKind } from './rules.ts'
 
 /** What the authority has goes back to here (service.md, Limits). */

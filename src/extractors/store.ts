@@ -1,7 +1,7 @@
 import { and, asc, eq, sql } from 'drizzle-orm'
-import { organizations } from '../account/tables.ts'
-import type { Database } from '../db/commit.ts'
-import { connections } from '../entities/tables.ts'
+import { organizations } from '../identity/organization/tables.ts'
+import type { Database } from '../platform/db/commit.ts'
+import { connections } from '../taxpayers/tables.ts'
 import { extractors } from './tables.ts'
 
 export type ExtractorRow = typeof extractors.$inferSelect

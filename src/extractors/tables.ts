@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import { flag, instant } from '../db/columns.ts'
-import type { DataSourceKey } from '../sources/catalog.ts'
+import type { DataSourceKey } from '../authority/port/catalog.ts'
+import { flag, instant } from '../platform/db/columns.ts'
 
 export const TRIGGER_KINDS = ['connection_created', 'connection_reactivated', 'schedule'] as const
 export const SCHEDULE_KINDS = ['daily', 'every_n_days', 'nth_weekday_monthly'] as const

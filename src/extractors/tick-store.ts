@@ -1,6 +1,6 @@
 import { and, asc, eq, lt } from 'drizzle-orm'
-import type { Database } from '../db/commit.ts'
-import type { Day } from './calendar.ts'
+import type { Database } from '../platform/db/commit.ts'
+import type { Day } from '../platform/time/calendar.ts'
 import { tickPages, zones } from './tables.ts'
 
 export type TickPage = typeof tickPages.$inferSelect

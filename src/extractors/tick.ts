@@ -1,9 +1,9 @@
-import { commit } from '../db/commit.ts'
-import { newId } from '../db/id.ts'
-import type { System } from '../env.ts'
+import type { System } from '../platform/context.ts'
+import { commit } from '../platform/db/commit.ts'
+import { newId } from '../platform/db/id.ts'
+import { each } from '../platform/each.ts'
+import { dayOfEpoch, epochDayOf, localDayOf } from '../platform/time/calendar.ts'
 import { cadencesBetween, lastDueDay } from './cadence.ts'
-import { dayOfEpoch, epochDayOf, localDayOf } from './calendar.ts'
-import { each } from './each.ts'
 import { insertScheduledRuns } from './run-store.ts'
 import {
   advanceZone,

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { FiscalEntityId, Id, Instant } from '../http/shapes.ts'
+import { FiscalEntityId, Id, Instant } from '../platform/http/shapes.ts'
 import { IMPORT_FILE_STATUSES, IMPORT_STATUSES } from './tables.ts'
 
 export const ImportedFile = z

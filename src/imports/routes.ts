@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
-import { FiscalEntityPath } from '../entities/contract.ts'
-import type { App } from '../env.ts'
-import { idempotent, operation, params, refuses, returns, roles, upload } from '../http/operation.ts'
+import { FiscalEntityPath } from '../connections/contract.ts'
+import type { App } from '../platform/context.ts'
+import { idempotent, operation, params, refuses, returns, roles, upload } from '../platform/http/operation.ts'
 import { Import, ImportPath } from './contract.ts'
 import { getImport, importFiles } from './imports.ts'
 

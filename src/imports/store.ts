@@ -1,6 +1,6 @@
-import type { EntryResult } from '../cfdi/ingest.ts'
-import { jsonChunks } from '../db/commit.ts'
-import { prepared, sql } from '../db/fragment.ts'
+import type { EntryResult } from '../cfdi/ingest/ingest.ts'
+import { jsonChunks } from '../platform/db/commit.ts'
+import { prepared, sql } from '../platform/db/fragment.ts'
 import { type Books, booksToRead, visible } from '../visibility/books.ts'
 import type { importFiles, imports } from './tables.ts'
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { FiscalEntityId, Instant } from '../http/shapes.ts'
+import { FiscalEntityId, Instant } from '../platform/http/shapes.ts'
 
 export const RepsePath = z.strictObject({ fiscal_entity_id: FiscalEntityId })
 

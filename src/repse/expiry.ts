@@ -1,6 +1,6 @@
 import type { AlertDraft } from '../alerts/alerts.ts'
-import { localDayOf } from '../extractors/calendar.ts'
-import { ALERT_DAYS, standingOf } from './standing.ts'
+import { localDayOf } from '../platform/time/calendar.ts'
+import { ALERT_DAYS, standingOf } from './status.ts'
 
 /** A registration with an end, as one organization has it. */
 export interface Registration {

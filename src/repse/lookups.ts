@@ -1,11 +1,11 @@
-import { ownName } from '../cfdi/suppliers.ts'
-import { readerOf } from '../entities/login.ts'
-import { activeConnectionsOf } from '../entities/store.ts'
-import type { System } from '../env.ts'
+import { ownName } from '../cfdi/read/suppliers.ts'
 import { said } from '../failures.ts'
+import type { System } from '../platform/context.ts'
+import { readerOf } from '../taxpayers/login.ts'
+import { activeConnectionsOf } from '../taxpayers/store.ts'
 import { openBooks } from '../visibility/books.ts'
-import { registryOf } from './adapters.ts'
-import type { RegistryRecord } from './registry.ts'
+import { registryOf } from './registry/adapters.ts'
+import type { RegistryRecord } from './registry/registry.ts'
 import { claimLookup, leftLookups, postponeLookup, settleLookup } from './store.ts'
 
 /** RFCs on one message: they are asked one after the other. */

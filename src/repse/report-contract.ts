@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Instant, integerParameter, ofFiscalEntity, requireFiscalEntity } from '../http/shapes.ts'
+import { Instant, integerParameter, ofFiscalEntity, requireFiscalEntity } from '../platform/http/shapes.ts'
 
 /** The query of GET /v1/cfdi/repse-suppliers. */
 export const SupplierReportQuery = z

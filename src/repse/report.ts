@@ -1,12 +1,12 @@
-import { decimal, issuerNames, lastMonths, type SupplierTotals, sumSuppliers } from '../cfdi/suppliers.ts'
-import { GENERIC_RFCS, isRfc } from '../entities/rfc.ts'
-import type { Ctx } from '../env.ts'
-import { localDayOf } from '../extractors/calendar.ts'
+import { decimal, issuerNames, lastMonths, type SupplierTotals, sumSuppliers } from '../cfdi/read/suppliers.ts'
+import type { Ctx } from '../platform/context.ts'
+import { localDayOf } from '../platform/time/calendar.ts'
+import { GENERIC_RFCS, isRfc } from '../taxpayers/rfc.ts'
 import { latestCeiling, openBooks } from '../visibility/books.ts'
 import { isBounded } from '../visibility/window.ts'
 import { announceLookups } from './lookups.ts'
 import type { Supplier, SupplierReport, SupplierReportQuery, SupplierStatus } from './report-contract.ts'
-import { isStale, standingOf } from './standing.ts'
+import { isStale, standingOf } from './status.ts'
 import { findStandings, type StandingRow, wantLookups } from './store.ts'
 
 /** Look-ups that one reading of the report asks for. */

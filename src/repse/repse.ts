@@ -1,11 +1,11 @@
-import { change } from '../audit/audit.ts'
-import { type Connection, isReadable, notActive } from '../entities/connection.ts'
-import type { Ctx } from '../env.ts'
-import { localDayOf } from '../extractors/calendar.ts'
 import { Failure } from '../failures.ts'
+import { change } from '../platform/audit/audit.ts'
+import type { Ctx } from '../platform/context.ts'
+import { localDayOf } from '../platform/time/calendar.ts'
+import { type Connection, isReadable, notActive } from '../taxpayers/connection.ts'
 import type { RepseChecking, RepseQueued, RepseStatus } from './contract.ts'
 import { announceLookups } from './lookups.ts'
-import { isStale, standingOf } from './standing.ts'
+import { isStale, standingOf } from './status.ts'
 import { type CheckedRow, findRow, isChecked, recordOf, wantLookups } from './store.ts'
 
 const COOLDOWN_SECONDS = 3_600

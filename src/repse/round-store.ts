@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import type { Database } from '../db/commit.ts'
+import type { Database } from '../platform/db/commit.ts'
 import type { Registration } from './expiry.ts'
 import { repseRounds } from './tables.ts'
 

@@ -1,6 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
-import { type Database, jsonChunks } from '../db/commit.ts'
-import type { RegistryRecord } from './registry.ts'
+import { type Database, jsonChunks } from '../platform/db/commit.ts'
+import type { RegistryRecord } from './registry/registry.ts'
 import { repseRecords } from './tables.ts'
 
 export type RepseRow = typeof repseRecords.$inferSelect

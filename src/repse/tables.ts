@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import { flag, instant } from '../db/columns.ts'
+import { flag, instant } from '../platform/db/columns.ts'
 
 export interface Activity {
   descripcion: string

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { PLAN_KEYS } from '../billing/plans.ts'
-import { Rfc } from '../entities/contract.ts'
-import { CfdiUuid, FiscalEntityId, trimmedText } from '../http/shapes.ts'
+import { Rfc } from '../connections/contract.ts'
+import { PLAN_KEYS } from '../plans/plans.ts'
+import { CfdiUuid, FiscalEntityId, trimmedText } from '../platform/http/shapes.ts'
 
 export const OrganizationScenario = z
   .strictObject({

@@ -1,9 +1,9 @@
 import { eq, max } from 'drizzle-orm'
-import type { Database } from '../db/commit.ts'
-import { all, type Fragment, raw, sql } from '../db/fragment.ts'
-import { isReadable, notActive } from '../entities/connection.ts'
-import { connections } from '../entities/tables.ts'
-import type { Ctx } from '../env.ts'
+import type { Ctx } from '../platform/context.ts'
+import type { Database } from '../platform/db/commit.ts'
+import { all, type Fragment, raw, sql } from '../platform/db/fragment.ts'
+import { isReadable, notActive } from '../taxpayers/connection.ts'
+import { connections } from '../taxpayers/tables.ts'
 import { earliestOf, reachOf, type Window, windowOf } from './window.ts'
 
 const OPENED: unique symbol = Symbol('opened')

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { FiscalEntityId, Id, Instant, Paging, trimmedText } from '../http/shapes.ts'
-import { EVENT_KEYS } from './catalog.ts'
+import { FiscalEntityId, Id, Instant, Paging, trimmedText } from '../platform/http/shapes.ts'
+import { EVENT_KEYS } from './events/catalog.ts'
 import { DELIVERY_STATUSES } from './tables.ts'
 
 const EventKey = z.enum(EVENT_KEYS as [string, ...string[]], 'Not a key of the event catalog.').meta({ id: 'EventKey' })

@@ -1,8 +1,7 @@
 import { Hono } from 'hono'
-import type { App } from '../env.ts'
-import { body, idempotent, operation, params, query, refuses, returns, roles } from '../http/operation.ts'
-import { pageOf } from '../http/shapes.ts'
-import { EventPayload } from './catalog.ts'
+import type { App } from '../platform/context.ts'
+import { body, idempotent, operation, params, query, refuses, returns, roles } from '../platform/http/operation.ts'
+import { pageOf } from '../platform/http/shapes.ts'
 import {
   Delivery,
   DeliveryPath,
@@ -20,8 +19,7 @@ import {
   WebhookPath,
   WebhookQuery,
 } from './contract.ts'
-import { getEvent, listEvents } from './events.ts'
-import { listDeliveries, redeliver, redeliverAll, testWebhook } from './log.ts'
+import { listDeliveries, redeliver, redeliverAll, testWebhook } from './deliveries/log.ts'
 import {
   changeWebhook,
   commitSecret,
@@ -31,7 +29,9 @@ import {
   listCatalog,
   listWebhooks,
   rotateSecret,
-} from './webhooks.ts'
+} from './endpoints/endpoints.ts'
+import { EventPayload } from './events/catalog.ts'
+import { getEvent, listEvents } from './events/events.ts'
 
 const TAG = 'Webhooks'
 const NOT_THERE = 'The webhook does not exist or belongs to another organization.'

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import { flag, instant } from '../db/columns.ts'
+import { flag, instant } from '../platform/db/columns.ts'
 
 /** Where an organization wants to be told. Kept after its deletion until its log is cleared. */
 export const webhooks = sqliteTable(

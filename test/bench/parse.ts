@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { parseCfdi } from '../../src/cfdi/parse.ts'
+import { parseCfdi } from '../../src/cfdi/xml/parse.ts'
 import { measure, median } from './measures.ts'
 import { documentsOfAllVersions } from './versions.ts'
 

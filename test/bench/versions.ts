@@ -1,5 +1,5 @@
-import { cfdiXml } from '../../src/authority/sandbox/cfdi-xml.ts'
-import { documentsOf } from '../../src/authority/sandbox/month.ts'
+import { documentsOf } from '../../src/authority/sandbox/world/month.ts'
+import { cfdiXml } from '../../src/authority/sandbox/xml/cfdi-xml.ts'
 import { type Plain, plainOf, RFC, randomOf, xmlOf } from '../support/fixtures.ts'
 
 /** A CFDI 4.0 as 3.3 would have said it. */

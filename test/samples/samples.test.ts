@@ -3,12 +3,12 @@ import { join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { entriesOf } from '../../src/blacklists/entries.ts'
 import { type ListRow, readList69b, situacionOf } from '../../src/blacklists/list-69b.ts'
-import { readDirectory } from '../../src/cfdi/directory.ts'
-import type { CfdiDocument } from '../../src/cfdi/document.ts'
-import { type MetadataRow, parseMetadata } from '../../src/cfdi/metadata.ts'
-import { inflate, kindOf, uuidOfName } from '../../src/cfdi/package.ts'
-import { parseCfdi, readCfdi } from '../../src/cfdi/parse.ts'
-import { CfdiRejected } from '../../src/cfdi/rejected.ts'
+import { readDirectory } from '../../src/cfdi/package/directory.ts'
+import { type MetadataRow, parseMetadata } from '../../src/cfdi/package/metadata.ts'
+import { inflate, kindOf, uuidOfName } from '../../src/cfdi/package/package.ts'
+import type { CfdiDocument } from '../../src/cfdi/xml/document.ts'
+import { parseCfdi, readCfdi } from '../../src/cfdi/xml/parse.ts'
+import { CfdiRejected } from '../../src/cfdi/xml/rejected.ts'
 
 // Real and adversarial files that are not ours to copy: see the README of that folder. Without it there is nothing to try.
 const directory = process.env['SAMPLES_DIR']

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
-import type { SliceOutcome, Target } from '../../src/cfdi/ingest.ts'
-import type { MetadataRow } from '../../src/cfdi/metadata.ts'
+import type { SliceOutcome, Target } from '../../src/cfdi/ingest/ingest.ts'
+import type { MetadataRow } from '../../src/cfdi/package/metadata.ts'
 import { type Plain, RFC } from './fixtures.ts'
 
 let books = 0

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:test'
-import { connect } from '../../src/db/commit.ts'
-import { keyring } from '../../src/db/keyring.ts'
-import type { Connection } from '../../src/entities/connection.ts'
-import type { Ctx } from '../../src/env.ts'
+import type { Ctx } from '../../src/platform/context.ts'
+import { connect } from '../../src/platform/db/commit.ts'
+import { keyring } from '../../src/platform/db/keyring.ts'
+import type { Connection } from '../../src/taxpayers/connection.ts'
 
 export const RFC = 'AAA010101AAA'
 export const FISCAL_ENTITY = 'fe_01kabcdefghjkmnpqrstvwxyz0'

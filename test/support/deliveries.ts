@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
-import { type System, systemOf } from '../../src/env.ts'
-import { TEST_KEY } from '../../src/webhooks/catalog.ts'
-import { deliverDue, sweepDeliveries } from '../../src/webhooks/delivery.ts'
-import { insertDelivery, insertEvents } from '../../src/webhooks/relay-store.ts'
+import { type System, systemOf } from '../../src/platform/context.ts'
+import { deliverDue, sweepDeliveries } from '../../src/webhooks/deliveries/delivery.ts'
+import { TEST_KEY } from '../../src/webhooks/events/catalog.ts'
+import { insertDelivery, insertEvents } from '../../src/webhooks/events/relay-store.ts'
 import type { AttemptRecord, DeliveryStatus } from '../../src/webhooks/tables.ts'
 import { at, type Organization } from './extractors.ts'
 

@@ -1,7 +1,7 @@
 import { createExecutionContext, createMessageBatch, createScheduledController, getQueueResult } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { expect, vi } from 'vitest'
-import { documentsOf } from '../../src/authority/sandbox/month.ts'
+import { documentsOf } from '../../src/authority/sandbox/world/month.ts'
 import type { SyncJob } from '../../src/downloads/contract.ts'
 import type { Call } from '../../src/downloads/downloads.ts'
 import worker from '../../src/index.ts'

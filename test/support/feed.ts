@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers'
-import { newId, uuidOf } from '../../src/db/id.ts'
+import { newId, uuidOf } from '../../src/platform/db/id.ts'
 import type { AttemptRecord, DeliveryStatus } from '../../src/webhooks/tables.ts'
 import type { Organization } from './extractors.ts'
 import { type Linked, link, newEntity } from './relay.ts'

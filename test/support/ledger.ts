@@ -3,7 +3,7 @@ import { type Applied, balanceOf, type Invoice } from '../../src/cfdi/balances.t
 import { addSupplier, type Suppliers, shareOf, writeSuppliers } from '../../src/cfdi/supplier-totals.ts'
 import { cfdi, cfdiMonths, cfdiPayments, cfdiSuppliers } from '../../src/cfdi/tables.ts'
 import { addTo, type Cells, type Countable, contribution, writeCells } from '../../src/cfdi/totals.ts'
-import { jsonChunks } from '../../src/db/commit.ts'
+import { jsonChunks } from '../../src/platform/db/commit.ts'
 import { RFC } from './context.ts'
 
 export type Row = typeof cfdi.$inferInsert

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
-import { connect } from '../../src/db/commit.ts'
-import { type System, settingsOf } from '../../src/env.ts'
+import { type System, settingsOf } from '../../src/platform/context.ts'
+import { connect } from '../../src/platform/db/commit.ts'
 
 export const NOW = '2026-08-05T10:00:00Z'
 

@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
-import { newId } from '../../src/db/id.ts'
-import { type System, systemOf } from '../../src/env.ts'
-import { type Fact, factStatements } from '../../src/facts/facts.ts'
-import type { Outbox } from '../../src/webhooks/relay.ts'
+import { type Fact, factStatements } from '../../src/outbox/outbox.ts'
+import { type System, systemOf } from '../../src/platform/context.ts'
+import { newId } from '../../src/platform/db/id.ts'
+import type { Outbox } from '../../src/webhooks/events/relay.ts'
 
 /** Organizations, RFCs and endpoints as rows, past the front door, so that there can be many; and outboxes to relay. */
 

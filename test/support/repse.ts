@@ -2,8 +2,8 @@ import { createExecutionContext, createMessageBatch, createScheduledController, 
 import { env } from 'cloudflare:workers'
 import { expect, vi } from 'vitest'
 import worker from '../../src/index.ts'
-import * as adapters from '../../src/repse/adapters.ts'
-import type { RegistryRecord } from '../../src/repse/registry.ts'
+import * as adapters from '../../src/repse/registry/adapters.ts'
+import type { RegistryRecord } from '../../src/repse/registry/registry.ts'
 import { at, organization } from './extractors.ts'
 import { connect, freshRfc } from './journeys.ts'
 

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
-import { cfdiXml } from '../../src/authority/sandbox/cfdi-xml.ts'
-import { documentsOf } from '../../src/authority/sandbox/month.ts'
+import { documentsOf } from '../../src/authority/sandbox/world/month.ts'
+import { cfdiXml } from '../../src/authority/sandbox/xml/cfdi-xml.ts'
 import { api, basic, request } from './client.ts'
 import { ledgerOf } from './downloads.ts'
 import { at } from './extractors.ts'

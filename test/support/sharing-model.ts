@@ -1,9 +1,9 @@
 import { Temporal } from 'temporal-polyfill'
-import type { DocumentFile } from '../../src/authority/authority.ts'
-import type { Comprobante } from '../../src/authority/sandbox/comprobante.ts'
-import { filesOf } from '../../src/authority/sandbox/documents.ts'
-import { documentsOf } from '../../src/authority/sandbox/month.ts'
-import type { DataSourceKey } from '../../src/sources/catalog.ts'
+import type { DocumentFile } from '../../src/authority/port/authority.ts'
+import type { DataSourceKey } from '../../src/authority/port/catalog.ts'
+import { filesOf } from '../../src/authority/sandbox/documents/documents.ts'
+import type { Comprobante } from '../../src/authority/sandbox/world/comprobante.ts'
+import { documentsOf } from '../../src/authority/sandbox/world/month.ts'
 
 /** The plain oracle of a shared RFC: what was fetched by anybody, and what each organization may see of it. Nothing here is clever. */
 

@@ -1,9 +1,9 @@
 import { createExecutionContext, createMessageBatch, createScheduledController, getQueueResult, type QueueResult } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { dayOfEpoch } from '../../src/extractors/calendar.ts'
 import type { Run } from '../../src/extractors/contract.ts'
 import type { Dispatch } from '../../src/extractors/tick.ts'
 import worker from '../../src/index.ts'
+import { dayOfEpoch } from '../../src/platform/time/calendar.ts'
 import { at, EXTRACTORS, type Organization } from './extractors.ts'
 
 /** Called around each write and each send, with what it is; what it throws is how that ends. */

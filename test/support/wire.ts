@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
 import { app } from '../../src/app.ts'
-import { impliedRefusals, type Route, routesOf } from '../../src/http/openapi.ts'
-import { Problem } from '../../src/http/problem.ts'
+import { impliedRefusals, type Route, routesOf } from '../../src/platform/http/openapi.ts'
+import { Problem } from '../../src/platform/http/problem.ts'
 import { costOf } from './meter.ts'
 
 export const ROUTES: readonly Route[] = routesOf(app)

@@ -1,6 +1,6 @@
 import { eq, inArray } from 'drizzle-orm'
-import type { Database, Statement } from '../../db/commit.ts'
-import type { Key, Keyring } from '../../db/keyring.ts'
+import type { Database, Statement } from '../../platform/db/commit.ts'
+import type { Key, Keyring } from '../../platform/db/keyring.ts'
 import type { SandboxState, ToldCancellation } from './sandbox.ts'
 import { sandboxCancellations, sandboxRefusedCiecs } from './tables.ts'
 

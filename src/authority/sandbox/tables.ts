@@ -1,5 +1,5 @@
 import { primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import { instant } from '../../db/columns.ts'
+import { instant } from '../../platform/db/columns.ts'
 
 /** What test helpers told the sandbox: cancellations that it reports from its next download on. */
 export const sandboxCancellations = sqliteTable(

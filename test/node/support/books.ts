@@ -1,5 +1,5 @@
 import type { Customer } from '../../../scripts/customer.ts'
-import { checkDigit } from '../../../src/entities/rfc.ts'
+import { checkDigit } from '../../../src/taxpayers/rfc.ts'
 
 interface Page<Row> {
   data: Row[]

@@ -1,4 +1,4 @@
-import { answerStatus } from '../../../src/webhooks/answer-status.ts'
+import { answerStatus } from '../../../src/webhooks/deliveries/answer-status.ts'
 
 /** What a caller asks of the binding EGRESS. */
 export interface Call {

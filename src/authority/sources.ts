@@ -1,0 +1,60 @@
+import { type Fault, invalid } from '../failures.ts'
+import type { Ctx, System } from '../platform/context.ts'
+import type { Page } from '../platform/paging/cursor.ts'
+import { authorityOf } from './adapters.ts'
+import type { DataSource } from './contract.ts'
+import { DATA_SOURCE_KEYS, type DataSourceKey } from './port/catalog.ts'
+
+type Source = Omit<DataSource, 'key' | 'is_active'>
+
+const cfdi = { is_mandatory: false, is_premium: false, kind: 'cfdi' } as const
+const file = { is_mandatory: false, is_premium: false, kind: 'document' } as const
+
+const SOURCES: Record<DataSourceKey, Source> = {
+  sat_cfdi_issued: { ...cfdi, label: 'CFDI emitidos', description: 'Comprobantes que el RFC emitió.' },
+  sat_cfdi_received: { ...cfdi, label: 'CFDI recibidos', description: 'Comprobantes que el RFC recibió.' },
+  sat_csf: { ...file, label: 'Constancia de situación fiscal', description: 'La constancia vigente, en PDF.' },
+  sat_opinion_32d: {
+    ...file,
+    label: 'Opinión de cumplimiento (32-D)',
+    description: 'La opinión del cumplimiento de obligaciones fiscales.',
+  },
+  sat_obligations: { ...file, label: 'Obligaciones fiscales', description: 'Las obligaciones registradas ante el SAT.' },
+  sat_declaracion_anual: { ...file, label: 'Declaraciones anuales', description: 'Las declaraciones anuales presentadas y sus acuses.' },
+  sat_declaracion_mensual: { ...file, label: 'Declaraciones mensuales', description: 'Los pagos provisionales y definitivos presentados.' },
+  sat_miinformacion: { ...file, label: 'Mi información', description: 'Los datos con los que el RFC está inscrito.', is_mandatory: true },
+  sat_certificates: { ...file, label: 'Certificados', description: 'Los CSD y la e.firma, con sus llaves públicas.' },
+  sat_rug: { ...file, label: 'Registro Único de Garantías', description: 'Las garantías mobiliarias a cargo del RFC.', is_premium: true },
+}
+
+/** The sources that are active: those that the configured tax authority delivers. */
+export const activeKeys = (system: System): readonly DataSourceKey[] => authorityOf(system).sources
+
+const inCatalogOrder = (belongs: (key: DataSourceKey) => boolean): DataSourceKey[] => DATA_SOURCE_KEYS.filter(belongs)
+
+/** The keys with the mandatory ones (service.md, Mandatory sources), each once, in the catalog's order. */
+export const withMandatory = (keys: readonly string[]): DataSourceKey[] =>
+  inCatalogOrder((key) => keys.includes(key) || SOURCES[key].is_mandatory)
+
+/** What is fetched where nobody chose: every active source that is not premium, and the mandatory ones. */
+export const defaultKeys = (active: readonly DataSourceKey[]): DataSourceKey[] =>
+  withMandatory(active.filter((key) => !SOURCES[key].is_premium))
+
+/** One fault for each key that does not exist or is inactive, at its place in the list at `path`. */
+export const unknownKeyFaults = (keys: readonly string[], path: string, active: readonly string[]): Fault[] =>
+  keys.flatMap((key, n) =>
+    active.includes(key) ? [] : { path: `${path}[${n}]`, message: 'There is no active data source with this key.' },
+  )
+
+/** 422 `data_source.unknown` that names every key which does not exist or is inactive. */
+export function refuseUnknownKeys(keys: readonly string[], path: string, active: readonly string[]): void {
+  const [first, ...others] = unknownKeyFaults(keys, path, active)
+  if (first) throw invalid('data_source.unknown', [first, ...others])
+}
+
+/** The whole catalog, in one page. */
+export function listDataSources(ctx: Ctx): Page<DataSource> {
+  const active = activeKeys(ctx)
+  const data = DATA_SOURCE_KEYS.map((key) => ({ key, ...SOURCES[key], is_active: active.includes(key) }))
+  return { data, has_more: false, next_cursor: null }
+}

@@ -1,0 +1,69 @@
+import type { Applied } from '../balances.ts'
+import { micros } from '../money.ts'
+import type { cfdiPayments } from '../tables.ts'
+import type { CfdiDocument } from '../xml/document.ts'
+import type { CfdiRow } from './row.ts'
+import { bounded } from './row-rejected.ts'
+
+/** A row of `cfdi_payments` before it is stored. */
+export type ApplicationRow = Omit<typeof cfdiPayments.$inferSelect, 'entity' | 'amount'> & Pick<Applied, 'amount'>
+
+const NO_PARTIALITY = { num_parcialidad: null, imp_saldo_ant: null, imp_pagado: null, imp_saldo_insoluto: null }
+/** Nota de crédito, devolución de mercancía. An advance's application (07) has been paid by the advance. */
+const CREDITS = ['01', '03']
+
+/** What a document applies to invoices: each DoctoRelacionado of a P; an E's total in equal parts over what it credits. */
+export function applicationsOf(document: CfdiDocument, row: CfdiRow): ApplicationRow[] {
+  if (document.tipo_comprobante === 'P') return paymentsOf(document, row.uuid)
+  return document.tipo_comprobante === 'E' ? creditsOf(document, row) : []
+}
+
+/** The `related` column: whom to rebalance when the document is cancelled. */
+export const relatedOf = (applications: readonly ApplicationRow[]): string | null =>
+  applications.length === 0 ? null : JSON.stringify([...new Set(applications.map(({ invoice }) => invoice))])
+
+function paymentsOf({ pagos }: CfdiDocument, source: string): ApplicationRow[] {
+  const rows: ApplicationRow[] = []
+  for (const pago of pagos) {
+    for (const docto of pago.documentos) {
+      if (docto.uuid === '') continue
+      rows.push({
+        invoice: docto.uuid,
+        source,
+        n: rows.length + 1,
+        kind: 'P',
+        amount: bounded(micros(docto.imp_pagado) ?? 0n),
+        currency: docto.moneda_dr,
+        tipo_cambio: null,
+        fecha_pago: pago.fecha_pago,
+        forma_pago: pago.forma_pago_p,
+        num_parcialidad: docto.num_parcialidad,
+        imp_saldo_ant: docto.imp_saldo_ant,
+        imp_pagado: docto.imp_pagado,
+        imp_saldo_insoluto: docto.imp_saldo_insoluto,
+      })
+    }
+  }
+  return rows
+}
+
+function creditsOf({ relacionados }: CfdiDocument, row: CfdiRow): ApplicationRow[] {
+  const invoices = [...new Set(relacionados.filter(({ tipo_relacion }) => CREDITS.includes(tipo_relacion)).map(({ uuid }) => uuid))].filter(
+    Boolean,
+  )
+  if (invoices.length === 0 || row.total_micros === null) return []
+  const part = row.total_micros / BigInt(invoices.length)
+  const rest = row.total_micros - part * BigInt(invoices.length)
+  return invoices.map((invoice, i) => ({
+    invoice,
+    source: row.uuid,
+    n: i + 1,
+    kind: 'E',
+    amount: i === 0 ? part + rest : part,
+    currency: row.currency,
+    tipo_cambio: row.tipo_cambio,
+    fecha_pago: row.fecha,
+    forma_pago: row.forma_pago,
+    ...NO_PARTIALITY,
+  }))
+}

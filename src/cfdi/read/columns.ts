@@ -1,0 +1,111 @@
+import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { type Book, counts } from '../../visibility/books.ts'
+import type { Applied } from '../balances.ts'
+
+// Integers that may pass 2^53 leave the database as text.
+const MICROS = ['total_micros', 'iva_trasladado', 'iva_retenido', 'isr_retenido', 'ieps_trasladado', 'total_mxn', 'paid', 'credited']
+
+const PLAIN = [
+  'entity',
+  'uuid',
+  'direction',
+  'estatus',
+  'issued_at',
+  'utc_offset',
+  'fecha',
+  'kind',
+  'version',
+  'tipo_comprobante',
+  'serie',
+  'folio',
+  'certified_at',
+  'pac_rfc',
+  'emisor_rfc',
+  'emisor_nombre',
+  'emisor_regimen_fiscal',
+  'receptor_rfc',
+  'receptor_nombre',
+  'receptor_regimen_fiscal',
+  'receptor_domicilio_fiscal',
+  'counterparty_rfc',
+  'uso_cfdi',
+  'metodo_pago',
+  'forma_pago',
+  'condiciones_pago',
+  'currency',
+  'tipo_cambio',
+  'subtotal',
+  'descuento',
+  'total',
+  'exportacion',
+  'lugar_expedicion',
+  'payment_status',
+  'last_payment_at',
+  'fully_paid_at',
+  'applied_until',
+  'cancelled_at',
+  'cancellation_reason',
+  'folio_sustitucion',
+  'first_seen_at',
+  'updated_at',
+]
+
+/** The columns of `cfdi` that a CfdiRow is made of, as they are: conditions of an outer select still compare them. */
+export const stored = (alias: string): Fragment =>
+  raw([...[...PLAIN, ...MICROS].map((name) => `${alias}.${name}`), `${alias}.xml_object is not null as has_xml`].join(', '))
+
+/** The columns of a CfdiRow, out of a select of `stored`. */
+export const shown = (alias: string): Fragment =>
+  raw(
+    [...[...PLAIN, 'has_xml'].map((name) => `${alias}.${name}`), ...MICROS.map((name) => `cast(${alias}.${name} as text) as ${name}`)].join(
+      ', ',
+    ),
+  )
+
+/** What was applied to an invoice and counts for the reader, in the members of AppliedRow, as one JSON text. */
+export const appliedTo = (book: Book, alias: string): Fragment => sql`(
+  select json_group_array(json_object('source', p.source, 'n', p.n, 'kind', p.kind, 'amount', cast(p.amount as text), 'currency', p.currency,
+    'tipo_cambio', p.tipo_cambio, 'fecha_pago', p.fecha_pago, 'issued_at', source.issued_at, 'forma_pago', p.forma_pago, 'num_parcialidad', p.num_parcialidad,
+    'imp_saldo_ant', p.imp_saldo_ant, 'imp_pagado', p.imp_pagado, 'imp_saldo_insoluto', p.imp_saldo_insoluto, 'estatus', source.estatus,
+    'is_shown', ${isShown(book)}))
+  from cfdi_payments p cross join cfdi source
+  where p.entity = ${book.number} and p.invoice = ${raw(alias)}.uuid and source.uuid = p.source and ${counts(book, 'source')})`
+
+// An own file is shown with what it applies to also where the authority's copy of it is shown instead.
+const isShown = (book: Book): Fragment => (book.origin === 'import' ? raw('1') : all(book.conditions('source')))
+
+/** `appliedTo`, for pages: null where the stored balance counts nothing that was issued after the ceiling. */
+export const appliedWhereHidden = (book: Book, alias: string): Fragment =>
+  book.until === null ? raw('null') : sql`case when ${raw(alias)}.applied_until > ${book.until} then ${appliedTo(book, alias)} end`
+
+/** A row of `cfdi_payments` with the state of its source. */
+export interface AppliedRow {
+  source: string
+  n: number
+  kind: 'P' | 'E'
+  amount: string
+  currency: string | null
+  tipo_cambio: string | null
+  fecha_pago: string
+  issued_at: number
+  forma_pago: string | null
+  num_parcialidad: string | null
+  imp_saldo_ant: string | null
+  imp_pagado: string | null
+  imp_saldo_insoluto: string | null
+  estatus: 'vigente' | 'cancelado'
+  /** Whether the source is visible: all of these count, and those before the floor are not told of. */
+  is_shown: 0 | 1
+}
+
+export const parseApplied = (text: string): AppliedRow[] => JSON.parse(text) as AppliedRow[]
+
+export const appliedOf = ({ kind, amount, currency, tipo_cambio, fecha_pago, issued_at, estatus }: AppliedRow): Applied => ({
+  kind,
+  amount: BigInt(amount),
+  currency,
+  tipo_cambio,
+  fecha_pago,
+  issued_at,
+  cancelled: estatus === 'cancelado',
+})

@@ -1,0 +1,80 @@
+import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { micros } from '../money.ts'
+import type { Filters } from './search-contract.ts'
+
+/** Filters that one index or another can serve, in the names that a plan knows them by. */
+export type Served = 'direction' | 'estatus' | 'tipo_comprobante' | 'payment_status' | 'party' | 'uuid'
+
+/** Literal text among others: a JSON list costs one placeholder however long it is. */
+const among = (column: string, values: readonly string[]): Fragment =>
+  sql`${raw(column)} in (select value from json_each(${JSON.stringify(values)}))`
+
+/** A literal local time carries a time of day, which sorts after its day and before this. */
+export const afterDay = (day: string): string => `${day}U`
+
+export const isDay = (text: string): boolean => text.length === 10
+
+const seconds = (instant: string): number => Math.floor(Date.parse(instant) / 1_000)
+const integer = (text: string): Fragment => sql`cast(${micros(text)!.toString()} as integer)`
+
+const paymentStatus = (wanted: readonly string[]): Fragment => {
+  const stored = wanted.filter((one) => one !== 'not_applicable')
+  if (stored.length === wanted.length) return among('payment_status', stored)
+  return sql`(payment_status is null or ${among('payment_status', stored)})`
+}
+
+/** Rows whose stored balance counts what was issued after the ceiling: it says nothing of the balance that is shown. */
+export const isBeyond = (until: number): Fragment => sql`applied_until > ${raw(String(until))}`
+
+// A row beyond the ceiling passes: it is held against what is shown of it when it has been read (search.ts).
+const ofBalance = (condition: Fragment, until: number | null): Fragment =>
+  until === null ? condition : sql`(${condition} or ${isBeyond(until)})`
+
+/** Conditions for the filters that an index could serve, should it be another index. `until` is the ceiling in seconds. */
+export function servedConditions(filters: Filters, until: number | null): Map<Served, Fragment[]> {
+  const { direction, estatus, tipo_comprobante, payment_status, counterparty_rfc, emisor_rfc, receptor_rfc } = filters
+  const conditions = new Map<Served, Fragment[]>()
+  const put = (name: Served, condition: Fragment) => conditions.set(name, [...(conditions.get(name) ?? []), condition])
+  if (direction) put('direction', sql`direction = ${direction === 'issued' ? 0 : 1}`)
+  if (estatus) put('estatus', sql`estatus = ${estatus}`)
+  if (tipo_comprobante) put('tipo_comprobante', among('tipo_comprobante', tipo_comprobante))
+  if (payment_status) put('payment_status', ofBalance(paymentStatus(payment_status), until))
+  if (counterparty_rfc) put('party', sql`counterparty_rfc = ${counterparty_rfc}`)
+  if (emisor_rfc) put('party', sql`emisor_rfc = ${emisor_rfc}`)
+  if (receptor_rfc) put('party', sql`receptor_rfc = ${receptor_rfc}`)
+  return conditions
+}
+
+const EQUAL = ['metodo_pago', 'forma_pago', 'uso_cfdi', 'currency', 'serie', 'folio', 'version'] as const
+
+/** Conditions for the filters that no index serves. `until` is the ceiling in seconds. */
+export function scannedConditions(filters: Filters, until: number | null): Fragment[] {
+  const { cancelled_from, cancelled_to, paid_from, paid_to, updated_since, total_min, total_max, balance_min, has_xml } = filters
+  const conditions: Fragment[] = EQUAL.flatMap((name) => (filters[name] === undefined ? [] : [sql`${raw(name)} = ${filters[name]}`]))
+  const cancelled = (operator: string, bound: string) =>
+    isDay(bound)
+      ? sql`substr(cancelled_at, 1, 10) ${raw(operator)} ${bound}`
+      : sql`unixepoch(cancelled_at) ${raw(operator)} ${seconds(bound)}`
+  if (cancelled_from) conditions.push(cancelled('>=', cancelled_from))
+  if (cancelled_to) conditions.push(cancelled('<=', cancelled_to))
+  if (updated_since) conditions.push(sql`updated_at >= ${Date.parse(updated_since)}`)
+  if (total_min) conditions.push(sql`total_micros >= ${integer(total_min)}`)
+  if (total_max) conditions.push(sql`total_micros <= ${integer(total_max)}`)
+  if (balance_min)
+    conditions.push(ofBalance(sql`tipo_comprobante = 'I' and max(total_micros - paid - credited, 0) >= ${integer(balance_min)}`, until))
+  if (paid_from) conditions.push(ofBalance(sql`last_payment_at >= ${paid_from}`, until))
+  if (paid_to) conditions.push(ofBalance(sql`last_payment_at < ${afterDay(paid_to)}`, until))
+  if (filters.kind) conditions.push(sql`kind = ${filters.kind}`)
+  if (filters.to_itself) conditions.push(sql`emisor_rfc ${raw(filters.to_itself === 'true' ? '=' : '<>')} receptor_rfc`)
+  if (has_xml) conditions.push(sql`has_xml = ${has_xml === 'true' ? 1 : 0}`)
+  return conditions
+}
+
+/** The literal days that the document must lie between, and the instants that bound it; instants are exact, days need the literal. */
+export const literalDays = (filters: Filters): Fragment[] => [...fromDay(filters), ...throughDay(filters)]
+
+export const fromDay = ({ issued_from }: Filters): Fragment[] => (issued_from && isDay(issued_from) ? [sql`fecha >= ${issued_from}`] : [])
+
+/** Up to a literal day: it has to be asked only of what was issued while that day was over in one Mexican zone and not in another. */
+export const throughDay = ({ issued_to }: Filters): Fragment[] =>
+  issued_to && isDay(issued_to) ? [sql`fecha < ${afterDay(issued_to)}`] : []

@@ -1,0 +1,136 @@
+import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { earliestOf, endingOf, latestOf } from '../../visibility/window.ts'
+import { fromDay, isDay, literalDays, type Served, scannedConditions, servedConditions, throughDay } from './conditions.ts'
+import type { Filters } from './search-contract.ts'
+
+/** One run along an index, in the order of the page: its leading columns are fixed. */
+interface Stream {
+  index: 'cfdi_dirc' | 'cfdi_cpd' | 'cfdi_tipoc' | 'cfdi_pay'
+  fixed: Fragment
+}
+
+/** How a page is read: at most four streams that are merged, and what is left to be looked at row by row. */
+export interface Plan {
+  streams: Stream[]
+  /**
+   * Where the streams go by a stored payment status: those of the other statuses. With a ceiling they too may hold what is asked for,
+   * among the rows whose stored balance counts what was issued after it.
+   */
+  others: Stream[]
+  /** Conditions that the streams leave open. Without any, every row that is read is a row of the page. */
+  rest: Fragment[]
+  /** Bounds of issued_at in seconds, both inclusive. */
+  since: number | null
+  until: number | null
+  /** First literal day, where `since` is tight only to the hour. */
+  days: Fragment[]
+  /**
+   * Last literal day: a page that begins after `from`, when that day was over in some Mexican zone, looks at its rows one by one, and
+   * one that begins before needs not ask.
+   */
+  through: { from: number; condition: Fragment[] } | null
+}
+
+type Direction = 0 | 1
+
+/** Parties as the index knows them. A search is the union of its branches. */
+interface Branch {
+  direction?: Direction
+  counterparty?: string
+}
+
+// D1 takes five terms in a compound SELECT, and a page may read limit + 8 rows in all.
+const MOST_STREAMS = 4
+
+/** Plans a search over the documents of an RFC; `until` is the ceiling in seconds. No PDF is kept: whoever asks for one finds none. */
+export function planSearch(rfc: string, asked: Filters, until: number | null): Plan {
+  const filters = asked.cancelled_from || asked.cancelled_to ? { ...asked, estatus: asked.estatus ?? ('cancelado' as const) } : asked
+  const branches = filters.has_pdf === 'true' ? [] : branchesOf(rfc, filters)
+  const best = branches.map((branch) => candidatesOf(branch, filters)[0]!)
+  const few = best.flatMap(({ streams }) => streams).length <= MOST_STREAMS
+  const chosen = few
+    ? best
+    : branches.map((branch) => candidatesOf(branch, { ...filters, tipo_comprobante: undefined, payment_status: undefined })[0]!)
+  const conditions = servedConditions(filters, until)
+  const left = new Set(chosen.flatMap(({ serves }) => [...conditions.keys()].filter((name) => !serves.includes(name))))
+  return {
+    streams: chosen.flatMap(({ streams }) => streams),
+    others: until === null ? [] : chosen.flatMap(({ others }) => others ?? []),
+    rest: [...[...left].flatMap((name) => conditions.get(name)!), ...scannedConditions(filters, until)],
+    ...boundsOf(filters),
+    days: fromDay(filters),
+    through: filters.issued_to && isDay(filters.issued_to) ? { from: endingOf(filters.issued_to), condition: throughDay(filters) } : null,
+  }
+}
+
+/** Every condition of a search, for when the rows are found by their UUID. */
+export const conditionsOf = (filters: Filters, until: number | null): Fragment[] => [
+  ...[...servedConditions(filters, until).values()].flat(),
+  ...scannedConditions(filters, until),
+  ...literalDays(filters),
+]
+
+const boundsOf = ({ issued_from, issued_to }: Filters): { since: number | null; until: number | null } => ({
+  since: issued_from === undefined ? null : isDay(issued_from) ? earliestOf(issued_from) : Math.ceil(Date.parse(issued_from) / 1_000),
+  until: issued_to === undefined ? null : isDay(issued_to) ? latestOf(issued_to) : Math.floor(Date.parse(issued_to) / 1_000),
+})
+
+function branchesOf(rfc: string, { direction, counterparty_rfc, emisor_rfc, receptor_rfc }: Filters): Branch[] {
+  let branches: Branch[] = [{}]
+  const narrow = (...alternatives: Branch[]) => {
+    branches = branches.flatMap((one) => alternatives.flatMap((other) => both(one, other)))
+  }
+  if (direction) narrow({ direction: direction === 'issued' ? 0 : 1 })
+  if (counterparty_rfc) narrow({ counterparty: counterparty_rfc })
+  if (emisor_rfc) narrow(emisor_rfc === rfc ? { direction: 0 } : { direction: 1, counterparty: emisor_rfc })
+  // What the RFC issued to itself is issued, and it is its receiver too.
+  if (receptor_rfc)
+    narrow(
+      ...(receptor_rfc === rfc
+        ? [{ direction: 1 as const }, { direction: 0 as const, counterparty: rfc }]
+        : [{ direction: 0 as const, counterparty: receptor_rfc }]),
+    )
+  return branches
+}
+
+function both(one: Branch, other: Branch): Branch[] {
+  const apart = (name: keyof Branch) => one[name] !== undefined && other[name] !== undefined && one[name] !== other[name]
+  return apart('direction') || apart('counterparty') ? [] : [{ ...one, ...other }]
+}
+
+interface Candidate {
+  streams: Stream[]
+  serves: Served[]
+  others?: Stream[]
+}
+
+const DEFERRED = ['paid', 'partially_paid', 'unpaid'] as const
+
+/** The ways to read a branch in at most four streams, the most selective first. The last one always exists. */
+function candidatesOf({ direction, counterparty }: Branch, { estatus, tipo_comprobante, payment_status }: Filters): Candidate[] {
+  const directions = (direction === undefined ? [0, 1] : [direction]).map((one) => sql`direction = ${raw(String(one))}`)
+  const states = (estatus === undefined ? [0, 1] : [estatus === 'vigente' ? 0 : 1]).map((one) => sql`cancelled = ${raw(String(one))}`)
+  const has = (statuses: readonly string[]) => statuses.map((one) => sql`payment_status = ${one}`)
+  const statuses = payment_status === undefined || payment_status.includes('not_applicable') ? undefined : has(payment_status)
+  const otherStatuses = has(DEFERRED.filter((one) => !payment_status?.includes(one)))
+  const tipos = tipo_comprobante?.map((one) => sql`tipo_comprobante = ${one}`)
+  const parties = counterparty === undefined ? undefined : [sql`counterparty_rfc = ${counterparty}`]
+  const along = (index: Stream['index'], serves: Served[], ...columns: (Fragment[] | undefined)[]): Candidate[] => {
+    if (columns.includes(undefined)) return []
+    const fixed = (columns as Fragment[][]).reduce<Fragment[][]>(
+      (some, column) => some.flatMap((one) => column.map((value) => [...one, value])),
+      [[]],
+    )
+    return fixed.length > MOST_STREAMS ? [] : [{ serves, streams: fixed.map((values) => ({ index, fixed: all(values) })) }]
+  }
+  const known: Served[] = counterparty === undefined ? ['direction', 'party'] : ['direction']
+  return [
+    ...along('cfdi_cpd', ['direction', 'party'], parties, directions),
+    ...along('cfdi_pay', [...known, 'payment_status'], statuses, directions).map((candidate) => ({
+      ...candidate,
+      others: along('cfdi_pay', [], otherStatuses, directions).flatMap(({ streams }) => streams),
+    })),
+    ...along('cfdi_tipoc', [...known, 'tipo_comprobante', 'estatus'], tipos, directions, states),
+    ...along('cfdi_dirc', [...known, 'estatus'], directions, states),
+  ]
+}

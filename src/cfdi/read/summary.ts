@@ -1,0 +1,142 @@
+import { invalid } from '../../failures.ts'
+import type { Ctx } from '../../platform/context.ts'
+import { dayOf, lastDayOf, plus } from '../../platform/time/months.ts'
+import { latestCeiling, openBooks } from '../../visibility/books.ts'
+import { earliestOf, isBounded, latestOf, type Window } from '../../visibility/window.ts'
+import { decimal } from '../money.ts'
+import { add, type Cells, nothing } from '../totals.ts'
+import { isDay } from './conditions.ts'
+import type { MonthlySummary, MonthlySummaryQuery, MonthRow } from './summary-contract.ts'
+import { type Months, type Span, sumMonths } from './summary-store.ts'
+
+const MOST_MONTHS = 120
+
+const BASIS = {
+  population: 'CFDI that the window shows, vigente, of different issuer and receiver; retenciones are left out.',
+  substitution: 'A document that another substitutes (relation 04) is counted, beside the other, until it is cancelled.',
+  amounts: 'Sums are over type I; credit_notes over type E; net is what is left of subtotal − descuento.',
+  currency: 'MXN at each document’s own TipoCambio.',
+  month: 'The month of the literal Fecha.',
+}
+
+const TIPOS = ['I', 'E', 'P', 'N', 'T'] as const
+
+/**
+ * Totals by month and direction of what the window shows. A month cut by the window is trimmed to it, and a month outside is absent;
+ * a month inside that has no documents is there with zeros. One call to each database.
+ */
+export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Promise<MonthlySummary> {
+  const books = openBooks(ctx)
+  const span = spanOf(query, ctx.now)
+  const [latest, months] = await Promise.all([latestCeiling(ctx.db, books.entity), sumMonths(books, span)])
+  const { window } = books
+  const rows = placesOf(window, span, months, ctx.now.getTime()).map((place) =>
+    rowOf(books.fiscal_entity_id, place, months.get(`${place.month}|${place.direction}`) ?? new Map()),
+  )
+  return {
+    fiscal_entity_id: books.fiscal_entity_id,
+    from: span.from,
+    to: span.to,
+    currency: 'MXN',
+    basis: BASIS,
+    window: { floor: window.floor, ceiling: instant(window.ceiling), is_bounded: isBounded(window, latest) },
+    as_of: instant(window.ceiling) ?? ctx.now.toISOString(),
+    data_quality: {
+      cfdi_total: rows.reduce((sum, { count, cancelled_count }) => sum + count + cancelled_count, 0),
+      missing_rate: [...months.values()].reduce((sum, cells) => sum + sumOf(cells, isValid).missing_rate, 0),
+    },
+    data: rows,
+  }
+}
+
+const instant = (milliseconds: number | null): string | null => (milliseconds === null ? null : new Date(milliseconds).toISOString())
+
+/** What is asked for, as it was said and as days. */
+function spanOf(query: MonthlySummaryQuery, now: Date): Span & { from: string; to: string } {
+  const to = query.to ?? dayOf(now.getTime()).slice(0, 7)
+  const from = query.from ?? plus(to.slice(0, 7), -11)
+  const [first, last] = [isDay(from) ? from : `${from}-01`, isDay(to) ? to : lastDayOf(to)]
+  if (first > last) throw invalid('summary.range', [{ path: 'from', message: 'Comes after `to`.' }])
+  if (plus(first.slice(0, 7), MOST_MONTHS) <= last.slice(0, 7))
+    throw invalid('summary.range', [{ path: 'from', message: `More than ${MOST_MONTHS} months before the end of \`to\`.` }])
+  return { from, to, first, last, directions: query.direction === undefined ? [0, 1] : [query.direction === 'issued' ? 0 : 1] }
+}
+
+interface Place {
+  month: string
+  /** The days of the month that are asked for. */
+  first: string
+  last: string
+  direction: 0 | 1
+  is_partial: boolean
+  through_date: string | null
+}
+
+/** The rows to answer: the window's months up to its end, and those beyond that have documents all the same. */
+function placesOf({ isEmpty, floor, ceiling }: Window, span: Span, months: Months, now: number): Place[] {
+  const end = ceiling ?? now
+  const today = dayOf(end)
+  const places: Place[] = []
+  for (let month = span.first.slice(0, 7); month <= span.last.slice(0, 7); month = plus(month, 1)) {
+    const first = span.first > `${month}-01` ? span.first : `${month}-01`
+    const last = span.last < lastDayOf(month) ? span.last : lastDayOf(month)
+    const isInside = !isEmpty && (floor === null || last >= floor) && earliestOf(first) * 1_000 <= end
+    if (!isInside && !span.directions.some((direction) => hasDocuments(months.get(`${month}|${direction}`)))) continue
+    const isCut = first !== `${month}-01` || last !== lastDayOf(month)
+    const is_partial = !isInside || isCut || (floor !== null && first < floor) || latestOf(last) * 1_000 > end
+    const through_date = isInside ? [first, today, last].sort()[1]! : null
+    places.push(...span.directions.map((direction) => ({ month, direction, first, last, is_partial, through_date })))
+  }
+  return places
+}
+
+const hasDocuments = (cells: Cells | undefined): boolean => cells !== undefined && [...cells.values()].some(({ n }) => n > 0)
+
+type Only = (tipo: string, metodo: string, estatus: string) => boolean
+const isValid: Only = (_, __, estatus) => estatus === 'vigente'
+
+function sumOf(cells: Cells, only: Only) {
+  const sum = nothing()
+  for (const [cell, totals] of cells) {
+    const [tipo = '', metodo = '', estatus = ''] = cell.split('|')
+    if (only(tipo, metodo, estatus)) add(sum, totals)
+  }
+  return sum
+}
+
+// Retenciones and what the RFC issued to itself are in no sum. The window cuts the search where it cuts the month.
+const drilldownOf = (fiscal_entity_id: string, direction: MonthRow['direction'], { first, last }: Place): string =>
+  `/v1/cfdi?${new URLSearchParams({
+    ...{ fiscal_entity_id, direction, estatus: 'vigente', issued_from: first, issued_to: last },
+    ...{ kind: 'cfdi', to_itself: 'false' },
+  })}`
+
+function rowOf(fiscal_entity_id: string, place: Place, cells: Cells): MonthRow {
+  const direction = place.direction === 0 ? 'issued' : 'received'
+  const valid = (tipo: string, metodo?: string) =>
+    sumOf(cells, (t, m, estatus) => estatus === 'vigente' && t === tipo && (metodo === undefined || m === metodo))
+  const income = valid('I')
+  const credit = valid('E')
+  const credit_notes = credit.subtotal - credit.descuento
+  return {
+    month: place.month,
+    direction,
+    count: sumOf(cells, isValid).n,
+    cancelled_count: sumOf(cells, (_, __, estatus) => estatus === 'cancelado').n,
+    by_tipo: Object.fromEntries(TIPOS.map((tipo) => [tipo, valid(tipo).n])) as MonthRow['by_tipo'],
+    subtotal: decimal(income.subtotal),
+    descuento: decimal(income.descuento),
+    iva_trasladado: decimal(income.iva_trasladado),
+    iva_retenido: decimal(income.iva_retenido),
+    isr_retenido: decimal(income.isr_retenido),
+    ieps: decimal(income.ieps),
+    total: decimal(income.total),
+    credit_notes: decimal(credit_notes),
+    net: decimal(income.subtotal - income.descuento - credit_notes),
+    pue_total: decimal(valid('I', 'PUE').total),
+    ppd_total: decimal(valid('I', 'PPD').total),
+    is_partial: place.is_partial,
+    through_date: place.through_date,
+    drilldown: drilldownOf(fiscal_entity_id, direction, place),
+  }
+}

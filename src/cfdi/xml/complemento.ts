@@ -1,0 +1,83 @@
+import { amount, asRfc, dateTime, text, uuid } from './fields.ts'
+import { nomina11, nomina12 } from './nomina.ts'
+import { pagos10, pagos20 } from './pagos.ts'
+import { children, type Node } from './parse-state.ts'
+import type { Attributes } from './xml.ts'
+
+/** Namespaces of the complements that are read, by the alias under which the tables below have them. Source: sat.md 3.1. */
+export const COMPLEMENT_NAMESPACES: ReadonlyMap<string, string> = new Map([
+  ['http://www.sat.gob.mx/TimbreFiscalDigital', 'tfd'],
+  ['http://www.sat.gob.mx/Pagos', 'pago10'],
+  ['http://www.sat.gob.mx/Pagos20', 'pago20'],
+  ['http://www.sat.gob.mx/nomina', 'nomina11'],
+  ['http://www.sat.gob.mx/nomina12', 'nomina12'],
+  ['http://www.sat.gob.mx/implocal', 'implocal'],
+])
+
+const timbre: Node = {
+  open: (draft, a) => {
+    draft.timbres++
+    if (draft.timbres > 1) return
+    draft.document.uuid = uuid(a, 'UUID')
+    draft.document.certified_at = dateTime(a, 'FechaTimbrado')
+    draft.document.pac_rfc = asRfc(a['RfcProvCertif'] ?? '') || null
+  },
+}
+
+const impuestosLocales: Node = {
+  open: ({ document }) => {
+    document.impuestos_locales ??= { traslados: [], retenciones: [] }
+  },
+  children: children({
+    TrasladosLocales: {
+      open: ({ document }, a) => {
+        document.impuestos_locales?.traslados.push({
+          nombre: text(a, 'ImpLocTrasladado') ?? '',
+          tasa: amount(a, 'TasadeTraslado'),
+          importe: amount(a, 'Importe') ?? '',
+        })
+      },
+    },
+    RetencionesLocales: {
+      open: ({ document }, a) => {
+        document.impuestos_locales?.retenciones.push({
+          nombre: text(a, 'ImpLocRetenido') ?? '',
+          tasa: amount(a, 'TasadeRetencion'),
+          importe: amount(a, 'Importe') ?? '',
+        })
+      },
+    },
+  }),
+}
+
+const prefixed = (alias: string, node: Node): Node =>
+  node.children === undefined
+    ? node
+    : { ...node, children: new Map([...node.children].map(([name, child]) => [`${alias}:${name}`, prefixed(alias, child)])) }
+
+const noted = (node: Node): Node => ({
+  ...node,
+  open: (draft, a, name) => {
+    draft.complementos.add(`${name}:${versionOf(a)}`)
+    node.open?.(draft, a, name)
+  },
+})
+
+const versionOf = (a: Attributes): string => (a['Version'] ?? a['version'] ?? '').trim()
+
+/** A top-level Complemento, of which there may be several: each child is noted, those that are known are read. */
+export const complemento: Node = {
+  children: new Map(
+    (
+      [
+        ['tfd', 'TimbreFiscalDigital', timbre],
+        ['implocal', 'ImpuestosLocales', impuestosLocales],
+        ['pago10', 'Pagos', pagos10],
+        ['pago20', 'Pagos', pagos20],
+        ['nomina11', 'Nomina', nomina11],
+        ['nomina12', 'Nomina', nomina12],
+      ] as const
+    ).map(([alias, name, node]) => [`${alias}:${name}`, noted(prefixed(alias, node))]),
+  ),
+  other: noted({}),
+}

@@ -1,0 +1,133 @@
+import { complemento } from './complemento.ts'
+import type { Concepto, Tax } from './document.ts'
+import { amount, asRfc, dateTime, freeText, lastEight, rfc, text, upper } from './fields.ts'
+import { children, type Draft, type Node, note, path } from './parse-state.ts'
+import type { Attributes } from './xml.ts'
+
+const tax = (a: Attributes): Tax => ({
+  impuesto: text(a, 'Impuesto') ?? '',
+  tipo_factor: text(a, 'TipoFactor'),
+  tasa_o_cuota: amount(a, 'TasaOCuota'),
+  base: amount(a, 'Base'),
+  importe: amount(a, 'Importe'),
+})
+
+const relacionados: Node = {
+  open: (draft, a) => {
+    draft.tipo_relacion = text(a, 'TipoRelacion') ?? ''
+  },
+  ...path({
+    CfdiRelacionado: {
+      open: ({ document, tipo_relacion }, a) => {
+        const uuid = upper(a, 'UUID')
+        if (uuid !== null) document.relacionados.push({ tipo_relacion, uuid })
+      },
+    },
+  }),
+}
+
+const emisor: Node = {
+  open: ({ document }, a) => {
+    document.emisor_rfc = rfc(a, 'Rfc', 'Emisor')
+    document.emisor_nombre = text(a, 'Nombre')
+    document.emisor_regimen_fiscal = text(a, 'RegimenFiscal')
+  },
+}
+
+const receptor: Node = {
+  open: ({ document }, a) => {
+    document.receptor_rfc = rfc(a, 'Rfc', 'Receptor')
+    document.receptor_nombre = text(a, 'Nombre')
+    document.receptor_regimen_fiscal = text(a, 'RegimenFiscalReceptor')
+    document.receptor_domicilio_fiscal = text(a, 'DomicilioFiscalReceptor')
+    document.receptor_residencia_fiscal = text(a, 'ResidenciaFiscal')
+    document.receptor_num_reg_id_trib = text(a, 'NumRegIdTrib')
+    document.uso_cfdi = text(a, 'UsoCFDI')
+  },
+}
+
+const openConcepto = (draft: Draft, a: Attributes): void => {
+  const read: Concepto = {
+    clave_prod_serv: text(a, 'ClaveProdServ'),
+    no_identificacion: text(a, 'NoIdentificacion'),
+    cantidad: amount(a, 'Cantidad'),
+    clave_unidad: text(a, 'ClaveUnidad'),
+    unidad: text(a, 'Unidad'),
+    descripcion: freeText(a, 'Descripcion'),
+    valor_unitario: amount(a, 'ValorUnitario'),
+    importe: amount(a, 'Importe'),
+    descuento: amount(a, 'Descuento'),
+    objeto_imp: text(a, 'ObjetoImp'),
+    impuestos: { traslados: [], retenciones: [] },
+    a_cuenta_terceros_rfc: null,
+    cuenta_predial: [],
+    pedimentos: [],
+  }
+  draft.concepto = read
+  draft.document.conceptos.push(read)
+}
+
+const concepto: Node = {
+  open: openConcepto,
+  ...path({
+    Impuestos: path({
+      Traslados: path({ Traslado: { open: (draft, a) => draft.concepto?.impuestos.traslados.push(tax(a)) } }),
+      Retenciones: path({ Retencion: { open: (draft, a) => draft.concepto?.impuestos.retenciones.push(tax(a)) } }),
+    }),
+    ACuentaTerceros: {
+      open: (draft, a) => {
+        if (draft.concepto) draft.concepto.a_cuenta_terceros_rfc = asRfc(a['RfcACuentaTerceros'] ?? '') || null
+      },
+    },
+    InformacionAduanera: { open: (draft, a) => note(draft.concepto?.pedimentos, text(a, 'NumeroPedimento')) },
+    CuentaPredial: { open: (draft, a) => note(draft.concepto?.cuenta_predial, text(a, 'Numero')) },
+  }),
+}
+
+const impuestos: Node = {
+  open: ({ document }, a) => {
+    document.impuestos.total_trasladados = amount(a, 'TotalImpuestosTrasladados')
+    document.impuestos.total_retenidos = amount(a, 'TotalImpuestosRetenidos')
+  },
+  ...path({
+    Traslados: path({ Traslado: { open: ({ document }, a) => document.impuestos.traslados.push(tax(a)) } }),
+    Retenciones: path({ Retencion: { open: ({ document }, a) => document.impuestos.retenciones.push(tax(a)) } }),
+  }),
+}
+
+const informacionGlobal: Node = {
+  open: ({ document }, a) => {
+    document.informacion_global = { periodicidad: text(a, 'Periodicidad'), meses: text(a, 'Meses'), anio: text(a, 'Año') }
+  },
+}
+
+/** Comprobante 3.3 and 4.0, whose attributes have the same names. Source: sat.md 3.2, Annex A. */
+export const comprobante: Node = {
+  open: ({ document }, a) => {
+    document.serie = text(a, 'Serie')
+    document.folio = text(a, 'Folio')
+    document.fecha = dateTime(a, 'Fecha') ?? ''
+    document.tipo_comprobante = text(a, 'TipoDeComprobante')
+    document.metodo_pago = text(a, 'MetodoPago')
+    document.forma_pago = text(a, 'FormaPago')
+    document.condiciones_pago = text(a, 'CondicionesDePago')
+    document.currency = upper(a, 'Moneda')
+    document.tipo_cambio = amount(a, 'TipoCambio')
+    document.subtotal = amount(a, 'SubTotal')
+    document.descuento = amount(a, 'Descuento')
+    document.total = amount(a, 'Total')
+    document.exportacion = text(a, 'Exportacion')
+    document.lugar_expedicion = text(a, 'LugarExpedicion')
+    document.no_certificado = text(a, 'NoCertificado')
+    document.sello_ultimos_8 = lastEight(a['Sello'])
+  },
+  children: children({
+    InformacionGlobal: informacionGlobal,
+    CfdiRelacionados: relacionados,
+    Emisor: emisor,
+    Receptor: receptor,
+    Conceptos: path({ Concepto: concepto }),
+    Impuestos: impuestos,
+    Complemento: complemento,
+  }),
+}

@@ -1,0 +1,145 @@
+import Big from 'big.js'
+import { complemento } from './complemento.ts'
+import type { Tax } from './document.ts'
+import { amount, dateTime, freeText, isAmount, lastEight, rfc, text, upper } from './fields.ts'
+import { children, type Draft, type Node, note, path } from './parse-state.ts'
+import type { Attributes } from './xml.ts'
+
+const IMPUESTOS: ReadonlyMap<string, string> = new Map([
+  ['ISR', '001'],
+  ['IVA', '002'],
+  ['IEPS', '003'],
+])
+
+const TIPOS: ReadonlyMap<string, string> = new Map([
+  ['ingreso', 'I'],
+  ['egreso', 'E'],
+  ['traslado', 'T'],
+])
+
+const impuesto = (a: Attributes): string => {
+  const name = text(a, 'impuesto') ?? ''
+  return IMPUESTOS.get(name.toUpperCase()) ?? name
+}
+
+const traslado = (a: Attributes): Tax => {
+  const percent = amount(a, 'tasa')
+  return {
+    impuesto: impuesto(a),
+    tipo_factor: percent === null ? null : 'Tasa',
+    tasa_o_cuota: percent === null ? null : ratio(percent),
+    base: null,
+    importe: amount(a, 'importe'),
+  }
+}
+
+const ratio = (percent: string): string => new Big(percent.replace(/\.$/, '')).div(100).toFixed(6)
+
+/** 3.2 says in words what 3.3 codes. Source: insights.md 7; sat.md 3.2. */
+const metodoPago = (formaDePago: string | null): string | null => {
+  const words = (formaDePago ?? '').normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
+  if (/parcial|diferid/.test(words)) return 'PPD'
+  return /una?\s*(?:sola|unica)?\s*exhib|^pue$/.test(words) ? 'PUE' : words === 'ppd' ? 'PPD' : null
+}
+
+const concepto: Node = {
+  open: (draft: Draft, a) => {
+    draft.concepto = {
+      clave_prod_serv: null,
+      no_identificacion: text(a, 'noIdentificacion'),
+      cantidad: amount(a, 'cantidad'),
+      clave_unidad: null,
+      unidad: text(a, 'unidad'),
+      descripcion: freeText(a, 'descripcion'),
+      valor_unitario: amount(a, 'valorUnitario'),
+      importe: amount(a, 'importe'),
+      descuento: null,
+      objeto_imp: null,
+      impuestos: { traslados: [], retenciones: [] },
+      a_cuenta_terceros_rfc: null,
+      cuenta_predial: [],
+      pedimentos: [],
+    }
+    draft.document.conceptos.push(draft.concepto)
+  },
+  ...path({
+    InformacionAduanera: { open: (draft, a) => note(draft.concepto?.pedimentos, text(a, 'numero')) },
+    CuentaPredial: { open: (draft, a) => note(draft.concepto?.cuenta_predial, text(a, 'numero')) },
+  }),
+}
+
+const emisor: Node = {
+  open: ({ document }, a) => {
+    document.emisor_rfc = rfc(a, 'rfc', 'Emisor')
+    document.emisor_nombre = text(a, 'nombre')
+  },
+  ...path({
+    RegimenFiscal: {
+      open: ({ document }, a) => {
+        document.emisor_regimen_fiscal ??= text(a, 'Regimen')
+      },
+    },
+  }),
+}
+
+const receptor: Node = {
+  open: ({ document }, a) => {
+    document.receptor_rfc = rfc(a, 'rfc', 'Receptor')
+    document.receptor_nombre = text(a, 'nombre')
+  },
+}
+
+const impuestos: Node = {
+  open: ({ document }, a) => {
+    document.impuestos.total_trasladados = amount(a, 'totalImpuestosTrasladados')
+    document.impuestos.total_retenidos = amount(a, 'totalImpuestosRetenidos')
+  },
+  ...path({
+    Traslados: path({ Traslado: { open: ({ document }, a) => document.impuestos.traslados.push(traslado(a)) } }),
+    Retenciones: path({
+      Retencion: {
+        open: ({ document }, a) =>
+          document.impuestos.retenciones.push({
+            impuesto: impuesto(a),
+            tipo_factor: null,
+            tasa_o_cuota: null,
+            base: null,
+            importe: amount(a, 'importe'),
+          }),
+      },
+    }),
+  }),
+}
+
+/**
+ * Comprobante 3.2. Its `metodoDePago` is how it was paid (our forma_pago); its `formaDePago` says in words whether at once (metodo_pago).
+ * TipoCambio is free text there: kept only when it is a number.
+ */
+export const comprobante32: Node = {
+  open: ({ document }, a) => {
+    const tipo = text(a, 'tipoDeComprobante')
+    const cambio = text(a, 'TipoCambio')
+    document.serie = text(a, 'serie')
+    document.folio = text(a, 'folio')
+    document.fecha = dateTime(a, 'fecha') ?? ''
+    document.tipo_comprobante = TIPOS.get(tipo?.toLowerCase() ?? '') ?? tipo
+    document.metodo_pago = metodoPago(text(a, 'formaDePago'))
+    document.forma_pago = text(a, 'metodoDePago')
+    document.condiciones_pago = text(a, 'condicionesDePago')
+    document.currency = upper(a, 'Moneda')
+    document.tipo_cambio = cambio !== null && isAmount(cambio) ? cambio : null
+    document.subtotal = amount(a, 'subTotal')
+    document.descuento = amount(a, 'descuento')
+    document.total = amount(a, 'total')
+    document.lugar_expedicion = text(a, 'LugarExpedicion')
+    document.no_certificado = text(a, 'noCertificado')
+    document.sello_ultimos_8 = lastEight(a['sello'])
+  },
+  children: children({
+    Emisor: emisor,
+    Receptor: receptor,
+    Conceptos: path({ Concepto: concepto }),
+    Impuestos: impuestos,
+    Complemento: complemento,
+  }),
+}

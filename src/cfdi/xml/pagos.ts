@@ -1,0 +1,63 @@
+import type { DoctoRelacionado, Tax } from './document.ts'
+import { amount, dateTime, text, upper } from './fields.ts'
+import { children, type Draft, type Node, path } from './parse-state.ts'
+import type { Attributes } from './xml.ts'
+
+const docto = (draft: Draft, a: Attributes, equivalencia: string): void => {
+  const read: DoctoRelacionado = {
+    uuid: upper(a, 'IdDocumento') ?? '',
+    serie: text(a, 'Serie'),
+    folio: text(a, 'Folio'),
+    moneda_dr: upper(a, 'MonedaDR'),
+    equivalencia_dr: amount(a, equivalencia),
+    metodo_pago_dr: text(a, 'MetodoDePagoDR'),
+    num_parcialidad: text(a, 'NumParcialidad'),
+    imp_saldo_ant: amount(a, 'ImpSaldoAnt'),
+    imp_pagado: amount(a, 'ImpPagado'),
+    imp_saldo_insoluto: amount(a, 'ImpSaldoInsoluto'),
+    objeto_imp_dr: text(a, 'ObjetoImpDR'),
+    impuestos_dr: { traslados: [], retenciones: [] },
+  }
+  draft.docto = read
+  draft.pago?.documentos.push(read)
+}
+
+const taxDR = (a: Attributes): Tax => ({
+  impuesto: text(a, 'ImpuestoDR') ?? '',
+  tipo_factor: text(a, 'TipoFactorDR'),
+  tasa_o_cuota: amount(a, 'TasaOCuotaDR'),
+  base: amount(a, 'BaseDR'),
+  importe: amount(a, 'ImporteDR'),
+})
+
+const impuestosDR = path({
+  TrasladosDR: path({ TrasladoDR: { open: (draft, a) => draft.docto?.impuestos_dr.traslados.push(taxDR(a)) } }),
+  RetencionesDR: path({ RetencionDR: { open: (draft, a) => draft.docto?.impuestos_dr.retenciones.push(taxDR(a)) } }),
+})
+
+const pago = (equivalencia: string, inside: Record<string, Node>): Node => ({
+  open: (draft, a) => {
+    draft.pago = {
+      fecha_pago: dateTime(a, 'FechaPago') ?? '',
+      forma_pago_p: text(a, 'FormaDePagoP'),
+      moneda_p: upper(a, 'MonedaP'),
+      tipo_cambio_p: amount(a, 'TipoCambioP'),
+      monto: amount(a, 'Monto'),
+      num_operacion: text(a, 'NumOperacion'),
+      documentos: [],
+    }
+    draft.document.pagos.push(draft.pago)
+  },
+  close: ({ pago: read }) => {
+    const only = read?.documentos.length === 1 ? read.documentos[0] : undefined
+    // Only Pagos 1.0 may leave ImpPagado out: the whole payment went to the one document, in one currency.
+    if (read && only && equivalencia === 'TipoCambioDR' && only.equivalencia_dr === null) only.imp_pagado ??= read.monto
+  },
+  children: children({ DoctoRelacionado: { open: (draft, a) => docto(draft, a, equivalencia), ...path(inside) } }),
+})
+
+/** Recepción de pagos 1.0. */
+export const pagos10 = path({ Pago: pago('TipoCambioDR', {}) })
+
+/** Recepción de pagos 2.0. */
+export const pagos20 = path({ Pago: pago('EquivalenciaDR', { ImpuestosDR: impuestosDR }) })

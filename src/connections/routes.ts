@@ -1,0 +1,76 @@
+import { Hono } from 'hono'
+import type { App } from '../platform/context.ts'
+import { body, idempotent, operation, params, query, refuses, returns, roles } from '../platform/http/operation.ts'
+import { pageOf } from '../platform/http/shapes.ts'
+import { changeFiscalEntity, connectRfc, getFiscalEntity, listFiscalEntities, unlinkRfc } from './connections.ts'
+import { FiscalEntity, FiscalEntityChanges, FiscalEntityDraft, FiscalEntityPath, FiscalEntityQuery } from './contract.ts'
+
+const CIEC_REFUSED =
+  'With a ciec: an invoice is overdue beyond its grace, the free trial is over or covers no other RFC, or every seat is taken (with checkout_url).'
+const ABSENT = 'The organization has no connection to this fiscal entity.'
+
+export const entityRoutes = new Hono<App>()
+  .get(
+    '/',
+    operation('listFiscalEntities', 'Fiscal entities', 'List the RFCs that the organization connected'),
+    query(FiscalEntityQuery),
+    returns(200, pageOf(FiscalEntity)),
+    async (c) => c.json(await listFiscalEntities(c.var.ctx, c.req.valid('query'))),
+  )
+  .post(
+    '/',
+    operation(
+      'connectFiscalEntity',
+      'Fiscal entities',
+      'Connect an RFC',
+      'With a CIEC that the tax authority accepts the connection is active and its extractors run; without one it is a draft, which downloads and charges nothing.',
+    ),
+    roles('owner', 'admin'),
+    body(FiscalEntityDraft),
+    returns(201, FiscalEntity),
+    refuses(402, CIEC_REFUSED),
+    refuses(409, 'The organization has connected this RFC already.'),
+    idempotent(),
+    async (c) => c.json(await connectRfc(c.var.ctx, c.req.valid('json')), 201),
+  )
+  .get(
+    '/:fiscal_entity_id',
+    operation('getFiscalEntity', 'Fiscal entities', 'Fetch a connection'),
+    params(FiscalEntityPath),
+    returns(200, FiscalEntity),
+    refuses(404, ABSENT),
+    async (c) => c.json(await getFiscalEntity(c.var.ctx, c.req.valid('param').fiscal_entity_id)),
+  )
+  .patch(
+    '/:fiscal_entity_id',
+    operation(
+      'updateFiscalEntity',
+      'Fiscal entities',
+      'Change a connection',
+      'A newly accepted CIEC moves draft and invalid_ciec to active.',
+    ),
+    params(FiscalEntityPath),
+    roles('owner', 'admin'),
+    body(FiscalEntityChanges),
+    returns(200, FiscalEntity),
+    refuses(402, CIEC_REFUSED),
+    refuses(404, ABSENT),
+    refuses(409, 'Others keep changing it at the same time.'),
+    async (c) => c.json(await changeFiscalEntity(c.var.ctx, c.req.valid('param').fiscal_entity_id, c.req.valid('json'))),
+  )
+  .delete(
+    '/:fiscal_entity_id',
+    operation(
+      'unlinkFiscalEntity',
+      'Fiscal entities',
+      'Unlink an RFC',
+      'Its stored CIEC is erased. Linking it again brings its visibility window back.',
+    ),
+    params(FiscalEntityPath),
+    roles('owner', 'admin'),
+    returns(204, undefined, 'Unlinked'),
+    refuses(402, 'The connection is paused, or an invoice is overdue beyond its grace. Drafts that are not paused are never refused.'),
+    refuses(404, ABSENT),
+    refuses(409, 'Others keep changing it at the same time.'),
+    (c) => unlinkRfc(c.var.ctx, c.req.valid('param').fiscal_entity_id).then(() => c.body(null, 204)),
+  )

@@ -1,0 +1,33 @@
+import * as z from 'zod'
+import { Email, Id, trimmedText } from '../../platform/http/shapes.ts'
+
+export const Organization = z
+  .strictObject({
+    id: Id('org'),
+    name: z.string(),
+    contact_email: z.string().nullable(),
+    logo_url: z.string().nullable(),
+    timezone: z.string().meta({ examples: ['America/Mexico_City'] }),
+  })
+  .meta({ id: 'Organization' })
+export type Organization = z.infer<typeof Organization>
+
+const HttpUrl = z.url({ protocol: /^https?$/, error: 'Not an http or https URL.' }).max(2_048)
+
+/** What is omitted or null stays as it is. */
+export const OrganizationChanges = z
+  .strictObject({
+    name: trimmedText(2, 200).nullable().optional(),
+    contact_email: Email.nullable().optional(),
+    logo_url: HttpUrl.nullable().optional(),
+  })
+  .meta({ id: 'OrganizationChanges' })
+export type OrganizationChanges = z.infer<typeof OrganizationChanges>
+
+export const OrganizationStats = z
+  .strictObject({
+    total_members: z.int().meta({ description: 'People with an active membership, now.' }),
+    active_rfcs: z.int().meta({ description: 'Active RFC connections, now.' }),
+  })
+  .meta({ id: 'OrganizationStats' })
+export type OrganizationStats = z.infer<typeof OrganizationStats>

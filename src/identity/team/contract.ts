@@ -1,0 +1,49 @@
+import * as z from 'zod'
+import { Email, Id, Instant, Paging, trimmedText } from '../../platform/http/shapes.ts'
+import { NewCredential, Role } from '../credentials/contract.ts'
+import { Organization } from '../organization/contract.ts'
+
+const Name = trimmedText(1, 120)
+
+export const Member = z
+  .strictObject({ member_id: Id('mem'), name: z.string(), email: z.string(), role: Role, created_at: Instant })
+  .meta({ id: 'Member' })
+export type Member = z.infer<typeof Member>
+
+export const SignupDraft = z.strictObject({ organization_name: trimmedText(2, 200), name: Name, email: Email }).meta({ id: 'SignupDraft' })
+export type SignupDraft = z.infer<typeof SignupDraft>
+
+/** What one gets who joins: the organization, who one is in it, and the credential with its secret. */
+export const Signup = z.strictObject({ organization: Organization, member: Member, credential: NewCredential }).meta({ id: 'Signup' })
+export type Signup = z.infer<typeof Signup>
+
+export const InvitationDraft = z
+  .strictObject({ email: Email, role: Role, name: Name.optional().meta({ description: 'Of whom you invite; they may give another.' }) })
+  .meta({ id: 'InvitationDraft' })
+export type InvitationDraft = z.infer<typeof InvitationDraft>
+
+export const NewInvitation = z
+  .strictObject({
+    invitation_id: Id('ivt'),
+    email: z.string(),
+    role: Role,
+    name: z.string().nullable(),
+    created_at: Instant,
+    expires_at: Instant.meta({ description: 'Seven days after it was made.' }),
+    token: z
+      .string()
+      .meta({ description: 'Shown this once; only a keyed hash of it is kept. Hand it to whom you invite: no mail is sent.' }),
+  })
+  .meta({ id: 'NewInvitation' })
+export type NewInvitation = z.infer<typeof NewInvitation>
+
+export const Acceptance = z.strictObject({ token: z.string().min(1).max(200), name: Name }).meta({ id: 'Acceptance' })
+export type Acceptance = z.infer<typeof Acceptance>
+
+export const MemberChanges = z.strictObject({ role: Role.exactOptional(), name: Name.exactOptional() }).meta({ id: 'MemberChanges' })
+export type MemberChanges = z.infer<typeof MemberChanges>
+
+export const MemberQuery = z.strictObject(Paging)
+export type MemberQuery = z.infer<typeof MemberQuery>
+
+export const MemberPath = z.strictObject({ member_id: Id('mem') })

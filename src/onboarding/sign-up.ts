@@ -1,0 +1,62 @@
+import { authorityOf } from '../authority/adapters.ts'
+import { trialTerms } from '../billing/subscription/status.ts'
+import { defaultExtractors, insertExtractors } from '../extractors/extractors.ts'
+import { insertCredential, mintCredential } from '../identity/credentials/credentials.ts'
+import { insertOrganization, type OrganizationRow, viewOrganization } from '../identity/organization/account.ts'
+import type { Signup, SignupDraft } from '../identity/team/contract.ts'
+import { refuseDisposable } from '../identity/team/disposable.ts'
+import { viewMember } from '../identity/team/members.ts'
+import { insertMember, type MemberRow } from '../identity/team/store.ts'
+import { audited } from '../platform/audit/audit.ts'
+import type { System } from '../platform/context.ts'
+import { commit } from '../platform/db/commit.ts'
+import { newId } from '../platform/db/id.ts'
+
+const TIMEZONE = 'America/Mexico_City'
+
+/** Creates an organization on the trial plan, its first owner, the owner's credential and the two default extractors, or nothing. */
+export async function signUp(system: System, { organization_name, name, email }: SignupDraft): Promise<Signup> {
+  await refuseDisposable(system, email)
+  const { db, now } = system
+  const organization: OrganizationRow = {
+    id: newId('org'),
+    name: organization_name,
+    contact_email: email,
+    logo_url: null,
+    timezone: TIMEZONE,
+    ...trialTerms(now, TIMEZONE),
+    extractor_count: 0,
+    created_at: now,
+  }
+  const member: MemberRow = {
+    member_id: newId('mem'),
+    organization_id: organization.id,
+    name,
+    email,
+    role: 'owner',
+    status: 'active',
+    created_at: now,
+  }
+  const { row, shown } = await mintCredential(system, organization.id, {
+    name: 'Sign-up',
+    role: 'owner',
+    member_id: member.member_id,
+    expires_at: null,
+  })
+  const extractors = defaultExtractors(organization.id, now, authorityOf(system).sources)
+  await commit(db.$client, [
+    insertOrganization(db, { ...organization, extractor_count: extractors.length }),
+    insertMember(db, member),
+    insertCredential(db, row),
+    ...insertExtractors(system, extractors),
+    audited({ ...system, actor: { kind: 'credential', api_key: row.api_key, role: 'owner' } }, organization.id, {
+      action: 'organization.created',
+      resource_id: organization.id,
+    }),
+  ])
+  return {
+    organization: viewOrganization(organization),
+    member: viewMember(member),
+    credential: shown,
+  }
+}

@@ -1,0 +1,76 @@
+import { and, desc, eq, lt } from 'drizzle-orm'
+import type { Actor, Ctx, System } from '../context.ts'
+import { commit, isGuardViolation, type Statement } from '../db/commit.ts'
+import { newId } from '../db/id.ts'
+import { inFlight } from '../idempotency/idempotency.ts'
+import { mark } from '../idempotency/store.ts'
+import { openCursor, pageOf } from '../paging/cursor.ts'
+import type { AuditEvent, AuditQuery } from './contract.ts'
+import { auditEvents } from './tables.ts'
+
+/** Who did what to which resource. `changed` names members, never values: an audit row holds no secret. */
+export interface Change {
+  action: string
+  resource_id: string
+  changed?: readonly string[]
+  /** What it makes lies in other databases too: this commit begins it, and whoever repeats the request goes on with it. */
+  begins?: true
+}
+
+type Author = Pick<System, 'db' | 'now' | 'requestId'> & { actor: Actor }
+
+const nameOf = (actor: Actor): string => (actor.kind === 'credential' ? actor.api_key : `system:${actor.process}`)
+
+/** The audit row of a change to something of an organization's, for a commit that carries several. */
+export const audited = ({ db, now, requestId, actor }: Author, organization_id: string, { action, resource_id, changed = [] }: Change) =>
+  db.insert(auditEvents).values({
+    audit_event_id: newId('aud'),
+    organization_id,
+    actor: nameOf(actor),
+    action,
+    resource_id,
+    changed: [...changed],
+    request_id: requestId,
+    created_at: now,
+  })
+
+/**
+ * Commits a change of the control plane together with its audit row: the one way to write for a customer. Under an Idempotency-Key the
+ * same commit says that it is done; 409 when another request has taken the key over.
+ */
+export async function change(ctx: Ctx, what: Change, statements: readonly Statement[]): Promise<D1Result<Record<string, unknown>>[]> {
+  const { db, organization, hold } = ctx
+  // First, so that who has lost the key hears of that and not of what the other one made.
+  const marks = hold ? [mark(db, hold, what.resource_id, what.begins ? 'running' : 'done')] : []
+  try {
+    return (await commit(db.$client, [...marks, ...statements, audited(ctx, organization.id, what)])).slice(marks.length)
+  } catch (error) {
+    throw hold && isGuardViolation(error, 'idempotency_keys') ? inFlight() : error
+  }
+}
+
+const view = ({ changed, created_at, organization_id: _, ...row }: typeof auditEvents.$inferSelect): AuditEvent => ({
+  ...row,
+  changed,
+  created_at: created_at.toISOString(),
+})
+
+/** The organization's audit events, newest first. */
+export async function listAuditEvents(ctx: Ctx, query: AuditQuery) {
+  const scope = { list: 'audit_events', filters: query }
+  const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
+  const rows = await ctx.db
+    .select()
+    .from(auditEvents)
+    .where(
+      and(
+        eq(auditEvents.organization_id, ctx.organization.id),
+        after === undefined ? undefined : lt(auditEvents.audit_event_id, String(after)),
+        query.resource_id === undefined ? undefined : eq(auditEvents.resource_id, query.resource_id),
+        query.action === undefined ? undefined : eq(auditEvents.action, query.action),
+      ),
+    )
+    .orderBy(desc(auditEvents.audit_event_id))
+    .limit(query.limit + 1)
+  return pageOf(ctx, scope, query.limit, rows, (row) => [row.audit_event_id], view)
+}

@@ -1,0 +1,15 @@
+import { Hono } from 'hono'
+import type { App } from '../context.ts'
+import { operation, query, returns, roles } from '../http/operation.ts'
+import { pageOf } from '../http/shapes.ts'
+import { listAuditEvents } from './audit.ts'
+import { AuditEvent, AuditQuery } from './contract.ts'
+
+export const auditRoutes = new Hono<App>().get(
+  '/',
+  operation('listAuditEvents', 'Audit', 'List who did what to which resource, newest first'),
+  roles('owner'),
+  query(AuditQuery),
+  returns(200, pageOf(AuditEvent)),
+  async (c) => c.json(await listAuditEvents(c.var.ctx, c.req.valid('query'))),
+)

@@ -1,0 +1,55 @@
+import type { Context } from 'hono'
+import { Failure, invalid } from '../../failures.ts'
+
+const MIB = 1024 * 1024
+const JSON_LIMIT = MIB
+
+const tooLarge = (limit: number) => new Failure('too_large', 'request.too_large', `The body is larger than ${limit / MIB} MiB.`)
+
+/** The body's bytes, counted as they arrive: a Content-Length can lie. 413 beyond the limit. */
+export async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
+  if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge(limit)
+  if (!request.body) return new Uint8Array()
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const part of request.body as ReadableStream<Uint8Array>) {
+    size += part.length
+    if (size > limit) throw tooLarge(limit)
+    parts.push(part)
+  }
+  if (parts.length === 1) return parts[0]!
+  const bytes = new Uint8Array(size)
+  let at = 0
+  for (const part of parts) {
+    bytes.set(part, at)
+    at += part.length
+  }
+  return bytes
+}
+
+export const mediaType = (request: Request): string => (request.headers.get('content-type') ?? '').split(';')[0]!.trim().toLowerCase()
+
+/** Refuses what is not JSON of at most 1 MiB (413, 415, 400) and leaves the body where the validator looks for it. */
+export async function readJson(c: Context): Promise<void> {
+  const bytes = await readBytes(c.req.raw, JSON_LIMIT)
+  if (mediaType(c.req.raw) !== 'application/json')
+    throw new Failure('unsupported_media_type', 'request.content_type', 'Send the body as application/json.')
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)
+    JSON.parse(text)
+  } catch {
+    throw new Failure('malformed', 'request.malformed_json', 'The body is not JSON.')
+  }
+  // Hono keeps promises here, whatever its types say.
+  c.req.bodyCache.text = Promise.resolve(text) as unknown as string
+}
+
+/** A raw body of one of these content types, not empty, up to a limit (413, 415, 422). */
+export async function readUpload(c: Context, contentTypes: readonly string[], limit: number): Promise<Uint8Array> {
+  const bytes = await readBytes(c.req.raw, limit)
+  if (!contentTypes.includes(mediaType(c.req.raw)))
+    throw new Failure('unsupported_media_type', 'request.content_type', `Send the body as one of ${contentTypes.join(', ')}.`)
+  if (bytes.length === 0) throw invalid('request.empty_body', [{ path: 'body', message: 'The body is empty.' }])
+  return bytes
+}

@@ -1,0 +1,85 @@
+import { Failure } from '../../failures.ts'
+import type { Ctx } from '../context.ts'
+import { base64ToBytes } from '../db/keyring.ts'
+
+/** The place after which a page goes on: the values of the keyset's columns. */
+export type Position = readonly (string | number)[]
+
+/** What a cursor is good for: one list, with one set of filters, of one organization. */
+export interface CursorScope {
+  list: string
+  filters: object
+}
+
+/** What a verb answers with for a page. */
+export interface Page<T> {
+  data: T[]
+  has_more: boolean
+  next_cursor: string | null
+}
+
+const MAC_BYTES = 16
+const urlsafe = (bytes: Uint8Array): string => bytes.toBase64({ alphabet: 'base64url', omitPadding: true })
+const utf8 = new TextEncoder()
+
+const canonical = (filters: object): string =>
+  JSON.stringify(
+    Object.entries(filters)
+      .filter(([name, value]) => name !== 'cursor' && name !== 'limit' && value !== undefined)
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  )
+
+const signed = ({ list, filters }: CursorScope, organization: string, position: string): string =>
+  JSON.stringify([list, organization, canonical(filters), position])
+
+/** An opaque cursor, signed for its scope. */
+export async function sealCursor({ settings, organization }: Ctx, scope: CursorScope, position: Position): Promise<string> {
+  const text = JSON.stringify(position)
+  const { version, hmac } = settings.cursorKeys.current
+  const mac = await hmac(signed(scope, organization.id, text))
+  return `${version}.${urlsafe(utf8.encode(text))}.${urlsafe(mac.subarray(0, MAC_BYTES))}`
+}
+
+const refused = () =>
+  new Failure('malformed', 'cursor.invalid', 'The cursor is not one that this list gave for this query. Start again without it.')
+
+/** The position in a cursor; undefined without one. Tampered with, foreign or of another query: 400. */
+export async function openCursor(
+  { settings, organization }: Ctx,
+  scope: CursorScope,
+  cursor: string | undefined,
+): Promise<Position | undefined> {
+  if (cursor === undefined) return undefined
+  const [version = '', encoded = '', mac = '', ...rest] = cursor.split('.')
+  const key = settings.cursorKeys.of(version)
+  if (!key || rest.length > 0 || cursor.length > 1_000 || !/^[\w-]+$/.test(encoded) || !/^[\w-]{22}$/.test(mac)) throw refused()
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(base64ToBytes(standard(encoded)))
+    const expected = (await key.hmac(signed(scope, organization.id, text))).subarray(0, MAC_BYTES)
+    if (!crypto.subtle.timingSafeEqual(expected, base64ToBytes(standard(mac)))) throw refused()
+    return JSON.parse(text) as Position
+  } catch {
+    throw refused()
+  }
+}
+
+const standard = (text: string): string => text.replaceAll('-', '+').replaceAll('_', '/') + '='.repeat((4 - (text.length % 4)) % 4)
+
+/** Makes a page of rows of which one more than the limit was asked for. */
+export async function pageOf<Row, T>(
+  ctx: Ctx,
+  scope: CursorScope,
+  limit: number,
+  rows: readonly Row[],
+  positionOf: (row: Row) => Position,
+  view: (row: Row) => T,
+): Promise<Page<T>> {
+  const has_more = rows.length > limit
+  const kept = rows.slice(0, limit)
+  const last = kept.at(-1)
+  return {
+    data: kept.map(view),
+    has_more,
+    next_cursor: has_more && last !== undefined ? await sealCursor(ctx, scope, positionOf(last)) : null,
+  }
+}

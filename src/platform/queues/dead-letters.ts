@@ -1,0 +1,18 @@
+import type { System } from '../context.ts'
+import { deadLetters } from './tables.ts'
+
+export const keepDeadLetter = async (
+  { db, now }: System,
+  letter: { queue: string; id: string; body: unknown; reason: string },
+): Promise<void> => {
+  await db
+    .insert(deadLetters)
+    .values({
+      dead_letter_id: `${letter.queue}:${letter.id}`,
+      queue: letter.queue,
+      body: JSON.stringify(letter.body) ?? 'null',
+      reason: letter.reason,
+      created_at: now,
+    })
+    .onConflictDoNothing()
+}

@@ -1,0 +1,39 @@
+import type { Digests } from '../endpoints/secret.ts'
+
+const hmac = async (key: Uint8Array, data: Uint8Array): Promise<Uint8Array> => {
+  const imported = await crypto.subtle.importKey('raw', key, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
+  return new Uint8Array(await crypto.subtle.sign('HMAC', imported, data))
+}
+
+export interface Signed {
+  event_id: string
+  key: string
+  /** From 1. */
+  attempt: number
+  body: Uint8Array
+  /** When it is sent. */
+  at: Date
+}
+
+/**
+ * The headers of a delivery (service.md, Delivery headers), with both signatures over the very bytes that are sent: Service-Signature
+ * is HMAC-SHA256(signing_secret, body) in hex, webhook-signature that of Standard Webhooks.
+ */
+export async function deliveryHeaders({ a, b }: Digests, { event_id, key, attempt, body, at }: Signed): Promise<Record<string, string>> {
+  const timestamp = String(Math.floor(at.getTime() / 1_000))
+  const prefix = new TextEncoder().encode(`${event_id}.${timestamp}.`)
+  const stamped = new Uint8Array(prefix.length + body.length)
+  stamped.set(prefix)
+  stamped.set(body, prefix.length)
+  return {
+    'Content-Type': 'application/json; charset=utf-8',
+    'User-Agent': 'Fiscal-Data-Service/1 (webhooks)',
+    'Service-Event': key,
+    'Service-Delivery-Id': event_id,
+    'Service-Attempt': String(attempt),
+    'Service-Signature': `v1,${(await hmac(a, body)).toHex()}`,
+    'webhook-id': event_id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${(await hmac(b, stamped)).toBase64()}`,
+  }
+}
