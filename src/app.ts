@@ -6,16 +6,18 @@ import { billingRoutes } from './billing/routes.ts'
 import { blacklistRoutes } from './blacklists/routes.ts'
 import { cfdiRoutes } from './cfdi/read/routes.ts'
 import { entityRoutes } from './connections/routes.ts'
+import { seatRoutes } from './connections/seats-routes.ts'
 import { documentRoutes } from './documents/routes.ts'
 import { syncRoutes } from './downloads/routes.ts'
 import { extractorRoutes } from './extractors/routes.ts'
 import { authenticate } from './identity/credentials/credentials.ts'
 import { credentialRoutes } from './identity/credentials/routes.ts'
 import { accountRoutes } from './identity/organization/routes.ts'
-import { authRoutes, teamRoutes } from './identity/team/routes.ts'
+import { teamRoutes } from './identity/team/routes.ts'
 import { importRoutes } from './imports/routes.ts'
+import { authRoutes } from './onboarding/routes.ts'
 import { auditRoutes } from './platform/audit/routes.ts'
-import type { App, Settings } from './platform/context.ts'
+import type { App } from './platform/context.ts'
 import { readAuthorization } from './platform/http/authorization.ts'
 import { arrival, envelope } from './platform/http/envelope.ts'
 import { limitCredential } from './platform/http/limits.ts'
@@ -24,8 +26,9 @@ import { params, publicOperation, refuses, returns, returnsFile } from './platfo
 import { problem } from './platform/http/problem.ts'
 import { referenceFile, referencePage } from './platform/http/reference.ts'
 import { routing } from './platform/http/routing.ts'
-import { FiscalEntityId } from './platform/http/shapes.ts'
+import type { Settings } from './platform/settings.ts'
 import { repseRoutes, supplierRoutes } from './repse/routes.ts'
+import { FiscalEntityId } from './taxpayers/contract.ts'
 import { testHelperRoutes } from './test-helpers/routes.ts'
 import { notices } from './webhooks/events/catalog.ts'
 import { eventRoutes, webhookRoutes } from './webhooks/routes.ts'
@@ -90,6 +93,7 @@ export const app: Hono<App> = new Hono<App>()
   .route('/v1/webhooks', webhookRoutes)
   .route('/v1/events', eventRoutes)
   .route('/v1/billing', billingRoutes)
+  .route('/v1/billing', seatRoutes)
   .route('/v1/extractors', extractorRoutes)
   .route('/v1/fiscal-entities', sourceRoutes)
   .route('/v1/fiscal-entities', entityRoutes)

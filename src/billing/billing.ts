@@ -1,4 +1,4 @@
-import { getStats } from '../identity/organization/account.ts'
+import { getStats } from '../identity/organization/organization.ts'
 import { planOf } from '../plans/plans.ts'
 import type { Ctx } from '../platform/context.ts'
 import { localDayOf } from '../platform/time/calendar.ts'

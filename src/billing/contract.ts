@@ -1,7 +1,6 @@
 import * as z from 'zod'
-import { ConnectionStatus } from '../connections/contract.ts'
 import { PLAN_KEYS } from '../plans/plans.ts'
-import { FiscalEntityId, Id, Instant, Paging } from '../platform/http/shapes.ts'
+import { Id, Instant, Paging } from '../platform/http/shapes.ts'
 import { BILLING_STATES } from './subscription/status.ts'
 import { INVOICE_STATUSES } from './tables.ts'
 
@@ -85,23 +84,3 @@ export const InvoiceQuery = z.strictObject(Paging)
 export type InvoiceQuery = z.infer<typeof InvoiceQuery>
 
 export const InvoicePath = z.strictObject({ invoice_id: Id('inv') })
-
-export const BillingRfc = z
-  .strictObject({
-    id: Id('fe'),
-    rfc: z.string(),
-    active: z.boolean(),
-    connection_status: ConnectionStatus,
-    seat_source: z.enum(['trial', 'plan', 'allowance']).nullable().meta({
-      description: 'What its seat comes from: the trial, the plan, or an allowance of the organization’s own. Null without a seat.',
-    }),
-    active_since: Instant.nullable(),
-  })
-  .meta({ id: 'BillingRfc' })
-export type BillingRfc = z.infer<typeof BillingRfc>
-
-export const BillingRfcQuery = z.strictObject(Paging)
-export type BillingRfcQuery = z.infer<typeof BillingRfcQuery>
-
-export const BillingRfcPath = z.strictObject({ fiscal_entity_id: FiscalEntityId })
-export const BillingRfcChanges = z.strictObject({ active: z.boolean() }).meta({ id: 'BillingRfcChanges' })

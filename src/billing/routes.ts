@@ -1,21 +1,10 @@
 import { Hono } from 'hono'
 import * as z from 'zod'
-import { changeRfc, listRfcs } from '../connections/seats.ts'
 import type { App } from '../platform/context.ts'
-import { body, operation, params, publicOperation, query, refuses, returns, roles, upload } from '../platform/http/operation.ts'
+import { operation, publicOperation, query, refuses, returns, upload } from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
 import { getBilling, getPlan, getUsage } from './billing.ts'
-import {
-  Billing,
-  BillingPlan,
-  BillingRfc,
-  BillingRfcChanges,
-  BillingRfcPath,
-  BillingRfcQuery,
-  BillingUsage,
-  Invoice,
-  InvoiceQuery,
-} from './contract.ts'
+import { Billing, BillingPlan, BillingUsage, Invoice, InvoiceQuery } from './contract.ts'
 import { listInvoices } from './invoices/invoices.ts'
 import { receiveStripeEvent } from './stripe/stripe-events.ts'
 
@@ -53,30 +42,6 @@ export const billingRoutes = new Hono<App>()
     query(InvoiceQuery),
     returns(200, pageOf(Invoice)),
     async (c) => c.json(await listInvoices(c.var.ctx, c.req.valid('query'))),
-  )
-  .get(
-    '/rfcs',
-    operation('listBillingRfcs', TAG, 'List the RFCs with their seats'),
-    query(BillingRfcQuery),
-    returns(200, pageOf(BillingRfc)),
-    async (c) => c.json(await listRfcs(c.var.ctx, c.req.valid('query'))),
-  )
-  .patch(
-    '/rfcs/:fiscal_entity_id',
-    operation(
-      'changeBillingRfc',
-      TAG,
-      'Suspend an RFC, or resume it',
-      'Suspending is never refused and frees the seat. Resuming returns to the state before; one that was active is active again and what reactivation runs, runs.',
-    ),
-    params(BillingRfcPath),
-    roles('owner', 'admin'),
-    body(BillingRfcChanges),
-    returns(200, BillingRfc),
-    refuses(402, 'Resuming only: an invoice is overdue beyond its grace, or no seat is free, as after the trial (with checkout_url).'),
-    refuses(404, 'The organization has no connection to this fiscal entity.'),
-    refuses(409, 'Resuming only: the connection is a draft or its CIEC is invalid. Or others keep changing it at the same time.'),
-    async (c) => c.json(await changeRfc(c.var.ctx, c.req.valid('param').fiscal_entity_id, c.req.valid('json'))),
   )
   .post(
     '/stripe/webhook',

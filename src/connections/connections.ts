@@ -1,6 +1,6 @@
 import { authorityOf } from '../authority/adapters.ts'
 import type { DataSourceKey } from '../authority/port/catalog.ts'
-import { defaultKeys, refuseUnknownKeys, withMandatory } from '../authority/sources.ts'
+import { refuseUnknownKeys, withMandatory } from '../authority/sources.ts'
 import { admitCiec, admitUnlinking } from '../billing/entitlements.ts'
 import { resumeDownloads } from '../downloads/downloads.ts'
 import { planRuns, startPlanned } from '../extractors/run.ts'
@@ -12,6 +12,7 @@ import { newId } from '../platform/db/id.ts'
 import { openCursor, pageOf } from '../platform/paging/cursor.ts'
 import { sealCiec } from '../taxpayers/ciec.ts'
 import { hasValidCheckDigit } from '../taxpayers/rfc.ts'
+import { sourcesOf } from '../taxpayers/sources.ts'
 import {
   type ConnectionRow,
   type EntityRow,
@@ -22,14 +23,10 @@ import {
   unlinkConnection,
   updateConnection,
   upsertEntity,
-} from '../taxpayers/store.ts'
+} from '../taxpayers/taxpayers.ts'
 import type { FiscalEntity, FiscalEntityChanges, FiscalEntityDraft, FiscalEntityQuery } from './contract.ts'
 
 const CHECK_DIGIT = { code: 'rfc.check_digit', message: 'The check digit of the RFC is not the expected one. Real RFCs like that exist.' }
-
-/** The sources enabled on a connection: its own list, or all active ones that are not premium; the mandatory ones always. */
-export const sourcesOf = (row: Pick<ConnectionRow, 'data_source_keys'>, active: readonly DataSourceKey[]): DataSourceKey[] =>
-  row.data_source_keys === null ? withMandatory(defaultKeys(active)) : withMandatory(row.data_source_keys)
 
 const viewWith =
   (active: readonly DataSourceKey[]) =>

@@ -1,21 +1,10 @@
 import * as z from 'zod'
-import { FiscalEntityId, Id, Instant, Paging, trimmedText } from '../platform/http/shapes.ts'
-import { GENERIC_RFCS, isRfc, normalRfc } from '../taxpayers/rfc.ts'
-
-export const Rfc = z
-  .string()
-  .max(30)
-  .transform(normalRfc)
-  .refine(isRfc, 'Not an RFC: 12 or 13 characters with a valid date.')
-  .refine((rfc) => !GENERIC_RFCS.includes(rfc), 'A generic RFC stands for nobody and cannot be connected.')
-  .meta({ documented: { type: 'string', description: '12 or 13 characters; upper-cased.', examples: ['EKU9003173C9'] } })
+import { Id, Instant, Paging, trimmedText } from '../platform/http/shapes.ts'
+import { ConnectionStatus, Rfc } from '../taxpayers/contract.ts'
 
 const Ciec = z.string().min(1).max(100).meta({ description: 'Write only: stored encrypted and never shown.', writeOnly: true })
 
 const DataSourceKeys = z.array(z.string().max(64)).max(50)
-
-/** What a member can be seen as: `unlinked` connections are gone from every answer. */
-export const ConnectionStatus = z.enum(['draft', 'active', 'paused', 'invalid_ciec']).meta({ id: 'ConnectionStatus' })
 
 export const FiscalEntity = z
   .strictObject({
@@ -60,8 +49,3 @@ export type FiscalEntityChanges = z.infer<typeof FiscalEntityChanges>
 
 export const FiscalEntityQuery = z.strictObject({ ...Paging, status: ConnectionStatus.optional() })
 export type FiscalEntityQuery = z.infer<typeof FiscalEntityQuery>
-
-export const FiscalEntityPath = z.strictObject({ fiscal_entity_id: FiscalEntityId })
-
-/** What a 404 of a fiscal read says. */
-export const NOT_READABLE = 'There is no active connection to the fiscal entity. One that is paused for a debt can be read all the same.'

@@ -3,7 +3,7 @@ import { Failure } from '../failures.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx } from '../platform/context.ts'
 import { isGuardViolation } from '../platform/db/commit.ts'
-import { type ConnectionRow, updateConnection } from '../taxpayers/store.ts'
+import { type ConnectionRow, updateConnection } from '../taxpayers/taxpayers.ts'
 import { activation, afterActivation, changedMeanwhile, linkedConnection, MAX_ATTEMPTS } from './connections.ts'
 
 /** Suspends a connection of the organization, or resumes it. 404; 402 and 409 as resuming says. */

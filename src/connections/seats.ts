@@ -1,10 +1,10 @@
-import type { BillingRfc, BillingRfcQuery } from '../billing/contract.ts'
 import { findTerms, type StoredTerms } from '../billing/subscription/subscription-store.ts'
 import { TRIAL_PLAN } from '../plans/plans.ts'
 import type { Ctx } from '../platform/context.ts'
 import { openCursor, pageOf } from '../platform/paging/cursor.ts'
-import { type ConnectionRow, listConnections } from '../taxpayers/store.ts'
+import { type ConnectionRow, listConnections } from '../taxpayers/taxpayers.ts'
 import { setActive } from './pause.ts'
+import type { BillingRfc, BillingRfcQuery } from './seats-contract.ts'
 
 const seatSource = ({ state }: ConnectionRow, { plan, rfc_allowance }: StoredTerms): BillingRfc['seat_source'] => {
   if (state !== 'active' && state !== 'invalid_ciec') return null

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { DATA_SOURCE_KEYS } from '../authority/port/catalog.ts'
-import { FiscalEntityId, Id, Instant, Paging } from '../platform/http/shapes.ts'
+import { Id, Instant, Paging } from '../platform/http/shapes.ts'
+import { FiscalEntityId } from '../taxpayers/contract.ts'
 
 export const Document = z
   .strictObject({

@@ -1,8 +1,8 @@
 import { Hono } from 'hono'
-import { FiscalEntityPath, NOT_READABLE } from '../connections/contract.ts'
 import type { App } from '../platform/context.ts'
 import { operation, params, query, refuses, returns, returnsFile } from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
+import { FiscalEntityPath, NOT_READABLE } from '../taxpayers/contract.ts'
 import { Document, DocumentPath, DocumentQuery } from './contract.ts'
 import { listOfDocuments, readDocument } from './documents.ts'
 

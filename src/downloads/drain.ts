@@ -5,11 +5,11 @@ import { ingestMetadata, ingestXmlPackage, metadataOf, type SliceOutcome, type T
 import type { MetadataRow } from '../cfdi/package/metadata.ts'
 import { keepDocuments } from '../documents/documents.ts'
 import { said, Unavailable } from '../failures.ts'
-import { cancellationFacts, factStatements } from '../outbox/outbox.ts'
+import { callRelay, factStatements } from '../outbox/outbox.ts'
 import type { System } from '../platform/context.ts'
 import { loginOf, rejectCiec } from '../taxpayers/login.ts'
 import { tallyOf } from '../visibility/visible-counts.ts'
-import { callRelay } from '../webhooks/events/relay.ts'
+import { cancellationFacts } from './cancellation-events.ts'
 import { announce, type Call, resumeDownloads } from './downloads.ts'
 import { claimStatement, isClaimLost, type Job, parkStatement, progressStatement, requeueStatement, settleStatements } from './store.ts'
 

@@ -1,7 +1,7 @@
 import { notFound } from '../failures.ts'
 import type { Ctx } from '../platform/context.ts'
 import { openCursor, pageOf } from '../platform/paging/cursor.ts'
-import type { Connection } from '../taxpayers/connection.ts'
+import type { Connection } from '../platform/tenant.ts'
 import type { SyncJob, SyncJobQuery, SyncStatus } from './contract.ts'
 import { type JobRow, jobCounts, jobsOfOrganization } from './progress-store.ts'
 

@@ -1,8 +1,8 @@
 import { Hono } from 'hono'
-import { FiscalEntityPath } from '../connections/contract.ts'
 import type { App } from '../platform/context.ts'
 import { operation, params, query, refuses, returns } from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
+import { FiscalEntityPath } from '../taxpayers/contract.ts'
 import { SyncJob, SyncJobQuery, SyncStatus } from './contract.ts'
 import { getSync, listSyncJobs } from './progress.ts'
 

@@ -1,10 +1,8 @@
-import { and, asc, desc, eq, gt, inArray, isNull, lt, or } from 'drizzle-orm'
+import { and, asc, desc, eq, inArray, isNull, lt, or } from 'drizzle-orm'
 import { type Database, jsonChunks } from '../platform/db/commit.ts'
-import { connections } from '../taxpayers/tables.ts'
 import { extractors, runs } from './tables.ts'
 
 export type RunRow = typeof runs.$inferSelect
-export type ConnectionOfRun = typeof connections.$inferSelect
 
 export const insertRun = (db: Database, row: RunRow) => db.insert(runs).values(row)
 
@@ -59,33 +57,6 @@ export const enabledExtractors = (db: Database, organization_id: string) =>
     .from(extractors)
     .where(and(eq(extractors.organization_id, organization_id), eq(extractors.is_enabled, true)))
     .orderBy(asc(extractors.extractor_id))
-
-/** A page of the active connections that a run covers. */
-export const connectionsOfRun = (db: Database, run: RunRow, after: string, limit: number) =>
-  db
-    .select()
-    .from(connections)
-    .where(
-      and(
-        eq(connections.organization_id, run.organization_id),
-        eq(connections.state, 'active'),
-        run.fiscal_entity_id === null ? gt(connections.fiscal_entity_id, after) : eq(connections.fiscal_entity_id, run.fiscal_entity_id),
-      ),
-    )
-    .orderBy(asc(connections.fiscal_entity_id))
-    .limit(limit)
-
-/** Widens windows: the floor to the earlier, the ceiling to the later (decisions.md 6). */
-export const widenWindows = (db: Database, rows: readonly { connection: number; from: string; to: number }[]): D1PreparedStatement =>
-  db.$client
-    .prepare(
-      `update connections set
-         visible_from = min(coalesce(visible_from, j.floor), j.floor),
-         visible_to = max(coalesce(visible_to, j.ceiling), j.ceiling)
-       from (select value->>0 as connection, value->>1 as floor, value->>2 as ceiling from json_each(?1)) j
-       where connections.connection = j.connection`,
-    )
-    .bind(JSON.stringify(rows.map(({ connection, from, to }) => [connection, from, to])))
 
 /** Runs that were planned before an instant and that nobody finished. */
 export const unfinishedRuns = (db: Database, before: Date, limit: number) =>

@@ -1,6 +1,5 @@
 import { authorityOf } from '../authority/adapters.ts'
 import type { DataSourceKey } from '../authority/port/catalog.ts'
-import { sourcesOf } from '../connections/connections.ts'
 import { announce, type Demand, requestJobs, watermarks } from '../downloads/downloads.ts'
 import { said } from '../failures.ts'
 import { change } from '../platform/audit/audit.ts'
@@ -8,9 +7,9 @@ import type { Ctx, System } from '../platform/context.ts'
 import { commit, type Statement } from '../platform/db/commit.ts'
 import { idsFrom, newId } from '../platform/db/id.ts'
 import { each } from '../platform/each.ts'
+import { sourcesOf } from '../taxpayers/sources.ts'
+import { type ConnectionRow, connectionsOfRun, widenWindows } from '../taxpayers/taxpayers.ts'
 import {
-  type ConnectionOfRun,
-  connectionsOfRun,
   enabledExtractors,
   findExtractorOfRun,
   forgetRuns,
@@ -21,7 +20,6 @@ import {
   type RunRow,
   settleRun,
   unfinishedRuns,
-  widenWindows,
 } from './run-store.ts'
 import { monthsOf, rangeOf } from './scope.ts'
 import type { extractors } from './tables.ts'
@@ -121,7 +119,7 @@ async function carryOut(system: System, run: RunRow): Promise<RunOutcome> {
 
 const isCfdiSource = (source: DataSourceKey): boolean => source === 'sat_cfdi_issued' || source === 'sat_cfdi_received'
 
-async function dispatchPage(system: System, run: RunRow, extractor: ExtractorRow, page: readonly ConnectionOfRun[]): Promise<number> {
+async function dispatchPage(system: System, run: RunRow, extractor: ExtractorRow, page: readonly ConnectionRow[]): Promise<number> {
   const active = authorityOf(system).sources
   const asked = page.map((connection) => {
     const enabled = sourcesOf(connection, active)

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { FiscalEntityId, Id, Instant } from '../platform/http/shapes.ts'
+import { Id, Instant } from '../platform/http/shapes.ts'
+import { FiscalEntityId } from '../taxpayers/contract.ts'
 import { IMPORT_FILE_STATUSES, IMPORT_STATUSES } from './tables.ts'
 
 export const ImportedFile = z

@@ -1,11 +1,11 @@
 import { type EntryResult, ingestFile, ingestPackage, type Target } from '../cfdi/ingest/ingest.ts'
 import { notFound, said } from '../failures.ts'
+import { readerOf } from '../identity/organization/acting.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx, System } from '../platform/context.ts'
 import { newId } from '../platform/db/id.ts'
-import type { Connection } from '../taxpayers/connection.ts'
-import { readerOf } from '../taxpayers/login.ts'
-import { markImported } from '../taxpayers/store.ts'
+import type { Connection } from '../platform/tenant.ts'
+import { markImported } from '../taxpayers/taxpayers.ts'
 import { openLastingBooks } from '../visibility/books.ts'
 import type { Import } from './contract.ts'
 import {
@@ -39,12 +39,12 @@ function managed(ctx: Ctx): Connection {
  */
 export async function importFiles(ctx: Ctx, bytes: Uint8Array): Promise<Import> {
   const { connection, entity, fiscal_entity_id, rfc, shard } = managed(ctx)
-  const import_id = ctx.hold?.begun ?? newId('imp')
+  const import_id = ctx.claim?.begun ?? newId('imp')
   const begin = () =>
     change(ctx, { action: 'import.created', resource_id: import_id, begins: true }, [markImported(ctx.db, connection, ctx.now)])
-  if (ctx.hold?.begun === null) await begin()
+  if (ctx.claim?.begun === null) await begin()
   await ctx.env.FILES.put(objectOf(import_id), bytes)
-  if (!ctx.hold) await begin()
+  if (!ctx.claim) await begin()
   const ledger = ctx.settings.ledgers[shard]!
   const created_at = ctx.now.getTime()
   await insertImport(ledger, {

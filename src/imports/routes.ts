@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
-import { FiscalEntityPath } from '../connections/contract.ts'
 import type { App } from '../platform/context.ts'
 import { idempotent, operation, params, refuses, returns, roles, upload } from '../platform/http/operation.ts'
+import { FiscalEntityPath } from '../taxpayers/contract.ts'
 import { Import, ImportPath } from './contract.ts'
 import { getImport, importFiles } from './imports.ts'
 

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { FiscalEntityId, Instant } from '../platform/http/shapes.ts'
+import { Instant } from '../platform/http/shapes.ts'
+import { FiscalEntityId } from '../taxpayers/contract.ts'
 
 export const RepsePath = z.strictObject({ fiscal_entity_id: FiscalEntityId })
 

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { Instant, integerParameter, ofFiscalEntity, requireFiscalEntity } from '../platform/http/shapes.ts'
+import { Instant, integerParameter } from '../platform/http/shapes.ts'
+import { ofFiscalEntity, requireFiscalEntity } from '../taxpayers/contract.ts'
 
 /** The query of GET /v1/cfdi/repse-suppliers. */
 export const SupplierReportQuery = z

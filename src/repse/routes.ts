@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono'
-import { NOT_READABLE } from '../connections/contract.ts'
 import type { App } from '../platform/context.ts'
 import { idempotent, operation, params, query, refuses, returns } from '../platform/http/operation.ts'
+import { NOT_READABLE } from '../taxpayers/contract.ts'
 import { RepseChecking, RepsePath, RepseQueued, RepseStatus } from './contract.ts'
 import { reportSuppliers } from './report.ts'
 import { SupplierReport, SupplierReportQuery } from './report-contract.ts'

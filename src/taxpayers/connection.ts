@@ -1,24 +1,5 @@
 import { Failure } from '../failures.ts'
-import type { ConnectionState, PausedBy } from './tables.ts'
-
-/** The organization's tie to the fiscal entity that a request names, as authentication found it. */
-export interface Connection {
-  connection: number
-  fiscal_entity_id: string
-  /** The authority's book of the RFC in its ledger. */
-  entity: number
-  rfc: string
-  shard: number
-  state: ConnectionState
-  /** Who paused it; null when it is not paused. */
-  paused_by: PausedBy | null
-  /** Floor of the window, a literal day; null before the first extraction. */
-  visible_from: string | null
-  /** Ceiling of the window, milliseconds. */
-  visible_to: number | null
-  /** Milliseconds; null as long as the organization imported nothing for this RFC. */
-  imported_at: number | null
-}
+import type { Connection } from '../platform/tenant.ts'
 
 /**
  * Whether the organization may read what it has of the RFC: with an active connection, and also while a debt pauses it, which stops

@@ -1,12 +1,10 @@
 import type { Login } from '../authority/port/authority.ts'
-import { findOrganization } from '../identity/organization/account.ts'
 import { factStatements } from '../outbox/outbox.ts'
 import { audited } from '../platform/audit/audit.ts'
 import type { System } from '../platform/context.ts'
 import { commit, isGuardViolation } from '../platform/db/commit.ts'
 import { isCurrent, openCiec, sealCiec } from './ciec.ts'
-import type { Connection } from './connection.ts'
-import { activeConnections, type ConnectionRow, findConnection, holdActive, invalidateCiec, resealCiec } from './store.ts'
+import { activeConnections, type ConnectionRow, holdActive, invalidateCiec, resealCiec } from './taxpayers.ts'
 
 /** A connection's CIEC in clear; null when it has none. */
 export const readCiec = async ({ settings }: System, row: ConnectionRow): Promise<string | null> =>
@@ -79,18 +77,3 @@ export async function rejectCiec(system: System, entity: number, rejected: Login
     await rejectCiec(system, entity, rejected)
   }
 }
-
-/** An organization as a reader of one RFC, for work that is done for it outside a request. */
-export async function readerOf({ db }: System, organization_id: string, fiscal_entity_id: string) {
-  const [row, organization] = await Promise.all([
-    findConnection(db, organization_id, fiscal_entity_id),
-    findOrganization(db, organization_id),
-  ])
-  return row && { organization, connection: connectionView(row) }
-}
-
-const connectionView = (row: ConnectionRow): Connection => ({
-  ...row,
-  visible_to: row.visible_to?.getTime() ?? null,
-  imported_at: row.imported_at?.getTime() ?? null,
-})

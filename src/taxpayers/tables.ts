@@ -1,7 +1,7 @@
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import type { DataSourceKey } from '../authority/port/catalog.ts'
-import { SUSPENSIONS } from '../billing/subscription/status.ts'
 import { instant } from '../platform/db/columns.ts'
+import { CONNECTION_STATES, PAUSED_BY } from '../platform/tenant.ts'
 
 /** An RFC, shared by everybody who connects it. */
 export const fiscalEntities = sqliteTable(
@@ -22,13 +22,6 @@ export const fiscalEntities = sqliteTable(
     uniqueIndex('fiscal_entities_id').on(table.fiscal_entity_id),
   ],
 )
-
-export const CONNECTION_STATES = ['draft', 'active', 'paused', 'invalid_ciec', 'unlinked'] as const
-export type ConnectionState = (typeof CONNECTION_STATES)[number]
-
-/** The organization itself, or what suspended it. */
-const PAUSED_BY = ['customer', ...SUSPENSIONS] as const
-export type PausedBy = (typeof PAUSED_BY)[number]
 
 /** One organization's tie to a fiscal entity, with its visibility window. Kept when unlinked: nothing shrinks a window. */
 export const connections = sqliteTable(

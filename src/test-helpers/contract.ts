@@ -1,7 +1,8 @@
 import * as z from 'zod'
-import { Rfc } from '../connections/contract.ts'
+import { CfdiUuid } from '../cfdi/contract.ts'
 import { PLAN_KEYS } from '../plans/plans.ts'
-import { CfdiUuid, FiscalEntityId, trimmedText } from '../platform/http/shapes.ts'
+import { trimmedText } from '../platform/http/shapes.ts'
+import { FiscalEntityId, Rfc } from '../taxpayers/contract.ts'
 
 export const OrganizationScenario = z
   .strictObject({

@@ -1,8 +1,8 @@
 import { Hono } from 'hono'
 import { Invoice, InvoicePath } from '../billing/contract.ts'
-import { FiscalEntityPath } from '../connections/contract.ts'
 import type { App } from '../platform/context.ts'
 import { body, idempotent, operation, params, refuses, returns, roles } from '../platform/http/operation.ts'
+import { FiscalEntityPath } from '../taxpayers/contract.ts'
 import {
   CancellationScenario,
   CfdiPath,

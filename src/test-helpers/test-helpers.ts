@@ -3,7 +3,7 @@ import { addInvoice, getInvoice, payInvoice } from '../billing/invoices/invoices
 import { CURRENCY, splitTotal } from '../billing/subscription/prices.ts'
 import { changeTerms } from '../billing/subscription/suspension.ts'
 import { Failure, notFound } from '../failures.ts'
-import { findOrganization } from '../identity/organization/account.ts'
+import { findOrganization } from '../identity/organization/organization.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx } from '../platform/context.ts'
 import { newId } from '../platform/db/id.ts'
@@ -11,7 +11,7 @@ import { firstInstantOf, localDayOf } from '../platform/time/calendar.ts'
 import { ABSENT } from '../repse/registry/registry.ts'
 import { publishRecord } from '../repse/registry/sandbox-store.ts'
 import { readCiec } from '../taxpayers/login.ts'
-import { findConnection } from '../taxpayers/store.ts'
+import { findConnection } from '../taxpayers/taxpayers.ts'
 import type { CancellationScenario, InvoiceScenario, OrganizationScenario, RepseScenario, ScenarioOrganization } from './contract.ts'
 
 const TOLD = { status: 'accepted' } as const

@@ -1,5 +1,13 @@
-import type { Brought } from '../cfdi/ingest/ingest.ts'
 import { shows, type Window } from './window.ts'
+
+/** One document that was created, got its XML or was cancelled. */
+export interface Brought {
+  what: 'created' | 'updated' | 'cancelled'
+  /** Literal local time. */
+  fecha: string
+  /** Seconds since 1970. */
+  issued_at: number
+}
 
 /** Of one literal day: created, updated, cancelled; first and last issued_at in seconds. */
 type Day = [created: number, updated: number, cancelled: number, first: number, last: number]

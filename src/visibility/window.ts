@@ -1,4 +1,4 @@
-import type { Connection } from '../taxpayers/connection.ts'
+import type { Connection } from '../platform/tenant.ts'
 
 /** What of an RFC’s documents an organization may read: literal days from the floor on, instants up to the ceiling. */
 export interface Window {

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { FiscalEntityId, Id, Instant, Paging, trimmedText } from '../platform/http/shapes.ts'
+import { Id, Instant, Paging, trimmedText } from '../platform/http/shapes.ts'
+import { FiscalEntityId } from '../taxpayers/contract.ts'
 import { EVENT_KEYS } from './events/catalog.ts'
 import { DELIVERY_STATUSES } from './tables.ts'
 

@@ -2,7 +2,8 @@ import { env } from 'cloudflare:test'
 import type { Ctx } from '../../src/platform/context.ts'
 import { connect } from '../../src/platform/db/commit.ts'
 import { keyring } from '../../src/platform/db/keyring.ts'
-import type { Connection } from '../../src/taxpayers/connection.ts'
+import { settingsOf } from '../../src/platform/settings.ts'
+import type { Connection } from '../../src/platform/tenant.ts'
 
 export const RFC = 'AAA010101AAA'
 export const FISCAL_ENTITY = 'fe_01kabcdefghjkmnpqrstvwxyz0'
@@ -16,6 +17,7 @@ export const contextOf = (
 ): Ctx => ({
   env,
   settings: {
+    ...settingsOf(env),
     environment: 'test',
     apiSecretKeys: keyring('API_SECRET_KEYS', KEY),
     ciecKeys: keyring('CIEC_KEYS', KEY),

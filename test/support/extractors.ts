@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { expect, vi } from 'vitest'
 import type { Extractor } from '../../src/extractors/contract.ts'
-import type { Role } from '../../src/platform/context.ts'
+import type { Role } from '../../src/platform/tenant.ts'
 import { api, type Caller } from './client.ts'
 import { signUp } from './journeys.ts'
 

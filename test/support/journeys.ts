@@ -1,6 +1,6 @@
 import { vi } from 'vitest'
 import { withCheckDigit } from '../../src/authority/sandbox/world/taxpayers.ts'
-import type { Role } from '../../src/platform/context.ts'
+import type { Role } from '../../src/platform/tenant.ts'
 import { api, type Caller, request } from './client.ts'
 
 export interface Tenant extends Caller {

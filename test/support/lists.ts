@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
-import { type System, settingsOf } from '../../src/platform/context.ts'
+import type { System } from '../../src/platform/context.ts'
 import { connect } from '../../src/platform/db/commit.ts'
+import { settingsOf } from '../../src/platform/settings.ts'
 
 export const NOW = '2026-08-05T10:00:00Z'
 

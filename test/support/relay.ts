@@ -1,9 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
-import { type Fact, factStatements } from '../../src/outbox/outbox.ts'
+import { type Fact, factStatements, type Outbox } from '../../src/outbox/outbox.ts'
 import { type System, systemOf } from '../../src/platform/context.ts'
 import { newId } from '../../src/platform/db/id.ts'
-import type { Outbox } from '../../src/webhooks/events/relay.ts'
 
 /** Organizations, RFCs and endpoints as rows, past the front door, so that there can be many; and outboxes to relay. */
 

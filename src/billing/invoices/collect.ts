@@ -1,4 +1,4 @@
-import { findOrganization } from '../../identity/organization/account.ts'
+import { findOrganization } from '../../identity/organization/organization.ts'
 import type { System } from '../../platform/context.ts'
 import { each } from '../../platform/each.ts'
 import { type Collection, providerOf } from '../provider.ts'

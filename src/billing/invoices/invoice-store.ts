@@ -1,6 +1,6 @@
 import { and, desc, eq, lt, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
-import type { Suspension } from '../subscription/status.ts'
+import type { Suspension } from '../../platform/tenant.ts'
 import { invoices } from '../tables.ts'
 
 export type InvoiceRow = typeof invoices.$inferSelect

@@ -1,10 +1,11 @@
 import { Failure } from '../../failures.ts'
+import { actingFor } from '../../identity/organization/acting.ts'
 import { PLAN_KEYS } from '../../plans/plans.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import { each } from '../../platform/each.ts'
 import { providerOf } from '../provider.ts'
 import { findTerms } from '../subscription/subscription-store.ts'
-import { actingFor, changeTerms } from '../subscription/suspension.ts'
+import { changeTerms } from '../subscription/suspension.ts'
 import { payInvoice } from './invoices.ts'
 import { finishOrder, isOpen, type OrderRow, openOrders, takeOrder } from './operator-command-store.ts'
 

@@ -1,12 +1,9 @@
 import { planOf, TRIAL_PLAN } from '../../plans/plans.ts'
+import type { Suspension } from '../../platform/tenant.ts'
 import { type Day, dayOfEpoch, epochDayOf, firstInstantOf, localDayOf } from '../../platform/time/calendar.ts'
 
 const TRIAL_DAYS = 7
 const GRACE_DAYS = 3
-
-/** Why an organization's connections are paused without its asking. */
-export const SUSPENSIONS = ['payment', 'trial'] as const
-export type Suspension = (typeof SUSPENSIONS)[number]
 
 export const BILLING_STATES = ['trialing', 'active', 'past_due', 'suspended', 'diagnostic_expired'] as const
 

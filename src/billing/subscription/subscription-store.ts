@@ -1,7 +1,8 @@
 import { eq } from 'drizzle-orm'
 import { organizations } from '../../identity/organization/tables.ts'
 import type { Database } from '../../platform/db/commit.ts'
-import type { Suspension, Terms } from './status.ts'
+import type { Suspension } from '../../platform/tenant.ts'
+import type { Terms } from './status.ts'
 
 /** What an organization's standing follows from, as it is stored, and how many seats it holds. */
 export interface StoredTerms extends Terms {

@@ -1,13 +1,15 @@
 import { resumeDownloads } from '../../downloads/downloads.ts'
 import { announceRuns, planRuns } from '../../extractors/run.ts'
 import { Failure, said } from '../../failures.ts'
-import { findOrganization, updateOrganization } from '../../identity/organization/account.ts'
+import { actingFor } from '../../identity/organization/acting.ts'
+import { updateOrganization } from '../../identity/organization/organization.ts'
 import { audited, type Change, change } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import { commit, isGuardViolation, type Statement } from '../../platform/db/commit.ts'
 import { each } from '../../platform/each.ts'
-import { leavePaused, pauseActive, resumePaused, suspendedConnections } from '../../taxpayers/store.ts'
-import { lastDueBeyondGrace, type Standing, type Suspension, standingOf, type Terms } from './status.ts'
+import type { Suspension } from '../../platform/tenant.ts'
+import { leavePaused, pauseActive, resumePaused, suspendedConnections } from '../../taxpayers/taxpayers.ts'
+import { lastDueBeyondGrace, type Standing, standingOf, type Terms } from './status.ts'
 import {
   findTerms,
   findUnsettled,
@@ -27,14 +29,6 @@ export interface Settled {
 }
 
 const nothing = async (): Promise<void> => {}
-
-/** The service itself, acting for an organization. */
-export const actingFor = async (system: System, organization_id: string, process = 'billing'): Promise<Ctx> => ({
-  ...system,
-  organization: await findOrganization(system.db, organization_id),
-  actor: { kind: 'system', process },
-  connection: null,
-})
 
 /**
  * Makes an organization's connections follow its terms as the statements before these in the batch leave them: suspended, the active

@@ -1,4 +1,5 @@
 import { commit, isGuardViolation } from '../../platform/db/commit.ts'
+import type { Brought } from '../../visibility/visible-counts.ts'
 import { isDeferred } from '../balances.ts'
 import type { MetadataRow } from '../package/metadata.ts'
 import { type PartKey, partKeyOf } from '../supplier-totals.ts'
@@ -48,15 +49,6 @@ export interface SliceOutcome {
   /** Of what was created, updated or cancelled; seconds since 1970. */
   first_issued_at: number | null
   last_issued_at: number | null
-}
-
-/** One document that was created, got its XML or was cancelled. */
-export interface Brought {
-  what: 'created' | 'updated' | 'cancelled'
-  /** Literal local time. */
-  fecha: string
-  /** Seconds since 1970. */
-  issued_at: number
 }
 
 /** An entry that was looked at: a document, or why it is none. */

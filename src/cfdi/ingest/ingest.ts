@@ -6,7 +6,7 @@ import { type EntryResult, type SliceOutcome, settleSlice, type Target } from '.
 import { isXml, metadataSlice, type Sealed, sealedEntry, sealedFile, xmlSlice } from './read-entries.ts'
 
 export type { Cancellation } from './apply-changes.ts'
-export type { Brought, EntryResult, SliceOutcome, Target } from './commit-slice.ts'
+export type { EntryResult, SliceOutcome, Target } from './commit-slice.ts'
 
 type Outcomes = AsyncGenerator<SliceOutcome, void, undefined>
 

@@ -1,5 +1,7 @@
 import * as z from 'zod'
-import { CfdiUuid, ofFiscalEntity, Paging, requireFiscalEntity } from '../../platform/http/shapes.ts'
+import { Paging } from '../../platform/http/shapes.ts'
+import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
+import { CfdiUuid } from '../contract.ts'
 import { Direction, Estatus, Kind, PaymentStatus } from './contract.ts'
 
 const TipoComprobante = z.enum(['I', 'E', 'P', 'N', 'T'])

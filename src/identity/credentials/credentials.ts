@@ -1,9 +1,9 @@
 import { Failure, invalid, notFound } from '../../failures.ts'
 import { change } from '../../platform/audit/audit.ts'
-import type { Actor, Ctx, Role, System } from '../../platform/context.ts'
+import type { Ctx, System } from '../../platform/context.ts'
 import { isGuardViolation } from '../../platform/db/commit.ts'
 import { openCursor, pageOf } from '../../platform/paging/cursor.ts'
-import type { Connection } from '../../taxpayers/connection.ts'
+import type { Actor, Connection, Role } from '../../platform/tenant.ts'
 import type { Credential, CredentialDraft, CredentialQuery, NewCredential } from './contract.ts'
 import { digestOf, isApiKey, isInvitationToken, isSecret, type KeyPair, newInvitationToken, newKeyPair } from './key.ts'
 import {

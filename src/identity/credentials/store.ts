@@ -1,6 +1,6 @@
 import { and, asc, eq, gt, isNull, or } from 'drizzle-orm'
-import type { Role } from '../../platform/context.ts'
 import type { Database } from '../../platform/db/commit.ts'
+import type { Role } from '../../platform/tenant.ts'
 import { invitations } from '../team/tables.ts'
 import { credentials } from './tables.ts'
 

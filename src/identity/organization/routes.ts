@@ -1,8 +1,8 @@
 import { Hono } from 'hono'
 import type { App } from '../../platform/context.ts'
 import { body, operation, returns, roles } from '../../platform/http/operation.ts'
-import { changeOrganization, getOrganization, getStats } from './account.ts'
 import { Organization, OrganizationChanges, OrganizationStats } from './contract.ts'
+import { changeOrganization, getOrganization, getStats } from './organization.ts'
 
 export const accountRoutes = new Hono<App>()
   .get('/', operation('getOrganization', 'Organization', 'Fetch the organization'), returns(200, Organization), async (c) =>

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import { SUSPENSIONS } from '../../billing/subscription/status.ts'
 import { instant } from '../../platform/db/columns.ts'
+import { SUSPENSIONS } from '../../platform/tenant.ts'
 
 export const organizations = sqliteTable(
   'organizations',

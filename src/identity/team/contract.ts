@@ -10,9 +10,6 @@ export const Member = z
   .meta({ id: 'Member' })
 export type Member = z.infer<typeof Member>
 
-export const SignupDraft = z.strictObject({ organization_name: trimmedText(2, 200), name: Name, email: Email }).meta({ id: 'SignupDraft' })
-export type SignupDraft = z.infer<typeof SignupDraft>
-
 /** What one gets who joins: the organization, who one is in it, and the credential with its secret. */
 export const Signup = z.strictObject({ organization: Organization, member: Member, credential: NewCredential }).meta({ id: 'Signup' })
 export type Signup = z.infer<typeof Signup>

@@ -1,65 +1,14 @@
 import { Hono } from 'hono'
-import { signUp } from '../../onboarding/sign-up.ts'
 import type { App } from '../../platform/context.ts'
-import {
-  body,
-  idempotent,
-  operation,
-  params,
-  perAddress,
-  publicOperation,
-  query,
-  refuses,
-  returns,
-  roles,
-} from '../../platform/http/operation.ts'
+import { body, idempotent, operation, params, query, refuses, returns, roles } from '../../platform/http/operation.ts'
 import { pageOf } from '../../platform/http/shapes.ts'
-import {
-  Acceptance,
-  InvitationDraft,
-  Member,
-  MemberChanges,
-  MemberPath,
-  MemberQuery,
-  NewInvitation,
-  Signup,
-  SignupDraft,
-} from './contract.ts'
-import { acceptInvitation, inviteMember } from './invitations.ts'
+import { InvitationDraft, Member, MemberChanges, MemberPath, MemberQuery, NewInvitation } from './contract.ts'
+import { inviteMember } from './invitations.ts'
 import { changeMember, deleteMember, listMembers } from './members.ts'
 
 const TAG = 'Team'
 const ABSENT = 'There is no such member.'
 const LAST = 'It is the last owner who can act: there is no other owner, or none with a credential that works for as long.'
-
-export const authRoutes = new Hono<App>()
-  .post(
-    '/signup',
-    publicOperation(
-      'signUp',
-      'Sign-up',
-      'Create an organization',
-      'Answers the owner’s credential; its secret is shown this once. Addresses at disposable domains are 422.',
-    ),
-    body(SignupDraft),
-    returns(201, Signup),
-    perAddress(),
-    async (c) => c.json(await signUp(c.var.system, c.req.valid('json')), 201),
-  )
-  .post(
-    '/invitations/accept',
-    publicOperation(
-      'acceptInvitation',
-      'Sign-up',
-      'Accept an invitation',
-      'Makes you a member of the organization that invited you. Answers your credential; its secret is shown this once.',
-    ),
-    body(Acceptance),
-    returns(201, Signup),
-    refuses(404, 'There is no such invitation, or it was accepted, replaced or withdrawn, or has expired.'),
-    perAddress(),
-    async (c) => c.json(await acceptInvitation(c.var.system, c.req.valid('json')), 201),
-  )
 
 export const teamRoutes = new Hono<App>()
   .get(

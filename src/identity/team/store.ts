@@ -1,6 +1,6 @@
 import { and, asc, eq, gt, inArray, type SQL, sql } from 'drizzle-orm'
-import type { Role } from '../../platform/context.ts'
 import type { Database } from '../../platform/db/commit.ts'
+import type { Role } from '../../platform/tenant.ts'
 import { credentials } from '../credentials/tables.ts'
 import { organizations } from '../organization/tables.ts'
 import { invitations, members } from './tables.ts'

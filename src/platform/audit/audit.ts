@@ -1,10 +1,11 @@
 import { and, desc, eq, lt } from 'drizzle-orm'
-import type { Actor, Ctx, System } from '../context.ts'
+import type { Ctx, System } from '../context.ts'
 import { commit, isGuardViolation, type Statement } from '../db/commit.ts'
 import { newId } from '../db/id.ts'
 import { inFlight } from '../idempotency/idempotency.ts'
 import { mark } from '../idempotency/store.ts'
 import { openCursor, pageOf } from '../paging/cursor.ts'
+import type { Actor } from '../tenant.ts'
 import type { AuditEvent, AuditQuery } from './contract.ts'
 import { auditEvents } from './tables.ts'
 
@@ -39,13 +40,13 @@ export const audited = ({ db, now, requestId, actor }: Author, organization_id: 
  * same commit says that it is done; 409 when another request has taken the key over.
  */
 export async function change(ctx: Ctx, what: Change, statements: readonly Statement[]): Promise<D1Result<Record<string, unknown>>[]> {
-  const { db, organization, hold } = ctx
+  const { db, organization, claim } = ctx
   // First, so that who has lost the key hears of that and not of what the other one made.
-  const marks = hold ? [mark(db, hold, what.resource_id, what.begins ? 'running' : 'done')] : []
+  const marks = claim ? [mark(db, claim, what.resource_id, what.begins ? 'running' : 'done')] : []
   try {
     return (await commit(db.$client, [...marks, ...statements, audited(ctx, organization.id, what)])).slice(marks.length)
   } catch (error) {
-    throw hold && isGuardViolation(error, 'idempotency_keys') ? inFlight() : error
+    throw claim && isGuardViolation(error, 'idempotency_keys') ? inFlight() : error
   }
 }
 

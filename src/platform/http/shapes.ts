@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { idOfUuid, isId, type Prefix } from '../db/id.ts'
+import { isId, type Prefix } from '../db/id.ts'
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 /** What the JSON Schema of a value that travels as text should say instead. */
-const documented = <S extends z.ZodType>(schema: S, json: Record<string, unknown>): S => schema.meta({ documented: json })
+export const documented = <S extends z.ZodType>(schema: S, json: Record<string, unknown>): S => schema.meta({ documented: json })
 
 /** A TypeID in an answer or a request. */
 export const Id = (prefix: Prefix) =>
@@ -12,24 +12,6 @@ export const Id = (prefix: Prefix) =>
     .string()
     .refine((text) => isId(prefix, text), `Not an identifier with the prefix ${prefix}_.`)
     .meta({ examples: [`${prefix}_01kabcdefghjkmnpqrstvwxyz0`] })
-
-/** A fiscal entity's identifier, `fe_…` or the same 128 bits as a UUID. Read as `fe_…`. */
-export const FiscalEntityId = documented(
-  z
-    .string()
-    .transform((text) => (UUID.test(text) ? idOfUuid('fe', text) : text))
-    .refine((text) => isId('fe', text), 'Not an identifier with the prefix fe_.'),
-  { type: 'string', description: 'Prefix `fe_`; its UUID form is accepted too.' },
-)
-
-/** A CFDI's UUID in any case, read in upper case. */
-export const CfdiUuid = documented(
-  z
-    .string()
-    .regex(UUID, 'Not a UUID.')
-    .transform((text) => text.toUpperCase()),
-  { type: 'string', format: 'uuid', description: 'In any case.' },
-)
 
 /** An integer in a query. */
 export const integerParameter = (min: number, max: number, standard: number) =>
@@ -56,25 +38,6 @@ export const pageOf = <T extends z.ZodType>(item: T) =>
     has_more: z.boolean(),
     next_cursor: z.string().nullable(),
   })
-
-/** Names one fiscal entity in a query: `fiscal_entity_id`, or `fiscalEntityId`. */
-export const ofFiscalEntity = {
-  fiscal_entity_id: FiscalEntityId.optional().meta({ documented: { type: 'string', description: 'Required: this or `fiscalEntityId`.' } }),
-  fiscalEntityId: FiscalEntityId.optional().meta({ documented: { type: 'string', description: 'The same under another name.' } }),
-}
-
-interface FiscalEntityNames {
-  fiscal_entity_id?: string | undefined
-  fiscalEntityId?: string | undefined
-}
-
-/** The refinement that goes with `ofFiscalEntity`. */
-export const requireFiscalEntity = (query: FiscalEntityNames, context: z.RefinementCtx): void => {
-  if (query.fiscal_entity_id === undefined && query.fiscalEntityId === undefined)
-    context.addIssue({ code: 'custom', path: ['fiscal_entity_id'], message: 'Required.' })
-  else if (query.fiscal_entity_id !== undefined && query.fiscalEntityId !== undefined && query.fiscal_entity_id !== query.fiscalEntityId)
-    context.addIssue({ code: 'custom', path: ['fiscalEntityId'], message: 'Says something else than fiscal_entity_id.' })
-}
 
 /** Text that is trimmed before its length, in code points, is checked. */
 export const trimmedText = (min: number, max: number) =>

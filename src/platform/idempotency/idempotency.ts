@@ -9,7 +9,7 @@
  */
 
 import { Failure, invalid, said } from '../../failures.ts'
-import type { Ctx, Hold, System } from '../context.ts'
+import type { Ctx, KeyClaim, System } from '../context.ts'
 import { commit } from '../db/commit.ts'
 import { type Answer, openAnswer, sealAnswer } from './seal.ts'
 import { claimKey, freeKey, type Held, keepAnswer, removeForgotten } from './store.ts'
@@ -51,10 +51,10 @@ export async function answerOnce(
   const asked_at = Date.now()
   const times = { asked_at, lease_until: asked_at + LEASE_MS, now: ctx.now, forgotten: forgottenAt(ctx.now) }
   const found = await claimKey(ctx.db, { ...holder, fingerprints, ...times })
-  const hold: Hold = { ...holder, begun: found.resource_id }
-  if (found.token !== hold.token) return { ...(await earlier(hold, asked.api_secret, found, fingerprints)), replayed: true }
-  const { answer, isFinal } = await carryOut({ ...ctx, hold })
-  await settle(ctx, hold, asked.api_secret, answer, isFinal)
+  const claim: KeyClaim = { ...holder, begun: found.resource_id }
+  if (found.token !== claim.token) return { ...(await earlier(claim, asked.api_secret, found, fingerprints)), replayed: true }
+  const { answer, isFinal } = await carryOut({ ...ctx, claim })
+  await settle(ctx, claim, asked.api_secret, answer, isFinal)
   return { ...answer, replayed: false }
 }
 
@@ -64,7 +64,7 @@ const fingerprintsOf = ({ settings }: System, request: readonly string[]): Promi
     settings.apiSecretKeys.all.map(async (key) => `${key.version}.${(await key.hmac(`idempotency ${JSON.stringify(request)}`)).toHex()}`),
   )
 
-async function earlier(hold: Hold, api_secret: string, found: Held, fingerprints: readonly string[]): Promise<Answer> {
+async function earlier(claim: KeyClaim, api_secret: string, found: Held, fingerprints: readonly string[]): Promise<Answer> {
   if (!fingerprints.includes(found.fingerprint))
     throw invalid('idempotency.mismatch', [{ path: 'Idempotency-Key', message: 'Was sent with another request. Use a key once.' }])
   if (found.state === 'running') throw inFlight()
@@ -72,7 +72,7 @@ async function earlier(hold: Hold, api_secret: string, found: Held, fingerprints
   const made = resource_id === null ? {} : { resource_id }
   if (answer === null)
     throw new Failure('conflict', 'idempotency.done', 'The request was carried out, but its answer was lost: look at what it made.', made)
-  const opened = await openAnswer(api_secret, { ...hold, token }, answer)
+  const opened = await openAnswer(api_secret, { ...claim, token }, answer)
   if (opened) return opened
   throw new Failure(
     'conflict',
@@ -86,11 +86,11 @@ async function earlier(hold: Hold, api_secret: string, found: Held, fingerprints
  * Keeps a final answer, frees the key after any other. Its failure is not the caller's: the change is what it is. Who has lost the key
  * has changed nothing, and what they would be told may be of what the other request made.
  */
-async function settle(ctx: Ctx, hold: Hold, api_secret: string, answer: Answer, isFinal: boolean): Promise<void> {
+async function settle(ctx: Ctx, claim: KeyClaim, api_secret: string, answer: Answer, isFinal: boolean): Promise<void> {
   const { db, requestId } = ctx
   let isLost = false
   try {
-    const kept = isFinal ? [keepAnswer(db, hold, await sealAnswer(api_secret, hold, answer))] : freeKey(db, hold)
+    const kept = isFinal ? [keepAnswer(db, claim, await sealAnswer(api_secret, claim, answer))] : freeKey(db, claim)
     const [result] = await commit(db.$client, kept)
     isLost = isFinal && result!.meta.changes === 0
   } catch (error) {

@@ -1,5 +1,5 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
-import type { Hold } from '../context.ts'
+import type { KeyClaim } from '../context.ts'
 import { commit, type Database, type Statement } from '../db/commit.ts'
 import { idempotencyKeys as keys } from './tables.ts'
 
@@ -7,7 +7,7 @@ import { idempotencyKeys as keys } from './tables.ts'
 export type Held = Pick<typeof keys.$inferSelect, 'token' | 'fingerprint' | 'state' | 'resource_id' | 'answer'>
 
 /** What a request asks for. Times are milliseconds of the real clock, but for `now` and `forgotten`. */
-export interface Claim extends Omit<Hold, 'begun'> {
+export interface KeyRequest extends Omit<KeyClaim, 'begun'> {
   /** Under each of the keys that hash them, the current one first. */
   fingerprints: readonly string[]
   asked_at: number
@@ -17,17 +17,17 @@ export interface Claim extends Omit<Hold, 'begun'> {
   forgotten: Date
 }
 
-type Holder = Pick<Hold, 'organization_id' | 'key' | 'token'>
+type Holder = Pick<KeyClaim, 'organization_id' | 'key' | 'token'>
 
-const one = ({ organization_id, key }: Pick<Hold, 'organization_id' | 'key'>) =>
+const one = ({ organization_id, key }: Pick<KeyClaim, 'organization_id' | 'key'>) =>
   and(eq(keys.organization_id, organization_id), eq(keys.key, key))
-const held = (hold: Holder) => and(one(hold), eq(keys.token, hold.token))
+const held = (claim: Holder) => and(one(claim), eq(keys.token, claim.token))
 
 /**
  * Takes a key that is free, forgotten, or held for the same request under a lease that has ended; and reads who has it then. What a
  * request that died under it had begun to make stays there.
  */
-export async function claimKey(db: Database, claim: Claim): Promise<Held> {
+export async function claimKey(db: Database, claim: KeyRequest): Promise<Held> {
   const { fingerprints, asked_at, lease_until, now, forgotten, organization_id, key, token } = claim
   const columns = {
     fingerprint: fingerprints[0]!,
@@ -58,7 +58,7 @@ export async function claimKey(db: Database, claim: Claim): Promise<Held> {
  * violation unless the request still has the key: an insert, because an update of a row that is gone refuses nothing. It always meets
  * the row that it read.
  */
-export const mark = (db: Database, { organization_id, key, token }: Hold, resource_id: string, how: 'done' | 'running') =>
+export const mark = (db: Database, { organization_id, key, token }: KeyClaim, resource_id: string, how: 'done' | 'running') =>
   db.$client
     .prepare(
       `insert into idempotency_keys (organization_id, key, fingerprint, token, lease_until, state, resource_id, created_at)
@@ -68,15 +68,16 @@ export const mark = (db: Database, { organization_id, key, token }: Hold, resour
     )
     .bind(organization_id, key, token, resource_id, how)
 
-export const keepAnswer = (db: Database, hold: Hold, answer: string) => db.update(keys).set({ state: 'answered', answer }).where(held(hold))
+export const keepAnswer = (db: Database, claim: KeyClaim, answer: string) =>
+  db.update(keys).set({ state: 'answered', answer }).where(held(claim))
 
 /** Frees a key under which nothing has changed; what has begun under it waits for who asks again. */
-export const freeKey = (db: Database, hold: Hold): Statement[] => [
-  db.delete(keys).where(and(held(hold), eq(keys.state, 'running'), isNull(keys.resource_id))),
+export const freeKey = (db: Database, claim: KeyClaim): Statement[] => [
+  db.delete(keys).where(and(held(claim), eq(keys.state, 'running'), isNull(keys.resource_id))),
   db
     .update(keys)
     .set({ lease_until: new Date(0) })
-    .where(and(held(hold), eq(keys.state, 'running'))),
+    .where(and(held(claim), eq(keys.state, 'running'))),
 ]
 
 /** Removes so many that are forgotten, and tells how many there were. */

@@ -1,4 +1,5 @@
 import { said } from '../../failures.ts'
+import { callRelay, type Outbox } from '../../outbox/outbox.ts'
 import type { System } from '../../platform/context.ts'
 import { commit, isUniqueViolation } from '../../platform/db/commit.ts'
 import { idOfText, uuidOf } from '../../platform/db/id.ts'
@@ -18,9 +19,6 @@ import {
   readFacts,
 } from './relay-store.ts'
 
-/** An outbox: the control plane's, or that of a ledger by its number. */
-export type Outbox = 'control' | number
-
 const PAGE = 100
 /** Pages on one message; then the next message goes on. */
 const PAGES_A_MESSAGE = 20
@@ -30,15 +28,6 @@ const ATTEMPTS = 3
 const HELD_MS = 120_000
 
 const outboxOf = ({ db, settings }: System, outbox: Outbox): D1Database => (outbox === 'control' ? db.$client : settings.ledgers[outbox]!)
-
-/** Says that there are facts to be relayed: a hint, the sweep repeats it. */
-export async function callRelay({ env, requestId }: System, outbox: Outbox): Promise<void> {
-  try {
-    await env.WEBHOOKS.send({ outbox })
-  } catch (error) {
-    console.error(JSON.stringify({ level: 'error', request_id: requestId, message: 'A relay was not announced.', error: said(error) }))
-  }
-}
 
 /**
  * Turns the facts of an outbox into events of every organization that may know of them, and into deliveries, page by page. Events and

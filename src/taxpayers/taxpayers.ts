@@ -1,7 +1,7 @@
 import { and, asc, desc, eq, gt, inArray, isNull, ne, or, sql } from 'drizzle-orm'
-import { SUSPENSIONS, type Suspension } from '../billing/subscription/status.ts'
 import type { Database } from '../platform/db/commit.ts'
-import { type ConnectionState, connections, fiscalEntities } from './tables.ts'
+import { type ConnectionState, SUSPENSIONS, type Suspension } from '../platform/tenant.ts'
+import { connections, fiscalEntities } from './tables.ts'
 
 export type ConnectionRow = typeof connections.$inferSelect
 export type EntityRow = typeof fiscalEntities.$inferSelect
@@ -199,3 +199,35 @@ export const markImported = (db: Database, connection: number, now: Date) =>
     .update(connections)
     .set({ imported_at: now })
     .where(and(eq(connections.connection, connection), isNull(connections.imported_at)))
+
+/** A page of the active connections that a run covers. */
+export const connectionsOfRun = (
+  db: Database,
+  run: { organization_id: string; fiscal_entity_id: string | null },
+  after: string,
+  limit: number,
+) =>
+  db
+    .select()
+    .from(connections)
+    .where(
+      and(
+        eq(connections.organization_id, run.organization_id),
+        eq(connections.state, 'active'),
+        run.fiscal_entity_id === null ? gt(connections.fiscal_entity_id, after) : eq(connections.fiscal_entity_id, run.fiscal_entity_id),
+      ),
+    )
+    .orderBy(asc(connections.fiscal_entity_id))
+    .limit(limit)
+
+/** Widens windows: the floor to the earlier, the ceiling to the later (decisions.md 6). */
+export const widenWindows = (db: Database, rows: readonly { connection: number; from: string; to: number }[]): D1PreparedStatement =>
+  db.$client
+    .prepare(
+      `update connections set
+         visible_from = min(coalesce(visible_from, j.floor), j.floor),
+         visible_to = max(coalesce(visible_to, j.ceiling), j.ceiling)
+       from (select value->>0 as connection, value->>1 as floor, value->>2 as ceiling from json_each(?1)) j
+       where connections.connection = j.connection`,
+    )
+    .bind(JSON.stringify(rows.map(({ connection, from, to }) => [connection, from, to])))

@@ -1,0 +1,35 @@
+import { Hono } from 'hono'
+import type { App } from '../platform/context.ts'
+import { body, operation, params, query, refuses, returns, roles } from '../platform/http/operation.ts'
+import { pageOf } from '../platform/http/shapes.ts'
+import { changeRfc, listRfcs } from './seats.ts'
+import { BillingRfc, BillingRfcChanges, BillingRfcPath, BillingRfcQuery } from './seats-contract.ts'
+
+const TAG = 'Billing'
+
+/** The RFCs with their seats, for /v1/billing. */
+export const seatRoutes = new Hono<App>()
+  .get(
+    '/rfcs',
+    operation('listBillingRfcs', TAG, 'List the RFCs with their seats'),
+    query(BillingRfcQuery),
+    returns(200, pageOf(BillingRfc)),
+    async (c) => c.json(await listRfcs(c.var.ctx, c.req.valid('query'))),
+  )
+  .patch(
+    '/rfcs/:fiscal_entity_id',
+    operation(
+      'changeBillingRfc',
+      TAG,
+      'Suspend an RFC, or resume it',
+      'Suspending is never refused and frees the seat. Resuming returns to the state before; one that was active is active again and what reactivation runs, runs.',
+    ),
+    params(BillingRfcPath),
+    roles('owner', 'admin'),
+    body(BillingRfcChanges),
+    returns(200, BillingRfc),
+    refuses(402, 'Resuming only: an invoice is overdue beyond its grace, or no seat is free, as after the trial (with checkout_url).'),
+    refuses(404, 'The organization has no connection to this fiscal entity.'),
+    refuses(409, 'Resuming only: the connection is a draft or its CIEC is invalid. Or others keep changing it at the same time.'),
+    async (c) => c.json(await changeRfc(c.var.ctx, c.req.valid('param').fiscal_entity_id, c.req.valid('json'))),
+  )

@@ -1,0 +1,27 @@
+import type { Ctx, System } from '../../platform/context.ts'
+import type { Connection } from '../../platform/tenant.ts'
+import { type ConnectionRow, findConnection } from '../../taxpayers/taxpayers.ts'
+import { findOrganization } from './organization.ts'
+
+/** The service itself, acting for an organization. */
+export const actingFor = async (system: System, organization_id: string, process = 'billing'): Promise<Ctx> => ({
+  ...system,
+  organization: await findOrganization(system.db, organization_id),
+  actor: { kind: 'system', process },
+  connection: null,
+})
+
+/** An organization as a reader of one RFC, for work that is done for it outside a request. */
+export async function readerOf({ db }: System, organization_id: string, fiscal_entity_id: string) {
+  const [row, organization] = await Promise.all([
+    findConnection(db, organization_id, fiscal_entity_id),
+    findOrganization(db, organization_id),
+  ])
+  return row && { organization, connection: connectionView(row) }
+}
+
+const connectionView = (row: ConnectionRow): Connection => ({
+  ...row,
+  visible_to: row.visible_to?.getTime() ?? null,
+  imported_at: row.imported_at?.getTime() ?? null,
+})

@@ -1,0 +1,36 @@
+import { Hono } from 'hono'
+import { Acceptance, Signup } from '../identity/team/contract.ts'
+import { acceptInvitation } from '../identity/team/invitations.ts'
+import type { App } from '../platform/context.ts'
+import { body, perAddress, publicOperation, refuses, returns } from '../platform/http/operation.ts'
+import { SignupDraft } from './contract.ts'
+import { signUp } from './sign-up.ts'
+
+export const authRoutes = new Hono<App>()
+  .post(
+    '/signup',
+    publicOperation(
+      'signUp',
+      'Sign-up',
+      'Create an organization',
+      'Answers the owner’s credential; its secret is shown this once. Addresses at disposable domains are 422.',
+    ),
+    body(SignupDraft),
+    returns(201, Signup),
+    perAddress(),
+    async (c) => c.json(await signUp(c.var.system, c.req.valid('json')), 201),
+  )
+  .post(
+    '/invitations/accept',
+    publicOperation(
+      'acceptInvitation',
+      'Sign-up',
+      'Accept an invitation',
+      'Makes you a member of the organization that invited you. Answers your credential; its secret is shown this once.',
+    ),
+    body(Acceptance),
+    returns(201, Signup),
+    refuses(404, 'There is no such invitation, or it was accepted, replaced or withdrawn, or has expired.'),
+    perAddress(),
+    async (c) => c.json(await acceptInvitation(c.var.system, c.req.valid('json')), 201),
+  )

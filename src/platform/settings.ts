@@ -1,0 +1,116 @@
+import { type Keyring, keyring } from './db/keyring.ts'
+
+/** The environment's variables, read once per isolate. */
+export interface Settings {
+  environment: 'test' | 'live'
+  apiSecretKeys: Keyring
+  ciecKeys: Keyring
+  cursorKeys: Keyring
+  webhookKeys: Keyring
+  /** Host names under which the service itself is reached. */
+  publicHosts: readonly string[]
+  ledgers: readonly D1Database[]
+  taxAuthority: 'sandbox'
+  repseRegistry: 'sandbox' | 'live'
+  repseRegistryUrl: string
+  /** Scheduled downloads are spread over this many seconds after midnight. */
+  spreadSeconds: number
+  credentialRequestsPerMinute: number
+  addressRequestsPerMinute: number
+  /** Null when nothing is fetched and an operator loads the list. */
+  list69bUrl: string | null
+  billingProvider: 'manual' | 'stripe'
+  checkoutUrl: string
+  stripeApiBase: string
+}
+
+/** The settings of this deployment are unusable; `faults` says in one sentence each what to change. */
+export class UnusableSettings extends Error {
+  readonly faults: readonly string[]
+
+  constructor(faults: readonly string[]) {
+    super(faults.join(' '))
+    this.faults = faults
+  }
+}
+
+const known = new WeakMap<object, Settings>()
+
+/** The settings of the environment. Throws UnusableSettings, which names every fault at once. */
+export function settingsOf(env: Env): Settings {
+  const settings = known.get(env) ?? readSettings(env)
+  known.set(env, settings)
+  return settings
+}
+
+function readSettings(env: Env): Settings {
+  const bindings = env as unknown as Record<string, unknown>
+  const faults: string[] = []
+  const read = <T>(parse: () => T): T => {
+    try {
+      return parse()
+    } catch (error) {
+      faults.push(error instanceof Error ? error.message : String(error))
+      return undefined as T
+    }
+  }
+  const text = (name: string): string => {
+    const value = bindings[name]
+    return typeof value === 'string' ? value.trim() : ''
+  }
+  const ring = (name: string): Keyring => read(() => keyring(name, text(name)))
+  const oneOf = <T extends string>(name: string, values: readonly T[]): T =>
+    read(() => {
+      const value = text(name)
+      if (!values.includes(value as T)) throw new Error(`${name} must be ${values.join(' or ')}.`)
+      return value as T
+    })
+  const whole = (name: string, max: number): number =>
+    read(() => {
+      const value = text(name)
+      if (!/^\d{1,9}$/.test(value) || Number(value) > max) throw new Error(`${name} must be an integer from 0 to ${max}.`)
+      return Number(value)
+    })
+  const url = (name: string): string =>
+    read(() => {
+      const value = text(name)
+      if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol)) throw new Error(`${name} must be an http or https URL.`)
+      return value
+    })
+
+  const settings: Settings = {
+    environment: oneOf('ENVIRONMENT', ['test', 'live']),
+    apiSecretKeys: ring('API_SECRET_KEYS'),
+    ciecKeys: ring('CIEC_KEYS'),
+    cursorKeys: ring('CURSOR_KEYS'),
+    webhookKeys: ring('WEBHOOK_KEYS'),
+    publicHosts: text('PUBLIC_HOSTS')
+      .toLowerCase()
+      .split(',')
+      .map((host) => host.trim())
+      .filter((host) => host !== ''),
+    ledgers: read(() => ledgersOf(bindings)),
+    taxAuthority: oneOf('TAX_AUTHORITY', ['sandbox']),
+    repseRegistry: oneOf('REPSE_REGISTRY', ['sandbox', 'live']),
+    repseRegistryUrl: url('REPSE_REGISTRY_URL'),
+    spreadSeconds: whole('SPREAD_SECONDS', 86_400),
+    credentialRequestsPerMinute: whole('CREDENTIAL_REQUESTS_PER_MINUTE', 1_000_000),
+    addressRequestsPerMinute: whole('ADDRESS_REQUESTS_PER_MINUTE', 1_000_000),
+    list69bUrl: text('LIST_69B_URL') === '' ? null : url('LIST_69B_URL'),
+    billingProvider: oneOf('BILLING_PROVIDER', ['manual', 'stripe']),
+    checkoutUrl: url('CHECKOUT_URL'),
+    stripeApiBase: url('STRIPE_API_BASE'),
+  }
+  if (settings.billingProvider === 'stripe')
+    for (const name of ['STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'])
+      if (text(name) === '') faults.push(`${name} must be set, because BILLING_PROVIDER is stripe.`)
+  if (faults.length > 0) throw new UnusableSettings(faults)
+  return settings
+}
+
+function ledgersOf(bindings: Record<string, unknown>): D1Database[] {
+  const names = Object.keys(bindings).filter((name) => /^LEDGER_\d+$/.test(name))
+  const ledgers = names.map((_, n) => bindings[`LEDGER_${n}`] as D1Database)
+  if (ledgers.length === 0 || ledgers.includes(undefined as never)) throw new Error('LEDGER_0 to LEDGER_n must be bound without a gap.')
+  return ledgers
+}
