@@ -1,31 +1,19 @@
+import { globSync } from 'node:fs'
 import { defineConfig } from 'drizzle-kit'
 
-const DOMAINS = {
-  control: [
-    'account',
-    'billing',
-    'team',
-    'credentials',
-    'audit',
-    'entities',
-    'extractors',
-    'authority/sandbox',
-    'queues',
-    'facts',
-    'webhooks',
-    'alerts',
-    'blacklists',
-    'repse',
-    'idempotency',
-  ],
-  ledger: ['cfdi', 'downloads', 'documents', 'imports', 'facts'],
+const LEDGER = ['cfdi', 'downloads', 'documents', 'imports'].map((domain) => `src/${domain}/tables.ts`)
+const BOTH = ['src/outbox/tables.ts', 'src/platform/db/tables.ts']
+
+const SCHEMAS = {
+  control: globSync('src/**/tables.ts').filter((file) => !LEDGER.includes(file)),
+  ledger: [...LEDGER, ...BOTH],
 }
 
 const database = process.env['DATABASE']
-if (database !== 'control' && database !== 'ledger') throw new Error('Say DATABASE=control or DATABASE=ledger.')
+if (database !== 'control' && database !== 'ledger') throw new Error('Set DATABASE to control or to ledger.')
 
 export default defineConfig({
   dialect: 'sqlite',
-  schema: DOMAINS[database].map((domain) => `./src/${domain}/tables.ts`),
+  schema: SCHEMAS[database].map((file) => `./${file}`),
   out: `./migrations/${database}`,
 })

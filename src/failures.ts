@@ -63,14 +63,3 @@ export const notFound = (what: string): Failure =>
 /** A value of the body or query that is well formed but not acceptable as things are. */
 export const invalid = (code: string, errors: [Fault, ...Fault[]]): Failure =>
   new Failure('invalid', code, `${errors[0].path}: ${errors[0].message}`, { errors })
-
-/**
- * What an error says, fit for a log: of a chain of causes the last. Query builders put the values of parameters into the message of
- * the error that they wrap another one in.
- */
-export const said = (error: unknown): string =>
-  error instanceof Error ? (error.cause instanceof Error ? said(error.cause) : `${error.name}: ${error.message}`) : String(error)
-
-/** Where an error comes from, without its message. */
-export const stackOf = (error: unknown): string | undefined =>
-  error instanceof Error ? error.stack?.replace(error.message, '') : undefined

@@ -8,9 +8,9 @@ import { consume } from './queues.ts'
 import { tick } from './schedule.ts'
 
 export { Cooldown } from './platform/locks/cooldown.ts'
-export { Lane } from './platform/locks/mutex.ts'
+export { Mutex } from './platform/locks/mutex.ts'
 export { Egress } from './webhooks/deliveries/egress.ts'
-export { Gate } from './webhooks/deliveries/host-limiter.ts'
+export { HostLimiter } from './webhooks/deliveries/host-limiter.ts'
 
 export default {
   fetch: app.fetch,

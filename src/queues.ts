@@ -2,15 +2,14 @@ import * as z from 'zod'
 import { drain } from './downloads/drain.ts'
 import { carryOutRuns } from './extractors/run.ts'
 import { planPage } from './extractors/tick.ts'
-import { said, stackOf } from './failures.ts'
 import { workOnImport } from './imports/imports.ts'
-import type { System } from './platform/context.ts'
-import { systemOf } from './platform/context.ts'
+import { type System, systemOf } from './platform/context.ts'
+import { errorMessage, stackOf } from './platform/log.ts'
 import { keepDeadLetter } from './platform/queues/dead-letters.ts'
 import { doLookups } from './repse/lookups.ts'
 import { workOnRound } from './repse/rounds.ts'
 import { deliver } from './webhooks/deliveries/delivery.ts'
-import { relayFacts } from './webhooks/events/relay.ts'
+import { relayOutbox } from './webhooks/events/relay.ts'
 
 /**
  * Queue → shape of its messages and what is done with one. A message is a hint about rows of ours, handled so that repeating it,
@@ -46,7 +45,7 @@ const CONSUMERS: Record<string, Consumer<unknown>> = {
       z.strictObject({ outbox: z.union([z.literal('control'), z.int().min(0)]) }),
       z.strictObject({ webhook: z.int().positive() }),
     ]),
-    handle: (system, it) => ('outbox' in it ? relayFacts(system, it.outbox) : deliver(system, it.webhook)),
+    handle: (system, it) => ('outbox' in it ? relayOutbox(system, it.outbox) : deliver(system, it.webhook)),
   }),
 }
 
@@ -77,7 +76,7 @@ async function attempt(purpose: string, message: Message, env: Env): Promise<voi
     message.ack()
   } catch (error) {
     console.error(
-      JSON.stringify({ level: 'error', request_id: system.requestId, queue: purpose, error: said(error), stack: stackOf(error) }),
+      JSON.stringify({ level: 'error', request_id: system.requestId, queue: purpose, error: errorMessage(error), stack: stackOf(error) }),
     )
     message.retry({ delaySeconds: Math.min(RETRY_SECONDS * 2 ** (message.attempts - 1), LONGEST_WAIT) })
   }

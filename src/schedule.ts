@@ -1,18 +1,18 @@
 import { collectInvoices } from './billing/invoices/collect.ts'
 import { issueInvoices } from './billing/invoices/issue.ts'
-import { carryOutOrders } from './billing/invoices/operator-commands.ts'
+import { runOperatorCommands } from './billing/invoices/operator-commands.ts'
 import { suspendExpired } from './billing/subscription/expiry.ts'
-import { reviewStandings } from './billing/subscription/suspension.ts'
+import { reviewSubscriptions } from './billing/subscription/suspension.ts'
 import { refreshLists } from './blacklists/load.ts'
 import { sweepJobs } from './downloads/downloads.ts'
 import { pruneJobs } from './downloads/prune.ts'
 import { finishRuns, pruneRuns } from './extractors/run.ts'
 import { evaluateCadences, sweepTicks } from './extractors/tick.ts'
-import { said } from './failures.ts'
 import { sweepImports } from './imports/imports.ts'
 import { type System, systemOf } from './platform/context.ts'
 import { each } from './platform/each.ts'
 import { pruneKeys } from './platform/idempotency/idempotency.ts'
+import { errorMessage } from './platform/log.ts'
 import { sweepLookups } from './repse/lookups.ts'
 import { refreshRepse, sweepRounds } from './repse/rounds.ts'
 import { sweepDeliveries } from './webhooks/deliveries/delivery.ts'
@@ -37,12 +37,22 @@ const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
     sweepDeliveries,
     sweepLookups,
     sweepRounds,
-    carryOutOrders,
+    runOperatorCommands,
     collectInvoices,
   ],
   // Who is suspended at midnight has no more downloads that night.
   '*/15 * * * *': [inOrder(suspendExpired, evaluateCadences)],
-  '0 10 * * *': [issueInvoices, reviewStandings, pruneEvents, rewrapSecrets, refreshLists, refreshRepse, pruneKeys, pruneRuns, pruneJobs],
+  '0 10 * * *': [
+    issueInvoices,
+    reviewSubscriptions,
+    pruneEvents,
+    rewrapSecrets,
+    refreshLists,
+    refreshRepse,
+    pruneKeys,
+    pruneRuns,
+    pruneJobs,
+  ],
 }
 
 /** One verb that fails does not keep the others from their work. */
@@ -51,6 +61,6 @@ export async function tick({ cron, scheduledTime }: ScheduledController, env: En
   const results = await Promise.allSettled((VERBS[cron] ?? []).map((verb) => verb(system)))
   const failed = results.filter((result) => result.status === 'rejected')
   for (const { reason } of failed)
-    console.error(JSON.stringify({ level: 'error', request_id: system.requestId, cron, error: said(reason) }))
+    console.error(JSON.stringify({ level: 'error', request_id: system.requestId, cron, error: errorMessage(reason) }))
   if (failed.length > 0) throw new Error(`${failed.length} of the cron’s verbs failed.`)
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { graceEnd, standingOf, trialEnd } from '../src/billing/subscription/status.ts'
+import { graceEnd, subscriptionStatus, trialEnd } from '../src/billing/subscription/status.ts'
 import { billed } from './support/billing.ts'
 import { losingMessages } from './support/downloads.ts'
 import { at } from './support/extractors.ts'
@@ -46,7 +46,7 @@ describe('against a calendar that is looked at every minute', () => {
         const end = trialEnd(new Date(now), timezone).getTime()
         expect(end).toBe(firstMinute(timezone, now + 4 * 86_400_000, shown(now, timezone), 7))
         const terms = { plan: 'diagnostic', rfc_allowance: null, trial_ends_at: new Date(end), timezone, oldest_due: null }
-        const state = (when: number) => standingOf(terms, new Date(when)).state
+        const state = (when: number) => subscriptionStatus(terms, new Date(when)).state
         expect([state(end - 1), state(end)]).toEqual(['trialing', 'diagnostic_expired'])
       }),
       { numRuns: 150 },
@@ -60,7 +60,7 @@ describe('against a calendar that is looked at every minute', () => {
         const end = graceEnd(due, timezone).getTime()
         expect(end).toBe(firstMinute(timezone, issued, due, 3))
         const state = (when: number) =>
-          standingOf({ plan: 'api', rfc_allowance: null, trial_ends_at: null, timezone, oldest_due: due }, new Date(when)).state
+          subscriptionStatus({ plan: 'api', rfc_allowance: null, trial_ends_at: null, timezone, oldest_due: due }, new Date(when)).state
         const next = firstMinute(timezone, issued, due, 1)
         expect([state(issued), state(next - 1), state(end)]).toEqual(['active', 'active', 'suspended'])
         // Where a whole day is skipped nothing may be left of the grace.
@@ -87,7 +87,7 @@ describe('against a calendar that is looked at every minute', () => {
             : since >= 1
               ? 'past_due'
               : 'active'
-        expect(standingOf({ rfc_allowance: null, timezone, ...owing }, new Date(now)).state).toBe(right)
+        expect(subscriptionStatus({ rfc_allowance: null, timezone, ...owing }, new Date(now)).state).toBe(right)
       }),
       { numRuns: 1_000 },
     )

@@ -2,7 +2,7 @@ import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { LATEST, orderOf, sqlOf } from '../scripts/orders.ts'
-import { carryOutOrders } from '../src/billing/invoices/operator-commands.ts'
+import { runOperatorCommands } from '../src/billing/invoices/operator-commands.ts'
 import worker from '../src/index.ts'
 import { systemOf } from '../src/platform/context.ts'
 import { billed } from './support/billing.ts'
@@ -88,7 +88,7 @@ describe('what an operator records', () => {
       },
     })
     let went = false
-    await carryOutOrders(systemOf({ ...env, DB: stale }, new Date(), 'stale'))
+    await runOperatorCommands(systemOf({ ...env, DB: stale }, new Date(), 'stale'))
     expect([went, (await of.billing()).seats.allowance]).toEqual([true, 5])
     expect(await audited(of, 'billing.plan_changed')).toHaveLength(2)
     expect((await outcomes(of.id)).at(-1)).toBe('plan 1')
@@ -105,7 +105,7 @@ describe('what an operator records', () => {
     const of = await billed()
     const { invoice_id } = await of.invoice()
     expect(await recorded('settle', invoice_id)).toBe(1)
-    await carryOutOrders(systemOf(stripeEnv, new Date(), 'minute'))
+    await runOperatorCommands(systemOf(stripeEnv, new Date(), 'minute'))
     expect([(await of.invoices())[0]!.status, await outcomes(of.id)]).toEqual(['paid', ['settle 1']])
   })
 

@@ -5,7 +5,7 @@ import { recordsOf } from '../src/blacklists/csv.ts'
 import { datesIn } from '../src/blacklists/dates.ts'
 import { entriesOf } from '../src/blacklists/entries.ts'
 import { readList69b } from '../src/blacklists/list-69b.ts'
-import { type Event, standingOf } from '../src/blacklists/listing-status.ts'
+import { type Event, listingStatus } from '../src/blacklists/listing-status.ts'
 import { refuseUnlikely } from '../src/blacklists/refusal.ts'
 import { bytesOf, csvOf, HEADER, type Listed, listOf, listText } from './support/list-csv.ts'
 
@@ -111,7 +111,7 @@ describe('dates', () => {
 
 const read = (rows: readonly Listed[]) => entriesOf(readList69b(listOf(rows)).rows)
 const one = (...rows: Listed[]) => read(rows).entries[0]!
-const standing = (entry: ReturnType<typeof one>, as_of: string | null = null) => standingOf(entry.history, '2026-07-31', as_of)
+const standing = (entry: ReturnType<typeof one>, as_of: string | null = null) => listingStatus(entry.history, '2026-07-31', as_of)
 const RFC = 'AAA010101AAA'
 const step = (situacion: Event['situacion'], sat_at: string | null, dof_at: string | null) => ({ situacion, sat_at, dof_at })
 
@@ -312,7 +312,7 @@ describe('where an RFC stands on a day', () => {
   })
 
   it('is on a list without steps on any day', () => {
-    expect(standingOf([], null, '2000-01-01')).toEqual({ event: null, is_active: true, since: null, until: null, history: [] })
+    expect(listingStatus([], null, '2000-01-01')).toEqual({ event: null, is_active: true, since: null, until: null, history: [] })
   })
 
   const day = fc

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, expect, it, vi } from 'vitest'
-import { relayFacts } from '../src/webhooks/events/relay.ts'
+import { relayOutbox } from '../src/webhooks/events/relay.ts'
 import { Courier, type Endpoint, endpoint, keptOf } from './support/deliveries.ts'
 import { losingMessages } from './support/downloads.ts'
 import { organization } from './support/extractors.ts'
@@ -25,7 +25,7 @@ it('a delivery writes five rows from its fact to its end, a hundred facts take f
     Array.from({ length: FACTS }, () => cancelled(entity.entity, '2026-03-03T10:15:00')),
   )
   const courier = new Courier()
-  const relay = await costOf(env.DB, env.FILES, () => relayFacts(courier.system, 0))
+  const relay = await costOf(env.DB, env.FILES, () => relayOutbox(courier.system, 0))
   // A full page is followed by a look at whether there is another.
   expect(relay.cost.d1_statements).toBe(5 * PAGES + 1)
   const delivery = await costOf(env.DB, env.FILES, () => courier.settle())

@@ -2,7 +2,7 @@ import { createMessageBatch } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import worker from '../src/index.ts'
-import { admittedBy } from '../src/visibility/visible-counts.ts'
+import { visibleCounts } from '../src/visibility/visible-counts.ts'
 import { EVERYTHING } from '../src/visibility/window.ts'
 import { beforeBatch, drainNow, silenceQueues, watchAuthority } from './support/authority.ts'
 import { at } from './support/extractors.ts'
@@ -57,7 +57,7 @@ describe('sync.completed', () => {
         ...counts,
       })
       // What it brought, slice by slice, adds up to the same for whoever sees everything.
-      if (month !== '') expect(admittedBy(EVERYTHING, brought)).toMatchObject(counts!)
+      if (month !== '') expect(visibleCounts(EVERYTHING, brought)).toMatchObject(counts!)
       else expect(brought).toEqual([])
     }
   })

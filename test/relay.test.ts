@@ -1,11 +1,11 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Fact } from '../src/outbox/outbox.ts'
+import type { OutboxEvent } from '../src/outbox/outbox.ts'
 import { uuidOf } from '../src/platform/db/id.ts'
-import { tallyOf } from '../src/visibility/visible-counts.ts'
+import { countSlice } from '../src/visibility/visible-counts.ts'
 import { sweepDeliveries } from '../src/webhooks/deliveries/delivery.ts'
 import { PAYLOADS } from '../src/webhooks/events/catalog.ts'
-import { relayFacts, sweepOutboxes } from '../src/webhooks/events/relay.ts'
+import { relayOutbox, sweepOutboxes } from '../src/webhooks/events/relay.ts'
 import { at } from './support/extractors.ts'
 import { randomOf } from './support/fixtures.ts'
 import { costOf } from './support/meter.ts'
@@ -40,7 +40,7 @@ afterEach(() => {
 })
 
 const relayAll = async (it = watchedEnv().env) => {
-  for (const [outbox] of OUTBOXES()) await relayFacts(systemIn(it), outbox)
+  for (const [outbox] of OUTBOXES()) await relayOutbox(systemIn(it), outbox)
 }
 const outboxes = async () => (await Promise.all(OUTBOXES().map(([, database]) => left(database)))).flat()
 
@@ -124,7 +124,7 @@ describe('what a fact says', () => {
     ...{ error_class: null as string | null, attempts: 1, completed_at: AS_OF },
   }
   const synced = (entity: number, organization_id: string, body: object, kind = 'sync.completed') =>
-    ({ fact_id: `${kind}:${entity}`, kind, entity, organizations: [organization_id], body }) as unknown as Fact
+    ({ fact_id: `${kind}:${entity}`, kind, entity, organizations: [organization_id], body }) as unknown as OutboxEvent
   const COUNTS = {
     ...{ created_count: 3, updated_count: 1, cancelled_count: 1 },
     ...{ first_issued_at: '2026-03-01T18:00:00.000Z', last_issued_at: '2026-03-02T18:00:00.000Z', completed_at: NOW },
@@ -305,7 +305,7 @@ describe('a fact relayed again', () => {
     const { env: watched, sent } = watchedEnv()
     if (isAlone) Object.assign(watched, { LANES: { getByName: () => ({ enter: async () => true, leave: async () => false }) } })
     const [outbox] = LEDGERS[ours.entity % LEDGERS.length]!
-    const ends = await Promise.allSettled(Array.from({ length: 20 }, () => relayFacts(systemIn(watched), outbox)))
+    const ends = await Promise.allSettled(Array.from({ length: 20 }, () => relayOutbox(systemIn(watched), outbox)))
     // Who gives up is called again by its queue.
     while (sent.some((message) => 'outbox' in (message as object)) || ends.some(({ status }) => status === 'rejected')) {
       ends.length = 0
@@ -326,9 +326,9 @@ describe('a fact relayed again', () => {
       Array.from({ length: 2_050 }, () => cancelled(ours.entity, '2026-03-03T10:15:00')),
     )
     const { env: watched, sent } = watchedEnv()
-    await relayFacts(systemIn(watched), outbox)
+    await relayOutbox(systemIn(watched), outbox)
     expect([sent, (await left(ledger)).length]).toEqual([[{ outbox }], 50])
-    await relayFacts(systemIn(watched), outbox)
+    await relayOutbox(systemIn(watched), outbox)
     expect([sent, await left(ledger)]).toEqual([[{ outbox }], []])
     const feed = await feedOf([ours.organization_id])
     expect([feed.length, new Set(feed.map(({ seq }) => seq)).size]).toEqual([2_050, 2_050])
@@ -368,7 +368,7 @@ describe('a crash', () => {
     ])
     const early = cancelled(entity, '2026-03-03T10:15:00')
     const late = cancelled(entity, '2026-03-12T10:15:00')
-    const poison = { ...cancelled(entity, '2026-03-12T10:15:00'), kind: 'cfdi.exploded' } as unknown as Fact
+    const poison = { ...cancelled(entity, '2026-03-12T10:15:00'), kind: 'cfdi.exploded' } as unknown as OutboxEvent
     const invalid = {
       ...{ fact_id: `connection.ciec_invalid:${entity}:1`, kind: 'connection.ciec_invalid' as const, entity },
       ...{ organizations: [wide.organization_id], body: { rejected_at: NOW } },
@@ -392,8 +392,8 @@ describe('a crash', () => {
       for (let step = 1; ; step++) {
         const { organizations, all, poison, told, outbox } = await world()
         const { env: dying, sent, died } = dyingAt(step, when)
-        await relayFacts(systemIn(dying), 'control')
-          .then(() => relayFacts(systemIn(dying), outbox))
+        await relayOutbox(systemIn(dying), 'control')
+          .then(() => relayOutbox(systemIn(dying), outbox))
           .catch(() => {})
         if (died() !== '') places.push(died())
         const before = await feedOf(organizations)
@@ -453,7 +453,7 @@ describe('what D1 is asked', () => {
       const facts = Array.from({ length: pages * 100 }, (_, n) => cancelled(ours[n % count]!.entity, '2026-03-03T10:15:00'))
       await tell(ledger, facts)
       const { env: watched } = watchedEnv()
-      const { cost } = await costOf(ledger, env.FILES, () => relayFacts(systemIn(watched), outbox))
+      const { cost } = await costOf(ledger, env.FILES, () => relayOutbox(systemIn(watched), outbox))
       // Facts read, who listens, events, deliveries, facts forgotten; and once a look that finds nothing.
       costs.push({ statements: (cost.d1_statements - 1) / pages, written: cost.rows_written / (facts.length * 3) })
     }
@@ -534,7 +534,7 @@ describe('of any number of organizations and RFCs', () => {
     )
     const webhooks = await endpoints(hooks)
 
-    const facts: Fact[] = []
+    const facts: OutboxEvent[] = []
     for (const { entity } of entities) {
       for (let n = below(9); n > 0; n--) {
         const issued_at = pick(instants) + pick([0, 0, 1, -1])
@@ -559,7 +559,7 @@ describe('of any number of organizations and RFCs', () => {
       }
       facts.push({
         ...{ fact_id: `sync.completed:${entity}`, kind: 'sync.completed' as never, entity, organizations: named },
-        body: { ...body, created_count: 99, updated_count: 99, cancelled_count: 99, brought: [tallyOf(brought, AS_OF)] },
+        body: { ...body, created_count: 99, updated_count: 99, cancelled_count: 99, brought: [countSlice(brought, AS_OF)] },
       })
       const body_ = { rejected_at: NOW }
       facts.push({

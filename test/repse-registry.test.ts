@@ -8,7 +8,7 @@ import { normalName } from '../src/repse/registry/names.ts'
 import { fieldOf, readRegistration, readSearch } from '../src/repse/registry/pages.ts'
 import { ABSENT, RegistryUnavailable } from '../src/repse/registry/registry.ts'
 import { sandboxRegistry } from '../src/repse/registry/sandbox.ts'
-import { standingOf } from '../src/repse/status.ts'
+import { registrationStatus } from '../src/repse/status.ts'
 import { freshRfc } from './support/journeys.ts'
 import { CAPTCHA, FORM, NOTHING, registrationPage, searchPage } from './support/repse-pages.ts'
 
@@ -228,7 +228,7 @@ describe('the sandbox registry', () => {
   const kindOf = async (rfc: string, now: Date) => {
     const record = await sandboxRegistry(untold, now).lookUp(rfc, named)
     if (!record.is_registered) return 'absent'
-    const { is_expired, days_to_expiry } = standingOf(record, now.toISOString().slice(0, 10))
+    const { is_expired, days_to_expiry } = registrationStatus(record, now.toISOString().slice(0, 10))
     return days_to_expiry === null ? 'endless' : is_expired ? 'expired' : days_to_expiry <= 60 ? 'expiring' : 'registered'
   }
 

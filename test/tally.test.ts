@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { admittedBy, tallyOf } from '../src/visibility/visible-counts.ts'
+import { countSlice, visibleCounts } from '../src/visibility/visible-counts.ts'
 import { EVERYTHING, NOTHING, type Window } from '../src/visibility/window.ts'
 
 const AS_OF = Date.parse('2026-03-20T18:00:00Z')
@@ -14,7 +14,7 @@ const brought = fc
     issued_at: fc.oneof(fc.integer({ min: -6 * 24 * HOUR, max: 2 * HOUR }), fc.integer({ min: -2 * HOUR, max: 60 })),
   })
   .map(({ what, issued_at }) => ({ what, issued_at: AS_OF / 1_000 + issued_at, fecha: fecha(AS_OF / 1_000 + issued_at) }))
-type Brought = ReturnType<typeof tallyOf>['late'][number]
+type Brought = ReturnType<typeof countSlice>['late'][number]
 const slices = fc.array(fc.array(brought, { maxLength: 30 }), { maxLength: 4 })
 
 const floor = fc.option(
@@ -40,7 +40,7 @@ function counted(changes: readonly Brought[]) {
 
 /** As a job keeps it. */
 const kept = (all: readonly (readonly Brought[])[]) =>
-  JSON.parse(JSON.stringify(all.map((slice) => tallyOf(slice, AS_OF)))) as ReturnType<typeof tallyOf>[]
+  JSON.parse(JSON.stringify(all.map((slice) => countSlice(slice, AS_OF)))) as ReturnType<typeof countSlice>[]
 
 describe('what a job brought, counted through a window', () => {
   it('is what the window shows, for every floor and every ceiling from an hour before the job on', () => {
@@ -51,7 +51,7 @@ describe('what a job brought, counted through a window', () => {
     fc.assert(
       fc.property(slices, floor, ceiling, (all, floor, ceiling) => {
         const window = { isEmpty: false, floor, ceiling }
-        expect(admittedBy(window, kept(all))).toEqual(counted(all.flat().filter((change) => !hides(window, change))))
+        expect(visibleCounts(window, kept(all))).toEqual(counted(all.flat().filter((change) => !hides(window, change))))
       }),
       { numRuns: 1_000 },
     )
@@ -69,7 +69,7 @@ describe('what a job brought, counted through a window', () => {
           )
           return slice.filter((change) => !hides(window, change) && (isLate(change) || !cut.has(change.fecha.slice(0, 10))))
         })
-        expect(admittedBy(window, kept(all))).toEqual(counted(expected))
+        expect(visibleCounts(window, kept(all))).toEqual(counted(expected))
       }),
       { numRuns: 1_000 },
     )
@@ -78,8 +78,8 @@ describe('what a job brought, counted through a window', () => {
   it('is all of it for who sees everything, and nothing for who sees nothing', () => {
     fc.assert(
       fc.property(slices, (all) => {
-        expect(admittedBy(EVERYTHING, kept(all))).toEqual(counted(all.flat()))
-        expect(admittedBy(NOTHING, kept(all))).toEqual(counted([]))
+        expect(visibleCounts(EVERYTHING, kept(all))).toEqual(counted(all.flat()))
+        expect(visibleCounts(NOTHING, kept(all))).toEqual(counted([]))
       }),
     )
   })
@@ -89,6 +89,6 @@ describe('what a job brought, counted through a window', () => {
       const issued_at = AS_OF / 1_000 - 2 * HOUR - n * 250
       return { what: 'created' as const, issued_at, fecha: fecha(issued_at) }
     })
-    expect(JSON.stringify(tallyOf(changes, AS_OF)).length).toBeLessThan(3_000)
+    expect(JSON.stringify(countSlice(changes, AS_OF)).length).toBeLessThan(3_000)
   })
 })

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { issueInvoices } from '../src/billing/invoices/issue.ts'
-import { reviewStandings } from '../src/billing/subscription/suspension.ts'
+import { reviewSubscriptions } from '../src/billing/subscription/suspension.ts'
 import { cadenceOf, isDue } from '../src/extractors/cadence.ts'
 import { systemOf } from '../src/platform/context.ts'
 import { localDayOf } from '../src/platform/time/calendar.ts'
@@ -141,7 +141,7 @@ it('the rows that the daily work on billing reads do not grow with the organizat
   const system = systemOf(env, new Date('2027-03-17T10:00:00Z'), 'daily')
   const work = async () => {
     await issueInvoices(system)
-    await reviewStandings(system)
+    await reviewSubscriptions(system)
   }
   const rows = async () => (await costOf(env.LEDGER_0, env.FILES, work)).cost.rows_read
   await insert(0, 100)

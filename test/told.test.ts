@@ -3,7 +3,7 @@ import { afterEach, expect, it, vi } from 'vitest'
 import type { Cfdi } from '../src/cfdi/read/contract.ts'
 import { systemOf } from '../src/platform/context.ts'
 import { uuidOf } from '../src/platform/db/id.ts'
-import { relayFacts } from '../src/webhooks/events/relay.ts'
+import { relayOutbox } from '../src/webhooks/events/relay.ts'
 import { drainNow, silenceQueues } from './support/authority.ts'
 import { at, type Organization, organization } from './support/extractors.ts'
 import { connected, fetching, runNow } from './support/facts.ts'
@@ -35,7 +35,7 @@ it('organizations that share an RFC are each told of what they can read of it', 
   await all.ask('POST', '/v1/fiscal-entities', { rfc, ciec: 'secreta1' })
   await draft.ask('POST', '/v1/fiscal-entities', { rfc })
   await drainNow(entity)
-  const relay = () => relayFacts(systemOf(env, new Date(), 'req_test'), 0)
+  const relay = () => relayOutbox(systemOf(env, new Date(), 'req_test'), 0)
   await relay()
 
   const told = async (one: Organization, key: string) => (await pagesOf<Told>(one, `/v1/events?limit=100&event_key=${key}`)).items

@@ -5,7 +5,7 @@ import type { Cfdi } from '../src/cfdi/read/contract.ts'
 import { searchCfdi } from '../src/cfdi/read/search.ts'
 import { CfdiSearch } from '../src/cfdi/read/search-contract.ts'
 import type { Ctx } from '../src/platform/context.ts'
-import { openBooks, openLastingBooks } from '../src/visibility/books.ts'
+import { openLedger, openReachedLedger } from '../src/visibility/books.ts'
 import { EVERYTHING, earliestOf, firstOpenDay, isBounded, latestOf, NOTHING, windowOf } from '../src/visibility/window.ts'
 import { contextOf, FISCAL_ENTITY, RFC } from './support/context.ts'
 import { insertApplications, insertCfdi, invoices } from './support/ledger.ts'
@@ -67,22 +67,22 @@ describe('literal days and instants', () => {
 describe('openBooks', () => {
   it('needs an active connection', () => {
     for (const state of ['draft', 'paused', 'invalid_ciec', 'unlinked'] as const)
-      expect(() => openBooks(contextOf({ state }))).toThrow('fiscal entity')
-    expect(() => openBooks(contextOf(null))).toThrow('fiscal entity')
+      expect(() => openLedger(contextOf({ state }))).toThrow('fiscal entity')
+    expect(() => openLedger(contextOf(null))).toThrow('fiscal entity')
   })
 
   it('has a book of imports only when something was imported', () => {
-    expect(openBooks(contextOf()).importBook).toBeNull()
-    expect(openBooks(contextOf({ imported_at: 1 })).importBook).toBe(-9)
+    expect(openLedger(contextOf()).importBook).toBeNull()
+    expect(openLedger(contextOf({ imported_at: 1 })).importBook).toBe(-9)
   })
 
   it('as far as extractions reach has no regard for a lack of extractors', () => {
     const reached = { visible_from: '2026-01-01', visible_to: 1_000 }
-    expect(openBooks(contextOf(reached)).window).toEqual(EVERYTHING)
-    expect(openLastingBooks(contextOf(reached)).window).toEqual({ isEmpty: false, floor: '2026-01-01', ceiling: 1_000 })
-    expect(openLastingBooks(contextOf()).window).toEqual(NOTHING)
-    expect(openLastingBooks(contextOf(reached, { extractor_count: 1 })).window).toEqual(
-      openBooks(contextOf(reached, { extractor_count: 1 })).window,
+    expect(openLedger(contextOf(reached)).window).toEqual(EVERYTHING)
+    expect(openReachedLedger(contextOf(reached)).window).toEqual({ isEmpty: false, floor: '2026-01-01', ceiling: 1_000 })
+    expect(openReachedLedger(contextOf()).window).toEqual(NOTHING)
+    expect(openReachedLedger(contextOf(reached, { extractor_count: 1 })).window).toEqual(
+      openLedger(contextOf(reached, { extractor_count: 1 })).window,
     )
   })
 })

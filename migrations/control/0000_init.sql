@@ -1,52 +1,53 @@
-CREATE TABLE `organizations` (
-	`id` text PRIMARY KEY NOT NULL,
-	`name` text NOT NULL,
-	`contact_email` text,
-	`logo_url` text,
-	`timezone` text NOT NULL,
-	`plan` text NOT NULL,
-	`rfc_allowance` integer,
-	`trial_ends_at` integer,
-	`extractor_count` integer NOT NULL,
-	`created_at` integer NOT NULL
-) WITHOUT ROWID;
---> statement-breakpoint
-CREATE TABLE `members` (
-	`member_id` text PRIMARY KEY NOT NULL,
-	`organization_id` text NOT NULL,
-	`name` text NOT NULL,
-	`email` text NOT NULL,
-	`role` text NOT NULL,
+CREATE TABLE `deliveries` (
+	`webhook` integer NOT NULL,
+	`seq` integer NOT NULL,
+	`redelivery` integer NOT NULL,
+	`event_key` text NOT NULL,
 	`status` text NOT NULL,
-	`created_at` integer NOT NULL
+	`due_at` integer NOT NULL,
+	`token` text,
+	`lease_until` integer,
+	`attempts` text NOT NULL,
+	`created_at` integer NOT NULL,
+	PRIMARY KEY(`webhook`, `seq`, `redelivery`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `members_organization` ON `members` (`organization_id`,`member_id`);--> statement-breakpoint
-CREATE TABLE `credentials` (
-	`digest` text PRIMARY KEY NOT NULL,
-	`api_key` text NOT NULL,
+CREATE INDEX `deliveries_pending` ON `deliveries` (`webhook`,`due_at`) WHERE status = 'pending';--> statement-breakpoint
+CREATE INDEX `deliveries_undelivered` ON `deliveries` (`webhook`,`seq`) WHERE status in ('failed', 'lost');--> statement-breakpoint
+CREATE TABLE `events` (
+	`organization_id` text NOT NULL,
+	`seq` integer NOT NULL,
+	`event_id` text NOT NULL,
+	`key` text NOT NULL,
+	`fiscal_entity_id` text,
+	`body` text NOT NULL,
+	PRIMARY KEY(`organization_id`, `seq`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `events_id` ON `events` (`event_id`);--> statement-breakpoint
+CREATE TABLE `webhooks` (
+	`webhook` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`webhook_id` text NOT NULL,
 	`organization_id` text NOT NULL,
 	`name` text NOT NULL,
-	`role` text NOT NULL,
+	`type` text,
+	`url` text NOT NULL,
+	`event_keys` text NOT NULL,
+	`is_enabled` integer NOT NULL,
+	`secret_version` integer NOT NULL,
+	`digests` text NOT NULL,
+	`secret_hint` text NOT NULL,
+	`next_digests` text,
+	`next_hint` text,
+	`undelivered` integer NOT NULL,
 	`created_at` integer NOT NULL,
-	`expires_at` integer,
-	`revoked_at` integer
-) WITHOUT ROWID;
+	`updated_at` integer NOT NULL,
+	`deleted_at` integer
+);
 --> statement-breakpoint
-CREATE UNIQUE INDEX `credentials_api_key` ON `credentials` (`api_key`);--> statement-breakpoint
-CREATE INDEX `credentials_organization` ON `credentials` (`organization_id`,`created_at`,`api_key`);--> statement-breakpoint
-CREATE TABLE `audit_events` (
-	`audit_event_id` text PRIMARY KEY NOT NULL,
-	`organization_id` text NOT NULL,
-	`actor` text NOT NULL,
-	`action` text NOT NULL,
-	`resource_id` text NOT NULL,
-	`changed` text NOT NULL,
-	`request_id` text NOT NULL,
-	`created_at` integer NOT NULL
-) WITHOUT ROWID;
---> statement-breakpoint
-CREATE INDEX `audit_events_organization` ON `audit_events` (`organization_id`,`audit_event_id`);--> statement-breakpoint
+CREATE UNIQUE INDEX `webhooks_id` ON `webhooks` (`webhook_id`);--> statement-breakpoint
+CREATE INDEX `webhooks_organization` ON `webhooks` (`organization_id`,`webhook`) WHERE deleted_at is null;--> statement-breakpoint
+CREATE INDEX `webhooks_deleted` ON `webhooks` (`deleted_at`) WHERE deleted_at is not null;--> statement-breakpoint
 CREATE TABLE `connections` (
 	`connection` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`organization_id` text NOT NULL,
@@ -60,6 +61,9 @@ CREATE TABLE `connections` (
 	`ciec` text,
 	`ciec_accepted_at` integer,
 	`first_active_at` integer,
+	`active_since` integer,
+	`paused_from` text,
+	`paused_by` text,
 	`visible_from` text,
 	`visible_to` integer,
 	`imported_at` integer,
@@ -79,6 +83,145 @@ CREATE TABLE `fiscal_entities` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `fiscal_entities_rfc` ON `fiscal_entities` (`rfc`);--> statement-breakpoint
 CREATE UNIQUE INDEX `fiscal_entities_id` ON `fiscal_entities` (`fiscal_entity_id`);--> statement-breakpoint
+CREATE TABLE `repse_records` (
+	`rfc` text PRIMARY KEY NOT NULL,
+	`name` text,
+	`checked_at` integer,
+	`is_registered` integer,
+	`folio` text,
+	`razon_social` text,
+	`entidad` text,
+	`municipio` text,
+	`num_aviso` text,
+	`fecha_aviso` text,
+	`vigencia_hasta` text,
+	`actividades` text,
+	`due_at` integer,
+	`token` text,
+	`attempts` integer NOT NULL,
+	`asked_day` text
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `repse_records_due` ON `repse_records` (`due_at`) WHERE due_at is not null;--> statement-breakpoint
+CREATE TABLE `repse_rounds` (
+	`day` text PRIMARY KEY NOT NULL,
+	`instant` integer NOT NULL,
+	`after` integer NOT NULL,
+	`is_done` integer NOT NULL,
+	`moved_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `sandbox_repse_records` (
+	`rfc` text PRIMARY KEY NOT NULL,
+	`record` text NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `dead_letters` (
+	`dead_letter_id` text PRIMARY KEY NOT NULL,
+	`queue` text NOT NULL,
+	`body` text NOT NULL,
+	`reason` text NOT NULL,
+	`created_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `idempotency_keys` (
+	`organization_id` text NOT NULL,
+	`key` text NOT NULL,
+	`fingerprint` text NOT NULL,
+	`token` text NOT NULL,
+	`lease_until` integer NOT NULL,
+	`state` text NOT NULL,
+	`resource_id` text,
+	`answer` text,
+	`created_at` integer NOT NULL,
+	PRIMARY KEY(`organization_id`, `key`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `idempotency_keys_created` ON `idempotency_keys` (`created_at`);--> statement-breakpoint
+CREATE TABLE `guards` (
+	`name` text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `audit_events` (
+	`audit_event_id` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`actor` text NOT NULL,
+	`action` text NOT NULL,
+	`resource_id` text NOT NULL,
+	`changed` text NOT NULL,
+	`request_id` text NOT NULL,
+	`created_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `audit_events_organization` ON `audit_events` (`organization_id`,`audit_event_id`);--> statement-breakpoint
+CREATE TABLE `outbox` (
+	`fact_id` text PRIMARY KEY NOT NULL,
+	`kind` text NOT NULL,
+	`entity` integer NOT NULL,
+	`organizations` text,
+	`body` text NOT NULL,
+	`created_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `invitations` (
+	`invitation_id` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`email` text NOT NULL,
+	`role` text NOT NULL,
+	`name` text,
+	`digest` text NOT NULL,
+	`status` text NOT NULL,
+	`invited_by` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`expires_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `invitations_digest` ON `invitations` (`digest`);--> statement-breakpoint
+CREATE UNIQUE INDEX `invitations_pending` ON `invitations` (`organization_id`,lower(email)) WHERE status = 'pending';--> statement-breakpoint
+CREATE TABLE `members` (
+	`member_id` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`name` text NOT NULL,
+	`email` text NOT NULL,
+	`role` text NOT NULL,
+	`status` text NOT NULL,
+	`created_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `members_organization` ON `members` (`organization_id`,`member_id`);--> statement-breakpoint
+CREATE UNIQUE INDEX `members_email` ON `members` (`organization_id`,lower(email)) WHERE status = 'active';--> statement-breakpoint
+CREATE TABLE `organizations` (
+	`id` text PRIMARY KEY NOT NULL,
+	`name` text NOT NULL,
+	`contact_email` text,
+	`logo_url` text,
+	`timezone` text NOT NULL,
+	`plan` text NOT NULL,
+	`rfc_allowance` integer,
+	`trial_ends_at` integer,
+	`suspension` text,
+	`billed_month` text,
+	`extractor_count` integer NOT NULL,
+	`created_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `organizations_billed` ON `organizations` (`timezone`,`billed_month`);--> statement-breakpoint
+CREATE INDEX `organizations_trial` ON `organizations` (`trial_ends_at`) WHERE plan = 'diagnostic' and suspension is null;--> statement-breakpoint
+CREATE INDEX `organizations_suspended` ON `organizations` (`suspension`) WHERE suspension is not null;--> statement-breakpoint
+CREATE TABLE `credentials` (
+	`digest` text PRIMARY KEY NOT NULL,
+	`api_key` text NOT NULL,
+	`organization_id` text NOT NULL,
+	`name` text NOT NULL,
+	`role` text NOT NULL,
+	`member_id` text,
+	`created_at` integer NOT NULL,
+	`expires_at` integer,
+	`revoked_at` integer
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `credentials_api_key` ON `credentials` (`api_key`);--> statement-breakpoint
+CREATE INDEX `credentials_organization` ON `credentials` (`organization_id`,`created_at`,`api_key`);--> statement-breakpoint
 CREATE TABLE `extractors` (
 	`extractor_id` text PRIMARY KEY NOT NULL,
 	`organization_id` text NOT NULL,
@@ -98,11 +241,13 @@ CREATE TABLE `extractors` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `extractors_organization` ON `extractors` (`organization_id`,`extractor_id`);--> statement-breakpoint
+CREATE INDEX `extractors_due` ON `extractors` (`timezone`,`cadence`,`extractor_id`) WHERE is_enabled = 1 and cadence is not null;--> statement-breakpoint
 CREATE TABLE `runs` (
 	`run_id` text PRIMARY KEY NOT NULL,
 	`organization_id` text NOT NULL,
 	`extractor_id` text NOT NULL,
 	`trigger` text NOT NULL,
+	`local_date` text,
 	`fiscal_entity_id` text,
 	`instant` integer NOT NULL,
 	`status` text NOT NULL,
@@ -112,6 +257,105 @@ CREATE TABLE `runs` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `runs_planned` ON `runs` (`created_at`) WHERE status = 'planned';--> statement-breakpoint
+CREATE INDEX `runs_extractor` ON `runs` (`extractor_id`,`run_id`);--> statement-breakpoint
+CREATE UNIQUE INDEX `runs_local_date` ON `runs` (`extractor_id`,`local_date`) WHERE local_date is not null;--> statement-breakpoint
+CREATE TABLE `tick_pages` (
+	`timezone` text NOT NULL,
+	`day` text NOT NULL,
+	`cadence` text NOT NULL,
+	`due_day` text NOT NULL,
+	`instant` integer NOT NULL,
+	`after` text NOT NULL,
+	`is_done` integer NOT NULL,
+	PRIMARY KEY(`timezone`, `day`, `cadence`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `tick_pages_open` ON `tick_pages` (`instant`) WHERE is_done = 0;--> statement-breakpoint
+CREATE TABLE `zones` (
+	`timezone` text PRIMARY KEY NOT NULL,
+	`evaluated_day` text NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `blacklist_entries` (
+	`organization_id` text NOT NULL,
+	`source` text NOT NULL,
+	`rfc` text NOT NULL,
+	`name` text NOT NULL,
+	`situacion` text,
+	`history` text NOT NULL,
+	`seen_on` text,
+	PRIMARY KEY(`organization_id`, `source`, `rfc`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `blacklist_lists` (
+	`organization_id` text NOT NULL,
+	`source` text NOT NULL,
+	`version` integer NOT NULL,
+	`label` text,
+	`digest` text,
+	`list_date` text,
+	`fetched_at` integer,
+	`row_count` integer NOT NULL,
+	`refused_digest` text,
+	`refused_code` text,
+	`refused_detail` text,
+	`refused_at` integer,
+	PRIMARY KEY(`organization_id`, `source`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `billing_customers` (
+	`organization_id` text PRIMARY KEY NOT NULL,
+	`customer_ref` text NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `invoices` (
+	`invoice_id` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`sequence` integer NOT NULL,
+	`period` text NOT NULL,
+	`subtotal` text NOT NULL,
+	`tax` text NOT NULL,
+	`total` text NOT NULL,
+	`currency` text NOT NULL,
+	`status` text NOT NULL,
+	`issued_at` integer NOT NULL,
+	`due_on` text NOT NULL,
+	`paid_at` integer,
+	`rule_ref` text,
+	`provider_ref` text,
+	`review_at` integer,
+	`tell_at` integer,
+	`pdf_url` text
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `invoices_organization` ON `invoices` (`organization_id`,`sequence`);--> statement-breakpoint
+CREATE UNIQUE INDEX `invoices_period` ON `invoices` (`organization_id`,`period`) WHERE rule_ref is not null;--> statement-breakpoint
+CREATE INDEX `invoices_open` ON `invoices` (`organization_id`,`due_on`) WHERE status = 'open';--> statement-breakpoint
+CREATE INDEX `invoices_review` ON `invoices` (`review_at`) WHERE status = 'open' and review_at is not null;--> statement-breakpoint
+CREATE INDEX `invoices_due` ON `invoices` (`due_on`) WHERE status = 'open';--> statement-breakpoint
+CREATE INDEX `invoices_untold` ON `invoices` (`tell_at`) WHERE status = 'open' and tell_at is not null;--> statement-breakpoint
+CREATE INDEX `invoices_provider` ON `invoices` (`provider_ref`) WHERE provider_ref is not null;--> statement-breakpoint
+CREATE TABLE `operator_orders` (
+	`order_id` text PRIMARY KEY NOT NULL,
+	`kind` text NOT NULL,
+	`organization_id` text NOT NULL,
+	`invoice_id` text,
+	`plan` text,
+	`rfc_allowance` integer,
+	`created_at` integer NOT NULL,
+	`done_at` integer,
+	`refused` text
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `operator_orders_open` ON `operator_orders` (`created_at`) WHERE done_at is null;--> statement-breakpoint
+CREATE TABLE `provider_events` (
+	`event_id` text PRIMARY KEY NOT NULL,
+	`type` text NOT NULL,
+	`subject` text NOT NULL,
+	`created_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `provider_events_subject` ON `provider_events` (`subject`);--> statement-breakpoint
 CREATE TABLE `sandbox_cancellations` (
 	`rfc` text NOT NULL,
 	`uuid` text NOT NULL,
@@ -124,10 +368,20 @@ CREATE TABLE `sandbox_refused_ciecs` (
 	`digest` text PRIMARY KEY NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE TABLE `dead_letters` (
-	`dead_letter_id` text PRIMARY KEY NOT NULL,
-	`queue` text NOT NULL,
-	`body` text NOT NULL,
-	`reason` text NOT NULL,
-	`created_at` integer NOT NULL
+CREATE TABLE `alerts` (
+	`alert_id` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`kind` text NOT NULL,
+	`severity` text NOT NULL,
+	`dedupe_key` text NOT NULL,
+	`resource_id` text NOT NULL,
+	`message` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`read_at` integer
 ) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `alerts_dedupe` ON `alerts` (`organization_id`,`dedupe_key`);--> statement-breakpoint
+CREATE INDEX `alerts_organization` ON `alerts` (`organization_id`,`alert_id`);--> statement-breakpoint
+CREATE INDEX `alerts_unread` ON `alerts` (`organization_id`,`alert_id`) WHERE read_at is null;
+--> statement-breakpoint
+CREATE TRIGGER `guards_refuse` BEFORE INSERT ON `guards` BEGIN SELECT RAISE(ABORT, 'guard ' || new.name); END;

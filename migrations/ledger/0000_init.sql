@@ -109,6 +109,14 @@ CREATE TABLE `cfdi_payments` (
 	PRIMARY KEY(`entity`, `invoice`, `source`, `n`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `cfdi_suppliers` (
+	`entity` integer NOT NULL,
+	`month` text NOT NULL,
+	`part` integer NOT NULL,
+	`totals` text NOT NULL,
+	PRIMARY KEY(`entity`, `month`, `part`)
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `entities` (
 	`entity` integer PRIMARY KEY NOT NULL,
 	`rfc` text NOT NULL,
@@ -147,6 +155,9 @@ CREATE TABLE `sync_jobs` (
 	`updated_count` integer NOT NULL,
 	`cancelled_count` integer NOT NULL,
 	`rejected_count` integer NOT NULL,
+	`first_issued_at` integer,
+	`last_issued_at` integer,
+	`brought` text DEFAULT '[]' NOT NULL,
 	PRIMARY KEY(`entity`, `source`, `month`, `job_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
@@ -194,4 +205,18 @@ CREATE TABLE `imports` (
 	`completed_at` integer
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `imports_open` ON `imports` (`lease_until`) WHERE status <> 'completed';
+CREATE INDEX `imports_open` ON `imports` (`lease_until`) WHERE status <> 'completed';--> statement-breakpoint
+CREATE TABLE `outbox` (
+	`fact_id` text PRIMARY KEY NOT NULL,
+	`kind` text NOT NULL,
+	`entity` integer NOT NULL,
+	`organizations` text,
+	`body` text NOT NULL,
+	`created_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `guards` (
+	`name` text NOT NULL
+);
+--> statement-breakpoint
+CREATE TRIGGER `guards_refuse` BEFORE INSERT ON `guards` BEGIN SELECT RAISE(ABORT, 'guard ' || new.name); END;

@@ -5,12 +5,12 @@ import { localDayOf } from '../platform/time/calendar.ts'
 import type { Billing, BillingPlan, BillingUsage } from './contract.ts'
 import { listOpen } from './invoices/invoice-store.ts'
 import { amountOf, CURRENCY, priceOf } from './subscription/prices.ts'
-import { type Standing, standingOf } from './subscription/status.ts'
-import { findTerms, type StoredTerms } from './subscription/subscription-store.ts'
+import { type SubscriptionStatus, subscriptionStatus } from './subscription/status.ts'
+import { findSubscription, type StoredSubscription } from './subscription/subscription-store.ts'
 
-async function position({ db, organization, now }: Ctx): Promise<{ terms: StoredTerms; standing: Standing }> {
-  const terms = (await findTerms(db, organization.id))!
-  return { terms, standing: standingOf(terms, now) }
+async function position({ db, organization, now }: Ctx): Promise<{ terms: StoredSubscription; standing: SubscriptionStatus }> {
+  const terms = (await findSubscription(db, organization.id))!
+  return { terms, standing: subscriptionStatus(terms, now) }
 }
 
 /** Where the organization stands, and what it owes. */

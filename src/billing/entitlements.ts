@@ -3,19 +3,19 @@ import { planOf } from '../plans/plans.ts'
 import type { Ctx } from '../platform/context.ts'
 import type { Statement } from '../platform/db/commit.ts'
 import { seatCheckout } from './provider.ts'
-import { type Standing, standingOf } from './subscription/status.ts'
-import { findTerms, holdSeat, type StoredTerms } from './subscription/subscription-store.ts'
+import { type SubscriptionStatus, subscriptionStatus } from './subscription/status.ts'
+import { assertSeat, findSubscription, type StoredSubscription } from './subscription/subscription-store.ts'
 
-interface Position extends Standing {
-  terms: StoredTerms
+interface Position extends SubscriptionStatus {
+  terms: StoredSubscription
 }
 
 const refused = (code: string, detail: string, checkout_url?: string | null): Failure =>
   new Failure('payment_required', code, detail, checkout_url ? { checkout_url } : {})
 
 async function positionOf({ db, organization, now }: Ctx, rfc: string | null = null): Promise<Position> {
-  const terms = (await findTerms(db, organization.id, rfc))!
-  const standing = standingOf(terms, now)
+  const terms = (await findSubscription(db, organization.id, rfc))!
+  const standing = subscriptionStatus(terms, now)
   return { ...standing, suspension: standing.suspension ?? terms.suspension, terms }
 }
 
@@ -51,7 +51,7 @@ function refuseTrial({ allowance, isTrial, suspension, terms }: Position): void 
 
 /** The seat that a gate found free, for the commit that takes it: another one may have been faster. */
 const seat = ({ db, organization }: Ctx, rfc: string, { allowance, terms }: Position, isTrial: boolean): Statement =>
-  holdSeat(db, organization.id, { plan: terms.plan, rfc, allowance, isTrial })
+  assertSeat(db, organization.id, { plan: terms.plan, rfc, allowance, isTrial })
 
 /**
  * What a CIEC for an RFC must pass before the authority sees it: no invoice beyond grace, a trial that goes on and covers it where it

@@ -1,19 +1,19 @@
-import { said } from '../failures.ts'
 import { planOf } from '../plans/plans.ts'
 import type { Ctx, System } from '../platform/context.ts'
+import { errorMessage } from '../platform/log.ts'
 import { localDayOf } from '../platform/time/calendar.ts'
 import type { InvoiceRow } from './invoices/invoice-store.ts'
 import { stripe } from './stripe/stripe.ts'
-import { offerFor, type Sold } from './subscription/offers.ts'
+import { type Offer, offerFor } from './subscription/offers.ts'
 import { quoteMonth, seatPrice } from './subscription/prices.ts'
-import type { StoredTerms } from './subscription/subscription-store.ts'
+import type { StoredSubscription } from './subscription/subscription-store.ts'
 
 /** Something to be paid at once. */
-export interface Order {
+export interface CheckoutOrder {
   /** The same order asked for again is the same one at the provider. */
   key: string
   organization_id: string
-  sold: Sold
+  sold: Offer
   name: string
   /** Decimal, tax included, in MXN. */
   amount: string
@@ -46,7 +46,7 @@ export interface Collection {
 /** Who collects the money. What was paid comes back through the provider's own way: an operator's order, a webhook. */
 export interface BillingProvider {
   /** A page where an order can be paid. */
-  checkout(order: Order): Promise<string>
+  checkout(order: CheckoutOrder): Promise<string>
   /** How the provider is told of open invoices; null where nobody has to be told. */
   collection: Collection | null
 }
@@ -80,7 +80,7 @@ export function providerOf({ env }: Pick<System, 'env'>): BillingProvider {
  * Where the organization can pay for what it lacks: a seat more, or on the trial the smallest plan. Null when the provider does not
  * answer: what was refused is refused all the same.
  */
-export async function seatCheckout(ctx: Ctx, { plan, rfc_allowance, timezone }: StoredTerms): Promise<string | null> {
+export async function seatCheckout(ctx: Ctx, { plan, rfc_allowance, timezone }: StoredSubscription): Promise<string | null> {
   const day = localDayOf(ctx.now, timezone)
   const offer = offerFor(plan)
   const isPlan = offer.sold === 'plan'
@@ -93,7 +93,7 @@ export async function seatCheckout(ctx: Ctx, { plan, rfc_allowance, timezone }: 
     return await providerOf(ctx).checkout({ key, organization_id: id, sold: offer, name, amount })
   } catch (error) {
     console.error(
-      JSON.stringify({ level: 'error', request_id: ctx.requestId, message: 'No checkout could be opened.', error: said(error) }),
+      JSON.stringify({ level: 'error', request_id: ctx.requestId, message: 'No checkout could be opened.', error: errorMessage(error) }),
     )
     return null
   }

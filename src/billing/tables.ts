@@ -74,7 +74,7 @@ export const providerEvents = sqliteTable(
 )
 
 /** What an operator recorded with `npm run billing`, and what became of it. */
-export const operatorOrders = sqliteTable(
+export const operatorCommands = sqliteTable(
   'operator_orders',
   {
     order_id: text('order_id').primaryKey(),

@@ -2,7 +2,7 @@ import type { Ctx } from '../platform/context.ts'
 import { isRfc, normalRfc } from '../taxpayers/rfc.ts'
 import { labelOf, severityOf, worst } from './catalog.ts'
 import type { BlacklistBatch, BlacklistHit, BlacklistItem, BlacklistLookup, CheckedSource, LookupBatch, LookupQuery } from './contract.ts'
-import { type Event, standingOf } from './listing-status.ts'
+import { type Event, listingStatus } from './listing-status.ts'
 import { EVERYBODY, type FoundRow, type ListState, lookUp } from './store.ts'
 
 /** The authority publishes about once a month. */
@@ -15,7 +15,7 @@ const historyOf = (json: string): Event[] =>
 
 /** What a list's row of an RFC says: a hit, unless nothing had been published by the day asked for. */
 function hitOf({ source, label }: ListState, row: FoundRow | undefined, as_of: string | null): BlacklistHit[] {
-  const standing = row ? standingOf(historyOf(row.history), row.seen_on, as_of) : null
+  const standing = row ? listingStatus(historyOf(row.history), row.seen_on, as_of) : null
   if (!row || standing === null) return []
   const { event, ...where } = standing
   const situacion = event?.situacion ?? null

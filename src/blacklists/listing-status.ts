@@ -9,7 +9,7 @@ export interface Event {
 }
 
 /** Where a taxpayer stands on a list on a day. */
-export interface Standing {
+export interface ListingStatus {
   /** The step that it is at; null on a list without steps. */
   event: Event | null
   is_active: boolean
@@ -30,7 +30,7 @@ export const publishedOn = ({ sat_at, dof_at }: Event): string | null =>
  * The standing that a history (its steps in order, the last one current) leaves on a day, or now; null when nothing had been
  * published by then. `seen_on` is the date of the list in which steps without a legible date were first seen: they count from it.
  */
-export function standingOf(history: readonly Event[], seen_on: string | null, as_of: string | null): Standing | null {
+export function listingStatus(history: readonly Event[], seen_on: string | null, as_of: string | null): ListingStatus | null {
   const dayOf = (event: Event): string => publishedOn(event) ?? seen_on ?? ''
   const known = history.filter((event) => as_of === null || dayOf(event) <= as_of)
   const event = known.at(-1) ?? null

@@ -1,5 +1,5 @@
 import type { System } from '../platform/context.ts'
-import { isGuardViolation } from '../platform/db/commit.ts'
+import { isGuardViolation } from '../platform/db/guard.ts'
 import type { PublicSource } from './catalog.ts'
 import { entriesOf } from './entries.ts'
 import { fetchInto } from './fetch.ts'

@@ -2,7 +2,7 @@ import { admitResumption } from '../billing/entitlements.ts'
 import { Failure } from '../failures.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx } from '../platform/context.ts'
-import { isGuardViolation } from '../platform/db/commit.ts'
+import { isGuardViolation } from '../platform/db/guard.ts'
 import { type ConnectionRow, updateConnection } from '../taxpayers/taxpayers.ts'
 import { activation, afterActivation, changedMeanwhile, linkedConnection, MAX_ATTEMPTS } from './connections.ts'
 

@@ -1,4 +1,4 @@
-import { findTerms, type StoredTerms } from '../billing/subscription/subscription-store.ts'
+import { findSubscription, type StoredSubscription } from '../billing/subscription/subscription-store.ts'
 import { TRIAL_PLAN } from '../plans/plans.ts'
 import type { Ctx } from '../platform/context.ts'
 import { openCursor, pageOf } from '../platform/paging/cursor.ts'
@@ -6,14 +6,14 @@ import { type ConnectionRow, listConnections } from '../taxpayers/taxpayers.ts'
 import { setActive } from './pause.ts'
 import type { BillingRfc, BillingRfcQuery } from './seats-contract.ts'
 
-const seatSource = ({ state }: ConnectionRow, { plan, rfc_allowance }: StoredTerms): BillingRfc['seat_source'] => {
+const seatSource = ({ state }: ConnectionRow, { plan, rfc_allowance }: StoredSubscription): BillingRfc['seat_source'] => {
   if (state !== 'active' && state !== 'invalid_ciec') return null
   if (rfc_allowance !== null) return 'allowance'
   return plan === TRIAL_PLAN ? 'trial' : 'plan'
 }
 
 const viewWith =
-  (terms: StoredTerms) =>
+  (terms: StoredSubscription) =>
   (row: ConnectionRow): BillingRfc => ({
     id: row.fiscal_entity_id,
     rfc: row.rfc,
@@ -23,7 +23,7 @@ const viewWith =
     active_since: row.state === 'active' ? ((row.active_since ?? row.first_active_at)?.toISOString() ?? null) : null,
   })
 
-const termsOf = async ({ db, organization }: Ctx): Promise<StoredTerms> => (await findTerms(db, organization.id))!
+const termsOf = async ({ db, organization }: Ctx): Promise<StoredSubscription> => (await findSubscription(db, organization.id))!
 
 /** The organization's RFCs with their seats, in the order of their ids. */
 export async function listRfcs(ctx: Ctx, query: BillingRfcQuery) {

@@ -3,7 +3,7 @@ import { notFound } from '../failures.ts'
 import type { Ctx } from '../platform/context.ts'
 import { idOfUuid } from '../platform/db/id.ts'
 import { openCursor, pageOf } from '../platform/paging/cursor.ts'
-import { openBooks } from '../visibility/books.ts'
+import { openLedger } from '../visibility/books.ts'
 import type { Document, DocumentQuery } from './contract.ts'
 import { type DocumentRow, findDocument, keepStatement, knownDocuments, listDocuments } from './store.ts'
 
@@ -25,7 +25,7 @@ const objectOf = (sha256: string): string => `documents/${sha256}`
 
 /** The documents of an RFC that the organization may see, newest first. */
 export async function listOfDocuments(ctx: Ctx, query: DocumentQuery) {
-  const books = openBooks(ctx)
+  const books = openLedger(ctx)
   const scope = { list: `documents:${books.fiscal_entity_id}`, filters: query }
   const [before] = (await openCursor(ctx, scope, query.cursor)) ?? []
   const asked = { before: before === undefined ? null : String(before), source: query.data_source_key ?? null, limit: query.limit + 1 }
@@ -35,7 +35,7 @@ export async function listOfDocuments(ctx: Ctx, query: DocumentQuery) {
 
 /** A document's facts and its bytes as they were downloaded. */
 export async function readDocument(ctx: Ctx, document_id: string): Promise<{ document: Document; content: ReadableStream }> {
-  const row = await findDocument(openBooks(ctx), ctx.organization.id, document_id)
+  const row = await findDocument(openLedger(ctx), ctx.organization.id, document_id)
   const object = row && (await ctx.env.FILES.get(objectOf(row.sha256)))
   if (!row || !object) throw notFound('document')
   return { document: view(row), content: object.body }

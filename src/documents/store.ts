@@ -1,4 +1,4 @@
-import type { Books } from '../visibility/books.ts'
+import type { ScopedLedger } from '../visibility/books.ts'
 import type { documents } from './tables.ts'
 
 export type DocumentRow = typeof documents.$inferSelect
@@ -10,12 +10,12 @@ export type DocumentRow = typeof documents.$inferSelect
 const VISIBLE = `entity = ?1 and (?2 is null or coalesce(period_end, document_date) >= ?2)
   and (?3 is null or exists (select 1 from json_each(organizations) o where o.value = ?3))`
 
-const bounds = ({ entity, window }: Books, organization_id: string) =>
+const bounds = ({ entity, window }: ScopedLedger, organization_id: string) =>
   [entity, window.floor, !window.isEmpty && window.floor === null && window.ceiling === null ? null : organization_id] as const
 
 /** Newest first. */
 export const listDocuments = async (
-  books: Books,
+  books: ScopedLedger,
   organization_id: string,
   { before, source, limit }: { before: string | null; source: string | null; limit: number },
 ) =>
@@ -29,7 +29,7 @@ export const listDocuments = async (
       .all<DocumentRow>()
   ).results
 
-export const findDocument = async (books: Books, organization_id: string, document_id: string) =>
+export const findDocument = async (books: ScopedLedger, organization_id: string, document_id: string) =>
   (
     await books.ledger
       .prepare(`select * from documents where ${VISIBLE} and document_id = ?4 limit 1`)

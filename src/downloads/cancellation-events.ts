@@ -1,5 +1,5 @@
 import type { Cancellation } from '../cfdi/ingest/ingest.ts'
-import type { Fact } from '../outbox/outbox.ts'
+import type { OutboxEvent } from '../outbox/outbox.ts'
 import { localDayOf } from '../platform/time/calendar.ts'
 
 const MEXICO = 'America/Mexico_City'
@@ -9,7 +9,7 @@ const isCountedAsIncome = ({ direction, tipo_comprobante, fecha }: Cancellation,
   direction === 0 && tipo_comprobante === 'I' && fecha.slice(0, 7) < localDayOf(now, MEXICO).slice(0, 7)
 
 /** What a cancellation is told as: one fact for each CFDI and entity, and a second one when money had moved or been counted. */
-export function cancellationFacts(entity: number, cancellation: Cancellation, now: Date): Fact[] {
+export function cancellationEvents(entity: number, cancellation: Cancellation, now: Date): OutboxEvent[] {
   const { uuid, ...rest } = cancellation
   const isCritical = cancellation.had_applied_payments || isCountedAsIncome(cancellation, now)
   const body = {
@@ -28,6 +28,12 @@ export function cancellationFacts(entity: number, cancellation: Cancellation, no
     utc_offset: rest.utc_offset,
     fecha: rest.fecha,
   }
-  const fact = (kind: Fact['kind']): Fact => ({ fact_id: `${kind}:${entity}:${uuid}`, kind, entity, organizations: null, body })
+  const fact = (kind: OutboxEvent['kind']): OutboxEvent => ({
+    fact_id: `${kind}:${entity}:${uuid}`,
+    kind,
+    entity,
+    organizations: null,
+    body,
+  })
   return [fact('cfdi.cancelled'), ...(isCritical ? [fact('cfdi.cancelled_after_payment')] : [])]
 }

@@ -1,17 +1,17 @@
-import { said } from '../failures.ts'
 import type { System } from '../platform/context.ts'
 import { newId } from '../platform/db/id.ts'
+import { errorMessage } from '../platform/log.ts'
 import { type Asking, requestStatements, watermarkStatement } from './request-store.ts'
 import { resumeStatement, stuckStatement } from './store.ts'
 
 /** "There may be work for this RFC": all that a message of the downloads queue says. */
-export interface Call {
+export interface DownloadHint {
   shard: number
   entity: number
 }
 
 /** What a run wants of one connection's RFC. */
-export interface Demand extends Call {
+export interface Demand extends DownloadHint {
   rfc: string
   jobs: readonly { source: string; month: string }[]
 }
@@ -54,7 +54,7 @@ export async function requestJobs({ settings }: System, run: RunOfDemand, demand
 export async function watermarks(
   { settings }: System,
   organization_id: string,
-  asked: readonly { connection: Call; sources: readonly string[] }[],
+  asked: readonly { connection: DownloadHint; sources: readonly string[] }[],
 ): Promise<Map<string, Date>> {
   const pairs = asked.flatMap(({ connection, sources }) =>
     sources.map((source) => ({ shard: connection.shard, pair: [connection.entity, source] as [number, string] })),
@@ -87,21 +87,21 @@ function delayOf(rfc: string, spread: number): number {
  * Tells the consumer of work, a hint that the sweep repeats where it is missed: a send that fails is nobody's failure. Spread work
  * goes through a queue of its own, so that what somebody waits for is not behind it.
  */
-export async function announce({ env, requestId }: System, calls: readonly (Call & { rfc?: string })[], spread = 0): Promise<void> {
+export async function announce({ env, requestId }: System, calls: readonly (DownloadHint & { rfc?: string })[], spread = 0): Promise<void> {
   const queue = spread === 0 ? env.DOWNLOADS : env.DOWNLOADS_SPREAD
   const messages = calls.map(({ shard, entity, rfc = '' }) => ({
-    body: { shard, entity } satisfies Call,
+    body: { shard, entity } satisfies DownloadHint,
     delaySeconds: delayOf(rfc, spread),
   }))
   try {
     for (let at = 0; at < messages.length; at += MESSAGES_A_BATCH) await queue.sendBatch(messages.slice(at, at + MESSAGES_A_BATCH))
   } catch (error) {
-    console.error(JSON.stringify({ level: 'error', request_id: requestId, message: 'Work was not announced.', error: said(error) }))
+    console.error(JSON.stringify({ level: 'error', request_id: requestId, message: 'Work was not announced.', error: errorMessage(error) }))
   }
 }
 
 /** A CIEC was accepted: jobs that waited for a login go on. */
-export async function resumeDownloads(system: System, { shard, entity }: Call): Promise<void> {
+export async function resumeDownloads(system: System, { shard, entity }: DownloadHint): Promise<void> {
   const ledger = system.settings.ledgers[shard]!
   const { meta } = await resumeStatement(ledger, entity).run()
   if (meta.changes > 0) await announce(system, [{ shard, entity }])

@@ -4,14 +4,15 @@ import type { DataSourceKey } from '../authority/port/catalog.ts'
 import { ingestMetadata, ingestXmlPackage, metadataOf, type SliceOutcome, type Target } from '../cfdi/ingest/ingest.ts'
 import type { MetadataRow } from '../cfdi/package/metadata.ts'
 import { keepDocuments } from '../documents/documents.ts'
-import { said, Unavailable } from '../failures.ts'
-import { callRelay, factStatements } from '../outbox/outbox.ts'
+import { Unavailable } from '../failures.ts'
+import { insertOutboxEvents, wakeRelay } from '../outbox/outbox.ts'
 import type { System } from '../platform/context.ts'
+import { errorMessage } from '../platform/log.ts'
 import { loginOf, rejectCiec } from '../taxpayers/login.ts'
-import { tallyOf } from '../visibility/visible-counts.ts'
-import { cancellationFacts } from './cancellation-events.ts'
-import { announce, type Call, resumeDownloads } from './downloads.ts'
-import { claimStatement, isClaimLost, type Job, parkStatement, progressStatement, requeueStatement, settleStatements } from './store.ts'
+import { countSlice } from '../visibility/visible-counts.ts'
+import { cancellationEvents } from './cancellation-events.ts'
+import { announce, type DownloadHint, resumeDownloads } from './downloads.ts'
+import { claimStatement, finishJobStatements, isClaimLost, type Job, parkStatement, progressStatement, requeueStatement } from './store.ts'
 
 /** A job's lease and the lane's hold, prolonged with every slice that changes something. */
 const LEASE_MS = 30_000
@@ -34,7 +35,7 @@ const waitAfter = (attempts: number): number => Math.min(FIRST_WAIT_MS * 2 ** (a
  * login parks all of the RFC's jobs. Claims and settlements are fenced by the job's token, slices by the book's version: of two workers
  * that do the same, each document is kept once and one settles.
  */
-export async function drain(system: System, { shard, entity }: Call): Promise<void> {
+export async function drain(system: System, { shard, entity }: DownloadHint): Promise<void> {
   const lane = system.env.LANES.getByName(String(entity))
   const holder = crypto.randomUUID()
   if (!(await lane.enter(holder, LEASE_MS))) return
@@ -44,7 +45,7 @@ export async function drain(system: System, { shard, entity }: Call): Promise<vo
       isMore = await workOnNext(system, shard, entity, () => lane.enter(holder, LEASE_MS))
   } finally {
     isMore = (await lane.leave(holder)) || isMore
-    await callRelay(system, shard)
+    await wakeRelay(system, shard)
   }
   if (isMore) await announce(system, [{ shard, entity }])
 }
@@ -62,7 +63,7 @@ async function workOnNext(system: System, shard: number, entity: number, prolong
   if (!job) return false
   if (job.attempts > MAX_ATTEMPTS) {
     // It took its worker along every time, and would again.
-    await ledger.batch(settleStatements(ledger, job, 'internal_error', Date.now()))
+    await ledger.batch(finishJobStatements(ledger, job, 'internal_error', Date.now()))
     return true
   }
   const login = await loginOf(system, entity)
@@ -79,7 +80,7 @@ async function workOnNext(system: System, shard: number, entity: number, prolong
     if (isClaimLost(error)) return false
     if (error instanceof LoginRejected) {
       await rejectCiec({ ...system, now: new Date() }, entity, login)
-      await callRelay(system, 'control')
+      await wakeRelay(system, 'control')
       // Another organization's CIEC may be newer than the one that was rejected.
       if ((await loginOf(system, entity)) === null) await park(system, { shard, entity })
       else await requeueStatement(ledger, job, 'invalid_credentials', Date.now()).run()
@@ -91,12 +92,12 @@ async function workOnNext(system: System, shard: number, entity: number, prolong
 }
 
 /** Nobody can log in: the RFC's jobs wait until somebody can, also when somebody could while this was written. */
-async function park(system: System, call: Call): Promise<void> {
+async function park(system: System, call: DownloadHint): Promise<void> {
   await parkStatement(system.settings.ledgers[call.shard]!, call.entity, Date.now() + PARKED_MS).run()
   if ((await loginOf(system, call.entity)) !== null) await resumeDownloads(system, call)
 }
 
-async function postpone(system: System, call: Call, job: Job, error: unknown): Promise<void> {
+async function postpone(system: System, call: DownloadHint, job: Job, error: unknown): Promise<void> {
   const ledger = system.settings.ledgers[call.shard]!
   const error_class = error instanceof Unavailable ? error.error_class : 'internal_error'
   console.error(
@@ -106,11 +107,11 @@ async function postpone(system: System, call: Call, job: Job, error: unknown): P
       job: job.job_id,
       attempts: job.attempts,
       error_class,
-      error: said(error),
+      error: errorMessage(error),
     }),
   )
   if (job.attempts >= MAX_ATTEMPTS) {
-    await ledger.batch(settleStatements(ledger, job, error_class, Date.now()))
+    await ledger.batch(finishJobStatements(ledger, job, error_class, Date.now()))
     return
   }
   const wait = waitAfter(job.attempts)
@@ -130,7 +131,7 @@ async function fetchJob(system: System, ledger: D1Database, job: Job, login: Log
     { created, updated: 0, cancelled: 0, rejected: 0, first_issued_at: null, last_issued_at: null, tally: null },
     Date.now() + LEASE_MS,
   )
-  await ledger.batch([...statements, progress, ...settleStatements(ledger, job, null, Date.now())])
+  await ledger.batch([...statements, progress, ...finishJobStatements(ledger, job, null, Date.now())])
 }
 
 /**
@@ -152,12 +153,12 @@ async function fetchMonth(system: System, ledger: D1Database, job: Job, login: L
             progressStatement(
               ledger,
               job,
-              { ...outcome, tally: tallyOf(outcome.changes, Math.max(job.as_of, until.getTime() - TOLD_APART_MS)) },
+              { ...outcome, tally: countSlice(outcome.changes, Math.max(job.as_of, until.getTime() - TOLD_APART_MS)) },
               Date.now() + LEASE_MS,
             ),
-            ...factStatements(
+            ...insertOutboxEvents(
               ledger,
-              outcome.cancellations.flatMap((it) => cancellationFacts(job.entity, it, until)),
+              outcome.cancellations.flatMap((it) => cancellationEvents(job.entity, it, until)),
               Date.now(),
             ),
           ],
@@ -174,7 +175,7 @@ async function fetchMonth(system: System, ledger: D1Database, job: Job, login: L
       }
   }
   for await (const _ of ingestMetadata(target, reported.values())) await prolong()
-  await ledger.batch(settleStatements(ledger, job, null, Date.now()))
+  await ledger.batch(finishJobStatements(ledger, job, null, Date.now()))
 }
 
 const isIdle = ({ created, updated, cancelled, rejected }: SliceOutcome): boolean => created + updated + cancelled + rejected === 0

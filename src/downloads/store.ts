@@ -1,5 +1,5 @@
-import { isGuardViolation } from '../platform/db/commit.ts'
-import type { Tally } from '../visibility/visible-counts.ts'
+import { isGuardViolation } from '../platform/db/guard.ts'
+import type { SliceCounts } from '../visibility/visible-counts.ts'
 
 export interface Job {
   entity: number
@@ -38,7 +38,7 @@ export interface Progress {
   /** Seconds since 1970; null when nothing was brought. */
   first_issued_at: number | null
   last_issued_at: number | null
-  tally: Tally | null
+  tally: SliceCounts | null
 }
 
 /**
@@ -85,7 +85,7 @@ export const toldAs = (error_class: string, completed_at: string): string =>
      'completed_at', ${completed_at})`
 
 /** Ends a job, with success or for good, and keeps the fact of it: both or, when the claim is lost, neither. */
-export const settleStatements = (ledger: D1Database, job: Job, error_class: string | null, now: number): D1PreparedStatement[] => [
+export const finishJobStatements = (ledger: D1Database, job: Job, error_class: string | null, now: number): D1PreparedStatement[] => [
   ledger
     .prepare(
       `insert into outbox (fact_id, kind, entity, organizations, body, created_at)

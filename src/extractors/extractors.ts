@@ -4,18 +4,18 @@ import { Failure, invalid, notFound } from '../failures.ts'
 import { planOf } from '../plans/plans.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx, System } from '../platform/context.ts'
-import { isGuardViolation } from '../platform/db/commit.ts'
+import { isGuardViolation } from '../platform/db/guard.ts'
 import { newId } from '../platform/db/id.ts'
 import { localDayOf } from '../platform/time/calendar.ts'
 import { cadenceOf, nextRunAt } from './cadence.ts'
 import type { Extractor, ExtractorChanges, ExtractorDraft } from './contract.ts'
-import { faultsOf, settle } from './rules.ts'
+import { faultsOf, mergeChanges } from './rules.ts'
 import {
+  assertExtractorUnchanged,
   countExtractors,
   type ExtractorRow,
   findExtractor,
   freeSlot,
-  holdExtractor,
   insertExtractor,
   listExtractorRows,
   removeExtractor,
@@ -147,7 +147,7 @@ export async function changeExtractor(ctx: Ctx, extractor_id: string, changes: E
   if (changed.length === 0) return view(stored, ctx.now)
   try {
     await change(ctx, { action: 'extractor.updated', resource_id: extractor_id, changed }, [
-      holdExtractor(ctx.db, stored),
+      assertExtractorUnchanged(ctx.db, stored),
       updateExtractor(ctx.db, stored, columns),
       ...zoneOf(ctx, { ...stored, ...columns }),
     ])
@@ -161,7 +161,7 @@ export async function changeExtractor(ctx: Ctx, extractor_id: string, changes: E
 
 function columnsOf(ctx: Ctx, stored: ExtractorRow, changes: ExtractorChanges): Partial<ExtractorRow> {
   const { name, is_enabled = stored.is_enabled, data_source_keys, timezone = stored.timezone, ...dependent } = changes
-  const { trigger_kind, schedule_kind, schedule_spec, scope, scope_months } = settle(stored, dependent)
+  const { trigger_kind, schedule_kind, schedule_spec, scope, scope_months } = mergeChanges(stored, dependent)
   const result = { trigger_kind, schedule_kind, schedule_spec: schedule_spec as Record<string, number>, scope, scope_months }
   const broken = faultsOf(result)
   const [first, ...others] = [...broken, ...unknownKeyFaults(data_source_keys ?? [], 'data_source_keys', activeKeys(ctx))]

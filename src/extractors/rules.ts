@@ -66,7 +66,7 @@ function* scopeFaults({ scope, scope_months }: Partial<Dependent>): Generator<Fa
 }
 
 /** What results from a change: what depends on a trigger or scope that is left goes with it (service.md, Extractor dependent fields on PATCH). */
-export const settle = (stored: Dependent, sent: Partial<Dependent>): Dependent => ({
+export const mergeChanges = (stored: Dependent, sent: Partial<Dependent>): Dependent => ({
   ...stored,
   ...((sent.trigger_kind ?? 'schedule') !== 'schedule' && { schedule_kind: null, schedule_spec: {} }),
   ...((sent.scope ?? 'last_n_months') !== 'last_n_months' && { scope_months: null }),

@@ -34,7 +34,7 @@ export const forgetRuns = async (db: Database, before: string, limit: number): P
   ).meta.changes
 
 /** A run's word on how it went; the first word stands. */
-export const settleRun = (db: Database, run_id: string, outcome: Pick<RunRow, 'status' | 'connections' | 'dispatched'>) =>
+export const finishRun = (db: Database, run_id: string, outcome: Pick<RunRow, 'status' | 'connections' | 'dispatched'>) =>
   db
     .update(runs)
     .set(outcome)

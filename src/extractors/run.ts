@@ -1,24 +1,24 @@
 import { authorityOf } from '../authority/adapters.ts'
 import type { DataSourceKey } from '../authority/port/catalog.ts'
 import { announce, type Demand, requestJobs, watermarks } from '../downloads/downloads.ts'
-import { said } from '../failures.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx, System } from '../platform/context.ts'
 import { commit, type Statement } from '../platform/db/commit.ts'
 import { idsFrom, newId } from '../platform/db/id.ts'
 import { each } from '../platform/each.ts'
+import { errorMessage } from '../platform/log.ts'
 import { sourcesOf } from '../taxpayers/sources.ts'
 import { type ConnectionRow, connectionsOfRun, widenWindows } from '../taxpayers/taxpayers.ts'
 import {
   enabledExtractors,
   findExtractorOfRun,
+  finishRun,
   forgetRuns,
   insertRun,
   insertRuns,
   markRun,
   plannedRuns,
   type RunRow,
-  settleRun,
   unfinishedRuns,
 } from './run-store.ts'
 import { monthsOf, rangeOf } from './scope.ts'
@@ -113,7 +113,7 @@ async function carryOut(system: System, run: RunRow): Promise<RunOutcome> {
     after = page.at(-1)!.fiscal_entity_id
   }
   const outcome: RunOutcome = { status: connections === 0 ? 'no_connections' : 'dispatched', connections, dispatched }
-  await commit(system.db.$client, [settleRun(system.db, run.run_id, outcome), ...(connections > 0 ? [markRun(system.db, run)] : [])])
+  await commit(system.db.$client, [finishRun(system.db, run.run_id, outcome), ...(connections > 0 ? [markRun(system.db, run)] : [])])
   return outcome
 }
 
@@ -163,7 +163,7 @@ export async function finishRuns(system: System): Promise<void> {
     try {
       await carryOut(system, run)
     } catch (error) {
-      console.error(JSON.stringify({ level: 'error', request_id: system.requestId, run: run.run_id, error: said(error) }))
+      console.error(JSON.stringify({ level: 'error', request_id: system.requestId, run: run.run_id, error: errorMessage(error) }))
     }
   }
 }

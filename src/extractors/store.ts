@@ -45,7 +45,7 @@ export const freeSlot = (db: Database, organization_id: string, extractor_id: st
   )
 
 /** Counts the same, if the extractor exists and what its members depend on still reads as in this row. */
-export const holdExtractor = (db: Database, row: ExtractorRow) =>
+export const assertExtractorUnchanged = (db: Database, row: ExtractorRow) =>
   count(
     db,
     row.organization_id,

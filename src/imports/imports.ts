@@ -1,12 +1,13 @@
 import { type EntryResult, ingestFile, ingestPackage, type Target } from '../cfdi/ingest/ingest.ts'
-import { notFound, said } from '../failures.ts'
+import { notFound } from '../failures.ts'
 import { readerOf } from '../identity/organization/acting.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx, System } from '../platform/context.ts'
 import { newId } from '../platform/db/id.ts'
+import { errorMessage } from '../platform/log.ts'
 import type { Connection } from '../platform/tenant.ts'
 import { markImported } from '../taxpayers/taxpayers.ts'
-import { openLastingBooks } from '../visibility/books.ts'
+import { openReachedLedger } from '../visibility/books.ts'
 import type { Import } from './contract.ts'
 import {
   claimImport,
@@ -75,7 +76,9 @@ async function announce(system: System, call: Call): Promise<void> {
     await system.env.IMPORTS.send(call)
   } catch (error) {
     const message = 'An import is left to the sweep.'
-    console.error(JSON.stringify({ level: 'error', request_id: system.requestId, message, import_id: call.import_id, error: said(error) }))
+    console.error(
+      JSON.stringify({ level: 'error', request_id: system.requestId, message, import_id: call.import_id, error: errorMessage(error) }),
+    )
   }
 }
 
@@ -135,7 +138,7 @@ async function shownByAuthority(
 ): Promise<(uuids: readonly string[]) => Promise<Set<string>>> {
   const reader = await readerOf(system, organization_id, fiscal_entity_id)
   if (reader?.connection.state !== 'active') return async () => new Set()
-  const books = openLastingBooks({ settings: system.settings, ...reader })
+  const books = openReachedLedger({ settings: system.settings, ...reader })
   return (uuids) => shownUuids(books, uuids)
 }
 

@@ -1,7 +1,7 @@
 import type { EntryResult } from '../cfdi/ingest/ingest.ts'
 import { jsonChunks } from '../platform/db/commit.ts'
 import { prepared, sql } from '../platform/db/fragment.ts'
-import { type Books, booksToRead, visible } from '../visibility/books.ts'
+import { partitionsToRead, type ScopedLedger, visible } from '../visibility/books.ts'
 import type { importFiles, imports } from './tables.ts'
 
 export type ImportRow = typeof imports.$inferSelect
@@ -81,8 +81,8 @@ export const leftImports = async (ledger: D1Database, before: number, limit: num
   ).results
 
 /** Of these UUIDs, those that the authority's book shows through the window. */
-export async function shownUuids(books: Books, uuids: readonly string[]): Promise<Set<string>> {
-  const book = booksToRead(books).find(({ origin }) => origin === 'authority')
+export async function shownUuids(books: ScopedLedger, uuids: readonly string[]): Promise<Set<string>> {
+  const book = partitionsToRead(books).find(({ origin }) => origin === 'authority')
   if (!book || uuids.length === 0) return new Set()
   const { results } = await prepared(
     books.ledger,

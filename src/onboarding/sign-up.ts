@@ -1,5 +1,5 @@
 import { authorityOf } from '../authority/adapters.ts'
-import { trialTerms } from '../billing/subscription/status.ts'
+import { trialSubscription } from '../billing/subscription/status.ts'
 import { defaultExtractors, insertExtractors } from '../extractors/extractors.ts'
 import { insertCredential, mintCredential } from '../identity/credentials/credentials.ts'
 import { insertOrganization, type OrganizationRow, viewOrganization } from '../identity/organization/organization.ts'
@@ -25,7 +25,7 @@ export async function signUp(system: System, { organization_name, name, email }:
     contact_email: email,
     logo_url: null,
     timezone: TIMEZONE,
-    ...trialTerms(now, TIMEZONE),
+    ...trialSubscription(now, TIMEZONE),
     extractor_count: 0,
     created_at: now,
   }

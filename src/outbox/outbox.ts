@@ -3,7 +3,7 @@ import { jsonChunks } from '../platform/db/commit.ts'
 import { sendHints } from '../platform/queues/send.ts'
 
 /** Something that happened and is to be told of. */
-export interface Fact {
+export interface OutboxEvent {
   fact_id: string
   kind: 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'connection.ciec_invalid'
   entity: number
@@ -12,7 +12,7 @@ export interface Fact {
 }
 
 /** Keeps facts with the change that they tell of. The same fact again is no second one. */
-export const factStatements = (d1: D1Database, facts: readonly Fact[], now: number): D1PreparedStatement[] =>
+export const insertOutboxEvents = (d1: D1Database, facts: readonly OutboxEvent[], now: number): D1PreparedStatement[] =>
   jsonChunks(
     facts.map(({ fact_id, kind, entity, organizations, body }) => [
       fact_id,
@@ -34,4 +34,4 @@ export const factStatements = (d1: D1Database, facts: readonly Fact[], now: numb
 export type Outbox = 'control' | number
 
 /** Tells the relay that an outbox has events. The next sweep finds them anyway. */
-export const callRelay = (system: System, outbox: Outbox): Promise<void> => sendHints(system, system.env.WEBHOOKS, [{ body: { outbox } }])
+export const wakeRelay = (system: System, outbox: Outbox): Promise<void> => sendHints(system, system.env.WEBHOOKS, [{ body: { outbox } }])

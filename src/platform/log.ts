@@ -8,7 +8,8 @@ export const errorMessage = (error: unknown): string =>
   error instanceof Error ? (error.cause instanceof Error ? errorMessage(error.cause) : `${error.name}: ${error.message}`) : String(error)
 
 /** Where an error was thrown, without its message. */
-const stackOf = (error: unknown): string | undefined => (error instanceof Error ? error.stack?.replace(error.message, '') : undefined)
+export const stackOf = (error: unknown): string | undefined =>
+  error instanceof Error ? error.stack?.replace(error.message, '') : undefined
 
 const write = (level: 'info' | 'error', { requestId }: Source, members: Record<string, unknown>): string =>
   JSON.stringify({ level, request_id: requestId, ...members })

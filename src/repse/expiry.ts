@@ -1,6 +1,6 @@
 import type { AlertDraft } from '../alerts/alerts.ts'
 import { localDayOf } from '../platform/time/calendar.ts'
-import { ALERT_DAYS, standingOf } from './status.ts'
+import { ALERT_DAYS, registrationStatus } from './status.ts'
 
 /** A registration with an end, as one organization has it. */
 export interface Registration {
@@ -13,7 +13,7 @@ export interface Registration {
 
 /** The alert of a registration that ends within 60 days, or has ended; one for each end. It says the fact and the date, and no more. */
 export function alertOf({ organization_id, timezone, fiscal_entity_id, rfc, vigencia_hasta }: Registration, now: Date): AlertDraft | null {
-  const { is_expired, days_to_expiry } = standingOf({ is_registered: true, vigencia_hasta }, localDayOf(now, timezone))
+  const { is_expired, days_to_expiry } = registrationStatus({ is_registered: true, vigencia_hasta }, localDayOf(now, timezone))
   if (days_to_expiry === null || days_to_expiry > ALERT_DAYS) return null
   return {
     organization_id,

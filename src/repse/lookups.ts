@@ -1,12 +1,12 @@
 import { ownName } from '../cfdi/read/suppliers.ts'
-import { said } from '../failures.ts'
 import { readerOf } from '../identity/organization/acting.ts'
 import type { System } from '../platform/context.ts'
+import { errorMessage } from '../platform/log.ts'
 import { activeConnectionsOf } from '../taxpayers/taxpayers.ts'
-import { openBooks } from '../visibility/books.ts'
+import { openLedger } from '../visibility/books.ts'
 import { registryOf } from './registry/adapters.ts'
 import type { RegistryRecord } from './registry/registry.ts'
-import { claimLookup, leftLookups, postponeLookup, settleLookup } from './store.ts'
+import { claimLookup, finishLookup, leftLookups, postponeLookup } from './store.ts'
 
 /** RFCs on one message: they are asked one after the other. */
 const AT_ONCE = 5
@@ -27,7 +27,7 @@ export async function announceLookups(system: System, rfcs: readonly string[]): 
       await system.env.REPSE.sendBatch(messages.slice(at, at + MESSAGES_A_BATCH))
   } catch (error) {
     const message = 'REPSE look-ups are left to the sweep.'
-    console.error(JSON.stringify({ level: 'error', request_id: system.requestId, message, error: said(error) }))
+    console.error(JSON.stringify({ level: 'error', request_id: system.requestId, message, error: errorMessage(error) }))
   }
 }
 
@@ -42,7 +42,7 @@ async function doLookup(system: System, rfc: string): Promise<void> {
   const row = await claimLookup(db, rfc, token, new Date(), new Date(Date.now() + LEASE_MS))
   if (!row) return
   const record = await askRegistry(system, rfc, row.name)
-  if (record) await settleLookup(db, rfc, token, record, new Date())
+  if (record) await finishLookup(db, rfc, token, record, new Date())
   else {
     const wait = WAITS_MS[row.attempts]
     await postponeLookup(db, rfc, token, wait === undefined ? null : new Date(Date.now() + wait))
@@ -55,7 +55,7 @@ export async function askRegistry(system: System, rfc: string, name: string | nu
     return await registryOf(system).lookUp(rfc, async () => name ?? (await taxpayerName(system, rfc)))
   } catch (error) {
     console.error(
-      JSON.stringify({ level: 'error', request_id: system.requestId, message: 'No answer about REPSE.', rfc, error: said(error) }),
+      JSON.stringify({ level: 'error', request_id: system.requestId, message: 'No answer about REPSE.', rfc, error: errorMessage(error) }),
     )
     return null
   }
@@ -65,7 +65,7 @@ export async function askRegistry(system: System, rfc: string, name: string | nu
 async function taxpayerName(system: System, rfc: string): Promise<string | null> {
   for (const { organization_id, fiscal_entity_id } of await activeConnectionsOf(system.db, rfc)) {
     const reader = await readerOf(system, organization_id, fiscal_entity_id)
-    const name = reader?.connection.state === 'active' ? await ownName(openBooks({ settings: system.settings, ...reader })) : null
+    const name = reader?.connection.state === 'active' ? await ownName(openLedger({ settings: system.settings, ...reader })) : null
     if (name !== null) return name
   }
   return null

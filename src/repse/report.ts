@@ -2,11 +2,11 @@ import { decimal, issuerNames, lastMonths, type SupplierTotals, sumSuppliers } f
 import type { Ctx } from '../platform/context.ts'
 import { localDayOf } from '../platform/time/calendar.ts'
 import { GENERIC_RFCS, isRfc } from '../taxpayers/rfc.ts'
-import { latestCeiling, openBooks } from '../visibility/books.ts'
+import { latestCeiling, openLedger } from '../visibility/books.ts'
 import { isBounded } from '../visibility/window.ts'
 import { announceLookups } from './lookups.ts'
 import type { Supplier, SupplierReport, SupplierReportQuery, SupplierStatus } from './report-contract.ts'
-import { isStale, standingOf } from './status.ts'
+import { isStale, registrationStatus } from './status.ts'
 import { findStandings, type StandingRow, wantLookups } from './store.ts'
 
 /** Look-ups that one reading of the report asks for. */
@@ -31,7 +31,7 @@ interface Judged {
 function judge(rfc: string, totals: SupplierTotals, row: StandingRow | undefined, today: string): Judged {
   if (!row || row.checked_at === null) return { rfc, totals, row, status: 'unknown', days_to_expiry: null }
   const is_registered = row.is_registered === 1
-  const { is_expired, days_to_expiry } = standingOf({ is_registered, vigencia_hasta: row.vigencia_hasta }, today)
+  const { is_expired, days_to_expiry } = registrationStatus({ is_registered, vigencia_hasta: row.vigencia_hasta }, today)
   return { rfc, totals, row, status: !is_registered ? 'not_registered' : is_expired ? 'expired' : 'registered', days_to_expiry }
 }
 
@@ -44,7 +44,7 @@ const byAmount = (a: Judged, b: Judged): number =>
  */
 export async function reportSuppliers(ctx: Ctx, { months, limit }: SupplierReportQuery): Promise<SupplierReport> {
   const { db, now, organization } = ctx
-  const books = openBooks(ctx)
+  const books = openLedger(ctx)
   const span = lastMonths(now, months)
   const [latest, totals] = await Promise.all([latestCeiling(db, books.entity), sumSuppliers(books, span)])
   const rows = await findStandings(db, [...totals.keys()])

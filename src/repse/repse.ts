@@ -6,7 +6,7 @@ import { localDayOf } from '../platform/time/calendar.ts'
 import { isReadable, notActive } from '../taxpayers/connection.ts'
 import type { RepseChecking, RepseQueued, RepseStatus } from './contract.ts'
 import { announceLookups } from './lookups.ts'
-import { isStale, standingOf } from './status.ts'
+import { isStale, registrationStatus } from './status.ts'
 import { type CheckedRow, findRow, isChecked, recordOf, wantLookups } from './store.ts'
 
 const COOLDOWN_SECONDS = 3_600
@@ -30,7 +30,7 @@ function view(row: CheckedRow, { now, organization }: Ctx): RepseStatus {
     is_stale: isStale(row.checked_at, now),
     checked_at: row.checked_at.toISOString(),
     ...{ folio, razon_social, entidad, municipio, num_aviso, fecha_aviso, vigencia_hasta },
-    ...standingOf({ is_registered, vigencia_hasta }, localDayOf(now, organization.timezone)),
+    ...registrationStatus({ is_registered, vigencia_hasta }, localDayOf(now, organization.timezone)),
     actividades,
   }
 }

@@ -1,7 +1,7 @@
 import { alertStatements } from '../alerts/alerts.ts'
-import { said } from '../failures.ts'
 import type { System } from '../platform/context.ts'
 import { commit } from '../platform/db/commit.ts'
+import { errorMessage } from '../platform/log.ts'
 import { alertOf } from './expiry.ts'
 import { askRegistry } from './lookups.ts'
 import { claimForDay, dueRows, findRound, leftRound, moveRound, openRound, registrationsOf, takeEntities } from './round-store.ts'
@@ -33,7 +33,7 @@ async function announce(system: System, round: string): Promise<void> {
     await system.env.REPSE.send({ round })
   } catch (error) {
     const message = 'The REPSE round is left to the sweep.'
-    console.error(JSON.stringify({ level: 'error', request_id: system.requestId, message, error: said(error) }))
+    console.error(JSON.stringify({ level: 'error', request_id: system.requestId, message, error: errorMessage(error) }))
   }
 }
 

@@ -7,7 +7,7 @@ export const FRESH_MS = 86_400_000
 /** Days before the end of a registration from which on an alert warns of it. */
 export const ALERT_DAYS = 60
 
-export interface Standing {
+export interface RegistrationStatus {
   /** The registration exists and its end is past. Its last day still counts. */
   is_expired: boolean
   /** Negative once expired; null when no end is published. */
@@ -15,10 +15,10 @@ export interface Standing {
 }
 
 /** How a record stands on a local day. */
-export function standingOf(
+export function registrationStatus(
   { is_registered, vigencia_hasta }: Pick<RegistryRecord, 'is_registered' | 'vigencia_hasta'>,
   today: string,
-): Standing {
+): RegistrationStatus {
   if (!is_registered || vigencia_hasta === null) return { is_expired: false, days_to_expiry: null }
   const days_to_expiry = epochDayOf(vigencia_hasta) - epochDayOf(today)
   return { is_expired: days_to_expiry < 0, days_to_expiry }

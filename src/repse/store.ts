@@ -72,7 +72,7 @@ const answer = ({ is_registered, actividades, ...texts }: RegistryRecord, checke
 }
 
 /** Keeps what the registry answered to whoever has the claim. */
-export const settleLookup = (db: Database, rfc: string, token: string, record: RegistryRecord, now: Date) =>
+export const finishLookup = (db: Database, rfc: string, token: string, record: RegistryRecord, now: Date) =>
   db
     .update(repseRecords)
     .set({ ...answer(record, now), due_at: null, token: null, attempts: 0 })

@@ -1,10 +1,11 @@
 import type { Login } from '../authority/port/authority.ts'
-import { factStatements } from '../outbox/outbox.ts'
+import { insertOutboxEvents } from '../outbox/outbox.ts'
 import { audited } from '../platform/audit/audit.ts'
 import type { System } from '../platform/context.ts'
-import { commit, isGuardViolation } from '../platform/db/commit.ts'
+import { commit } from '../platform/db/commit.ts'
+import { isGuardViolation } from '../platform/db/guard.ts'
 import { isCurrent, openCiec, sealCiec } from './ciec.ts'
-import { activeConnections, type ConnectionRow, holdActive, invalidateCiec, resealCiec } from './taxpayers.ts'
+import { activeConnections, assertActiveUnchanged, type ConnectionRow, invalidateCiec, resealCiec } from './taxpayers.ts'
 
 /** A connection's CIEC in clear; null when it has none. */
 export const readCiec = async ({ settings }: System, row: ConnectionRow): Promise<string | null> =>
@@ -51,9 +52,9 @@ export async function rejectCiec(system: System, entity: number, rejected: Login
   const author = { ...system, actor: { kind: 'system', process: 'downloads' } as const }
   try {
     await commit(system.db.$client, [
-      holdActive(system.db, rows),
+      assertActiveUnchanged(system.db, rows),
       invalidateCiec(system.db, stale, system.now),
-      ...factStatements(
+      ...insertOutboxEvents(
         system.db.$client,
         stale.map((row) => ({
           fact_id: `connection.ciec_invalid:${row.connection}:${acceptedAt(used)}`,

@@ -108,7 +108,7 @@ export const activeConnectionsOf = (db: Database, rfc: string) =>
  * Refuses its whole batch with a guard violation when the RFC's active connections, or when their CIECs were accepted, are no longer
  * as they were read.
  */
-export const holdActive = (db: Database, rows: readonly ConnectionRow[]): D1PreparedStatement => {
+export const assertActiveUnchanged = (db: Database, rows: readonly ConnectionRow[]): D1PreparedStatement => {
   const read = rows.map(({ connection, ciec_accepted_at }) => [connection, ciec_accepted_at?.getTime() ?? null])
   return db.$client
     .prepare(

@@ -1,7 +1,7 @@
 import { refuseCiec, tellCancellation } from '../authority/sandbox/store.ts'
 import { addInvoice, getInvoice, payInvoice } from '../billing/invoices/invoices.ts'
 import { CURRENCY, splitTotal } from '../billing/subscription/prices.ts'
-import { changeTerms } from '../billing/subscription/suspension.ts'
+import { changeSubscription } from '../billing/subscription/suspension.ts'
 import { Failure, notFound } from '../failures.ts'
 import { findOrganization } from '../identity/organization/organization.ts'
 import { change } from '../platform/audit/audit.ts'
@@ -26,7 +26,7 @@ export async function arrangeOrganization(ctx: Ctx, scenario: OrganizationScenar
   }
   const changed = Object.keys(changes)
   if (changed.length > 0)
-    await changeTerms(ctx, { action: 'test_helper.organization', resource_id: ctx.organization.id, changed }, () => changes)
+    await changeSubscription(ctx, { action: 'test_helper.organization', resource_id: ctx.organization.id, changed }, () => changes)
   const row = await findOrganization(ctx.db, ctx.organization.id)
   return { id: row.id, plan: row.plan, rfc_allowance: row.rfc_allowance, trial_ends_at: row.trial_ends_at?.toISOString() ?? null }
 }

@@ -1,7 +1,7 @@
 import { shows, type Window } from './window.ts'
 
 /** One document that was created, got its XML or was cancelled. */
-export interface Brought {
+export interface DocumentChange {
   what: 'created' | 'updated' | 'cancelled'
   /** Literal local time. */
   fecha: string
@@ -16,15 +16,15 @@ type Day = [created: number, updated: number, cancelled: number, first: number, 
  * What a slice brought, as far as windows can tell it apart: floors cut between literal days, ceilings at an instant, which is not
  * long before that of the job. So what was issued from then on stands by itself, and the rest is counted by day.
  */
-export interface Tally {
+export interface SliceCounts {
   days: Record<string, Day>
-  late: Brought[]
+  late: DocumentChange[]
 }
 
 /** How long before the job's instant a ceiling may lie to be told exactly, in seconds. */
 const LATE = 3_600
 
-export interface Admitted {
+export interface VisibleCounts {
   created_count: number
   updated_count: number
   cancelled_count: number
@@ -36,8 +36,8 @@ export interface Admitted {
 const place = { created: 0, updated: 1, cancelled: 2 } as const
 
 /** Counts what a slice brought for a job with this instant, in milliseconds. */
-export function tallyOf(changes: readonly Brought[], as_of: number): Tally {
-  const tally: Tally = { days: {}, late: [] }
+export function countSlice(changes: readonly DocumentChange[], as_of: number): SliceCounts {
+  const tally: SliceCounts = { days: {}, late: [] }
   for (const change of changes) {
     const { what, fecha, issued_at } = change
     if (issued_at > as_of / 1_000 - LATE) {
@@ -55,7 +55,7 @@ export function tallyOf(changes: readonly Brought[], as_of: number): Tally {
 }
 
 /** What of all this a window shows. A day that a ceiling cuts, long before the job, counts as hidden. */
-export function admittedBy(window: Window, tallies: readonly Tally[]): Admitted {
+export function visibleCounts(window: Window, tallies: readonly SliceCounts[]): VisibleCounts {
   const counts: [number, number, number] = [0, 0, 0]
   let first: number | null = null
   let last: number | null = null

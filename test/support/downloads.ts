@@ -3,7 +3,7 @@ import { env } from 'cloudflare:workers'
 import { expect, vi } from 'vitest'
 import { documentsOf } from '../../src/authority/sandbox/world/month.ts'
 import type { SyncJob } from '../../src/downloads/contract.ts'
-import type { Call } from '../../src/downloads/downloads.ts'
+import type { DownloadHint } from '../../src/downloads/downloads.ts'
 import worker from '../../src/index.ts'
 import { at, created, organization } from './extractors.ts'
 
@@ -20,8 +20,8 @@ export function losingMessages() {
   const [one, many] = [queue('send'), queue('sendBatch')]
   return {
     /** Announcements since the last look, in order. */
-    announced: (): Call[] =>
-      many.mock.calls.splice(0).flatMap(([batch]) => [...(batch as Iterable<MessageSendRequest<Call>>)].map(({ body }) => body)),
+    announced: (): DownloadHint[] =>
+      many.mock.calls.splice(0).flatMap(([batch]) => [...(batch as Iterable<MessageSendRequest<DownloadHint>>)].map(({ body }) => body)),
     /** Delays of messages that were sent to come later, in seconds. */
     delays: (): (number | undefined)[] =>
       one.mock.calls.splice(0).flatMap(([body, options]) => ('entity' in (body as object) ? [options?.delaySeconds] : [])),
@@ -62,8 +62,8 @@ export async function subscriber(rfc: string, extractor: object, ciec: string | 
   }
 }
 
-export const callOf = async (rfc: string): Promise<Call> =>
-  (await env.DB.prepare('select shard, entity from fiscal_entities where rfc = ?').bind(rfc).first<Call>())!
+export const callOf = async (rfc: string): Promise<DownloadHint> =>
+  (await env.DB.prepare('select shard, entity from fiscal_entities where rfc = ?').bind(rfc).first<DownloadHint>())!
 
 /** The ledger that holds what is fetched for the RFC. */
 export const ledgerOf = async (rfc: string): Promise<D1Database> => {

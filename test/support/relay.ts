@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
-import { type Fact, factStatements, type Outbox } from '../../src/outbox/outbox.ts'
+import { insertOutboxEvents, type Outbox, type OutboxEvent } from '../../src/outbox/outbox.ts'
 import { type System, systemOf } from '../../src/platform/context.ts'
 import { newId } from '../../src/platform/db/id.ts'
 
@@ -155,8 +155,8 @@ export async function endpoints(all: readonly Endpoint[]): Promise<number[]> {
   return results.map(({ webhook }) => webhook)
 }
 
-export const tell = async (outbox: D1Database, facts: readonly Fact[], now = Date.now()): Promise<void> => {
-  await outbox.batch(factStatements(outbox, facts, now))
+export const tell = async (outbox: D1Database, facts: readonly OutboxEvent[], now = Date.now()): Promise<void> => {
+  await outbox.batch(insertOutboxEvents(outbox, facts, now))
 }
 
 export const left = async (outbox: D1Database): Promise<string[]> =>
@@ -199,7 +199,12 @@ export async function deliveriesOf(webhooks: readonly number[]): Promise<string[
 let uuids = 0
 
 /** The fact of a cancellation, of a document with this literal date in Mexico City. */
-export function cancelled(entity: number, fecha: string, more: Record<string, unknown> = {}, kind: Fact['kind'] = 'cfdi.cancelled'): Fact {
+export function cancelled(
+  entity: number,
+  fecha: string,
+  more: Record<string, unknown> = {},
+  kind: OutboxEvent['kind'] = 'cfdi.cancelled',
+): OutboxEvent {
   const cfdi_uuid = `5B2E1F0A-9C64-0F0E-0B1D-${String(++uuids).padStart(12, '0')}`
   const body = {
     cfdi_uuid,

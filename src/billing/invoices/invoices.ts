@@ -6,8 +6,8 @@ import { openCursor, pageOf } from '../../platform/paging/cursor.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
 import type { Invoice, InvoiceQuery } from '../contract.ts'
 import { graceEnd } from '../subscription/status.ts'
-import { findTerms } from '../subscription/subscription-store.ts'
-import { decided, followed, settle } from '../subscription/suspension.ts'
+import { findSubscription } from '../subscription/subscription-store.ts'
+import { decided, followed, followSubscription } from '../subscription/suspension.ts'
 import { findInvoice, type InvoiceRow, insertInvoice, listInvoiceRows, listOpen, markPaid } from './invoice-store.ts'
 
 const viewWith =
@@ -73,8 +73,8 @@ export const payInvoice = (ctx: Ctx, invoice_id: string, action = 'invoice.paid'
   decided(async () => {
     const row = await requireInvoice(ctx, invoice_id)
     if (row.status !== 'open') return false
-    const read = (await findTerms(ctx.db, ctx.organization.id))!
-    const settled = await settle(ctx, read, { ...read, oldest_due: await oldestOther(ctx, row) })
+    const read = (await findSubscription(ctx.db, ctx.organization.id))!
+    const settled = await followSubscription(ctx, read, { ...read, oldest_due: await oldestOther(ctx, row) })
     await change(ctx, { action, resource_id: invoice_id, changed: ['status'] }, [
       ...also,
       markPaid(ctx.db, row, ctx.now),

@@ -1,6 +1,7 @@
 import { audited } from '../../platform/audit/audit.ts'
 import type { System } from '../../platform/context.ts'
-import { commit, isGuardViolation } from '../../platform/db/commit.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { isGuardViolation } from '../../platform/db/guard.ts'
 import { newId } from '../../platform/db/id.ts'
 import { each } from '../../platform/each.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'

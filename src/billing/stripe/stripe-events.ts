@@ -3,14 +3,14 @@ import { Failure, notFound } from '../../failures.ts'
 import { actingFor } from '../../identity/organization/acting.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { System } from '../../platform/context.ts'
-import { isUniqueViolation } from '../../platform/db/commit.ts'
+import { isUniqueViolation } from '../../platform/db/guard.ts'
 import type { InvoiceRow } from '../invoices/invoice-store.ts'
 import { payInvoice } from '../invoices/invoices.ts'
 import { findPaidInvoice, insertEvent, isKnown } from '../provider-store.ts'
 import { granted } from '../subscription/offers.ts'
 import { centavosOf } from '../subscription/prices.ts'
-import { findTerms } from '../subscription/subscription-store.ts'
-import { changeTerms } from '../subscription/suspension.ts'
+import { findSubscription } from '../subscription/subscription-store.ts'
+import { changeSubscription } from '../subscription/suspension.ts'
 import type { StripeSecrets } from './stripe-api.ts'
 import { isSigned } from './stripe-signature.ts'
 
@@ -106,11 +106,11 @@ async function grant(system: System, event: Event): Promise<void> {
   const { id, metadata } = event.data.object
   const organization_id = metadata?.['organization_id']
   if (!metadata || organization_id === undefined) return
-  if (!(await findTerms(system.db, organization_id)))
+  if (!(await findSubscription(system.db, organization_id)))
     return complain(system, 'A checkout was paid for an organization that is not here.', { organization_id, checkout: id })
   const ctx = await actingFor(system, organization_id, 'stripe')
   const paid = { action: 'billing.checkout_paid', resource_id: organization_id, changed: ['plan', 'rfc_allowance'] }
-  if (await changeTerms(ctx, paid, (read) => granted(metadata, read, system.now), [recordOf(system, event)])) return
+  if (await changeSubscription(ctx, paid, (read) => granted(metadata, read, system.now), [recordOf(system, event)])) return
   if (await isKnown(system.db, id)) return
   complain(system, 'A paid checkout grants nothing: refund it.', { organization_id, checkout: id })
   await change(ctx, { action: 'billing.checkout_unmatched', resource_id: organization_id }, [recordOf(system, event)])

@@ -1,9 +1,9 @@
 import { PLAN_KEYS, planOf, TRIAL_PLAN } from '../../plans/plans.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
-import type { Terms } from './status.ts'
+import type { Subscription } from './status.ts'
 
 /** What a checkout sells: a plan, or a seat under the plan that the organization has. */
-export interface Sold {
+export interface Offer {
   sold: 'plan' | 'seat'
   plan: string
 }
@@ -12,9 +12,9 @@ export interface Sold {
 export const FIRST_PLAN = 'starter'
 
 /** What an organization that lacks a seat is offered. */
-export const offerFor = (plan: string): Sold => (plan === TRIAL_PLAN ? { sold: 'plan', plan: FIRST_PLAN } : { sold: 'seat', plan })
+export const offerFor = (plan: string): Offer => (plan === TRIAL_PLAN ? { sold: 'plan', plan: FIRST_PLAN } : { sold: 'seat', plan })
 
-type Granted = Partial<Pick<Terms, 'plan' | 'rfc_allowance'>> & { billed_month?: string }
+type Granted = Partial<Pick<Subscription, 'plan' | 'rfc_allowance'>> & { billed_month?: string }
 
 /**
  * What a paid checkout changes, by what was sold with it and the terms at payment: a plan with all its seats for whoever is on the
@@ -22,7 +22,7 @@ type Granted = Partial<Pick<Terms, 'plan' | 'rfc_allowance'>> & { billed_month?:
  */
 export function granted(
   { sold, plan: bought = '' }: { [name: string]: string },
-  { plan, rfc_allowance, timezone }: Terms,
+  { plan, rfc_allowance, timezone }: Subscription,
   now: Date,
 ): Granted | null {
   const isTrial = plan === TRIAL_PLAN

@@ -8,7 +8,7 @@ const GRACE_DAYS = 3
 export const BILLING_STATES = ['trialing', 'active', 'past_due', 'suspended', 'diagnostic_expired'] as const
 
 /** What an organization's standing follows from. */
-export interface Terms {
+export interface Subscription {
   plan: string
   /** Seats, where they differ from the plan's. */
   rfc_allowance: number | null
@@ -18,7 +18,7 @@ export interface Terms {
   oldest_due: Day | null
 }
 
-export interface Standing {
+export interface SubscriptionStatus {
   state: (typeof BILLING_STATES)[number]
   /** Why its connections may not be active; null when they may. */
   suspension: Suspension | null
@@ -35,7 +35,7 @@ const daysAfter = (day: Day, days: number): Day => dayOfEpoch(epochDayOf(day) + 
 export const trialEnd = (now: Date, timezone: string): Date => firstInstantOf(daysAfter(localDayOf(now, timezone), TRIAL_DAYS), timezone)
 
 /** What an organization begins with: the trial, and nothing to be invoiced for the month that it is in. */
-export const trialTerms = (now: Date, timezone: string) => ({
+export const trialSubscription = (now: Date, timezone: string) => ({
   plan: TRIAL_PLAN,
   rfc_allowance: null,
   trial_ends_at: trialEnd(now, timezone),
@@ -50,7 +50,10 @@ export const graceEnd = (due_on: Day, timezone: string): Date => firstInstantOf(
 export const lastDueBeyondGrace = (today: Day): Day => daysAfter(today, -GRACE_DAYS)
 
 /** Where an organization stands at an instant. Days are calendar days in its zone (decisions.md 10). */
-export function standingOf({ plan, rfc_allowance, trial_ends_at, timezone, oldest_due }: Terms, now: Date): Standing {
+export function subscriptionStatus(
+  { plan, rfc_allowance, trial_ends_at, timezone, oldest_due }: Subscription,
+  now: Date,
+): SubscriptionStatus {
   const today = localDayOf(now, timezone)
   const isDiagnostic = plan === TRIAL_PLAN
   const isTrialOver = isDiagnostic && trial_ends_at !== null && now >= trial_ends_at

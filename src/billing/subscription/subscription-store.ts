@@ -2,10 +2,10 @@ import { eq } from 'drizzle-orm'
 import { organizations } from '../../identity/organization/tables.ts'
 import type { Database } from '../../platform/db/commit.ts'
 import type { Suspension } from '../../platform/tenant.ts'
-import type { Terms } from './status.ts'
+import type { Subscription } from './status.ts'
 
 /** What an organization's standing follows from, as it is stored, and how many seats it holds. */
-export interface StoredTerms extends Terms {
+export interface StoredSubscription extends Subscription {
   suspension: Suspension | null
   /** Connections that hold a seat: active ones, and those whose CIEC has become invalid. */
   held: number
@@ -14,7 +14,7 @@ export interface StoredTerms extends Terms {
 }
 
 /** What the standing of an organization follows from, and what was made of it. */
-export type ReviewedTerms = Terms & { id: string; suspension: Suspension | null }
+export type ReviewedSubscription = Subscription & { id: string; suspension: Suspension | null }
 
 const HOLDS = `state in ('active', 'invalid_ciec')`
 const CONNECTED = `state in ('active', 'invalid_ciec') or (state = 'paused' and paused_from is not 'draft')`
@@ -23,39 +23,43 @@ const counted = (which: string): string =>
   `(select count(*) from connections where organization_id = organizations.id and rfc is not ?2 and (${which}))`
 const TERMS = `plan, rfc_allowance, trial_ends_at, timezone, suspension, ${OLDEST_DUE} as oldest_due`
 
-type Raw<T extends Terms> = Omit<T, 'trial_ends_at'> & { trial_ends_at: number | null }
+type Raw<T extends Subscription> = Omit<T, 'trial_ends_at'> & { trial_ends_at: number | null }
 
-const termsOf = <T extends Terms>(row: Raw<T>) => ({
+const termsOf = <T extends Subscription>(row: Raw<T>) => ({
   ...row,
   trial_ends_at: row.trial_ends_at === null ? null : new Date(row.trial_ends_at),
 })
 
 /** The organization's terms; seats are counted without those of one RFC. Undefined when there is no such organization. */
-export async function findTerms(db: Database, organization_id: string, rfc: string | null = null): Promise<StoredTerms | undefined> {
+export async function findSubscription(
+  db: Database,
+  organization_id: string,
+  rfc: string | null = null,
+): Promise<StoredSubscription | undefined> {
   const row = await db.$client
     .prepare(`select ${TERMS}, ${counted(HOLDS)} as held, ${counted(CONNECTED)} as connected from organizations where id = ?1`)
     .bind(organization_id, rfc)
-    .first<Raw<StoredTerms>>()
+    .first<Raw<StoredSubscription>>()
   return row ? termsOf(row) : undefined
 }
 
 /** What the standing of several organizations follows from. */
-export const listTerms = async (db: Database, organization_ids: readonly string[]): Promise<ReviewedTerms[]> =>
+export const listSubscriptions = async (db: Database, organization_ids: readonly string[]): Promise<ReviewedSubscription[]> =>
   (
     await db.$client
       .prepare(`select id, ${TERMS} from organizations where id in (select value from json_each(?1))`)
       .bind(JSON.stringify(organization_ids))
-      .all<Raw<ReviewedTerms>>()
+      .all<Raw<ReviewedSubscription>>()
   ).results.map(termsOf)
 
 /**
  * Refuses its whole batch with a guard violation, by making a count null, unless what comes before it in the batch has left these terms,
  * and the suspension is still the one that was read: what was decided on holds when it is committed.
  */
-export const holdTerms = (
+export const assertSubscription = (
   db: Database,
   organization_id: string,
-  { plan, rfc_allowance, trial_ends_at, oldest_due }: Terms,
+  { plan, rfc_allowance, trial_ends_at, oldest_due }: Subscription,
   suspension: Suspension | null,
 ): D1PreparedStatement =>
   db.$client
@@ -68,7 +72,7 @@ export const holdTerms = (
     .bind(organization_id, plan, rfc_allowance, trial_ends_at?.getTime() ?? null, suspension, oldest_due)
 
 /** Refuses its whole batch likewise, unless the organization is not suspended and other RFCs leave a seat of the plan free; null is without limit. */
-export const holdSeat = (
+export const assertSeat = (
   db: Database,
   organization_id: string,
   { plan, rfc, allowance, isTrial }: { plan: string; rfc: string; allowance: number | null; isTrial: boolean },
@@ -85,15 +89,15 @@ export const setSuspension = (db: Database, organization_id: string, suspension:
   db.update(organizations).set({ suspension }).where(eq(organizations.id, organization_id))
 
 /** The last invoice and the last trial that were looked at: when they end, and their ids. */
-export type Looked = readonly [review_at: number, invoice_id: string, trial_ends_at: number, organization_id: string]
+export type ReviewPosition = readonly [review_at: number, invoice_id: string, trial_ends_at: number, organization_id: string]
 
 /** A page of the organizations whose grace or trial has ended, behind what was looked at; `looked` is null when there are no more. */
 export async function findExpired(
   db: Database,
   now: Date,
-  looked: Looked,
+  looked: ReviewPosition,
   limit: number,
-): Promise<{ ids: string[]; looked: Looked | null }> {
+): Promise<{ ids: string[]; looked: ReviewPosition | null }> {
   const prepare = (sql: string, at: number, id: string) => db.$client.prepare(sql).bind(now.getTime(), at, id, limit)
   const [owing, trials] = await db.$client.batch<{ at: number; key: string; id: string }>([
     prepare(

@@ -1,28 +1,30 @@
 import { resumeDownloads } from '../../downloads/downloads.ts'
 import { announceRuns, planRuns } from '../../extractors/run.ts'
-import { Failure, said } from '../../failures.ts'
+import { Failure } from '../../failures.ts'
 import { actingFor } from '../../identity/organization/acting.ts'
 import { updateOrganization } from '../../identity/organization/organization.ts'
 import { audited, type Change, change } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
-import { commit, isGuardViolation, type Statement } from '../../platform/db/commit.ts'
+import { commit, type Statement } from '../../platform/db/commit.ts'
+import { isGuardViolation } from '../../platform/db/guard.ts'
 import { each } from '../../platform/each.ts'
+import { errorMessage } from '../../platform/log.ts'
 import type { Suspension } from '../../platform/tenant.ts'
 import { leavePaused, pauseActive, resumePaused, suspendedConnections } from '../../taxpayers/taxpayers.ts'
-import { lastDueBeyondGrace, type Standing, standingOf, type Terms } from './status.ts'
+import { lastDueBeyondGrace, type Subscription, type SubscriptionStatus, subscriptionStatus } from './status.ts'
 import {
-  findTerms,
+  assertSubscription,
+  findSubscription,
   findUnsettled,
   forgetReviews,
-  holdTerms,
-  listTerms,
-  type ReviewedTerms,
-  type StoredTerms,
+  listSubscriptions,
+  type ReviewedSubscription,
+  type StoredSubscription,
   setSuspension,
 } from './subscription-store.ts'
 
 /** What a change of an organization's terms brings with it, for its commit and for after it. */
-export interface Settled {
+export interface SubscriptionChange {
   statements: Statement[]
   /** Hints only: what is committed goes on without them. */
   follow(): Promise<void>
@@ -35,10 +37,14 @@ const nothing = async (): Promise<void> => {}
  * ones pause; suspended no more, those are active again that a suspension paused, as far as there are seats, and their extractors run
  * as on any reactivation. What the organization paused itself stays so, and what has no seat is as if it had.
  */
-export async function settle(ctx: Ctx, { suspension, held }: StoredTerms, after: Terms): Promise<Settled> {
+export async function followSubscription(
+  ctx: Ctx,
+  { suspension, held }: StoredSubscription,
+  after: Subscription,
+): Promise<SubscriptionChange> {
   const { db, organization, now } = ctx
-  const hold = holdTerms(db, organization.id, after, suspension)
-  const standing = standingOf(after, now)
+  const hold = assertSubscription(db, organization.id, after, suspension)
+  const standing = subscriptionStatus(after, now)
   if (standing.suspension === suspension) return { statements: [hold], follow: nothing }
   if (standing.suspension !== null) return { statements: [hold, ...suspend(ctx, organization.id, standing.suspension)], follow: nothing }
   const { statements, follow } = await lift(ctx, held, standing)
@@ -55,7 +61,7 @@ const suspend = (system: System, id: string, suspension: Suspension): Statement[
   told(system, id, 'organization.suspended'),
 ]
 
-async function lift(ctx: Ctx, held: number, { allowance }: Standing): Promise<Settled> {
+async function lift(ctx: Ctx, held: number, { allowance }: SubscriptionStatus): Promise<SubscriptionChange> {
   const paused = await suspendedConnections(ctx.db, ctx.organization.id)
   const woken = allowance === null ? paused : paused.slice(0, Math.max(0, allowance - held))
   const ids = woken.map(({ fiscal_entity_id }) => fiscal_entity_id)
@@ -70,12 +76,17 @@ async function lift(ctx: Ctx, held: number, { allowance }: Standing): Promise<Se
 }
 
 /** Follows a commit: what fails here is done by the sweep, and is nobody's failure. */
-export async function followed(ctx: Ctx, { follow }: Settled): Promise<void> {
+export async function followed(ctx: Ctx, { follow }: SubscriptionChange): Promise<void> {
   try {
     await follow()
   } catch (error) {
     console.error(
-      JSON.stringify({ level: 'error', request_id: ctx.requestId, message: 'Reactivations are left to the sweep.', error: said(error) }),
+      JSON.stringify({
+        level: 'error',
+        request_id: ctx.requestId,
+        message: 'Reactivations are left to the sweep.',
+        error: errorMessage(error),
+      }),
     )
   }
 }
@@ -96,20 +107,22 @@ export async function decided<T>(attempt: () => Promise<T>): Promise<T> {
 }
 
 /** Changes plan, seats or trial, and makes connections follow in the same commit. Where it is decided on null, nothing is done; says whether. */
-export const changeTerms = (
+export const changeSubscription = (
   ctx: Ctx,
   what: Change,
-  changesOf: (read: Terms) => (Partial<Pick<Terms, 'plan' | 'rfc_allowance' | 'trial_ends_at'>> & { billed_month?: string }) | null,
+  changesOf: (
+    read: Subscription,
+  ) => (Partial<Pick<Subscription, 'plan' | 'rfc_allowance' | 'trial_ends_at'>> & { billed_month?: string }) | null,
   also: readonly Statement[] = [],
 ): Promise<boolean> =>
   decided(async () => {
-    const read = (await findTerms(ctx.db, ctx.organization.id))!
+    const read = (await findSubscription(ctx.db, ctx.organization.id))!
     const changes = changesOf(read)
     if (changes === null) return false
-    const settled = await settle(ctx, read, { ...read, ...changes })
+    const settled = await followSubscription(ctx, read, { ...read, ...changes })
     const { db, organization } = ctx
     // What others change at the same time is decided on again, not written over.
-    const hold = holdTerms(db, organization.id, read, read.suspension)
+    const hold = assertSubscription(db, organization.id, read, read.suspension)
     const update = Object.keys(changes).length === 0 ? [] : [hold, updateOrganization(db, organization.id, changes)]
     await change(ctx, what, [...also, ...update, ...settled.statements])
     await followed(ctx, settled)
@@ -120,9 +133,9 @@ export const changeTerms = (
 async function reviewStanding(system: System, organization_id: string): Promise<void> {
   const ctx = await actingFor(system, organization_id)
   await decided(async () => {
-    const read = (await findTerms(ctx.db, organization_id))!
-    if (standingOf(read, ctx.now).suspension === read.suspension) return
-    const settled = await settle(ctx, read, read)
+    const read = (await findSubscription(ctx.db, organization_id))!
+    if (subscriptionStatus(read, ctx.now).suspension === read.suspension) return
+    const settled = await followSubscription(ctx, read, read)
     await commit(ctx.db.$client, settled.statements)
     await followed(ctx, settled)
   })
@@ -132,7 +145,7 @@ async function reviewStanding(system: System, organization_id: string): Promise<
 export async function review(system: System, organization_ids: readonly string[]): Promise<void> {
   if (organization_ids.length === 0) return
   try {
-    const fresh = await suspendTogether(system, await listTerms(system.db, organization_ids))
+    const fresh = await suspendTogether(system, await listSubscriptions(system.db, organization_ids))
     await each(fresh, (id) => reviewStanding(system, id))
   } catch {
     await each(organization_ids, (id) => reviewStanding(system, id))
@@ -140,13 +153,13 @@ export async function review(system: System, organization_ids: readonly string[]
 }
 
 /** Suspends those that are to be, and tells which others do not stand where they should. */
-async function suspendTogether(system: System, read: readonly ReviewedTerms[]): Promise<string[]> {
+async function suspendTogether(system: System, read: readonly ReviewedSubscription[]): Promise<string[]> {
   const { db, now } = system
-  const due = read.map((terms) => ({ terms, suspension: standingOf(terms, now).suspension }))
+  const due = read.map((terms) => ({ terms, suspension: subscriptionStatus(terms, now).suspension }))
   const statements = due.flatMap(({ terms, suspension }) =>
     suspension === null || suspension === terms.suspension
       ? []
-      : [holdTerms(db, terms.id, terms, terms.suspension), ...suspend(system, terms.id, suspension)],
+      : [assertSubscription(db, terms.id, terms, terms.suspension), ...suspend(system, terms.id, suspension)],
   )
   const owing = due.flatMap(({ terms, suspension }) => (suspension === 'payment' ? [terms.id] : []))
   if (owing.length > 0) statements.push(forgetReviews(db, owing, now))
@@ -164,7 +177,7 @@ const EARLIEST_OFFSET_MS = 14 * 3_600_000
  * The daily look at everybody whose suspension is not what their terms say, for whatever reason: another time zone, or one that has none
  * any more. Bears repetition and missed days.
  */
-export async function reviewStandings(system: System): Promise<void> {
+export async function reviewSubscriptions(system: System): Promise<void> {
   const latestToday = new Date(system.now.getTime() + EARLIEST_OFFSET_MS).toISOString().slice(0, 10)
   const failures: unknown[] = []
   for (let after = ''; ; ) {

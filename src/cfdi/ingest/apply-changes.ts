@@ -42,7 +42,7 @@ export interface Change {
   cancelled: MetadataRow[]
 }
 
-export interface Reckoned {
+export interface AppliedChanges {
   writes: Writes
   cancellations: Cancellation[]
 }
@@ -61,7 +61,7 @@ export const relatedTo = (rows: readonly StoredRow[]): string[] => [
 ]
 
 /** Everything that follows from a change: pure. `found` holds what `wanted` of settle.ts says. */
-export function reckon({ created, filled, cancelled }: Change, found: Found): Reckoned {
+export function applyChanges({ created, filled, cancelled }: Change, found: Found): AppliedChanges {
   const stored = new Map(found.rows.map((row) => [row.uuid, row]))
   const merged = filled.map((document) => merge(document, stored.get(document.row.uuid)))
   const documents = [...created, ...merged.map(({ document }) => document)]

@@ -1,10 +1,11 @@
-import { commit, isGuardViolation } from '../../platform/db/commit.ts'
-import type { Brought } from '../../visibility/visible-counts.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { isGuardViolation } from '../../platform/db/guard.ts'
+import type { DocumentChange } from '../../visibility/visible-counts.ts'
 import { isDeferred } from '../balances.ts'
 import type { MetadataRow } from '../package/metadata.ts'
 import { type PartKey, partKeyOf } from '../supplier-totals.ts'
 import { packXml } from '../xml-store.ts'
-import { type Cancellation, type Change, type Incoming, invoicesOf, reckon, relatedTo } from './apply-changes.ts'
+import { applyChanges, type Cancellation, type Change, type Incoming, invoicesOf, relatedTo } from './apply-changes.ts'
 import { type Found, type Known, type MonthKey, monthKey, readAround, readKnown, type Wanted } from './reads.ts'
 import { statementsOf } from './writes.ts'
 
@@ -45,7 +46,7 @@ export interface SliceOutcome {
   cancelled: number
   rejected: number
   cancellations: Cancellation[]
-  changes: Brought[]
+  changes: DocumentChange[]
   /** Of what was created, updated or cancelled; seconds since 1970. */
   first_issued_at: number | null
   last_issued_at: number | null
@@ -69,7 +70,7 @@ const ATTEMPTS = 8
  * Brings a slice into the book: rows, lines, payments, balances, totals and side statements in one batch, XML in one object before it.
  * Whoever changed the book meanwhile makes the batch fail as a whole; then everything is read again. Throws when that happens too often.
  */
-export async function settleSlice(target: Target, slice: Slice): Promise<SliceOutcome> {
+export async function commitSlice(target: Target, slice: Slice): Promise<SliceOutcome> {
   const stored = new Set<string>()
   for (let attempt = 1; ; attempt++) {
     try {
@@ -96,7 +97,7 @@ async function trySlice(target: Target, slice: Slice, stored: Set<string>): Prom
   const isNothing = change.created.length + change.filled.length + change.cancelled.length === 0
   if (isNothing) return commitWith(target, outcomeOf(change, looked, []), [])
   const [found] = await Promise.all([gather(target, change), putXml(target.files, change, stored)])
-  const { writes, cancellations } = reckon(change, found)
+  const { writes, cancellations } = applyChanges(change, found)
   const statements = statementsOf(ledger, { entity, rfc, version }, writes, target.now.getTime())
   return commitWith(target, outcomeOf(change, looked, cancellations), statements)
 }
@@ -193,7 +194,7 @@ function outcomeOf({ created, filled }: Change, looked: readonly Looked[], cance
     return { n, name, status: (last.get(it.uuid) === i && status.get(it.uuid)) || 'unchanged', uuid, code: null, detail: null }
   })
   const rejected = entries.filter((entry) => entry.status === 'rejected').length
-  const brought = (what: Brought['what'], { fecha, issued_at }: { fecha: string; issued_at: number }): Brought => ({
+  const brought = (what: DocumentChange['what'], { fecha, issued_at }: { fecha: string; issued_at: number }): DocumentChange => ({
     what,
     fecha,
     issued_at,

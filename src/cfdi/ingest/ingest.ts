@@ -2,7 +2,7 @@ import { type Entry, EntryRejected, PackageRejected, readDirectory } from '../pa
 import type { MetadataRow } from '../package/metadata.ts'
 import { type MetadataFile, metadataFilesOf, readMetadata } from '../package/metadata-files.ts'
 import { MAX_XML_BYTES } from '../xml/parse.ts'
-import { type EntryResult, type SliceOutcome, settleSlice, type Target } from './commit-slice.ts'
+import { commitSlice, type EntryResult, type SliceOutcome, type Target } from './commit-slice.ts'
 import { isXml, metadataSlice, type Sealed, sealedEntry, sealedFile, xmlSlice } from './read-entries.ts'
 
 export type { Cancellation } from './apply-changes.ts'
@@ -33,7 +33,7 @@ function* sealedOf(bytes: Uint8Array, entries: readonly Entry[], without: Readon
 }
 
 async function* ingestSealed(target: Target, files: Iterable<Sealed>, reported: ReadonlyMap<string, MetadataRow>): Outcomes {
-  for (const slice of slicesOf(files)) yield await settleSlice(target, xmlSlice(target, slice, reported))
+  for (const slice of slicesOf(files)) yield await commitSlice(target, xmlSlice(target, slice, reported))
 }
 
 function* slicesOf(files: Iterable<Sealed>): Generator<Sealed[]> {
@@ -61,7 +61,7 @@ export async function* ingestMetadata(target: Target, rows: Iterable<MetadataRow
   const isLate = ({ tipo_comprobante }: MetadataRow): boolean => tipo_comprobante === 'P' || tipo_comprobante === 'E'
   const ordered = [...all.filter((row) => !isLate(row)), ...all.filter(isLate)]
   for (let at = 0; at < ordered.length; at += SLICE) {
-    yield await settleSlice(target, metadataSlice(target, ordered.slice(at, at + SLICE), at))
+    yield await commitSlice(target, metadataSlice(target, ordered.slice(at, at + SLICE), at))
   }
 }
 

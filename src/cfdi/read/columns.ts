@@ -1,5 +1,5 @@
 import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
-import { type Book, counts } from '../../visibility/books.ts'
+import { counts, type Partition } from '../../visibility/books.ts'
 import type { Applied } from '../balances.ts'
 
 // Integers that may pass 2^53 leave the database as text.
@@ -63,7 +63,7 @@ export const shown = (alias: string): Fragment =>
   )
 
 /** What was applied to an invoice and counts for the reader, in the members of AppliedRow, as one JSON text. */
-export const appliedTo = (book: Book, alias: string): Fragment => sql`(
+export const appliedTo = (book: Partition, alias: string): Fragment => sql`(
   select json_group_array(json_object('source', p.source, 'n', p.n, 'kind', p.kind, 'amount', cast(p.amount as text), 'currency', p.currency,
     'tipo_cambio', p.tipo_cambio, 'fecha_pago', p.fecha_pago, 'issued_at', source.issued_at, 'forma_pago', p.forma_pago, 'num_parcialidad', p.num_parcialidad,
     'imp_saldo_ant', p.imp_saldo_ant, 'imp_pagado', p.imp_pagado, 'imp_saldo_insoluto', p.imp_saldo_insoluto, 'estatus', source.estatus,
@@ -72,10 +72,10 @@ export const appliedTo = (book: Book, alias: string): Fragment => sql`(
   where p.entity = ${book.number} and p.invoice = ${raw(alias)}.uuid and source.uuid = p.source and ${counts(book, 'source')})`
 
 // An own file is shown with what it applies to also where the authority's copy of it is shown instead.
-const isShown = (book: Book): Fragment => (book.origin === 'import' ? raw('1') : all(book.conditions('source')))
+const isShown = (book: Partition): Fragment => (book.origin === 'import' ? raw('1') : all(book.conditions('source')))
 
 /** `appliedTo`, for pages: null where the stored balance counts nothing that was issued after the ceiling. */
-export const appliedWhereHidden = (book: Book, alias: string): Fragment =>
+export const appliedWhereHidden = (book: Partition, alias: string): Fragment =>
   book.until === null ? raw('null') : sql`case when ${raw(alias)}.applied_until > ${book.until} then ${appliedTo(book, alias)} end`
 
 /** A row of `cfdi_payments` with the state of its source. */

@@ -1,6 +1,6 @@
 import { Failure, notFound } from '../../failures.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { type Books, openBooks } from '../../visibility/books.ts'
+import { openLedger, type ScopedLedger } from '../../visibility/books.ts'
 import { balanceOf, isDeferred } from '../balances.ts'
 import { decimal, micros } from '../money.ts'
 import type { CfdiDocument } from '../xml/document.ts'
@@ -14,7 +14,7 @@ import { balanceShown, type CfdiRow, leftOf, view } from './view.ts'
 
 /** One document with all that is known of it. 404 cfdi.not_found when it is absent or outside the window. */
 export async function getCfdi(ctx: Ctx, uuid: string): Promise<CfdiDetail> {
-  const books = openBooks(ctx)
+  const books = openLedger(ctx)
   const found = await findCfdiWithLines(books, uuid)
   if (!found) throw notFound('cfdi')
   const said = found.detail !== null ? (JSON.parse(found.detail) as Partial<CfdiDocument>) : await parsed(ctx, found)
@@ -41,7 +41,7 @@ export async function getCfdi(ctx: Ctx, uuid: string): Promise<CfdiDetail> {
 
 /** What was applied to a document by others that the window shows, and the balance up to the ceiling. 404 cfdi.not_found. */
 export async function listPayments(ctx: Ctx, uuid: string): Promise<CfdiPayments> {
-  const books = openBooks(ctx)
+  const books = openLedger(ctx)
   const found = await findCfdi(books, uuid)
   if (!found) throw notFound('cfdi')
   const { row } = found
@@ -63,7 +63,7 @@ export async function listPayments(ctx: Ctx, uuid: string): Promise<CfdiPayments
 
 /** The XML byte for byte, with a name for its file. 404 cfdi.not_found, cfdi.xml_not_available. */
 export async function getXml(ctx: Ctx, uuid: string): Promise<{ bytes: Uint8Array<ArrayBuffer>; name: string }> {
-  const found = await findCfdi(openBooks(ctx), uuid)
+  const found = await findCfdi(openLedger(ctx), uuid)
   if (!found) throw notFound('cfdi')
   if (!found.xml)
     throw new Failure('not_found', 'cfdi.xml_not_available', 'Only the metadata of this CFDI is known so far: there is no XML.')
@@ -72,7 +72,7 @@ export async function getXml(ctx: Ctx, uuid: string): Promise<{ bytes: Uint8Arra
 
 const parsed = async ({ env }: Ctx, { xml }: Found): Promise<Partial<CfdiDocument>> => (xml ? parseCfdi(await readXml(env.FILES, xml)) : {})
 
-const sightingOf = ({ fiscal_entity_id }: Books, { origin, applied }: Found) => ({
+const sightingOf = ({ fiscal_entity_id }: ScopedLedger, { origin, applied }: Found) => ({
   fiscal_entity_id,
   origin,
   applied: applied.map(appliedOf),

@@ -1,6 +1,6 @@
 import type { Ctx } from '../../platform/context.ts'
 import { type CursorScope, openCursor, type Page, sealCursor } from '../../platform/paging/cursor.ts'
-import { openBooks } from '../../visibility/books.ts'
+import { openLedger } from '../../visibility/books.ts'
 import { micros } from '../money.ts'
 import { afterDay } from './conditions.ts'
 import type { Cfdi } from './contract.ts'
@@ -10,7 +10,7 @@ import { balanceShown, leftOf, view } from './view.ts'
 
 /** Documents of a fiscal entity that the window shows, newest first (issued_at, then uuid, both descending). One call to the ledger. */
 export async function searchCfdi(ctx: Ctx, query: CfdiSearch): Promise<Page<Cfdi>> {
-  const books = openBooks(ctx)
+  const books = openLedger(ctx)
   const { limit, cursor, fiscal_entity_id: _, fiscalEntityId: __, ...filters } = query
   const scope: CursorScope = { list: 'cfdi', filters: { ...filters, fiscal_entity_id: books.fiscal_entity_id } }
   const after = (await openCursor(ctx, scope, cursor)) as Place | undefined

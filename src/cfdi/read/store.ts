@@ -1,5 +1,5 @@
 import { all, type Fragment, join, prepared, raw, sql } from '../../platform/db/fragment.ts'
-import { type Book, type Books, booksToRead, visible } from '../../visibility/books.ts'
+import { type Partition, partitionsToRead, type ScopedLedger, visible } from '../../visibility/books.ts'
 import { appliedOf, appliedWhereHidden, parseApplied, shown, stored } from './columns.ts'
 import { isBeyond } from './conditions.ts'
 import { conditionsOf, type Plan, planSearch } from './plan.ts'
@@ -33,7 +33,7 @@ const upperBound = (until: number | null, after: Place | undefined): Fragment[] 
 }
 
 const merged = (
-  book: Book,
+  book: Partition,
   entity: Fragment,
   { streams, since, until, days }: Plan,
   after: Place | undefined,
@@ -53,19 +53,19 @@ const merged = (
   return join([join(along, ' union all '), ORDER], ' ')
 }
 
-const page = (book: Book, rows: Fragment, rest: readonly Fragment[], take: number): Fragment =>
+const page = (book: Partition, rows: Fragment, rest: readonly Fragment[], take: number): Fragment =>
   sql`select ${shown('page')}, ${appliedWhereHidden(book, 'page')} as applied from (${rows}) page where ${all(rest)} limit ${take}`
 
 /** A page of a book's rows and, where rows are looked at one by one, the last place that was looked at. */
 interface Look {
-  book: Book
+  book: Partition
   /** With as many rows there may be more. */
   most: number
   statements: readonly [page: Fragment, last?: Fragment]
 }
 
 /** What the streams leave open on a page that begins here. */
-function restOf(book: Book, { rest, through, until }: Plan, after: Place | undefined): Fragment[] {
+function restOf(book: Partition, { rest, through, until }: Plan, after: Place | undefined): Fragment[] {
   const begins = least(after?.[0] ?? null, least(until, book.until)) ?? Number.POSITIVE_INFINITY
   return [
     ...rest,
@@ -74,7 +74,7 @@ function restOf(book: Book, { rest, through, until }: Plan, after: Place | undef
   ]
 }
 
-function lookAlong(book: Book, plan: Plan, after: Place | undefined, take: number): Look {
+function lookAlong(book: Partition, plan: Plan, after: Place | undefined, take: number): Look {
   const rest = restOf(book, plan, after)
   const rows = (limit: number) => sql`${merged(book, raw(String(book.number)), plan, after, stored('cfdi'))} limit ${limit}`
   if (rest.length === 0) return { book, most: take, statements: [page(book, rows(take), [], take)] }
@@ -86,7 +86,7 @@ function lookAlong(book: Book, plan: Plan, after: Place | undefined, take: numbe
  * The rows of the other payment statuses that the ceiling makes something else of, looked for one by one. There are none unless
  * something that can count in a balance was issued after the ceiling: as a rule nothing was, and two seeks say so.
  */
-function lookBeyond(book: Book, until: number, plan: Plan, after: Place | undefined): Look {
+function lookBeyond(book: Partition, until: number, plan: Plan, after: Place | undefined): Look {
   const number = raw(String(book.number))
   const later = (index: string, fixed: string) =>
     sql`exists (select 1 from cfdi later indexed by ${raw(index)}
@@ -101,12 +101,12 @@ function lookBeyond(book: Book, until: number, plan: Plan, after: Place | undefi
   return { book, most: SCAN_ROWS, statements: [statement] }
 }
 
-function looksAt(book: Book, plan: Plan, after: Place | undefined, take: number): Look[] {
+function looksAt(book: Partition, plan: Plan, after: Place | undefined, take: number): Look[] {
   const look = lookAlong(book, plan, after, take)
   return book.until === null || plan.others.length === 0 ? [look] : [look, lookBeyond(book, book.until, plan, after)]
 }
 
-const byUuid = (book: Book, filters: Filters, after: Place | undefined, take: number): Fragment => {
+const byUuid = (book: Partition, filters: Filters, after: Place | undefined, take: number): Fragment => {
   const rows = sql`select ${stored('cfdi')} from json_each(${JSON.stringify(filters.uuid)}) wanted cross join cfdi
     where cfdi.uuid = wanted.value and ${all([visible(book, 'cfdi'), ...(after ? [sql`(+cfdi.issued_at, cfdi.uuid) < (${after[0]}, ${after[1]})`] : [])])} ${ORDER}`
   return page(book, rows, instantsOf(filters, book.until), take)
@@ -129,14 +129,14 @@ const placeOf = ({ issued_at, uuid }: { issued_at: number; uuid: string }): Plac
  * the place to go on from, null at the end; where rows are looked at one by one it can come with fewer documents than `limit`.
  */
 export async function findPage(
-  books: Books,
+  books: ScopedLedger,
   filters: Filters,
   after: Place | undefined,
   limit: number,
   isAsked: (one: Seen) => boolean,
 ): Promise<{ seen: Seen[]; next: Place | null }> {
   const take = limit + 1
-  const looks = booksToRead(books).flatMap((book): Look[] => {
+  const looks = partitionsToRead(books).flatMap((book): Look[] => {
     const plan = planSearch(books.rfc, filters, book.until)
     if (plan.streams.length === 0) return []
     return filters.uuid ? [{ book, most: take, statements: [byUuid(book, filters, after, take)] }] : looksAt(book, plan, after, take)
@@ -160,7 +160,7 @@ export async function findPage(
   return { seen: known, next: horizon }
 }
 
-const seenIn = ({ fiscal_entity_id }: Books, { origin }: Book, row: PageRow): Seen => ({
+const seenIn = ({ fiscal_entity_id }: ScopedLedger, { origin }: Partition, row: PageRow): Seen => ({
   row,
   sighting: { fiscal_entity_id, origin, applied: row.applied === null ? undefined : parseApplied(row.applied).map(appliedOf) },
 })

@@ -1,5 +1,5 @@
 import { all, type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
-import { type Book, type Books, booksToRead } from '../../visibility/books.ts'
+import { type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/books.ts'
 import { earliestOf, firstOpenDay, latestOf } from '../../visibility/window.ts'
 import { add, type Cells, type Countable, contribution, nothing, parseCells } from '../totals.ts'
 
@@ -39,11 +39,11 @@ export type CountableRow = Countable & { direction: 0 | 1 }
 
 const among = (directions: readonly number[]): Fragment => raw(`(${directions.join(', ')})`)
 
-const monthsOf = (book: Book, { first, last, directions }: Span): Fragment =>
+const monthsOf = (book: Partition, { first, last, directions }: Span): Fragment =>
   sql`select month, direction, cells from cfdi_months
     where entity = ${book.number} and month >= ${first.slice(0, 7)} and month <= ${last.slice(0, 7)} and direction in ${among(directions)}`
 
-const rowsOf = (book: Book, { directions }: Span, since: number, until: number, conditions: readonly Fragment[]): Fragment =>
+const rowsOf = (book: Partition, { directions }: Span, since: number, until: number, conditions: readonly Fragment[]): Fragment =>
   sql`select ${COUNTABLE} from cfdi own indexed by cfdi_dirc
     where own.entity = ${book.number} and own.direction in ${among(directions)} and own.cancelled in (0, 1)
       and own.issued_at >= ${since} and own.issued_at <= ${until} and ${all(conditions)}`
@@ -51,7 +51,7 @@ const rowsOf = (book: Book, { directions }: Span, since: number, until: number, 
 const later = (day: string | null, other: string): string => (day !== null && day > other ? day : other)
 
 /** The authority's book: whole days from the month rows, the days that the ceiling falls into from their rows up to the instant. */
-function statementsOfWindow(book: Book, span: Span, floor: string | null): Fragment[] {
+function statementsOfWindow(book: Partition, span: Span, floor: string | null): Fragment[] {
   const open = firstOpenDay(book.until)
   const months = monthsOf(book, { ...span, first: later(floor, span.first) })
   if (open === null || book.until === null || open > span.last) return [months]
@@ -64,7 +64,7 @@ function statementsOfWindow(book: Book, span: Span, floor: string | null): Fragm
 }
 
 /** The organization's own book: no window cuts it, but what the authority shows too is not counted twice. */
-const statementsOfImports = (book: Book, span: Span): Fragment[] => {
+const statementsOfImports = (book: Partition, span: Span): Fragment[] => {
   const hides = book.conditions('own')
   if (hides.length === 0) return [monthsOf(book, span)]
   const days = [sql`own.fecha >= ${span.first}`, sql`own.fecha < ${`${span.last}U`}`, sql`not ${all(hides)}`]
@@ -72,9 +72,9 @@ const statementsOfImports = (book: Book, span: Span): Fragment[] => {
 }
 
 /** What the documents that may be seen add up to. One call. */
-export async function sumMonths(books: Books, span: Span): Promise<Months> {
+export async function sumMonths(books: ScopedLedger, span: Span): Promise<Months> {
   const { floor } = books.window
-  const read = booksToRead(books).map((book) => ({
+  const read = partitionsToRead(books).map((book) => ({
     book,
     statements: book.origin === 'authority' ? statementsOfWindow(book, span, floor) : statementsOfImports(book, span),
   }))

@@ -1,7 +1,7 @@
 import { invalid } from '../../failures.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { dayOf, lastDayOf, plus } from '../../platform/time/months.ts'
-import { latestCeiling, openBooks } from '../../visibility/books.ts'
+import { latestCeiling, openLedger } from '../../visibility/books.ts'
 import { earliestOf, isBounded, latestOf, type Window } from '../../visibility/window.ts'
 import { decimal } from '../money.ts'
 import { add, type Cells, nothing } from '../totals.ts'
@@ -26,7 +26,7 @@ const TIPOS = ['I', 'E', 'P', 'N', 'T'] as const
  * a month inside that has no documents is there with zeros. One call to each database.
  */
 export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Promise<MonthlySummary> {
-  const books = openBooks(ctx)
+  const books = openLedger(ctx)
   const span = spanOf(query, ctx.now)
   const [latest, months] = await Promise.all([latestCeiling(ctx.db, books.entity), sumMonths(books, span)])
   const { window } = books

@@ -1,6 +1,6 @@
 import { all, type Fragment, prepared, sql } from '../../platform/db/fragment.ts'
 import { dayOf, lastDayOf, plus } from '../../platform/time/months.ts'
-import { type Book, type Books, booksToRead } from '../../visibility/books.ts'
+import { type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/books.ts'
 import { earliestOf, latestOf } from '../../visibility/window.ts'
 import { addSupplier, hasAny, parseSuppliers, type Suppliers, shareOf } from '../supplier-totals.ts'
 import { COUNTABLE, type CountableRow } from './summary-store.ts'
@@ -22,18 +22,18 @@ export function lastMonths(now: Date, months: number): MonthSpan & { first: stri
 }
 
 /** The part of a span that the book can show something of; null for none. */
-function reachOf(book: Book, { from, to }: MonthSpan, floor: string | null): MonthSpan | null {
+function reachOf(book: Partition, { from, to }: MonthSpan, floor: string | null): MonthSpan | null {
   const first = floor !== null && floor.slice(0, 7) > from ? floor.slice(0, 7) : from
   let last = to
   while (book.until !== null && last >= first && earliestOf(`${last}-01`) > book.until) last = plus(last, -1)
   return first > last ? null : { from: first, to: last }
 }
 
-const totalsOf = (book: Book, { from, to }: MonthSpan): Fragment =>
+const totalsOf = (book: Partition, { from, to }: MonthSpan): Fragment =>
   sql`select totals from cfdi_suppliers where entity = ${book.number} and month >= ${from} and month <= ${to}`
 
 /** Valid received documents of literal days, and of what is further said, by the index of their instants. */
-const documentsOf = (book: Book, first: string, last: string, since: number, further: readonly Fragment[]): Fragment =>
+const documentsOf = (book: Partition, first: string, last: string, since: number, further: readonly Fragment[]): Fragment =>
   sql`select ${COUNTABLE} from cfdi own indexed by cfdi_dirc
     where own.entity = ${book.number} and own.direction = 1 and own.cancelled = 0 and own.issued_at >= ${since}
       and own.issued_at <= ${latestOf(last)} and ${all([sql`own.fecha >= ${first}`, sql`own.fecha < ${`${last}U`}`, ...further])}`
@@ -41,7 +41,7 @@ const documentsOf = (book: Book, first: string, last: string, since: number, fur
 const dayBefore = (day: string): string => new Date(Date.parse(`${day}T00:00:00Z`) - 1).toISOString().slice(0, 10)
 
 /** What the months of a book hold and the window does not show: before its floor, after its ceiling, or shown by the authority's book. */
-function hiddenIn(book: Book, { from, to }: MonthSpan, floor: string | null): Fragment[] {
+function hiddenIn(book: Partition, { from, to }: MonthSpan, floor: string | null): Fragment[] {
   const [first, last] = [`${from}-01`, lastDayOf(to)]
   if (book.origin === 'import') {
     const hides = book.conditions('own')
@@ -58,8 +58,8 @@ function hiddenIn(book: Book, { from, to }: MonthSpan, floor: string | null): Fr
  * What each supplier invoiced the RFC in these months, of what the window shows. Reads the months' totals, and of the months that the
  * window cuts the documents that it hides. One call.
  */
-export async function sumSuppliers(books: Books, span: MonthSpan): Promise<Suppliers> {
-  const read = booksToRead(books).flatMap((book) => {
+export async function sumSuppliers(books: ScopedLedger, span: MonthSpan): Promise<Suppliers> {
+  const read = partitionsToRead(books).flatMap((book) => {
     const floor = book.origin === 'authority' ? books.window.floor : null
     const reach = reachOf(book, span, floor)
     return reach === null ? [] : [{ months: totalsOf(book, reach), hidden: hiddenIn(book, reach, floor) }]
@@ -82,7 +82,7 @@ export async function sumSuppliers(books: Books, span: MonthSpan): Promise<Suppl
   return suppliers
 }
 
-const bounds = (book: Book): Fragment =>
+const bounds = (book: Partition): Fragment =>
   all([
     ...(book.until === null ? [] : [sql`own.issued_at <= ${book.until}`]),
     ...(book.since === null ? [] : [sql`own.issued_at >= ${book.since}`]),
@@ -92,13 +92,13 @@ const bounds = (book: Book): Fragment =>
 /** What a document calls its issuer, and whether the authority delivered it. */
 export interface IssuerName {
   name: string | null
-  origin: Book['origin']
+  origin: Partition['origin']
 }
 
 /** What the latest visible document of each of these issuers calls it; the authority's word before an import's. One call. */
-export async function issuerNames(books: Books, rfcs: readonly string[]): Promise<Map<string, IssuerName>> {
+export async function issuerNames(books: ScopedLedger, rfcs: readonly string[]): Promise<Map<string, IssuerName>> {
   const names = new Map<string, IssuerName>()
-  const read = rfcs.length === 0 ? [] : booksToRead(books)
+  const read = rfcs.length === 0 ? [] : partitionsToRead(books)
   if (read.length === 0) return names
   const results = await books.ledger.batch(
     read.map((book) =>
@@ -120,8 +120,8 @@ export async function issuerNames(books: Books, rfcs: readonly string[]): Promis
 }
 
 /** What the RFC calls itself on the latest visible document that it issued, of those that the authority delivered. */
-export async function ownName(books: Books): Promise<string | null> {
-  const book = booksToRead(books).find(({ origin }) => origin === 'authority')
+export async function ownName(books: ScopedLedger): Promise<string | null> {
+  const book = partitionsToRead(books).find(({ origin }) => origin === 'authority')
   if (!book) return null
   const found = await prepared(
     books.ledger,

@@ -1,7 +1,7 @@
 import { complemento } from './complemento.ts'
 import type { Concepto, Tax } from './document.ts'
 import { amount, asRfc, dateTime, freeText, lastEight, rfc, text, upper } from './fields.ts'
-import { children, type Draft, type Node, note, path } from './parse-state.ts'
+import { children, type Node, note, type ParseState, path } from './parse-state.ts'
 import type { Attributes } from './xml.ts'
 
 const tax = (a: Attributes): Tax => ({
@@ -46,7 +46,7 @@ const receptor: Node = {
   },
 }
 
-const openConcepto = (draft: Draft, a: Attributes): void => {
+const openConcepto = (draft: ParseState, a: Attributes): void => {
   const read: Concepto = {
     clave_prod_serv: text(a, 'ClaveProdServ'),
     no_identificacion: text(a, 'NoIdentificacion'),

@@ -2,7 +2,7 @@ import Big from 'big.js'
 import { complemento } from './complemento.ts'
 import type { Tax } from './document.ts'
 import { amount, dateTime, freeText, isAmount, lastEight, rfc, text, upper } from './fields.ts'
-import { children, type Draft, type Node, note, path } from './parse-state.ts'
+import { children, type Node, note, type ParseState, path } from './parse-state.ts'
 import type { Attributes } from './xml.ts'
 
 const IMPUESTOS: ReadonlyMap<string, string> = new Map([
@@ -43,7 +43,7 @@ const metodoPago = (formaDePago: string | null): string | null => {
 }
 
 const concepto: Node = {
-  open: (draft: Draft, a) => {
+  open: (draft: ParseState, a) => {
     draft.concepto = {
       clave_prod_serv: null,
       no_identificacion: text(a, 'noIdentificacion'),

@@ -1,7 +1,7 @@
 import Big from 'big.js'
 import type { Nomina } from './document.ts'
 import { amount, text, upper } from './fields.ts'
-import { type Draft, type Node, path } from './parse-state.ts'
+import { type Node, type ParseState, path } from './parse-state.ts'
 import type { Attributes } from './xml.ts'
 
 const ISR = '002'
@@ -40,7 +40,7 @@ const worker = (a: Attributes, curp: string, antiguedad: string): Partial<Nomina
   antiguedad: text(a, antiguedad),
 })
 
-const addIsr = (draft: Draft, a: Attributes, ...importes: string[]): void => {
+const addIsr = (draft: ParseState, a: Attributes, ...importes: string[]): void => {
   const { nomina } = draft
   if (nomina === null || text(a, 'TipoDeduccion') !== ISR) return
   for (const name of importes) {
@@ -61,7 +61,7 @@ const percepciones: Node = {
   },
 }
 
-const start = (draft: Draft, nomina: Nomina): void => {
+const start = (draft: ParseState, nomina: Nomina): void => {
   draft.nomina = nomina
   draft.document.nominas.push(nomina)
 }

@@ -1,9 +1,9 @@
 import type { DoctoRelacionado, Tax } from './document.ts'
 import { amount, dateTime, text, upper } from './fields.ts'
-import { children, type Draft, type Node, path } from './parse-state.ts'
+import { children, type Node, type ParseState, path } from './parse-state.ts'
 import type { Attributes } from './xml.ts'
 
-const docto = (draft: Draft, a: Attributes, equivalencia: string): void => {
+const docto = (draft: ParseState, a: Attributes, equivalencia: string): void => {
   const read: DoctoRelacionado = {
     uuid: upper(a, 'IdDocumento') ?? '',
     serie: text(a, 'Serie'),

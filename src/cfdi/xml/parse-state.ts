@@ -2,7 +2,7 @@ import type { CfdiDocument, Concepto, DoctoRelacionado, Nomina, Pago } from './d
 import type { Element } from './xml.ts'
 
 /** A document being read, and the parts of it that are open. */
-export interface Draft {
+export interface ParseState {
   readonly document: CfdiDocument
   readonly complementos: Set<string>
   timbres: number
@@ -13,7 +13,7 @@ export interface Draft {
   nomina: Nomina | null
 }
 
-export type Node = Element<Draft>
+export type Node = Element<ParseState>
 
 /** The children of an element, by name. */
 export const children = (named: Record<string, Node>): ReadonlyMap<string, Node> => new Map(Object.entries(named))
@@ -25,7 +25,7 @@ export const note = (list: string[] | undefined, value: string | null): void => 
   if (value !== null) list?.push(value)
 }
 
-export const newDraft = (kind: CfdiDocument['kind'], version: string): Draft => ({
+export const newParseState = (kind: CfdiDocument['kind'], version: string): ParseState => ({
   document: {
     kind,
     version,

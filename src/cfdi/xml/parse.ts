@@ -4,7 +4,7 @@ import { comprobante32 } from './comprobante32.ts'
 import { decode } from './decode.ts'
 import type { CfdiDocument, Repair } from './document.ts'
 import { missing } from './fields.ts'
-import { type Draft, type Node, newDraft } from './parse-state.ts'
+import { type Node, newParseState, type ParseState } from './parse-state.ts'
 import { CfdiRejected } from './rejected.ts'
 import { retenciones10, retenciones20 } from './retenciones.ts'
 import { type Attributes, type Grammar, Malformed, Walker } from './xml.ts'
@@ -22,22 +22,22 @@ const ROOTS: ReadonlyMap<string, Node> = new Map([
 
 const OURS = /^http:\/\/www\.sat\.gob\.mx\/(?:cfd\/\d+ Comprobante|esquemas\/retencionpago\/\d+ Retenciones)$/
 
-const root = (namespace: string, name: string, a: Attributes): { draft: Draft; element: Node } => {
+const root = (namespace: string, name: string, a: Attributes): { draft: ParseState; element: Node } => {
   if (name.toLowerCase() === 'html') throw webPage()
   if (!OURS.test(`${namespace} ${name}`)) throw new CfdiRejected('cfdi.not_a_cfdi', 'The root element is not that of a CFDI.')
   const version = (a['Version'] ?? a['version'] ?? '').trim()
   const element = ROOTS.get(`${namespace} ${name} ${version}`)
   if (element === undefined)
     throw new CfdiRejected('cfdi.unknown_version', 'The version is not one of 3.2, 3.3 and 4.0, or of retenciones 1.0 and 2.0.')
-  return { draft: newDraft(name === 'Comprobante' ? 'cfdi' : 'retenciones', version), element }
+  return { draft: newParseState(name === 'Comprobante' ? 'cfdi' : 'retenciones', version), element }
 }
 
-const GRAMMAR: Grammar<Draft> = { namespaces: COMPLEMENT_NAMESPACES, root }
+const GRAMMAR: Grammar<ParseState> = { namespaces: COMPLEMENT_NAMESPACES, root }
 
 // A parser costs more to make than a small document to read, and one that threw is in no state to be used again.
-let idle: Walker<Draft> | null = null
+let idle: Walker<ParseState> | null = null
 
-const walk = (text: string): { draft: Draft; addenda: boolean } => {
+const walk = (text: string): { draft: ParseState; addenda: boolean } => {
   refuseDoctype(text)
   const walker = idle ?? new Walker(GRAMMAR)
   idle = null
@@ -74,7 +74,7 @@ export const readCfdi = (bytes: Uint8Array): CfdiDocument => {
   return finish(read(text, repairs), repairs)
 }
 
-const finish = ({ draft, addenda }: { draft: Draft; addenda: boolean }, repairs: Repair[]): CfdiDocument => {
+const finish = ({ draft, addenda }: { draft: ParseState; addenda: boolean }, repairs: Repair[]): CfdiDocument => {
   const { document } = draft
   if (draft.timbres > 1) repairs.push('several_timbres')
   document.complementos = [...draft.complementos].sort()
@@ -83,7 +83,7 @@ const finish = ({ draft, addenda }: { draft: Draft; addenda: boolean }, repairs:
   return document
 }
 
-const read = (text: string, repairs: Repair[]): { draft: Draft; addenda: boolean } => {
+const read = (text: string, repairs: Repair[]): { draft: ParseState; addenda: boolean } => {
   let current = text
   for (;;) {
     try {

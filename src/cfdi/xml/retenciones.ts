@@ -1,7 +1,7 @@
 import { complemento } from './complemento.ts'
 import type { Retencion } from './document.ts'
 import { amount, dateTime, lastEight, rfc, text, upper } from './fields.ts'
-import { type Draft, type Node, path } from './parse-state.ts'
+import { type Node, type ParseState, path } from './parse-state.ts'
 import type { Attributes } from './xml.ts'
 
 const FOREIGN_RFC = 'XEXX010101000'
@@ -43,7 +43,7 @@ const V2: Names = {
   monto: 'MontoRet',
 }
 
-const open = ({ document }: Draft, a: Attributes, names: Names): void => {
+const open = ({ document }: ParseState, a: Attributes, names: Names): void => {
   document.folio = text(a, 'FolioInt')
   document.fecha = dateTime(a, 'FechaExp') ?? ''
   document.lugar_expedicion = text(a, 'LugarExpRetenc')
@@ -64,7 +64,7 @@ const open = ({ document }: Draft, a: Attributes, names: Names): void => {
   }
 }
 
-const retencion = (draft: Draft): Retencion => draft.document.retencion as Retencion
+const retencion = (draft: ParseState): Retencion => draft.document.retencion as Retencion
 
 const receptor = (names: Names): Node => ({
   open: (draft, a) => {

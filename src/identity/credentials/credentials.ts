@@ -1,17 +1,17 @@
 import { Failure, invalid, notFound } from '../../failures.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
-import { isGuardViolation } from '../../platform/db/commit.ts'
+import { isGuardViolation } from '../../platform/db/guard.ts'
 import { openCursor, pageOf } from '../../platform/paging/cursor.ts'
 import type { Actor, Connection, Role } from '../../platform/tenant.ts'
 import type { Credential, CredentialDraft, CredentialQuery, NewCredential } from './contract.ts'
 import { digestOf, isApiKey, isInvitationToken, isSecret, type KeyPair, newInvitationToken, newKeyPair } from './key.ts'
 import {
   type Authenticated,
+  assertRevocable,
   authenticated,
   type CredentialRow,
   findCredential,
-  holdRevocable,
   insertCredential,
   listCredentials,
   revoke,
@@ -72,7 +72,7 @@ export async function revokeCredential(ctx: Ctx, api_key: string): Promise<void>
   const { db, organization, now } = ctx
   try {
     await change(ctx, { action: 'credential.revoked', resource_id: api_key }, [
-      holdRevocable(db, organization.id, api_key, now),
+      assertRevocable(db, organization.id, api_key, now),
       revoke(db, organization.id, api_key, now),
       withdrawInvitationsOf(db, organization.id, api_key),
     ])

@@ -28,7 +28,7 @@ export const giveRole = (db: Database, organization_id: string, member_id: strin
  * Refuses its whole batch with a guard violation, by making a count null, unless the credential is there to be revoked and somebody is
  * left who could make another: an owner's, not expired and good for as long.
  */
-export const holdRevocable = (db: Database, organization_id: string, api_key: string, now: Date) =>
+export const assertRevocable = (db: Database, organization_id: string, api_key: string, now: Date) =>
   db.$client
     .prepare(
       `update organizations set extractor_count = case

@@ -1,7 +1,8 @@
 import { Failure } from '../../failures.ts'
 import { audited, change } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
-import { commit, isGuardViolation, isUniqueViolation } from '../../platform/db/commit.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { isGuardViolation, isUniqueViolation } from '../../platform/db/guard.ts'
 import { newId } from '../../platform/db/id.ts'
 import { digestsOfToken, insertCredential, mintCredential, mintInvitationToken } from '../credentials/credentials.ts'
 import { findOrganization, viewOrganization } from '../organization/organization.ts'
@@ -9,8 +10,8 @@ import type { Acceptance, InvitationDraft, NewInvitation, Signup } from './contr
 import { refuseDisposable } from './disposable.ts'
 import { isOwner, refuseOwnerWork, viewMember } from './members.ts'
 import {
+  assertNotMember,
   findOpenInvitation,
-  holdStranger,
   type InvitationRow,
   insertInvitation,
   insertMember,
@@ -47,7 +48,7 @@ export async function inviteMember(ctx: Ctx, draft: InvitationDraft): Promise<Ne
   }
   try {
     await change(ctx, { action: 'invitation.created', resource_id: row.invitation_id, changed: Object.keys(draft) }, [
-      holdStranger(db, organization.id, draft.email),
+      assertNotMember(db, organization.id, draft.email),
       replacePending(db, organization.id, draft.email, isOwner(ctx), now),
       insertInvitation(db, row),
     ])

@@ -1,7 +1,7 @@
 import { Failure, notFound } from '../../failures.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { isGuardViolation } from '../../platform/db/commit.ts'
+import { isGuardViolation } from '../../platform/db/guard.ts'
 import { openCursor, pageOf } from '../../platform/paging/cursor.ts'
 import type { Role } from '../../platform/tenant.ts'
 import { giveRole, revokeAll } from '../credentials/credentials.ts'

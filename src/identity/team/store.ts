@@ -60,7 +60,7 @@ export const removeMember = (db: Database, row: MemberRow, now: Date) =>
 export const insertInvitation = (db: Database, row: InvitationRow) => db.insert(invitations).values(row)
 
 /** Refuses its whole batch with a guard violation when the address is an active member's. */
-export const holdStranger = (db: Database, organization_id: string, email: string) =>
+export const assertNotMember = (db: Database, organization_id: string, email: string) =>
   db
     .update(organizations)
     .set({

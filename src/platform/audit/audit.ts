@@ -1,6 +1,7 @@
 import { and, desc, eq, lt } from 'drizzle-orm'
 import type { Ctx, System } from '../context.ts'
-import { commit, isGuardViolation, type Statement } from '../db/commit.ts'
+import { commit, type Statement } from '../db/commit.ts'
+import { isGuardViolation } from '../db/guard.ts'
 import { newId } from '../db/id.ts'
 import { inFlight } from '../idempotency/idempotency.ts'
 import { mark } from '../idempotency/store.ts'

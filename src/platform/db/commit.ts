@@ -43,12 +43,3 @@ export function jsonChunks(rows: readonly unknown[]): string[] {
   if (parts.length > 0) chunks.push(`[${parts.join(',')}]`)
   return chunks
 }
-
-/** Whether an error is the database's word that a unique key is taken. */
-export const isUniqueViolation = (error: unknown): boolean => error instanceof Error && /UNIQUE constraint failed/.test(causes(error))
-
-/** Whether an error is the database's word that a NOT NULL column would become null: how a guard inside a batch refuses it. */
-export const isGuardViolation = (error: unknown, table = ''): boolean =>
-  error instanceof Error && causes(error).includes(`NOT NULL constraint failed: ${table}`)
-
-const causes = (error: Error): string => (error.cause instanceof Error ? `${error.message} ${causes(error.cause)}` : error.message)

@@ -9,7 +9,7 @@ export const assertThat = (d1: D1Database, condition: Fragment, guard: string): 
 
 /** Whether a batch was refused by a guard: by this one, or by any. */
 export const isGuardViolation = (error: unknown, guard = ''): boolean =>
-  error instanceof Error && new RegExp(`\\bguard ${guard.replaceAll('.', '\\.')}${guard === '' ? '' : '(?![\\w.])'}`).test(causes(error))
+  error instanceof Error && (causes(error).includes(`guard ${guard}`) || causes(error).includes(`NOT NULL constraint failed: ${guard}`))
 
 /** Whether the database refused a second row under a unique key. */
 export const isUniqueViolation = (error: unknown): boolean => error instanceof Error && /UNIQUE constraint failed/.test(causes(error))

@@ -1,8 +1,9 @@
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import * as z from 'zod'
-import { Failure, type Fault, type Kind, said, stackOf, Unavailable } from '../../failures.ts'
+import { Failure, type Fault, type Kind, Unavailable } from '../../failures.ts'
 import type { App } from '../context.ts'
+import { errorMessage, stackOf } from '../log.ts'
 
 /** Every error of the API (decisions.md 3). */
 export const Problem = z
@@ -98,6 +99,6 @@ export function problem(error: Error, c: Context<App>): Response {
     c.header('Retry-After', '30')
     return c.json({ detail: 'The tax authority does not answer. Try again.', code: `authority.${error.error_class}`, request_id }, 503)
   }
-  console.error(JSON.stringify({ level: 'error', request_id, error: said(error), stack: stackOf(error) }))
+  console.error(JSON.stringify({ level: 'error', request_id, error: errorMessage(error), stack: stackOf(error) }))
   return c.json({ detail: 'Something went wrong on our side.', code: 'internal', request_id }, 500)
 }

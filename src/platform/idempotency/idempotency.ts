@@ -8,9 +8,10 @@
  * without its answer, and whoever asks again is told that it is done, and what it made.
  */
 
-import { Failure, invalid, said } from '../../failures.ts'
+import { Failure, invalid } from '../../failures.ts'
 import type { Ctx, KeyClaim, System } from '../context.ts'
 import { commit } from '../db/commit.ts'
+import { errorMessage } from '../log.ts'
 import { type Answer, openAnswer, sealAnswer } from './seal.ts'
 import { claimKey, freeKey, type Held, keepAnswer, removeForgotten } from './store.ts'
 
@@ -94,7 +95,7 @@ async function settle(ctx: Ctx, claim: KeyClaim, api_secret: string, answer: Ans
     const [result] = await commit(db.$client, kept)
     isLost = isFinal && result!.meta.changes === 0
   } catch (error) {
-    console.error(JSON.stringify({ level: 'error', request_id: requestId, message: 'An answer was not kept.', error: said(error) }))
+    console.error(JSON.stringify({ level: 'error', request_id: requestId, message: 'An answer was not kept.', error: errorMessage(error) }))
   }
   if (isLost) throw inFlight()
 }

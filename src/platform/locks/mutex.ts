@@ -9,7 +9,7 @@ interface Held {
  * One for each RFC: whoever holds it may log in, so that the authority sees one login of an RFC at a time. A courtesy to the
  * authority, not what correctness rests on: jobs are claimed under leases of their own. Times are of the real clock.
  */
-export class Lane extends DurableObject<Env> {
+export class Mutex extends DurableObject<Env> {
   /** Somebody came while the lane was held: the holder looks once more before it goes. */
   #calledAgain = false
 

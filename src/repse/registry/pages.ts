@@ -70,12 +70,12 @@ const dayOf = (text: string | undefined): string | null => {
 export function readRegistration(page: string): RegistryRecord {
   const folio = /REGISTRO LOCALIZADO FOLIO:\s*([\w-]+)/i.exec(textOf(page))?.[1]
   if (folio === undefined) throw unreadable(isRefusal(page) ? 'with a captcha or a refusal' : 'a registration that cannot be read')
-  const said = labelledIn(page)
-  const razon_social = said('Nombre o Razón Social')
+  const errorMessage = labelledIn(page)
+  const razon_social = errorMessage('Nombre o Razón Social')
   if (!razon_social) throw unreadable('a registration without a name')
-  const [entidad, municipio] = pairOf(said('Entidad / Municipio'))
-  const [num_aviso, fecha_aviso] = pairOf(said('Fecha de aviso de registro'))
-  const vigencia = said('Vigencia del Registro')
+  const [entidad, municipio] = pairOf(errorMessage('Entidad / Municipio'))
+  const [num_aviso, fecha_aviso] = pairOf(errorMessage('Fecha de aviso de registro'))
+  const vigencia = errorMessage('Vigencia del Registro')
   if (vigencia === undefined) throw unreadable('a registration without the words for its end')
   return {
     is_registered: true,

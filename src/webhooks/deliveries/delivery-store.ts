@@ -76,7 +76,7 @@ export interface Settlement {
 }
 
 /** Records an attempt and what becomes of its delivery: only for the one who holds the claim. */
-export const settleStatement = (
+export const recordAttempt = (
   d1: D1Database,
   webhook: number,
   { seq, redelivery }: Pick<Claimed, 'seq' | 'redelivery'>,

@@ -1,12 +1,12 @@
 import { waitUntil } from 'cloudflare:workers'
 import { alertStatements } from '../../alerts/alerts.ts'
-import { said } from '../../failures.ts'
 import type { System } from '../../platform/context.ts'
+import { errorMessage } from '../../platform/log.ts'
 import type { Digests } from '../endpoints/secret.ts'
 import { openDigests } from '../endpoints/signing.ts'
 import { targetFault } from '../endpoints/target.ts'
 import type { AttemptRecord } from '../tables.ts'
-import { callEndpoints } from './calls.ts'
+import { wakeEndpoints } from './calls.ts'
 import {
   type Claimed,
   claimStatements,
@@ -15,7 +15,7 @@ import {
   deletedEndpoints,
   type EndpointRow,
   findEndpoint,
-  settleStatement,
+  recordAttempt,
   stuckEndpoints,
 } from './delivery-store.ts'
 import { post } from './post.ts'
@@ -40,7 +40,7 @@ export async function deliver(system: System, webhook: number): Promise<void> {
   const work = deliverDue(system, webhook)
   waitUntil(
     work.catch((error: unknown) => {
-      console.error(JSON.stringify({ level: 'error', request_id: system.requestId, webhook, error: said(error) }))
+      console.error(JSON.stringify({ level: 'error', request_id: system.requestId, webhook, error: errorMessage(error) }))
     }),
   )
   await Promise.race([work, scheduler.wait(LEAVE_AFTER_MS)])
@@ -52,7 +52,7 @@ export async function deliver(system: System, webhook: number): Promise<void> {
  */
 export async function deliverDue(system: System, webhook: number): Promise<void> {
   const until = Date.now() + WORK_MS
-  while (await deliverSome(system, webhook)) if (Date.now() >= until) return callEndpoints(system, [webhook])
+  while (await deliverSome(system, webhook)) if (Date.now() >= until) return wakeEndpoints(system, [webhook])
 }
 
 /** As many as may be attempted at once, to the endpoint as it is now. False when that was all that can be done for the moment. */
@@ -70,7 +70,7 @@ async function deliverSome(system: System, webhook: number): Promise<boolean> {
   try {
     await attemptSome(system, endpoint, digests, token, places)
   } finally {
-    await callEndpoints(system, await gate.leave(token))
+    await wakeEndpoints(system, await gate.leave(token))
   }
   return endpoint.due > places
 }
@@ -112,9 +112,9 @@ async function settle(
   await d1.batch([
     // The receiver has nothing to do with an RFC that was unlinked.
     ...(one.is_unlinked === 1 ? [] : tallyStatements(system, endpoint, token, one, verdict.status, now)),
-    settleStatement(d1, webhook, one, token, record, { status: verdict.status, due_at: now + wait * 1_000 }),
+    recordAttempt(d1, webhook, one, token, record, { status: verdict.status, due_at: now + wait * 1_000 }),
   ])
-  if (verdict.status === 'pending') await callEndpoints(system, [webhook], wait)
+  if (verdict.status === 'pending') await wakeEndpoints(system, [webhook], wait)
 }
 
 /** An endpoint that keeps losing deliveries is never disabled in silence: it raises an alert, one a day. */
@@ -150,5 +150,5 @@ async function clearLog(d1: D1Database, webhook: number): Promise<boolean> {
 export async function sweepDeliveries(system: System): Promise<void> {
   const d1 = system.db.$client
   const [stuck, deleted] = await Promise.all([stuckEndpoints(d1, Date.now(), SWEEP_LIMIT), deletedEndpoints(d1, SWEEP_LIMIT)])
-  await callEndpoints(system, [...stuck, ...deleted])
+  await wakeEndpoints(system, [...stuck, ...deleted])
 }

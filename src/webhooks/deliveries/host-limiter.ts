@@ -14,7 +14,7 @@ interface Hold {
  * One for each destination host: how many attempts may be in flight to it. Kept in memory: it is there as long as it is asked, and what
  * it forgets are attempts of a few seconds. Correctness rests on the leases of deliveries, not on this.
  */
-export class Gate extends DurableObject<Env> {
+export class HostLimiter extends DurableObject<Env> {
   #holds = new Map<string, Hold>()
   /** Endpoints that were sent away, to be called again when there is room. */
   #sentAway = new Set<number>()

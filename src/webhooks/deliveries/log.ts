@@ -1,7 +1,7 @@
 import { Failure, notFound } from '../../failures.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { isGuardViolation, isUniqueViolation } from '../../platform/db/commit.ts'
+import { isGuardViolation, isUniqueViolation } from '../../platform/db/guard.ts'
 import { newId } from '../../platform/db/id.ts'
 import { openCursor, type Page, type Position, sealCursor } from '../../platform/paging/cursor.ts'
 import type { Delivery, DeliveryQuery, Redelivered, RedeliveryRequest } from '../contract.ts'
@@ -9,7 +9,7 @@ import { requireWebhook } from '../endpoints/endpoints.ts'
 import { type EventPayload, TEST_KEY } from '../events/catalog.ts'
 import { insertDelivery, insertEvents } from '../events/relay-store.ts'
 import type { AttemptRecord } from '../tables.ts'
-import { callEndpoints } from './calls.ts'
+import { wakeEndpoints } from './calls.ts'
 import { type DeliveryRow, findDelivery, insertAgain, insertAllAgain, type Scan, scanDeliveries } from './log-store.ts'
 
 const iso = (milliseconds: number): string => new Date(milliseconds).toISOString()
@@ -73,7 +73,7 @@ export async function testWebhook(ctx: Ctx, webhook_id: string): Promise<Deliver
       insertDelivery(d1, endpoint.webhook, event_id, now),
     ]),
   )
-  await callEndpoints(ctx, [endpoint.webhook])
+  await wakeEndpoints(ctx, [endpoint.webhook])
   const made = await findDelivery(d1, endpoint, event_id)
   if (!made) throw notFound('webhook')
   return view(made)
@@ -94,7 +94,7 @@ export async function redeliver(ctx: Ctx, webhook_id: string, event_id: string):
   } catch (error) {
     throw isUniqueViolation(error) ? isPending() : error
   }
-  await callEndpoints(ctx, [endpoint.webhook])
+  await wakeEndpoints(ctx, [endpoint.webhook])
   return view({ ...newest, redelivery: newest.redelivery + 1, status: 'pending', attempts: '[]', due_at: now, created_at: now })
 }
 
@@ -110,6 +110,6 @@ export async function redeliverAll(ctx: Ctx, webhook_id: string, { since, status
     ]),
   )
   const redelivered_count = inserted?.meta.changes ?? 0
-  if (redelivered_count > 0) await callEndpoints(ctx, [endpoint.webhook])
+  if (redelivered_count > 0) await wakeEndpoints(ctx, [endpoint.webhook])
   return { redelivered_count, has_more: redelivered_count === REDELIVERED_AT_ONCE }
 }

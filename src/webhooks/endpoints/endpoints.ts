@@ -2,11 +2,11 @@ import * as z from 'zod'
 import { Failure, invalid, notFound } from '../../failures.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { isGuardViolation } from '../../platform/db/commit.ts'
+import { isGuardViolation } from '../../platform/db/guard.ts'
 import { newId } from '../../platform/db/id.ts'
 import { openCursor, pageOf } from '../../platform/paging/cursor.ts'
 import type { EventCatalog, NewWebhook, RotatedSecret, Webhook, WebhookChanges, WebhookDraft, WebhookQuery } from '../contract.ts'
-import { callEndpoints } from '../deliveries/calls.ts'
+import { wakeEndpoints } from '../deliveries/calls.ts'
 import { CATALOG, PAYLOADS } from '../events/catalog.ts'
 import { newSecret, wrapDigests } from './secret.ts'
 import { ownerOf } from './signing.ts'
@@ -85,7 +85,7 @@ export async function changeWebhook(ctx: Ctx, webhook_id: string, changes: Webho
   } catch (error) {
     throw gone(error)
   }
-  if (changes.is_enabled) await callEndpoints(ctx, [stored.webhook])
+  if (changes.is_enabled) await wakeEndpoints(ctx, [stored.webhook])
   return view({ ...stored, ...columns })
 }
 
@@ -97,7 +97,7 @@ export async function deleteWebhook(ctx: Ctx, webhook_id: string): Promise<void>
   } catch (error) {
     throw gone(error)
   }
-  await callEndpoints(ctx, [stored.webhook])
+  await wakeEndpoints(ctx, [stored.webhook])
 }
 
 /** Makes a secret that will sign from its commit on; asked for again, the new one replaces the one that waits. 404. */

@@ -1,5 +1,5 @@
-import { said } from '../../failures.ts'
 import type { System } from '../../platform/context.ts'
+import { errorMessage } from '../../platform/log.ts'
 import { type Digests, isWrappedAnew, type Owner, unwrapDigests, type Wrapped, wrapDigests } from './secret.ts'
 import { rewrap, type WebhookRow, wrappedOtherwise } from './store.ts'
 
@@ -35,7 +35,7 @@ export async function rewrapSecrets(system: System): Promise<void> {
     for (const row of rows) await rewrapRow(system, row).catch((error: unknown) => failures.push(error))
   } while (rows.length === REWRAPPED_AT_ONCE)
   if (failures.length > 0)
-    throw new AggregateError(failures, `${failures.length} webhooks keep an older key. The first: ${said(failures[0])}`)
+    throw new AggregateError(failures, `${failures.length} webhooks keep an older key. The first: ${errorMessage(failures[0])}`)
 }
 
 async function rewrapRow(system: System, row: WebhookRow): Promise<void> {

@@ -1,9 +1,9 @@
-import { admittedBy, type Tally } from '../../visibility/visible-counts.ts'
+import { type SliceCounts, visibleCounts } from '../../visibility/visible-counts.ts'
 import { shows, type Window } from '../../visibility/window.ts'
 import type { EventPayload } from './catalog.ts'
 
 /** A fact as it waits in the outbox. */
-export interface StoredFact {
+export interface StoredOutboxEvent {
   fact_id: string
   kind: string
   entity: number
@@ -56,19 +56,19 @@ interface SyncBody {
   created_count: number
   updated_count: number
   cancelled_count: number
-  brought: Tally[]
+  brought: SliceCounts[]
   error_class: 'invalid_credentials' | 'login_failed' | 'sat_unavailable' | 'rate_limited' | 'internal_error' | null
   completed_at: number
 }
 
 /** Whether a listener is told of a fact: a CFDI outside the window is none of theirs. */
-export function isToldOf(fact: StoredFact, { organization_id, window }: Listener): boolean {
+export function mayReceive(fact: StoredOutboxEvent, { organization_id, window }: Listener): boolean {
   if (fact.organizations !== null) return (JSON.parse(fact.organizations) as string[]).includes(organization_id)
   return shows(window, JSON.parse(fact.body) as CancellationBody)
 }
 
 /** What a fact says to one listener; null for a kind that nobody is told of. */
-export function payloadOf(fact: StoredFact, listener: Listener, event_id: string): EventPayload | null {
+export function payloadOf(fact: StoredOutboxEvent, listener: Listener, event_id: string): EventPayload | null {
   const occurred_at = iso(fact.created_at)
   const head = { event_id, occurred_at, fiscal_entity_id: listener.fiscal_entity_uuid, rfc: listener.rfc }
   switch (fact.kind) {
@@ -119,7 +119,7 @@ function syncOf({ job_id, data_source_key, period, brought, completed_at, ...all
           first_issued_at: null,
           last_issued_at: null,
         }
-      : admittedBy(window, brought)
+      : visibleCounts(window, brought)
   return {
     job_id,
     data_source_key,

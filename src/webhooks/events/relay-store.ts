@@ -1,5 +1,5 @@
 import { jsonChunks } from '../../platform/db/commit.ts'
-import type { StoredFact } from './payloads.ts'
+import type { StoredOutboxEvent } from './payloads.ts'
 
 /** An event that is not in its organization's feed yet. */
 export interface NewEvent {
@@ -10,18 +10,18 @@ export interface NewEvent {
   body: string
 }
 
-export const readFacts = async (outbox: D1Database, after: string, limit: number): Promise<StoredFact[]> =>
+export const readOutbox = async (outbox: D1Database, after: string, limit: number): Promise<StoredOutboxEvent[]> =>
   (
     await outbox
       .prepare('select fact_id, kind, entity, organizations, body, created_at from outbox where fact_id > ? order by fact_id limit ?')
       .bind(after, limit)
-      .all<StoredFact>()
+      .all<StoredOutboxEvent>()
   ).results
 
-export const hasFacts = async (outbox: D1Database): Promise<boolean> =>
+export const hasOutboxEvents = async (outbox: D1Database): Promise<boolean> =>
   (await outbox.prepare('select 1 from outbox limit 1').first()) !== null
 
-export const forgetFacts = (outbox: D1Database, fact_ids: readonly string[]): D1PreparedStatement =>
+export const deleteOutboxEvents = (outbox: D1Database, fact_ids: readonly string[]): D1PreparedStatement =>
   outbox.prepare('delete from outbox where fact_id in (select value from json_each(?))').bind(JSON.stringify(fact_ids))
 
 export interface ListenerRow {

@@ -1,22 +1,23 @@
-import { said } from '../../failures.ts'
-import { callRelay, type Outbox } from '../../outbox/outbox.ts'
+import { type Outbox, wakeRelay } from '../../outbox/outbox.ts'
 import type { System } from '../../platform/context.ts'
-import { commit, isUniqueViolation } from '../../platform/db/commit.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { isUniqueViolation } from '../../platform/db/guard.ts'
 import { idOfText, uuidOf } from '../../platform/db/id.ts'
+import { errorMessage } from '../../platform/log.ts'
 import { keepDeadLetter } from '../../platform/queues/dead-letters.ts'
 import { NOTHING, windowOf } from '../../visibility/window.ts'
-import { callEndpoints } from '../deliveries/calls.ts'
-import { isToldOf, type Listener, payloadOf, type StoredFact } from './payloads.ts'
+import { wakeEndpoints } from '../deliveries/calls.ts'
+import { type Listener, mayReceive, payloadOf, type StoredOutboxEvent } from './payloads.ts'
 import {
-  forgetFacts,
-  hasFacts,
+  deleteOutboxEvents,
+  hasOutboxEvents,
   insertDeliveries,
   insertEvents,
   knownEvents,
   type ListenerRow,
   listenersOf,
   type NewEvent,
-  readFacts,
+  readOutbox,
 } from './relay-store.ts'
 
 const PAGE = 100
@@ -34,7 +35,7 @@ const outboxOf = ({ db, settings }: System, outbox: Outbox): D1Database => (outb
  * deliveries commit together, under ids derived from fact and organization, before the facts are forgotten: relayed again, a fact makes
  * nothing twice. The lane only keeps two relays from doing the same work.
  */
-export async function relayFacts(system: System, outbox: Outbox): Promise<void> {
+export async function relayOutbox(system: System, outbox: Outbox): Promise<void> {
   const lane = system.env.LANES.getByName(`relay:${outbox}`)
   const holder = crypto.randomUUID()
   if (!(await lane.enter(holder, LANE_MS))) return
@@ -52,7 +53,7 @@ export async function relayFacts(system: System, outbox: Outbox): Promise<void> 
     isCalled = await lane.leave(holder)
   }
   // Of pages that only wait the sweep reminds.
-  if (isCalled || (after !== null && told > 0)) await callRelay(system, outbox)
+  if (isCalled || (after !== null && told > 0)) await wakeRelay(system, outbox)
 }
 
 /** Relays one page: how many facts were told, and after which one the next page begins; null when it was the last. */
@@ -62,14 +63,14 @@ async function relayPage(
   isControl: boolean,
   after: string,
 ): Promise<{ told: number; last: string | null }> {
-  const page = await readFacts(source, after, PAGE)
+  const page = await readOutbox(source, after, PAGE)
   const last = page.length === PAGE ? page.at(-1)!.fact_id : null
   if (page.length === 0) return { told: 0, last }
   const listeners = await listenersOf(system.db.$client, [...new Set(page.map(({ entity }) => entity))])
   const facts = page.filter((fact) => !isEarly(fact, listeners)).sort((a, b) => a.created_at - b.created_at)
   if (facts.length === 0) return { told: 0, last }
   const events = await eventsOf(system, facts, listeners)
-  const forget = forgetFacts(
+  const forget = deleteOutboxEvents(
     source,
     facts.map(({ fact_id }) => fact_id),
   )
@@ -82,7 +83,7 @@ async function relayPage(
  * A run widens its windows after its jobs are written: until then it is not known what of a download whoever asked for it may count, and
  * which cancellations they may know of.
  */
-const isEarly = ({ organizations, entity, created_at }: StoredFact, listeners: readonly ListenerRow[]): boolean =>
+const isEarly = ({ organizations, entity, created_at }: StoredOutboxEvent, listeners: readonly ListenerRow[]): boolean =>
   created_at > Date.now() - HELD_MS &&
   listeners.some(
     (row) => row.is_running === 1 && row.entity === entity && (organizations === null || organizations.includes(row.organization_id)),
@@ -104,18 +105,18 @@ async function keepEvents(system: System, events: readonly NewEvent[], more: D1P
     const unknown = events.filter(({ event_id }) => !known.has(event_id))
     return keepEvents(system, unknown, more, attempt + 1)
   }
-  await callEndpoints(system, new Set(results.flatMap((result) => result.results ?? []).map(({ webhook }) => webhook)))
+  await wakeEndpoints(system, new Set(results.flatMap((result) => result.results ?? []).map(({ webhook }) => webhook)))
 }
 
 /** The events that facts make: one for each organization that may know. A fact that cannot be told is put aside with the reason. */
-async function eventsOf(system: System, facts: readonly StoredFact[], rows: readonly ListenerRow[]): Promise<NewEvent[]> {
+async function eventsOf(system: System, facts: readonly StoredOutboxEvent[], rows: readonly ListenerRow[]): Promise<NewEvent[]> {
   const linked = Map.groupBy(rows, ({ entity }) => entity)
   const events: NewEvent[] = []
   for (const fact of facts) {
     try {
       for (const row of linked.get(fact.entity) ?? []) {
         const listener = listenerOf(row, fact)
-        if (!isToldOf(fact, listener)) continue
+        if (!mayReceive(fact, listener)) continue
         const event_id = await idOfText('evt', JSON.stringify([fact.fact_id, row.organization_id]))
         const payload = payloadOf(fact, listener, event_id)
         if (payload === null) throw new Error(`Nobody is told of ${fact.kind}.`)
@@ -128,7 +129,7 @@ async function eventsOf(system: System, facts: readonly StoredFact[], rows: read
         })
       }
     } catch (error) {
-      await keepDeadLetter(system, { queue: 'outbox', id: fact.fact_id, body: fact, reason: said(error) })
+      await keepDeadLetter(system, { queue: 'outbox', id: fact.fact_id, body: fact, reason: errorMessage(error) })
     }
   }
   return events
@@ -138,7 +139,7 @@ async function eventsOf(system: System, facts: readonly StoredFact[], rows: read
  * Fiscal data is read through an active connection only: without one the window of what is told is empty. What happened before the
  * connection ceased to be active is told all the same.
  */
-const listenerOf = (row: ListenerRow, { created_at }: StoredFact): Listener => ({
+const listenerOf = (row: ListenerRow, { created_at }: StoredOutboxEvent): Listener => ({
   organization_id: row.organization_id,
   fiscal_entity_uuid: uuidOf(row.fiscal_entity_id),
   rfc: row.rfc,
@@ -150,7 +151,7 @@ export async function sweepOutboxes(system: System): Promise<void> {
   const outboxes: Outbox[] = ['control', ...system.settings.ledgers.keys()]
   await Promise.all(
     outboxes.map(async (outbox) => {
-      if (await hasFacts(outboxOf(system, outbox))) await callRelay(system, outbox)
+      if (await hasOutboxEvents(outboxOf(system, outbox))) await wakeRelay(system, outbox)
     }),
   )
 }

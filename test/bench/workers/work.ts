@@ -4,14 +4,14 @@ import { loadList } from '../../../src/blacklists/load.ts'
 import { ingestXmlPackage, type SliceOutcome } from '../../../src/cfdi/ingest/ingest.ts'
 import { readDirectory } from '../../../src/cfdi/package/directory.ts'
 import { requestStatements } from '../../../src/downloads/request-store.ts'
-import { claimStatement, type Job, progressStatement, settleStatements } from '../../../src/downloads/store.ts'
+import { claimStatement, finishJobStatements, type Job, progressStatement } from '../../../src/downloads/store.ts'
 import { type Dispatch, evaluateCadences, planPage } from '../../../src/extractors/tick.ts'
 import type { System } from '../../../src/platform/context.ts'
 import { connect, jsonChunks } from '../../../src/platform/db/commit.ts'
 import { keyring } from '../../../src/platform/db/keyring.ts'
-import { tallyOf } from '../../../src/visibility/visible-counts.ts'
+import { countSlice } from '../../../src/visibility/visible-counts.ts'
 import { deliverDue } from '../../../src/webhooks/deliveries/delivery.ts'
-import { relayFacts } from '../../../src/webhooks/events/relay.ts'
+import { relayOutbox } from '../../../src/webhooks/events/relay.ts'
 
 interface Work {
   DB: D1Database
@@ -78,7 +78,7 @@ const routes: Record<string, Route> = {
     const sideStatements = (outcome: SliceOutcome) =>
       job === null || isIdle(outcome)
         ? []
-        : [progressStatement(LEDGER_0, job, { ...outcome, tally: tallyOf(outcome.changes, job.as_of) }, Date.now() + LEASE_MS)]
+        : [progressStatement(LEDGER_0, job, { ...outcome, tally: countSlice(outcome.changes, job.as_of) }, Date.now() + LEASE_MS)]
     const target = { ledger: LEDGER_0, files: FILES, entity, rfc, now: new Date(), provenance: 'authority' as const, sideStatements }
     const slices = []
     for await (const { created, unchanged, rejected } of ingestXmlPackage(target, packages.get(name)!))
@@ -87,7 +87,7 @@ const routes: Record<string, Route> = {
   },
 
   '/settle': async ({ request }, { LEDGER_0 }) => {
-    await LEDGER_0.batch(settleStatements(LEDGER_0, (await request.json()) as Job, null, Date.now()))
+    await LEDGER_0.batch(finishJobStatements(LEDGER_0, (await request.json()) as Job, null, Date.now()))
   },
 
   /** A tick at a time, and its pages planned one after the other, as the consumer of the queue does. */
@@ -110,7 +110,7 @@ const routes: Record<string, Route> = {
   /** Relays until there is nothing left, and answers for which endpoints there is something now. */
   '/relay': async (_, env) => {
     const { system, webhooks, isMore } = webhooksIn(env)
-    do await relayFacts(system, 0)
+    do await relayOutbox(system, 0)
     while (isMore())
     return [...webhooks]
   },

@@ -12,7 +12,7 @@ const OPENED: unique symbol = Symbol('opened')
  * What an organization may read of one RFC. Only this module makes one, and every query on fiscal data takes one: there is no way to
  * write such a query without a window.
  */
-export interface Books {
+export interface ScopedLedger {
   readonly [OPENED]: true
   readonly ledger: D1Database
   readonly fiscal_entity_id: string
@@ -25,7 +25,7 @@ export interface Books {
 }
 
 /** One book of the two, to be read through its conditions. */
-export interface Book {
+export interface Partition {
   readonly origin: 'authority' | 'import'
   readonly number: number
   /** Greatest issued_at, in seconds, that can be visible; null without a bound. */
@@ -39,12 +39,12 @@ export interface Book {
 type Reader = Pick<Ctx, 'organization' | 'connection' | 'settings'>
 
 /** Opens the books of the fiscal entity that the request names. 404 fiscal_entity.not_found without a connection to it that is active or would be but for a debt. */
-export const openBooks = (reader: Reader): Books => opened(reader, windowOf)
+export const openLedger = (reader: Reader): ScopedLedger => opened(reader, windowOf)
 
 /** The same as far as the organization's extractions reach: what is visible through these books stays visible whatever is configured. */
-export const openLastingBooks = (reader: Reader): Books => opened(reader, (_, connection) => reachOf(connection))
+export const openReachedLedger = (reader: Reader): ScopedLedger => opened(reader, (_, connection) => reachOf(connection))
 
-function opened({ organization, connection, settings }: Reader, see: typeof windowOf): Books {
+function opened({ organization, connection, settings }: Reader, see: typeof windowOf): ScopedLedger {
   if (!connection || !isReadable(connection)) throw notActive()
   return {
     [OPENED]: true,
@@ -58,13 +58,13 @@ function opened({ organization, connection, settings }: Reader, see: typeof wind
 }
 
 /** The books that can hold something visible, the authority's first. */
-export const booksToRead = (books: Books): Book[] => [
+export const partitionsToRead = (books: ScopedLedger): Partition[] => [
   ...(books.window.isEmpty ? [] : [authorityBook(books)]),
   ...(books.importBook === null ? [] : [importBook(books, books.importBook)]),
 ]
 
 /** A row of the book that may be shown: the whole of it, for statements that need no index. */
-export const visible = (book: Book, alias: string): Fragment =>
+export const visible = (book: Partition, alias: string): Fragment =>
   all([
     sql`${raw(alias)}.entity = ${book.number}`,
     ...(book.until === null ? [] : [sql`+${raw(alias)}.issued_at <= ${book.until}`]),
@@ -77,7 +77,7 @@ export const visible = (book: Book, alias: string): Fragment =>
  * dated further before its invoice. So of what lies before the floor a balance tells at most an amount of its last three days, and
  * nothing of years that others downloaded; the document itself stays hidden. Of the organization's own files each counts.
  */
-export const counts = (book: Book, alias: string): Fragment =>
+export const counts = (book: Partition, alias: string): Fragment =>
   all([sql`${raw(alias)}.entity = ${book.number}`, ...(book.until === null ? [] : [sql`+${raw(alias)}.issued_at <= ${book.until}`])])
 
 /** The latest download of an RFC by anybody, in milliseconds: the greatest ceiling of any connection to it. Null before the first. */
@@ -89,7 +89,7 @@ export const latestCeiling = async (db: Database, entity: number): Promise<numbe
   return found?.latest?.getTime() ?? null
 }
 
-const authorityBook = ({ entity, window: { floor, ceiling } }: Books): Book => ({
+const authorityBook = ({ entity, window: { floor, ceiling } }: ScopedLedger): Partition => ({
   origin: 'authority',
   number: entity,
   until: ceiling === null ? null : Math.floor(ceiling / 1_000),
@@ -98,7 +98,7 @@ const authorityBook = ({ entity, window: { floor, ceiling } }: Books): Book => (
 })
 
 // An import steps back as soon as the authority's own row of the same UUID can be seen, not before.
-const importBook = (books: Books, number: number): Book => ({
+const importBook = (books: ScopedLedger, number: number): Partition => ({
   origin: 'import',
   number,
   until: null,

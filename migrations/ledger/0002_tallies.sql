@@ -1,1 +1,0 @@
-ALTER TABLE `sync_jobs` ADD `brought` text DEFAULT '[]' NOT NULL;
