@@ -30,8 +30,8 @@ interface __BaseEnv_Env {
 	CURSOR_KEYS: string;
 	WEBHOOK_KEYS: string;
 	COOLDOWNS: DurableObjectNamespace<import("./index").Cooldown>;
-	LANES: DurableObjectNamespace<import("./index").Mutex>;
-	GATES: DurableObjectNamespace<import("./index").HostLimiter>;
+	MUTEXES: DurableObjectNamespace<import("./index").Mutex>;
+	HOST_LIMITERS: DurableObjectNamespace<import("./index").HostLimiter>;
 	EGRESS: Service /* entrypoint Egress from fiscal-data-service-test */ | Service /* entrypoint Egress from fiscal-data-service-live */ | Service /* entrypoint Egress from fiscal-local-egress */;
 }
 declare namespace Cloudflare {
@@ -69,8 +69,8 @@ declare namespace Cloudflare {
 		CURSOR_KEYS: string;
 		WEBHOOK_KEYS: string;
 		COOLDOWNS: DurableObjectNamespace<import("./index").Cooldown>;
-		LANES: DurableObjectNamespace<import("./index").Mutex>;
-		GATES: DurableObjectNamespace<import("./index").HostLimiter>;
+		MUTEXES: DurableObjectNamespace<import("./index").Mutex>;
+		HOST_LIMITERS: DurableObjectNamespace<import("./index").HostLimiter>;
 		EGRESS: Service /* entrypoint Egress from fiscal-data-service-test */;
 	}
 	interface LiveEnv {
@@ -103,8 +103,8 @@ declare namespace Cloudflare {
 		CURSOR_KEYS: string;
 		WEBHOOK_KEYS: string;
 		COOLDOWNS: DurableObjectNamespace<import("./index").Cooldown>;
-		LANES: DurableObjectNamespace<import("./index").Mutex>;
-		GATES: DurableObjectNamespace<import("./index").HostLimiter>;
+		MUTEXES: DurableObjectNamespace<import("./index").Mutex>;
+		HOST_LIMITERS: DurableObjectNamespace<import("./index").HostLimiter>;
 		EGRESS: Service /* entrypoint Egress from fiscal-data-service-live */;
 	}
 	interface Env extends __BaseEnv_Env {}

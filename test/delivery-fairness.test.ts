@@ -181,7 +181,7 @@ describe('a receiver that hangs', () => {
 
 describe('the gate of a host', () => {
   it('calls those that it sent away in the order in which they came, and never more than it has room for', async () => {
-    const gate = env.GATES.getByName(host())
+    const gate = env.HOST_LIMITERS.getByName(host())
     expect(await gate.enter('first', 1, 4, 20_000)).toBe(4)
     expect(await gate.enter('second', 2, 4, 20_000)).toBe(4)
     expect(await gate.enter('third', 3, 4, 20_000)).toBe(2)
@@ -196,7 +196,7 @@ describe('the gate of a host', () => {
 
   it('forgets who never left, after a time', async () => {
     at('2027-03-01T00:00:00Z')
-    const gate = env.GATES.getByName(host())
+    const gate = env.HOST_LIMITERS.getByName(host())
     for (const n of [1, 2, 3]) await gate.enter(`dead ${n}`, n, 4, 20_000)
     expect(await gate.enter('new', 9, 4, 20_000)).toBe(0)
     at('2027-03-01T00:00:20Z')

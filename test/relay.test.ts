@@ -303,7 +303,7 @@ describe('a fact relayed again', () => {
     const facts = Array.from({ length: 230 }, (_, n) => cancelled(ours.entity, `2026-03-${String(1 + (n % 19)).padStart(2, '0')}T10:15:00`))
     await tell(ledgerOf(ours.entity), facts)
     const { env: watched, sent } = watchedEnv()
-    if (isAlone) Object.assign(watched, { LANES: { getByName: () => ({ enter: async () => true, leave: async () => false }) } })
+    if (isAlone) Object.assign(watched, { MUTEXES: { getByName: () => ({ enter: async () => true, leave: async () => false }) } })
     const [outbox] = LEDGERS[ours.entity % LEDGERS.length]!
     const ends = await Promise.allSettled(Array.from({ length: 20 }, () => relayOutbox(systemIn(watched), outbox)))
     // Who gives up is called again by its queue.

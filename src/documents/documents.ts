@@ -3,7 +3,7 @@ import { notFound } from '../failures.ts'
 import type { Ctx } from '../platform/context.ts'
 import { idOfUuid } from '../platform/db/id.ts'
 import { openCursor, pageOf } from '../platform/paging/cursor.ts'
-import { openLedger } from '../visibility/books.ts'
+import { openLedger } from '../visibility/scoped-ledger.ts'
 import type { Document, DocumentQuery } from './contract.ts'
 import { type DocumentRow, findDocument, keepStatement, knownDocuments, listDocuments } from './store.ts'
 

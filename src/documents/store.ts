@@ -1,4 +1,4 @@
-import type { ScopedLedger } from '../visibility/books.ts'
+import type { ScopedLedger } from '../visibility/scoped-ledger.ts'
 import type { documents } from './tables.ts'
 
 export type DocumentRow = typeof documents.$inferSelect

@@ -36,7 +36,7 @@ const waitAfter = (attempts: number): number => Math.min(FIRST_WAIT_MS * 2 ** (a
  * that do the same, each document is kept once and one settles.
  */
 export async function drain(system: System, { shard, entity }: DownloadHint): Promise<void> {
-  const lane = system.env.LANES.getByName(String(entity))
+  const lane = system.env.MUTEXES.getByName(String(entity))
   const holder = crypto.randomUUID()
   if (!(await lane.enter(holder, LEASE_MS))) return
   let isMore = true

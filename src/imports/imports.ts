@@ -7,7 +7,7 @@ import { newId } from '../platform/db/id.ts'
 import { errorMessage } from '../platform/log.ts'
 import type { Connection } from '../platform/tenant.ts'
 import { markImported } from '../taxpayers/taxpayers.ts'
-import { openReachedLedger } from '../visibility/books.ts'
+import { openReachedLedger } from '../visibility/scoped-ledger.ts'
 import type { Import } from './contract.ts'
 import {
   claimImport,

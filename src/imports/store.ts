@@ -1,7 +1,7 @@
 import type { EntryResult } from '../cfdi/ingest/ingest.ts'
 import { jsonChunks } from '../platform/db/commit.ts'
 import { prepared, sql } from '../platform/db/fragment.ts'
-import { partitionsToRead, type ScopedLedger, visible } from '../visibility/books.ts'
+import { partitionsToRead, type ScopedLedger, visible } from '../visibility/scoped-ledger.ts'
 import type { importFiles, imports } from './tables.ts'
 
 export type ImportRow = typeof imports.$inferSelect

@@ -2,7 +2,7 @@ import { decimal, issuerNames, lastMonths, type SupplierTotals, sumSuppliers } f
 import type { Ctx } from '../platform/context.ts'
 import { localDayOf } from '../platform/time/calendar.ts'
 import { GENERIC_RFCS, isRfc } from '../taxpayers/rfc.ts'
-import { latestCeiling, openLedger } from '../visibility/books.ts'
+import { latestCeiling, openLedger } from '../visibility/scoped-ledger.ts'
 import { isBounded } from '../visibility/window.ts'
 import { announceLookups } from './lookups.ts'
 import type { Supplier, SupplierReport, SupplierReportQuery, SupplierStatus } from './report-contract.ts'

@@ -47,7 +47,7 @@ const SERVICE = [
     .map(([name, text]) => `(name = "${name}", text = "${text}")`),
   ...[
     ['COOLDOWNS', 'Cooldown'],
-    ['LANES', 'Lane'],
+    ['MUTEXES', 'Lane'],
   ].map(([binding, name]) => `(name = "${binding}", durableObjectNamespace = "${name}")`),
 ]
 

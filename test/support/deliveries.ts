@@ -40,7 +40,7 @@ export class Courier {
 
   constructor(more: Partial<Record<keyof Env, unknown>> = {}) {
     const gate = (name: string) => {
-      const stub = env.GATES.getByName(name)
+      const stub = env.HOST_LIMITERS.getByName(name)
       return {
         enter: (...args: Parameters<typeof stub.enter>) => this.#step('GATE', () => stub.enter(...args)),
         leave: (...args: Parameters<typeof stub.leave>) => this.#step('GATE', () => stub.leave(...args)),
@@ -61,7 +61,7 @@ export class Courier {
     this.env = {
       ...env,
       DB: watched(env.DB, (name, work) => this.#step(name, work)),
-      GATES: { getByName: gate },
+      HOST_LIMITERS: { getByName: gate },
       WEBHOOKS: { sendBatch },
       EGRESS: { fetch },
       ...more,

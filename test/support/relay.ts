@@ -48,10 +48,10 @@ export function watchedEnv(watch: Watch = () => {}) {
   const take = (bodies: unknown[]) => step('WEBHOOKS', async () => void sent.push(...bodies.map((body) => structuredClone(body))))
   const lanes = {
     getByName(name: string) {
-      const lane = env.LANES.getByName(name)
+      const lane = env.MUTEXES.getByName(name)
       return {
-        enter: (token: string, milliseconds: number) => step('LANES', async () => lane.enter(token, milliseconds)),
-        leave: (token: string) => step('LANES', async () => lane.leave(token)),
+        enter: (token: string, milliseconds: number) => step('MUTEXES', async () => lane.enter(token, milliseconds)),
+        leave: (token: string) => step('MUTEXES', async () => lane.leave(token)),
       }
     },
   }
@@ -62,7 +62,7 @@ export function watchedEnv(watch: Watch = () => {}) {
       send: (body: unknown) => take([body]),
       sendBatch: (messages: Iterable<{ body: unknown }>) => take([...messages].map(({ body }) => body)),
     },
-    LANES: lanes,
+    MUTEXES: lanes,
   } as unknown as Env
   return { env: watched, sent }
 }

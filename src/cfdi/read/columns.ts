@@ -1,5 +1,5 @@
 import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
-import { counts, type Partition } from '../../visibility/books.ts'
+import { counts, type Partition } from '../../visibility/scoped-ledger.ts'
 import type { Applied } from '../balances.ts'
 
 // Integers that may pass 2^53 leave the database as text.

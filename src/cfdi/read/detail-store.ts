@@ -1,5 +1,5 @@
 import { prepared, sql } from '../../platform/db/fragment.ts'
-import { type Partition, partitionsToRead, type ScopedLedger, visible } from '../../visibility/books.ts'
+import { type Partition, partitionsToRead, type ScopedLedger, visible } from '../../visibility/scoped-ledger.ts'
 import type { Concepto } from '../xml/document.ts'
 import type { XmlPlace } from '../xml-store.ts'
 import { type AppliedRow, appliedTo, parseApplied, shown, stored } from './columns.ts'

@@ -1,6 +1,6 @@
 import { Failure, notFound } from '../../failures.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { openLedger, type ScopedLedger } from '../../visibility/books.ts'
+import { openLedger, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { balanceOf, isDeferred } from '../balances.ts'
 import { decimal, micros } from '../money.ts'
 import type { CfdiDocument } from '../xml/document.ts'

@@ -1,6 +1,6 @@
 import type { Ctx } from '../../platform/context.ts'
 import { type CursorScope, openCursor, type Page, sealCursor } from '../../platform/paging/cursor.ts'
-import { openLedger } from '../../visibility/books.ts'
+import { openLedger } from '../../visibility/scoped-ledger.ts'
 import { micros } from '../money.ts'
 import { afterDay } from './conditions.ts'
 import type { Cfdi } from './contract.ts'

@@ -1,5 +1,5 @@
 import { all, type Fragment, join, prepared, raw, sql } from '../../platform/db/fragment.ts'
-import { type Partition, partitionsToRead, type ScopedLedger, visible } from '../../visibility/books.ts'
+import { type Partition, partitionsToRead, type ScopedLedger, visible } from '../../visibility/scoped-ledger.ts'
 import { appliedOf, appliedWhereHidden, parseApplied, shown, stored } from './columns.ts'
 import { isBeyond } from './conditions.ts'
 import { conditionsOf, type Plan, planSearch } from './plan.ts'

@@ -1,5 +1,5 @@
 import { all, type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
-import { type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/books.ts'
+import { type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { earliestOf, firstOpenDay, latestOf } from '../../visibility/window.ts'
 import { add, type Cells, type Countable, contribution, nothing, parseCells } from '../totals.ts'
 

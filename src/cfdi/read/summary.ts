@@ -1,7 +1,7 @@
 import { invalid } from '../../failures.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { dayOf, lastDayOf, plus } from '../../platform/time/months.ts'
-import { latestCeiling, openLedger } from '../../visibility/books.ts'
+import { latestCeiling, openLedger } from '../../visibility/scoped-ledger.ts'
 import { earliestOf, isBounded, latestOf, type Window } from '../../visibility/window.ts'
 import { decimal } from '../money.ts'
 import { add, type Cells, nothing } from '../totals.ts'

@@ -1,6 +1,6 @@
 import { all, type Fragment, prepared, sql } from '../../platform/db/fragment.ts'
 import { dayOf, lastDayOf, plus } from '../../platform/time/months.ts'
-import { type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/books.ts'
+import { type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { earliestOf, latestOf } from '../../visibility/window.ts'
 import { addSupplier, hasAny, parseSuppliers, type Suppliers, shareOf } from '../supplier-totals.ts'
 import { COUNTABLE, type CountableRow } from './summary-store.ts'

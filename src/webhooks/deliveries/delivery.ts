@@ -5,8 +5,8 @@ import { errorMessage } from '../../platform/log.ts'
 import type { Digests } from '../endpoints/secret.ts'
 import { openDigests } from '../endpoints/signing.ts'
 import { targetFault } from '../endpoints/target.ts'
+import { wakeEndpoints } from '../endpoints/wake.ts'
 import type { AttemptRecord } from '../tables.ts'
-import { wakeEndpoints } from './calls.ts'
 import {
   type Claimed,
   claimStatements,
@@ -63,7 +63,7 @@ async function deliverSome(system: System, webhook: number): Promise<boolean> {
   if (endpoint.deleted_at !== null) return clearLog(d1, webhook)
   if (endpoint.is_enabled === 0 || endpoint.due === 0) return false
   const digests = await openDigests(system, endpoint)
-  const gate = system.env.GATES.getByName(new URL(endpoint.url).hostname)
+  const gate = system.env.HOST_LIMITERS.getByName(new URL(endpoint.url).hostname)
   const token = crypto.randomUUID()
   const places = await gate.enter(token, webhook, Math.min(endpoint.due, AT_ONCE), LEASE_MS)
   if (places === 0) return false

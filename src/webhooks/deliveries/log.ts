@@ -6,10 +6,10 @@ import { newId } from '../../platform/db/id.ts'
 import { openCursor, type Page, type Position, sealCursor } from '../../platform/paging/cursor.ts'
 import type { Delivery, DeliveryQuery, Redelivered, RedeliveryRequest } from '../contract.ts'
 import { requireWebhook } from '../endpoints/endpoints.ts'
+import { wakeEndpoints } from '../endpoints/wake.ts'
 import { type EventPayload, TEST_KEY } from '../events/catalog.ts'
 import { insertDelivery, insertEvents } from '../events/relay-store.ts'
 import type { AttemptRecord } from '../tables.ts'
-import { wakeEndpoints } from './calls.ts'
 import { type DeliveryRow, findDelivery, insertAgain, insertAllAgain, type Scan, scanDeliveries } from './log-store.ts'
 
 const iso = (milliseconds: number): string => new Date(milliseconds).toISOString()

@@ -6,12 +6,12 @@ import { isGuardViolation } from '../../platform/db/guard.ts'
 import { newId } from '../../platform/db/id.ts'
 import { openCursor, pageOf } from '../../platform/paging/cursor.ts'
 import type { EventCatalog, NewWebhook, RotatedSecret, Webhook, WebhookChanges, WebhookDraft, WebhookQuery } from '../contract.ts'
-import { wakeEndpoints } from '../deliveries/calls.ts'
 import { CATALOG, PAYLOADS } from '../events/catalog.ts'
 import { newSecret, wrapDigests } from './secret.ts'
 import { ownerOf } from './signing.ts'
 import { findWebhook, insertWebhook, listWebhookRows, updateSecret, updateWebhook, type WebhookRow } from './store.ts'
 import { targetFault } from './target.ts'
+import { wakeEndpoints } from './wake.ts'
 
 const view = ({ webhook_id, name, type, url, event_keys, is_enabled, secret_hint, created_at, updated_at }: WebhookRow): Webhook => ({
   webhook_id,

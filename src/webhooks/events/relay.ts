@@ -6,7 +6,7 @@ import { idOfText, uuidOf } from '../../platform/db/id.ts'
 import { errorMessage } from '../../platform/log.ts'
 import { keepDeadLetter } from '../../platform/queues/dead-letters.ts'
 import { NOTHING, windowOf } from '../../visibility/window.ts'
-import { wakeEndpoints } from '../deliveries/calls.ts'
+import { wakeEndpoints } from '../endpoints/wake.ts'
 import { type Listener, mayReceive, payloadOf, type StoredOutboxEvent } from './payloads.ts'
 import {
   deleteOutboxEvents,
@@ -36,7 +36,7 @@ const outboxOf = ({ db, settings }: System, outbox: Outbox): D1Database => (outb
  * nothing twice. The lane only keeps two relays from doing the same work.
  */
 export async function relayOutbox(system: System, outbox: Outbox): Promise<void> {
-  const lane = system.env.LANES.getByName(`relay:${outbox}`)
+  const lane = system.env.MUTEXES.getByName(`relay:${outbox}`)
   const holder = crypto.randomUUID()
   if (!(await lane.enter(holder, LANE_MS))) return
   let after: string | null = ''
