@@ -42,9 +42,9 @@ export const isInstalled = ({ command }: Language): boolean => spawnSync(command
 
 /** The README's code under "Verifying a signature" in a language. */
 export function snippetOf({ mark }: Language): string {
-  const [, section = ''] = /^## Verifying a signature$(.*?)^## /ms.exec(readFileSync(join(ROOT, 'README.md'), 'utf8')) ?? []
+  const [, section = ''] = /^## Verifying a signature$(.*?)^## /ms.exec(readFileSync(join(ROOT, 'docs/webhooks.md'), 'utf8')) ?? []
   const [, code] = new RegExp(`^\`\`\`${mark}$\\n(.*?)^\`\`\`$`, 'ms').exec(section) ?? []
-  if (code === undefined) throw new Error(`The README verifies no signature in ${mark}.`)
+  if (code === undefined) throw new Error(`docs/webhooks.md verifies no signature in ${mark}.`)
   return code
 }
 
