@@ -1,21 +1,21 @@
 import { CRONS } from './wrangler.ts'
 
 const MINUTE = 60_000
-/** A dead worker's leases and calls are free again after half a minute to a minute: until then the sweep looks often. */
+/** The leases of a dead worker end within a minute. Until then, the sweep runs often. */
 const RECOVERY = 75_000
 const RECOVERY_STEP = 5_000
 
 export const scheduledPath = (cron: string, time: number): string =>
   `/cdn-cgi/handler/scheduled?cron=${encodeURIComponent(cron).replaceAll('%20', '+')}&time=${time}`
 
-/** What comes once a day comes at its minute, beside at the start; the rest every time. */
+/** Whether a cron is due. A daily cron is due at its minute; all others are due every minute. */
 export function isDue(cron: string, time: number): boolean {
   const [minute, hour] = cron.split(' ')
   const at = new Date(time)
   return hour === '*' || (Number(hour) === at.getUTCHours() && Number(minute) === at.getUTCMinutes())
 }
 
-/** Fires the crons as Cloudflare would, which the local runtime does not do by itself. */
+/** Fires the crons as Cloudflare does; the local runtime fires none. */
 export class Crons {
   #url: string
   #recoveringUntil = 0
@@ -26,7 +26,7 @@ export class Crons {
     this.#url = url
   }
 
-  /** The service has come up, maybe after something died: fire at once, and often for a while. */
+  /** Fires all crons at once, then often for a while: something may have died before this start. */
   start(): void {
     clearTimeout(this.#next)
     this.#recoveringUntil = Date.now() + RECOVERY
@@ -42,7 +42,7 @@ export class Crons {
   async #fire(time: number, isStart = false): Promise<void> {
     const due = CRONS.filter((cron) => isStart || isDue(cron, time))
     const fired = due.map((cron) => fetch(`${this.#url}${scheduledPath(cron, time)}`, { signal: AbortSignal.timeout(MINUTE) }))
-    // What goes wrong inside is in the Worker's log; whether the service is there at all is looked after elsewhere.
+    // The Worker logs its own failures, and service.ts restarts it when it dies.
     await Promise.allSettled(fired)
     if (this.#isStopped) return
     const now = Date.now()

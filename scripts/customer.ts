@@ -14,7 +14,7 @@ interface Credential {
 
 const PATIENCE_MS = 30_000
 
-/** Reads are asked again while nobody answers: a service that died is being started anew. */
+/** Repeats a GET while nothing answers, because a service that died is being restarted. */
 async function answered(method: string, url: string, init: RequestInit): Promise<Response> {
   for (const until = Date.now() + PATIENCE_MS; ; await sleep(250)) {
     try {
@@ -25,7 +25,7 @@ async function answered(method: string, url: string, init: RequestInit): Promise
   }
 }
 
-/** A customer of the service, over HTTP like any other. */
+/** A customer that uses the service over HTTP. */
 export class Customer {
   readonly url: string
   readonly credential: Credential
@@ -42,7 +42,7 @@ export class Customer {
     return new Customer(url, credential)
   }
 
-  /** Throws with what the service said when it refuses. */
+  /** Sends a request and returns the body. Throws an Error with the answer when the service refuses. */
   async ask<Body>(method: string, path: string, json?: unknown): Promise<Body> {
     const { api_key, api_secret } = this.credential
     const response = await answered(method, `${this.url}${path}`, {
@@ -72,7 +72,7 @@ export class Customer {
 const LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZ'
 const MARKS = `${LETTERS}123456789`
 
-/** The RFC of a company that nobody has connected yet, most likely. */
+/** A random RFC of a company, which most likely nobody has connected yet. */
 export function randomRfc(): string {
   const any = (from: string) => from[Math.floor(Math.random() * from.length)]!
   const two = (least: number, most: number) => String(least + Math.floor(Math.random() * (most - least + 1))).padStart(2, '0')

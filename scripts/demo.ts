@@ -31,20 +31,20 @@ const BAR = 40
 
 async function showProgress(customer: Customer, fiscal_entity_id: string): Promise<void> {
   const { isTTY } = process.stdout
-  let said = -1
+  let shown = -1
   for (const until = Date.now() + DOWNLOAD_WITHIN; ; await sleep(150)) {
     const { status, jobs, percent } = await customer.sync(fiscal_entity_id)
     const filled = Math.floor((percent * BAR) / 100)
     const line = `  ${'█'.repeat(filled)}${'░'.repeat(BAR - filled)} ${String(percent).padStart(3)} %  ${jobs.succeeded} of ${jobs.total} downloads`
     if (isTTY) process.stdout.write(`\r${line}`)
-    else if (Math.floor(percent / 10) > said) console.log(line)
-    said = Math.floor(percent / 10)
+    else if (Math.floor(percent / 10) > shown) console.log(line)
+    shown = Math.floor(percent / 10)
     if (status === 'idle' && jobs.total > 0) {
       if (isTTY) console.log()
       if (jobs.failed > 0) throw new Error(`${jobs.failed} downloads failed.`)
       return
     }
-    if (Date.now() > until) throw new Error(`The downloads did not end within ${DOWNLOAD_WITHIN / 60_000} minutes.`)
+    if (Date.now() > until) throw new Error(`The downloads did not finish within ${DOWNLOAD_WITHIN / 60_000} minutes.`)
   }
 }
 
@@ -53,7 +53,7 @@ async function tour(url: string): Promise<void> {
   console.log('\nSigned up “Despacho de Demostración”.')
   const rfc = randomRfc()
   const id = await customer.connect(rfc)
-  console.log(`Connected ${rfc} to the sandbox of the tax authority. Downloading three years of its CFDIs:\n`)
+  console.log(`Connected ${rfc} to the sandbox of the tax authority. Downloading three years of CFDIs:\n`)
   await showProgress(customer, id)
 
   const { data: page } = await customer.ask<{ data: Cfdi[] }>('GET', `/v1/cfdi?fiscal_entity_id=${id}&limit=15`)
@@ -92,7 +92,7 @@ async function tour(url: string): Promise<void> {
 
   const { api_key, api_secret } = customer.credential
   console.log(`
-Go on with:
+Try next:
 
   curl -u '${api_key}:${api_secret}' '${url}/v1/cfdi?fiscal_entity_id=${id}&limit=3'
   curl -u '${api_key}:${api_secret}' '${url}/v1/cfdi/${page[0]?.uuid}/xml?fiscal_entity_id=${id}'
@@ -111,11 +111,11 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 try {
   const place = placeOf(process.env)
   const running = runnerOf(place.stateDir)
-  console.log(running ? `The service runs already: ${running.url}` : `Starting the service on ${place.stateDir} …`)
+  console.log(running ? `The service is already running: ${running.url}` : `Starting the service on ${place.stateDir} …`)
   if (!running) service = await Service.start(place)
   await tour(running?.url ?? place.url)
   if (service && !process.argv.includes('--once')) {
-    console.log('The service goes on until Ctrl-C.')
+    console.log('The service keeps running. Press Ctrl-C to stop it.')
     const reason = await service.ended
     if (reason !== null) throw new Refusal(reason)
   }

@@ -7,7 +7,7 @@ import { ROOT, wrangler } from './wrangler.ts'
 const complaints: string[] = []
 const folder = mkdtempSync(join(tmpdir(), 'generated-'))
 
-/** Without the line that says which command made it, and wherever it lies. */
+/** A file's text without the line that names the command, and with import paths that do not depend on its folder. */
 const content = (file: string): string =>
   readFileSync(file, 'utf8')
     .split('\n')
@@ -15,17 +15,19 @@ const content = (file: string): string =>
     .join('\n')
     .replace(/import\("[^"]*\/(\w+)"\)/g, 'import("./$1")')
 
-/** In a folder without this machine’s secrets, which are named in the types. */
+/** Generates the types with an empty env file, so that this machine's secrets do not appear in them. */
 async function bindings(): Promise<void> {
   const fresh = join(folder, 'bindings.d.ts')
   const empty = join(folder, 'none.env')
   writeFileSync(empty, '')
   await wrangler('types', fresh, '--include-runtime=false', '--env-file', empty)
   if (content(fresh) !== content(join(ROOT, 'src/bindings.d.ts')))
-    complaints.push('src/bindings.d.ts is not what wrangler.toml says. Run: npx wrangler types --include-runtime=false src/bindings.d.ts')
+    complaints.push(
+      'src/bindings.d.ts is not up to date with wrangler.toml. Run: npx wrangler types --include-runtime=false src/bindings.d.ts',
+    )
 }
 
-/** What would be generated now, on a copy of what has been. */
+/** Generates migrations into a copy and complains when there is a new one. */
 function migrations(database: string): void {
   const out = join(folder, database)
   cpSync(join(ROOT, 'migrations', database), out, { recursive: true })
@@ -55,4 +57,4 @@ try {
 }
 for (const complaint of complaints) console.error(complaint)
 if (complaints.length > 0) process.exitCode = 1
-else console.log('What is generated is up to date.')
+else console.log('Generated files are up to date.')

@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import { end, isAlive, type Mark, markOf, type Process, processes } from './processes.ts'
 import { ROOT, WRANGLER } from './wrangler.ts'
 
-/** Who looks after a STATE_DIR: the runner, who started it, the child that it started, and where they are found. */
+/** The process that runs a STATE_DIR, its launcher, its child, and the service's URL. */
 export interface Runner extends Mark {
   launcher: Mark
   child: Mark | null
   url: string
 }
 
-/** Where processes of this project are run from. A link to it is followed, as whatever runs them does. */
+/** The folder from which this project's processes run, with symbolic links resolved. */
 const OURS = realpathSync(join(ROOT, 'node_modules'))
 
 const fileOf = (stateDir: string): string => join(stateDir, 'runner.json')
@@ -23,7 +23,7 @@ function read(file: string): Runner | null {
   }
 }
 
-/** A runner whose launcher (npm) was killed is a leftover like its children: nobody could stop it any more. */
+/** A runner is in charge only while its launcher (npm) lives; otherwise nothing could stop it any more. */
 const isHeld = (runner: Runner | null): runner is Runner => runner !== null && isAlive(runner) && isAlive(runner.launcher)
 
 /** The live runner of a STATE_DIR. */
@@ -32,7 +32,7 @@ export function runnerOf(stateDir: string): Runner | null {
   return isHeld(runner) ? runner : null
 }
 
-/** What a dead runner's child and that one's children leave: its process group, and only processes of this project in it. */
+/** This project's processes in the process group of a dead runner's child. */
 export function childrenLeft(stateDir: string, child: Mark | null): Process[] {
   const all = processes()
   const started = all
@@ -43,7 +43,7 @@ export function childrenLeft(stateDir: string, child: Mark | null): Process[] {
   return all.filter(({ group, command }) => groups.has(group) && command.includes(OURS))
 }
 
-/** Ends what a dead runner left: itself where it only lost its launcher, then its children. */
+/** Ends the processes that a dead runner left: the runner itself if only its launcher died, then its children. Returns how many. */
 async function endLeftovers(stateDir: string): Promise<number> {
   const before = read(fileOf(stateDir))
   const orphan = before !== null && isAlive(before)
@@ -57,7 +57,7 @@ async function endLeftovers(stateDir: string): Promise<number> {
   }
 }
 
-/** Takes a dead runner's file away, unless another one's has come in its place. */
+/** Removes a dead runner's file, unless another runner has replaced it. */
 function clear(file: string, dead: Runner | null): void {
   const aside = `${file}.${process.pid}.old`
   try {
@@ -70,7 +70,7 @@ function clear(file: string, dead: Runner | null): void {
   }
 }
 
-/** Makes this process the runner of a STATE_DIR, after ending what a dead one left. Null when somebody else is, who is alive. */
+/** Makes this process the runner of a STATE_DIR, after it has ended leftovers of a dead one. Null while another runner is alive. */
 export async function takeOver(stateDir: string, url: string): Promise<{ runner: Runner; ended: number } | null> {
   const file = fileOf(stateDir)
   const runner: Runner = { ...markOf(process.pid), launcher: markOf(process.ppid), child: null, url }
@@ -83,7 +83,7 @@ export async function takeOver(stateDir: string, url: string): Promise<{ runner:
       const ended = await endLeftovers(stateDir)
       clear(file, before)
       try {
-        // Of two who come at once one links.
+        // Only one of two concurrent runners can create the link.
         linkSync(mine, file)
         return { runner, ended }
       } catch (error) {

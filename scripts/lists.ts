@@ -1,8 +1,8 @@
 /**
- * `npm run lists -- <file>`: brings a file of the authority's list of article 69-B in by hand. It goes into the bucket and is judged
- * like any other: the list that is held stays when the file is none, is older, or lost more than a tenth of its rows. With
- * `--env test` or `--env live` into the hosted service, whose next daily work (10:00 UTC) takes it; else into the local one, at once
- * where that runs. Without a file it says what is held.
+ * `npm run lists -- <file>` loads a file of the authority's 69-B list by hand. The file goes into the bucket and is checked like a fetched
+ * one: the held list stays when the file is not such a list, is older, or lost more than a tenth of its rows. With `--env test` or
+ * `--env live`, the hosted service loads it in its next daily cron (10:00 UTC). Otherwise, the local service loads it at once if it runs.
+ * Without a file, the command shows which list is held.
  */
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -27,26 +27,28 @@ interface ListState {
   refused_at: string | null
 }
 
-const tell = ({ source, list_date, row_count, fetched_at, refused_code, refused_detail, refused_at }: ListState): void => {
+const show = ({ source, list_date, row_count, fetched_at, refused_code, refused_detail, refused_at }: ListState): void => {
   console.log(
-    list_date === null ? `${source}: none is held.` : `${source}: of ${list_date}, ${row_count} rows, received ${fetched_at} (UTC).`,
+    list_date === null
+      ? `${source}: no list is held.`
+      : `${source}: list of ${list_date}, ${row_count} rows, received at ${fetched_at} (UTC).`,
   )
-  if (refused_code !== null) console.log(`  Refused since, ${refused_at} (UTC): ${refused_code}. ${refused_detail}`)
+  if (refused_code !== null) console.log(`  A newer file was refused at ${refused_at} (UTC): ${refused_code}. ${refused_detail}`)
 }
 
-/** Puts the file where the daily work looks for it. */
+/** Uploads the file to the place where the daily cron looks for it. */
 async function put(file: string, bucket: string, where: readonly string[]): Promise<void> {
   if (!existsSync(file)) throw new Error(`There is no file ${file}.`)
   await wrangler('r2', 'object', 'put', `${bucket}/${OBJECT}`, '--file', file, '--content-type', 'text/csv', ...where)
   console.log(`${file} is in the bucket ${bucket} as ${OBJECT}.`)
 }
 
-/** Has the local service do its daily work now, if it runs. */
+/** Fires the local service's daily cron now, if the service runs. */
 async function work(stateDir: string): Promise<void> {
   const running = runnerOf(stateDir)
-  if (!running) return console.log('The service does not run: its next start takes the file.')
+  if (!running) return console.log('The service is not running. It loads the file at its next start.')
   const { ok, status } = await fetch(running.url + scheduledPath(DAILY, Date.now()))
-  if (!ok) throw new Error(`The daily work answered ${status}; the log of the service says why.`)
+  if (!ok) throw new Error(`The daily cron answered ${status}. The service's log has the reason.`)
 }
 
 try {
@@ -60,12 +62,12 @@ try {
   if (given !== undefined) {
     await put(resolve(process.env['INIT_CWD'] ?? '.', given), `fiscal-${environment ?? 'local'}-files`, where)
     if (environment === undefined) await work(stateDir)
-    else console.log('The daily work at 10:00 UTC takes it; ask again then, without a file.')
+    else console.log('The daily cron at 10:00 UTC loads it. Run this command without a file after that to see the result.')
   }
-  const said = await wrangler('d1', 'execute', 'DB', '--json', '--command', STATE, ...where)
-  const [answer] = JSON.parse(said.slice(said.indexOf('['))) as { results: ListState[] }[]
+  const output = await wrangler('d1', 'execute', 'DB', '--json', '--command', STATE, ...where)
+  const [answer] = JSON.parse(output.slice(output.indexOf('['))) as { results: ListState[] }[]
   if (answer?.results.length === 0) console.log('No list is held.')
-  answer?.results.forEach(tell)
+  answer?.results.forEach(show)
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)
   process.exitCode = 1

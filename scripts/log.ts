@@ -1,11 +1,11 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { stripVTControlCharacters } from 'node:util'
 
-/** What a Worker says, behind its name or the mark of an error; what wrangler says would be every request a second time. */
+/** A Worker's own JSON line, after its name or an error mark. Wrangler's lines would repeat every request. */
 const ofAWorker = (line: string): string | undefined => /^(?:\[[\w-]+\] |✘ \[ERROR\] )?(\{.*)/.exec(line)?.[1]
 const isOfABuild = (line: string): boolean => /\[ERROR\]|Build failed|^ {2,}src\//.test(line)
 
-/** Shows what the Worker says and what is wrong with its sources, as the log grows. */
+/** Shows the Worker's log lines and build errors as the log file grows. Returns a function that stops. */
 export function follow(file: string, show: (line: string) => void): () => void {
   let at = existsSync(file) ? statSync(file).size : 0
   let rest = ''
@@ -20,8 +20,8 @@ export function follow(file: string, show: (line: string) => void): () => void {
       const lines = (rest + news.toString('utf8')).split('\n')
       rest = lines.pop() ?? ''
       for (const line of lines.map(stripVTControlCharacters)) {
-        const said = ofAWorker(line) ?? (isOfABuild(line) ? line : undefined)
-        if (said !== undefined) show(said)
+        const shown = ofAWorker(line) ?? (isOfABuild(line) ? line : undefined)
+        if (shown !== undefined) show(shown)
       }
     } finally {
       closeSync(log)

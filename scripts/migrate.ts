@@ -8,7 +8,7 @@ interface Applied {
   files: readonly string[]
 }
 
-/** Everything that decides what wrangler would apply, and to which file. */
+/** A hash of everything that decides which migrations wrangler applies, and to which files. */
 function fingerprint(): string {
   const hash = createHash('sha256')
     .update(readFileSync(join(ROOT, 'wrangler.toml')))
@@ -38,8 +38,8 @@ function recorded(file: string): Applied | null {
 }
 
 /**
- * Applies the migrations of every local database. Wrangler takes seconds to find that there is nothing to apply, so a record of the last
- * time is kept; it stands only as long as configuration, migrations and database files are those of then.
+ * Applies the migrations of every local database. Wrangler needs seconds to find that there is nothing to apply, so a record of the last
+ * run is kept. It is valid while the configuration, the migrations and the database files are unchanged.
  */
 export async function migrate(stateDir: string): Promise<void> {
   const record = join(stateDir, 'migrations.json')

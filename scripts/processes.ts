@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A process and when it started: a pid alone may be another's by now. */
+/** A process and its start time: the pid alone may belong to another process by now. */
 export interface Mark {
   pid: number
   started: string
@@ -14,7 +14,7 @@ export interface Process extends Mark {
   command: string
 }
 
-/** Of Linux's own records: small systems have no `ps`. */
+/** Reads /proc, because small Linux systems have no `ps`. */
 function fromProc(): Process[] {
   const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
   return readdirSync('/proc')
@@ -24,19 +24,19 @@ function fromProc(): Process[] {
         const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
         const [state, parent, group, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
         const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()
-        // A zombie is dead: it only waits for its parent to hear of it.
+        // A zombie has ended and only waits for its parent.
         return state === 'Z'
           ? []
           : [{ pid: Number(name), parent: Number(parent), group: Number(group), started: `${boot} ${rest[16]}`, command }]
       } catch {
-        return [] // Gone since it was listed.
+        return [] // It ended after it was listed.
       }
     })
 }
 
 function fromPs(): Process[] {
-  const asked = ['-axww', '-o', 'stat=,pid=,ppid=,pgid=,lstart=,args=']
-  const { stdout } = spawnSync('ps', asked, { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C', TZ: 'UTC' }, maxBuffer: 1 << 26 })
+  const options = ['-axww', '-o', 'stat=,pid=,ppid=,pgid=,lstart=,args=']
+  const { stdout } = spawnSync('ps', options, { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C', TZ: 'UTC' }, maxBuffer: 1 << 26 })
   return stdout.split('\n').flatMap((line) => {
     const [, state, pid, parent, group, started, command] =
       /^\s*(\S+)\s+(\d+)\s+(\d+)\s+(\d+)\s+((?:\S+\s+){4}\d{4})\s(.*)$/.exec(line) ?? []
@@ -56,7 +56,7 @@ export function markOf(pid: number, among = processes()): Mark {
   return { pid, started: found?.started ?? 'gone' }
 }
 
-/** Whether there is a process of that number at all: cheap enough to ask often. */
+/** Whether any process has this pid. Cheap enough to call often. */
 export function exists(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -66,7 +66,7 @@ export function exists(pid: number): boolean {
   }
 }
 
-/** Ends processes at once and waits until they are gone. */
+/** Kills processes and waits until they have ended. */
 export async function end(victims: readonly Mark[]): Promise<void> {
   for (const victim of victims) if (isAlive(victim)) kill(victim.pid)
   for (let waited = 0; waited < 100; waited++) {
@@ -74,7 +74,7 @@ export async function end(victims: readonly Mark[]): Promise<void> {
     if (!victims.some((victim) => isAlive(victim, now))) return
     await sleep(50)
   }
-  throw new Error(`Processes ${victims.map(({ pid }) => pid).join(', ')} do not end.`)
+  throw new Error(`Processes ${victims.map(({ pid }) => pid).join(', ')} did not end.`)
 }
 
 function kill(pid: number): void {

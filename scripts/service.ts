@@ -44,7 +44,7 @@ function checked(sink: string): string {
   }
 }
 
-/** Something that whoever started the service has to change. */
+/** A reason why the service cannot run that the user has to fix. The message says how. */
 export class Refusal extends Error {}
 
 const READY_WITHIN = 60_000
@@ -53,15 +53,15 @@ const RESTARTS_A_MINUTE = 5
 const LARGEST_LOG = 10_000_000
 const STOP_WITHIN = 1_500
 
-/** The service on embedded storage: wrangler’s local runtime as a child that is started again when it dies. */
+/** The service on local storage: wrangler's local runtime as a child process that is restarted when it dies. */
 export class Service {
   readonly place: Place
-  /** Settles when the service ends: with null when it was stopped, else with why it could not go on. */
+  /** Resolves when the service ends: to null after stop(), otherwise to the reason. */
   readonly ended: Promise<string | null>
   #runner: Runner
   #crons: Crons
   #child: ChildProcess | null = null
-  /** The child's own children, as they were when it was last known to be well. */
+  /** The pids of the child's own children when it last answered. */
   #watched: number[] = []
   #isStopping = false
   #settle!: (reason: string | null) => void
@@ -77,7 +77,7 @@ export class Service {
 
   static async start(place: Place): Promise<Service> {
     if (process.platform === 'win32')
-      throw new Refusal('On Windows, run this inside WSL: the local runtime’s processes cannot be looked after otherwise.')
+      throw new Refusal('On Windows, run this inside WSL: the local runtime cannot be supervised otherwise.')
     mkdirSync(place.stateDir, { recursive: true })
     const taken = await takeOver(place.stateDir, place.url)
     if (!taken) {
@@ -113,7 +113,7 @@ export class Service {
     const from = statSync(log).size
     const workers = ['-c', 'wrangler.toml', '-c', 'scripts/egress/wrangler.toml']
     const args = ['dev', ...workers, '--ip', '127.0.0.1', '--port', String(port), '--persist-to', stateDir, '--inspector-port', '0']
-    // A group of its own, so that all that comes of it can be found again; and Ctrl-C is for the runner alone.
+    // Its own process group lets the next start find all its children, and keeps Ctrl-C for the runner.
     const child = spawn(
       process.execPath,
       ['--no-warnings', WRANGLER, ...args, '--show-interactive-dev-session=false', '--log-level', 'log'],
@@ -130,10 +130,10 @@ export class Service {
     await new Promise((done, failed) => child.once('spawn', done).once('error', failed))
     this.#child = child
     for (const until = Date.now() + READY_WITHIN; !(await this.#answers(2_000)); await sleep(100)) {
-      const said = readFileSync(log, 'utf8').slice(from)
-      const failure = child.exitCode ?? child.signalCode ?? (/Build failed/.test(said) ? 'build' : Date.now() > until ? 'time' : null)
+      const output = readFileSync(log, 'utf8').slice(from)
+      const failure = child.exitCode ?? child.signalCode ?? (/Build failed/.test(output) ? 'build' : Date.now() > until ? 'time' : null)
       if (this.#isStopping) return
-      if (failure !== null) throw new Refusal(`The service did not start (${failure}). The end of ${log}:\n\n${said.slice(-3_000)}`)
+      if (failure !== null) throw new Refusal(`The service did not start (${failure}). The end of ${log}:\n\n${output.slice(-3_000)}`)
     }
     this.#watched = this.#members()
     this.#crons.start()
@@ -149,14 +149,14 @@ export class Service {
     }
   }
 
-  /** Whether all is as it was; a process that is gone may also have been replaced, because the sources changed. */
+  /** Whether the service runs. A missing child process may have been replaced because the sources changed. */
   async #isWell(): Promise<boolean> {
     if (this.#child?.exitCode !== null || this.#child.signalCode !== null) return false
     if (this.#watched.every(exists)) return true
     for (let tried = 0; tried < 3; tried++) {
       if (await this.#answers(1_000)) {
         this.#watched = this.#members()
-        // The queues went with the process.
+        // The local queues lived in the replaced process.
         this.#crons.start()
         return true
       }
@@ -176,7 +176,7 @@ export class Service {
         deaths.push(Date.now())
         if (deaths.filter((at) => at > Date.now() - 60_000).length > RESTARTS_A_MINUTE)
           throw new Error(`The local runtime died more than ${RESTARTS_A_MINUTE} times in a minute. Its log: ${this.place.log}`)
-        console.error('The local runtime died and is started again.')
+        console.error('The local runtime died. Restarting it.')
         this.#crons.stop()
         await this.#endChild()
         await this.#launch()
@@ -209,6 +209,6 @@ async function portIsFree(port: number, patience: number): Promise<void> {
     })
     if (problem === null) return
     if (Date.now() >= until)
-      throw new Refusal(`Port ${port} of 127.0.0.1 cannot be had (${problem.code}). Choose another: PORT=8788 npm start`)
+      throw new Refusal(`Port ${port} of 127.0.0.1 is not available (${problem.code}). Choose another one: PORT=8788 npm start`)
   }
 }

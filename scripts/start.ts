@@ -15,11 +15,11 @@ try {
   Service     ${place.url}
   Reference   ${place.url}/docs
   Health      ${place.url}/health
-  State       ${place.stateDir} (kept; its log is service.log)
-  Crons       fired every minute; by hand, at any time of your choice:
+  State       ${place.stateDir} (kept between starts; the log is service.log)
+  Crons       fired as in production. To fire one by hand, at any time of your choice:
               curl '${place.url}${scheduledPath(CRONS[0] ?? '* * * * *', Date.now())}'
 
-Ctrl-C stops it.
+Press Ctrl-C to stop.
 `)
   const reason = await service.ended
   unfollow()

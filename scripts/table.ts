@@ -1,6 +1,6 @@
 type Cell = string | number | null
 
-/** Rows under their titles; numbers and amounts to the right. */
+/** A text table; columns of numbers are aligned right. */
 export function table(titles: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const texts = rows.map((row) => row.map((cell) => (cell === null ? '' : String(cell))))
   const widths = titles.map((title, at) => Math.max(title.length, ...texts.map((row) => row[at]!.length)))

@@ -1,7 +1,7 @@
 import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { LATEST, orderOf, sqlOf } from '../scripts/orders.ts'
+import { LATEST, commandOf, sqlOf } from '../scripts/operator-commands.ts'
 import { runOperatorCommands } from '../src/billing/invoices/operator-commands.ts'
 import worker from '../src/index.ts'
 import { systemOf } from '../src/platform/context.ts'
@@ -24,7 +24,7 @@ const minute = () => worker.scheduled(createScheduledController({ cron: '* * * *
 
 /** What `npm run billing -- …` does; how many rows it says it is about. */
 async function recorded(...words: string[]): Promise<number> {
-  const { results } = await env.DB.prepare(sqlOf(orderOf(words)!, crypto.randomUUID(), Date.now())).all()
+  const { results } = await env.DB.prepare(sqlOf(commandOf(words)!, crypto.randomUUID(), Date.now())).all()
   return results.length
 }
 const outcomes = async (id: string) =>
@@ -141,7 +141,7 @@ describe('what an operator records', () => {
     ['plan', 'org_01kabcdefghjkmnpqrstvwxyz0', 'api', '-1'],
     ['void', 'inv_01kabcdefghjkmnpqrstvwxyz0'],
   ])('is nothing else: %s %s %s %s', (...words: (string | undefined)[]) => {
-    expect(orderOf(words.filter((word) => word !== undefined))).toBeNull()
+    expect(commandOf(words.filter((word) => word !== undefined))).toBeNull()
   })
 
   it('about what is not there is not recorded', async () => {

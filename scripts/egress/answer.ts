@@ -5,12 +5,12 @@ export interface Head {
   headers: Headers
 }
 
-/** In bytes; of the interim ones before it too. */
+/** In bytes, interim answers included. */
 const LARGEST_HEAD = 65_536
 
 /**
- * Reads the head of an HTTP/1.1 answer (RFC 9112). Interim ones (1xx) are passed over; one that the receiver leaves it at, by switching
- * protocols or by closing the connection, is its answer. Throws with what is wrong.
+ * Reads the head of an HTTP/1.1 answer (RFC 9112). Interim answers (1xx) are skipped, unless the receiver switches protocols or closes
+ * the connection after one. Throws an Error that says what is wrong.
  */
 export async function readHead(incoming: Incoming): Promise<Head> {
   let left = LARGEST_HEAD
@@ -24,14 +24,14 @@ export async function readHead(incoming: Incoming): Promise<Head> {
     if (first === null && interim) return interim
     if (first === null) throw new Error('the connection was closed without an answer')
     const [, status] = /^HTTP\/1\.[01] ([1-9]\d\d)(?: .*)?$/.exec(first) ?? []
-    if (status === undefined) throw new Error('its first line is not one of HTTP/1.1')
+    if (status === undefined) throw new Error('its first line is not HTTP/1.1')
     const head: Head = { status: Number(status), headers: new Headers() }
     for (;;) {
       const text = await line()
       if (text === null) throw new Error('the connection was closed within its head')
       if (text === '') break
       const [, name, value] = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*(.*?)[ \t]*$/.exec(text) ?? []
-      if (name === undefined) throw new Error('a line of its head is no header')
+      if (name === undefined) throw new Error('a line of its head is not a header')
       head.headers.append(name, value!)
     }
     if (head.status >= 200 || head.status === 101) return head
@@ -39,7 +39,7 @@ export async function readHead(incoming: Incoming): Promise<Head> {
   }
 }
 
-/** The body that follows a head, in pieces of at most `most` bytes. Throws at once where the head does not say how long it is. */
+/** The body that follows a head, in pieces of at most `most` bytes. Throws at once when the head has no valid length. */
 export function bodyOf({ status, headers }: Head, incoming: Incoming, most: number): AsyncGenerator<Uint8Array> {
   const coding = headers.get('transfer-encoding')
   const length = headers.get('content-length')
@@ -50,10 +50,10 @@ export function bodyOf({ status, headers }: Head, incoming: Incoming, most: numb
 
 export const isBodiless = (status: number): boolean => status < 200 || status === 204 || status === 304
 
-/** The same length may be said several times. */
+/** The header may repeat the same length several times. */
 function lengthOf(header: string): number {
   const [length, ...others] = new Set(header.split(',').map((one) => one.trim()))
-  if (!/^\d{1,15}$/.test(length!) || others.length > 0) throw new Error('its Content-Length is no number')
+  if (!/^\d{1,15}$/.test(length!) || others.length > 0) throw new Error('its Content-Length is not a number')
   return Number(length)
 }
 
@@ -77,7 +77,7 @@ async function* chunks(incoming: Incoming, most: number): AsyncGenerator<Uint8Ar
     const length = Number.parseInt(size, 16)
     if (length === 0) break
     yield* exactly(incoming, length, most)
-    if ((await incoming.line(2)) !== '') throw new Error('a chunk of its body does not end where it says')
+    if ((await incoming.line(2)) !== '') throw new Error('a chunk of its body is longer than it says')
   }
-  // Nobody asks for trailers.
+  // Trailers are not read.
 }

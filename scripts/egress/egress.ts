@@ -7,13 +7,13 @@ import { type Sink, sinkOf } from './sink.ts'
 
 const LONGEST_MS = 10_000
 const PIECE = 16_384
-/** Of the connection that a message came by, not of the message. */
+/** Headers of a connection, not of a message. */
 const HOP = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade']
 
 /**
- * What stands behind the binding EGRESS locally: HTTP/1.1 to the one receiver on loopback that WEBHOOK_SINK names, whatever the host of
- * the URL, which is only said in the header Host. It speaks over a socket because fetch would put the receiver's own Host there. As with
- * the public fetch, redirects are answers, and it throws when there is none.
+ * The local implementation of the binding EGRESS. It sends every request over HTTP/1.1 to the one receiver on loopback that WEBHOOK_SINK
+ * names, with the URL's own host in the header Host. It uses a socket because fetch would overwrite Host. Like the public fetch, it returns
+ * redirects as answers and throws when there is no answer.
  */
 export class Egress extends WorkerEntrypoint<{ WEBHOOK_SINK: string }> {
   override async fetch(request: Request): Promise<Response> {
@@ -23,14 +23,14 @@ export class Egress extends WorkerEntrypoint<{ WEBHOOK_SINK: string }> {
       if (!sink) throw new Error('no WEBHOOK_SINK is set, so deliveries go nowhere. Try WEBHOOK_SINK=http://127.0.0.1:9000 npm start')
       return await answerOf(sink, await messageOf(request))
     } catch (error) {
-      const said = error instanceof Error ? error.message : String(error)
-      console.error(JSON.stringify({ level: 'error', message: `Not delivered to ${host}: ${said}` }))
-      throw new Error(`No answer: ${said}`)
+      const reason = error instanceof Error ? error.message : String(error)
+      console.error(JSON.stringify({ level: 'error', message: `Not delivered to ${host}: ${reason}` }))
+      throw new Error(`No answer: ${reason}`)
     }
   }
 }
 
-/** The request as it goes over the wire. */
+/** The bytes of the request. */
 async function messageOf(request: Request): Promise<Uint8Array> {
   const { host, pathname, search } = new URL(request.url)
   const body = new Uint8Array(await request.arrayBuffer())
@@ -46,7 +46,7 @@ async function messageOf(request: Request): Promise<Uint8Array> {
 
 async function answerOf(sink: Sink, message: Uint8Array): Promise<Response> {
   const socket = connect(sink)
-  // Each failure shows where it is waited for.
+  // Each failure is reported where it is awaited.
   for (const later of [socket.opened, socket.closed]) later.catch(() => null)
   const { promise: tooLate, reject: expire } = Promise.withResolvers<never>()
   tooLate.catch(() => null)
@@ -57,10 +57,10 @@ async function answerOf(sink: Sink, message: Uint8Array): Promise<Response> {
   }
   try {
     const at = `${sink.hostname}:${sink.port}`
-    const unreachable = () => Promise.reject(new Error(`nobody accepts connections at ${at}`))
+    const unreachable = () => Promise.reject(new Error(`nothing accepts connections at ${at}`))
     await Promise.race([socket.opened.catch(unreachable), tooLate])
     const writer = socket.writable.getWriter()
-    // A receiver may answer, and close, before it has read everything: that is an answer.
+    // A receiver may answer and close before it has read everything.
     writer.write(message).catch(() => null)
     const reader = socket.readable.getReader()
     const incoming = new Incoming(async () => (await Promise.race([reader.read(), tooLate])).value ?? null)
@@ -72,7 +72,7 @@ async function answerOf(sink: Sink, message: Uint8Array): Promise<Response> {
   }
 }
 
-/** A body that is fetched only as it is read. */
+/** A stream that pulls from the receiver only as it is read. */
 function streamOf(pieces: AsyncGenerator<Uint8Array>, close: () => void): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
@@ -96,7 +96,7 @@ function responseOf({ status, headers }: Head, body: ReadableStream<Uint8Array>)
   for (const name of [...HOP, STATUS_HEADER]) headers.delete(name)
   const kept = isBodiless(status) ? null : body
   if (!kept) void body.cancel()
-  // Compressed bytes are the reader's to expand.
+  // The reader decompresses the body.
   const init: ResponseInit = { status, headers, encodeBody: 'manual' }
   if (status >= 200 && status < 600) return new Response(kept, init)
   headers.set(STATUS_HEADER, String(status))

@@ -1,7 +1,7 @@
 const LF = 10
 const CR = 13
 
-/** Bytes as they arrive. Null stands for the end of them, `most` for a number of bytes. */
+/** Bytes as they arrive. Methods return null at the end; `most` is a number of bytes. */
 export class Incoming {
   #read: () => Promise<Uint8Array | null>
   #rest: Uint8Array = new Uint8Array()
@@ -10,7 +10,7 @@ export class Incoming {
     this.#read = read
   }
 
-  /** What there is next, of at least one byte. */
+  /** The next bytes, at least one. */
   async some(most: number): Promise<Uint8Array | null> {
     if (!(await this.#has())) return null
     const taken = this.#rest.subarray(0, most)
@@ -18,14 +18,14 @@ export class Incoming {
     return taken
   }
 
-  /** A line without its end, each byte as a character. Null as well where the end comes within it. */
+  /** The next line without its line end, each byte as a character. Null when the bytes end within it. */
   async line(most: number): Promise<string | null> {
     let text = ''
     while (await this.#has()) {
       const end = this.#rest.indexOf(LF)
       const taken = this.#rest.subarray(0, end < 0 ? this.#rest.length : end + 1)
       this.#rest = this.#rest.subarray(taken.length)
-      if (text.length + taken.length > most) throw new Error('a line of it is too long')
+      if (text.length + taken.length > most) throw new Error('a line is too long')
       text += latin1(taken)
       if (end >= 0) return text.slice(0, text.charCodeAt(text.length - 2) === CR ? -2 : -1)
     }

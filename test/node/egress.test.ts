@@ -207,7 +207,7 @@ describe('there is no answer', () => {
 
   it('when nobody listens', async () => {
     const nowhere = await egressTo(`http://127.0.0.1:${await freePort()}`)
-    expect((await deliver('/', {}, nowhere)).error).toMatch(/nobody accepts connections at 127\.0\.0\.1:\d+/)
+    expect((await deliver('/', {}, nowhere)).error).toMatch(/nothing accepts connections at 127\.0\.0\.1:\d+/)
   })
 
   it('when no WEBHOOK_SINK is set, and the log says so without the path', async () => {

@@ -84,7 +84,7 @@ describe('npm start', () => {
     const elsewhere = freshState()
     const third = await start(elsewhere, service.port)
     expect(await third.exited).toBe(1)
-    expect(third.said).toContain(`Port ${service.port} of 127.0.0.1 cannot be had`)
+    expect(third.said).toContain(`Port ${service.port} of 127.0.0.1 is not available`)
     rmSync(elsewhere, { recursive: true })
     expect(await isUp(service.url)).toBe(true)
   })
