@@ -193,11 +193,11 @@ describe('there is no answer', () => {
     ['it is reset', (socket: Parameters<Script>[0]) => void socket.resetAndDestroy(), /No answer: /],
     ['it is closed within the head', saysAndEnds('HTTP/1.1 200 OK\r\nx: y\r\n'), /closed within its head/],
     ['it is closed within the first line', saysAndEnds('HTTP/1.1 200 O'), /closed without an answer/],
-    ['it is no HTTP', says('220 mail.example ESMTP\r\n'), /not one of HTTP/],
-    ['it is of another version', says('HTTP/2 200\r\n\r\n'), /not one of HTTP/],
-    ['its status is none', says('HTTP/1.1 099 No\r\n\r\n'), /not one of HTTP/],
-    ['a header is none', says('HTTP/1.1 200 OK\r\nno header\r\n\r\n'), /no header/],
-    ['a header is folded', says('HTTP/1.1 200 OK\r\na: b\r\n c\r\n\r\n'), /no header/],
+    ['it is no HTTP', says('220 mail.example ESMTP\r\n'), /not HTTP/],
+    ['it is of another version', says('HTTP/2 200\r\n\r\n'), /not HTTP/],
+    ['its status is none', says('HTTP/1.1 099 No\r\n\r\n'), /not HTTP/],
+    ['a header is none', says('HTTP/1.1 200 OK\r\nno header\r\n\r\n'), /not a header/],
+    ['a header is folded', says('HTTP/1.1 200 OK\r\na: b\r\n c\r\n\r\n'), /not a header/],
     ['its lengths differ', says('HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nxx'), /Content-Length/],
   ] as [string, Script, RegExp][])('when %s', async (_, script, said) => {
     const { error, status } = await tell(script)
@@ -276,6 +276,6 @@ describe('WEBHOOK_SINK', () => {
     '127.0.0.1:9000',
     'localhost',
   ])('may not be %s', (sink) => {
-    expect(() => placeOf({ WEBHOOK_SINK: sink })).toThrow(`and nothing more, not “${sink}”.`)
+    expect(() => placeOf({ WEBHOOK_SINK: sink })).toThrow(`without a path, not “${sink}”.`)
   })
 })
