@@ -1,4 +1,4 @@
-import { type Plain, packageOf, RFC, randomOf, thousand } from '../support/fixtures.ts'
+import { type Plain, packageOf, RFC, randomOf, thousand } from '../cfdi/support/fixtures.ts'
 import type { Rig } from './rig.ts'
 
 /** 1,000 documents of a month, whose payments and credit notes are of invoices of the month before; and those of the month before. */
