@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { DataSource } from '../../src/authority/contract.ts'
 import { DATA_SOURCE_KEYS } from '../../src/authority/port/catalog.ts'
 import type { Page } from '../../src/platform/paging/cursor.ts'
-import { organization } from '../extractors/support/extractors.ts'
+import { organization } from '../support/tenants.ts'
 
 describe('the catalog of data sources', () => {
   it('marks the mandatory and the premium source', async () => {

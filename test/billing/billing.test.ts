@@ -1,8 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { losingMessages } from '../downloads/support/downloads.ts'
-import { at, created, draft } from '../extractors/support/extractors.ts'
-import { freshRfc } from '../support/journeys.ts'
+import { created, draft } from '../extractors/support/extractors.ts'
+import { at } from '../support/clock.ts'
+import { freshRfc } from '../support/tenants.ts'
 import { billed, RFCS } from './support/billing.ts'
 
 beforeEach(() => {

@@ -1,9 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { losingMessages } from '../downloads/support/downloads.ts'
-import { at, audited, created, draft } from '../extractors/support/extractors.ts'
+import { created, draft } from '../extractors/support/extractors.ts'
+import { at } from '../support/clock.ts'
 import { beforeCommit } from '../support/commits.ts'
-import { freshRfc } from '../support/journeys.ts'
+import { audited, freshRfc } from '../support/tenants.ts'
 import { type Billed, billed } from './support/billing.ts'
 
 const NOW = '2027-03-10T18:00:00Z'

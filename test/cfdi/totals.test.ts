@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { addTo, type Cells, type Countable, contribution, nothing, parseCells, writeCells } from '../../src/cfdi/totals.ts'
-import { randomOf } from './support/fixtures.ts'
+import { randomOf } from '../support/random.ts'
 
 const invoice: Countable = {
   kind: 'cfdi',

@@ -3,9 +3,9 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { systemOf } from '../../src/platform/context.ts'
 import { loginOf, rejectCiec } from '../../src/taxpayers/login.ts'
 import { callOf, deliver, ISSUED, losingMessages, subscriber } from '../downloads/support/downloads.ts'
-import { audited, created, draft, type Organization, organization } from '../extractors/support/extractors.ts'
+import { created, draft } from '../extractors/support/extractors.ts'
 import { beforeCommit } from '../support/commits.ts'
-import { freshRfc } from '../support/journeys.ts'
+import { audited, freshRfc, type Organization, organization } from '../support/tenants.ts'
 
 const PATH = '/v1/fiscal-entities'
 

@@ -4,8 +4,9 @@ import type { FiscalEntity } from '../../src/connections/contract.ts'
 import { systemOf } from '../../src/platform/context.ts'
 import { rejectCiec } from '../../src/taxpayers/login.ts'
 import { callOf } from '../downloads/support/downloads.ts'
-import { audited, created, draft, type Organization, organization, pathsOf, scheduled } from '../extractors/support/extractors.ts'
-import { freshRfc } from '../support/journeys.ts'
+import { created, draft, scheduled } from '../extractors/support/extractors.ts'
+import { pathsOf } from '../support/client.ts'
+import { audited, freshRfc, type Organization, organization } from '../support/tenants.ts'
 
 const PATH = '/v1/fiscal-entities'
 const pathOf = ({ fiscal_entity_id }: FiscalEntity): string => `${PATH}/${fiscal_entity_id}`

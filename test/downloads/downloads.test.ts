@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { documentsOf } from '../../src/authority/sandbox/world/month.ts'
 import { created } from '../extractors/support/extractors.ts'
-import { freshRfc } from '../support/journeys.ts'
+import { freshRfc } from '../support/tenants.ts'
 import {
   bookOf,
   callOf,

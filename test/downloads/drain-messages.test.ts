@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { freshRfc } from '../support/journeys.ts'
+import { freshRfc } from '../support/tenants.ts'
 import { bookOf, callOf, deliver, expectDone, ISSUED, jobsOf, later, losingMessages, subscriber, work } from './support/downloads.ts'
 
 beforeEach(() => {

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { audited, created } from '../extractors/support/extractors.ts'
-import { freshRfc } from '../support/journeys.ts'
+import { created } from '../extractors/support/extractors.ts'
+import { audited, freshRfc } from '../support/tenants.ts'
 import {
   before,
   bookOf,

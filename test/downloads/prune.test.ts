@@ -6,8 +6,10 @@ import { pruneJobs } from '../../src/downloads/prune.ts'
 import { watermarkStatement } from '../../src/downloads/request-store.ts'
 import { systemOf } from '../../src/platform/context.ts'
 import { idsFrom, newId } from '../../src/platform/db/id.ts'
-import { at, created, organization, scheduled } from '../extractors/support/extractors.ts'
+import { created, scheduled } from '../extractors/support/extractors.ts'
 import { Clockwork, daysAfter, forget } from '../extractors/support/ticks.ts'
+import { at } from '../support/clock.ts'
+import { organization } from '../support/tenants.ts'
 import { losingMessages } from './support/downloads.ts'
 
 const DAY_MS = 86_400_000

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { cadenceOf, cadencesBetween, isDue, lastDueDay, nextRunAt } from '../../src/extractors/cadence.ts'
 import type { ScheduleKind } from '../../src/extractors/rules.ts'
 import { localDayOf } from '../../src/platform/time/calendar.ts'
-import { randomOf } from '../cfdi/support/fixtures.ts'
+import { randomOf } from '../support/random.ts'
 
 const TUPLES = 100_000
 const MS = 86_400_000

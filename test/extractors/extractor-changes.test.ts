@@ -1,17 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { newId } from '../../src/platform/db/id.ts'
-import {
-  at,
-  created,
-  draft,
-  EXTRACTORS,
-  listed,
-  type Organization,
-  organization,
-  pathsOf,
-  scheduled,
-  weekly,
-} from './support/extractors.ts'
+import { pathsOf } from '../support/client.ts'
+import { at } from '../support/clock.ts'
+import { type Organization, organization } from '../support/tenants.ts'
+import { created, draft, EXTRACTORS, listed, scheduled, weekly } from './support/extractors.ts'
 
 afterEach(() => {
   vi.useRealTimers()

@@ -1,21 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { DATA_SOURCE_KEYS } from '../../src/authority/port/catalog.ts'
-import { api } from '../support/client.ts'
-import { signUp } from '../support/journeys.ts'
-import {
-  at,
-  audited,
-  counted,
-  created,
-  draft,
-  EXTRACTORS,
-  listed,
-  monthly,
-  organization,
-  pathsOf,
-  scheduled,
-  weekly,
-} from './support/extractors.ts'
+import { api, pathsOf } from '../support/client.ts'
+import { at } from '../support/clock.ts'
+import { audited, organization, signUp } from '../support/tenants.ts'
+import { counted, created, draft, EXTRACTORS, listed, monthly, scheduled, weekly } from './support/extractors.ts'
 
 afterEach(() => {
   vi.useRealTimers()

@@ -1,7 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { connect, freshRfc } from '../support/journeys.ts'
-import { at, created, draft, EXTRACTORS, listed, type Organization, organization, scheduled, weekly } from './support/extractors.ts'
+import { at } from '../support/clock.ts'
+import { connect, freshRfc, type Organization, organization } from '../support/tenants.ts'
+import { created, draft, EXTRACTORS, listed, scheduled, weekly } from './support/extractors.ts'
 
 afterEach(() => {
   vi.useRealTimers()

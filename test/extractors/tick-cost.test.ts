@@ -5,8 +5,8 @@ import { reviewSubscriptions } from '../../src/billing/subscription/suspension.t
 import { cadenceOf, isDue } from '../../src/extractors/cadence.ts'
 import { systemOf } from '../../src/platform/context.ts'
 import { localDayOf } from '../../src/platform/time/calendar.ts'
-import { randomOf } from '../cfdi/support/fixtures.ts'
 import { costOf } from '../support/meter.ts'
+import { randomOf } from '../support/random.ts'
 import { Clockwork, daysAfter, forget, insertMany, type Scheduled } from './support/ticks.ts'
 
 const COUNT = 20_000

@@ -1,9 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Dispatch } from '../../src/extractors/tick.ts'
-import { randomOf } from '../cfdi/support/fixtures.ts'
-import { connect, freshRfc } from '../support/journeys.ts'
-import { at, created, type Organization, organization, scheduled } from './support/extractors.ts'
+import { at } from '../support/clock.ts'
+import { randomOf } from '../support/random.ts'
+import { connect, freshRfc, type Organization, organization } from '../support/tenants.ts'
+import { created, scheduled } from './support/extractors.ts'
 import { Clockwork, datesOf, daysAfter, forget, insertMany, runsOf } from './support/ticks.ts'
 
 beforeEach(forget)

@@ -1,18 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Extractor } from '../../src/extractors/contract.ts'
-import { connect, synced } from '../support/journeys.ts'
-import {
-  at,
-  created,
-  draft,
-  EXTRACTORS,
-  listed,
-  monthly,
-  type Organization,
-  organization,
-  scheduled,
-  weekly,
-} from './support/extractors.ts'
+import { at } from '../support/clock.ts'
+import { connect, type Organization, organization, synced } from '../support/tenants.ts'
+import { created, draft, EXTRACTORS, listed, monthly, scheduled, weekly } from './support/extractors.ts'
 import { Clockwork, datesOf, daysAfter, forget, runsOf } from './support/ticks.ts'
 
 beforeEach(forget)

@@ -1,9 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { plainOf, randomOf, xmlOf } from '../cfdi/support/fixtures.ts'
-import { at } from '../extractors/support/extractors.ts'
+import { plainOf, xmlOf } from '../cfdi/support/documents.ts'
 import { basic } from '../support/client.ts'
-import { connect, synced, type Tenant } from '../support/journeys.ts'
+import { at } from '../support/clock.ts'
+import { randomOf } from '../support/random.ts'
+import { connect, synced, type Tenant } from '../support/tenants.ts'
 import { type Answer, send } from '../support/wire.ts'
 import { organizationWith } from '../support/world.ts'
 

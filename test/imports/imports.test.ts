@@ -3,9 +3,10 @@ import { env } from 'cloudflare:workers'
 import { describe, expect, it, vi } from 'vitest'
 import worker from '../../src/index.ts'
 import { settingsOf } from '../../src/platform/settings.ts'
-import { packageOf, plainOf, randomOf, xmlOf } from '../cfdi/support/fixtures.ts'
+import { packageOf, plainOf, xmlOf } from '../cfdi/support/documents.ts'
 import { api, basic, request } from '../support/client.ts'
-import { connect, freshRfc, signUp, synced, type Tenant } from '../support/journeys.ts'
+import { randomOf } from '../support/random.ts'
+import { connect, freshRfc, signUp, synced, type Tenant } from '../support/tenants.ts'
 import { zipOf } from '../support/zip.ts'
 
 const utf8 = new TextEncoder()

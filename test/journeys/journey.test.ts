@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { api, request } from '../support/client.ts'
-import { connect, signUp, synced } from '../support/journeys.ts'
+import { connect, signUp, synced } from '../support/tenants.ts'
 
 it('signs up, connects an RFC, downloads it, and reads it back', async () => {
   expect((await request('GET', '/health')).body).toEqual({ status: 'ok', environment: 'test', tax_authority: 'sandbox' })

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { random } from '../cfdi/support/ledger.ts'
+import { randomOf } from '../support/random.ts'
 import { check } from './support/sharing-checks.ts'
 import { begin, type History, step } from './support/sharing-history.ts'
 
@@ -22,7 +22,7 @@ function count({ shown, hidden }: { shown: number; hidden: number }): void {
 }
 
 async function live(seed: number): Promise<void> {
-  const history: History = await begin(seed, random(seed), seed % 5 === 4 ? 3 : 2)
+  const history: History = await begin(seed, randomOf(seed), seed % 5 === 4 ? 3 : 2)
   try {
     for (let n = 0; n < STEPS; n++) {
       await step(history)

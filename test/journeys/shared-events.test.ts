@@ -5,8 +5,9 @@ import { systemOf } from '../../src/platform/context.ts'
 import { uuidOf } from '../../src/platform/db/id.ts'
 import { relayOutbox } from '../../src/webhooks/events/relay.ts'
 import { drainNow, silenceQueues } from '../authority/support/authority.ts'
-import { at, type Organization, organization } from '../extractors/support/extractors.ts'
 import { connected, fetching, runNow } from '../outbox/support/outbox-events.ts'
+import { at } from '../support/clock.ts'
+import { type Organization, organization } from '../support/tenants.ts'
 import { endpointOf, pagesOf } from '../webhooks/support/feed.ts'
 
 const BOTH = ['sat_cfdi_issued', 'sat_cfdi_received']

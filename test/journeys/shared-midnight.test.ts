@@ -3,9 +3,10 @@ import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import worker from '../../src/index.ts'
 import { watchAuthority } from '../authority/support/authority.ts'
-import { random } from '../cfdi/support/ledger.ts'
-import { at, created, type Organization, organization } from '../extractors/support/extractors.ts'
-import { freshRfc } from '../support/journeys.ts'
+import { created } from '../extractors/support/extractors.ts'
+import { at } from '../support/clock.ts'
+import { randomOf } from '../support/random.ts'
+import { freshRfc, type Organization, organization } from '../support/tenants.ts'
 import { type Cell, Midnights, type Plan } from './support/midnights.ts'
 
 const SAVED = '2026-02-26T18:00:00Z'
@@ -16,7 +17,7 @@ const FILES = ['sat_csf', 'sat_opinion_32d', 'sat_rug']
 const CFDI = ['sat_cfdi_issued', 'sat_cfdi_received']
 const MANDATORY = 'sat_miinformacion'
 
-const next = random(20260227)
+const next = randomOf(20260227)
 const pick = <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)]!
 const some = <T>(list: readonly T[], least: number): T[] => {
   const chosen = list.filter(() => next() < 0.5)

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { at } from '../extractors/support/extractors.ts'
 import { api, request } from '../support/client.ts'
-import { connect, freshRfc, signUp } from '../support/journeys.ts'
+import { at } from '../support/clock.ts'
+import { connect, freshRfc, signUp } from '../support/tenants.ts'
 import { organizationWith } from '../support/world.ts'
 
 afterEach(() => {

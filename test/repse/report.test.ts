@@ -8,9 +8,10 @@ import type { Page } from '../../src/platform/paging/cursor.ts'
 import { reportSuppliers } from '../../src/repse/report.ts'
 import { SupplierReport, SupplierReportQuery } from '../../src/repse/report-contract.ts'
 import { shows, windowOf } from '../../src/visibility/window.ts'
-import { documents, insertCfdi, insertSuppliers, type Row, random, suppliersOf } from '../cfdi/support/ledger.ts'
+import { documents, insertCfdi, insertSuppliers, type Row, suppliersOf } from '../cfdi/support/ledger.ts'
 import { contextOf, FISCAL_ENTITY, RFC } from '../support/context.ts'
 import { costOf } from '../support/meter.ts'
+import { randomOf } from '../support/random.ts'
 import { holdMessages, type RepseMessage } from './support/repse.ts'
 
 const NOW = new Date('2026-03-10T18:00:00Z')
@@ -19,7 +20,7 @@ const rfcOf = (n: number): string =>
 
 /** Documents whose received ones are of so many suppliers, some in a currency without a rate, some of which metadata alone is known. */
 function received(seed: number, count: number, suppliers: number, entity = 1): Row[] {
-  const next = random(seed * 31)
+  const next = randomOf(seed * 31)
   return documents(seed, count, '2025-11-20', 130, entity).map((row): Row => {
     const [dice, rfc] = [next(), rfcOf(Math.floor(next() ** 2 * suppliers))]
     if (row.direction === 0) return row

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { at } from '../extractors/support/extractors.ts'
 import { api } from '../support/client.ts'
-import { freshRfc, signUp } from '../support/journeys.ts'
+import { at } from '../support/clock.ts'
+import { freshRfc, signUp } from '../support/tenants.ts'
 import { cron, deliver, holdMessages, type RepseMessage, type Subscriber, settle, subscriber, watchRegistry } from './support/repse.ts'
 
 let sent: RepseMessage[]

@@ -5,8 +5,9 @@ import worker from '../../src/index.ts'
 import { systemOf } from '../../src/platform/context.ts'
 import { rejectCiec } from '../../src/taxpayers/login.ts'
 import { beforeBatch, beforeRun, drainNow, silenceQueues } from '../authority/support/authority.ts'
-import { at, audited, type Organization } from '../extractors/support/extractors.ts'
 import { connected, factsOf, fetching, jobsOf, runNow, statusOf } from '../outbox/support/outbox-events.ts'
+import { at } from '../support/clock.ts'
+import { audited, type Organization } from '../support/tenants.ts'
 
 const INVALID = 'connection.ciec_invalid'
 

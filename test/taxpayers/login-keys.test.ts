@@ -4,7 +4,7 @@ import { type System, systemOf } from '../../src/platform/context.ts'
 import { keyring } from '../../src/platform/db/keyring.ts'
 import { loginOf, rejectCiec } from '../../src/taxpayers/login.ts'
 import { before, callOf, ISSUED, subscriber } from '../downloads/support/downloads.ts'
-import { freshRfc } from '../support/journeys.ts'
+import { freshRfc } from '../support/tenants.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()

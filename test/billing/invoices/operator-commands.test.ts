@@ -6,8 +6,8 @@ import { runOperatorCommands } from '../../../src/billing/invoices/operator-comm
 import worker from '../../../src/index.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
-import { at, audited } from '../../extractors/support/extractors.ts'
-import { freshRfc } from '../../support/journeys.ts'
+import { at } from '../../support/clock.ts'
+import { audited, freshRfc } from '../../support/tenants.ts'
 import { billed } from '../support/billing.ts'
 import { stripeEnv } from '../support/stripe.ts'
 

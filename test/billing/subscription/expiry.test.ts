@@ -1,10 +1,11 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { losingMessages } from '../../downloads/support/downloads.ts'
-import { at, audited, created, draft } from '../../extractors/support/extractors.ts'
+import { created, draft } from '../../extractors/support/extractors.ts'
 import { Clockwork, forget, runsOf } from '../../extractors/support/ticks.ts'
-import { freshRfc } from '../../support/journeys.ts'
+import { at } from '../../support/clock.ts'
 import { costOf } from '../../support/meter.ts'
+import { audited, freshRfc } from '../../support/tenants.ts'
 import { type Billed, billed, forgetBilled } from '../support/billing.ts'
 
 const FIRST = '2027-03-10T18:00:00Z'

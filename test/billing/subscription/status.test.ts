@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { graceEnd, subscriptionStatus, trialEnd } from '../../../src/billing/subscription/status.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
-import { at } from '../../extractors/support/extractors.ts'
-import { freshRfc } from '../../support/journeys.ts'
+import { at } from '../../support/clock.ts'
+import { freshRfc } from '../../support/tenants.ts'
 import { billed } from '../support/billing.ts'
 
 afterEach(() => {

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import type { Invoice } from '../../../src/billing/contract.ts'
-import { organization } from '../../extractors/support/extractors.ts'
+import { organization } from '../../support/tenants.ts'
 
 export const RFCS = '/v1/billing/rfcs'
 

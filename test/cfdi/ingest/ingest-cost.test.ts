@@ -2,9 +2,10 @@ import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { ingestMetadata, ingestXmlPackage } from '../../../src/cfdi/ingest/ingest.ts'
 import { costOf } from '../../support/meter.ts'
+import { randomOf } from '../../support/random.ts'
 import { zipOf } from '../../support/zip.ts'
 import { all, newBook, reported } from '../support/book.ts'
-import { type Plain, packageOf, paymentOf, plainOf, RFC, randomOf, thousand, xmlOf } from '../support/fixtures.ts'
+import { type Plain, packageOf, paymentOf, plainOf, RFC, thousand, xmlOf } from '../support/documents.ts'
 
 const meter = <T>(work: () => Promise<T>) => costOf(env.LEDGER_0, env.FILES, work)
 const linesOf = (documents: readonly Plain[]) => documents.reduce((sum, { lines }) => sum + lines, 0)

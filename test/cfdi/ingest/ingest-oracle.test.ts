@@ -1,8 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { ingestMetadata, ingestXmlPackage, type Target } from '../../../src/cfdi/ingest/ingest.ts'
+import { randomOf } from '../../support/random.ts'
 import { all, monthsOf, newBook, reported, rowsOf, suppliersOf } from '../support/book.ts'
-import { CUSTOMERS, creditOf, type Plain, packageOf, paymentOf, plainOf, RFC, randomOf } from '../support/fixtures.ts'
+import { CUSTOMERS, creditOf, type Plain, packageOf, paymentOf, plainOf, RFC } from '../support/documents.ts'
 import { expectedBalance, expectedMonths, expectedSuppliers, type Seen } from '../support/oracle.ts'
 
 /** Documents of two months, issued and received, with payments and credit notes in all directions. */

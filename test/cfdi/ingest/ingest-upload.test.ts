@@ -3,9 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { type EntryResult, ingestFile, ingestPackage, metadataOf, type Target } from '../../../src/cfdi/ingest/ingest.ts'
 import { readDirectory } from '../../../src/cfdi/package/directory.ts'
 import { inflate, startOf } from '../../../src/cfdi/package/package.ts'
+import { randomOf } from '../../support/random.ts'
 import { zipOf } from '../../support/zip.ts'
 import { newBook, rowsOf } from '../support/book.ts'
-import { type Plain, plainOf, RFC, randomOf, xmlOf } from '../support/fixtures.ts'
+import { type Plain, plainOf, RFC, xmlOf } from '../support/documents.ts'
 
 const random = randomOf(21)
 const encoded = (text: string) => new TextEncoder().encode(text)

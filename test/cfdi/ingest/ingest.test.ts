@@ -2,9 +2,10 @@ import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { ingestMetadata, ingestXmlPackage, type Target } from '../../../src/cfdi/ingest/ingest.ts'
 import { readXml } from '../../../src/cfdi/xml-store.ts'
+import { randomOf } from '../../support/random.ts'
 import { zipOf } from '../../support/zip.ts'
 import { all, monthsOf, newBook, reported, rowsOf } from '../support/book.ts'
-import { creditOf, type Plain, packageOf, paymentOf, plainOf, RFC, randomOf, xmlOf } from '../support/fixtures.ts'
+import { creditOf, type Plain, packageOf, paymentOf, plainOf, RFC, xmlOf } from '../support/documents.ts'
 import { expectedMonths } from '../support/oracle.ts'
 
 const random = randomOf(11)

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import type { SliceOutcome, Target } from '../../../src/cfdi/ingest/ingest.ts'
 import type { MetadataRow } from '../../../src/cfdi/package/metadata.ts'
-import { type Plain, RFC } from './fixtures.ts'
+import { type Plain, RFC } from './documents.ts'
 
 let books = 0
 

@@ -5,28 +5,9 @@ import { cfdi, cfdiMonths, cfdiPayments, cfdiSuppliers } from '../../../src/cfdi
 import { addTo, type Cells, type Countable, contribution, writeCells } from '../../../src/cfdi/totals.ts'
 import { jsonChunks } from '../../../src/platform/db/commit.ts'
 import { RFC } from '../../support/context.ts'
+import { randomOf, uuidFrom } from '../../support/random.ts'
 
 export type Row = typeof cfdi.$inferInsert
-
-/** The same numbers from the same seed. */
-export function random(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296
-  }
-}
-
-export const uuidFrom = (next: () => number): string => {
-  const hex = () =>
-    Math.floor(next() * 0x10000)
-      .toString(16)
-      .padStart(4, '0')
-      .toUpperCase()
-  return `${hex()}${hex()}-${hex()}-${hex()}-${hex()}-${hex()}${hex()}${hex()}`
-}
 
 /** A row with every column that must not be null; amounts follow `total`. */
 export function rowOf(some: Partial<Row> & Pick<Row, 'uuid' | 'fecha'>): Row {
@@ -140,7 +121,7 @@ export function suppliersOf(rows: readonly Row[]) {
 
 /** Invoices (PPD) with payments and credit notes in the weeks after them, some cancelled, and balances as ingest would have kept them. */
 export function invoices(seed: number, count: number, firstDay: string, days: number, entity: number) {
-  const next = random(seed)
+  const next = randomOf(seed)
   const start = Date.parse(`${firstDay}T00:00:00Z`)
   const dated = (day: number) => new Date(start + Math.floor(day * 86_400) * 1_000).toISOString().slice(0, 19)
   const rows: Row[] = []
@@ -201,7 +182,7 @@ const OFFSETS = [-360, -360, -360, -300, -420, -480] as const
 
 /** Documents of all kinds over some days, with ties in issued_at. */
 export function documents(seed: number, count: number, firstDay: string, days: number, entity = 1): Row[] {
-  const next = random(seed)
+  const next = randomOf(seed)
   const pick = <T>(values: readonly T[]): T => values[Math.floor(next() * values.length)]!
   return Array.from({ length: count }, () => {
     const tipo = pick(TIPOS)

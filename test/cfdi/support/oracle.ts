@@ -1,4 +1,4 @@
-import { type Plain, RFC } from './fixtures.ts'
+import { type Plain, RFC } from './documents.ts'
 
 /** What a book should know of a document. */
 export interface Seen {

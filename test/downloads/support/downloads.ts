@@ -5,7 +5,9 @@ import { documentsOf } from '../../../src/authority/sandbox/world/month.ts'
 import type { SyncJob } from '../../../src/downloads/contract.ts'
 import type { DownloadHint } from '../../../src/downloads/downloads.ts'
 import worker from '../../../src/index.ts'
-import { at, created, organization } from '../../extractors/support/extractors.ts'
+import { created } from '../../extractors/support/extractors.ts'
+import { at } from '../../support/clock.ts'
+import { organization } from '../../support/tenants.ts'
 
 /**
  * Downloads without chance: no message of a queue arrives by itself, the clock stands still, and a test delivers what it wants

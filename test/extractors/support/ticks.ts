@@ -4,7 +4,9 @@ import type { Run } from '../../../src/extractors/contract.ts'
 import type { Dispatch } from '../../../src/extractors/tick.ts'
 import worker from '../../../src/index.ts'
 import { dayOfEpoch } from '../../../src/platform/time/calendar.ts'
-import { at, EXTRACTORS, type Organization } from './extractors.ts'
+import { at } from '../../support/clock.ts'
+import type { Organization } from '../../support/tenants.ts'
+import { EXTRACTORS } from './extractors.ts'
 
 /** Called around each write and each send, with what it is; what it throws is how that ends. */
 export type Watch = (step: string, when: 'before' | 'after') => void

@@ -2,9 +2,9 @@ import { env } from 'cloudflare:workers'
 import { documentsOf } from '../../../src/authority/sandbox/world/month.ts'
 import { cfdiXml } from '../../../src/authority/sandbox/xml/cfdi-xml.ts'
 import { ledgerOf } from '../../downloads/support/downloads.ts'
-import { at } from '../../extractors/support/extractors.ts'
 import { api, basic, request } from '../../support/client.ts'
-import { freshRfc, signUp, type Tenant } from '../../support/journeys.ts'
+import { at } from '../../support/clock.ts'
+import { freshRfc, signUp, type Tenant } from '../../support/tenants.ts'
 import { zipOf } from '../../support/zip.ts'
 import {
   activate,

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
-import { created, draft, EXTRACTORS, type Organization, organization } from '../../extractors/support/extractors.ts'
+import { created, draft, EXTRACTORS } from '../../extractors/support/extractors.ts'
 import { api } from '../../support/client.ts'
-import { connect } from '../../support/journeys.ts'
+import { connect, type Organization, organization } from '../../support/tenants.ts'
 
 export interface Kept {
   fact_id: string

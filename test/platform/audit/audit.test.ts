@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { api, basic } from '../../support/client.ts'
-import { freshRfc, signUp } from '../../support/journeys.ts'
 import { callOf, givenOf, TABLE } from '../../support/matrix.ts'
+import { freshRfc, signUp } from '../../support/tenants.ts'
 import { send } from '../../support/wire.ts'
 import { dump, organizationWith, type Side, sideOf } from '../../support/world.ts'
 

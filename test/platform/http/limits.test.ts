@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { networkOf } from '../../../src/platform/http/network.ts'
 import configuration from '../../../wrangler.toml?raw'
 import { basic } from '../../support/client.ts'
-import { signUp } from '../../support/journeys.ts'
+import { signUp } from '../../support/tenants.ts'
 import { type Answer, json, metered, send } from '../../support/wire.ts'
 import { credentialOf } from '../../support/world.ts'
 

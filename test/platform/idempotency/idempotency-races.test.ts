@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { at } from '../../extractors/support/extractors.ts'
 import { basic, type Caller } from '../../support/client.ts'
-import { signUp } from '../../support/journeys.ts'
+import { at } from '../../support/clock.ts'
+import { signUp } from '../../support/tenants.ts'
 import { type Answer, json, send } from '../../support/wire.ts'
 import { organizationWith } from '../../support/world.ts'
 

@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { tick } from '../../../src/schedule.ts'
-import { at } from '../../extractors/support/extractors.ts'
 import { basic, type Caller } from '../../support/client.ts'
-import { freshRfc, signUp } from '../../support/journeys.ts'
+import { at } from '../../support/clock.ts'
 import { callOf, givenOf, TABLE } from '../../support/matrix.ts'
+import { freshRfc, signUp } from '../../support/tenants.ts'
 import { type Answer, isPublic, json, nameOf, ROUTES, type Sent, send } from '../../support/wire.ts'
 import { credentialOf, organizationWith, type Side, sideOf } from '../../support/world.ts'
 

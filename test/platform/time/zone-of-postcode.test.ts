@@ -1,7 +1,7 @@
 import { Temporal } from 'temporal-polyfill'
 import { describe, expect, it } from 'vitest'
 import { centralTime, instantOf, offsetText, zoneOf } from '../../../src/platform/time/zone-of-postcode.ts'
-import { randomOf } from '../../cfdi/support/fixtures.ts'
+import { randomOf } from '../../support/random.ts'
 
 const PLACES = {
   '06600': 'America/Mexico_City',

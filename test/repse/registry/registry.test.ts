@@ -9,7 +9,7 @@ import { fieldOf, readRegistration, readSearch } from '../../../src/repse/regist
 import { ABSENT, RegistryUnavailable } from '../../../src/repse/registry/registry.ts'
 import { sandboxRegistry } from '../../../src/repse/registry/sandbox.ts'
 import { registrationStatus } from '../../../src/repse/status.ts'
-import { freshRfc } from '../../support/journeys.ts'
+import { freshRfc } from '../../support/tenants.ts'
 import { CAPTCHA, FORM, NOTHING, registrationPage, searchPage } from '../support/repse-pages.ts'
 
 afterEach(() => {

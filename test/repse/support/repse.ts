@@ -4,8 +4,8 @@ import { expect, vi } from 'vitest'
 import worker from '../../../src/index.ts'
 import * as adapters from '../../../src/repse/registry/adapters.ts'
 import type { RegistryRecord } from '../../../src/repse/registry/registry.ts'
-import { at, organization } from '../../extractors/support/extractors.ts'
-import { connect, freshRfc } from '../../support/journeys.ts'
+import { at } from '../../support/clock.ts'
+import { connect, freshRfc, organization } from '../../support/tenants.ts'
 
 export type RepseMessage = { rfcs: string[] } | { round: string }
 

@@ -3,9 +3,10 @@ import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import worker from '../../../src/index.ts'
-import { randomOf } from '../../cfdi/support/fixtures.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
-import { at, type Organization, organization } from '../../extractors/support/extractors.ts'
+import { at } from '../../support/clock.ts'
+import { randomOf } from '../../support/random.ts'
+import { type Organization, organization } from '../../support/tenants.ts'
 import { Courier, type Endpoint, endpoint, keptOf, pending, type Sent } from '../support/deliveries.ts'
 
 const PER_CONSUMER = 4

@@ -1,7 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { losingMessages } from '../../downloads/support/downloads.ts'
-import { at, organization } from '../../extractors/support/extractors.ts'
+import { at } from '../../support/clock.ts'
+import { organization } from '../../support/tenants.ts'
 import { Courier, type Endpoint, endpoint, type Kept, keptOf, pending } from '../support/deliveries.ts'
 
 const WAITS = [0, 60, 300, 1_800, 7_200, 21_600]

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { randomOf } from '../../cfdi/support/fixtures.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
-import { type Organization, organization } from '../../extractors/support/extractors.ts'
+import { randomOf } from '../../support/random.ts'
+import { type Organization, organization } from '../../support/tenants.ts'
 import { Courier, type Endpoint, endpoint, keptOf, pending, WEBHOOKS } from '../support/deliveries.ts'
 
 let of: Organization

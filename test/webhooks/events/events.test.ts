@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { idOfUuid } from '../../../src/platform/db/id.ts'
 import { silenceQueues } from '../../authority/support/authority.ts'
-import { organization } from '../../extractors/support/extractors.ts'
+import { organization } from '../../support/tenants.ts'
 import { endpointOf, happened, linked, pagesOf } from '../support/feed.ts'
 
 const EVENTS = '/v1/events'

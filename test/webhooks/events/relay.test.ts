@@ -6,9 +6,9 @@ import { countSlice } from '../../../src/visibility/visible-counts.ts'
 import { sweepDeliveries } from '../../../src/webhooks/deliveries/delivery.ts'
 import { PAYLOADS } from '../../../src/webhooks/events/catalog.ts'
 import { relayOutbox, sweepOutboxes } from '../../../src/webhooks/events/relay.ts'
-import { randomOf } from '../../cfdi/support/fixtures.ts'
-import { at } from '../../extractors/support/extractors.ts'
+import { at } from '../../support/clock.ts'
 import { costOf } from '../../support/meter.ts'
+import { randomOf } from '../../support/random.ts'
 import {
   cancelled,
   deliveriesOf,

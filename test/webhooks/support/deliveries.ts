@@ -4,7 +4,8 @@ import { deliverDue, sweepDeliveries } from '../../../src/webhooks/deliveries/de
 import { TEST_KEY } from '../../../src/webhooks/events/catalog.ts'
 import { insertDelivery, insertEvents } from '../../../src/webhooks/events/relay-store.ts'
 import type { AttemptRecord, DeliveryStatus } from '../../../src/webhooks/tables.ts'
-import { at, type Organization } from '../../extractors/support/extractors.ts'
+import { at } from '../../support/clock.ts'
+import type { Organization } from '../../support/tenants.ts'
 
 export const WEBHOOKS = '/v1/webhooks'
 

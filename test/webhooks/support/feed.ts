@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { newId, uuidOf } from '../../../src/platform/db/id.ts'
 import type { AttemptRecord, DeliveryStatus } from '../../../src/webhooks/tables.ts'
-import type { Organization } from '../../extractors/support/extractors.ts'
+import type { Organization } from '../../support/tenants.ts'
 import { type Linked, link, newEntity } from './relay.ts'
 
 /** Feeds and logs as rows, past the relay and the consumer, so that they can be long and of any age. */

@@ -1,5 +1,7 @@
+import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
 import { withCheckDigit } from '../../src/authority/sandbox/world/taxpayers.ts'
+import type { Extractor } from '../../src/extractors/contract.ts'
 import type { Role } from '../../src/platform/tenant.ts'
 import { api, type Caller, request } from './client.ts'
 
@@ -64,3 +66,23 @@ export const synced = (tenant: Tenant, fiscal_entity_id: string) =>
     },
     { timeout: 60_000, interval: 100 },
   )
+
+/** An organization without any extractor, on a plan, and a way to ask in its name. */
+export async function organization(plan = 'api') {
+  const owner = await signUp()
+  const callers: Partial<Record<Role, Caller>> = { owner }
+  const as = async (role: Role): Promise<Caller> =>
+    (callers[role] ??= (await api(owner, 'POST', '/v1/credentials', { name: role, role })).body as Caller)
+  const ask = async (method: string, path: string, body?: unknown, role: Role = 'owner') => api(await as(role), method, path, body)
+  await ask('POST', '/v1/test-helpers/organization', { plan })
+  // However far a test goes into the future, nothing is invoiced that nobody pays.
+  await env.DB.prepare("update organizations set billed_month = '9999-12' where id = ?").bind(owner.organization_id).run()
+  for (const { extractor_id } of (await ask('GET', '/v1/extractors')).body as Extractor[])
+    await ask('DELETE', `/v1/extractors/${extractor_id}`)
+  return { id: owner.organization_id, owner, ask }
+}
+
+export type Organization = Awaited<ReturnType<typeof organization>>
+
+export const audited = async (of: Organization, action: string): Promise<{ changed: string[] }[]> =>
+  (await of.ask('GET', `/v1/audit-events?action=${action}&limit=100`)).body.data
