@@ -24,7 +24,7 @@ const egress = {
     export default {}`,
 }
 
-const workers = (name: string, include: string[], ledgers: string[] = []) => ({
+const workers = (name: string, include: string[], exclude: string[] = [], ledgers: string[] = []) => ({
   plugins: [
     cloudflareTest({
       wrangler: { configPath: './wrangler.toml' },
@@ -39,7 +39,7 @@ const workers = (name: string, include: string[], ledgers: string[] = []) => ({
       },
     }),
   ],
-  test: { name, include, setupFiles: ['test/support/setup.ts'], testTimeout: 60_000, hookTimeout: 60_000 },
+  test: { name, include, exclude, setupFiles: ['test/support/setup.ts'], testTimeout: 60_000, hookTimeout: 60_000 },
 })
 
 export default defineConfig({
@@ -48,9 +48,9 @@ export default defineConfig({
     // Much of a test is waiting for another process.
     maxWorkers: Math.max(3, availableParallelism() - 1),
     projects: [
-      workers('workers', ['test/*.test.ts']),
+      workers('workers', ['test/**/*.test.ts'], ['test/{node,samples}/**']),
       // The same journeys with the fiscal data over three ledgers.
-      workers('shards', ['test/{journey,imports,downloads,relay,visibility}.test.ts'], ['LEDGER_1', 'LEDGER_2']),
+      workers('shards', ['test/**/{journey,imports,downloads,relay,shared-downloads}.test.ts'], [], ['LEDGER_1', 'LEDGER_2']),
       { test: { name: 'samples', include: ['test/samples/*.test.ts'] } },
       { test: { name: 'node', include: ['test/node/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 } },
     ],

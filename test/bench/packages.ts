@@ -1,4 +1,5 @@
-import { type Plain, packageOf, RFC, randomOf, thousand } from '../support/fixtures.ts'
+import { type Plain, packageOf, RFC, thousand } from '../cfdi/support/documents.ts'
+import { randomOf } from '../support/random.ts'
 import type { Rig } from './rig.ts'
 
 /** 1,000 documents of a month, whose payments and credit notes are of invoices of the month before; and those of the month before. */

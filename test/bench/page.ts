@@ -1,4 +1,4 @@
-import { CUSTOMERS, RFC } from '../support/fixtures.ts'
+import { CUSTOMERS, RFC } from '../cfdi/support/documents.ts'
 import { load } from './load.ts'
 import { measure, median } from './measures.ts'
 import type { Rig } from './rig.ts'

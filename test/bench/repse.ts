@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { RFC } from '../support/fixtures.ts'
+import { RFC } from '../cfdi/support/documents.ts'
 import { ROOT } from './builds.ts'
 import { measure } from './measures.ts'
 import { ingested } from './packages.ts'

@@ -1,4 +1,4 @@
-import { RFC } from '../support/fixtures.ts'
+import { RFC } from '../cfdi/support/documents.ts'
 import { ingested } from './packages.ts'
 import type { Rig } from './rig.ts'
 

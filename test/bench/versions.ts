@@ -1,6 +1,7 @@
 import { documentsOf } from '../../src/authority/sandbox/world/month.ts'
 import { cfdiXml } from '../../src/authority/sandbox/xml/cfdi-xml.ts'
-import { type Plain, plainOf, RFC, randomOf, xmlOf } from '../support/fixtures.ts'
+import { type Plain, plainOf, RFC, xmlOf } from '../cfdi/support/documents.ts'
+import { randomOf } from '../support/random.ts'
 
 /** A CFDI 4.0 as 3.3 would have said it. */
 const as33 = (xml: string): string =>

@@ -87,3 +87,6 @@ export const api = async (caller: Caller, method: string, path: string, json?: u
     headers: { authorization: basic(caller), ...(json === undefined ? {} : { 'content-type': 'application/json' }) },
     ...(json === undefined ? {} : { body: JSON.stringify(json) }),
   })
+
+/** The members that a 422 finds fault with, sorted. */
+export const pathsOf = (body: { errors: { path: string }[] }): string[] => body.errors.map(({ path }) => path).sort()

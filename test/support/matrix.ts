@@ -4,7 +4,7 @@ import { newKeyPair } from '../../src/identity/credentials/key.ts'
 import { newId } from '../../src/platform/db/id.ts'
 import type { Role } from '../../src/platform/tenant.ts'
 import { api } from './client.ts'
-import { freshRfc, joined } from './journeys.ts'
+import { freshRfc, joined } from './tenants.ts'
 import { json, nameOf, pathOf, ROUTES, type Sent } from './wire.ts'
 import { credentialOf, type Side, xml } from './world.ts'
 

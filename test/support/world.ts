@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
 import type { Role } from '../../src/platform/tenant.ts'
 import { api, basic, type Caller, request } from './client.ts'
-import { connect, signUp, synced, type Tenant } from './journeys.ts'
+import { connect, signUp, synced, type Tenant } from './tenants.ts'
 
 /** An organization that has one of everything. */
 export interface Side {

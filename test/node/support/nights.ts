@@ -1,7 +1,7 @@
 import { scheduledPath } from '../../../scripts/crons.ts'
 import { Customer } from '../../../scripts/customer.ts'
 import { documentsOf } from '../../../src/authority/sandbox/world/month.ts'
-import { type Cell, Midnights, type Plan } from '../../support/midnights.ts'
+import { type Cell, Midnights, type Plan } from '../../journeys/support/midnights.ts'
 import { all, rfcOf } from './books.ts'
 
 interface Run {

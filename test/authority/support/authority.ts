@@ -1,0 +1,75 @@
+import { env } from 'cloudflare:workers'
+import { vi } from 'vitest'
+import * as adapters from '../../../src/authority/adapters.ts'
+import type { DownloadRequest, Package } from '../../../src/authority/port/authority.ts'
+import { drain } from '../../../src/downloads/drain.ts'
+import { systemOf } from '../../../src/platform/context.ts'
+
+/** The sandbox with somebody at the port: `fetching` is told of every fetch before it begins, and may hold it up. */
+export function watchAuthority(fetching: (rfc: string, source: string, month: string) => unknown) {
+  const real = adapters.authorityOf
+  const watched = async function* (download: () => AsyncIterable<Package>, { login, direction, month }: DownloadRequest) {
+    let isFirst = true
+    for await (const one of download()) {
+      if (isFirst) await fetching(login.rfc, `sat_cfdi_${direction}`, month)
+      isFirst = false
+      yield one
+    }
+    if (isFirst) await fetching(login.rfc, `sat_cfdi_${direction}`, month)
+  }
+  return vi.spyOn(adapters, 'authorityOf').mockImplementation((system) => {
+    const authority = real(system)
+    return {
+      ...authority,
+      download: (request) => watched(() => authority.download(request), request),
+      async documents(login, source, now) {
+        await fetching(login.rfc, source, '')
+        return authority.documents(login, source, now)
+      },
+    }
+  })
+}
+
+/** No message leaves: what a test wants done it does itself. The messages are kept. */
+export function silenceQueues(): unknown[] {
+  const kept: unknown[] = []
+  const queue = Object.getPrototypeOf(env.DOWNLOADS)
+  vi.spyOn(queue, 'send').mockImplementation(async (body) => {
+    kept.push(body)
+  })
+  vi.spyOn(queue, 'sendBatch').mockImplementation(async (messages) => {
+    for (const { body } of messages as Iterable<MessageSendRequest>) kept.push(body)
+  })
+  return kept
+}
+
+/** What a consumer does on a call for the RFC, now. */
+export const drainNow = (entity: number): Promise<void> => drain(systemOf(env, new Date(), 'req_test'), { shard: 0, entity })
+
+/** What SQL a prepared statement holds, which D1 tells nobody. */
+const sqlOf = (statement: D1PreparedStatement): string => (statement as unknown as { statement: string }).statement
+
+/** Does something else just before the next batch that holds this SQL: `spoil` makes that batch fail at its last statement. */
+export function beforeBatch(holding: string, act: 'spoil' | (() => Promise<unknown>)): void {
+  const prototype = Object.getPrototypeOf(env.DB) as D1Database
+  const batch = prototype.batch
+  const spied = vi.spyOn(prototype, 'batch').mockImplementation(async function (this: D1Database, statements) {
+    if (!statements.some((statement) => sqlOf(statement).includes(holding))) return batch.call(this, statements)
+    spied.mockRestore()
+    if (act === 'spoil') return batch.call(this, [...statements, this.prepare('select json(?)').bind('no JSON')])
+    await act()
+    return batch.call(this, statements)
+  } as D1Database['batch'])
+}
+
+/** Does something else just before a statement that holds this SQL is run by itself. */
+export function beforeRun(holding: string, act: () => Promise<unknown>): void {
+  const prototype = Object.getPrototypeOf(env.DB.prepare('select 1')) as D1PreparedStatement
+  const run = prototype.run
+  const spied = vi.spyOn(prototype, 'run').mockImplementation(async function (this: D1PreparedStatement) {
+    if (!sqlOf(this).includes(holding)) return run.call(this)
+    spied.mockRestore()
+    await act()
+    return run.call(this)
+  } as D1PreparedStatement['run'])
+}

@@ -1,0 +1,27 @@
+import { env } from 'cloudflare:workers'
+import type { System } from '../../../src/platform/context.ts'
+import { connect } from '../../../src/platform/db/commit.ts'
+import { settingsOf } from '../../../src/platform/settings.ts'
+
+export const NOW = '2026-08-05T10:00:00Z'
+
+/** What the daily work is given, with other bindings where a test says so. */
+export const systemAt = (now = NOW, more: Partial<Record<keyof Env, unknown>> = {}): System => {
+  const bindings = { ...env, ...more } as Env
+  return { env: bindings, settings: settingsOf(env), db: connect(bindings.DB), now: new Date(now), requestId: 'cron_test' }
+}
+
+/** Everything that is held of the lists, in order. */
+export const held = async () => {
+  const [lists, entries] = await env.DB.batch([
+    env.DB.prepare('select * from blacklist_lists order by organization_id, source'),
+    env.DB.prepare('select * from blacklist_entries order by organization_id, source, rfc'),
+  ])
+  return { lists: lists!.results as Record<string, unknown>[], entries: entries!.results as Record<string, unknown>[] }
+}
+
+/** No list of an earlier test is left. */
+export const forgetLists = async (): Promise<void> => {
+  await env.DB.batch([env.DB.prepare('delete from blacklist_lists'), env.DB.prepare('delete from blacklist_entries')])
+  await env.FILES.delete('lists/sat_69b.csv')
+}

@@ -1,0 +1,99 @@
+import { env } from 'cloudflare:workers'
+import { describe, expect, it } from 'vitest'
+import { ingestMetadata, ingestXmlPackage, type Target } from '../../../src/cfdi/ingest/ingest.ts'
+import { randomOf } from '../../support/random.ts'
+import { all, monthsOf, newBook, reported, rowsOf, suppliersOf } from '../support/book.ts'
+import { CUSTOMERS, creditOf, type Plain, packageOf, paymentOf, plainOf, RFC } from '../support/documents.ts'
+import { expectedBalance, expectedMonths, expectedSuppliers, type Seen } from '../support/oracle.ts'
+
+/** Documents of two months, issued and received, with payments and credit notes in all directions. */
+function world(random: () => number): Plain[] {
+  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!
+  const month = () => pick(['2025-01', '2025-02'])
+  const some = <T>(list: readonly T[]) => [...new Set(Array.from({ length: 1 + Math.floor(random() * 3) }, () => pick(list)))]
+  const side = () => (random() < 0.4 ? { emisor: pick(CUSTOMERS), receptor: RFC } : random() < 0.1 ? { receptor: RFC } : {})
+  const money = () => (random() < 0.2 ? { moneda: 'USD', tipo_cambio: random() < 0.3 ? null : '17.25' } : {})
+  const invoices = Array.from({ length: 30 }, () =>
+    plainOf(random, month(), { metodo: random() < 0.6 ? 'PPD' : 'PUE', lugar: pick(['06600', '22000', '77500']), ...side(), ...money() }),
+  )
+  const pesos = invoices.filter(({ moneda }) => moneda === 'MXN')
+  const payments = Array.from({ length: 15 }, () => paymentOf(random, month(), some(invoices), pick([0.3, 0.5, 1])))
+  const credits = Array.from({ length: 8 }, () => {
+    const related = some(pesos)
+    return creditOf(random, month(), related, { relacion: { tipo: pick(['01', '03', '07']), uuids: related.map(({ uuid }) => uuid) } })
+  })
+  const others = Array.from({ length: 16 }, () => plainOf(random, month(), { tipo: pick(['N', 'T', 'E', 'E']), ...side(), ...money() }))
+  return [...invoices, ...payments, ...credits, ...others]
+}
+
+describe.each([1, 2, 3, 4, 5, 6])('random downloads %i', (seed) => {
+  it.each(['authority', 'import'] as const)('leave what a recomputation from the documents gives (%s)', async (provenance) => {
+    const random = randomOf(seed)
+    const target = newBook(provenance)
+    const documents = world(random)
+    const cancelled = new Set<string>()
+    const seen = new Map<string, Seen>()
+    const [told, expected]: [string[], Set<string>] = [[], new Set()]
+    const subset = (share: number) => documents.filter(() => random() < share).sort(() => random() - 0.5)
+
+    const xml = (list: readonly Plain[]) => {
+      for (const document of list) {
+        const before = seen.get(document.uuid)
+        if (before) before.hasXml = true
+        else seen.set(document.uuid, { document, hasXml: true, isCancelled: cancelled.has(document.uuid) })
+      }
+      const rows = new Map(list.map((document) => [document.uuid, reported(document, cancelled.has(document.uuid))]))
+      return (it: Target) => all(ingestXmlPackage(it, packageOf(list), rows))
+    }
+    const metadata = (list: readonly Plain[]) => {
+      for (const document of list) {
+        const isCancelled = cancelled.has(document.uuid)
+        const before = seen.get(document.uuid)
+        if (before === undefined) seen.set(document.uuid, { document, hasXml: false, isCancelled })
+        else if (isCancelled && !before.isCancelled) {
+          before.isCancelled = true
+          expected.add(document.uuid)
+        }
+      }
+      const rows = list.map((document) => reported(document, cancelled.has(document.uuid)))
+      return (it: Target) => all(ingestMetadata(it, rows))
+    }
+
+    for (let round = 0; round < 6; round++) {
+      for (const { uuid } of subset(0.08)) cancelled.add(uuid)
+      const [first, second, third] = [subset(0.3), subset(0.3), subset(0.3)]
+      // One after the other in the model, all at once in the book.
+      const jobs = random() < 0.5 ? [xml(first), xml(second), metadata(third)] : [xml(first)]
+      for (const outcomes of await Promise.all(jobs.map((job) => job(target)))) {
+        for (const { cancellations } of outcomes) told.push(...cancellations.map(({ uuid }) => uuid))
+      }
+      if (random() < 0.5)
+        for (const { cancellations } of await metadata(subset(0.5))(target)) told.push(...cancellations.map(({ uuid }) => uuid))
+    }
+
+    const rows = await rowsOf(target)
+    const list = [...seen.values()]
+    expect([...rows.keys()].sort()).toEqual([...seen.keys()].sort())
+    for (const it of list) {
+      const { estatus, paid, credited, payment_status } = rows.get(it.document.uuid)!
+      expect({ uuid: it.document.uuid, estatus, paid, credited, payment_status }).toEqual({
+        uuid: it.document.uuid,
+        estatus: it.isCancelled ? 'cancelado' : 'vigente',
+        ...expectedBalance(it, list),
+      })
+    }
+    expect(await monthsOf(target)).toEqual(expectedMonths(list))
+    expect(await suppliersOf(target)).toEqual(expectedSuppliers(list))
+    expect(told.sort()).toEqual([...expected].sort())
+  })
+})
+
+it('what the migration makes of stored documents is what ingest has kept', async () => {
+  const kept = () => env.LEDGER_0.prepare("select * from cfdi_suppliers where totals <> '{}' order by entity, month, part").all()
+  const before = (await kept()).results
+  expect(before.length).toBeGreaterThan(20)
+  const queries = env.LEDGER_MIGRATIONS.flatMap((migration) => migration.queries)
+  const backfill = queries.find((query) => /insert into .cfdi_suppliers/i.test(query))!
+  await env.LEDGER_0.batch([env.LEDGER_0.prepare('delete from cfdi_suppliers'), env.LEDGER_0.prepare(backfill)])
+  expect((await kept()).results).toEqual(before)
+})

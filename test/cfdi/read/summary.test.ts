@@ -1,0 +1,235 @@
+import { applyD1Migrations, env } from 'cloudflare:test'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Cfdi } from '../../../src/cfdi/read/contract.ts'
+import { searchCfdi } from '../../../src/cfdi/read/search.ts'
+import { CfdiSearch } from '../../../src/cfdi/read/search-contract.ts'
+import { summarizeMonths } from '../../../src/cfdi/read/summary.ts'
+import { MonthlySummary, MonthlySummaryQuery } from '../../../src/cfdi/read/summary-contract.ts'
+import type { Ctx } from '../../../src/platform/context.ts'
+import type { Page } from '../../../src/platform/paging/cursor.ts'
+import { shows, windowOf } from '../../../src/visibility/window.ts'
+import { contextOf, FISCAL_ENTITY, RFC } from '../../support/context.ts'
+import { documents, insertCfdi, insertMonths, monthsOf, type Row, rowOf } from '../support/ledger.ts'
+
+const OWN = documents(11, 800, '2025-11-20', 100)
+const IMPORTED = [...documents(12, 60, '2025-10-01', 120, -9), ...OWN.filter((_, n) => n % 9 === 0).map((row) => ({ ...row, entity: -9 }))]
+
+beforeAll(async () => {
+  await applyD1Migrations(env.DB, env.CONTROL_MIGRATIONS)
+  await applyD1Migrations(env.LEDGER_0, env.LEDGER_MIGRATIONS)
+  await insertCfdi(env.LEDGER_0, [...OWN, ...IMPORTED])
+  await insertMonths(env.LEDGER_0, monthsOf([...OWN, ...IMPORTED]))
+})
+
+const summarize = (ctx: Ctx, query: Record<string, string> = {}) =>
+  summarizeMonths(ctx, MonthlySummaryQuery.parse({ fiscal_entity_id: FISCAL_ENTITY, ...query }))
+
+/** The documents that a drilldown answers, all pages of it. */
+async function found(ctx: Ctx, drilldown: string): Promise<string[]> {
+  const url = new URL(drilldown, 'https://service')
+  expect(url.pathname).toBe('/v1/cfdi')
+  const uuids: string[] = []
+  for (let cursor: string | null = null; ; ) {
+    const query = CfdiSearch.parse({ ...Object.fromEntries(url.searchParams), limit: '100', ...(cursor !== null && { cursor }) })
+    const page: Page<Cfdi> = await searchCfdi(ctx, query)
+    uuids.push(...page.data.map(({ uuid }) => uuid))
+    if (!page.has_more) return uuids.sort()
+    cursor = page.next_cursor
+  }
+}
+
+const seenBy = ({ organization, connection }: Ctx): Row[] => {
+  const window = windowOf(organization.extractor_count, connection!)
+  const seen = OWN.filter((row) => shows(window, row))
+  const known = new Set(seen.map(({ uuid }) => uuid))
+  return [...seen, ...(connection!.imported_at === null ? [] : IMPORTED.filter(({ uuid }) => !known.has(uuid)))]
+}
+
+// Cents, rounded document by document as the service does at the sixth decimal.
+const mxn = (row: Row, value: string | number | null | undefined) => {
+  const amount = typeof value === 'number' ? value : Math.round(Number(value ?? 0) * 1e6)
+  return row.currency === 'USD' ? Math.round(amount * 17.5) : amount
+}
+
+const text = (micros: number) => ((Math.sign(micros) * Math.round(Math.abs(micros) / 1e4)) / 100 + 0).toFixed(2)
+
+function oracle(rows: readonly Row[], month: string, direction: number) {
+  const its = rows.filter((row) => row.fecha.startsWith(month) && row.direction === direction && row.emisor_rfc !== row.receptor_rfc)
+  const valid = its.filter(({ estatus }) => estatus === 'vigente')
+  const of = (tipo: string) => valid.filter((row) => row.tipo_comprobante === tipo)
+  const sum = (some: Row[], value: (row: Row) => string | number | null | undefined) =>
+    some.reduce((total, row) => total + mxn(row, value(row)), 0)
+  const credit = sum(of('E'), (row) => row.subtotal)
+  return {
+    month,
+    direction: direction === 0 ? 'issued' : 'received',
+    count: valid.length,
+    cancelled_count: its.length - valid.length,
+    by_tipo: { I: of('I').length, E: of('E').length, P: of('P').length, N: of('N').length, T: of('T').length },
+    subtotal: text(sum(of('I'), (row) => row.subtotal)),
+    descuento: '0.00',
+    iva_trasladado: text(sum(of('I'), (row) => row.iva_trasladado)),
+    iva_retenido: '0.00',
+    isr_retenido: '0.00',
+    ieps: '0.00',
+    total: text(sum(of('I'), (row) => row.total)),
+    credit_notes: text(credit),
+    net: text(sum(of('I'), (row) => row.subtotal) - credit),
+    pue_total: text(
+      sum(
+        of('I').filter((row) => row.metodo_pago === 'PUE'),
+        (row) => row.total,
+      ),
+    ),
+    ppd_total: text(
+      sum(
+        of('I').filter((row) => row.metodo_pago === 'PPD'),
+        (row) => row.total,
+      ),
+    ),
+  }
+}
+
+const bounded = (visible_from: string, visible_to: string, imported_at: number | null = null) =>
+  contextOf({ visible_from, visible_to: Date.parse(visible_to), imported_at }, { extractor_count: 1 })
+
+const WINDOWS: [string, Ctx][] = [
+  ['everything', contextOf()],
+  ['a ceiling inside a day', bounded('2018-01-01', '2026-01-17T19:23:45.600Z')],
+  ['a ceiling while two days are open', bounded('2025-12-11', '2026-01-18T06:30:00Z')],
+  ['a ceiling in the first hours of a month', bounded('2025-12-11', '2026-02-01T06:30:00Z')],
+  ['a floor and a ceiling on one day', bounded('2026-01-05', '2026-01-05T20:00:00Z')],
+  ['imports', contextOf({ imported_at: 1 })],
+  ['imports and a window', bounded('2025-12-11', '2026-01-17T19:23:45Z', 1)],
+  ['imports only', contextOf({ imported_at: 1 }, { extractor_count: 1 })],
+  ['nothing yet', contextOf({}, { extractor_count: 1 })],
+]
+
+describe.each(WINDOWS)('GET /v1/cfdi/summary/monthly, %s', (_, ctx) => {
+  it.each([
+    {},
+    { direction: 'received' },
+    { from: '2025-12', to: '2026-01' },
+    { from: '2026-01', to: '2026-01' },
+    { from: '2025-12-13', to: '2026-01-17' },
+    { from: '2026-01-05', to: '2026-01-05' },
+    { from: '2025-11', to: '2026-01-18', direction: 'received' },
+    { to: '2026-02-02' },
+  ])('adds up what is seen: %j', async (query) => {
+    const answer = MonthlySummary.parse(await summarize(ctx, query))
+    const seen = seenBy(ctx)
+    const answered = new Set(answer.data.map(({ month, direction }) => `${month} ${direction}`))
+    const asked = seen.filter(
+      (row) =>
+        row.emisor_rfc !== row.receptor_rfc &&
+        row.fecha >= answer.from &&
+        row.fecha.slice(0, answer.to.length) <= answer.to &&
+        (!('direction' in query) || row.direction === 1),
+    )
+    for (const { is_partial: _, through_date: __, drilldown, ...row } of answer.data) {
+      const direction = row.direction === 'issued' ? 0 : 1
+      expect(row).toEqual(oracle(asked, row.month, direction))
+      const counted = asked.filter((one) => one.fecha.startsWith(row.month) && one.direction === direction && one.estatus === 'vigente')
+      expect([drilldown, await found(ctx, drilldown)]).toEqual([drilldown, counted.map(({ uuid }) => uuid).sort()])
+    }
+    for (const row of asked) expect(answered).toContain(`${row.fecha.slice(0, 7)} ${row.direction === 0 ? 'issued' : 'received'}`)
+    expect(answer.data_quality).toEqual({ cfdi_total: asked.length, missing_rate: 0 })
+  })
+})
+
+describe('months', () => {
+  const labels = async (ctx: Ctx, query: Record<string, string> = {}) =>
+    (await summarize(ctx, { direction: 'issued', ...query })).data.map(({ month, is_partial, through_date }) => [
+      month,
+      is_partial,
+      through_date,
+    ])
+
+  it('are the last twelve, with zeros where there is nothing, the current one partial', async () => {
+    const all = await labels(contextOf())
+    expect(all).toHaveLength(12)
+    expect(all[0]).toEqual(['2025-04', false, '2025-04-30'])
+    expect(all.at(-1)).toEqual(['2026-03', true, '2026-03-10'])
+  })
+
+  it('are trimmed by the window and absent outside it', async () => {
+    expect(await labels(bounded('2025-12-11', '2026-02-17T19:00:00Z'))).toEqual([
+      ['2025-12', true, '2025-12-31'],
+      ['2026-01', false, '2026-01-31'],
+      ['2026-02', true, '2026-02-17'],
+    ])
+    expect(await labels(contextOf({}, { extractor_count: 1 }))).toEqual([])
+  })
+
+  it('are cut by the days that are asked for', async () => {
+    expect(await labels(contextOf(), { from: '2025-12-11', to: '2026-02-17' })).toEqual([
+      ['2025-12', true, '2025-12-31'],
+      ['2026-01', false, '2026-01-31'],
+      ['2026-02', true, '2026-02-17'],
+    ])
+    // The window cuts further, and a cut at the month's own edges is none.
+    expect(await labels(bounded('2025-12-11', '2026-02-17T19:00:00Z'), { from: '2026-01-01', to: '2026-02-20' })).toEqual([
+      ['2026-01', false, '2026-01-31'],
+      ['2026-02', true, '2026-02-17'],
+    ])
+    expect(await labels(bounded('2025-12-11', '2026-02-17T19:00:00Z'), { from: '2025-12-01', to: '2025-12-10' })).toEqual([])
+    expect(await labels(contextOf(), { to: '2026-02-17' })).toHaveLength(12)
+    for (const wrong of ['2026-02-30', '2026-13', '2026', '2026-02-01T00:00:00Z'])
+      expect(MonthlySummaryQuery.safeParse({ fiscal_entity_id: FISCAL_ENTITY, from: wrong }).success).toBe(false)
+    await expect(labels(contextOf(), { from: '2026-02-18', to: '2026-02-17' })).rejects.toMatchObject({ code: 'summary.range' })
+  })
+
+  it('lead to no retenciones and to nothing that the RFC issued to itself', async () => {
+    const fecha = '2026-01-02T10:00:00'
+    const rows = [
+      rowOf({ entity: 6, uuid: '00000000-0000-0000-0000-000000000001', fecha }),
+      rowOf({ entity: 6, uuid: '00000000-0000-0000-0000-000000000002', fecha, kind: 'retenciones', tipo_comprobante: null }),
+      rowOf({ entity: 6, uuid: '00000000-0000-0000-0000-000000000003', fecha, counterparty_rfc: RFC }),
+    ]
+    await insertCfdi(env.LEDGER_0, rows)
+    await insertMonths(env.LEDGER_0, monthsOf(rows))
+    const { data, basis } = await summarize(contextOf({ entity: 6 }), { from: '2026-01', to: '2026-01', direction: 'issued' })
+    expect(data[0]!.count).toBe(1)
+    expect(await found(contextOf({ entity: 6 }), data[0]!.drilldown)).toEqual([rows[0]!.uuid])
+    expect(basis.substitution).toContain('04')
+  })
+
+  it('are at most 120, from before to', async () => {
+    expect((await labels(contextOf(), { from: '2016-04', to: '2026-03' })).length).toBe(120)
+    await expect(labels(contextOf(), { from: '2016-03', to: '2026-03' })).rejects.toMatchObject({ kind: 'invalid', code: 'summary.range' })
+    await expect(labels(contextOf(), { from: '2026-03', to: '2026-02' })).rejects.toMatchObject({ kind: 'invalid' })
+  })
+})
+
+describe('the envelope', () => {
+  it('says whether somebody downloaded more', async () => {
+    const insert = (id: number, visible_to: string) =>
+      env.DB.prepare(
+        `insert into connections (connection, organization_id, fiscal_entity_id, entity, rfc, shard, state, visible_from, visible_to, linked_at, updated_at)
+         values (?, ?, 'fe_x', 1, 'x', 0, 'active', '2018-01-01', ?, 0, 0)`,
+      )
+        .bind(id, `org_${id}`, Date.parse(visible_to))
+        .run()
+    await insert(9, '2026-01-17T19:00:00Z')
+    const own = bounded('2018-01-01', '2026-01-17T19:00:00Z')
+    expect((await summarize(own)).window).toEqual({ floor: '2018-01-01', ceiling: '2026-01-17T19:00:00.000Z', is_bounded: false })
+    await insert(10, '2026-01-18T19:00:00Z')
+    expect((await summarize(own)).window.is_bounded).toBe(true)
+    expect((await summarize(contextOf())).window).toEqual({ floor: null, ceiling: null, is_bounded: false })
+  })
+
+  it('counts documents without a rate and leaves their amounts out', async () => {
+    const row = rowOf({
+      entity: 5,
+      uuid: '00000000-0000-0000-0000-000000000001',
+      fecha: '2026-01-02T10:00:00',
+      currency: 'USD',
+      tipo_cambio: null,
+    })
+    await insertCfdi(env.LEDGER_0, [row])
+    await insertMonths(env.LEDGER_0, monthsOf([row]))
+    const { data_quality, data } = await summarize(contextOf({ entity: 5 }), { from: '2026-01', to: '2026-01', direction: 'issued' })
+    expect(data_quality).toEqual({ cfdi_total: 1, missing_rate: 1 })
+    expect(data[0]).toMatchObject({ count: 1, total: '0.00' })
+  })
+})

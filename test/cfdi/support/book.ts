@@ -1,0 +1,92 @@
+import { env } from 'cloudflare:workers'
+import type { SliceOutcome, Target } from '../../../src/cfdi/ingest/ingest.ts'
+import type { MetadataRow } from '../../../src/cfdi/package/metadata.ts'
+import { type Plain, RFC } from './documents.ts'
+
+let books = 0
+
+/** A book of its own; a private one has a negative number. */
+export function newBook(provenance: Target['provenance'] = 'authority'): Target {
+  const number = ++books
+  const entity = provenance === 'authority' ? number : -number
+  return { ledger: env.LEDGER_0, files: env.FILES, entity, rfc: RFC, now: new Date(), provenance }
+}
+
+/** Lets a generator do all that it does. */
+export async function all(outcomes: AsyncIterable<SliceOutcome>): Promise<SliceOutcome[]> {
+  const list: SliceOutcome[] = []
+  for await (const outcome of outcomes) list.push(outcome)
+  return list
+}
+
+/** A document as the authority's metadata lists it. */
+export const reported = (document: Plain, cancelled: boolean): MetadataRow => ({
+  uuid: document.uuid,
+  emisor_rfc: document.emisor,
+  emisor_nombre: 'EMPRESA DE PRUEBA',
+  receptor_rfc: document.receptor,
+  receptor_nombre: 'CLIENTE DE PRUEBA',
+  pac_rfc: 'SPR190613I52',
+  fecha: document.fecha,
+  certified_at: document.fecha,
+  total: document.total,
+  tipo_comprobante: document.tipo,
+  cancelled,
+  cancelled_at: cancelled ? '2025-06-01T10:00:00' : null,
+  cancellation_reason: cancelled ? '02' : null,
+  folio_sustitucion: null,
+})
+
+export interface StoredCfdi {
+  uuid: string
+  estatus: string
+  cancelled: number
+  cancelled_at: string | null
+  direction: number
+  issued_at: number
+  utc_offset: number
+  tipo_comprobante: string | null
+  metodo_pago: string | null
+  counterparty_rfc: string
+  payment_status: string | null
+  paid: number
+  credited: number
+  last_payment_at: string | null
+  fully_paid_at: string | null
+  total_mxn: number | null
+  iva_trasladado: number | null
+  related: string | null
+  detail: string | null
+  xml_object: string
+  xml_offset: number
+  xml_length: number
+  xml_method: number
+}
+
+/** The rows of a book by UUID. */
+export async function rowsOf({ entity }: Target): Promise<Map<string, StoredCfdi>> {
+  const { results } = await env.LEDGER_0.prepare('select * from cfdi where entity = ?').bind(entity).all<StoredCfdi>()
+  return new Map(results.map((row) => [row.uuid, row]))
+}
+
+/** The totals of a book by month and direction, empty months left out. */
+export async function monthsOf({ entity }: Target): Promise<Record<string, Record<string, unknown>>> {
+  const { results } = await env.LEDGER_0.prepare('select * from cfdi_months where entity = ?')
+    .bind(entity)
+    .all<{ month: string; direction: number; cells: string }>()
+  return Object.fromEntries(
+    results.filter(({ cells }) => cells !== '{}').map(({ month, direction, cells }) => [`${month}|${direction}`, JSON.parse(cells)]),
+  )
+}
+
+/** What a book keeps of its suppliers, by month and RFC. */
+export async function suppliersOf({ entity }: Target): Promise<Record<string, unknown>> {
+  const { results } = await env.LEDGER_0.prepare('select month, totals from cfdi_suppliers where entity = ?')
+    .bind(entity)
+    .all<{ month: string; totals: string }>()
+  return Object.fromEntries(
+    results.flatMap(({ month, totals }) =>
+      Object.entries(JSON.parse(totals) as Record<string, unknown>).map(([rfc, one]): [string, unknown] => [`${month}|${rfc}`, one]),
+    ),
+  )
+}

@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest'
+import { addTo, type Cells, type Countable, contribution, nothing, parseCells, writeCells } from '../../src/cfdi/totals.ts'
+import { randomOf } from '../support/random.ts'
+
+const invoice: Countable = {
+  kind: 'cfdi',
+  version: '4.0',
+  fecha: '2025-03-07T23:59:59',
+  tipo_comprobante: 'I',
+  metodo_pago: 'PPD',
+  estatus: 'vigente',
+  emisor_rfc: 'AAA010101AAA',
+  receptor_rfc: 'BBB020202BB1',
+  currency: 'MXN',
+  tipo_cambio: null,
+  subtotal: '100.00',
+  descuento: '10',
+  total: '104.40',
+  iva_trasladado: 14_400_000n,
+  iva_retenido: 0n,
+  isr_retenido: null,
+  ieps_trasladado: '0',
+}
+
+describe('what a document adds to its month', () => {
+  it('is in the day of its literal Fecha, by type, method and status', () => {
+    const { month, cell, values } = contribution(invoice) ?? {}
+    expect({ month, cell }).toEqual({ month: '2025-03', cell: '07|I|PPD|vigente' })
+    expect(values).toMatchObject({ n: 1, missing_rate: 0, subtotal: 100_000_000n, descuento: 10_000_000n, total: 104_400_000n })
+    expect(values?.iva_trasladado).toBe(14_400_000n)
+    expect(contribution({ ...invoice, tipo_comprobante: null, metodo_pago: null })?.cell).toBe('07|||vigente')
+  })
+
+  it('is in MXN, and nothing but a count where the rate is missing', () => {
+    expect(contribution({ ...invoice, currency: 'USD', tipo_cambio: '17.123456' })?.values.total).toBe(1_787_688_806n)
+    expect(contribution({ ...invoice, currency: 'MXN', tipo_cambio: '20' })?.values.total).toBe(104_400_000n)
+    expect(contribution({ ...invoice, version: '3.2', currency: null })?.values.total).toBe(104_400_000n)
+    for (const tipo_cambio of [null, '0']) {
+      expect(contribution({ ...invoice, currency: 'USD', tipo_cambio })?.values).toMatchObject({
+        n: 1,
+        missing_rate: 1,
+        total: 0n,
+        iva_trasladado: 0n,
+      })
+    }
+  })
+
+  it('is nothing but a count where only metadata is known, which says no currency', () => {
+    const values = contribution({ ...invoice, version: null, currency: null })?.values
+    expect(values).toEqual({ ...nothing(), n: 1, missing_rate: 1 })
+  })
+
+  it('is nothing for retenciones and for what an RFC invoices itself', () => {
+    expect(contribution({ ...invoice, kind: 'retenciones', tipo_comprobante: null })).toBeNull()
+    expect(contribution({ ...invoice, receptor_rfc: invoice.emisor_rfc })).toBeNull()
+  })
+
+  it('reads integers as D1 gives them, exact beyond 2^53', () => {
+    const big = contribution({ ...invoice, total: '99999999999.999999', iva_trasladado: '12345678901234567', iva_retenido: 5 })
+    expect(big?.values).toMatchObject({ total: 99_999_999_999_999_999n, iva_trasladado: 12_345_678_901_234_567n, iva_retenido: 5n })
+  })
+})
+
+describe('cells', () => {
+  it('come back from their text, and vanish with their last document', () => {
+    const cells: Cells = new Map()
+    const one = contribution(invoice)
+    const other = contribution({ ...invoice, fecha: '2025-03-08T00:00:00' })
+    if (one === null || other === null) throw new Error('Both count.')
+    addTo(cells, one, 1)
+    addTo(cells, other, 1)
+    expect(parseCells(writeCells(cells))).toEqual(cells)
+    addTo(cells, one, -1)
+    expect(Object.keys(JSON.parse(writeCells(cells)))).toEqual(['08|I|PPD|vigente'])
+    expect(parseCells(null).size).toBe(0)
+  })
+
+  it('have the same text whatever the order', () => {
+    const random = randomOf(3)
+    const all = Array.from({ length: 50 }, () =>
+      contribution({ ...invoice, fecha: `2025-03-0${1 + Math.floor(random() * 9)}T00:00:00`, total: (random() * 1e6).toFixed(2) }),
+    ).filter((it) => it !== null)
+    const [a, b]: [Cells, Cells] = [new Map(), new Map()]
+    for (const it of all) addTo(a, it, 1)
+    for (const it of all.toReversed()) addTo(b, it, 1)
+    expect(writeCells(a)).toBe(writeCells(b))
+  })
+})

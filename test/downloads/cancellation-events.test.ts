@@ -1,0 +1,268 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { documentsOf } from '../../src/authority/sandbox/world/month.ts'
+import { beforeBatch, drainNow, silenceQueues, watchAuthority } from '../authority/support/authority.ts'
+import { monthsOf, type Row } from '../cfdi/support/ledger.ts'
+import { connected, factsOf, fetching, jobsOf, type Kept, runNow } from '../outbox/support/outbox-events.ts'
+import { at } from '../support/clock.ts'
+
+const TOLD = { cancelled_at: '2026-03-20T19:30:00Z', cancellation_reason: '02' }
+const BOTH = ['sat_cfdi_issued', 'sat_cfdi_received']
+
+beforeEach(() => {
+  at('2026-03-20T18:00:00Z')
+  silenceQueues()
+})
+
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+const wait = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1_000)
+
+/** Everything that is kept of the RFC and that a cancellation changes. */
+async function bookOf(entity: number) {
+  const read = async <T>(query: string) => (await env.LEDGER_0.prepare(query).bind(entity).all<T>()).results
+  const rows = await read<Row>('select * from cfdi where entity = ? order by uuid')
+  const payments = await read<{ invoice: string; source: string; kind: string; amount: number }>(
+    'select * from cfdi_payments where entity = ?',
+  )
+  const months = await read<object>('select * from cfdi_months where entity = ? order by month, direction')
+  return { rows: new Map(rows.map((row) => [row.uuid, row])), payments, months, facts: await factsOf(entity, 'cfdi.') }
+}
+
+type Book = Awaited<ReturnType<typeof bookOf>>
+
+async function synced(scope_months = 2) {
+  const of = await fetching(BOTH, scope_months)
+  const link = await connected(of)
+  await drainNow(link.entity)
+  const cancel = async (uuids: readonly string[]) => {
+    for (const uuid of uuids) {
+      const body = { fiscal_entity_id: link.fiscal_entity_id, ...TOLD }
+      expect((await of.ask('POST', `/v1/test-helpers/cfdi/${uuid}/cancel`, body)).status).toBe(200)
+    }
+  }
+  /** The next run, two hours later: what was told by then is reported. */
+  const again = async () => {
+    wait(7_200)
+    await runNow(of)
+    await drainNow(link.entity)
+  }
+  return { of, ...link, cancel, again, book: () => bookOf(link.entity) }
+}
+
+/** Rows whose status turned between two looks at a book. */
+const turned = (before: Book, after: Book): Row[] =>
+  [...before.rows.values()].filter(({ uuid, estatus }) => estatus === 'vigente' && after.rows.get(uuid)!.estatus === 'cancelado')
+
+const hasPayments = ({ payments, rows }: Book, { uuid, tipo_comprobante, metodo_pago }: Row): boolean =>
+  (tipo_comprobante === 'I' && metodo_pago === 'PUE') ||
+  payments.some(({ invoice, source, kind }) => invoice === uuid && kind === 'P' && rows.get(source)!.estatus === 'vigente')
+
+/** The facts that these cancellations should make, in March of 2026. */
+const expectedOf = (before: Book, after: Book, entity: number, thisMonth = '2026-03'): Kept[] =>
+  turned(before, after)
+    .flatMap((row) => {
+      const isIncome = row.direction === 0 && row.tipo_comprobante === 'I' && row.fecha.slice(0, 7) < thisMonth
+      const isCritical = isIncome || hasPayments(before, row)
+      const now = after.rows.get(row.uuid)!
+      const body = {
+        cfdi_uuid: row.uuid,
+        cancelled_at: now.cancelled_at,
+        cancellation_reason: now.cancellation_reason,
+        severity: isCritical ? 'critical' : 'warning',
+        direction: row.direction === 0 ? 'issued' : 'received',
+        cfdi_type: row.tipo_comprobante,
+        payment_status: row.payment_status ?? 'not_applicable',
+        ...{ total: row.total, currency: row.currency, emisor_rfc: row.emisor_rfc, receptor_rfc: row.receptor_rfc },
+        ...{ issued_at: row.issued_at, utc_offset: row.utc_offset, fecha: row.fecha },
+      }
+      const kinds = isCritical ? ['cfdi.cancelled', 'cfdi.cancelled_after_payment'] : ['cfdi.cancelled']
+      return kinds.map((kind) => ({ fact_id: `${kind}:${entity}:${row.uuid}`, kind, entity, organizations: null, body }))
+    })
+    .sort((a, b) => (a.fact_id < b.fact_id ? -1 : 1))
+
+const withoutTime = (facts: readonly Kept[]) =>
+  facts.map(({ fact_id, kind, entity, organizations, body }) => ({ fact_id, kind, entity, organizations, body }))
+
+/** Months and balances, added up again from what is kept. */
+function isConsistent({ rows, payments, months }: Book): void {
+  const keyOf = (row: object) => JSON.stringify(row)
+  const sorted = monthsOf([...rows.values()])
+    .map(keyOf)
+    .sort()
+  expect(months.map(keyOf).sort()).toEqual(sorted)
+  for (const row of rows.values()) {
+    if (row.tipo_comprobante !== 'I' || row.metodo_pago !== 'PPD') continue
+    const valid = payments.filter(
+      ({ invoice, source, kind }) => invoice === row.uuid && kind === 'P' && rows.get(source)!.estatus === 'vigente',
+    )
+    expect(row.paid).toBe(valid.reduce((sum, { amount }) => sum + amount, 0))
+    const covered = row.paid + row.credited
+    expect(row.payment_status).toBe(covered >= row.total_micros! ? 'paid' : covered > 0 ? 'partially_paid' : 'unpaid')
+  }
+}
+
+/** One of each kind that the rules tell apart. */
+function choose(book: Book): Record<string, Row> {
+  const valid = [...book.rows.values()].filter(({ estatus }) => estatus === 'vigente')
+  const paidBy = new Set(book.payments.map(({ source }) => source))
+  const find = (direction: number, metodo: string, month: string, isPaid: boolean) =>
+    valid.find(
+      (row) =>
+        row.direction === direction &&
+        row.tipo_comprobante === 'I' &&
+        row.metodo_pago === metodo &&
+        row.fecha.startsWith(month) &&
+        hasPayments(book, row) === isPaid,
+    )!
+  return {
+    atOnceThisMonth: find(0, 'PUE', '2026-03', true),
+    deferredThisMonth: find(0, 'PPD', '2026-03', false),
+    deferredLastMonth: find(0, 'PPD', '2026-02', false),
+    deferredPaid: find(1, 'PPD', '2026-02', true),
+    boughtUnpaid: find(1, 'PPD', '2026-02', false),
+    boughtAtOnce: find(1, 'PUE', '2026-02', true),
+    credit: valid.find(({ tipo_comprobante, direction }) => tipo_comprobante === 'E' && direction === 0)!,
+    payment: valid.find(({ uuid, tipo_comprobante, direction }) => tipo_comprobante === 'P' && direction === 0 && paidBy.has(uuid))!,
+  }
+}
+
+describe('cfdi.cancelled', () => {
+  it('is told once, with its severity and all members, and the book follows', async () => {
+    const { entity, cancel, again, book } = await synced()
+    const before = await book()
+    // What is cancelled when it is first seen is no news.
+    expect([...before.rows.values()].some(({ estatus }) => estatus === 'cancelado')).toBe(true)
+    expect(before.facts).toEqual([])
+    const chosen = choose(before)
+    await cancel(Object.values(chosen).map(({ uuid }) => uuid))
+    await again()
+    const after = await book()
+    expect(turned(before, after).map(({ uuid }) => uuid)).toEqual(expect.arrayContaining(Object.values(chosen).map(({ uuid }) => uuid)))
+    expect(withoutTime(after.facts)).toEqual(expectedOf(before, after, entity))
+    const severity = (name: string) =>
+      after.facts.filter(({ body }) => body['cfdi_uuid'] === chosen[name]!.uuid).map(({ kind, body }) => `${kind} ${body['severity']}`)
+    const critical = ['cfdi.cancelled critical', 'cfdi.cancelled_after_payment critical']
+    for (const name of ['atOnceThisMonth', 'deferredLastMonth', 'deferredPaid', 'boughtAtOnce'])
+      expect([name, severity(name)]).toEqual([name, critical])
+    for (const name of ['deferredThisMonth', 'boughtUnpaid', 'credit', 'payment'])
+      expect([name, severity(name)]).toEqual([name, ['cfdi.cancelled warning']])
+    for (const { body } of after.facts) {
+      if (!Object.values(chosen).some(({ uuid }) => uuid === body['cfdi_uuid'])) continue
+      expect(body).toMatchObject({ cancelled_at: '2026-03-20T13:30:00-06:00', cancellation_reason: '02' })
+    }
+    isConsistent(after)
+    // What the cancelled complement had paid is open again.
+    for (const { invoice, source } of before.payments) {
+      if (source !== chosen['payment']!.uuid || !before.rows.has(invoice)) continue
+      expect(after.rows.get(invoice)!.paid).toBeLessThan(before.rows.get(invoice)!.paid)
+    }
+    // Reported again, nothing happens.
+    await again()
+    const later = await book()
+    const known = new Set(after.rows.keys())
+    expect(
+      later.facts.filter(({ body }) => known.has(body['cfdi_uuid']) && after.rows.get(body['cfdi_uuid'])!.estatus === 'cancelado'),
+    ).toEqual(after.facts)
+    for (const { uuid } of turned(before, after)) expect(later.rows.get(uuid)).toEqual(after.rows.get(uuid))
+  })
+
+  it('counts issued income as such once its month is over in Mexico City, not before', async () => {
+    const { entity, cancel, again, book } = await synced(1)
+    const start = await book()
+    const [inMarch, inApril] = [...start.rows.values()].filter(
+      (row) =>
+        row.direction === 0 &&
+        row.metodo_pago === 'PPD' &&
+        row.estatus === 'vigente' &&
+        row.fecha.startsWith('2026-03') &&
+        !hasPayments(start, row),
+    ) as [Row, Row]
+    // The last hour of March there is April in Greenwich already.
+    at('2026-04-01T03:30:00Z')
+    let before = await book()
+    await cancel([inMarch.uuid])
+    await again()
+    let after = await book()
+    const severityOf = ({ uuid }: Row) => after.facts.filter(({ body }) => body['cfdi_uuid'] === uuid).map(({ body }) => body['severity'])
+    expect(severityOf(inMarch)).toEqual(['warning'])
+    expect(withoutTime(after.facts)).toEqual(expectedOf(before, after, entity, '2026-03'))
+    before = after
+    await cancel([inApril.uuid])
+    await again()
+    after = await book()
+    expect(severityOf(inApril)).toEqual(['critical', 'critical'])
+    const fresh = after.facts.filter(({ fact_id }) => !before.facts.some((old) => old.fact_id === fact_id))
+    expect(withoutTime(fresh)).toEqual(expectedOf(before, after, entity, '2026-04'))
+  })
+
+  it('is not told of what was cancelled before it was first seen', async () => {
+    const { rfc, cancel, again, book } = await synced(1)
+    const coming = documentsOf(rfc, 'issued', '2026-03').filter(
+      ({ fecha, cancellation }) => fecha > '2026-03-21' && fecha < '2026-03-31' && !cancellation,
+    )
+    await cancel(coming.map(({ uuid }) => uuid))
+    at('2026-03-31T18:00:00Z')
+    await again()
+    const after = await book()
+    expect(coming.length).toBeGreaterThan(0)
+    for (const { uuid } of coming) expect(after.rows.get(uuid)).toMatchObject({ estatus: 'cancelado' })
+    expect(after.facts.filter(({ body }) => coming.some(({ uuid }) => uuid === body['cfdi_uuid']))).toEqual([])
+  })
+
+  it('commits with row, totals and balances, or none of it', async () => {
+    const { entity, cancel, again, book } = await synced(1)
+    const before = await book()
+    const { payment, deferredThisMonth } = choose(before)
+    await cancel([payment!.uuid, deferredThisMonth!.uuid])
+    // The first commit of a cancellation fails; each of its jobs alone is put back.
+    beforeBatch('update cfdi set', 'spoil')
+    await again()
+    const failed = (await jobsOf(entity)).filter(({ error_class }) => error_class === 'internal_error')
+    expect(failed).toHaveLength(1)
+    const between = await book()
+    const told = new Set(between.facts.map(({ body }) => body['cfdi_uuid']))
+    expect(
+      turned(before, between)
+        .map(({ uuid }) => uuid)
+        .sort(),
+    ).toEqual([...told].sort())
+    isConsistent(between)
+    wait(5)
+    await drainNow(entity)
+    const after = await book()
+    for (const { uuid } of [payment!, deferredThisMonth!]) expect(after.rows.get(uuid)!.estatus).toBe('cancelado')
+    expect(withoutTime(after.facts)).toEqual(expectedOf(before, after, entity))
+    isConsistent(after)
+  })
+
+  it('found by two workers at once is one', async () => {
+    const { of, entity, cancel, book } = await synced(1)
+    const before = await book()
+    const { deferredThisMonth, atOnceThisMonth } = choose(before)
+    await cancel([deferredThisMonth!.uuid, atOnceThisMonth!.uuid])
+    wait(7_200)
+    let second: Promise<void> | undefined
+    const met = Promise.withResolvers<void>()
+    watchAuthority(async (_, source, month) => {
+      if (source !== 'sat_cfdi_issued' || month !== '2026-03') return
+      if (second) return met.resolve()
+      wait(31)
+      second = drainNow(entity)
+      // Both have the same report in hand and go on together.
+      await met.promise
+    })
+    await runNow(of)
+    await drainNow(entity)
+    await second
+    const after = await book()
+    expect(turned(before, after).length).toBeGreaterThanOrEqual(2)
+    expect(withoutTime(after.facts)).toEqual(expectedOf(before, after, entity))
+    isConsistent(after)
+    const told = (await factsOf(entity, 'sync.completed')).filter(({ body }) => body['cancelled_count'] > 0)
+    expect(told.reduce((sum, { body }) => sum + body['cancelled_count'], 0)).toBe(turned(before, after).length)
+  })
+})

@@ -1,0 +1,215 @@
+import { env } from 'cloudflare:workers'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { jobCounts, jobsOfOrganization } from '../../src/downloads/progress-store.ts'
+import { pruneJobs } from '../../src/downloads/prune.ts'
+import { watermarkStatement } from '../../src/downloads/request-store.ts'
+import { systemOf } from '../../src/platform/context.ts'
+import { idsFrom, newId } from '../../src/platform/db/id.ts'
+import { created, scheduled } from '../extractors/support/extractors.ts'
+import { Clockwork, daysAfter, forget } from '../extractors/support/ticks.ts'
+import { at } from '../support/clock.ts'
+import { organization } from '../support/tenants.ts'
+import { losingMessages } from './support/downloads.ts'
+
+const DAY_MS = 86_400_000
+const NOW = '2027-05-15T10:00:00Z'
+const BEFORE = Date.parse(NOW) - 90 * DAY_MS
+
+beforeEach(async () => {
+  await forget()
+  await env.LEDGER_0.batch(['sync_jobs', 'extractions', 'entities'].map((table) => env.LEDGER_0.prepare(`delete from ${table}`)))
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+const ORGANIZATIONS = ['org_a', 'org_b']
+const SOURCE = 'sat_cfdi_issued'
+/** Whose turn is on the 15th, one of another day, and an organization's own book. */
+const ENTITIES = [14, 42, 43, -14]
+
+interface Job {
+  entity: number
+  month: string
+  job_id: string
+  finished_at: number | null
+  status: string
+  organizations: string[]
+}
+interface Extraction {
+  organization_id: string
+  entity: number
+  run_id: string
+  jobs: Record<string, string>
+}
+
+const job = fc.record({
+  entity: fc.constantFrom(...ENTITIES),
+  month: fc.constantFrom('2027-01', '2027-02', '2027-03'),
+  // Around the edge of what is kept; null while it is open.
+  finished_at: fc.oneof(fc.constantFrom(null, BEFORE - 1, BEFORE), fc.integer({ min: BEFORE - 9 * DAY_MS, max: BEFORE + 9 * DAY_MS })),
+  isFailed: fc.boolean(),
+  organizations: fc.subarray(ORGANIZATIONS, { minLength: 1 }),
+  /** Which of them have an extraction that is still kept. */
+  keep: fc.oneof(fc.constant<string[]>([]), fc.subarray(ORGANIZATIONS)),
+})
+
+function worldOf(drawn: readonly (typeof job extends fc.Arbitrary<infer T> ? T : never)[]): { jobs: Job[]; extractions: Extraction[] } {
+  const open = new Set<string>()
+  const jobs: Job[] = []
+  const extractions: Extraction[] = []
+  for (const [n, { entity, month, finished_at, isFailed, organizations, keep }] of drawn.entries()) {
+    const cell = `${entity} ${month}`
+    const ended = finished_at === null && open.has(cell) ? BEFORE : finished_at
+    if (ended === null) open.add(cell)
+    const job_id = `job_${String(n).padStart(26, '0')}`
+    jobs.push({
+      entity,
+      month,
+      job_id,
+      finished_at: ended,
+      status: ended === null ? 'queued' : isFailed ? 'failed' : 'succeeded',
+      organizations,
+    })
+    for (const organization_id of keep.filter((one) => organizations.includes(one)))
+      extractions.push({ organization_id, entity, run_id: `run_${String(n).padStart(26, '0')}`, jobs: { [month]: job_id } })
+  }
+  return { jobs, extractions }
+}
+
+async function store({ jobs, extractions }: ReturnType<typeof worldOf>): Promise<void> {
+  await env.LEDGER_0.batch([
+    ...['sync_jobs', 'extractions', 'entities'].map((table) => env.LEDGER_0.prepare(`delete from ${table}`)),
+    env.LEDGER_0.prepare(`insert into entities (entity, rfc, version) select value, 'RFC' || value, 0 from json_each(?)`).bind(
+      JSON.stringify(ENTITIES),
+    ),
+    env.LEDGER_0.prepare(
+      `insert into sync_jobs (entity, source, month, job_id, run_id, organizations, open, status, as_of, not_before, attempts, created_at,
+         finished_at, created_count, updated_count, cancelled_count, rejected_count)
+       select value->>'entity', '${SOURCE}', value->>'month', value->>'job_id', '', value->'organizations', value->>'finished_at' is null,
+         value->>'status', 0, 0, 0, 0, value->>'finished_at', 0, 0, 0, 0 from json_each(?)`,
+    ).bind(JSON.stringify(jobs)),
+    env.LEDGER_0.prepare(
+      `insert into extractions (organization_id, entity, run_id, instant, jobs, dispatched)
+       select value->>'organization_id', value->>'entity', value->>'run_id', 7, json_object('${SOURCE}', value->'jobs'), 1 from json_each(?)`,
+    ).bind(JSON.stringify(extractions)),
+  ])
+}
+
+/** All that anybody can ask about the jobs of an entity. */
+const asked = async (): Promise<unknown[]> => {
+  const seen: unknown[] = []
+  for (const organization_id of ORGANIZATIONS)
+    for (const entity of ENTITIES) {
+      seen.push(await jobCounts(env.LEDGER_0, organization_id, entity))
+      seen.push(await jobsOfOrganization(env.LEDGER_0, organization_id, entity, { before: null, status: null, limit: 100 }))
+      seen.push((await watermarkStatement(env.LEDGER_0, organization_id, [[entity, SOURCE]]).all()).results)
+    }
+  return seen
+}
+
+const held = async (): Promise<string[]> => (await env.LEDGER_0.prepare('select job_id from sync_jobs order by 1').raw<[string]>()).flat()
+
+describe('jobs that ended 90 days ago', () => {
+  it('are gone on the day of their entity unless an extraction has them, and nobody sees a difference', async () => {
+    let gone = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(job, { minLength: 6, maxLength: 24 }), async (drawn) => {
+        const world = worldOf(drawn)
+        await store(world)
+        const before = await asked()
+        await pruneJobs(systemOf(env, new Date(NOW), 'prune'))
+        const referenced = new Set(world.extractions.flatMap(({ jobs }) => Object.values(jobs)))
+        const stays = ({ entity, finished_at, job_id }: Job) =>
+          entity < 0 || entity % 28 !== 14 || finished_at === null || finished_at >= BEFORE || referenced.has(job_id)
+        const left = world.jobs.filter(stays).map(({ job_id }) => job_id)
+        gone += world.jobs.length - left.length
+        expect(await held()).toEqual(left)
+        expect(await asked()).toEqual(before)
+      }),
+      { numRuns: 25 },
+    )
+    expect(gone).toBeGreaterThan(20)
+  })
+
+  it('have their day once a month, whatever its length, in any number of pages', async () => {
+    const jobs = Array.from({ length: 90 }, (_, n): Job => {
+      const entity = n + 1
+      return { entity, month: '2027-01', job_id: `job_${entity}`, finished_at: 0, status: 'succeeded', organizations: ['org_a'] }
+    })
+    await store({ jobs, extractions: [] })
+    await env.LEDGER_0.prepare(
+      `insert or ignore into entities (entity, rfc, version) select value->>'entity', value->>'entity', 0 from json_each(?)`,
+    )
+      .bind(JSON.stringify(jobs))
+      .run()
+    for (let day = 0; day < 28; day++) {
+      await pruneJobs(systemOf(env, new Date(Date.parse('2027-02-01T10:00:00Z') + day * DAY_MS), 'prune'))
+      const left = (await held()).map((id) => Number(id.slice(4)))
+      expect(left.every((entity) => entity % 28 > day)).toBe(true)
+    }
+    expect(await held()).toEqual([])
+  })
+
+  it('that cannot be removed keep no other entity from it', async () => {
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    const ended = { month: '2027-01' as const, finished_at: 0, isFailed: false, organizations: ['org_a'], keep: [] }
+    await store(worldOf([14, 42].map((entity) => ({ ...ended, entity }))))
+    await env.LEDGER_0.prepare(
+      "create trigger refuse before delete on sync_jobs when old.entity = 14 begin select raise(abort, 'not this one'); end",
+    ).run()
+    await expect(pruneJobs(systemOf(env, new Date(NOW), 'prune'))).rejects.toThrow()
+    await env.LEDGER_0.prepare('drop trigger refuse').run()
+    expect(await held()).toEqual(['job_00000000000000000000000000'])
+  })
+
+  it('are left alone on the last days of a long month', async () => {
+    await store(worldOf([{ entity: 42, month: '2027-01', finished_at: 0, isFailed: false, organizations: ['org_a'], keep: [] }]))
+    for (const day of ['29', '30', '31']) await pruneJobs(systemOf(env, new Date(`2027-03-${day}T10:00:00Z`), 'prune'))
+    expect(await held()).toHaveLength(1)
+  })
+})
+
+describe('what ticks leave behind', () => {
+  it('runs are forgotten after 90 days, by the daily work, and those that are not finished never', async () => {
+    const id = (time: number) => idsFrom('run', new Date(time))
+    const rows = [
+      [id(BEFORE - 1), 'dispatched'],
+      [id(BEFORE - 2), 'planned'],
+      [id(BEFORE), 'dispatched'],
+      ...Array.from({ length: 4_100 }, (_, n) => [id(BEFORE - 1_000 - n), 'no_connections']),
+    ]
+    await env.DB.prepare(
+      `insert into runs (run_id, organization_id, extractor_id, trigger, instant, status, connections, dispatched, created_at)
+       select value->>0, 'org_of', 'ext_of', 'manual', 0, value->>1, 0, 0, ?2 from json_each(?1)`,
+    )
+      .bind(JSON.stringify(rows), Date.parse(NOW))
+      .run()
+    await new Clockwork().daily(NOW)
+    expect((await env.DB.prepare('select run_id from runs order by 1').raw()).flat()).toEqual([id(BEFORE - 2), id(BEFORE)])
+  })
+
+  it('an id sorts behind those of before its instant and not behind one of its own', () => {
+    const instant = new Date('2027-03-01T00:00:00.000Z')
+    const made = (time: number) => {
+      vi.spyOn(Date, 'now').mockReturnValue(time)
+      return newId('run')
+    }
+    const [earlier, same] = [made(instant.getTime() - 1), made(instant.getTime())]
+    expect(earlier < idsFrom('run', instant) && idsFrom('run', instant) < same).toBe(true)
+  })
+
+  it('pages of ticks are forgotten after 30 days, with the ticks of their zone', async () => {
+    at('2027-03-01T18:00:00Z')
+    losingMessages()
+    const of = await organization()
+    await created(of, scheduled)
+    const clockwork = new Clockwork()
+    const days = Array.from({ length: 40 }, (_, n) => daysAfter('2027-03-02', n))
+    for (const day of days) await clockwork.pass(`${day}T06:30:00Z`)
+    const kept = (await env.DB.prepare('select day from tick_pages order by 1').raw()).flat()
+    expect(kept).toEqual(days.slice(-31))
+  })
+})

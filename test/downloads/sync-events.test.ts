@@ -1,0 +1,191 @@
+import { createMessageBatch } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import worker from '../../src/index.ts'
+import { visibleCounts } from '../../src/visibility/visible-counts.ts'
+import { EVERYTHING } from '../../src/visibility/window.ts'
+import { beforeBatch, drainNow, silenceQueues, watchAuthority } from '../authority/support/authority.ts'
+import { connected, factsOf, fetching, jobsOf, runNow } from '../outbox/support/outbox-events.ts'
+import { at } from '../support/clock.ts'
+import { dump } from '../support/world.ts'
+
+const NOW = '2026-03-15T18:00:00Z'
+/** What settles a job. */
+const SETTLING = 'finished_at = ?8, open = 0'
+
+beforeEach(() => {
+  at(NOW)
+})
+
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+const wait = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1_000)
+
+/** Of what is kept for the RFC: how many of a month and direction, and when the first and last were issued. */
+const heldOf = (entity: number, source: string, month: string) =>
+  env.LEDGER_0.prepare(
+    'select count(*) as created_count, min(issued_at) as first_issued_at, max(issued_at) as last_issued_at from cfdi where entity = ? and direction = ? and substr(fecha, 1, 7) = ?',
+  )
+    .bind(entity, source === 'sat_cfdi_issued' ? 0 : 1, month)
+    .first()
+
+describe('sync.completed', () => {
+  it('tells once, of every month and source, what came, to those whose runs asked', async () => {
+    silenceQueues()
+    const [wide, narrow] = [await fetching(['sat_cfdi_issued', 'sat_cfdi_received'], 2), await fetching(['sat_cfdi_issued'], 1)]
+    const { rfc, entity } = await connected(wide)
+    await connected(narrow, rfc)
+    await drainNow(entity)
+    const [facts, jobs] = [await factsOf(entity, 'sync.'), await jobsOf(entity)]
+    expect(jobs.map(({ source, month }) => `${source} ${month}`).sort()).toEqual([
+      ...['2026-01', '2026-02', '2026-03'].map((month) => `sat_cfdi_issued ${month}`),
+      ...['2026-01', '2026-02', '2026-03'].map((month) => `sat_cfdi_received ${month}`),
+      'sat_miinformacion ',
+    ])
+    expect(facts.map(({ fact_id }) => fact_id)).toEqual(jobs.map(({ job_id }) => `sync.completed:${job_id}`))
+    for (const [n, { source, month, job_id }] of jobs.entries()) {
+      const isShared = source === 'sat_miinformacion' || (source === 'sat_cfdi_issued' && month > '2026-01')
+      expect(facts[n]).toMatchObject({ kind: 'sync.completed', organizations: isShared ? [wide.id, narrow.id] : [wide.id] })
+      const counts = month === '' ? { created_count: 1, first_issued_at: null, last_issued_at: null } : await heldOf(entity, source, month)
+      const { brought, ...told } = facts[n]!.body
+      expect(told).toEqual({
+        ...{ job_id, data_source_key: source, period: month || null, attempts: 1, error_class: null, completed_at: Date.parse(NOW) },
+        ...{ updated_count: 0, cancelled_count: 0 },
+        ...counts,
+      })
+      // What it brought, slice by slice, adds up to the same for whoever sees everything.
+      if (month !== '') expect(visibleCounts(EVERYTHING, brought)).toMatchObject(counts!)
+      else expect(brought).toEqual([])
+    }
+  })
+
+  it('is told as well, once, to whose run finds the job done', async () => {
+    silenceQueues()
+    const [first, late] = [await fetching(['sat_csf']), await fetching(['sat_csf'])]
+    const { rfc, entity } = await connected(first)
+    await drainNow(entity)
+    // In the same instant, as two runs of one midnight: what is done is not done again.
+    await connected(late, rfc)
+    await drainNow(entity)
+    wait(11 * 60)
+    await drainNow(entity)
+    const [facts, jobs] = [await factsOf(entity, 'sync.completed'), await jobsOf(entity)]
+    expect(jobs).toHaveLength(2)
+    for (const { job_id, source } of jobs) {
+      const told = facts.filter(({ body }) => body['job_id'] === job_id)
+      expect(told.map(({ organizations }) => organizations)).toEqual([[first.id], [late.id]])
+      expect(told[1]!.body).toEqual(told[0]!.body)
+      expect(told[0]!.body).toMatchObject({ data_source_key: source, completed_at: Date.parse(NOW) })
+    }
+  })
+
+  it('is told with the job’s end or not at all', async () => {
+    silenceQueues()
+    const of = await fetching(['sat_csf'])
+    const { entity } = await connected(of)
+    beforeBatch(SETTLING, 'spoil')
+    await drainNow(entity)
+    const failed = (await jobsOf(entity)).filter(({ status }) => status === 'queued')
+    expect(failed).toMatchObject([{ attempts: 1, error_class: 'internal_error' }])
+    expect(await factsOf(entity, 'sync.')).toHaveLength(1)
+    wait(5)
+    await drainNow(entity)
+    expect((await jobsOf(entity)).map(({ status }) => status)).toEqual(['succeeded', 'succeeded'])
+    expect((await factsOf(entity, 'sync.')).map(({ body }) => body['attempts']).sort()).toEqual([1, 2])
+  })
+
+  it('counts all that came for it, also when another worker held the job before', async () => {
+    silenceQueues()
+    const of = await fetching(['sat_cfdi_issued'])
+    const { entity } = await connected(of)
+    const released = Promise.withResolvers<void>()
+    let second: Promise<void> | undefined
+    watchAuthority(async (_, source, month) => {
+      if (source !== 'sat_cfdi_issued' || month !== '2026-03') return
+      if (second) return released.promise
+      // The first worker stalls beyond its lease before anything is written; the second has claimed the job when the first goes on.
+      wait(31)
+      second = drainNow(entity)
+      await vi.waitUntil(async () => (await jobsOf(entity)).some(({ attempts }) => attempts === 2))
+    })
+    await drainNow(entity)
+    // It lost its claim and wrote nothing: no document, no fact.
+    expect(await heldOf(entity, 'sat_cfdi_issued', '2026-03')).toMatchObject({ created_count: 0 })
+    expect((await factsOf(entity, 'sync.')).map(({ body }) => body['data_source_key'])).toEqual(['sat_miinformacion'])
+    released.resolve()
+    await second
+    const march = (await factsOf(entity, 'sync.completed')).filter(({ body }) => body['period'] === '2026-03')
+    expect(march).toHaveLength(1)
+    expect(march[0]!.body).toMatchObject({ attempts: 2, ...(await heldOf(entity, 'sat_cfdi_issued', '2026-03')) })
+  })
+})
+
+describe('sync.failed', () => {
+  it.each([
+    ['unavailable1', 'sat_unavailable'],
+    ['limited1', 'rate_limited'],
+  ])('%s: is told once, when no attempt is left, with the class %s', async (ciec, error_class) => {
+    silenceQueues()
+    const of = await fetching(['sat_csf'])
+    const { entity } = await connected(of, undefined, ciec)
+    for (let attempt = 1; attempt <= 12; attempt++) {
+      expect(await factsOf(entity, 'sync.')).toEqual([])
+      await drainNow(entity)
+      // Nothing is tried before its wait is over.
+      await drainNow(entity)
+      expect(await jobsOf(entity)).toMatchObject(
+        Array(2).fill({ attempts: attempt, error_class, status: attempt < 12 ? 'queued' : 'failed' }),
+      )
+      wait(15 * 60)
+    }
+    await drainNow(entity)
+    const facts = await factsOf(entity, 'sync.')
+    expect(facts.map(({ fact_id }) => fact_id)).toEqual((await jobsOf(entity)).map(({ job_id }) => `sync.failed:${job_id}`))
+    for (const { organizations, body } of facts) {
+      expect(organizations).toEqual([of.id])
+      expect(body).toMatchObject({ error_class, attempts: 12, created_count: 0, first_issued_at: null })
+    }
+    // The next run that covers it tries again, as a job of its own.
+    await runNow(of)
+    expect((await jobsOf(entity)).map(({ status }) => status)).toEqual(['failed', 'failed', 'queued', 'queued'])
+  })
+})
+
+describe('messages', () => {
+  const deliver = async (purpose: string, bodies: readonly unknown[]): Promise<void> => {
+    const messages = bodies.map((body, n) => ({ id: `m${n}`, timestamp: new Date(), attempts: 1, body }))
+    await worker.queue(createMessageBatch(`fiscal-local-${purpose}`, messages), env)
+  }
+
+  it('of downloads that come twice, at once, in any order and late, change nothing that was done', async () => {
+    const sent = silenceQueues()
+    const of = await fetching(['sat_cfdi_received', 'sat_csf'])
+    const entities = [await connected(of), await connected(of)].map(({ entity }) => entity)
+    // The relay is called as well: by messages of another queue.
+    const due = () => sent.splice(0).filter((message) => 'entity' in (message as object))
+    const calls = due()
+    expect(calls).toEqual(entities.map((entity) => ({ shard: 0, entity })))
+    await deliver('downloads', [...calls, ...calls.toReversed()])
+    for (let next = due(); next.length > 0; next = due()) await deliver('downloads', next)
+    const everything = await dump()
+    for (const entity of entities) {
+      const jobs = await jobsOf(entity)
+      expect(jobs.map(({ status, attempts }) => [status, attempts])).toEqual(Array(4).fill(['succeeded', 1]))
+      expect(await factsOf(entity, 'sync.')).toHaveLength(4)
+    }
+    wait(3_600)
+    await deliver('downloads', [...calls.toReversed(), ...calls])
+    await deliver('downloads-spread', calls)
+    const runs = await env.DB.prepare('select run_id from runs where organization_id = ?').bind(of.id).all<{ run_id: string }>()
+    await deliver('dispatch', [
+      { runs: runs.results.map(({ run_id }) => run_id) },
+      { page: { timezone: 'America/Mexico_City', day: '2026-03-15', cadence: 'daily' } },
+    ])
+    // Who is sent away from an RFC that is being worked on has it called again, which ends.
+    for (let next = due(); next.length > 0; next = due()) await deliver('downloads', next)
+    expect(await dump()).toBe(everything)
+  })
+})

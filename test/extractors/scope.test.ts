@@ -1,0 +1,57 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { EARLIEST, monthsOf, rangeOf } from '../../src/extractors/scope.ts'
+import { localDayOf } from '../../src/platform/time/calendar.ts'
+
+const MEXICO = 'America/Mexico_City'
+const now = new Date('2026-03-10T18:00:00Z')
+
+describe('the range of a run', () => {
+  it.each([
+    ['full_history', null, MEXICO, null, '2018-01-01'],
+    ['full_history', null, MEXICO, new Date('2026-01-01T00:00:00Z'), '2018-01-01'],
+    ['last_n_months', 1, MEXICO, null, '2026-02-08'],
+    ['last_n_months', 3, MEXICO, null, '2025-12-10'],
+    ['last_n_months', 36, MEXICO, null, '2023-03-26'],
+    ['last_n_months', 240, MEXICO, null, '2018-01-01'],
+    ['last_n_months', 1, 'Pacific/Kiritimati', null, '2026-02-09'],
+    ['since_watermark', null, MEXICO, null, '2018-01-01'],
+    ['since_watermark', null, MEXICO, new Date('2026-03-01T18:00:00Z'), '2026-03-01'],
+    // 00:30 of the first in Tokyo is still February in Mexico.
+    ['since_watermark', null, 'Asia/Tokyo', new Date('2026-02-28T15:30:00Z'), '2026-02-28'],
+    ['since_watermark', null, 'Pacific/Midway', new Date('2026-03-01T08:00:00Z'), '2026-02-28'],
+    ['since_watermark', null, MEXICO, new Date('2017-06-01T00:00:00Z'), '2018-01-01'],
+  ] as const)('of %s %s in %s with the watermark %s starts on %s', (scope, months, zone, watermark, from) => {
+    expect(rangeOf(scope, months, now, zone, watermark)).toEqual({ from, to: now })
+  })
+
+  it('never starts before 2018, whatever the scope', () => {
+    const scope = fc.constantFrom('full_history' as const, 'last_n_months' as const, 'since_watermark' as const)
+    const watermark = fc.option(fc.date({ min: new Date('2015-01-01'), max: now, noInvalidDate: true }))
+    fc.assert(
+      fc.property(scope, fc.integer({ min: 1, max: 240 }), watermark, (kind, months, mark) => {
+        const { from } = rangeOf(kind, kind === 'last_n_months' ? months : null, now, MEXICO, mark)
+        expect(from >= EARLIEST && from <= localDayOf(now, MEXICO)).toBe(true)
+      }),
+    )
+  })
+})
+
+describe('the months of a range', () => {
+  it.each([
+    ['2025-12-10', '2026-03-10T18:00:00Z', MEXICO, ['2025-12', '2026-01', '2026-02', '2026-03']],
+    ['2026-03-10', '2026-03-10T18:00:00Z', MEXICO, ['2026-03']],
+    // The first of the month in Tokyo, the last of the month before in Mexico.
+    ['2026-03-10', '2026-03-31T16:00:00Z', 'Asia/Tokyo', ['2026-03', '2026-04']],
+    // The last of the month in Midway, the first of the next in Mexico: documents with its date exist already.
+    ['2026-03-10', '2026-04-01T08:00:00Z', 'Pacific/Midway', ['2026-03', '2026-04']],
+    ['2026-03-10', '2026-04-01T05:30:00Z', MEXICO, ['2026-03']],
+  ])('from %s to %s in %s are %s', (from, to, zone, months) => {
+    expect(monthsOf({ from, to: new Date(to) }, zone)).toEqual(months)
+  })
+
+  it('are one hundred and twenty from 2018 to the end of 2027', () => {
+    const months = monthsOf({ from: EARLIEST, to: new Date('2027-12-31T12:00:00Z') }, MEXICO)
+    expect([months.length, new Set(months).size, months[0], months.at(-1)]).toEqual([120, 120, '2018-01', '2027-12'])
+  })
+})

@@ -1,0 +1,121 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, expect, it, vi } from 'vitest'
+import type { Cfdi } from '../../src/cfdi/read/contract.ts'
+import { systemOf } from '../../src/platform/context.ts'
+import { uuidOf } from '../../src/platform/db/id.ts'
+import { relayOutbox } from '../../src/webhooks/events/relay.ts'
+import { drainNow, silenceQueues } from '../authority/support/authority.ts'
+import { connected, fetching, runNow } from '../outbox/support/outbox-events.ts'
+import { at } from '../support/clock.ts'
+import { type Organization, organization } from '../support/tenants.ts'
+import { endpointOf, pagesOf } from '../webhooks/support/feed.ts'
+
+const BOTH = ['sat_cfdi_issued', 'sat_cfdi_received']
+
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+// biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects; the shape has been checked against the route.
+type Told = any
+
+/** From the download to the feed and the log, through the front door: what each may read is what each is told. */
+it('organizations that share an RFC are each told of what they can read of it', async () => {
+  at('2026-03-20T18:00:00Z')
+  silenceQueues()
+  const [wide, narrow, all, draft] = [await fetching(BOTH, 2), await fetching(BOTH, 1), await organization(), await organization()]
+  const { rfc, entity, fiscal_entity_id } = await connected(wide)
+  const of = [wide, narrow, all] as const
+  const endpoints = await Promise.all(
+    [...of, draft].map((one) => endpointOf(one, { event_keys: ['cfdi.cancelled', 'cfdi.cancelled_after_payment'] })),
+  )
+  await drainNow(entity)
+  // Finds what the first had fetched; and two without any extractor, one of them without a login.
+  await connected(narrow, rfc)
+  await all.ask('POST', '/v1/fiscal-entities', { rfc, ciec: 'secreta1' })
+  await draft.ask('POST', '/v1/fiscal-entities', { rfc })
+  await drainNow(entity)
+  const relay = () => relayOutbox(systemOf(env, new Date(), 'req_test'), 0)
+  await relay()
+
+  const told = async (one: Organization, key: string) => (await pagesOf<Told>(one, `/v1/events?limit=100&event_key=${key}`)).items
+  const read = async (one: Organization) => (await pagesOf<Cfdi>(one, `/v1/cfdi?limit=100&fiscal_entity_id=${fiscal_entity_id}`)).items
+  const [ofWide, ofNarrow] = [await read(wide), await read(narrow)]
+  expect(ofNarrow.length).toBeLessThan(ofWide.length)
+  for (const [one, documents] of [
+    [wide, ofWide],
+    [narrow, ofNarrow],
+  ] as const) {
+    const synced = (await told(one, 'sync.completed')).filter(({ period }) => period !== null)
+    const months = one === wide ? ['2026-01', '2026-02', '2026-03'] : ['2026-02', '2026-03']
+    expect(synced.map(({ period, direction }) => `${period} ${direction}`).sort()).toEqual(
+      months.flatMap((month) => [`${month} issued`, `${month} received`]),
+    )
+    for (const event of synced) {
+      const brought = documents.filter(({ fecha, direction }) => fecha.startsWith(event.period) && direction === event.direction)
+      const times = brought.map(({ issued_at }) => Date.parse(issued_at)).sort((a, b) => a - b)
+      expect(event).toMatchObject({
+        ...{ rfc, fiscal_entity_id: uuidOf(fiscal_entity_id), data_source_key: `sat_cfdi_${event.direction}`, document_type: 'cfdi' },
+        ...{ created_count: brought.length, updated_count: 0, cancelled_count: 0, completed_at: '2026-03-20T18:00:00.000Z' },
+        ...{ first_issued_at: new Date(times[0]!).toISOString(), last_issued_at: new Date(times.at(-1)!).toISOString() },
+      })
+    }
+  }
+  expect(await told(all, 'sync.completed')).toEqual([])
+
+  // Some of each month are cancelled; the next run of the first finds it, and what was cancelled by itself.
+  const chosen = ofWide.filter(({ estatus }, n) => estatus === 'vigente' && n % 9 === 0)
+  for (const { uuid } of chosen)
+    await wide.ask('POST', `/v1/test-helpers/cfdi/${uuid}/cancel`, { fiscal_entity_id, cancellation_reason: '02' })
+  at('2026-03-20T20:30:00Z')
+  await runNow(wide)
+  await drainNow(entity)
+  await relay()
+  const after = await read(wide)
+  const cancelled = after.filter(
+    ({ uuid, estatus }) => estatus === 'cancelado' && ofWide.some((it) => it.uuid === uuid && it.estatus === 'vigente'),
+  )
+  expect(cancelled.length).toBeGreaterThanOrEqual(chosen.length)
+  const visible = new Set(ofNarrow.map(({ uuid }) => uuid))
+  for (const one of of) {
+    const events = await told(one, 'cfdi.cancelled')
+    const expected = cancelled.filter(({ uuid }) => one !== narrow || visible.has(uuid))
+    expect(events.map(({ cfdi_uuid }) => cfdi_uuid).sort()).toEqual(expected.map(({ uuid }) => uuid).sort())
+    for (const { event_id, occurred_at, severity, ...event } of events) {
+      const cfdi = expected.find(({ uuid }) => uuid === event.cfdi_uuid)!
+      const { direction, payment_status, total, currency, emisor_rfc, receptor_rfc, issued_at, cancelled_at, cancellation_reason } = cfdi
+      expect(event).toEqual({
+        ...{
+          event: 'cfdi.cancelled',
+          fiscal_entity_id: uuidOf(fiscal_entity_id),
+          rfc,
+          cfdi_uuid: cfdi.uuid,
+          cfdi_type: cfdi.tipo_comprobante,
+        },
+        ...{ direction, total, currency, emisor_rfc, receptor_rfc, issued_at, cancelled_at, cancellation_reason },
+        payment_status: one === narrow ? expect.any(String) : payment_status,
+      })
+      expect([event_id, occurred_at, severity]).toEqual([
+        expect.stringMatching(/^evt_/),
+        '2026-03-20T20:30:00.000Z',
+        expect.stringMatching(/^(critical|warning)$/),
+      ])
+    }
+    const critical = events.filter(({ severity }) => severity === 'critical').map(({ cfdi_uuid }) => cfdi_uuid)
+    const afterPayment = await told(one, 'cfdi.cancelled_after_payment')
+    expect(afterPayment.map(({ cfdi_uuid }) => cfdi_uuid).sort()).toEqual(critical.sort())
+    const { items } = await pagesOf<Told>(one, `${endpoints[of.indexOf(one)]!.path}/deliveries?limit=100`)
+    expect(items.map(({ event_id, status }) => `${event_id} ${status}`).sort()).toEqual(
+      [...events, ...afterPayment].map(({ event_id }) => `${event_id} pending`).sort(),
+    )
+  }
+  expect((await told(narrow, 'cfdi.cancelled')).length).toBeGreaterThan(0)
+  expect((await told(narrow, 'cfdi.cancelled')).length).toBeLessThan(cancelled.length)
+  expect((await draft.ask('GET', '/v1/events')).body.data).toEqual([])
+  // Of nobody is an event another’s.
+  const ids = (await Promise.all(of.map((one) => pagesOf<Told>(one, '/v1/events?limit=100')))).flatMap(({ items }) =>
+    items.map(({ event_id }) => event_id),
+  )
+  expect(new Set(ids).size).toBe(ids.length)
+})

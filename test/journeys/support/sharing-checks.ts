@@ -1,0 +1,212 @@
+import { expect } from 'vitest'
+import { cfdiXml } from '../../../src/authority/sandbox/xml/cfdi-xml.ts'
+import type { MonthRow } from '../../../src/cfdi/read/summary-contract.ts'
+import { api, basic, request } from '../../support/client.ts'
+import { type History, type Player, pick } from './sharing-history.ts'
+import { dayIn, filesSeenBy, isBounded, MEXICO, type Seen, seenBy } from './sharing-model.ts'
+import {
+  actualCfdi,
+  appliedBy,
+  balanceOf,
+  type Expected,
+  expectedApplied,
+  expectedCfdi,
+  expectedMonths,
+  type Sight,
+} from './sharing-sums.ts'
+
+/** Every answer about the shared RFC, held against the oracle. Exactly: what is missing fails like what is too much. */
+
+type Found = Expected & { updated_at: string }
+
+async function listed({ fiscal_entity_id }: History, { tenant }: Player, query: string): Promise<Found[]> {
+  const found: Found[] = []
+  let cursor = ''
+  for (;;) {
+    const { status, body } = await api(tenant, 'GET', `/v1/cfdi?fiscal_entity_id=${fiscal_entity_id}${query}${cursor}`)
+    expect(status).toBe(200)
+    found.push(...body.data.map((cfdi: never) => ({ ...actualCfdi(cfdi), updated_at: (cfdi as Found).updated_at })))
+    if (!body.has_more) return found
+    cursor = `&cursor=${encodeURIComponent(body.next_cursor)}`
+  }
+}
+
+const newestFirst = (a: Expected, b: Expected): number =>
+  a.issued_at === b.issued_at ? (a.uuid < b.uuid ? 1 : -1) : a.issued_at < b.issued_at ? 1 : -1
+
+/** Both lists in the same order; told by what is too much and what is missing. */
+function expectSame(what: string, actual: readonly object[], expected: readonly object[]): void {
+  const [left, right] = [actual, expected].map((list) => list.map((one) => JSON.stringify(one, Object.keys(one).sort()))) as [
+    string[],
+    string[],
+  ]
+  if (left.join() === right.join()) return
+  const [tooMuch, missing] = [left.filter((one) => !right.includes(one)), right.filter((one) => !left.includes(one))]
+  const twice = left.filter((one, n) => left.indexOf(one) !== n)
+  throw new Error([what, 'too much:', ...tooMuch, 'missing:', ...missing, 'twice:', ...twice].join('\n'))
+}
+
+const bare = ({ updated_at: _, ...rest }: Found): Expected => rest
+
+/** A filter as a query, and as plain code. */
+type Filter = [query: string, matches: (one: Found) => boolean]
+
+function filters(history: History, every: readonly Found[]): Filter[] {
+  const hidden = [...history.held.keys()].filter(() => history.next() < 0.1).slice(0, 40)
+  const some = every.filter(() => history.next() < 0.1).slice(0, 40)
+  const wanted = [...hidden, ...some.map(({ uuid }) => uuid.toLowerCase()), crypto.randomUUID()]
+  const status = pick(history, ['paid', 'unpaid', 'partially_paid', 'not_applicable', 'unpaid,partially_paid', 'paid,not_applicable'])
+  const since = pick(history, [...every.map(({ updated_at }) => updated_at), new Date(history.now).toISOString()])
+  const [from, to] = [pick(history, every)?.fecha.slice(0, 10), pick(history, every)?.fecha.slice(0, 10)].sort()
+  const until = new Date(history.now - Math.floor(history.next() * 60 * 86_400) * 1_000).toISOString()
+  const least = pick(history, [0.01, 1_000, 20_000])
+  const paidFrom = dayIn(history.now - Math.floor(history.next() * 90 * 86_400) * 1_000, MEXICO)
+  const limit = 1 + Math.floor(history.next() * 60)
+  return [
+    [`&limit=100&uuid=${wanted.join()}`, ({ uuid }) => wanted.includes(uuid) || wanted.includes(uuid.toLowerCase())],
+    [`&limit=${limit + 40}&payment_status=${status}`, ({ payment_status }) => status.split(',').includes(payment_status)],
+    [`&limit=${limit + 40}&balance_min=${least}`, ({ balance }) => balance !== null && Number(balance) >= least],
+    [
+      `&limit=100&paid_from=${paidFrom}&payment_status=paid,partially_paid`,
+      ({ last_payment_at, payment_status }) => last_payment_at !== null && last_payment_at >= paidFrom && payment_status !== 'unpaid',
+    ],
+    [`&limit=100&updated_since=${since}`, ({ updated_at }) => updated_at >= since],
+    ['&direction=issued&limit=100', ({ direction }) => direction === 'issued'],
+    ['&estatus=cancelado', ({ estatus }) => estatus === 'cancelado'],
+    ['&tipo_comprobante=P,E&limit=50', ({ tipo_comprobante }) => tipo_comprobante === 'P' || tipo_comprobante === 'E'],
+    ['&metodo_pago=PPD&has_xml=true&limit=100', ({ metodo_pago, has_xml }) => metodo_pago === 'PPD' && has_xml],
+    [`&limit=100&issued_to=${until}`, ({ issued_at }) => issued_at <= until],
+    [`&limit=${limit}&direction=received&estatus=vigente`, ({ direction, estatus }) => direction === 'received' && estatus === 'vigente'],
+    ...(from && to ? [[`&limit=100&issued_from=${from}&issued_to=${to}`, ({ fecha }) => fecha >= from && fecha < `${to}U`] as Filter] : []),
+  ]
+}
+
+async function checkList(history: History, player: Player, sight: Sight): Promise<void> {
+  const every = await listed(history, player, '&limit=100')
+  const expected = [...sight.seen.values()].map((one) => expectedCfdi(sight, one)).sort(newestFirst)
+  expectSame(`list of ${player.name}`, every.map(bare), expected)
+  const all = filters(history, every)
+  for (const [query, matches] of [pick(history, all.slice(0, 5)), pick(history, all.slice(1, 3)), pick(history, all)])
+    expectSame(`list of ${player.name} ${query.slice(0, 80)}`, await listed(history, player, query), every.filter(matches))
+}
+
+/** The search that a row leads to answers the documents that it counts. */
+async function checkDrilldown({ tenant }: Player, row: MonthRow | undefined, seen: ReadonlyMap<string, Seen>): Promise<void> {
+  if (!row) return
+  const found: string[] = []
+  for (let cursor = ''; ; ) {
+    const { body } = await api(tenant, 'GET', `${row.drilldown}&limit=100${cursor}`)
+    found.push(...body.data.map(({ uuid }: Found) => uuid))
+    if (!body.has_more) break
+    cursor = `&cursor=${encodeURIComponent(body.next_cursor)}`
+  }
+  const counted = [...seen.values()].filter(
+    ({ document, direction, cancelled }) =>
+      direction === row.direction && !cancelled && document.fecha.startsWith(row.month) && document.emisor.rfc !== document.receptor.rfc,
+  )
+  expect(found).toHaveLength(row.count)
+  expect(found.sort()).toEqual(counted.map(({ document }) => document.uuid).sort())
+}
+
+async function checkSummary(history: History, player: Player, seen: ReadonlyMap<string, Seen>): Promise<void> {
+  const { fiscal_entity_id, now, players } = history
+  const [from, to] = [dayIn(now - 400 * 86_400_000, MEXICO).slice(0, 7), dayIn(now + 40 * 86_400_000, MEXICO).slice(0, 7)]
+  const only = pick(history, ['', '', 'issued', 'received'])
+  const { status, body } = await api(
+    player.tenant,
+    'GET',
+    `/v1/cfdi/summary/monthly?fiscal_entity_id=${fiscal_entity_id}&from=${from}&to=${to}${only && `&direction=${only}`}`,
+  )
+  expect(status).toBe(200)
+  const isAll = player.rules.length === 0
+  const asked = only === '' ? seen : new Map([...seen].filter(([, { direction }]) => direction === only))
+  const rows = expectedMonths(asked, player, { from, to }, now).filter(({ direction }) => only === '' || direction === only)
+  const found: MonthRow[] = body.data
+  expect(found.map(({ drilldown: _, ...row }) => row)).toEqual(rows)
+  await checkDrilldown(player, pick(history, found), asked)
+  const ceiling = isAll || player.ceiling === null ? null : new Date(player.ceiling).toISOString()
+  expect(body.window).toEqual({ floor: isAll ? null : player.floor, ceiling, is_bounded: isBounded(player, players) })
+  expect(body.as_of).toBe(ceiling ?? new Date(now).toISOString())
+  expect(body.data_quality).toEqual({
+    cfdi_total: rows.reduce((sum, { count, cancelled_count }) => sum + count + cancelled_count, 0),
+    missing_rate: 0,
+  })
+}
+
+/** One document at each of its addresses: shown, or as absent as one that never was. */
+async function checkOne({ fiscal_entity_id }: History, { tenant }: Player, sight: Sight, uuid: string): Promise<void> {
+  const read = (path: string) => api(tenant, 'GET', `/v1/cfdi/${uuid}${path}?fiscal_entity_id=${fiscal_entity_id}`)
+  const [detail, payments, xml] = await Promise.all([read(''), read('/payments'), read('/xml')])
+  const one = sight.seen.get(uuid)
+  if (!one) {
+    for (const { status, body } of [detail, payments, xml]) expect([uuid, status, body.code]).toEqual([uuid, 404, 'cfdi.not_found'])
+    return
+  }
+  expect(actualCfdi(detail.body)).toEqual(expectedCfdi(sight, one))
+  expect(appliedBy(detail.body.aplicaciones)).toEqual(expectedApplied(sight, uuid))
+  expect(appliedBy(payments.body.data)).toEqual(expectedApplied(sight, uuid))
+  const { payment_status, paid_amount, credited_amount, balance } = balanceOf(sight, one)
+  expect(payments.body).toMatchObject({ payment_status, paid_amount, credited_amount, balance })
+  if (one.hasXml) expect([xml.status, xml.body]).toEqual([200, cfdiXml(one.document)])
+  else expect([xml.status, xml.body.code]).toEqual([404, 'cfdi.xml_not_available'])
+}
+
+async function checkFiles(history: History, player: Player): Promise<void> {
+  const path = `/v1/fiscal-entities/${history.fiscal_entity_id}/documents`
+  const found: { document_id: string; data_source_key: string; name: string; document_date: string }[] = []
+  for (let cursor = ''; ; ) {
+    const { body } = await api(player.tenant, 'GET', `${path}?limit=7${cursor}`)
+    found.push(...body.data)
+    if (!body.has_more) break
+    cursor = `&cursor=${encodeURIComponent(body.next_cursor)}`
+  }
+  const key = ({ data_source_key, name, document_date }: (typeof found)[number]) => [data_source_key, name, document_date].join(' ')
+  const expected = filesSeenBy(history, player)
+  expect(found.map(key).sort()).toEqual(expected.map((file) => key({ ...file, document_id: '', data_source_key: file.source })).sort())
+  for (const other of history.players) {
+    // What one sees the other reads only if it sees it too.
+    const all = other === player ? found : ((await api(other.tenant, 'GET', `${path}?limit=100`)).body.data ?? [])
+    for (const document of all.slice(0, 3)) {
+      const { status } = await request('GET', `${path}/${document.document_id}/content`, {
+        headers: { authorization: basic(player.tenant) },
+      })
+      expect([key(document), status]).toEqual([
+        key(document),
+        found.some(({ document_id }) => document_id === document.document_id) ? 200 : 404,
+      ])
+    }
+  }
+}
+
+async function checkClosed({ fiscal_entity_id, held }: History, { tenant }: Player): Promise<void> {
+  const uuid = [...held.keys()][0] ?? crypto.randomUUID().toUpperCase()
+  const query = `fiscal_entity_id=${fiscal_entity_id}`
+  const paths = ['', `/${uuid}`, `/${uuid}/xml`, `/${uuid}/payments`, '/summary/monthly'].map((path) => `/v1/cfdi${path}?${query}`)
+  for (const path of [...paths, `/v1/fiscal-entities/${fiscal_entity_id}/documents`]) {
+    const { status, body } = await api(tenant, 'GET', path)
+    expect([path, status, body.code]).toEqual([path, 404, 'fiscal_entity.not_found'])
+  }
+}
+
+/** Everything that the organization can read of the RFC. Answers how many documents it sees, and how many there are that it does not. */
+export async function check(history: History, player: Player): Promise<{ shown: number; hidden: number }> {
+  if (history.fiscal_entity_id === '') return { shown: 0, hidden: 0 }
+  if (player.state !== 'active') {
+    await checkClosed(history, player)
+    return { shown: 0, hidden: history.held.size }
+  }
+  const seen = seenBy(history, player)
+  const sight: Sight = { seen, imports: player.imports }
+  await checkList(history, player, sight)
+  await checkSummary(history, player, seen)
+  await checkFiles(history, player)
+  const others = history.players.flatMap(({ imports }) => [...imports.keys()])
+  const known = [...new Set([...history.held.keys(), ...others])]
+  const hidden = known.filter((uuid) => !seen.has(uuid))
+  const invoices = [...seen.values()]
+    .filter(({ document, hasXml }) => hasXml && document.metodo === 'PPD')
+    .map(({ document }) => document.uuid)
+  const drawn = [hidden, hidden, [...seen.keys()], invoices, [...player.imports.keys()]].flatMap((some) => pick(history, some) ?? [])
+  for (const uuid of new Set(drawn)) await checkOne(history, player, sight, uuid)
+  return { shown: seen.size, hidden: hidden.length }
+}

@@ -1,0 +1,179 @@
+import { Temporal } from 'temporal-polyfill'
+import type { DocumentFile } from '../../../src/authority/port/authority.ts'
+import type { DataSourceKey } from '../../../src/authority/port/catalog.ts'
+import { filesOf } from '../../../src/authority/sandbox/documents/documents.ts'
+import type { Comprobante } from '../../../src/authority/sandbox/world/comprobante.ts'
+import { documentsOf } from '../../../src/authority/sandbox/world/month.ts'
+
+/** The plain oracle of a shared RFC: what was fetched by anybody, and what each organization may see of it. Nothing here is clever. */
+
+export const MEXICO = 'America/Mexico_City'
+export const MANDATORY = 'sat_miinformacion'
+export type Direction = 'issued' | 'received'
+export const DIRECTIONS: readonly Direction[] = ['issued', 'received']
+
+export interface Rule {
+  extractor_id: string
+  trigger_kind: 'connection_created' | 'connection_reactivated' | 'schedule'
+  scope: 'full_history' | 'last_n_months' | 'since_watermark'
+  scope_months: number | null
+  timezone: string
+  is_enabled: boolean
+  sources: string[]
+}
+
+/** A document that is kept: as XML or as metadata only, and what the authority said of it last. */
+export interface Held {
+  document: Comprobante
+  direction: Direction
+  hasXml: boolean
+  cancelled: boolean
+}
+
+/** An organization and its connection to the RFC. */
+export interface Seat {
+  state: 'none' | 'draft' | 'active' | 'unlinked'
+  wasActive: boolean
+  /** Sources enabled on the connection. */
+  sources: string[]
+  rules: Rule[]
+  floor: string | null
+  ceiling: number | null
+  watermarks: Partial<Record<Direction, number>>
+  imports: Map<string, Held>
+  files: Map<string, DocumentFile & { source: string }>
+}
+
+export interface Shared {
+  rfc: string
+  held: Map<string, Held>
+  /** What test helpers told the authority, by UUID: when it was cancelled. */
+  told: Map<string, number>
+  files: Map<string, DocumentFile & { source: string }>
+}
+
+export const emptySeat = (): Seat => ({
+  ...{ state: 'none', wasActive: false, sources: [], rules: [], floor: null, ceiling: null },
+  ...{ watermarks: {}, imports: new Map(), files: new Map() },
+})
+
+const clock = (instant: number, zone: string) => Temporal.Instant.fromEpochMilliseconds(instant).toZonedDateTimeISO(zone)
+export const dayIn = (instant: number, zone: string): string => clock(instant, zone).toPlainDate().toString()
+const wallClock = (instant: number, zone: string): string => clock(instant, zone).toPlainDateTime().toString({ smallestUnit: 'second' })
+
+/** The instant of a document in milliseconds: by the zone of its place, which metadata does not tell. */
+export const instantOf = ({ document, hasXml }: Held): number =>
+  Temporal.PlainDateTime.from(document.fecha).toZonedDateTime(hasXml ? document.lugar.zone : MEXICO).epochMilliseconds
+
+const monthsBetween = (first: string, last: string): string[] => {
+  const months: string[] = []
+  for (let at = Temporal.PlainYearMonth.from(first); at.toString() <= last; at = at.add({ months: 1 })) months.push(at.toString())
+  return months
+}
+
+/** The first day that a run of this rule downloads. */
+function floorOf({ scope, scope_months, timezone }: Rule, now: number, watermark: number | undefined): string {
+  const today = clock(now, timezone).toPlainDate()
+  let day = '2018-01-01'
+  if (scope === 'last_n_months') day = today.subtract({ days: 30 * scope_months! }).toString()
+  if (scope === 'since_watermark' && watermark !== undefined) day = [dayIn(watermark, timezone), dayIn(watermark, MEXICO)].sort()[0]!
+  return day < '2018-01-01' ? '2018-01-01' : day
+}
+
+/** What a month holds at an instant, as the authority tells it. */
+function fetchMonth({ rfc, held, told }: Shared, direction: Direction, month: string, now: number): void {
+  for (const document of documentsOf(rfc, direction, month)) {
+    if (document.fecha > wallClock(now, document.lugar.zone)) continue
+    const own = document.cancellation !== null && document.cancellation.at <= wallClock(now, MEXICO)
+    const cancelled = own || told.has(document.uuid)
+    const known = held.get(document.uuid)
+    if (known) known.cancelled ||= cancelled
+    // Received documents that are cancelled come in the metadata only.
+    else held.set(document.uuid, { document, direction, cancelled, hasXml: direction === 'issued' || !cancelled })
+  }
+}
+
+export const fileKey = ({ source, name, document_date, bytes }: DocumentFile & { source: string }): string =>
+  [source, name, document_date, new TextDecoder('latin1').decode(bytes)].join('|')
+
+/** Does what a run of a rule over this connection does. Its downloads are over before anything else happens. */
+export function runRule(shared: Shared, seat: Seat, rule: Rule, now: number): void {
+  for (const source of rule.sources.filter((key) => seat.sources.includes(key))) {
+    const direction = source === 'sat_cfdi_issued' ? 'issued' : source === 'sat_cfdi_received' ? 'received' : null
+    if (direction === null) {
+      for (const file of filesOf(shared.rfc, source as DataSourceKey, new Date(now))) {
+        const kept = { ...file, source }
+        shared.files.set(fileKey(kept), kept)
+        seat.files.set(fileKey(kept), kept)
+      }
+      continue
+    }
+    const from = floorOf(rule, now, seat.watermarks[direction])
+    const last = [dayIn(now, rule.timezone), dayIn(now, MEXICO)].sort()[1]!
+    for (const month of monthsBetween(from.slice(0, 7), last.slice(0, 7))) fetchMonth(shared, direction, month, now)
+    seat.floor = seat.floor === null || from < seat.floor ? from : seat.floor
+    seat.ceiling = seat.ceiling === null || now > seat.ceiling ? now : seat.ceiling
+    seat.watermarks[direction] = now
+  }
+}
+
+/** The rules that run when the connection becomes active. */
+export function activate(shared: Shared, seat: Seat, now: number): void {
+  const trigger = seat.wasActive ? 'connection_reactivated' : 'connection_created'
+  Object.assign(seat, { state: 'active', wasActive: true })
+  for (const rule of seat.rules)
+    if (rule.is_enabled && (rule.trigger_kind === trigger || rule.trigger_kind === 'schedule')) runRule(shared, seat, rule, now)
+}
+
+const seesAll = ({ rules }: Seat): boolean => rules.length === 0
+
+/** Whether the window of the organization shows a document that the authority delivered. */
+export function isInWindow(seat: Seat, held: Held): boolean {
+  return seesAll(seat) || isInReach(seat, held)
+}
+
+/** The same without regard to a lack of extractors, which may end. */
+function isInReach(seat: Seat, held: Held): boolean {
+  if (seat.floor === null || seat.ceiling === null) return false
+  return held.document.fecha.slice(0, 10) >= seat.floor && instantOf(held) <= seat.ceiling
+}
+
+export interface Seen extends Held {
+  origin: 'authority' | 'import'
+}
+
+/** Every document that the organization may see, by UUID. */
+export function seenBy({ held }: Shared, seat: Seat): Map<string, Seen> {
+  const seen = new Map<string, Seen>()
+  if (seat.state !== 'active') return seen
+  for (const [uuid, one] of seat.imports) seen.set(uuid, { ...one, origin: 'import' })
+  for (const [uuid, one] of held) if (isInWindow(seat, one)) seen.set(uuid, { ...one, origin: 'authority' })
+  return seen
+}
+
+/** Imports a document for the organization. Answers what is told of the file. */
+export function importDocument(shared: Shared, seat: Seat, document: Comprobante, direction: Direction): 'created' | 'unchanged' {
+  const twin = shared.held.get(document.uuid)
+  const isShownForGood = seat.state === 'active' && twin !== undefined && isInReach(seat, twin)
+  if (seat.imports.has(document.uuid) || isShownForGood) return 'unchanged'
+  seat.imports.set(document.uuid, { document, direction, hasXml: true, cancelled: false })
+  return 'created'
+}
+
+/** Documents that are no CFDI: fetched by one's own runs, and from the floor on. */
+export const filesSeenBy = ({ files }: Shared, seat: Seat) =>
+  seat.state !== 'active'
+    ? []
+    : seesAll(seat)
+      ? [...files.values()]
+      : [...seat.files.values()].filter(
+          ({ period_end, document_date }) => seat.floor === null || (period_end ?? document_date) >= seat.floor,
+        )
+
+/** Whether something held, or holdable, for the RFC is hidden from the organization. */
+export const isBounded = (seat: Seat, all: readonly Seat[]): boolean =>
+  !seesAll(seat) &&
+  (seat.floor === null ||
+    seat.ceiling === null ||
+    seat.floor > '2018-01-01' ||
+    all.some(({ ceiling }) => ceiling !== null && ceiling > seat.ceiling!))

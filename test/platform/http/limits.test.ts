@@ -1,0 +1,190 @@
+import { env } from 'cloudflare:workers'
+import fc from 'fast-check'
+import { describe, expect, it, vi } from 'vitest'
+import { networkOf } from '../../../src/platform/http/network.ts'
+import configuration from '../../../wrangler.toml?raw'
+import { basic } from '../../support/client.ts'
+import { signUp } from '../../support/tenants.ts'
+import { type Answer, json, metered, send } from '../../support/wire.ts'
+import { credentialOf } from '../../support/world.ts'
+
+vi.spyOn(console, 'log').mockImplementation(() => {})
+
+/** The platform's own limit, of three a minute. */
+const tight = (name: 'PER_CREDENTIAL' | 'PER_ADDRESS'): Env => ({ ...env, [name]: env.TIGHT })
+
+/** A limit that says what it was asked for, and what the test wants. */
+const heard = (keys: string[], success: () => boolean): RateLimit => ({
+  async limit({ key }) {
+    keys.push(key)
+    return { success: success() }
+  },
+})
+
+/** A minute may begin between two of them, hence up to twice as many. */
+async function untilRefused(ask: () => Promise<Answer>): Promise<{ passed: number; refused: Answer }> {
+  for (let passed = 0; passed <= 6; passed++) {
+    const answer = await ask()
+    if (answer.status === 429) return { passed, refused: answer }
+    expect(answer.status).toBeLessThan(300)
+  }
+  throw new Error('Nothing was refused.')
+}
+
+describe('requests of one credential', () => {
+  it('are so many a minute, and then 429 with when to come back and what the limit is; another’s are its own', async () => {
+    const owner = await signUp()
+    const other = await credentialOf(owner, 'admin')
+    const ask = (caller = owner as { api_key: string; api_secret: string }) =>
+      send('GET', '/v1/organization', { authorization: basic(caller), env: tight('PER_CREDENTIAL') })
+    const { passed, refused } = await untilRefused(() => ask())
+    expect(passed).toBeGreaterThanOrEqual(3)
+    expect(refused.body).toEqual({
+      detail: { message: expect.stringContaining(`${env.CREDENTIAL_REQUESTS_PER_MINUTE} requests a minute`), retry_after_seconds: 60 },
+      code: 'request.rate_limit',
+      request_id: expect.any(String),
+    })
+    expect([refused.headers.get('retry-after'), refused.headers.get('ratelimit-policy')]).toEqual([
+      '60',
+      `"credential";q=${env.CREDENTIAL_REQUESTS_PER_MINUTE};w=60`,
+    ])
+    expect((await ask(other)).status).toBe(200)
+  })
+
+  const refusing = (keys: string[] = []): Env => ({
+    ...env,
+    PER_CREDENTIAL: heard(keys, () => false),
+  })
+
+  it('are counted by key, never by secret, once they are known to be theirs: who is not let in is 401 and counts for nobody', async () => {
+    const owner = await signUp()
+    const keys: string[] = []
+    const authorizations = [
+      undefined,
+      'Basic %%%',
+      basic({ ...owner, api_secret: owner.api_secret.replace(/.$/, '!') }),
+      basic({ ...owner, api_key: `fds_test_key_${'0'.repeat(22)}` }),
+    ]
+    for (const authorization of authorizations)
+      expect((await send('GET', '/v1/organization', { authorization, env: refusing(keys) })).status).toBe(401)
+    expect(keys).toEqual([])
+    expect((await send('GET', '/v1/organization', { authorization: `Bearer ${owner.api_secret}`, env: refusing(keys) })).status).toBe(429)
+    expect(keys).toEqual([owner.api_key])
+  })
+
+  it('are refused before anything else of them is looked at, and nothing is done', async () => {
+    const owner = await signUp()
+    const sent = { ...json({ name: 'CI', role: 'member' }), authorization: basic(owner), env: refusing() }
+    const { answer, d1 } = await metered('POST', '/v1/credentials', { ...sent, headers: { ...sent.headers, 'idempotency-key': 'limited' } })
+    // One: who they are.
+    expect([answer.status, d1]).toEqual([429, 1])
+    for (const [method, path] of [
+      ['POST', '/v1/extractors'],
+      ['DELETE', '/v1/extractors/nonsense'],
+      ['GET', '/v1/cfdi?limit=x'],
+    ] as const)
+      expect((await send(method, path, { authorization: basic(owner), env: refusing() })).status).toBe(429)
+    expect((await send('GET', '/v1/nothing', { authorization: basic(owner), env: refusing() })).status).toBe(404)
+    const again = await send('POST', '/v1/credentials', { ...sent, env, headers: { ...sent.headers, 'idempotency-key': 'limited' } })
+    expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, null])
+  })
+
+  it('have no limit where none is bound', async () => {
+    const owner = await signUp()
+    const { PER_CREDENTIAL: _, PER_ADDRESS: __, ...others } = env
+    const unbound = others as unknown as Env
+    for (let n = 0; n < 10; n++)
+      expect((await send('GET', '/v1/organization', { authorization: basic(owner), env: unbound })).status).toBe(200)
+    const draft = json({ organization_name: 'Uno', name: 'Ana', email: 'ana@example.com' })
+    expect((await send('POST', '/v1/auth/signup', { ...draft, env: unbound })).status).toBe(201)
+  })
+})
+
+describe('what needs no credential, from one address', () => {
+  const from = (address: string, path: string, body: object, bindings: Env) => {
+    const { headers, ...sent } = json(body)
+    return send('POST', path, { ...sent, headers: { ...headers, 'cf-connecting-ip': address }, env: bindings })
+  }
+  const SIGNUP = '/v1/auth/signup'
+  const ACCEPT = '/v1/auth/invitations/accept'
+  const draft = { organization_name: 'Uno', name: 'Ana', email: 'ana@example.com' }
+
+  it('is so much a minute, and then 429; from another address it goes on', async () => {
+    const { passed, refused } = await untilRefused(() => from('203.0.113.7', SIGNUP, draft, tight('PER_ADDRESS')))
+    expect(passed).toBeGreaterThanOrEqual(3)
+    expect([refused.body.code, refused.headers.get('retry-after'), refused.headers.get('ratelimit-policy')]).toEqual([
+      'request.rate_limit',
+      '60',
+      `"address";q=${env.ADDRESS_REQUESTS_PER_MINUTE};w=60`,
+    ])
+    expect((await from('203.0.113.8', SIGNUP, draft, tight('PER_ADDRESS'))).status).toBe(201)
+  })
+
+  it('counts sign-ups and acceptances together, what is malformed not at all, and makes nothing beyond', async () => {
+    const keys: string[] = []
+    let success = true
+    const bindings: Env = { ...env, PER_ADDRESS: heard(keys, () => success) }
+    expect((await from('2001:db8:1:2:3::4', SIGNUP, draft, bindings)).status).toBe(201)
+    expect((await from('2001:db8:1:2:ffff::', ACCEPT, { token: 'x', name: 'Bea' }, bindings)).status).toBe(404)
+    expect((await from('2001:db8:1:2::', SIGNUP, {}, bindings)).status).toBe(422)
+    expect(keys).toEqual(['2001:db8:1:2', '2001:db8:1:2'])
+    success = false
+    const count = () => env.DB.prepare('select count(*) as n from organizations').first('n')
+    const before = await count()
+    for (const path of [SIGNUP, ACCEPT])
+      expect((await from('203.0.113.7', path, path === SIGNUP ? draft : { token: 'x', name: 'Bea' }, bindings)).status).toBe(429)
+    expect(await count()).toBe(before)
+    for (const path of ['/health', '/v1/openapi.json', '/docs']) expect((await send('GET', path, { env: bindings })).status).toBe(200)
+  })
+
+  it.each([
+    ['203.0.113.7', '203.0.113.7'],
+    ['::ffff:203.0.113.7', '203.0.113.7'],
+    ['2001:db8::1', '2001:db8:0:0'],
+    ['2001:0DB8:0000:00a0:ffff:ffff:ffff:ffff', '2001:db8:0:a0'],
+    ['2001:db8:1:2:3:4:5::', '2001:db8:1:2'],
+    ['::1', '0:0:0:0'],
+    ['::', '0:0:0:0'],
+    ['2001::db8:1:2:3:4:5', '2001:0:db8:1'],
+    ['', ''],
+  ])('%s is of %s', (address, network) => {
+    expect(networkOf(address)).toBe(network)
+  })
+
+  it('is of the first half of an IPv6 address, however that is written', () => {
+    const groups = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 0xffff })), { minLength: 8, maxLength: 8 })
+    fc.assert(
+      fc.property(groups, fc.boolean(), fc.boolean(), (all, isPadded, isUpper) => {
+        const expected = all
+          .slice(0, 4)
+          .map((one) => one.toString(16))
+          .join(':')
+        const full = all.map((one) => one.toString(16).padStart(isPadded ? 4 : 1, '0')).join(':')
+        expect(networkOf(isUpper ? full.toUpperCase() : full)).toBe(expected)
+        // The URL parser writes the longest run of zeros as two colons.
+        expect(networkOf(new URL(`http://[${full}]`).hostname.slice(1, -1))).toBe(expected)
+      }),
+    )
+  })
+})
+
+describe('in every environment', () => {
+  const blocks = configuration.split(/^# -{20,}.*$/m)
+
+  it.each(['local', 'test', 'live'].map((name, n) => [name, blocks[n]!] as const))('%s: what is told is what is bound', (_, block) => {
+    for (const [binding, variable] of [
+      ['PER_CREDENTIAL', 'CREDENTIAL_REQUESTS_PER_MINUTE'],
+      ['PER_ADDRESS', 'ADDRESS_REQUESTS_PER_MINUTE'],
+    ]) {
+      const [, limit, period] = block.match(
+        new RegExp(`name = "${binding}"\\nnamespace_id = "\\d+"\\nsimple = { limit = (\\d+), period = (\\d+) }`),
+      )!
+      expect([binding, limit, period]).toEqual([binding, block.match(new RegExp(`^${variable} = "(\\d+)"$`, 'm'))![1], '60'])
+    }
+  })
+
+  it('each limit is one of its own', () => {
+    const ids = [...configuration.matchAll(/^namespace_id = "(\d+)"$/gm)].map(([, id]) => id)
+    expect([ids.length, new Set(ids).size]).toEqual([6, 6])
+  })
+})

@@ -1,0 +1,374 @@
+import { env } from 'cloudflare:workers'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { checksum } from '../../src/identity/credentials/key.ts'
+import { tick } from '../../src/schedule.ts'
+import { basic, type Caller } from '../support/client.ts'
+import { freshRfc } from '../support/tenants.ts'
+import { type Answer, essence, json, type Sent, send } from '../support/wire.ts'
+import { quiet, xml } from '../support/world.ts'
+import { everythingKept, formsOf, leakedIn, type Secret, wiretap } from './support/canaries.ts'
+
+const tap = wiretap()
+afterAll(() => tap.stop())
+
+/** What nobody may ever read again. Characters that every encoding writes in its own way. */
+const texts: Record<string, string> = {
+  'the first CIEC': 'Canario "uno" ñ/+&\\1',
+  'the second CIEC': 'Canario <dos> é?=%2',
+  'a refused CIEC': 'rejected Canario tres~ü',
+  'a misplaced CIEC': 'Canario {cuatro}@ó#4',
+}
+/** The same, and what signs deliveries, as text, as the bytes that it encodes, and as the digests that are kept of both. */
+const canaries: Record<string, Secret> = texts
+const answers: { what: string; answer: Answer }[] = []
+const shown: Record<string, Answer> = {}
+const broken: Answer[] = []
+/** The same, answered again to who asked with the same Idempotency-Key. */
+const again: Record<string, Answer> = {}
+
+async function ask(what: string, caller: Caller | undefined, method: string, path: string, sent: Sent = {}): Promise<Answer> {
+  const answer = await send(method, path, { ...(caller && { authorization: basic(caller) }), ...sent })
+  answers.push({ what, answer })
+  return answer
+}
+
+const said = ({ text, headers }: Answer): string => `${text} ${JSON.stringify([...headers])}`
+
+let owner: Caller
+let entity: string
+
+beforeAll(async () => {
+  shown['the owner’s secret'] = await ask(
+    'sign-up',
+    undefined,
+    'POST',
+    '/v1/auth/signup',
+    json({ organization_name: 'Uno', name: 'Ana', email: 'ana@example.com' }),
+  )
+  owner = shown['the owner’s secret'].body.credential
+  shown['the admin’s secret'] = await ask('a credential', owner, 'POST', '/v1/credentials', json({ name: 'x', role: 'admin' }))
+  const admin: Caller = shown['the admin’s secret'].body
+  Object.assign(texts, { 'the owner’s secret': owner.api_secret, 'the admin’s secret': admin.api_secret })
+  await sealed(admin)
+  await journey(admin)
+  await signing(admin)
+  await misuse(admin)
+  await breakage()
+  await quiet()
+}, 120_000)
+
+/** Answers that hold a secret and are kept: each is asked for twice with one key. */
+async function sealed(admin: Caller): Promise<void> {
+  const twice = async (name: string, path: string, body: object, secretOf: (body: Record<string, string>) => string | undefined) => {
+    const { headers, ...sent } = json(body)
+    const keyed = { ...sent, headers: { ...headers, 'idempotency-key': `secret ${name}` } }
+    shown[name] = await ask(name, admin, 'POST', path, keyed)
+    texts[name] = secretOf(shown[name].body)!
+    again[name] = await ask(`${name}, again`, admin, 'POST', path, keyed)
+    expect([again[name].status, again[name].headers.get('idempotency-replayed')]).toEqual([201, 'true'])
+  }
+  await twice('a secret under a key', '/v1/credentials', { name: 'y', role: 'member' }, ({ api_secret }) => api_secret)
+  await twice('a token', '/v1/team/members/invite', { email: 'bea@example.com', role: 'member' }, ({ token }) => token)
+  const token = texts['a token']!
+  await ask('a token where it does not belong', admin, 'POST', '/v1/team/members/invite', json({ email: token, role: token }))
+  await ask('a token as a credential', undefined, 'GET', '/v1/organization', { authorization: `Bearer ${token}` })
+  await ask('a token with a wrong name', undefined, 'POST', '/v1/auth/invitations/accept', json({ token, name: '' }))
+  shown['a member’s secret'] = await ask('joining', undefined, 'POST', '/v1/auth/invitations/accept', json({ token, name: 'Bea' }))
+  texts['a member’s secret'] = shown['a member’s secret'].body.credential.api_secret
+  await ask('joining again', undefined, 'POST', '/v1/auth/invitations/accept', json({ token, name: 'Bea' }))
+  await ask('the team', admin, 'GET', '/v1/team/members')
+}
+
+/** What customers do with secrets, from the first connection to the last. */
+async function journey(admin: Caller): Promise<void> {
+  await ask('a plan', owner, 'POST', '/v1/test-helpers/organization', json({ plan: 'enterprise_gold' }))
+  const extractors = (await ask('the extractors', owner, 'GET', '/v1/extractors')).body as { extractor_id: string }[]
+  for (const { extractor_id } of extractors) await ask('one less', owner, 'DELETE', `/v1/extractors/${extractor_id}`)
+  // A month is as good as three years to look for secrets in.
+  const extractor = {
+    name: 'x',
+    trigger_kind: 'schedule',
+    schedule_kind: 'daily',
+    scope: 'last_n_months',
+    scope_months: 1,
+    data_source_keys: ['sat_cfdi_issued'],
+  }
+  const { body } = await ask('an extractor', admin, 'POST', '/v1/extractors', json(extractor))
+  const rfc = freshRfc()
+  const connected = await ask('connecting', admin, 'POST', '/v1/fiscal-entities', json({ rfc, ciec: texts['the first CIEC'] }))
+  entity = connected.body.fiscal_entity_id
+  const path = `/v1/fiscal-entities/${entity}`
+  const until = (where: string, status: string) =>
+    vi.waitUntil(async () => (await send('GET', where, { authorization: basic(owner) })).body.status === status, {
+      timeout: 30_000,
+      interval: 50,
+    })
+  const settled = () => until(`${path}/sync`, 'idle')
+  await settled()
+  await ask('expiring', owner, 'POST', `/v1/test-helpers/fiscal-entities/${entity}/expire-ciec`)
+  await ask('a run whose login fails', admin, 'POST', `/v1/extractors/${body.extractor_id}/run`)
+  await until(path, 'invalid_ciec')
+  await ask('the same CIEC again', admin, 'PATCH', path, json({ ciec: texts['the first CIEC'] }))
+  await ask('a refused CIEC', admin, 'PATCH', path, json({ ciec: texts['a refused CIEC'] }))
+  expect((await ask('a new CIEC', admin, 'PATCH', path, json({ ciec: texts['the second CIEC'] }))).body.status).toBe('active')
+  await settled()
+  await ask('an import', admin, 'POST', `${path}/cfdi/imports`, { headers: { 'content-type': 'application/xml' }, body: xml })
+  for (const list of [
+    '/v1/organization',
+    '/v1/credentials',
+    '/v1/audit-events',
+    '/v1/extractors',
+    '/v1/fiscal-entities',
+    path,
+    `${path}/sync`,
+    `${path}/sync-jobs`,
+    `${path}/documents`,
+    `/v1/cfdi?fiscal_entity_id=${entity}`,
+    '/v1/openapi.json',
+  ])
+    await ask(`reading ${list}`, owner, 'GET', list)
+  await tick({ cron: '* * * * *', scheduledTime: Date.now(), noRetry() {} } as ScheduledController, env)
+}
+
+const HOOK = { name: 'ERP', url: 'https://hooks.example.com/in', event_keys: ['sync.completed'] }
+
+/** A secret that signs is shown: from here on nobody may read it, nor what is kept of it. */
+async function plant(name: string, answer: Answer): Promise<string> {
+  const { signing_secret } = answer.body as { signing_secret: string }
+  const bytes = Uint8Array.fromBase64(signing_secret.replace('whsec_', ''))
+  const digest = async (of: Uint8Array) => new Uint8Array(await crypto.subtle.digest('SHA-256', of))
+  Object.assign(shown, { [name]: answer, [`the bytes of ${name}`]: answer })
+  Object.assign(canaries, {
+    [name]: signing_secret,
+    [`the bytes of ${name}`]: bytes,
+    [`the first digest of ${name}`]: await digest(new TextEncoder().encode(signing_secret)),
+    [`the second digest of ${name}`]: await digest(bytes),
+  })
+  return answer.body.webhook_id
+}
+
+/** What customers do with webhooks: create, try, rotate, look into the log; and one whose secret cannot be opened any more. */
+async function signing(admin: Caller): Promise<void> {
+  const webhook_id = await plant('the signing secret', await ask('a webhook', admin, 'POST', '/v1/webhooks', json(HOOK)))
+  const path = `/v1/webhooks/${webhook_id}`
+  await ask('a test', admin, 'POST', `${path}/test`)
+  await plant('the next signing secret', await ask('a rotation', admin, 'POST', `${path}/rotate-secret`))
+  await ask('a change', admin, 'PATCH', path, json({ name: 'Otro', url: 'https://hooks.example.com/otro' }))
+  await ask('a commit', admin, 'POST', `${path}/rotate-secret/commit`)
+  const second = await plant('another signing secret', await ask('a webhook', admin, 'POST', '/v1/webhooks', json(HOOK)))
+  await env.DB.prepare("update webhooks set digests = json_set(digests, '$.a', '9:AAAA') where webhook_id = ?").bind(second).run()
+  await ask('a test that cannot be signed', admin, 'POST', `/v1/webhooks/${second}/test`)
+  await ask('a commit of nothing', admin, 'POST', `${path}/rotate-secret/commit`)
+  await quiet()
+  for (const list of [
+    '/v1/webhooks',
+    path,
+    `${path}/deliveries`,
+    '/v1/webhooks/event-catalog',
+    '/v1/events',
+    '/v1/alerts',
+    '/v1/audit-events',
+  ])
+    await ask(`reading ${list}`, owner, 'GET', list)
+  const secret = canaries['the signing secret'] as string
+  for (const wrong of [`/v1/webhooks/${secret}`, `/v1/webhooks?cursor=${secret}`, `/v1/events?event_key=${secret}`, `/v1/events/${secret}`])
+    await ask('a secret where it does not belong', owner, 'GET', wrong)
+  for (const body of [
+    { ...HOOK, signing_secret: secret },
+    { ...HOOK, url: `https://u:${secret}@hooks.example.com/` },
+    { ...HOOK, event_keys: [secret] },
+  ])
+    await ask('a secret in a wrong body', owner, 'POST', '/v1/webhooks', json(body))
+  for (const name of ['DB', 'WEBHOOKS'] as const)
+    for (let after = 0; after < 6; after++) {
+      const sent = { env: failing(name, after), breaks: true }
+      for (const [method, where, body] of [
+        ['POST', '/v1/webhooks', HOOK],
+        ['POST', `${path}/rotate-secret`, undefined],
+        ['POST', `${path}/test`, undefined],
+        ['POST', `${path}/deliveries/redeliver`, { since: '2026-01-01T00:00:00Z' }],
+      ] as const) {
+        const answer = await ask(`${name} breaks`, owner, method, where, { ...(body && json(body)), ...sent })
+        if (answer.status >= 500) broken.push(answer)
+      }
+    }
+}
+
+/** Secrets where they do not belong: in the wrong member, parameter, path, header, or in a body that cannot be read. */
+async function misuse(admin: Caller): Promise<void> {
+  const ciec = texts['a misplaced CIEC']!
+  const text = `{"ciec": ${JSON.stringify(ciec)}`
+  const type = { 'content-type': 'application/json' }
+  const rfc = freshRfc()
+  const bodies: unknown[] = [
+    { rfc, cieec: ciec },
+    { rfc: ciec },
+    { rfc, ciec: [ciec] },
+    { rfc, ciec: ciec.repeat(20) },
+    { rfc, data_source_keys: [ciec] },
+    { rfc, name: { ciec } },
+    [ciec],
+    ciec,
+  ]
+  for (const body of bodies) await ask('a wrong body', admin, 'POST', '/v1/fiscal-entities', json(body))
+  await ask('no JSON', admin, 'POST', '/v1/fiscal-entities', { headers: type, body: text })
+  await ask('no JSON either', admin, 'POST', '/v1/fiscal-entities', { headers: { 'content-type': 'text/plain' }, body: `${text}}` })
+  await ask('in the query', admin, 'GET', `/v1/fiscal-entities?${new URLSearchParams({ ciec, status: ciec, cursor: ciec })}`)
+  await ask('in a known parameter', admin, 'GET', `/v1/audit-events?${new URLSearchParams({ cursor: ciec })}`)
+  await ask('in the path', admin, 'GET', `/v1/fiscal-entities/${encodeURIComponent(ciec)}`)
+  await ask('in an unknown path', admin, 'GET', `/v1/${encodeURIComponent(ciec)}`)
+  const { api_secret } = owner
+  for (const authorization of [
+    `Token ${api_secret}`,
+    `Basic ${btoa(api_secret)}`,
+    `Bearer ${api_secret}x`,
+    api_secret,
+    `Bearer ${api_secret.slice(0, -6)}${checksum(`${api_secret}x`)}`,
+  ])
+    await ask('a malformed header', undefined, 'GET', '/v1/organization', { authorization })
+  await ask('a secret as an id', admin, 'DELETE', `/v1/credentials/${api_secret}`)
+  await ask('a secret as a cursor', admin, 'GET', `/v1/credentials?cursor=${api_secret}`)
+}
+
+/** Bindings of which one fails at its nth use. */
+function failing(name: 'DB' | 'WEBHOOKS' | 'LEDGER_0' | 'FILES' | 'DOWNLOADS' | 'COOLDOWNS', after: number): Env {
+  let left = after
+  const binding = new Proxy(env[name] as object, {
+    get(target, key) {
+      const value = Reflect.get(target, key) as unknown
+      if (typeof value !== 'function') return value
+      return (...args: unknown[]) => {
+        if (left-- <= 0) throw new Error(`D1_ERROR: the inside of ${name}: SQLITE_ERROR near "select"`)
+        return (value as (...args: unknown[]) => unknown).apply(target, args)
+      }
+    },
+  })
+  return { ...env, [name]: binding } as Env
+}
+
+async function breakage(): Promise<void> {
+  const ciec = texts['the first CIEC']
+  for (const name of ['DB', 'LEDGER_0', 'FILES', 'DOWNLOADS'] as const)
+    for (let after = 0; after < 9; after++) {
+      const sent = { env: failing(name, after), breaks: true }
+      const path = `/v1/fiscal-entities/${entity}`
+      for (const answer of [
+        await ask(`${name} breaks`, owner, 'POST', '/v1/fiscal-entities', { ...json({ rfc: freshRfc(), ciec }), ...sent }),
+        await ask(`${name} breaks`, owner, 'PATCH', path, { ...json({ ciec: texts['the second CIEC'] }), ...sent }),
+        await ask(`${name} breaks`, owner, 'GET', `/v1/cfdi?fiscal_entity_id=${entity}`, sent),
+        await ask(`${name} breaks`, owner, 'POST', `${path}/cfdi/imports`, {
+          headers: { 'content-type': 'application/xml' },
+          body: xml,
+          ...sent,
+        }),
+      ])
+        if (answer.status >= 500) broken.push(answer)
+    }
+  for (const changed of [
+    { ENVIRONMENT: 'prod' },
+    { API_SECRET_KEYS: 'not a keyring' },
+    { CIEC_KEYS: undefined },
+    { WEBHOOK_KEYS: 'not a keyring' },
+    { LEDGER_0: undefined },
+    { TAX_AUTHORITY: 'none' },
+  ]) {
+    const sent = { env: { ...env, ...changed } as unknown as Env, breaks: true }
+    const answer = await ask(`${Object.keys(changed)} is wrong`, owner, 'POST', '/v1/fiscal-entities', {
+      ...json({ rfc: freshRfc(), ciec }),
+      ...sent,
+    })
+    expect([changed, answer.status]).toEqual([changed, 500])
+    broken.push(answer)
+  }
+}
+
+describe('the detector', () => {
+  it('finds a secret in every form, at any place of what was encoded', () => {
+    for (const [name, secret] of Object.entries(canaries)) {
+      if (typeof secret !== 'string') {
+        for (const before of [0, 1, 2]) {
+          const bytes = new Uint8Array([...new Uint8Array(before), ...secret, 7, 7])
+          for (const text of [bytes.toHex(), bytes.toBase64(), bytes.toBase64({ alphabet: 'base64url' }), JSON.stringify([...bytes])])
+            expect(leakedIn(text, { [name]: secret }), text).toEqual([name])
+        }
+        continue
+      }
+      const around = ['', 'x', 'xy', '{"a":"'].map((before) => `${before}${secret}" and more`)
+      const encoded = around.flatMap((text) => [
+        text,
+        JSON.stringify({ text }),
+        btoa(unescape(encodeURIComponent(text))),
+        new TextEncoder().encode(text).toHex(),
+        encodeURIComponent(text),
+        JSON.stringify(JSON.stringify(text)),
+      ])
+      const urlsafe = around.map((text) => new TextEncoder().encode(text).toBase64({ alphabet: 'base64url' }))
+      for (const text of [...encoded, ...urlsafe]) expect(leakedIn(text, { [name]: secret }), text).toEqual([name])
+      expect(formsOf(secret).every((form) => form.length >= 12)).toBe(true)
+    }
+    expect(leakedIn('nothing here', canaries)).toEqual([])
+  })
+
+  it('has listened', () => {
+    expect(tap.heard.filter((line) => line.startsWith('log ')).length).toBeGreaterThan(50)
+    expect(tap.heard.filter((line) => line.startsWith('queue ')).length).toBeGreaterThan(2)
+    expect(tap.heard.filter((line) => line.startsWith('error ')).length).toBeGreaterThan(10)
+    expect(answers.length).toBeGreaterThan(100)
+  })
+})
+
+describe('a secret', () => {
+  it('stands in the answer that made it, once, and in no other', () => {
+    for (const { what, answer } of answers) {
+      const allowed = [shown, again].flatMap((ones) => Object.entries(ones).flatMap(([name, one]) => (one === answer ? [name] : [])))
+      expect([what, leakedIn(said(answer), canaries)]).toEqual([what, allowed])
+    }
+    for (const [name, { text }] of Object.entries(shown)) {
+      const secret = canaries[name]!
+      if (typeof secret === 'string') expect(text.split(secret).length).toBe(2)
+    }
+  })
+
+  it('stands in no line of the log and in no message of a queue', () => {
+    for (const line of tap.heard) expect(leakedIn(line, canaries), line).toEqual([])
+  })
+
+  it('stands in no row and in no object', async () => {
+    expect(leakedIn(await everythingKept(), canaries)).toEqual([])
+  })
+
+  it('of ours stands nowhere either: no key that the Worker holds', async () => {
+    const keys = Object.fromEntries(
+      ['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS'].map((name) => [
+        name,
+        (env as unknown as Record<string, string>)[name]!.split(':')[1]!,
+      ]),
+    )
+    const all = [...answers.map(({ answer }) => said(answer)), ...tap.heard, await everythingKept()]
+    for (const text of all) expect(leakedIn(text, keys), text.slice(0, 200)).toEqual([])
+  })
+
+  it('is gone from its row when the RFC is unlinked', async () => {
+    const sealed = () => env.DB.prepare('select ciec from connections where fiscal_entity_id = ?').bind(entity).first<string>('ciec')
+    expect(await sealed()).toMatch(/^\d+:/)
+    expect((await send('DELETE', `/v1/fiscal-entities/${entity}`, { authorization: basic(owner) })).status).toBe(204)
+    expect(await sealed()).toBeNull()
+  })
+})
+
+describe('what breaks inside', () => {
+  it('says the same constant thing and an id to ask about, whatever it was', () => {
+    expect(broken.length).toBeGreaterThan(15)
+    const said = new Set(broken.map(essence))
+    expect(said.size, [...said].join('\n')).toBe(1)
+    expect(broken[0]!.body).toEqual({ detail: 'Something went wrong on our side.', code: 'internal', request_id: expect.any(String) })
+  })
+
+  it('is in the log under that id, with what it was', () => {
+    const errors = tap.heard.filter((line) => line.startsWith('error '))
+    for (const { body } of broken) {
+      const [line] = errors.filter((one) => one.includes(body.request_id))
+      expect(line).toMatch(/"stack"/)
+    }
+  })
+})

@@ -1,0 +1,63 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { type System, systemOf } from '../../src/platform/context.ts'
+import { keyring } from '../../src/platform/db/keyring.ts'
+import { loginOf, rejectCiec } from '../../src/taxpayers/login.ts'
+import { before, callOf, ISSUED, subscriber } from '../downloads/support/downloads.ts'
+import { freshRfc } from '../support/tenants.ts'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+/** The service with these keys for CIECs. */
+const system = (ciecKeys = env.CIEC_KEYS): System => {
+  const made = systemOf(env, new Date(), 'req_test')
+  return { ...made, settings: { ...made.settings, ciecKeys: keyring('CIEC_KEYS', ciecKeys) } }
+}
+
+/** An active connection with the CIEC empty1, alone on its RFC. */
+async function linked() {
+  const rfc = freshRfc()
+  const one = await subscriber(rfc, ISSUED, 'empty1')
+  const { entity } = await callOf(rfc)
+  const row = async () =>
+    (await env.DB.prepare('select * from connections where entity = ?').bind(entity).first<Record<string, unknown>>())!
+  return { ...one, rfc, entity, row }
+}
+
+type Linked = Awaited<ReturnType<typeof linked>>
+
+describe('a new key for CIECs', () => {
+  const fresh = `2:${new Uint8Array(32).fill(9).toBase64()}`
+  const both = `${fresh},${env.CIEC_KEYS}`
+
+  it('seals again what it opens, and the old one can go', async () => {
+    const one = await linked()
+    const login = { rfc: one.rfc, ciec: 'empty1' }
+    const old = await one.row()
+    expect(old['ciec']).toMatch(/^1:/)
+    expect(await loginOf(system(), one.entity)).toEqual(login)
+    expect(await one.row()).toEqual(old)
+    expect(await loginOf(system(fresh), one.entity)).toBeNull()
+    expect(await loginOf(system(both), one.entity)).toEqual(login)
+    const sealed = await one.row()
+    expect(sealed).toEqual({ ...old, ciec: expect.stringMatching(/^2:/) })
+    expect(await loginOf(system(both), one.entity)).toEqual(login)
+    expect(await one.row()).toEqual(sealed)
+    expect(await loginOf(system(fresh), one.entity)).toEqual(login)
+    expect(await loginOf(system(), one.entity)).toBeNull()
+    await rejectCiec(system(fresh), one.entity, login)
+    expect((await one.row())['state']).toBe('invalid_ciec')
+  })
+
+  it.each([
+    ['an unlink', async (one: Linked) => one.ask('DELETE', one.path), /null/],
+    ['another CIEC', async (one: Linked) => one.give('empty2'), /^1:/],
+  ])('does not undo %s in the same moment', async (_, meanwhile, left) => {
+    const one = await linked()
+    const met = before(/^update "connections" set "ciec" = \? where/, () => meanwhile(one))
+    expect(await loginOf(system(both), one.entity)).toEqual({ rfc: one.rfc, ciec: 'empty1' })
+    expect([met(), String((await one.row())['ciec'])]).toEqual([true, expect.stringMatching(left)])
+  })
+})

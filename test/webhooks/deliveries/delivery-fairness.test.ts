@@ -1,0 +1,206 @@
+import { createMessageBatch } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import worker from '../../../src/index.ts'
+import { losingMessages } from '../../downloads/support/downloads.ts'
+import { at } from '../../support/clock.ts'
+import { randomOf } from '../../support/random.ts'
+import { type Organization, organization } from '../../support/tenants.ts'
+import { Courier, type Endpoint, endpoint, keptOf, pending, type Sent } from '../support/deliveries.ts'
+
+const PER_CONSUMER = 4
+const PER_ENDPOINT = 5
+const PER_HOST = 10
+
+let organizations: Organization[] = []
+let courier: Courier
+let hosts = 0
+const host = () => `hooks-${++hosts}.acme.example`
+
+beforeEach(async () => {
+  losingMessages()
+  vi.spyOn(console, 'error').mockImplementation(() => {})
+  if (organizations.length === 0) organizations = [await organization(), await organization(), await organization()]
+  courier = new Courier()
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+/** A receiver that counts what it is asked at once: by host, by endpoint, and in all. */
+class Counting {
+  readonly now = new Map<string, number>()
+  readonly most = new Map<string, number>()
+
+  async during<T>({ url }: Sent, work: () => Promise<T>): Promise<T> {
+    const keys = [`endpoint ${url}`, `host ${new URL(url).hostname}`]
+    for (const key of keys) {
+      this.now.set(key, (this.now.get(key) ?? 0) + 1)
+      this.most.set(key, Math.max(this.most.get(key) ?? 0, this.now.get(key)!))
+    }
+    try {
+      return await work()
+    } finally {
+      for (const key of keys) this.now.set(key, this.now.get(key)! - 1)
+    }
+  }
+
+  mostOf = (kind: string): number => Math.max(...[...this.most].filter(([key]) => key.startsWith(kind)).map(([, most]) => most))
+}
+
+/** A receiver that answers when it is told to. */
+function holding() {
+  const held: { sent: Sent; answer: () => void }[] = []
+  courier.answer = (sent) =>
+    new Promise((answer) => {
+      held.push({ sent, answer: () => answer(new Response(null, { status: 200 })) })
+    })
+  return {
+    held,
+    until: (count: number) => vi.waitUntil(() => held.length >= count, { timeout: 20_000, interval: 5 }),
+    release: (count = held.length) => {
+      for (const { answer } of held.splice(0, count)) answer()
+    },
+  }
+}
+
+const withPending = async (to: Endpoint, count: number): Promise<Endpoint> => {
+  for (let n = 0; n < count; n++) await pending(to)
+  return to
+}
+
+describe('in flight at once', () => {
+  it(`are at most ${PER_CONSUMER} of one consumer, ${PER_ENDPOINT} to one endpoint and ${PER_HOST} to one host`, async () => {
+    const name = host()
+    const all: Endpoint[] = []
+    for (const [n, of] of organizations.entries()) all.push(await withPending(await endpoint(of, `https://${name}/${n}`), 12))
+    const { held, until, release } = holding()
+    const to = (n: number) => held.filter(({ sent }) => sent.url === all[n]!.url).length
+    const works = [courier.deliver(all[0]!.webhook)]
+    await until(4)
+    works.push(courier.deliver(all[0]!.webhook))
+    await until(5)
+    await courier.deliver(all[0]!.webhook)
+    expect([to(0), held.length]).toEqual([PER_ENDPOINT, 5])
+    works.push(courier.deliver(all[1]!.webhook), courier.deliver(all[1]!.webhook), courier.deliver(all[1]!.webhook))
+    await until(10)
+    for (const { webhook } of all) await courier.deliver(webhook)
+    expect([to(0), to(1), to(2), held.length]).toEqual([5, 5, 0, PER_HOST])
+    // The third was sent away: who leaves first calls for it, and it gets in.
+    expect(courier.told).toEqual([])
+    release(5)
+    await vi.waitUntil(() => courier.told.some(({ webhook }) => webhook === all[2]!.webhook))
+    courier.answer = () => new Response(null, { status: 200 })
+    release()
+    await Promise.all([...works, courier.settle()])
+    await courier.settle()
+    expect(courier.sent.length).toBe(36)
+    for (const one of all) expect((await keptOf(one)).every(({ status }) => status === 'delivered')).toBe(true)
+  })
+
+  it('stay so whatever arrives when, and everything gets there without a sweep', async () => {
+    const arrivals = fc.record({
+      seed: fc.integer(),
+      hosts: fc.integer({ min: 1, max: 3 }),
+      counts: fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 2, maxLength: 7 }),
+      copies: fc.integer({ min: 1, max: 4 }),
+    })
+    let fullest = { endpoint: 0, host: 0 }
+    await fc.assert(
+      fc.asyncProperty(arrivals, async (it) => {
+        const random = randomOf(it.seed)
+        courier = new Courier()
+        const counting = new Counting()
+        const names = Array.from({ length: it.hosts }, host)
+        const all: Endpoint[] = []
+        for (const [n, count] of it.counts.entries())
+          all.push(await withPending(await endpoint(organizations[n % 3]!, `https://${names[n % it.hosts]!}/${n}`), count))
+        courier.answer = (sent) =>
+          counting.during(sent, async () => {
+            await scheduler.wait(random() * 20)
+            return new Response(null, { status: 200 })
+          })
+        const messages = all.flatMap(({ webhook }) => Array.from({ length: it.copies }, () => webhook)).sort(() => random() - 0.5)
+        courier.told.push(...messages.map((webhook) => ({ webhook, delaySeconds: 0, at: 0 })))
+        await courier.settle()
+        expect(counting.mostOf('endpoint')).toBeLessThanOrEqual(PER_ENDPOINT)
+        expect(counting.mostOf('host')).toBeLessThanOrEqual(PER_HOST)
+        fullest = {
+          endpoint: Math.max(fullest.endpoint, counting.mostOf('endpoint')),
+          host: Math.max(fullest.host, counting.mostOf('host')),
+        }
+        const kept = (await Promise.all(all.map(keptOf))).flat()
+        expect(kept.filter(({ status }) => status !== 'delivered')).toEqual([])
+        expect(courier.sent.length).toBe(kept.length)
+      }),
+      { numRuns: 12, seed: 7 },
+    )
+    expect(fullest).toEqual({ endpoint: PER_ENDPOINT, host: PER_HOST })
+  })
+})
+
+describe('a receiver that hangs', () => {
+  it('holds nobody: the queue goes on, and who answers has everything before it is over', async () => {
+    const name = host()
+    const hanging: Endpoint[] = []
+    // Some share a host, and fill it; others have one of their own.
+    for (let n = 0; n < 6; n++)
+      hanging.push(await withPending(await endpoint(organizations[n % 3]!, `https://${n < 3 ? name : host()}/${n}`), 6))
+    const healthy = await withPending(await endpoint(organizations[0]!, `https://${host()}/in`), 9)
+    const ends: (() => void)[] = []
+    courier.answer = ({ url }) =>
+      url === healthy.url
+        ? new Response(null, { status: 200 })
+        : new Promise((_, refuse) => {
+            ends.push(() => refuse(new TypeError('Hung up.')))
+          })
+    let messages = 0
+    // One message after the other, as a consumer that is alone takes them.
+    for (const { webhook } of [...hanging, healthy]) {
+      const batch = createMessageBatch('fiscal-local-webhooks', [
+        { id: `m${++messages}`, timestamp: new Date(), attempts: 1, body: { webhook } },
+      ])
+      await worker.queue(batch, courier.env)
+    }
+    const inFlight = ends.length
+    expect((await keptOf(healthy)).map(({ status }) => status)).toEqual(Array(9).fill('delivered'))
+    expect((await Promise.all(hanging.map(keptOf))).flat().every(({ attempts }) => attempts.length === 0)).toBe(true)
+    expect(inFlight).toBe(PER_HOST + 3 * PER_CONSUMER)
+    courier.answer = () => new Response(null, { status: 200 })
+    for (const end of ends) end()
+    // Those that hung are tried again a minute later; those behind them are attempted now.
+    const all = async () => (await Promise.all(hanging.map(keptOf))).flat()
+    await vi.waitUntil(async () => {
+      await courier.settle()
+      return (await all()).every(({ attempts }) => attempts.length === 1)
+    })
+    expect((await all()).filter(({ status }) => status === 'pending').length).toBe(inFlight)
+  })
+})
+
+describe('the gate of a host', () => {
+  it('calls those that it sent away in the order in which they came, and never more than it has room for', async () => {
+    const gate = env.HOST_LIMITERS.getByName(host())
+    expect(await gate.enter('first', 1, 4, 20_000)).toBe(4)
+    expect(await gate.enter('second', 2, 4, 20_000)).toBe(4)
+    expect(await gate.enter('third', 3, 4, 20_000)).toBe(2)
+    for (let webhook = 4; webhook < 304; webhook++) expect(await gate.enter(`other ${webhook}`, webhook, 4, 20_000)).toBe(0)
+    expect(await gate.leave('third')).toEqual([4, 5])
+    expect(await gate.leave('nobody')).toEqual([6, 7])
+    expect(await gate.leave('first')).toEqual([8, 9, 10, 11, 12, 13])
+    // Who has got in needs no call.
+    expect(await gate.enter('again', 14, 1, 20_000)).toBe(1)
+    expect(await gate.leave('second')).toEqual([15, 16, 17, 18, 19, 20, 21, 22, 23])
+  })
+
+  it('forgets who never left, after a time', async () => {
+    at('2027-03-01T00:00:00Z')
+    const gate = env.HOST_LIMITERS.getByName(host())
+    for (const n of [1, 2, 3]) await gate.enter(`dead ${n}`, n, 4, 20_000)
+    expect(await gate.enter('new', 9, 4, 20_000)).toBe(0)
+    at('2027-03-01T00:00:20Z')
+    expect(await gate.enter('new', 9, 4, 20_000)).toBe(4)
+  })
+})

@@ -1,0 +1,132 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { idOfUuid } from '../../../src/platform/db/id.ts'
+import { silenceQueues } from '../../authority/support/authority.ts'
+import { organization } from '../../support/tenants.ts'
+import { endpointOf, happened, linked, pagesOf } from '../support/feed.ts'
+
+const EVENTS = '/v1/events'
+const START = Date.parse('2026-05-20T09:00:00Z')
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+const idsOf = (items: readonly { event_id: string }[]): string[] => items.map(({ event_id }) => event_id)
+
+describe('the feed', () => {
+  it('has the oldest first; page by page everything once, also what comes meanwhile', async () => {
+    const of = await organization()
+    const about = await linked(of)
+    let seq = START
+    const some = (count: number) =>
+      happened(
+        of,
+        Array.from({ length: count }, () => ({ seq: ++seq, about })),
+      )
+    const all = await some(30)
+    const { items, pages, cursor } = await pagesOf<{ event_id: string }>(of, `${EVENTS}?limit=7`, async () => {
+      if (seq < START + 40) all.push(...(await some(2)))
+    })
+    expect(idsOf(items)).toEqual(all)
+    expect(pages).toBe(6)
+
+    // The last page has a cursor as well: nothing follows it, and then what happens next does.
+    const next = async () => (await of.ask('GET', `${EVENTS}?limit=7&cursor=${cursor}`)).body
+    expect(await next()).toEqual({ data: [], has_more: false, next_cursor: null })
+    const late = await some(1)
+    const page = await next()
+    expect([idsOf(page.data), page.has_more]).toEqual([late, false])
+    expect((await of.ask('GET', `${EVENTS}?cursor=${page.next_cursor}`)).body.data).toEqual([])
+  })
+
+  it('says an event as it is delivered, in the list and by itself', async () => {
+    const of = await organization()
+    const about = await linked(of)
+    const [event_id] = (await happened(of, [{ seq: START, about }])) as [string]
+    const stored = await env.DB.prepare('select body from events where event_id = ?').bind(event_id).first<string>('body')
+    expect((await of.ask('GET', EVENTS)).body.data).toEqual([JSON.parse(stored!)])
+    expect(await of.ask('GET', `${EVENTS}/${event_id}`)).toMatchObject({ status: 200, body: JSON.parse(stored!) })
+  })
+
+  it('is an organization’s own', async () => {
+    const [ours, theirs] = [await organization(), await organization()]
+    const [event_id] = (await happened(theirs, [{ seq: START, about: await linked(theirs) }])) as [string]
+    expect((await ours.ask('GET', EVENTS)).body).toEqual({ data: [], has_more: false, next_cursor: null })
+    expect((await ours.ask('GET', `${EVENTS}/${event_id}`)).status).toBe(404)
+    expect((await theirs.ask('GET', `${EVENTS}/${event_id}`)).status).toBe(200)
+  })
+
+  it('gives events that come at once each a place of its own', async () => {
+    silenceQueues()
+    const of = await organization()
+    const { path } = await endpointOf(of)
+    const made = await Promise.all(Array.from({ length: 20 }, () => of.ask('POST', `${path}/test`)))
+    const { items } = await pagesOf<{ event_id: string }>(of, `${EVENTS}?limit=3`)
+    expect(idsOf(items).sort()).toEqual(made.map(({ body }) => body.event_id).sort())
+  })
+})
+
+describe('a filter of the feed', () => {
+  it('by key, by RFC in either form, and by both', async () => {
+    const of = await organization()
+    const [one, two] = [await linked(of), await linked(of)]
+    const all = await happened(of, [
+      { seq: START + 1, about: one },
+      { seq: START + 2, about: two },
+      { seq: START + 3, about: one, key: 'sync.failed' },
+      { seq: START + 4, about: two, key: 'sync.failed' },
+    ])
+    const at = async (query: string) => idsOf((await of.ask('GET', `${EVENTS}?${query}`)).body.data).map((id) => all.indexOf(id))
+    expect(await at('event_key=sync.failed')).toEqual([2, 3])
+    expect(await at(`fiscal_entity_id=${one.fiscal_entity_id}`)).toEqual([0, 2])
+    expect(await at(`fiscal_entity_id=${two.uuid.toUpperCase()}`)).toEqual([1, 3])
+    expect(await at(`event_key=sync.failed&fiscal_entity_id=${two.fiscal_entity_id}`)).toEqual([3])
+    expect(await at('event_key=nothing')).toEqual([])
+    expect(await at(`fiscal_entity_id=${idOfUuid('fe', crypto.randomUUID())}`)).toEqual([])
+  })
+
+  it('looks at five hundred events for a page, which may be short, and finds them all', async () => {
+    const of = await organization()
+    const [about, rare] = [await linked(of), await linked(of)]
+    const wanted = [3, 499, 700, 701, 1_290]
+    const all = await happened(
+      of,
+      Array.from({ length: 1_300 }, (_, n) => ({ seq: START + n, about: wanted.includes(n) ? rare : about })),
+    )
+    for (const limit of [1, 2, 100]) {
+      const { items, pages, cursor } = await pagesOf<{ event_id: string }>(of, `${EVENTS}?limit=${limit}&fiscal_entity_id=${rare.uuid}`)
+      expect(idsOf(items)).toEqual(wanted.map((n) => all[n]))
+      expect(pages).toBeLessThanOrEqual(Math.ceil(wanted.length / limit) + 3)
+      // It has looked at everything: the next time only what came since is.
+      const [late] = await happened(of, [{ seq: START + 2_000 + limit, about: rare }])
+      const { body } = await of.ask('GET', `${EVENTS}?limit=${limit}&fiscal_entity_id=${rare.uuid}&cursor=${cursor}`)
+      expect(idsOf(body.data)).toEqual([late])
+      await env.DB.prepare('delete from events where event_id = ?').bind(late).run()
+    }
+  })
+})
+
+describe('an RFC that is unlinked', () => {
+  it('takes its events out of the list and of what can be fetched, and out of no other’s', async () => {
+    const of = await organization()
+    const [gone, kept] = [await linked(of), await linked(of)]
+    const all = await happened(
+      of,
+      Array.from({ length: 40 }, (_, n) => ({ seq: START + n, about: n % 4 === 3 ? kept : gone })),
+    )
+    const ofKept = all.filter((_, n) => n % 4 === 3)
+    const list = async (limit: number) => idsOf((await pagesOf<{ event_id: string }>(of, `${EVENTS}?limit=${limit}`)).items)
+    expect(await list(100)).toEqual(all)
+    await gone.moveTo('unlinked')
+    for (const limit of [1, 2, 3, 7, 100]) expect([limit, await list(limit)]).toEqual([limit, ofKept])
+    expect(await list(100)).toEqual(ofKept)
+    expect((await of.ask('GET', `${EVENTS}?fiscal_entity_id=${gone.uuid}`)).body.data).toEqual([])
+    expect((await of.ask('GET', `${EVENTS}/${all[0]}`)).status).toBe(404)
+    expect((await of.ask('GET', `${EVENTS}/${ofKept[0]}`)).status).toBe(200)
+    for (const state of ['draft', 'paused', 'invalid_ciec', 'active']) {
+      await gone.moveTo(state)
+      expect([state, await list(100)]).toEqual([state, all])
+    }
+  })
+})

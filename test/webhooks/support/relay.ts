@@ -1,0 +1,227 @@
+import { env } from 'cloudflare:workers'
+import { expect } from 'vitest'
+import { insertOutboxEvents, type Outbox, type OutboxEvent } from '../../../src/outbox/outbox.ts'
+import { type System, systemOf } from '../../../src/platform/context.ts'
+import { newId } from '../../../src/platform/db/id.ts'
+
+/** Organizations, RFCs and endpoints as rows, past the front door, so that there can be many; and outboxes to relay. */
+
+/** Called around each round trip to a database, each message and each hold of a lane; what it throws is how that ends. */
+export type Watch = (step: string, when: 'before' | 'after') => void
+
+type Method = (...args: unknown[]) => unknown
+
+/** A Worker's bindings with somebody at each of them. Messages of the queue of webhooks stay in `sent`. */
+export function watchedEnv(watch: Watch = () => {}) {
+  const sent: unknown[] = []
+  const step = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
+    watch(name, 'before')
+    const result = await work()
+    watch(name, 'after')
+    return result
+  }
+  const real = new WeakMap<object, D1PreparedStatement>()
+  const statement = (name: string, target: D1PreparedStatement): D1PreparedStatement => {
+    const proxy = new Proxy(target, {
+      get(_, key) {
+        const method = (target as unknown as Record<string | symbol, Method>)[key]
+        if (key === 'bind') return (...values: unknown[]) => statement(name, target.bind(...values))
+        if (['all', 'run', 'first', 'raw'].includes(String(key)))
+          return (...args: unknown[]) => step(name, async () => method!.apply(target, args))
+        return typeof method === 'function' ? method.bind(target) : method
+      },
+    })
+    real.set(proxy, target)
+    return proxy
+  }
+  const database = (name: string, target: D1Database): D1Database =>
+    new Proxy(target, {
+      get(_, key) {
+        if (key === 'prepare') return (sql: string) => statement(name, target.prepare(sql))
+        if (key === 'batch')
+          return (statements: D1PreparedStatement[]) => step(name, () => target.batch(statements.map((one) => real.get(one) ?? one)))
+        const method = (target as unknown as Record<string | symbol, Method>)[key]
+        return typeof method === 'function' ? method.bind(target) : method
+      },
+    })
+  const databases = Object.entries(env).filter(([name]) => name === 'DB' || /^LEDGER_\d+$/.test(name))
+  const take = (bodies: unknown[]) => step('WEBHOOKS', async () => void sent.push(...bodies.map((body) => structuredClone(body))))
+  const lanes = {
+    getByName(name: string) {
+      const lane = env.MUTEXES.getByName(name)
+      return {
+        enter: (token: string, milliseconds: number) => step('MUTEXES', async () => lane.enter(token, milliseconds)),
+        leave: (token: string) => step('MUTEXES', async () => lane.leave(token)),
+      }
+    },
+  }
+  const watched = {
+    ...env,
+    ...Object.fromEntries(databases.map(([name, target]) => [name, database(name, target as D1Database)])),
+    WEBHOOKS: {
+      send: (body: unknown) => take([body]),
+      sendBatch: (messages: Iterable<{ body: unknown }>) => take([...messages].map(({ body }) => body)),
+    },
+    MUTEXES: lanes,
+  } as unknown as Env
+  return { env: watched, sent }
+}
+
+export const systemIn = (it: Env): System => systemOf(it, new Date(), 'req_test')
+
+/** All outboxes, and the databases that they are in. */
+export const OUTBOXES = (): [Outbox, D1Database][] => [
+  ['control', env.DB],
+  ...systemIn(env).settings.ledgers.map((ledger, n): [Outbox, D1Database] => [n, ledger]),
+]
+
+const insert = (table: string, rows: readonly Record<string, unknown>[]) => {
+  const columns = Object.keys(rows[0]!)
+  return env.DB.prepare(
+    `insert into ${table} (${columns.join(', ')}) select ${columns.map((name) => `value->>'$.${name}'`).join(', ')} from json_each(?)`,
+  )
+    .bind(JSON.stringify(rows))
+    .run()
+}
+
+export async function organizations(counts: readonly { extractor_count: number }[]): Promise<string[]> {
+  const rows = counts.map((more) => ({
+    id: newId('org'),
+    name: 'Uno',
+    timezone: 'America/Mexico_City',
+    plan: 'api',
+    created_at: 0,
+    ...more,
+  }))
+  await insert('organizations', rows)
+  return rows.map(({ id }) => id)
+}
+
+export interface Linked {
+  organization_id: string
+  entity: number
+  fiscal_entity_id: string
+  rfc: string
+  state: string
+  visible_from: string | null
+  visible_to: number | null
+}
+
+/** RFCs that only these tests know, by the number that ledgers know them by. */
+let entities = 900_000
+export const newEntity = () => {
+  const entity = ++entities
+  return { entity, fiscal_entity_id: newId('fe'), rfc: `REL${String(entity).slice(-6)}AA1` }
+}
+
+export const link = (rows: readonly Linked[]) =>
+  insert(
+    'connections',
+    rows.map((row) => ({ ...row, shard: 0, linked_at: 0, updated_at: 0 })),
+  )
+
+export interface Endpoint {
+  organization_id: string
+  event_keys: string[]
+  is_enabled?: boolean
+  deleted_at?: number | null
+  url?: string
+}
+
+/** Endpoints, by their numbers, in order. */
+export async function endpoints(all: readonly Endpoint[]): Promise<number[]> {
+  const rows = all.map(({ organization_id, event_keys, is_enabled = true, deleted_at = null, url = 'https://hooks.example.com/' }) => ({
+    webhook_id: newId('wh'),
+    organization_id,
+    name: 'ERP',
+    url,
+    event_keys: JSON.stringify(event_keys),
+    is_enabled: Number(is_enabled),
+    secret_version: 1,
+    digests: '{"a":"1:AAAA","b":"1:AAAA"}',
+    secret_hint: 'abcd',
+    undelivered: 0,
+    created_at: 0,
+    updated_at: 0,
+    deleted_at,
+  }))
+  await insert('webhooks', rows)
+  const ids = JSON.stringify(rows.map(({ webhook_id }) => webhook_id))
+  const { results } = await env.DB.prepare(
+    'select w.webhook from json_each(?) i cross join webhooks w on w.webhook_id = i.value order by i.key',
+  )
+    .bind(ids)
+    .all<{ webhook: number }>()
+  return results.map(({ webhook }) => webhook)
+}
+
+export const tell = async (outbox: D1Database, facts: readonly OutboxEvent[], now = Date.now()): Promise<void> => {
+  await outbox.batch(insertOutboxEvents(outbox, facts, now))
+}
+
+export const left = async (outbox: D1Database): Promise<string[]> =>
+  (await outbox.prepare('select fact_id from outbox order by 1').all<{ fact_id: string }>()).results.map(({ fact_id }) => fact_id)
+
+export interface EventKept {
+  organization_id: string
+  seq: number
+  event_id: string
+  key: string
+  fiscal_entity_id: string | null
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects.
+  body: any
+}
+
+/** What organizations are told, in the order of each one's feed. */
+export async function feedOf(all: readonly string[]): Promise<EventKept[]> {
+  const { results } = await env.DB.prepare(
+    'select e.* from json_each(?) o cross join events e on e.organization_id = o.value order by o.key, e.seq',
+  )
+    .bind(JSON.stringify(all))
+    .all<EventKept>()
+  return results.map((row) => ({ ...row, body: JSON.parse(row.body) }))
+}
+
+/** Deliveries of endpoints, as `webhook event_id`. */
+export async function deliveriesOf(webhooks: readonly number[]): Promise<string[]> {
+  const { results } = await env.DB.prepare(
+    `select d.webhook || ' ' || e.event_id as it, d.status, d.redelivery, d.attempts, d.event_key = e.key as fits
+     from json_each(?) i cross join deliveries d on d.webhook = i.value
+     cross join webhooks w on w.webhook = d.webhook
+     cross join events e on e.organization_id = w.organization_id and e.seq = d.seq`,
+  )
+    .bind(JSON.stringify(webhooks))
+    .all<{ it: string }>()
+  for (const row of results) expect(row).toMatchObject({ status: 'pending', redelivery: 0, attempts: '[]', fits: 1 })
+  return results.map(({ it }) => it).sort()
+}
+
+let uuids = 0
+
+/** The fact of a cancellation, of a document with this literal date in Mexico City. */
+export function cancelled(
+  entity: number,
+  fecha: string,
+  more: Record<string, unknown> = {},
+  kind: OutboxEvent['kind'] = 'cfdi.cancelled',
+): OutboxEvent {
+  const cfdi_uuid = `5B2E1F0A-9C64-0F0E-0B1D-${String(++uuids).padStart(12, '0')}`
+  const body = {
+    cfdi_uuid,
+    cancelled_at: '2026-03-20T13:30:00-06:00',
+    cancellation_reason: '02',
+    severity: 'warning',
+    direction: 'received',
+    cfdi_type: 'I',
+    payment_status: 'unpaid',
+    total: '11600.00',
+    currency: 'MXN',
+    emisor_rfc: 'JES900109Q90',
+    receptor_rfc: 'EKU9003173C9',
+    issued_at: Date.parse(`${fecha}Z`) / 1_000 + 6 * 3_600,
+    utc_offset: -360,
+    fecha,
+    ...more,
+  }
+  return { fact_id: `${kind}:${entity}:${body.cfdi_uuid}`, kind, entity, organizations: null, body }
+}
