@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Dispatch } from '../src/extractors/tick.ts'
+import type { Dispatch } from '../src/extractors/ticks/ticks.ts'
 import { at, created, type Organization, organization, scheduled } from './support/extractors.ts'
 import { randomOf } from './support/fixtures.ts'
 import { connect, freshRfc } from './support/journeys.ts'

@@ -1,11 +1,11 @@
 import { inflateRawSync } from 'node:zlib'
 import * as saxes from 'saxes'
-import { loadList } from '../../../src/blacklists/load.ts'
+import { loadList } from '../../../src/blacklists/loading/load.ts'
 import { ingestXmlPackage, type SliceOutcome } from '../../../src/cfdi/ingest/ingest.ts'
 import { readDirectory } from '../../../src/cfdi/package/directory.ts'
 import { requestStatements } from '../../../src/downloads/request-store.ts'
 import { claimStatement, finishJobStatements, type Job, progressStatement } from '../../../src/downloads/store.ts'
-import { type Dispatch, evaluateCadences, planPage } from '../../../src/extractors/tick.ts'
+import { type Dispatch, evaluateCadences, planPage } from '../../../src/extractors/ticks/ticks.ts'
 import type { System } from '../../../src/platform/context.ts'
 import { connect, jsonChunks } from '../../../src/platform/db/commit.ts'
 import { keyring } from '../../../src/platform/db/keyring.ts'
@@ -46,7 +46,9 @@ function webhooksIn({ DB, LEDGER_0, WEBHOOK_KEYS }: Work) {
       },
     },
     MUTEXES: { getByName: () => ({ enter: async () => true, leave: async () => false }) },
-    HOST_LIMITERS: { getByName: () => ({ enter: async (_token: string, _webhook: number, wanted: number) => wanted, leave: async () => [] }) },
+    HOST_LIMITERS: {
+      getByName: () => ({ enter: async (_token: string, _webhook: number, wanted: number) => wanted, leave: async () => [] }),
+    },
     EGRESS: { fetch: async () => new Response(null, { status: 200 }) },
   }
   const settings = { environment: 'test', webhookKeys: keyring('WEBHOOK_KEYS', WEBHOOK_KEYS), publicHosts: [], ledgers: [LEDGER_0] }
