@@ -3,13 +3,14 @@ import * as z from 'zod'
 import { alertRoutes } from './alerts/routes.ts'
 import { sourceRoutes } from './authority/routes.ts'
 import { billingRoutes } from './billing/routes.ts'
-import { blacklistRoutes } from './blacklists/routes.ts'
+import { blacklistRoutes } from './blacklists/lookups/routes.ts'
 import { cfdiRoutes } from './cfdi/read/routes.ts'
 import { entityRoutes } from './connections/routes.ts'
 import { seatRoutes } from './connections/seats-routes.ts'
 import { documentRoutes } from './documents/routes.ts'
 import { syncRoutes } from './downloads/routes.ts'
 import { extractorRoutes } from './extractors/routes.ts'
+import { runRoutes } from './extractors/runs/routes.ts'
 import { authenticate } from './identity/credentials/credentials.ts'
 import { credentialRoutes } from './identity/credentials/routes.ts'
 import { accountRoutes } from './identity/organization/routes.ts'
@@ -95,6 +96,7 @@ export const app: Hono<App> = new Hono<App>()
   .route('/v1/billing', billingRoutes)
   .route('/v1/billing', seatRoutes)
   .route('/v1/extractors', extractorRoutes)
+  .route('/v1/extractors', runRoutes)
   .route('/v1/fiscal-entities', sourceRoutes)
   .route('/v1/fiscal-entities', entityRoutes)
   .route('/v1/fiscal-entities', syncRoutes)

@@ -1,7 +1,7 @@
 import type { System } from '../platform/context.ts'
 import type { TaxAuthority } from './port/authority.ts'
+import { sandboxState } from './sandbox/overrides.ts'
 import { sandboxAuthority } from './sandbox/sandbox.ts'
-import { sandboxState } from './sandbox/store.ts'
 
 /** The adapter that TAX_AUTHORITY names. */
 export function authorityOf({ env, db, settings }: System): TaxAuthority {

@@ -6,6 +6,9 @@ export type Situacion = (typeof SITUACIONES)[number]
 export const SEVERITIES = ['info', 'low', 'medium', 'high', 'critical'] as const
 export type Severity = (typeof SEVERITIES)[number]
 
+/** The organization_id of the lists that everybody may look up. */
+export const EVERYBODY = ''
+
 interface PublicList {
   label: string
   /** Of being on it; of a list with situations, of a situation that it does not know. */

@@ -28,6 +28,12 @@ export const blacklistLists = sqliteTable(
   (table) => [primaryKey({ columns: [table.organization_id, table.source] })],
 )
 
+/** A row of `blacklist_lists` as D1 returns it: instants are milliseconds. */
+export type ListState = Omit<typeof blacklistLists.$inferSelect, 'fetched_at' | 'refused_at'> & {
+  fetched_at: number | null
+  refused_at: number | null
+}
+
 /** An RFC on a list. The key serves look-ups, which go through the lists that the asker may see, and loads, which go through one. */
 export const blacklistEntries = sqliteTable(
   'blacklist_entries',

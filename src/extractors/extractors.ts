@@ -1,28 +1,29 @@
 import type { DataSourceKey } from '../authority/port/catalog.ts'
 import { activeKeys, defaultKeys, refuseUnknownKeys, unknownKeyFaults, withMandatory } from '../authority/sources.ts'
 import { Failure, invalid, notFound } from '../failures.ts'
+import { addToExtractorCount, assertExtractorLimit, EXTRACTOR_LIMIT } from '../identity/organization/extractor-count.ts'
+import { findOrganization } from '../identity/organization/organization.ts'
 import { planOf } from '../plans/plans.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx, System } from '../platform/context.ts'
 import { isGuardViolation } from '../platform/db/guard.ts'
 import { newId } from '../platform/db/id.ts'
+import { retryOnConflict } from '../platform/db/retry.ts'
 import { localDayOf } from '../platform/time/calendar.ts'
 import { cadenceOf, nextRunAt } from './cadence.ts'
 import type { Extractor, ExtractorChanges, ExtractorDraft } from './contract.ts'
 import { faultsOf, mergeChanges } from './rules.ts'
 import {
+  assertExtractorExists,
   assertExtractorUnchanged,
-  countExtractors,
   type ExtractorRow,
   findExtractor,
-  freeSlot,
   insertExtractor,
+  knowZone,
   listExtractorRows,
   removeExtractor,
-  takeSlot,
   updateExtractor,
 } from './store.ts'
-import { knowZone } from './tick-store.ts'
 
 export type { ExtractorRow } from './store.ts'
 
@@ -117,46 +118,44 @@ export async function createExtractor(ctx: Ctx, draft: ExtractorDraft): Promise<
   const row = rowOf(organization.id, now, draft)
   try {
     await change(ctx, { action: 'extractor.created', resource_id: row.extractor_id, changed: Object.keys(draft) }, [
-      takeSlot(db, organization.id, plan.extractors),
+      assertExtractorLimit(db.$client, organization.id, plan.extractors),
+      addToExtractorCount(db, organization.id, 1),
       insertExtractor(db, row),
       ...zoneOf(ctx, row),
     ])
   } catch (error) {
-    if (!isGuardViolation(error)) throw error
-    const exist = await countExtractors(db, organization.id)
+    if (!isGuardViolation(error, EXTRACTOR_LIMIT)) throw error
+    const { extractor_count } = await findOrganization(db, organization.id)
     throw new Failure(
       'conflict',
       'extractor.plan_limit',
-      `The plan ${plan.name} allows ${plan.extractors} extractors and ${exist} exist. Delete one first.`,
+      `The plan ${plan.name} allows ${plan.extractors} extractors and ${extractor_count} exist. Delete one first.`,
     )
   }
   return view(row, now)
 }
 
-/** Of changes at once each round lets at least one through. */
-const MAX_ATTEMPTS = 100
-
 /**
  * Changes what is sent, and what depends on it (service.md, PATCH rules). A new schedule or time zone is anchored today; nothing else
  * moves it. 404; 422 when the result would not have the shape that its trigger and scope need.
  */
-export async function changeExtractor(ctx: Ctx, extractor_id: string, changes: ExtractorChanges, attempt = 1): Promise<Extractor> {
+export const changeExtractor = (ctx: Ctx, extractor_id: string, changes: ExtractorChanges): Promise<Extractor> =>
+  retryOnConflict(
+    () => attemptChange(ctx, extractor_id, changes),
+    () => new Failure('contention', 'extractor.changed', 'Other requests keep changing the extractor at the same time. Try again.'),
+  )
+
+async function attemptChange(ctx: Ctx, extractor_id: string, changes: ExtractorChanges): Promise<Extractor> {
   const stored = await requireExtractor(ctx, extractor_id)
   const columns = columnsOf(ctx, stored, changes)
   const changed = Object.keys(changes)
-  if (changed.length === 0) return view(stored, ctx.now)
-  try {
+  if (changed.length > 0)
     await change(ctx, { action: 'extractor.updated', resource_id: extractor_id, changed }, [
-      assertExtractorUnchanged(ctx.db, stored),
+      assertExtractorUnchanged(ctx.db.$client, stored),
       updateExtractor(ctx.db, stored, columns),
       ...zoneOf(ctx, { ...stored, ...columns }),
     ])
-  } catch (error) {
-    if (!isGuardViolation(error)) throw error
-    if (attempt < MAX_ATTEMPTS) return changeExtractor(ctx, extractor_id, changes, attempt + 1)
-    throw new Failure('contention', 'extractor.changed', 'The extractor is being changed by others at the same time. Try again.')
-  }
-  return view({ ...stored, ...columns }, ctx.now)
+  return view(changed.length > 0 ? { ...stored, ...columns } : stored, ctx.now)
 }
 
 function columnsOf(ctx: Ctx, stored: ExtractorRow, changes: ExtractorChanges): Partial<ExtractorRow> {
@@ -181,10 +180,11 @@ export async function deleteExtractor(ctx: Ctx, extractor_id: string): Promise<v
   const { db, organization } = ctx
   try {
     await change(ctx, { action: 'extractor.deleted', resource_id: extractor_id }, [
-      freeSlot(db, organization.id, extractor_id),
+      assertExtractorExists(db.$client, organization.id, extractor_id),
+      addToExtractorCount(db, organization.id, -1),
       removeExtractor(db, organization.id, extractor_id),
     ])
   } catch (error) {
-    throw isGuardViolation(error) ? notFound('extractor') : error
+    throw isGuardViolation(error, 'extractor.exists') ? notFound('extractor') : error
   }
 }

@@ -2,11 +2,8 @@ import { Hono } from 'hono'
 import * as z from 'zod'
 import type { App } from '../platform/context.ts'
 import { body, idempotent, operation, params, query, refuses, returns, roles } from '../platform/http/operation.ts'
-import { pageOf } from '../platform/http/shapes.ts'
-import { Extractor, ExtractorChanges, ExtractorDraft, ExtractorPath, ExtractorRun, Run, RunQuery } from './contract.ts'
+import { Extractor, ExtractorChanges, ExtractorDraft, ExtractorPath } from './contract.ts'
 import { changeExtractor, createExtractor, deleteExtractor, listExtractors } from './extractors.ts'
-import { runExtractor } from './run-now.ts'
-import { listRuns } from './runs.ts'
 
 const TAG = 'Extractors'
 const NOT_THERE = 'The extractor does not exist or belongs to another organization.'
@@ -58,35 +55,4 @@ export const extractorRoutes = new Hono<App>()
     returns(204, undefined, 'Deleted'),
     refuses(404, NOT_THERE),
     (c) => deleteExtractor(c.var.ctx, c.req.valid('param').extractor_id).then(() => c.body(null, 204)),
-  )
-  .post(
-    '/:extractor_id/run',
-    operation(
-      'runExtractor',
-      TAG,
-      'Run an extractor now',
-      'For all active RFCs, at most once in ten minutes; its schedule stays. Without an active RFC the status is `no_connections` and no pause starts.',
-    ),
-    params(ExtractorPath),
-    roles('owner', 'admin'),
-    returns(200, ExtractorRun),
-    refuses(404, NOT_THERE),
-    refuses(409, 'The extractor is disabled.'),
-    refuses(429, 'It ran less than ten minutes ago. Retry-After and retry_after_seconds say when to try again.'),
-    idempotent(),
-    async (c) => c.json(await runExtractor(c.var.ctx, c.req.valid('param').extractor_id)),
-  )
-  .get(
-    '/:extractor_id/runs',
-    operation(
-      'listRuns',
-      TAG,
-      'List the runs of an extractor, newest first',
-      'One for each local date that it was due on, and those by hand or by an RFC. Kept for 90 days.',
-    ),
-    params(ExtractorPath),
-    query(RunQuery),
-    returns(200, pageOf(Run)),
-    refuses(404, NOT_THERE),
-    async (c) => c.json(await listRuns(c.var.ctx, c.req.valid('param').extractor_id, c.req.valid('query'))),
   )

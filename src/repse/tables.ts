@@ -1,11 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { flag, instant } from '../platform/db/columns.ts'
-
-export interface Activity {
-  descripcion: string
-  folio: string
-}
+import type { Activity } from './registry/registry.ts'
 
 /** What the registry last said of an RFC, shared by all organizations, and whether it is to be asked again. */
 export const repseRecords = sqliteTable(
@@ -48,11 +44,4 @@ export const repseRounds = sqliteTable('repse_rounds', {
   after: integer('after').notNull(),
   is_done: flag('is_done').notNull(),
   moved_at: instant('moved_at').notNull(),
-})
-
-/** What a test helper told the sandbox registry to answer. */
-export const sandboxRepseRecords = sqliteTable('sandbox_repse_records', {
-  rfc: text('rfc').primaryKey(),
-  /** A RegistryRecord. */
-  record: text('record').notNull(),
 })

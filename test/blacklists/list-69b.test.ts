@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { labelOf, severityOf, worst } from '../../src/blacklists/catalog.ts'
-import { recordsOf } from '../../src/blacklists/csv.ts'
-import { datesIn } from '../../src/blacklists/dates.ts'
-import { entriesOf } from '../../src/blacklists/entries.ts'
-import { readList69b } from '../../src/blacklists/list-69b.ts'
 import { type Event, listingStatus } from '../../src/blacklists/listing-status.ts'
-import { refuseUnlikely } from '../../src/blacklists/refusal.ts'
+import { recordsOf } from '../../src/blacklists/loading/csv.ts'
+import { datesIn } from '../../src/blacklists/loading/dates.ts'
+import { entriesOf } from '../../src/blacklists/loading/entries.ts'
+import { readList69b } from '../../src/blacklists/loading/list-69b.ts'
+import { refuseUnlikely } from '../../src/blacklists/loading/refusal.ts'
 import { bytesOf, csvOf, HEADER, type Listed, listOf, listText } from './support/list-csv.ts'
 
 /** A CSV reader one character at a time: slow, and plain to see through. */

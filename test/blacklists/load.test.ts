@@ -1,7 +1,7 @@
 import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { LIST_OBJECT, loadList, refreshLists } from '../../src/blacklists/load.ts'
+import { LIST_OBJECT, loadList, refreshLists } from '../../src/blacklists/loading/load.ts'
 import worker from '../../src/index.ts'
 import { api } from '../support/client.ts'
 import { costOf } from '../support/meter.ts'

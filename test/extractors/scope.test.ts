@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { EARLIEST, monthsOf, rangeOf } from '../../src/extractors/scope.ts'
+import { EARLIEST, monthsOf, rangeOf } from '../../src/extractors/runs/scope.ts'
 import { localDayOf } from '../../src/platform/time/calendar.ts'
 
 const MEXICO = 'America/Mexico_City'

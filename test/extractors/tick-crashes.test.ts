@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Dispatch } from '../../src/extractors/tick.ts'
+import type { Dispatch } from '../../src/extractors/ticks/ticks.ts'
 import { at } from '../support/clock.ts'
 import { randomOf } from '../support/random.ts'
 import { connect, freshRfc, type Organization, organization } from '../support/tenants.ts'

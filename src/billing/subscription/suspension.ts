@@ -1,5 +1,5 @@
 import { resumeDownloads } from '../../downloads/downloads.ts'
-import { announceRuns, planRuns } from '../../extractors/run.ts'
+import { announceRuns, planRuns } from '../../extractors/runs/dispatch.ts'
 import { Failure } from '../../failures.ts'
 import { actingFor } from '../../identity/organization/acting.ts'
 import { updateOrganization } from '../../identity/organization/organization.ts'

@@ -2,7 +2,7 @@ import type { System } from '../../platform/context.ts'
 import { liveRegistry } from './live.ts'
 import type { Registry } from './registry.ts'
 import { sandboxRegistry } from './sandbox.ts'
-import { sandboxRecords } from './sandbox-store.ts'
+import { sandboxRecords } from './sandbox-overrides.ts'
 
 /** The adapter that REPSE_REGISTRY names. */
 export function registryOf({ env, db, now }: System): Registry {

@@ -1,4 +1,7 @@
-import type { Activity } from '../tables.ts'
+export interface Activity {
+  descripcion: string
+  folio: string
+}
 
 /** What the registry publishes of an RFC. Days are `YYYY-MM-DD`. */
 export interface RegistryRecord {

@@ -1,7 +1,7 @@
 import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { LATEST, commandOf, sqlOf } from '../../../scripts/operator-commands.ts'
+import { commandOf, LATEST, sqlOf } from '../../../scripts/operator-commands.ts'
 import { runOperatorCommands } from '../../../src/billing/invoices/operator-commands.ts'
 import worker from '../../../src/index.ts'
 import { systemOf } from '../../../src/platform/context.ts'

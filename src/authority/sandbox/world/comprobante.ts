@@ -136,7 +136,7 @@ export function conceptoOf(
     ...amounts,
     traslados,
     retenciones: withholds
-      ? withholdings(emisor, product, product.iva === 'exento' ? 0 : iva).map(({ impuesto, tasa }) => line(impuesto, net, tasa))
+      ? withholdings(emisor.regimen, product, product.iva === 'exento' ? 0 : iva).map(({ impuesto, tasa }) => line(impuesto, net, tasa))
       : [],
   }
 }

@@ -1,5 +1,3 @@
-import type { Taxpayer } from './taxpayers.ts'
-
 export type LineOfBusiness = keyof typeof LINES
 
 /** Something that is sold, and how it is taxed. Prices in cents. */
@@ -78,9 +76,9 @@ export const OWN_PERSON_LINES: readonly LineOfBusiness[] = ['honorarios', 'honor
 export const productsOf = (line: LineOfBusiness): readonly Product[] => LINES[line]
 
 /** Rates in millionths that the receiver of a document withholds (insights.md 8.2). */
-export function withholdings(emisor: Taxpayer, product: Product, iva: number): { impuesto: '001' | '002'; tasa: number }[] {
+export function withholdings(regimen: string, product: Product, iva: number): { impuesto: '001' | '002'; tasa: number }[] {
   if (product.withheld === 'autotransporte') return iva > 0 ? [{ impuesto: '002', tasa: 40_000 }] : []
   if (product.withheld !== 'servicios_personales') return []
-  const isr = { impuesto: '001', tasa: emisor.regimen === '626' ? 12_500 : 100_000 } as const
+  const isr = { impuesto: '001', tasa: regimen === '626' ? 12_500 : 100_000 } as const
   return iva > 0 ? [isr, { impuesto: '002', tasa: iva === 80_000 ? 53_333 : 106_667 }] : [isr]
 }

@@ -1,11 +1,12 @@
-import type { System } from '../platform/context.ts'
-import { isGuardViolation } from '../platform/db/guard.ts'
-import type { PublicSource } from './catalog.ts'
+import type { System } from '../../platform/context.ts'
+import { isGuardViolation } from '../../platform/db/guard.ts'
+import type { PublicSource } from '../catalog.ts'
+import type { ListState } from '../tables.ts'
 import { entriesOf } from './entries.ts'
 import { fetchInto } from './fetch.ts'
 import { readList69b } from './list-69b.ts'
 import { ListRefused, type RefusalCode, refuseUnlikely } from './refusal.ts'
-import { findList, keepRefusal, type ListState, loadStatements } from './store.ts'
+import { findList, keepRefusal, loadStatements } from './store.ts'
 
 const SOURCE: PublicSource = 'sat_69b'
 

@@ -1,8 +1,8 @@
 import { eq } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
-import { sandboxRepseRecords } from '../tables.ts'
 import type { RegistryRecord } from './registry.ts'
 import type { SandboxRecords } from './sandbox.ts'
+import { sandboxRepseRecords } from './tables.ts'
 
 /** What test helpers told the sandbox, kept in the control plane. */
 export const sandboxRecords = (db: Database): SandboxRecords => ({

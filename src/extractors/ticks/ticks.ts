@@ -1,10 +1,10 @@
-import type { System } from '../platform/context.ts'
-import { commit } from '../platform/db/commit.ts'
-import { newId } from '../platform/db/id.ts'
-import { each } from '../platform/each.ts'
-import { dayOfEpoch, epochDayOf, localDayOf } from '../platform/time/calendar.ts'
-import { cadencesBetween, lastDueDay } from './cadence.ts'
-import { insertScheduledRuns } from './run-store.ts'
+import type { System } from '../../platform/context.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { newId } from '../../platform/db/id.ts'
+import { each } from '../../platform/each.ts'
+import { dayOfEpoch, epochDayOf, localDayOf } from '../../platform/time/calendar.ts'
+import { cadencesBetween, lastDueDay } from '../cadence.ts'
+import { insertScheduledRuns } from '../runs/store.ts'
 import {
   advanceZone,
   cadencesInUse,
@@ -17,7 +17,7 @@ import {
   openPages,
   type TickPage,
   type Zone,
-} from './tick-store.ts'
+} from './store.ts'
 
 /** Extractors planned on one message. */
 const PAGE = 1_000

@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, inArray, isNull, lt, or } from 'drizzle-orm'
-import { type Database, jsonChunks } from '../platform/db/commit.ts'
-import { extractors, runs } from './tables.ts'
+import { type Database, jsonChunks } from '../../platform/db/commit.ts'
+import { extractors } from '../tables.ts'
+import { runs } from './tables.ts'
 
 export type RunRow = typeof runs.$inferSelect
 

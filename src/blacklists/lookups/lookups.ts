@@ -1,9 +1,10 @@
-import type { Ctx } from '../platform/context.ts'
-import { isRfc, normalRfc } from '../taxpayers/rfc.ts'
-import { labelOf, severityOf, worst } from './catalog.ts'
+import type { Ctx } from '../../platform/context.ts'
+import { isRfc, normalRfc } from '../../taxpayers/rfc.ts'
+import { EVERYBODY, labelOf, severityOf, worst } from '../catalog.ts'
+import { type Event, listingStatus } from '../listing-status.ts'
+import type { ListState } from '../tables.ts'
 import type { BlacklistBatch, BlacklistHit, BlacklistItem, BlacklistLookup, CheckedSource, LookupBatch, LookupQuery } from './contract.ts'
-import { type Event, listingStatus } from './listing-status.ts'
-import { EVERYBODY, type FoundRow, type ListState, lookUp } from './store.ts'
+import { type FoundRow, lookUp } from './store.ts'
 
 /** The authority publishes about once a month. */
 const STALE_AFTER_MS = 60 * 86_400_000

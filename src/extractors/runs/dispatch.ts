@@ -1,30 +1,27 @@
-import { authorityOf } from '../authority/adapters.ts'
-import type { DataSourceKey } from '../authority/port/catalog.ts'
-import { announce, type Demand, requestJobs, watermarks } from '../downloads/downloads.ts'
-import { change } from '../platform/audit/audit.ts'
-import type { Ctx, System } from '../platform/context.ts'
-import { commit, type Statement } from '../platform/db/commit.ts'
-import { idsFrom, newId } from '../platform/db/id.ts'
-import { each } from '../platform/each.ts'
-import { errorMessage } from '../platform/log.ts'
-import { sourcesOf } from '../taxpayers/sources.ts'
-import { type ConnectionRow, connectionsOfRun, widenWindows } from '../taxpayers/taxpayers.ts'
+import { authorityOf } from '../../authority/adapters.ts'
+import type { DataSourceKey } from '../../authority/port/catalog.ts'
+import { announce, type Demand, requestJobs, watermarks } from '../../downloads/downloads.ts'
+import { change } from '../../platform/audit/audit.ts'
+import type { Ctx, System } from '../../platform/context.ts'
+import { commit, type Statement } from '../../platform/db/commit.ts'
+import { newId } from '../../platform/db/id.ts'
+import { each } from '../../platform/each.ts'
+import { errorMessage } from '../../platform/log.ts'
+import { sourcesOf } from '../../taxpayers/sources.ts'
+import { type ConnectionRow, connectionsOfRun, widenWindows } from '../../taxpayers/taxpayers.ts'
+import type { ExtractorRow } from '../store.ts'
+import { monthsOf, rangeOf } from './scope.ts'
 import {
   enabledExtractors,
   findExtractorOfRun,
   finishRun,
-  forgetRuns,
   insertRun,
   insertRuns,
   markRun,
   plannedRuns,
   type RunRow,
   unfinishedRuns,
-} from './run-store.ts'
-import { monthsOf, rangeOf } from './scope.ts'
-import type { extractors } from './tables.ts'
-
-type ExtractorRow = typeof extractors.$inferSelect
+} from './store.ts'
 
 export interface RunOutcome {
   /** `no_connections` when the organization has no active RFC: not an error. */
@@ -39,9 +36,6 @@ export interface RunOutcome {
 const PAGE = 50
 /** A planned run that is older than this was left by a crash. */
 const LEFT_AFTER_MS = 30_000
-const KEPT_MS = 90 * 86_400_000
-const FORGOTTEN_AT_ONCE = 2_000
-const ROUNDS = 400
 
 const newRun = (ctx: System, extractor: ExtractorRow, trigger: RunRow['trigger'], fiscal_entity_id: string | null): RunRow => ({
   run_id: newId('run'),
@@ -166,10 +160,4 @@ export async function finishRuns(system: System): Promise<void> {
       console.error(JSON.stringify({ level: 'error', request_id: system.requestId, run: run.run_id, error: errorMessage(error) }))
     }
   }
-}
-
-/** Forgets runs after 90 days. */
-export async function pruneRuns({ db, now }: System): Promise<void> {
-  const before = idsFrom('run', new Date(now.getTime() - KEPT_MS))
-  for (let round = 0; round < ROUNDS; round++) if ((await forgetRuns(db, before, FORGOTTEN_AT_ONCE)) < FORGOTTEN_AT_ONCE) return
 }

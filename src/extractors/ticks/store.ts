@@ -1,16 +1,13 @@
 import { and, asc, eq, lt } from 'drizzle-orm'
-import type { Database } from '../platform/db/commit.ts'
-import type { Day } from '../platform/time/calendar.ts'
-import { tickPages, zones } from './tables.ts'
+import type { Database } from '../../platform/db/commit.ts'
+import type { Day } from '../../platform/time/calendar.ts'
+import { zones } from '../tables.ts'
+import { tickPages } from './tables.ts'
 
 export type TickPage = typeof tickPages.$inferSelect
 export type Zone = typeof zones.$inferSelect
 
 export const listZones = (db: Database) => db.select().from(zones)
-
-/** A zone that has a scheduled extractor from now on: it has been evaluated up to today, for nothing runs on the day it is saved. */
-export const knowZone = (db: Database, timezone: string, today: Day) =>
-  db.insert(zones).values({ timezone, evaluated_day: today }).onConflictDoNothing()
 
 /** Those of the cadences that are in use in a zone: one seek each, whatever the number of extractors. */
 export const cadencesInUse = async (db: Database, timezone: string, cadences: readonly string[]): Promise<string[]> =>

@@ -1,8 +1,13 @@
-import type { Ctx } from '../platform/context.ts'
-import { openCursor, pageOf } from '../platform/paging/cursor.ts'
+import type { Ctx, System } from '../../platform/context.ts'
+import { idsFrom } from '../../platform/db/id.ts'
+import { openCursor, pageOf } from '../../platform/paging/cursor.ts'
+import { requireExtractor } from '../extractors.ts'
 import type { Run, RunQuery } from './contract.ts'
-import { requireExtractor } from './extractors.ts'
-import { type RunRow, runsOfExtractor } from './run-store.ts'
+import { forgetRuns, type RunRow, runsOfExtractor } from './store.ts'
+
+const KEPT_MS = 90 * 86_400_000
+const FORGOTTEN_AT_ONCE = 2_000
+const ROUNDS = 400
 
 const view = ({ organization_id: _, instant, created_at: __, ...row }: RunRow): Run => ({ ...row, started_at: instant.toISOString() })
 
@@ -19,4 +24,10 @@ export async function listRuns(ctx: Ctx, extractor_id: string, query: RunQuery) 
     query.limit + 1,
   )
   return pageOf(ctx, scope, query.limit, rows, (row) => [row.run_id], view)
+}
+
+/** Forgets runs after 90 days. */
+export async function pruneRuns({ db, now }: System): Promise<void> {
+  const before = idsFrom('run', new Date(now.getTime() - KEPT_MS))
+  for (let round = 0; round < ROUNDS; round++) if ((await forgetRuns(db, before, FORGOTTEN_AT_ONCE)) < FORGOTTEN_AT_ONCE) return
 }

@@ -1,4 +1,4 @@
-import type { Situacion } from './catalog.ts'
+import type { Situacion } from '../catalog.ts'
 import { recordsOf } from './csv.ts'
 import { datesIn } from './dates.ts'
 import { ListRefused } from './refusal.ts'

@@ -1,8 +1,8 @@
-import { isRfc, normalRfc } from '../taxpayers/rfc.ts'
-import { SITUACIONES, type Situacion } from './catalog.ts'
+import { isRfc, normalRfc } from '../../taxpayers/rfc.ts'
+import { SITUACIONES, type Situacion } from '../catalog.ts'
+import { type Event, publishedOn } from '../listing-status.ts'
 import { datesIn } from './dates.ts'
 import { type ListRow, type Publication, situacionOf } from './list-69b.ts'
-import { type Event, publishedOn } from './listing-status.ts'
 
 /** What is kept of an RFC on a list. */
 export interface Entry {

@@ -1,8 +1,8 @@
 import { Hono } from 'hono'
-import type { App } from '../platform/context.ts'
-import { body, operation, query, returns } from '../platform/http/operation.ts'
-import { lookUpRfc, lookUpRfcs } from './blacklists.ts'
+import type { App } from '../../platform/context.ts'
+import { body, operation, query, returns } from '../../platform/http/operation.ts'
 import { BlacklistBatch, BlacklistLookup, LookupBatch, LookupQuery } from './contract.ts'
+import { lookUpRfc, lookUpRfcs } from './lookups.ts'
 
 const TAG = 'Blacklists'
 const NOTE =

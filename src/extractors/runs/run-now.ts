@@ -1,9 +1,9 @@
-import { Failure } from '../failures.ts'
-import type { Ctx } from '../platform/context.ts'
+import { Failure } from '../../failures.ts'
+import type { Ctx } from '../../platform/context.ts'
+import { connectionsOfRun } from '../../taxpayers/taxpayers.ts'
+import { requireExtractor } from '../extractors.ts'
 import type { ExtractorRun } from './contract.ts'
-import { requireExtractor } from './extractors.ts'
-import { startRun } from './run.ts'
-import { hasActiveConnection } from './store.ts'
+import { startRun } from './dispatch.ts'
 
 const COOLDOWN_SECONDS = 600
 
@@ -15,7 +15,8 @@ export async function runExtractor(ctx: Ctx, extractor_id: string): Promise<Extr
   const extractor = await requireExtractor(ctx, extractor_id)
   if (!extractor.is_enabled) throw new Failure('conflict', 'extractor.disabled', 'The extractor is disabled. Enable it first.')
   // Asked before the pause is taken, so that of several calls at once none is told to wait for nothing.
-  if (!(await hasActiveConnection(ctx.db, ctx.organization.id))) return { status: 'no_connections', connections: 0, dispatched: 0 }
+  const all = { organization_id: ctx.organization.id, fiscal_entity_id: null }
+  if ((await connectionsOfRun(ctx.db, all, '', 1)).length === 0) return { status: 'no_connections', connections: 0, dispatched: 0 }
   const cooldown = ctx.env.COOLDOWNS.getByName(extractor_id)
   const acquired = await cooldown.acquire(COOLDOWN_SECONDS, Date.now())
   if (!acquired.acquired) throw tooSoon(acquired.retry_after_seconds)

@@ -1,5 +1,5 @@
-import { type Day, dayOfEpoch, epochDayOf, localDayOf } from '../platform/time/calendar.ts'
-import type { ScopeKind } from './rules.ts'
+import { type Day, dayOfEpoch, epochDayOf, localDayOf } from '../../platform/time/calendar.ts'
+import type { ScopeKind } from '../rules.ts'
 
 /** What the authority has goes back to here (service.md, Limits). */
 export const EARLIEST: Day = '2018-01-01'

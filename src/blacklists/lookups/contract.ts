@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { Instant } from '../platform/http/shapes.ts'
-import { isRfc, normalRfc } from '../taxpayers/rfc.ts'
-import { isSource, PUBLIC_LISTS, SEVERITIES, SITUACIONES } from './catalog.ts'
+import { Instant } from '../../platform/http/shapes.ts'
+import { isRfc, normalRfc } from '../../taxpayers/rfc.ts'
+import { isSource, PUBLIC_LISTS, SEVERITIES, SITUACIONES } from '../catalog.ts'
 
 const AS_OF =
   'What was published by this day, `YYYY-MM-DD`, inclusive: on the authority’s page or in the Diario Oficial, whichever came first.'
