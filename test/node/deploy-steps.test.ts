@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -6,7 +6,7 @@ import { type Configuration, configurationOf, missingVariables } from '../../scr
 import { platformOf } from '../../scripts/deploy/platform.ts'
 import { follow, stepsOf } from '../../scripts/deploy/steps.ts'
 import { ROOT } from '../../scripts/wrangler.ts'
-import { Clone } from './support/clone.ts'
+import { Clone, unconfigured } from './support/clone.ts'
 import { ACCOUNT, type Cut, StandIn, TOKEN } from './support/stand-in.ts'
 
 let platform: StandIn
@@ -16,7 +16,7 @@ beforeEach(async () => {
   platform = await new StandIn().start()
   vi.stubEnv('CLOUDFLARE_API_BASE_URL', platform.url)
   folder = mkdtempSync(join(tmpdir(), 'steps-'))
-  copyFileSync(join(ROOT, 'wrangler.toml'), join(folder, 'wrangler.toml'))
+  reset()
 })
 afterEach(async () => {
   vi.unstubAllEnvs()
@@ -25,6 +25,7 @@ afterEach(async () => {
 })
 
 const configuration = (): Promise<Configuration> => configurationOf(folder, 'live')
+const reset = (): void => writeFileSync(join(folder, 'wrangler.toml'), unconfigured(readFileSync(join(ROOT, 'wrangler.toml'), 'utf8')))
 const file = (): string => readFileSync(join(folder, 'wrangler.toml'), 'utf8')
 
 /** The steps that need no wrangler: databases, buckets, queues. Returns what they printed. */
@@ -60,7 +61,7 @@ describe('databases, buckets and queues', () => {
     for (let nth = 1; nth <= calls; nth++) {
       const other = await new StandIn().start()
       vi.stubEnv('CLOUDFLARE_API_BASE_URL', other.url)
-      copyFileSync(join(ROOT, 'wrangler.toml'), join(folder, 'wrangler.toml'))
+      reset()
       other.cut = (_call, number) => (number === nth ? cut : undefined)
       await fails()
       await makeResources()
@@ -152,7 +153,7 @@ describe('a deployment stops with a sentence that says what to do', () => {
     ['https://api.example.com', 'PUBLIC_HOSTS in [env.live.vars] of wrangler.toml does not begin with a host name: '],
     ['replace-with-the-name-of-your-host', 'PUBLIC_HOSTS in [env.live.vars] of wrangler.toml is still a placeholder: '],
   ])('about PUBLIC_HOSTS = "%s"', async (hosts, sentence) => {
-    writeFileSync(join(folder, 'wrangler.toml'), file().replace('replace-with-the-name-of-your-host', hosts))
+    writeFileSync(join(folder, 'wrangler.toml'), file().replaceAll('replace-with-the-name-of-your-host', hosts))
     const [first, second, ...more] = missingVariables(await configuration())
     const sentences = [first, second].sort()
     expect([sentences[0], more]).toEqual([

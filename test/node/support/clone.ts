@@ -4,7 +4,24 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { QUIET, ROOT } from '../../../scripts/wrangler.ts'
 
-const COPIED = ['assets', 'migrations', 'scripts', 'src', 'package.json', 'tsconfig.json', 'wrangler.toml']
+const COPIED = ['assets', 'migrations', 'scripts', 'src', 'package.json', 'tsconfig.json']
+
+/** wrangler.toml as it is before an operator has written anything into it, whatever this repository's own has by now. */
+export function unconfigured(text: string): string {
+  const withoutLedgers = text.replace(/^ *\{ binding = "LEDGER_[1-9].*\n/gm, '')
+  const withoutIds = withoutLedgers.replace(
+    /"(fiscal-(?:test|live)-[\w-]+)", database_id = "[^"]*"/g,
+    '"$1", database_id = "replace-with-the-id-of-$1"',
+  )
+  const [local, test, live] = withoutIds.split(/(?=^\[env\.(?:test|live)\]$)/m)
+  const withoutHosts = (one: string) =>
+    one.replace(/^PUBLIC_HOSTS = .*$/m, 'PUBLIC_HOSTS = "replace-with-the-name-of-your-host"').replace(/^routes = .*\n/m, '')
+  const withoutBilling = (one: string) =>
+    one
+      .replace(/^CHECKOUT_URL = .*$/m, 'CHECKOUT_URL = "https://replace-with-the-page-where-seats-are-sold.example/"')
+      .replace(/^BILLING_PROVIDER = .*$/m, 'BILLING_PROVIDER = "manual"')
+  return local! + withoutHosts(test!) + withoutBilling(withoutHosts(live!))
+}
 
 /** A fresh clone of this repository in a folder of its own, after `npm ci`. */
 export class Clone {
@@ -14,18 +31,22 @@ export class Clone {
   constructor() {
     for (const name of COPIED) cpSync(join(ROOT, name), join(this.folder, name), { recursive: true, verbatimSymlinks: true })
     symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules'))
+    this.configuration = unconfigured(readFileSync(join(ROOT, 'wrangler.toml'), 'utf8'))
   }
 
   get configuration(): string {
     return readFileSync(join(this.folder, 'wrangler.toml'), 'utf8')
   }
 
-  /** What an operator writes into wrangler.toml before a deployment. */
-  configure(): this {
-    const text = this.configuration
-      .replace('replace-with-the-name-of-your-host', 'api.example.com')
-      .replace('replace-with-the-page-where-seats-are-sold.example', 'example.com')
+  set configuration(text: string) {
     writeFileSync(join(this.folder, 'wrangler.toml'), text)
+  }
+
+  /** Writes into wrangler.toml what an operator does before a deployment. */
+  configure(): this {
+    this.configuration = this.configuration
+      .replaceAll('replace-with-the-name-of-your-host', 'api.example.com')
+      .replace('replace-with-the-page-where-seats-are-sold.example', 'example.com')
     return this
   }
 

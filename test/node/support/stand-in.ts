@@ -112,16 +112,18 @@ export class StandIn {
         : await this.#answer(request, url, call, Buffer.concat(chunks))
     if (cut === 'unanswered') return void response.destroy()
     const status = isRefused(answer) ? answer.status : 200
-    const [page, size] = ['page', 'per_page'].map((name) => Number(url.searchParams.get(name) ?? NaN))
-    const isPaged = Array.isArray(answer) && page && size
-    const result = isRefused(answer) ? null : isPaged ? answer.slice((page - 1) * size, page * size) : (answer ?? null)
+    const page = Number(url.searchParams.get('page') ?? 1)
+    const size = Number(url.searchParams.get('per_page') ?? 20)
+    const result = isRefused(answer) ? null : Array.isArray(answer) ? answer.slice((page - 1) * size, page * size) : (answer ?? null)
     response.writeHead(status, { 'content-type': 'application/json' }).end(
       JSON.stringify({
         success: status === 200,
         errors: isRefused(answer) ? [{ code: answer.code, message: answer.message }] : [],
         messages: [],
         result,
-        ...(Array.isArray(answer) ? { result_info: { page, per_page: size, total_count: answer.length } } : {}),
+        ...(Array.isArray(answer)
+          ? { result_info: { page, per_page: size, total_count: answer.length, total_pages: Math.ceil(answer.length / size) } }
+          : {}),
       }),
     )
   }
