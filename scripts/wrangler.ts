@@ -24,6 +24,8 @@ export const QUIET: NodeJS.ProcessEnv = {
   X_LOCAL_EXPLORER: 'false',
   // A trace of every call, kept for ever: half of the local service's time.
   X_LOCAL_OBSERVABILITY: 'false',
+  // Our own commands prepare what the build command of wrangler.toml would (scripts/prepare.ts).
+  PREPARED: '1',
 }
 
 const configuration = readFileSync(join(ROOT, 'wrangler.toml'), 'utf8')
@@ -35,10 +37,9 @@ interface LocalDatabase {
   migrations: string
 }
 
-export const DATABASES: readonly LocalDatabase[] = [...local.matchAll(/^\[\[d1_databases\]\]\n((?:\w+ = .*\n)+)/gm)].map(([, block]) => ({
-  binding: /^binding = "(.+)"$/m.exec(block!)![1]!,
-  migrations: join(ROOT, /^migrations_dir = "(.+)"$/m.exec(block!)![1]!),
-}))
+export const DATABASES: readonly LocalDatabase[] = [...local.matchAll(/^ *\{ binding = "(\w+)", .*migrations_dir = "(.+)" \},$/gm)].map(
+  ([, binding, directory]) => ({ binding: binding!, migrations: join(ROOT, directory!) }),
+)
 
 export const CRONS: readonly string[] = JSON.parse(/^crons = (\[.*\])$/m.exec(local)?.[1] ?? '[]')
 
@@ -46,11 +47,11 @@ const ATTEMPTS = 10
 /** The local storage is busy while the service writes: nothing was done then. */
 const BUSY = /SQLITE_BUSY|database is locked/
 
-/** A wrangler command to its end, tried again while the local storage is busy. Throws with what it said when it fails. */
+/** Runs a wrangler command to its end, again while the local storage is busy. Returns its output; throws an error with it on failure. */
 export async function wrangler(...args: string[]): Promise<string> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await once(args)
+      return await wranglerWithInput('', ...args)
     } catch (error) {
       if (attempt === ATTEMPTS || !BUSY.test(String(error))) throw error
       await sleep(200 * attempt)
@@ -58,13 +59,16 @@ export async function wrangler(...args: string[]): Promise<string> {
   }
 }
 
-const once = (args: readonly string[]): Promise<string> =>
+/** Runs a wrangler command once and writes `input` to its standard input, where other processes cannot read it. */
+export const wranglerWithInput = (input: string, ...args: string[]): Promise<string> =>
   new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ['--no-warnings', WRANGLER, ...args], {
       cwd: ROOT,
       env: QUIET,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
     })
+    // A command that ends before it has read its input says itself why.
+    child.stdin.on('error', () => null).end(input)
     let said = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk))
     child.on('error', reject)

@@ -177,14 +177,14 @@ describe('in every environment', () => {
       ['PER_ADDRESS', 'ADDRESS_REQUESTS_PER_MINUTE'],
     ]) {
       const [, limit, period] = block.match(
-        new RegExp(`name = "${binding}"\\nnamespace_id = "\\d+"\\nsimple = { limit = (\\d+), period = (\\d+) }`),
+        new RegExp(`name = "${binding}", namespace_id = "\\d+", simple = { limit = (\\d+), period = (\\d+) }`),
       )!
       expect([binding, limit, period]).toEqual([binding, block.match(new RegExp(`^${variable} = "(\\d+)"$`, 'm'))![1], '60'])
     }
   })
 
   it('each limit is one of its own', () => {
-    const ids = [...configuration.matchAll(/^namespace_id = "(\d+)"$/gm)].map(([, id]) => id)
+    const ids = [...configuration.matchAll(/ namespace_id = "(\d+)",/g)].map(([, id]) => id)
     expect([ids.length, new Set(ids).size]).toEqual([6, 6])
   })
 })
