@@ -42,7 +42,7 @@ async function obstacles(): Promise<string[]> {
 
 if (command === 'dev') {
   if (environment === 'local') await prepareLocal()
-} else {
+} else if (command !== 'types') {
   const found = await obstacles()
   if (found.length > 0 && !isDryRun()) {
     for (const sentence of found) console.error(sentence)
