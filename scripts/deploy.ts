@@ -15,7 +15,7 @@ again at any time, also after a failure.
 It needs CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID; a dry run without them does not look at what exists.`
 
 const HEALTH_WITHIN_MS = 90_000
-const LOOPBACK_WITHIN_MS = 3_000
+const LOOPBACK_WITHIN_MS = 1_500
 
 function parsed(): { environment: Environment; isPlan: boolean } | null {
   try {
