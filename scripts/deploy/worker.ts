@@ -5,12 +5,12 @@ import { stripVTControlCharacters } from 'node:util'
 import { type Configuration, DeployError } from './configuration.ts'
 import type { Area, Platform } from './platform.ts'
 import type { DatabaseIds } from './resources.ts'
-import type { Step } from './steps.ts'
+import type { Step } from './step.ts'
 
 /** Runs a wrangler command with a standard input and returns its output. */
 export type Wrangler = (input: string, ...args: string[]) => Promise<string>
 
-export interface Health {
+export interface HealthCheck {
   /** Where the service is reached: an origin. */
   origin: string
   withinMs: number
@@ -95,7 +95,7 @@ export const workerStep = ({ environment, worker }: Configuration, wrangler: Wra
 
 const AGAIN_AFTER_MS = 1_000
 
-export const healthStep = ({ environment }: Configuration, { origin, withinMs }: Health): Step => ({
+export const healthStep = ({ environment }: Configuration, { origin, withinMs }: HealthCheck): Step => ({
   title: 'Health',
   tasks: async () => [
     {

@@ -99,9 +99,9 @@ describe('databases, buckets and queues', () => {
   })
 })
 
-/** Carries out the step of this title; wrangler fails with `output`. */
-async function failureOf(title: string, output: string): Promise<string> {
-  const all = await steps(TOKEN, ACCOUNT, () => Promise.reject(new Error(output)))
+/** Carries out the step of this title; wrangler fails with `output`, or succeeds where that is null. */
+async function failureOf(title: string, output: string | null): Promise<string> {
+  const all = await steps(TOKEN, ACCOUNT, () => (output === null ? Promise.resolve('') : Promise.reject(new Error(output))))
   return follow(
     all.filter((one) => one.title === title),
     false,
@@ -129,8 +129,14 @@ describe('what wrangler says when it fails', () => {
   })
 })
 
+it('a secret that only the operator has is asked for where Stripe collects', async () => {
+  expect(await failureOf('Secrets', null)).toBe('')
+  writeFileSync(join(folder, 'wrangler.toml'), file().replaceAll('BILLING_PROVIDER = "manual"', 'BILLING_PROVIDER = "stripe"'))
+  expect(await failureOf('Secrets', null)).toMatch(/^Set STRIPE_SECRET_KEY: `npx wrangler secret put STRIPE_SECRET_KEY --env live`/)
+})
+
 describe('the health', () => {
-  const check = () => failureOf('Health', '')
+  const check = () => failureOf('Health', null)
 
   it('is refused where the service does not say that it is well, and when it is another environment', async () => {
     platform.health = { status: 503, body: { status: 'unavailable', environment: 'live' } }
