@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { type Configuration, configurationOf, DeployError, type Environment, missingVariables, originOf } from './deploy/configuration.ts'
 import { NOTHING, platformOf } from './deploy/platform.ts'
 import { follow, stepsOf } from './deploy/steps.ts'
-import type { Health } from './deploy/worker.ts'
+import type { HealthCheck } from './deploy/worker.ts'
 import { ROOT, wranglerWithInput } from './wrangler.ts'
 
 const USAGE = `Deploys the service: makes what is missing, applies the migrations, uploads the Worker and checks its health. It can be run
@@ -15,7 +15,7 @@ again at any time, also after a failure.
 It needs CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID; a dry run without them does not look at what exists.`
 
 const HEALTH_WITHIN_MS = 90_000
-const LOOPBACK_WITHIN_MS = 3_000
+const LOOPBACK_WITHIN_MS = 1_500
 
 function parsed(): { environment: Environment; isPlan: boolean } | null {
   try {
@@ -29,7 +29,7 @@ function parsed(): { environment: Environment; isPlan: boolean } | null {
 }
 
 /** The first host of PUBLIC_HOSTS; for tests HEALTH_ORIGIN, on loopback alone. */
-function healthOf(configuration: Configuration): Health {
+function healthOf(configuration: Configuration): HealthCheck {
   const origin = process.env['HEALTH_ORIGIN'] ?? ''
   if (origin === '') return { origin: originOf(configuration), withinMs: HEALTH_WITHIN_MS }
   if (!/^http:\/\/(127\.0\.0\.1|localhost|\[::1\]):\d+$/.test(origin))

@@ -1,6 +1,6 @@
 import { type Configuration, DeployError, idOf, writeId } from './configuration.ts'
 import type { Area, Platform } from './platform.ts'
-import type { Step } from './steps.ts'
+import type { Step } from './step.ts'
 
 const D1: Area = { permission: 'D1: Edit' }
 const R2: Area = { permission: 'Workers R2 Storage: Edit' }

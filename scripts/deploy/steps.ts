@@ -1,23 +1,11 @@
 import type { Configuration } from './configuration.ts'
 import type { Platform } from './platform.ts'
 import { bucketsStep, type DatabaseIds, databasesStep, queuesStep } from './resources.ts'
-import { type Health, healthStep, migrationsStep, secretsStep, type Wrangler, workerStep } from './worker.ts'
+import type { Step } from './step.ts'
+import { type HealthCheck, healthStep, migrationsStep, secretsStep, type Wrangler, workerStep } from './worker.ts'
 
-/** Something that a deployment needs and that is not there yet. */
-export interface Task {
-  /** As an order: "create the queue …". */
-  what: string
-  make(): Promise<unknown>
-}
-
-/** A part of a deployment. What is missing is looked up anew each time, so that a deployment can be run again after any failure. */
-export interface Step {
-  title: string
-  tasks(): Promise<readonly Task[]>
-}
-
-/** In their order: the Worker needs all that is before it, and the health all that is. */
-export function stepsOf(platform: Platform, configuration: Configuration, wrangler: Wrangler, health: Health): Step[] {
+/** In their order: the Worker needs everything before it, and its health needs the Worker. */
+export function stepsOf(platform: Platform, configuration: Configuration, wrangler: Wrangler, health: HealthCheck): Step[] {
   const ids: DatabaseIds = new Map()
   return [
     databasesStep(platform, configuration, ids),

@@ -5,12 +5,12 @@ import { stripVTControlCharacters } from 'node:util'
 import { type Configuration, DeployError } from './configuration.ts'
 import type { Area, Platform } from './platform.ts'
 import type { DatabaseIds } from './resources.ts'
-import type { Step } from './steps.ts'
+import type { Step } from './step.ts'
 
 /** Runs a wrangler command with a standard input and returns its output. */
 export type Wrangler = (input: string, ...args: string[]) => Promise<string>
 
-export interface Health {
+export interface HealthCheck {
   /** Where the service is reached: an origin. */
   origin: string
   withinMs: number
@@ -18,6 +18,8 @@ export interface Health {
 
 const SCRIPTS: Area = { permission: 'Workers Scripts: Edit' }
 const D1: Area = { permission: 'D1: Edit' }
+/** Uploading needs the first, the consumers of queues the second. */
+const DEPLOYMENT: Area = { permission: 'Workers Scripts: Edit” or “Queues: Edit' }
 
 const STRIPE_SECRETS = ['STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET']
 
@@ -33,7 +35,7 @@ export const secretsStep = (platform: Platform, { environment, worker, secrets, 
     const missing = secrets.filter(isMissing)
     const generate = {
       what: `generate ${missing.join(', ')}`,
-      make: () => run(wrangler, keyrings(missing), 'secret', 'bulk', '--env', environment),
+      make: () => run(wrangler, SCRIPTS, keyrings(missing), 'secret', 'bulk', '--env', environment),
     }
     const others = variables['BILLING_PROVIDER'] === 'stripe' ? STRIPE_SECRETS.filter(isMissing) : []
     return [
@@ -70,7 +72,7 @@ export const migrationsStep = (
       .filter(({ count }) => count > 0)
       .map(({ binding, name, count }) => ({
         what: `apply ${count} ${count === 1 ? 'migration' : 'migrations'} to ${name}`,
-        make: () => run(wrangler, '', 'd1', 'migrations', 'apply', binding, '--remote', '--env', environment),
+        make: () => run(wrangler, D1, '', 'd1', 'migrations', 'apply', binding, '--remote', '--env', environment),
       }))
   },
 })
@@ -88,12 +90,12 @@ async function appliedTo(platform: Platform, database: string): Promise<string[]
 /** Always: what runs is what lies here. Wrangler also sets the crons and the consumers of the queues. */
 export const workerStep = ({ environment, worker }: Configuration, wrangler: Wrangler): Step => ({
   title: 'Worker',
-  tasks: async () => [{ what: `deploy ${worker}`, make: () => run(wrangler, '', 'deploy', '--env', environment) }],
+  tasks: async () => [{ what: `deploy ${worker}`, make: () => run(wrangler, DEPLOYMENT, '', 'deploy', '--env', environment) }],
 })
 
 const AGAIN_AFTER_MS = 1_000
 
-export const healthStep = ({ environment }: Configuration, { origin, withinMs }: Health): Step => ({
+export const healthStep = ({ environment }: Configuration, { origin, withinMs }: HealthCheck): Step => ({
   title: 'Health',
   tasks: async () => [
     {
@@ -129,15 +131,19 @@ function environmentIn(text: string): unknown {
   }
 }
 
-/** Runs wrangler; of what it prints on a failure the operator gets the error. */
-async function run(wrangler: Wrangler, input: string, ...args: string[]): Promise<void> {
+/** Runs wrangler; of what it prints on a failure the operator gets the error alone. */
+async function run(wrangler: Wrangler, { permission }: Area, input: string, ...args: string[]): Promise<void> {
   try {
     await wrangler(input, ...args)
   } catch (error) {
     const text = stripVTControlCharacters((error as Error).message)
+    const command = `\`wrangler ${args.join(' ')}\``
+    // "Authentication error", which is also what a valid token without the permission gets.
+    if (/\[code: (10000|9109)\]/.test(text))
+      throw new DeployError(
+        `CLOUDFLARE_API_TOKEN lacks the permission “${permission}”, which ${command} needs: add it and run the command again.`,
+      )
     const said = /\[ERROR\] ([\s\S]*?)(?:\n\s*If you think this is a bug|\n🪵|$)/.exec(text)?.[1] ?? text
-    throw new DeployError(
-      `\`wrangler ${args.join(' ')}\` failed: ${said.replace(/\s+/g, ' ').trim()} Run the command again when that is settled.`,
-    )
+    throw new DeployError(`${command} failed: ${said.replace(/\s+/g, ' ').trim()}\nCorrect that and run the command again.`)
   }
 }

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vites
 import { type Configuration, configurationOf, missingVariables } from '../../scripts/deploy/configuration.ts'
 import { platformOf } from '../../scripts/deploy/platform.ts'
 import { follow, stepsOf } from '../../scripts/deploy/steps.ts'
+import type { Wrangler } from '../../scripts/deploy/worker.ts'
 import { ROOT } from '../../scripts/wrangler.ts'
 import { Clone, unconfigured } from './support/clone.ts'
 import { ACCOUNT, type Cut, StandIn, TOKEN } from './support/stand-in.ts'
@@ -28,12 +29,13 @@ const configuration = (): Promise<Configuration> => configurationOf(folder, 'liv
 const reset = (): void => writeFileSync(join(folder, 'wrangler.toml'), unconfigured(readFileSync(join(ROOT, 'wrangler.toml'), 'utf8')))
 const file = (): string => readFileSync(join(folder, 'wrangler.toml'), 'utf8')
 
+const steps = async (token = TOKEN, account = ACCOUNT, wrangler: Wrangler = () => Promise.reject(new Error('Not here.'))) =>
+  stepsOf(platformOf(token, account), await configuration(), wrangler, { origin: platform.url, withinMs: 0 })
+
 /** The steps that need no wrangler: databases, buckets, queues. Returns what they printed. */
 async function makeResources(token = TOKEN, account = ACCOUNT): Promise<string[]> {
   const printed: string[] = []
-  const health = { origin: platform.url, withinMs: 0 }
-  const steps = stepsOf(platformOf(token, account), await configuration(), () => Promise.reject(new Error('Not here.')), health)
-  await follow(steps.slice(0, 3), false, (line) => printed.push(line))
+  await follow((await steps(token, account)).slice(0, 3), false, (line) => printed.push(line))
   return printed
 }
 
@@ -94,6 +96,61 @@ describe('databases, buckets and queues', () => {
       .split('\n')
       .filter((line, n) => line !== before[n])
     expect(changed).toEqual([expect.stringContaining('fiscal-live-control'), expect.stringContaining('fiscal-live-ledger-0')])
+  })
+})
+
+/** Carries out the step of this title; wrangler fails with `output`, or succeeds where that is null. */
+async function failureOf(title: string, output: string | null): Promise<string> {
+  const all = await steps(TOKEN, ACCOUNT, () => (output === null ? Promise.resolve('') : Promise.reject(new Error(output))))
+  return follow(
+    all.filter((one) => one.title === title),
+    false,
+    () => {},
+  ).then(
+    () => '',
+    (error: Error) => error.message,
+  )
+}
+
+describe('what wrangler says when it fails', () => {
+  it('is its error alone, without its advice', async () => {
+    const output =
+      'wrangler deploy failed:\nTotal Upload: 1 KiB\n\u001b[31m✘ [ERROR]\u001b[0m No such\n  thing.\n\n  If you think this is a bug …'
+    expect(await failureOf('Worker', output)).toBe(
+      '`wrangler deploy --env live` failed: No such thing.\nCorrect that and run the command again.',
+    )
+  })
+
+  it('about a token without a permission is which one', async () => {
+    const output = '✘ [ERROR] A request failed.\n\n  Authentication error [code: 10000]'
+    expect(await failureOf('Secrets', output)).toMatch(
+      /lacks the permission “Workers Scripts: Edit”, which `wrangler secret bulk --env live` needs/,
+    )
+  })
+})
+
+it('a secret that only the operator has is asked for where Stripe collects', async () => {
+  expect(await failureOf('Secrets', null)).toBe('')
+  writeFileSync(join(folder, 'wrangler.toml'), file().replaceAll('BILLING_PROVIDER = "manual"', 'BILLING_PROVIDER = "stripe"'))
+  expect(await failureOf('Secrets', null)).toMatch(/^Set STRIPE_SECRET_KEY: `npx wrangler secret put STRIPE_SECRET_KEY --env live`/)
+})
+
+describe('the health', () => {
+  const check = () => failureOf('Health', null)
+
+  it('is refused where the service does not say that it is well, and when it is another environment', async () => {
+    platform.health = { status: 503, body: { status: 'unavailable', environment: 'live' } }
+    expect(await check()).toMatch(/The Worker is deployed, but http:.*\/health does not answer as the service in `live` \(503 /)
+    platform.health = { status: 200, body: { status: 'ok', environment: 'test' } }
+    expect(await check()).toMatch(/does not answer as the service in `live` \(200 /)
+    platform.health = { status: 200, body: { status: 'ok', environment: 'live' } }
+    expect(await check()).toBe('')
+  })
+
+  it('is refused where nothing listens', async () => {
+    await platform.stop()
+    expect(await check()).toMatch(/\(ECONNREFUSED\): check that the first host of PUBLIC_HOSTS leads to the Worker/)
+    await platform.start()
   })
 })
 

@@ -55,7 +55,8 @@ export class StandIn {
   calls: Call[] = []
   /** Asked for every call, with its number. */
   cut: (call: Call, number: number) => Cut | undefined = () => undefined
-  isHealthy = true
+  /** What /health answers instead of what was deployed. */
+  health: { status: number; body: object } | undefined
   #server: Server
   url = ''
 
@@ -129,11 +130,12 @@ export class StandIn {
   }
 
   #health(response: ServerResponse): void {
+    if (this.health) return void response.writeHead(this.health.status).end(JSON.stringify(this.health.body))
     const worker = [...this.scripts.values()].find(({ bindings }) => bindings.length > 0)
     const environment = worker?.bindings.find(({ name }) => name === 'ENVIRONMENT')?.text
     const isMigrated = [...this.databases.values()].every(({ sqlite }) => migrationsIn(sqlite) !== '')
     const isFed = [...this.queues.values()].every(({ consumers }) => consumers.length === 1)
-    const isUp = this.isHealthy && worker?.secrets.size === 4 && worker.crons.length === 3 && isMigrated && isFed
+    const isUp = worker?.secrets.size === 4 && worker.crons.length === 3 && isMigrated && isFed
     response.writeHead(isUp ? 200 : 503).end(JSON.stringify({ status: isUp ? 'ok' : 'unavailable', environment }))
   }
 
