@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, expect, it, vi } from 'vitest'
-import { relayOutbox } from '../src/webhooks/events/relay.ts'
+import { relayOutbox } from '../src/webhooks/relay/relay.ts'
 import { Courier, type Endpoint, endpoint, keptOf } from './support/deliveries.ts'
 import { losingMessages } from './support/downloads.ts'
 import { organization } from './support/extractors.ts'
