@@ -31,8 +31,11 @@ import type { Settings } from './platform/settings.ts'
 import { repseRoutes, supplierRoutes } from './repse/routes.ts'
 import { FiscalEntityId } from './taxpayers/contract.ts'
 import { testHelperRoutes } from './test-helpers/routes.ts'
-import { notices } from './webhooks/events/catalog.ts'
-import { eventRoutes, webhookRoutes } from './webhooks/routes.ts'
+import { notices } from './webhooks/catalog/notices.ts'
+import { eventCatalogRoutes } from './webhooks/catalog/routes.ts'
+import { deliveryRoutes } from './webhooks/deliveries/routes.ts'
+import { webhookRoutes } from './webhooks/endpoints/routes.ts'
+import { eventRoutes } from './webhooks/events/routes.ts'
 
 const INFO = {
   title: 'Fiscal Data Service',
@@ -91,7 +94,9 @@ export const app: Hono<App> = new Hono<App>()
   .route('/v1/credentials', credentialRoutes)
   .route('/v1/audit-events', auditRoutes)
   .route('/v1/alerts', alertRoutes)
+  .route('/v1/webhooks', eventCatalogRoutes)
   .route('/v1/webhooks', webhookRoutes)
+  .route('/v1/webhooks', deliveryRoutes)
   .route('/v1/events', eventRoutes)
   .route('/v1/billing', billingRoutes)
   .route('/v1/billing', seatRoutes)

@@ -9,7 +9,7 @@ import { keepDeadLetter } from './platform/queues/dead-letters.ts'
 import { doLookups } from './repse/lookups.ts'
 import { workOnRound } from './repse/rounds.ts'
 import { deliver } from './webhooks/deliveries/delivery.ts'
-import { relayOutbox } from './webhooks/events/relay.ts'
+import { relayOutbox } from './webhooks/relay/relay.ts'
 
 /**
  * Queue → shape of its messages and what is done with one. A message is a hint about rows of ours, handled so that repeating it,

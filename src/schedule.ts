@@ -17,9 +17,9 @@ import { errorMessage } from './platform/log.ts'
 import { sweepLookups } from './repse/lookups.ts'
 import { refreshRepse, sweepRounds } from './repse/rounds.ts'
 import { sweepDeliveries } from './webhooks/deliveries/delivery.ts'
+import { pruneEvents } from './webhooks/deliveries/prune.ts'
 import { rewrapSecrets } from './webhooks/endpoints/signing.ts'
-import { pruneEvents } from './webhooks/events/events.ts'
-import { sweepOutboxes } from './webhooks/events/relay.ts'
+import { sweepOutboxes } from './webhooks/relay/relay.ts'
 
 /** One after the other, whatever becomes of those before. */
 const inOrder =

@@ -29,7 +29,7 @@ export function cancellationEvents(entity: number, cancellation: Cancellation, n
     fecha: rest.fecha,
   }
   const fact = (kind: OutboxEvent['kind']): OutboxEvent => ({
-    fact_id: `${kind}:${entity}:${uuid}`,
+    outbox_event_id: `${kind}:${entity}:${uuid}`,
     kind,
     entity,
     organizations: null,

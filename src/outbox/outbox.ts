@@ -2,20 +2,35 @@ import type { System } from '../platform/context.ts'
 import { jsonChunks } from '../platform/db/commit.ts'
 import { sendHints } from '../platform/queues/send.ts'
 
-/** Something that happened and is to be told of. */
+/** A change that organizations are notified of. */
 export interface OutboxEvent {
-  fact_id: string
+  /** Derived from the change: the same change always has the same identifier. */
+  outbox_event_id: string
   kind: 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'connection.ciec_invalid'
+  /** The number under which the RFC's ledger keeps the authority's documents. */
   entity: number
+  /** The organizations to notify; null for every organization whose window shows the document. */
   organizations: readonly string[] | null
+  /** The members of the payload that are the same for every organization. */
   body: Record<string, unknown>
 }
 
-/** Keeps facts with the change that they tell of. The same fact again is no second one. */
-export const insertOutboxEvents = (d1: D1Database, facts: readonly OutboxEvent[], now: number): D1PreparedStatement[] =>
+/** An outbox event as a row; `organizations` and `body` are JSON. */
+export interface StoredOutboxEvent {
+  outbox_event_id: string
+  kind: string
+  entity: number
+  organizations: string | null
+  body: string
+  /** Milliseconds since 1970. */
+  created_at: number
+}
+
+/** Writes events to the outbox, for the commit of the change that they report. An event that is in the outbox already stays as it is. */
+export const insertOutboxEvents = (d1: D1Database, events: readonly OutboxEvent[], now: number): D1PreparedStatement[] =>
   jsonChunks(
-    facts.map(({ fact_id, kind, entity, organizations, body }) => [
-      fact_id,
+    events.map(({ outbox_event_id, kind, entity, organizations, body }) => [
+      outbox_event_id,
       kind,
       entity,
       organizations && JSON.stringify(organizations),
@@ -30,8 +45,30 @@ export const insertOutboxEvents = (d1: D1Database, facts: readonly OutboxEvent[]
       .bind(json, now),
   )
 
-/** An outbox: the control plane's, or that of a ledger by its number. */
+/** Reads a page of events after an identifier, in the order of their identifiers. */
+export const readOutbox = async (d1: D1Database, after: string, limit: number): Promise<StoredOutboxEvent[]> =>
+  (
+    await d1
+      .prepare(
+        `select fact_id as outbox_event_id, kind, entity, organizations, body, created_at
+         from outbox where fact_id > ? order by fact_id limit ?`,
+      )
+      .bind(after, limit)
+      .all<StoredOutboxEvent>()
+  ).results
+
+export const hasOutboxEvents = async (d1: D1Database): Promise<boolean> =>
+  (await d1.prepare('select 1 from outbox limit 1').first()) !== null
+
+export const deleteOutboxEvents = (d1: D1Database, outbox_event_ids: readonly string[]): D1PreparedStatement =>
+  d1.prepare('delete from outbox where fact_id in (select value from json_each(?))').bind(JSON.stringify(outbox_event_ids))
+
+/** Names an outbox: that of the control plane, or that of a ledger by its number. */
 export type Outbox = 'control' | number
 
-/** Tells the relay that an outbox has events. The next sweep finds them anyway. */
+/** Returns the database that holds an outbox. */
+export const databaseOf = ({ db, settings }: System, outbox: Outbox): D1Database =>
+  outbox === 'control' ? db.$client : settings.ledgers[outbox]!
+
+/** Asks the queue to relay an outbox. The sweep finds the events of an outbox whose message is lost. */
 export const wakeRelay = (system: System, outbox: Outbox): Promise<void> => sendHints(system, system.env.WEBHOOKS, [{ body: { outbox } }])

@@ -1,17 +1,18 @@
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /**
- * Facts to be told of: each is written in the commit of the change that it tells of, in whichever database that is, and waits for the
- * relay. Its id is derived from the fact, so that finding the same fact twice makes one.
+ * The transactional outbox. A change writes its events here in its own commit, in whichever database that is, and the relay takes them
+ * from here. The key is derived from the change, so that recording the same change twice leaves one row.
  */
 export const outbox = sqliteTable('outbox', {
-  fact_id: text('fact_id').primaryKey(),
+  outbox_event_id: text('fact_id').primaryKey(),
   /** A key of the event catalog (service.md, Events). */
   kind: text('kind').notNull(),
+  /** The number under which the RFC's ledger keeps the authority's documents. */
   entity: integer('entity').notNull(),
-  /** Who is told, as a JSON list of organizations; null for all that the window admits. */
+  /** The organizations to notify, as a JSON list; null for every organization whose window shows the document. */
   organizations: text('organizations'),
-  /** Members of the payload that the fact itself decides, as JSON. */
+  /** The members of the payload that are the same for every organization, as JSON. */
   body: text('body').notNull(),
   /** Milliseconds since 1970. */
   created_at: integer('created_at').notNull(),

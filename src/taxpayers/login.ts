@@ -57,7 +57,7 @@ export async function rejectCiec(system: System, entity: number, rejected: Login
       ...insertOutboxEvents(
         system.db.$client,
         stale.map((row) => ({
-          fact_id: `connection.ciec_invalid:${row.connection}:${acceptedAt(used)}`,
+          outbox_event_id: `connection.ciec_invalid:${row.connection}:${acceptedAt(used)}`,
           kind: 'connection.ciec_invalid',
           entity,
           organizations: [row.organization_id],

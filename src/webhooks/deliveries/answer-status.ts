@@ -1,11 +1,12 @@
 /**
- * The status that a receiver answered with, of what EGRESS returned. A Worker cannot make a Response of 1xx or of 600 and above: the
- * local egress answers 400 then, and names the true one in this header. All of them are final like 400, so a receiver that sends the
- * header itself changes nothing but the number that is noted down.
+ * The header in which the local egress reports a status that a Worker cannot put into a Response: 1xx, or 600 and above. The egress then
+ * answers 400. Because 400 is as final as the statuses that it stands for, a receiver that sends this header itself changes nothing but
+ * the recorded number.
  */
 export const STATUS_HEADER = 'egress-status'
 
+/** Returns the status with which the receiver answered, given the answer of EGRESS. */
 export function answerStatus(answer: Response): number {
-  const said = answer.headers.get(STATUS_HEADER)
-  return answer.status === 400 && said !== null && /^(1|[6-9])\d\d$/.test(said) ? Number(said) : answer.status
+  const reported = answer.headers.get(STATUS_HEADER)
+  return answer.status === 400 && reported !== null && /^(1|[6-9])\d\d$/.test(reported) ? Number(reported) : answer.status
 }

@@ -1,6 +1,6 @@
-import type { AttemptRecord, DeliveryStatus } from '../tables.ts'
+import type { AttemptRecord, DeliveryStatus } from './tables.ts'
 
-/** An endpoint as its deliveries need it. */
+/** An endpoint with what its deliveries need. */
 export interface EndpointRow {
   webhook: number
   webhook_id: string
@@ -10,40 +10,42 @@ export interface EndpointRow {
   is_enabled: number
   deleted_at: number | null
   secret_version: number
+  /** JSON. */
   digests: string
   undelivered: number
+  /** Number of due deliveries that nobody has claimed, up to a limit. */
   due: number
 }
 
 const DUE = `webhook = ?1 and status = 'pending' and due_at <= ?2`
-/** Due, and nobody's or left by somebody whose lease ran out. */
-const FREE = `${DUE} and (lease_until is null or lease_until <= ?2)`
+/** Due, and not claimed under a lease that still runs. */
+const CLAIMABLE = `${DUE} and (lease_until is null or lease_until <= ?2)`
 
-/** An endpoint, and how many deliveries it has due that nobody attempts, up to a limit. */
+/** Finds an endpoint and counts its claimable deliveries, up to a limit. */
 export const findEndpoint = (d1: D1Database, webhook: number, now: number, limit: number): Promise<EndpointRow | null> =>
   d1
     .prepare(
       `select webhook, webhook_id, organization_id, name, url, is_enabled, deleted_at, secret_version, digests, undelivered,
-         (select count(*) from (select 1 from deliveries indexed by deliveries_pending where ${FREE} limit ?3)) as due
+         (select count(*) from (select 1 from deliveries indexed by deliveries_pending where ${CLAIMABLE} limit ?3)) as due
        from webhooks where webhook = ?1`,
     )
     .bind(webhook, now, limit)
     .first<EndpointRow>()
 
-/** A claimed delivery, with what is sent. */
-export interface Claimed {
+/** A claimed delivery with the event that it sends. */
+export interface ClaimedDelivery {
   seq: number
   redelivery: number
-  /** How many attempts have been made. */
-  made: number
+  /** Number of attempts on record. */
+  attempt_count: number
   event_id: string
   key: string
   body: string
-  /** 1 when the RFC that it is about is no longer linked. */
+  /** 1 when the event is about an RFC that is no longer linked. */
   is_unlinked: number
 }
 
-/** Claims an endpoint's next deliveries, at most so many; the second result lists them. */
+/** Claims at most `limit` deliveries of an endpoint under a lease. The second statement returns them as ClaimedDelivery rows. */
 export const claimStatements = (
   d1: D1Database,
   { webhook, organization_id }: Pick<EndpointRow, 'webhook' | 'organization_id'>,
@@ -53,12 +55,12 @@ export const claimStatements = (
     .prepare(
       `update deliveries set token = ?3, lease_until = ?4 where (webhook, seq, redelivery) in (
          select webhook, seq, redelivery from deliveries indexed by deliveries_pending
-         where ${FREE} order by due_at limit ?5)`,
+         where ${CLAIMABLE} order by due_at limit ?5)`,
     )
     .bind(webhook, now, token, leaseUntil, limit),
   d1
     .prepare(
-      `select d.seq, d.redelivery, json_array_length(d.attempts) as made, e.event_id, e.key, e.body,
+      `select d.seq, d.redelivery, json_array_length(d.attempts) as attempt_count, e.event_id, e.key, e.body,
          e.fiscal_entity_id is not null and not exists (
            select 1 from connections c where c.organization_id = ?4 and c.fiscal_entity_id = e.fiscal_entity_id and c.state <> 'unlinked'
          ) as is_unlinked
@@ -69,36 +71,36 @@ export const claimStatements = (
     .bind(webhook, now, token, organization_id, limit),
 ]
 
-export interface Settlement {
-  status: DeliveryStatus
-  /** When the next attempt is due; when it was over for one that is settled. */
-  due_at: number
+/** Names a claim on a delivery: only the holder of the token may record an attempt. */
+export interface Claim {
+  webhook: number
+  seq: number
+  redelivery: number
+  token: string
 }
 
-/** Records an attempt and what becomes of its delivery: only for the one who holds the claim. */
-export const recordAttempt = (
+/** Records an attempt and the state in which it leaves the delivery. Does nothing once the claim is lost. */
+export const recordAttemptStatement = (
   d1: D1Database,
-  webhook: number,
-  { seq, redelivery }: Pick<Claimed, 'seq' | 'redelivery'>,
-  token: string,
-  attempt: AttemptRecord | null,
-  { status, due_at }: Settlement,
+  { webhook, seq, redelivery, token }: Claim,
+  attempt: AttemptRecord,
+  { status, due_at }: { status: DeliveryStatus; due_at: number },
 ): D1PreparedStatement =>
   d1
     .prepare(
-      `update deliveries set status = ?5, due_at = ?6, token = null, lease_until = null,
-         attempts = case when ?7 is null then attempts else json_insert(attempts, '$[#]', json(?7)) end
+      `update deliveries set status = ?5, due_at = ?6, token = null, lease_until = null, attempts = json_insert(attempts, '$[#]', json(?7))
        where webhook = ?1 and seq = ?2 and redelivery = ?3 and token = ?4 and status = 'pending'`,
     )
-    .bind(webhook, seq, redelivery, token, status, due_at, attempt === null ? null : JSON.stringify(attempt))
+    .bind(webhook, seq, redelivery, token, status, due_at, JSON.stringify(attempt))
 
-/** Counts deliveries in a row that were not received. Goes before the settlement: a claim that is lost counts nothing. */
-export const countUndelivered = (
+/**
+ * Counts the deliveries in a row that ended undelivered; one that was delivered sets the count to 0. Does nothing once the claim is lost,
+ * and therefore precedes the statement that records the attempt, which ends the claim.
+ */
+export const countUndeliveredStatement = (
   d1: D1Database,
-  webhook: number,
-  { seq, redelivery }: Pick<Claimed, 'seq' | 'redelivery'>,
-  token: string,
-  isReceived: boolean,
+  { webhook, seq, redelivery, token }: Claim,
+  isDelivered: boolean,
 ): D1PreparedStatement =>
   d1
     .prepare(
@@ -106,10 +108,10 @@ export const countUndelivered = (
        where webhook = ?1 and exists (
          select 1 from deliveries where webhook = ?1 and seq = ?2 and redelivery = ?3 and token = ?4 and status = 'pending')`,
     )
-    .bind(webhook, seq, redelivery, token, isReceived ? 1 : 0)
+    .bind(webhook, seq, redelivery, token, isDelivered ? 1 : 0)
 
-/** Endpoints with a delivery that should have been attempted by now: one seek for each endpoint that has something pending. */
-export const stuckEndpoints = async (d1: D1Database, now: number, limit: number): Promise<number[]> =>
+/** Returns endpoints with a claimable delivery. Costs one seek for each endpoint that has anything pending. */
+export const findStuckEndpoints = async (d1: D1Database, now: number, limit: number): Promise<number[]> =>
   (
     await d1
       .prepare(
@@ -128,7 +130,8 @@ export const stuckEndpoints = async (d1: D1Database, now: number, limit: number)
       .all<{ webhook: number }>()
   ).results.map(({ webhook }) => webhook)
 
-export const deletedEndpoints = async (d1: D1Database, limit: number): Promise<number[]> =>
+/** Returns deleted endpoints, whose delivery logs are to be cleared. */
+export const findDeletedEndpoints = async (d1: D1Database, limit: number): Promise<number[]> =>
   (
     await d1
       .prepare('select webhook from webhooks indexed by webhooks_deleted where deleted_at is not null limit ?')
@@ -136,7 +139,7 @@ export const deletedEndpoints = async (d1: D1Database, limit: number): Promise<n
       .all<{ webhook: number }>()
   ).results.map(({ webhook }) => webhook)
 
-/** Clears part of a deleted endpoint's log; the endpoint itself goes with the last part. */
+/** Deletes at most `limit` deliveries of a deleted endpoint, and the endpoint itself once none is left. */
 export const clearStatements = (d1: D1Database, webhook: number, limit: number): D1PreparedStatement[] => [
   d1
     .prepare(

@@ -1,8 +1,8 @@
 import { WorkerEntrypoint } from 'cloudflare:workers'
 
 /**
- * What stands behind the binding EGRESS where the service is hosted: the public network, and only that (global_fetch_strictly_public).
- * A redirect is an answer like any other. Throws when nobody answers.
+ * The target of the binding EGRESS in a hosted deployment: the public network and nothing else (global_fetch_strictly_public). It returns
+ * redirects instead of following them, and throws when there is no answer.
  */
 export class Egress extends WorkerEntrypoint<Env> {
   override fetch(request: Request): Promise<Response> {

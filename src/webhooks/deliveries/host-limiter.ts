@@ -1,49 +1,50 @@
 import { DurableObject } from 'cloudflare:workers'
 
-/** Attempts in flight to one endpoint, and to one destination host across all organizations. */
+/** Limits on concurrent attempts: to one endpoint, and to one host over all organizations. */
 const PER_ENDPOINT = 5
 const PER_HOST = 10
 
-interface Hold {
+/** Places that a consumer has taken for an endpoint, until it releases them or their lease ends. */
+interface Reservation {
   webhook: number
   places: number
   until: number
 }
 
 /**
- * One for each destination host: how many attempts may be in flight to it. Kept in memory: it is there as long as it is asked, and what
- * it forgets are attempts of a few seconds. Correctness rests on the leases of deliveries, not on this.
+ * Limits the attempts in flight to one destination host; there is one object for each host. Its state is in memory only: losing it allows
+ * a few attempts too many for a few seconds. The leases of deliveries, not this limit, keep two consumers from making the same attempt.
  */
 export class HostLimiter extends DurableObject<Env> {
-  #holds = new Map<string, Hold>()
-  /** Endpoints that were sent away, to be called again when there is room. */
-  #sentAway = new Set<number>()
+  #reservations = new Map<string, Reservation>()
+  /** Endpoints that got no place, in the order in which they asked. */
+  #waiting = new Set<number>()
 
-  /** Takes up to so many places for an endpoint; 0 when there is none, and whoever leaves next calls for it. */
-  enter(token: string, webhook: number, wanted: number, milliseconds: number): number {
+  /** Takes at most `wanted` places for an endpoint and returns how many; 0 if none is free, in which case a later release names the endpoint. */
+  acquire(token: string, webhook: number, wanted: number, milliseconds: number): number {
     const now = Date.now()
-    for (const [other, { until }] of this.#holds) if (until <= now) this.#holds.delete(other)
+    for (const [other, { until }] of this.#reservations) if (until <= now) this.#reservations.delete(other)
     const places = Math.min(wanted, PER_ENDPOINT - this.#taken(webhook), PER_HOST - this.#taken())
     if (places <= 0) {
-      this.#sentAway.add(webhook)
+      this.#waiting.add(webhook)
       return 0
     }
-    this.#sentAway.delete(webhook)
-    this.#holds.set(token, { webhook, places, until: now + milliseconds })
+    this.#waiting.delete(webhook)
+    this.#reservations.set(token, { webhook, places, until: now + milliseconds })
     return places
   }
 
-  /** Gives the places back; answers which endpoints were sent away meanwhile, as many as there is room for. */
-  leave(token: string): number[] {
-    this.#holds.delete(token)
-    const called = [...this.#sentAway].slice(0, PER_HOST - this.#taken())
-    for (const webhook of called) this.#sentAway.delete(webhook)
-    return called
+  /** Gives the places of a token back, and returns waiting endpoints to wake, at most one for each free place. */
+  release(token: string): number[] {
+    this.#reservations.delete(token)
+    const next = [...this.#waiting].slice(0, PER_HOST - this.#taken())
+    for (const webhook of next) this.#waiting.delete(webhook)
+    return next
   }
 
   #taken(webhook?: number): number {
     let taken = 0
-    for (const hold of this.#holds.values()) if (webhook === undefined || hold.webhook === webhook) taken += hold.places
+    for (const one of this.#reservations.values()) if (webhook === undefined || one.webhook === webhook) taken += one.places
     return taken
   }
 }

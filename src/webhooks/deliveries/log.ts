@@ -1,16 +1,20 @@
 import { Failure, notFound } from '../../failures.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx } from '../../platform/context.ts'
+import type { Statement } from '../../platform/db/commit.ts'
 import { isGuardViolation, isUniqueViolation } from '../../platform/db/guard.ts'
 import { newId } from '../../platform/db/id.ts'
 import { openCursor, type Page, type Position, sealCursor } from '../../platform/paging/cursor.ts'
-import type { Delivery, DeliveryQuery, Redelivered, RedeliveryRequest } from '../contract.ts'
+import { type EventPayload, TEST_KEY } from '../catalog/payload-contract.ts'
 import { requireWebhook } from '../endpoints/endpoints.ts'
+import { assertWebhookExists } from '../endpoints/store.ts'
 import { wakeEndpoints } from '../endpoints/wake.ts'
-import { type EventPayload, TEST_KEY } from '../events/catalog.ts'
-import { insertDelivery, insertEvents } from '../events/relay-store.ts'
-import type { AttemptRecord } from '../tables.ts'
-import { type DeliveryRow, findDelivery, insertAgain, insertAllAgain, type Scan, scanDeliveries } from './log-store.ts'
+import { pageOfScan } from '../events/scan.ts'
+import { insertEvents } from '../events/store.ts'
+import type { Delivery, DeliveryQuery, Redelivered, RedeliveryRequest } from './contract.ts'
+import { insertDelivery, insertRedeliveries, insertRedelivery } from './insert-store.ts'
+import { type DeliveryRow, findDelivery, scanDeliveries } from './log-store.ts'
+import type { AttemptRecord } from './tables.ts'
 
 const iso = (milliseconds: number): string => new Date(milliseconds).toISOString()
 
@@ -24,35 +28,46 @@ const view = ({ event_id, event_key, redelivery, status, attempts, due_at, creat
   created_at: iso(created_at),
 })
 
-/** The page that a scan makes: what passed the filter, up to the limit, and where to go on. */
-export function pageOfScan<Row>({ rows, isWhole }: Scan<Row>, limit: number): { kept: Row[]; last: Row | undefined } {
-  const kept: Row[] = []
-  for (const [n, row] of rows.entries()) {
-    if (row.is_asked === 0) continue
-    if (kept.length === limit) return { kept, last: rows[n - 1] }
-    kept.push(row)
-  }
-  return { kept, last: isWhole ? undefined : rows.at(-1) }
-}
-
-/** What was sent to an endpoint, and what became of it, newest event first. 404. */
+/** Returns a page of an endpoint's deliveries with their attempts, newest event first. Throws Failure 404 webhook.not_found. */
 export async function listDeliveries(ctx: Ctx, webhook_id: string, query: DeliveryQuery): Promise<Page<Delivery>> {
   const endpoint = await requireWebhook(ctx, webhook_id)
   const { limit, cursor, ...filters } = query
   const scope = { list: 'deliveries', filters: { ...filters, webhook_id } }
-  const scan = await scanDeliveries(ctx.db.$client, endpoint, filters, await openCursor(ctx, scope, cursor), limit + 1)
-  const { kept, last } = pageOfScan(scan, limit)
+  const scanned = await scanDeliveries(ctx.db.$client, endpoint, filters, await openCursor(ctx, scope, cursor), limit + 1)
+  const { matches, last } = pageOfScan(scanned, limit)
   const position = last && ([last.seq, last.redelivery] satisfies Position)
-  return { data: kept.map(view), has_more: position !== undefined, next_cursor: position ? await sealCursor(ctx, scope, position) : null }
+  return {
+    data: matches.map(view),
+    has_more: position !== undefined,
+    next_cursor: position ? await sealCursor(ctx, scope, position) : null,
+  }
 }
 
-/** What is added to a log, unless the endpoint was deleted just now: then 404, like later. */
-const kept = <T>(change: Promise<T>): Promise<T> =>
-  change.catch((error: unknown) => {
-    throw isGuardViolation(error) ? notFound('webhook') : error
-  })
+/**
+ * Commits new deliveries to an endpoint with their audit event. Throws Failure 404 webhook.not_found if the endpoint was deleted in the
+ * meantime: its log is being cleared, and nothing may be added to it.
+ */
+async function changeLog(
+  ctx: Ctx,
+  action: string,
+  { webhook, webhook_id }: { webhook: number; webhook_id: string },
+  statements: readonly Statement[],
+): Promise<D1Result[]> {
+  try {
+    const [, ...results] = await change(ctx, { action, resource_id: webhook_id }, [
+      assertWebhookExists(ctx.db.$client, webhook),
+      ...statements,
+    ])
+    return results
+  } catch (error) {
+    throw isGuardViolation(error, 'webhook.exists') ? notFound('webhook') : error
+  }
+}
 
-/** Sends an endpoint an event of its own, whatever it is subscribed to. 404; 409 while it is disabled. */
+/**
+ * Sends a test event to an endpoint, whatever it subscribes to. Throws Failure 404 webhook.not_found, and 409 webhook.disabled while the
+ * endpoint is disabled.
+ */
 export async function testWebhook(ctx: Ctx, webhook_id: string): Promise<Delivery> {
   const endpoint = await requireWebhook(ctx, webhook_id)
   if (!endpoint.is_enabled) throw new Failure('conflict', 'webhook.disabled', 'The webhook is disabled. Enable it first.')
@@ -67,21 +82,19 @@ export async function testWebhook(ctx: Ctx, webhook_id: string): Promise<Deliver
   }
   const d1 = ctx.db.$client
   const now = Date.now()
-  await kept(
-    change(ctx, { action: 'webhook.tested', resource_id: webhook_id }, [
-      ...insertEvents(d1, [event], now),
-      insertDelivery(d1, endpoint.webhook, event_id, now),
-    ]),
-  )
+  await changeLog(ctx, 'webhook.tested', endpoint, [...insertEvents(d1, [event], now), insertDelivery(d1, endpoint.webhook, event_id, now)])
   await wakeEndpoints(ctx, [endpoint.webhook])
-  const made = await findDelivery(d1, endpoint, event_id)
-  if (!made) throw notFound('webhook')
-  return view(made)
+  const delivery = await findDelivery(d1, endpoint, event_id)
+  if (!delivery) throw notFound('webhook')
+  return view(delivery)
 }
 
-const isPending = () => new Failure('conflict', 'delivery.pending', 'This event is on its way to the webhook already.')
+const isPending = () => new Failure('conflict', 'delivery.pending', 'A delivery of this event to the webhook is already pending.')
 
-/** Sends an event again: a new delivery, with attempts from 1. 404; 409 while one is pending. */
+/**
+ * Creates a new delivery of an event, with attempts from 1. Throws Failure 404 webhook.not_found or delivery.not_found, and 409
+ * delivery.pending while a delivery of the event is pending.
+ */
 export async function redeliver(ctx: Ctx, webhook_id: string, event_id: string): Promise<Delivery> {
   const endpoint = await requireWebhook(ctx, webhook_id)
   const d1 = ctx.db.$client
@@ -90,7 +103,7 @@ export async function redeliver(ctx: Ctx, webhook_id: string, event_id: string):
   if (newest.status === 'pending') throw isPending()
   const now = Date.now()
   try {
-    await kept(change(ctx, { action: 'webhook.redelivered', resource_id: webhook_id }, [insertAgain(d1, newest, now)]))
+    await changeLog(ctx, 'webhook.redelivered', endpoint, [insertRedelivery(d1, newest, now)])
   } catch (error) {
     throw isUniqueViolation(error) ? isPending() : error
   }
@@ -98,18 +111,19 @@ export async function redeliver(ctx: Ctx, webhook_id: string, event_id: string):
   return view({ ...newest, redelivery: newest.redelivery + 1, status: 'pending', attempts: '[]', due_at: now, created_at: now })
 }
 
-const REDELIVERED_AT_ONCE = 1_000
+const REDELIVERY_LIMIT = 1_000
 
-/** Sends all events since an instant again whose delivery was lost, or refused if that is asked for. 404. */
+/**
+ * Creates a new delivery of each event since an instant whose latest delivery has one of the statuses, at most 1,000. Throws Failure 404
+ * webhook.not_found.
+ */
 export async function redeliverAll(ctx: Ctx, webhook_id: string, { since, statuses }: RedeliveryRequest): Promise<Redelivered> {
   const endpoint = await requireWebhook(ctx, webhook_id)
-  const d1 = ctx.db.$client
-  const [inserted] = await kept(
-    change(ctx, { action: 'webhook.redelivered', resource_id: webhook_id }, [
-      insertAllAgain(d1, endpoint.webhook, statuses, Date.parse(since), Date.now(), REDELIVERED_AT_ONCE),
-    ]),
-  )
+  const { webhook } = endpoint
+  const [inserted] = await changeLog(ctx, 'webhook.redelivered', endpoint, [
+    insertRedeliveries(ctx.db.$client, webhook, statuses, Date.parse(since), Date.now(), REDELIVERY_LIMIT),
+  ])
   const redelivered_count = inserted?.meta.changes ?? 0
-  if (redelivered_count > 0) await wakeEndpoints(ctx, [endpoint.webhook])
-  return { redelivered_count, has_more: redelivered_count === REDELIVERED_AT_ONCE }
+  if (redelivered_count > 0) await wakeEndpoints(ctx, [webhook])
+  return { redelivered_count, has_more: redelivered_count === REDELIVERY_LIMIT }
 }

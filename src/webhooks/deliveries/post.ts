@@ -1,11 +1,11 @@
-import type { AttemptRecord } from '../tables.ts'
 import { answerStatus } from './answer-status.ts'
 import { TIMEOUT_MS } from './retry.ts'
+import type { AttemptRecord } from './tables.ts'
 
-/** Of an answer's body no more is read, and none of it changes the outcome. */
+/** How much of an answer's body is read for the delivery log. The body does not affect the outcome. */
 const MAX_BODY_BYTES = 1_024
 
-/** Makes one attempt: headers within five seconds decide, redirects are not followed. Never throws. */
+/** Makes one attempt. The headers must arrive within five seconds; redirects are not followed. Never throws. */
 export async function post(egress: Fetcher, url: string, headers: Record<string, string>, body: Uint8Array): Promise<AttemptRecord> {
   const at = Date.now()
   const signal = AbortSignal.timeout(TIMEOUT_MS)
@@ -14,7 +14,7 @@ export async function post(egress: Fetcher, url: string, headers: Record<string,
     const duration_ms = Date.now() - at
     return { at, duration_ms, status_code: answerStatus(response), error: null, response_body: await firstBytes(response, at + TIMEOUT_MS) }
   } catch {
-    // What the network says may name what is behind it; whether it was the time tells enough.
+    // The error of the network is not recorded: it could name internal hosts.
     const error = signal.aborted ? 'No answer within 5 seconds.' : 'The connection failed.'
     return { at, duration_ms: Date.now() - at, status_code: null, error, response_body: null }
   }
@@ -35,7 +35,7 @@ async function firstBytes({ body }: Response, until: number): Promise<string | n
       length += taken.length
     }
   } catch {
-    // Cut off while it was read: what came is kept.
+    // The connection broke: the bytes that arrived are kept.
   }
   void reader.cancel().catch(() => {})
   const text = new TextDecoder().decode(bytes.subarray(0, length))

@@ -5,21 +5,25 @@ const hmac = async (key: Uint8Array, data: Uint8Array): Promise<Uint8Array> => {
   return new Uint8Array(await crypto.subtle.sign('HMAC', imported, data))
 }
 
-export interface Signed {
+/** One attempt of a delivery, to be signed. */
+export interface SignedAttempt {
   event_id: string
   key: string
-  /** From 1. */
+  /** The number of the attempt, from 1. */
   attempt: number
   body: Uint8Array
-  /** When it is sent. */
+  /** When the attempt is made. */
   at: Date
 }
 
 /**
- * The headers of a delivery (service.md, Delivery headers), with both signatures over the very bytes that are sent: Service-Signature
- * is HMAC-SHA256(signing_secret, body) in hex, webhook-signature that of Standard Webhooks.
+ * Returns the headers of an attempt (service.md, Delivery headers). Both signatures cover the exact bytes that are sent:
+ * Service-Signature is HMAC-SHA256(signing_secret, body) in hex, webhook-signature follows Standard Webhooks.
  */
-export async function deliveryHeaders({ a, b }: Digests, { event_id, key, attempt, body, at }: Signed): Promise<Record<string, string>> {
+export async function deliveryHeaders(
+  { a, b }: Digests,
+  { event_id, key, attempt, body, at }: SignedAttempt,
+): Promise<Record<string, string>> {
   const timestamp = String(Math.floor(at.getTime() / 1_000))
   const prefix = new TextEncoder().encode(`${event_id}.${timestamp}.`)
   const stamped = new Uint8Array(prefix.length + body.length)

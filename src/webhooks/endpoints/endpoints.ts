@@ -1,15 +1,21 @@
-import * as z from 'zod'
 import { Failure, invalid, notFound } from '../../failures.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
 import { newId } from '../../platform/db/id.ts'
 import { openCursor, pageOf } from '../../platform/paging/cursor.ts'
-import type { EventCatalog, NewWebhook, RotatedSecret, Webhook, WebhookChanges, WebhookDraft, WebhookQuery } from '../contract.ts'
-import { CATALOG, PAYLOADS } from '../events/catalog.ts'
+import type { NewWebhook, RotatedSecret, Webhook, WebhookChanges, WebhookDraft, WebhookQuery } from './contract.ts'
 import { newSecret, wrapDigests } from './secret.ts'
 import { ownerOf } from './signing.ts'
-import { findWebhook, insertWebhook, listWebhookRows, updateSecret, updateWebhook, type WebhookRow } from './store.ts'
+import {
+  assertSecretUnchanged,
+  assertWebhookExists,
+  findWebhook,
+  insertWebhook,
+  listWebhookRows,
+  updateWebhook,
+  type WebhookRow,
+} from './store.ts'
 import { targetFault } from './target.ts'
 import { wakeEndpoints } from './wake.ts'
 
@@ -25,7 +31,7 @@ const view = ({ webhook_id, name, type, url, event_keys, is_enabled, secret_hint
   updated_at: updated_at.toISOString(),
 })
 
-/** The endpoint of the organization; 404 when it is absent or another's. */
+/** Returns an endpoint of the organization. Throws Failure 404 webhook.not_found. */
 export async function requireWebhook({ db, organization }: Ctx, webhook_id: string): Promise<WebhookRow> {
   const row = await findWebhook(db, organization.id, webhook_id)
   if (!row) throw notFound('webhook')
@@ -37,16 +43,16 @@ const refuseTarget = ({ settings }: Ctx, url: string): void => {
   if (message !== null) throw invalid('webhook.url', [{ path: 'url', message }])
 }
 
-/** Registers an endpoint. The secret is in this answer and nowhere else. 422 for a URL that may not be called. */
+/** Creates an endpoint; only this result holds its signing secret. Throws Failure 422 webhook.url for a URL that may not be called. */
 export async function createWebhook(ctx: Ctx, draft: WebhookDraft): Promise<NewWebhook> {
   refuseTarget(ctx, draft.url)
-  const holder = { organization_id: ctx.organization.id, webhook_id: newId('wh'), secret_version: 1 }
+  const identity = { organization_id: ctx.organization.id, webhook_id: newId('wh'), secret_version: 1 }
   const { signing_secret, secret_hint, digests } = await newSecret()
   const row = {
-    ...holder,
+    ...identity,
     ...draft,
     is_enabled: true,
-    digests: await wrapDigests(ctx.settings.webhookKeys, ownerOf(ctx, holder), digests),
+    digests: await wrapDigests(ctx.settings.webhookKeys, ownerOf(ctx, identity), digests),
     secret_hint,
     next_digests: null,
     next_hint: null,
@@ -55,13 +61,13 @@ export async function createWebhook(ctx: Ctx, draft: WebhookDraft): Promise<NewW
     updated_at: ctx.now,
     deleted_at: null,
   }
-  await change(ctx, { action: 'webhook.created', resource_id: holder.webhook_id, changed: Object.keys(draft) }, [
+  await change(ctx, { action: 'webhook.created', resource_id: identity.webhook_id, changed: Object.keys(draft) }, [
     insertWebhook(ctx.db, row),
   ])
   return { ...view({ ...row, webhook: 0 }), signing_secret }
 }
 
-/** The organization's endpoints, oldest first. */
+/** Returns a page of the organization's endpoints, oldest first. */
 export async function listWebhooks(ctx: Ctx, query: WebhookQuery) {
   const scope = { list: 'webhooks', filters: query }
   const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
@@ -69,11 +75,15 @@ export async function listWebhooks(ctx: Ctx, query: WebhookQuery) {
   return pageOf(ctx, scope, query.limit, rows, (row) => [row.webhook], view)
 }
 
+/** Returns one endpoint. Throws Failure 404 webhook.not_found. */
 export const getWebhook = async (ctx: Ctx, webhook_id: string): Promise<Webhook> => view(await requireWebhook(ctx, webhook_id))
 
-const gone = (error: unknown): unknown => (isGuardViolation(error) ? notFound('webhook') : error)
+const asNotFound = (error: unknown): unknown => (isGuardViolation(error, 'webhook.exists') ? notFound('webhook') : error)
 
-/** Changes what is sent. Enabled again, it is sent what waited meanwhile. 404; 422 for a URL that may not be called. */
+/**
+ * Applies changes to an endpoint. Once it is enabled again, its pending deliveries are sent. Throws Failure 404 webhook.not_found, and
+ * 422 webhook.url for a URL that may not be called.
+ */
 export async function changeWebhook(ctx: Ctx, webhook_id: string, changes: WebhookChanges): Promise<Webhook> {
   if (changes.url !== undefined) refuseTarget(ctx, changes.url)
   const stored = await requireWebhook(ctx, webhook_id)
@@ -81,47 +91,65 @@ export async function changeWebhook(ctx: Ctx, webhook_id: string, changes: Webho
   if (changed.length === 0) return view(stored)
   const columns = { ...changes, updated_at: ctx.now } as Partial<WebhookRow>
   try {
-    await change(ctx, { action: 'webhook.updated', resource_id: webhook_id, changed }, [updateWebhook(ctx.db, stored, columns)])
+    await change(ctx, { action: 'webhook.updated', resource_id: webhook_id, changed }, [
+      assertWebhookExists(ctx.db.$client, stored.webhook),
+      updateWebhook(ctx.db, stored.webhook, columns),
+    ])
   } catch (error) {
-    throw gone(error)
+    throw asNotFound(error)
   }
   if (changes.is_enabled) await wakeEndpoints(ctx, [stored.webhook])
   return view({ ...stored, ...columns })
 }
 
-/** Removes an endpoint: nothing more is sent to it, and its log is cleared. 404. */
+/** Deletes an endpoint; a consumer then clears its delivery log. Throws Failure 404 webhook.not_found. */
 export async function deleteWebhook(ctx: Ctx, webhook_id: string): Promise<void> {
-  const stored = await requireWebhook(ctx, webhook_id)
+  const { webhook } = await requireWebhook(ctx, webhook_id)
   try {
-    await change(ctx, { action: 'webhook.deleted', resource_id: webhook_id }, [updateWebhook(ctx.db, stored, { deleted_at: ctx.now })])
+    await change(ctx, { action: 'webhook.deleted', resource_id: webhook_id }, [
+      assertWebhookExists(ctx.db.$client, webhook),
+      updateWebhook(ctx.db, webhook, { deleted_at: ctx.now }),
+    ])
   } catch (error) {
-    throw gone(error)
+    throw asNotFound(error)
   }
-  await wakeEndpoints(ctx, [stored.webhook])
+  await wakeEndpoints(ctx, [webhook])
 }
 
-/** Makes a secret that will sign from its commit on; asked for again, the new one replaces the one that waits. 404. */
+const asContention = (error: unknown): unknown =>
+  isGuardViolation(error, 'webhook.secret_unchanged')
+    ? new Failure('contention', 'webhook.changed', 'Another request rotated the secret of this webhook at the same time. Try again.')
+    : error
+
+/**
+ * Creates the next secret, which signs once it is committed; it replaces a next secret that was not committed. Throws Failure 404
+ * webhook.not_found and 409 webhook.changed.
+ */
 export async function rotateSecret(ctx: Ctx, webhook_id: string): Promise<RotatedSecret> {
   const stored = await requireWebhook(ctx, webhook_id)
   const { signing_secret, secret_hint, digests } = await newSecret()
   const owner = ownerOf(ctx, { ...stored, secret_version: stored.secret_version + 1 })
   const next = { next_digests: await wrapDigests(ctx.settings.webhookKeys, owner, digests), next_hint: secret_hint }
   try {
-    await change(ctx, { action: 'webhook.secret_rotated', resource_id: webhook_id }, [updateSecret(ctx.db, stored, next)])
+    await change(ctx, { action: 'webhook.secret_rotated', resource_id: webhook_id }, [
+      assertSecretUnchanged(ctx.db.$client, stored),
+      updateWebhook(ctx.db, stored.webhook, next),
+    ])
   } catch (error) {
-    throw isGuardViolation(error) ? busy() : error
+    throw asContention(error)
   }
   return { webhook_id, signing_secret, secret_hint }
 }
 
-const busy = () => new Failure('contention', 'webhook.changed', 'The secret is being rotated by somebody else at the same time. Try again.')
-
-/** From now on the secret of the last rotation signs, of retries as well. 404; 409 when there is none. */
+/**
+ * Makes the next secret the current one, for new deliveries and retries alike. Throws Failure 404 webhook.not_found, 409
+ * webhook.no_rotation without a next secret, and 409 webhook.changed.
+ */
 export async function commitSecret(ctx: Ctx, webhook_id: string): Promise<Webhook> {
   const stored = await requireWebhook(ctx, webhook_id)
   const { next_digests, next_hint } = stored
   if (next_digests === null || next_hint === null)
-    throw new Failure('conflict', 'webhook.no_rotation', 'No new secret waits to be committed. Call rotate-secret first.')
+    throw new Failure('conflict', 'webhook.no_rotation', 'There is no new secret to commit. Call rotate-secret first.')
   const columns = {
     secret_version: stored.secret_version + 1,
     digests: next_digests,
@@ -131,18 +159,12 @@ export async function commitSecret(ctx: Ctx, webhook_id: string): Promise<Webhoo
     updated_at: ctx.now,
   }
   try {
-    await change(ctx, { action: 'webhook.secret_committed', resource_id: webhook_id }, [updateSecret(ctx.db, stored, columns)])
+    await change(ctx, { action: 'webhook.secret_committed', resource_id: webhook_id }, [
+      assertSecretUnchanged(ctx.db.$client, stored),
+      updateWebhook(ctx.db, stored.webhook, columns),
+    ])
   } catch (error) {
-    throw isGuardViolation(error) ? busy() : error
+    throw asContention(error)
   }
   return view({ ...stored, ...columns })
 }
-
-/** What can be subscribed to. */
-export const listCatalog = (): EventCatalog => ({
-  data: CATALOG.map(({ key, description, sample }) => {
-    const payload = PAYLOADS[key as keyof typeof PAYLOADS] as z.ZodType | undefined
-    const schema = payload ? (z.toJSONSchema(payload) as Record<string, unknown>) : null
-    return { key, description, available: sample !== null, schema, sample }
-  }),
-})

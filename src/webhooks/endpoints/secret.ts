@@ -1,16 +1,16 @@
 import { base64ToBytes, bytesToBase64, type Keyring } from '../../platform/db/keyring.ts'
 
 const PREFIX = 'whsec_'
-/** Longer than HMAC's block of 64 bytes, as text and as bytes: its sha256 then signs exactly as it does itself (decisions.md 9). */
+/** More than HMAC's block of 64 bytes, as text and as bytes: HMAC then replaces the key by its SHA-256 (decisions.md 9). */
 const SECRET_BYTES = 66
 
-/** Sha256 of the secret's text, and of the bytes that it encodes: as good as passwords. */
+/** SHA-256 of the secret's text (a) and of the bytes that it encodes (b). They sign like the secret, so they must be kept as secret as it. */
 export interface Digests {
   a: Uint8Array
   b: Uint8Array
 }
 
-/** Whose secret it is: wrapped for one, it does not open for another. */
+/** The owner of a secret, bound to the wrapped digests: they do not unwrap for any other owner. */
 export interface Owner {
   environment: string
   organization_id: string
@@ -18,7 +18,7 @@ export interface Owner {
   secret_version: number
 }
 
-/** The two digests as they are stored, each the key's version, and nonce and ciphertext of AES-256-GCM. */
+/** The two digests as stored. Each is `version:base64` of the key's version, and of AES-256-GCM's nonce and ciphertext. */
 export interface Wrapped {
   a: string
   b: string
@@ -29,7 +29,7 @@ const contextOf = ({ environment, organization_id, webhook_id, secret_version }:
 
 const sha256 = async (bytes: Uint8Array): Promise<Uint8Array> => new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
 
-/** A new secret, to be shown once and dropped, with what is kept of it. */
+/** Creates a secret. The caller shows `signing_secret` once and stores only the digests, wrapped, and the hint. */
 export async function newSecret(): Promise<{ signing_secret: string; secret_hint: string; digests: Digests }> {
   const bytes = crypto.getRandomValues(new Uint8Array(SECRET_BYTES))
   const signing_secret = PREFIX + bytesToBase64(bytes)
@@ -37,23 +37,24 @@ export async function newSecret(): Promise<{ signing_secret: string; secret_hint
   return { signing_secret, secret_hint: signing_secret.slice(-4), digests }
 }
 
+/** Encrypts digests under the current key for this owner. */
 export async function wrapDigests({ current }: Keyring, owner: Owner, { a, b }: Digests): Promise<Wrapped> {
   const wrap = async (which: 'a' | 'b', digest: Uint8Array) =>
     `${current.version}:${bytesToBase64(await current.seal(bytesToBase64(digest), contextOf(owner, which)))}`
   return { a: await wrap('a', a), b: await wrap('b', b) }
 }
 
-/** Throws when a digest cannot be opened: what is signed with nothing must not leave. */
+/** Opens wrapped digests. Throws when one cannot be opened, so that nothing is ever sent with a wrong signature. */
 export async function unwrapDigests(keys: Keyring, owner: Owner, wrapped: Wrapped): Promise<Digests> {
   const unwrap = async (which: 'a' | 'b') => {
     const [version = '', sealed = ''] = wrapped[which].split(':')
     const opened = await keys.of(version)?.open(base64ToBytes(sealed), contextOf(owner, which))
-    if (!opened) throw new Error(`The signing digests of ${owner.webhook_id} cannot be opened with the keys that are there.`)
+    if (!opened) throw new Error(`The signing digests of ${owner.webhook_id} cannot be opened with any key of WEBHOOK_KEYS.`)
     return base64ToBytes(opened)
   }
   return { a: await unwrap('a'), b: await unwrap('b') }
 }
 
-/** Whether both are wrapped with the key that new ones are wrapped with. */
-export const isWrappedAnew = ({ current }: Keyring, { a, b }: Wrapped): boolean =>
-  [a, b].every((one) => one.startsWith(`${current.version}:`))
+/** Whether both digests are wrapped with the current key. */
+export const isWrappedWithCurrent = ({ current }: Keyring, { a, b }: Wrapped): boolean =>
+  [a, b].every((digest) => digest.startsWith(`${current.version}:`))

@@ -1,14 +1,16 @@
-import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm'
+import { and, asc, sql as drizzleSql, eq, gt, isNull } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
-import { webhooks } from '../tables.ts'
+import { sql } from '../../platform/db/fragment.ts'
+import { assertThat } from '../../platform/db/guard.ts'
+import { webhooks } from './tables.ts'
 
 export type WebhookRow = typeof webhooks.$inferSelect
 
-const one = (organization_id: string, webhook_id: string) =>
+const oneOf = (organization_id: string, webhook_id: string) =>
   and(eq(webhooks.webhook_id, webhook_id), eq(webhooks.organization_id, organization_id), isNull(webhooks.deleted_at))
 
 export const findWebhook = async (db: Database, organization_id: string, webhook_id: string): Promise<WebhookRow | undefined> =>
-  (await db.select().from(webhooks).where(one(organization_id, webhook_id)).limit(1))[0]
+  (await db.select().from(webhooks).where(oneOf(organization_id, webhook_id)).limit(1))[0]
 
 export const listWebhookRows = (db: Database, organization_id: string, after: number, limit: number): Promise<WebhookRow[]> =>
   db
@@ -21,33 +23,36 @@ export const listWebhookRows = (db: Database, organization_id: string, after: nu
 
 export const insertWebhook = (db: Database, row: Omit<WebhookRow, 'webhook'>) => db.insert(webhooks).values(row)
 
-/** Changes an endpoint that is still there; otherwise refuses its whole batch with a guard violation, by making the name null. */
-export const updateWebhook = (db: Database, { webhook }: WebhookRow, changes: Partial<WebhookRow>) =>
-  db
-    .update(webhooks)
-    .set({ ...changes, name: sql`case when deleted_at is null then coalesce(${changes.name ?? null}, name) end` })
-    .where(eq(webhooks.webhook, webhook))
+/** Refuses the batch once the endpoint is deleted. */
+export const assertWebhookExists = (d1: D1Database, webhook: number): D1PreparedStatement =>
+  assertThat(d1, sql`exists (select 1 from webhooks where webhook = ${webhook} and deleted_at is null)`, 'webhook.exists')
 
-/** The same, as long as no other secret was asked for or committed meanwhile. */
-export const updateSecret = (db: Database, { webhook, secret_version, next_hint }: WebhookRow, changes: Partial<WebhookRow>) =>
-  db
-    .update(webhooks)
-    .set({
-      ...changes,
-      name: sql`case when deleted_at is null and secret_version = ${secret_version} and next_hint is ${next_hint} then name end`,
-    })
-    .where(eq(webhooks.webhook, webhook))
+/** Refuses the batch if the endpoint was deleted, or another secret was made or committed, since the row was read. */
+export const assertSecretUnchanged = (d1: D1Database, { webhook, secret_version, next_hint }: WebhookRow): D1PreparedStatement =>
+  assertThat(
+    d1,
+    sql`exists (select 1 from webhooks where webhook = ${webhook} and deleted_at is null
+      and secret_version = ${secret_version} and next_hint is ${next_hint})`,
+    'webhook.secret_unchanged',
+  )
 
-type Stored = WebhookRow['digests'] | null
+export const updateWebhook = (db: Database, webhook: number, changes: Partial<WebhookRow>) =>
+  db.update(webhooks).set(changes).where(eq(webhooks.webhook, webhook))
 
-/** Puts the same digests, wrapped anew, in the place of these, unless others have come there meanwhile. */
-export const rewrap = (db: Database, webhook: number, from: { digests: Stored; next: Stored }, to: { digests: Stored; next: Stored }) =>
+type StoredDigests = WebhookRow['digests'] | null
+interface SecretDigests {
+  digests: StoredDigests
+  next: StoredDigests
+}
+
+/** Replaces wrapped digests by the same digests wrapped with another key, unless a rotation changed them in the meantime. */
+export const replaceDigests = (db: Database, webhook: number, from: SecretDigests, to: SecretDigests): D1PreparedStatement =>
   db.$client
     .prepare('update webhooks set digests = ?2, next_digests = ?3 where webhook = ?1 and digests = ?4 and next_digests is ?5')
-    .bind(webhook, ...[to.digests, to.next, from.digests, from.next].map((it) => it && JSON.stringify(it)))
+    .bind(webhook, ...[to.digests, to.next, from.digests, from.next].map((digests) => digests && JSON.stringify(digests)))
 
-/** Endpoints after one with digests that are not wrapped under the current key. */
-export const wrappedOtherwise = (db: Database, version: string, after: number, limit: number): Promise<WebhookRow[]> =>
+/** Returns endpoints after this one that have digests wrapped with another key version than this, in order. */
+export const listWrappedOtherwise = (db: Database, version: string, after: number, limit: number): Promise<WebhookRow[]> =>
   db
     .select()
     .from(webhooks)
@@ -55,7 +60,7 @@ export const wrappedOtherwise = (db: Database, version: string, after: number, l
       and(
         gt(webhooks.webhook, after),
         isNull(webhooks.deleted_at),
-        sql`(digests not like ${`{"a":"${version}:%`} or next_digests not like ${`{"a":"${version}:%`})`,
+        drizzleSql`(digests not like ${`{"a":"${version}:%`} or next_digests not like ${`{"a":"${version}:%`})`,
       ),
     )
     .orderBy(asc(webhooks.webhook))

@@ -1,43 +1,43 @@
-/** Where a webhook may call, by its spelling alone: what a name resolves to is for the network that deliveries leave by. Source: decisions.md 9. */
+/** The rule for the URLs of webhooks. It reads their text alone: what a name resolves to is checked by the network that deliveries leave by (decisions.md 9). */
 
 const MAX_LENGTH = 2_048
 const PORTS = ['443', '8443']
 
-/** Names of one machine or of a private network, and names that the public DNS does not have. With everything below them. */
-const INSIDE = 'local localhost internal intranet private lan home corp test invalid onion alt arpa'.split(' ')
+/** Top-level names of one machine, of private networks, and of no public DNS zone. */
+const INTERNAL = 'local localhost internal intranet private lan home corp test invalid onion alt arpa'.split(' ')
 
-/** What ends in a decimal, octal or hexadecimal number is an IPv4 address to the URL parser, and what begins with a bracket an IPv6 one. */
+/** The URL parser reads a host that ends in a decimal, octal or hexadecimal number as IPv4, and one that begins with a bracket as IPv6. */
 const ADDRESS = /^\[|(?:^|\.)(?:\d+|0x[\da-f]*)\.?$/
 const NAME = /^(?=.{1,253}$)(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.)+[a-z](?:[a-z\d-]{0,61}[a-z\d])?$/
 const NOT_ASCII = /[^\0-\x7f]/
 
 /**
- * Why a webhook may not call this URL, as a reason fit for a 422; null when it may. `own` are this service's own host names (lower case).
- * The URL parser comes last: it strips tabs, decodes `%31` and folds `①` into `1`, after which nothing looks wrong any more. A reason
- * repeats nothing of the URL, which may hold secrets.
+ * Returns why a webhook may not call this URL, as the message of a 422, or null if it may. `own` are the service's own host names in
+ * lower case. The URL parser comes last, because it hides faults: it strips tabs, decodes `%31` and folds `①` into `1`. A message repeats
+ * no part of the URL, which may contain secrets.
  */
 export function targetFault(url: string, own: readonly string[]): string | null {
   if (url.length > MAX_LENGTH) return `Must have at most ${MAX_LENGTH} characters.`
-  if (/[\s\p{Cc}]/u.test(url)) return 'Must hold no white space or control characters: percent-encode them in path and query.'
-  if (url.includes('\\')) return 'Must hold no backslash: write / between the parts of a path.'
+  if (/[\s\p{Cc}]/u.test(url)) return 'Must contain no white space or control characters: percent-encode them in the path and query.'
+  if (url.includes('\\')) return 'Must contain no backslash: separate the parts of the path with /.'
 
   const [, authority] = /^https:\/\/([^/?#]+)/i.exec(url) ?? []
-  if (authority === undefined) return 'Must start with https:// and a host name: no other scheme is called.'
-  if (authority.includes('@')) return 'Must hold no user name or password: deliveries are authenticated by their signature.'
-  if (NOT_ASCII.test(authority)) return 'Must name its host in ASCII: write an international name in punycode (xn--…).'
-  if (NOT_ASCII.test(url)) return 'Must be ASCII: percent-encode other characters in path and query.'
-  if (url.includes('#')) return 'Must have no fragment: what follows # is never sent.'
-  if (authority.includes('%')) return 'Must spell its host plainly: percent-encoding is for path and query.'
+  if (authority === undefined) return 'Must start with https:// and a host name.'
+  if (authority.includes('@')) return 'Must contain no user name or password: deliveries are authenticated by their signature.'
+  if (NOT_ASCII.test(authority)) return 'Must have its host name in ASCII: write an internationalized name in punycode (xn--…).'
+  if (NOT_ASCII.test(url)) return 'Must be ASCII: percent-encode other characters in the path and query.'
+  if (url.includes('#')) return 'Must have no fragment: the part after # is never sent.'
+  if (authority.includes('%')) return 'Must have its host name without percent-encoding.'
 
   const [host = '', port = '443', ...more] = authority.toLowerCase().split(':')
-  if (ADDRESS.test(host) || more.length > 0) return 'Must call a host by its name: IP addresses are refused in every notation.'
+  if (ADDRESS.test(host) || more.length > 0) return 'Must name a host: IP addresses are refused in every notation.'
   const name = host.replace(/\.$/, '')
-  if (INSIDE.includes(name.slice(name.lastIndexOf('.') + 1)))
-    return `Must be a public host: nothing under ${INSIDE.join(', ')} can be called.`
-  if (own.some((one) => name === one || name.endsWith(`.${one}`))) return 'Must be a host of yours: this service does not call itself.'
-  if (!name.includes('.')) return 'Must have a full host name, with a dot, such as hooks.example.com.'
+  if (INTERNAL.includes(name.slice(name.lastIndexOf('.') + 1)))
+    return `Must be a public host: names under ${INTERNAL.join(', ')} cannot be called.`
+  if (own.some((one) => name === one || name.endsWith(`.${one}`))) return 'Must be a host of your own: the service does not call itself.'
+  if (!name.includes('.')) return 'Must have a full host name with a dot, such as hooks.example.com.'
   if (!PORTS.includes(port)) return `Must use port ${PORTS.join(' or ')}.`
   if (!NAME.test(host) || URL.parse(url)?.hostname !== host)
-    return 'Must have a valid host name: labels of 1 to 63 letters, digits and inner hyphens, the last one from a letter on, 253 characters at most, no dot at the end.'
+    return 'Must have a valid host name: labels of 1 to 63 letters, digits and inner hyphens, the last of which starts with a letter, at most 253 characters, no dot at the end.'
   return null
 }

@@ -11,7 +11,7 @@ import { connect, jsonChunks } from '../../../src/platform/db/commit.ts'
 import { keyring } from '../../../src/platform/db/keyring.ts'
 import { countSlice } from '../../../src/visibility/visible-counts.ts'
 import { deliverDue } from '../../../src/webhooks/deliveries/delivery.ts'
-import { relayOutbox } from '../../../src/webhooks/events/relay.ts'
+import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
 
 interface Work {
   DB: D1Database
@@ -47,7 +47,7 @@ function webhooksIn({ DB, LEDGER_0, WEBHOOK_KEYS }: Work) {
     },
     MUTEXES: { getByName: () => ({ enter: async () => true, leave: async () => false }) },
     HOST_LIMITERS: {
-      getByName: () => ({ enter: async (_token: string, _webhook: number, wanted: number) => wanted, leave: async () => [] }),
+      getByName: () => ({ acquire: async (_token: string, _webhook: number, wanted: number) => wanted, release: async () => [] }),
     },
     EGRESS: { fetch: async () => new Response(null, { status: 200 }) },
   }

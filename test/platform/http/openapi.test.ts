@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { CATALOG } from '../../../src/webhooks/events/catalog.ts'
+import { CATALOG } from '../../../src/webhooks/catalog/catalog.ts'
 import { request } from '../../support/client.ts'
 import { isPublic, nameOf, ROUTES, shapeOf } from '../../support/wire.ts'
 

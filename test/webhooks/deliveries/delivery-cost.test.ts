@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, expect, it, vi } from 'vitest'
-import { relayOutbox } from '../../../src/webhooks/events/relay.ts'
+import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
 import { costOf } from '../../support/meter.ts'
 import { organization } from '../../support/tenants.ts'

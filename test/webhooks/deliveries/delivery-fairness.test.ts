@@ -180,27 +180,27 @@ describe('a receiver that hangs', () => {
   })
 })
 
-describe('the gate of a host', () => {
+describe('the limiter of a host', () => {
   it('calls those that it sent away in the order in which they came, and never more than it has room for', async () => {
-    const gate = env.HOST_LIMITERS.getByName(host())
-    expect(await gate.enter('first', 1, 4, 20_000)).toBe(4)
-    expect(await gate.enter('second', 2, 4, 20_000)).toBe(4)
-    expect(await gate.enter('third', 3, 4, 20_000)).toBe(2)
-    for (let webhook = 4; webhook < 304; webhook++) expect(await gate.enter(`other ${webhook}`, webhook, 4, 20_000)).toBe(0)
-    expect(await gate.leave('third')).toEqual([4, 5])
-    expect(await gate.leave('nobody')).toEqual([6, 7])
-    expect(await gate.leave('first')).toEqual([8, 9, 10, 11, 12, 13])
+    const limiter = env.HOST_LIMITERS.getByName(host())
+    expect(await limiter.acquire('first', 1, 4, 20_000)).toBe(4)
+    expect(await limiter.acquire('second', 2, 4, 20_000)).toBe(4)
+    expect(await limiter.acquire('third', 3, 4, 20_000)).toBe(2)
+    for (let webhook = 4; webhook < 304; webhook++) expect(await limiter.acquire(`other ${webhook}`, webhook, 4, 20_000)).toBe(0)
+    expect(await limiter.release('third')).toEqual([4, 5])
+    expect(await limiter.release('nobody')).toEqual([6, 7])
+    expect(await limiter.release('first')).toEqual([8, 9, 10, 11, 12, 13])
     // Who has got in needs no call.
-    expect(await gate.enter('again', 14, 1, 20_000)).toBe(1)
-    expect(await gate.leave('second')).toEqual([15, 16, 17, 18, 19, 20, 21, 22, 23])
+    expect(await limiter.acquire('again', 14, 1, 20_000)).toBe(1)
+    expect(await limiter.release('second')).toEqual([15, 16, 17, 18, 19, 20, 21, 22, 23])
   })
 
   it('forgets who never left, after a time', async () => {
     at('2027-03-01T00:00:00Z')
-    const gate = env.HOST_LIMITERS.getByName(host())
-    for (const n of [1, 2, 3]) await gate.enter(`dead ${n}`, n, 4, 20_000)
-    expect(await gate.enter('new', 9, 4, 20_000)).toBe(0)
+    const limiter = env.HOST_LIMITERS.getByName(host())
+    for (const n of [1, 2, 3]) await limiter.acquire(`dead ${n}`, n, 4, 20_000)
+    expect(await limiter.acquire('new', 9, 4, 20_000)).toBe(0)
     at('2027-03-01T00:00:20Z')
-    expect(await gate.enter('new', 9, 4, 20_000)).toBe(4)
+    expect(await limiter.acquire('new', 9, 4, 20_000)).toBe(4)
   })
 })

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Delivery } from '../../../src/webhooks/contract.ts'
+import type { Delivery } from '../../../src/webhooks/deliveries/contract.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
 import { at } from '../../support/clock.ts'
 import { connect, type Organization, organization } from '../../support/tenants.ts'
@@ -306,7 +306,7 @@ describe('what may not be sent any more', () => {
     expect([courier.sent.length, later.sent.length]).toEqual([1, 0])
     const [{ status, attempts }] = (await logOf(to)) as [Delivery]
     expect(status).toBe('failed')
-    expect(attempts[1]).toMatchObject({ ...refused('Not sent: Must be a host of yours'), attempt: 2 })
+    expect(attempts[1]).toMatchObject({ ...refused('Not sent: Must be a host of your own'), attempt: 2 })
   })
 
   it.each(['https://10.0.0.1/in', 'https://hooks.acme.internal/', 'http://hooks.acme.example/', 'https://[::1]:8443/'])(

@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { OutboxEvent } from '../../../src/outbox/outbox.ts'
 import { uuidOf } from '../../../src/platform/db/id.ts'
 import { countSlice } from '../../../src/visibility/visible-counts.ts'
+import { PAYLOADS } from '../../../src/webhooks/catalog/payload-contract.ts'
 import { sweepDeliveries } from '../../../src/webhooks/deliveries/delivery.ts'
-import { PAYLOADS } from '../../../src/webhooks/events/catalog.ts'
-import { relayOutbox, sweepOutboxes } from '../../../src/webhooks/events/relay.ts'
+import { relayOutbox, sweepOutboxes } from '../../../src/webhooks/relay/relay.ts'
 import { at } from '../../support/clock.ts'
 import { costOf } from '../../support/meter.ts'
 import { randomOf } from '../../support/random.ts'
@@ -124,7 +124,7 @@ describe('what a fact says', () => {
     ...{ error_class: null as string | null, attempts: 1, completed_at: AS_OF },
   }
   const synced = (entity: number, organization_id: string, body: object, kind = 'sync.completed') =>
-    ({ fact_id: `${kind}:${entity}`, kind, entity, organizations: [organization_id], body }) as unknown as OutboxEvent
+    ({ outbox_event_id: `${kind}:${entity}`, kind, entity, organizations: [organization_id], body }) as unknown as OutboxEvent
   const COUNTS = {
     ...{ created_count: 3, updated_count: 1, cancelled_count: 1 },
     ...{ first_issued_at: '2026-03-01T18:00:00.000Z', last_issued_at: '2026-03-02T18:00:00.000Z', completed_at: NOW },
@@ -219,7 +219,7 @@ describe('what a fact says', () => {
     const { organization_id, entity, head } = await reader({ ...SEES_ALL, state: 'invalid_ciec' })
     const rejected_at = '2026-03-20T19:59:00.000Z'
     const fact = {
-      fact_id: `connection.ciec_invalid:${entity}`,
+      outbox_event_id: `connection.ciec_invalid:${entity}`,
       kind: 'connection.ciec_invalid' as const,
       entity,
       organizations: [organization_id],
@@ -370,7 +370,7 @@ describe('a crash', () => {
     const late = cancelled(entity, '2026-03-12T10:15:00')
     const poison = { ...cancelled(entity, '2026-03-12T10:15:00'), kind: 'cfdi.exploded' } as unknown as OutboxEvent
     const invalid = {
-      ...{ fact_id: `connection.ciec_invalid:${entity}:1`, kind: 'connection.ciec_invalid' as const, entity },
+      ...{ outbox_event_id: `connection.ciec_invalid:${entity}:1`, kind: 'connection.ciec_invalid' as const, entity },
       ...{ organizations: [wide.organization_id], body: { rejected_at: NOW } },
     }
     await tell(ledgerOf(entity), [early, late, poison])
@@ -427,7 +427,7 @@ describe('a crash', () => {
           died(),
         ).toEqual([])
         const letters = await env.DB.prepare("select reason from dead_letters where dead_letter_id = 'outbox:' || ?")
-          .bind(poison.fact_id)
+          .bind(poison.outbox_event_id)
           .all()
         expect(letters.results, died()).toEqual([{ reason: expect.stringContaining('cfdi.exploded') }])
         expect(await outboxes(), died()).toEqual([])
@@ -477,15 +477,17 @@ describe('a fact that cannot be told', () => {
     await tell(ledger, [good[0]!])
     await ledger
       .prepare('insert into outbox (fact_id, kind, entity, organizations, body, created_at) values (?, ?, ?, ?, ?, ?)')
-      .bind(bad.fact_id, row.kind, entity, row.organizations, row.body, AS_OF)
+      .bind(bad.outbox_event_id, row.kind, entity, row.organizations, row.body, AS_OF)
       .run()
     await tell(ledger, [good[1]!])
     await relayAll()
     expect(bodies(await feedOf([organization_id])).map(({ cfdi_uuid }) => cfdi_uuid)).toEqual(good.map(({ body }) => body['cfdi_uuid']))
     expect(await outboxes()).toEqual([])
-    const { results } = await env.DB.prepare('select * from dead_letters where dead_letter_id = ?').bind(`outbox:${bad.fact_id}`).all()
+    const { results } = await env.DB.prepare('select * from dead_letters where dead_letter_id = ?')
+      .bind(`outbox:${bad.outbox_event_id}`)
+      .all()
     expect(results).toEqual([expect.objectContaining({ queue: 'outbox', reason: expect.stringMatching(/./) })])
-    expect(JSON.parse(results[0]!['body'] as string)).toMatchObject({ fact_id: bad.fact_id, body: row.body })
+    expect(JSON.parse(results[0]!['body'] as string)).toMatchObject({ outbox_event_id: bad.outbox_event_id, body: row.body })
   })
 
   it('to anybody is no fault', async () => {
@@ -558,12 +560,12 @@ describe('of any number of organizations and RFCs', () => {
         changes: brought,
       }
       facts.push({
-        ...{ fact_id: `sync.completed:${entity}`, kind: 'sync.completed' as never, entity, organizations: named },
+        ...{ outbox_event_id: `sync.completed:${entity}`, kind: 'sync.completed' as never, entity, organizations: named },
         body: { ...body, created_count: 99, updated_count: 99, cancelled_count: 99, brought: [countSlice(brought, AS_OF)] },
       })
       const body_ = { rejected_at: NOW }
       facts.push({
-        fact_id: `connection.ciec_invalid:${entity}`,
+        outbox_event_id: `connection.ciec_invalid:${entity}`,
         kind: 'connection.ciec_invalid',
         entity,
         organizations: named,

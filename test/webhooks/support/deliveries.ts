@@ -1,9 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { type System, systemOf } from '../../../src/platform/context.ts'
+import { TEST_KEY } from '../../../src/webhooks/catalog/payload-contract.ts'
 import { deliverDue, sweepDeliveries } from '../../../src/webhooks/deliveries/delivery.ts'
-import { TEST_KEY } from '../../../src/webhooks/events/catalog.ts'
-import { insertDelivery, insertEvents } from '../../../src/webhooks/events/relay-store.ts'
-import type { AttemptRecord, DeliveryStatus } from '../../../src/webhooks/tables.ts'
+import { insertDelivery } from '../../../src/webhooks/deliveries/insert-store.ts'
+import type { AttemptRecord, DeliveryStatus } from '../../../src/webhooks/deliveries/tables.ts'
+import { insertEvents } from '../../../src/webhooks/events/store.ts'
 import { at } from '../../support/clock.ts'
 import type { Organization } from '../../support/tenants.ts'
 
@@ -40,11 +41,11 @@ export class Courier {
   readonly env: Env
 
   constructor(more: Partial<Record<keyof Env, unknown>> = {}) {
-    const gate = (name: string) => {
+    const limiter = (name: string) => {
       const stub = env.HOST_LIMITERS.getByName(name)
       return {
-        enter: (...args: Parameters<typeof stub.enter>) => this.#step('GATE', () => stub.enter(...args)),
-        leave: (...args: Parameters<typeof stub.leave>) => this.#step('GATE', () => stub.leave(...args)),
+        acquire: (...args: Parameters<typeof stub.acquire>) => this.#step('HOST_LIMITERS', () => stub.acquire(...args)),
+        release: (...args: Parameters<typeof stub.release>) => this.#step('HOST_LIMITERS', () => stub.release(...args)),
       }
     }
     const sendBatch = (messages: Iterable<{ body: { webhook: number }; delaySeconds: number }>) =>
@@ -62,7 +63,7 @@ export class Courier {
     this.env = {
       ...env,
       DB: watched(env.DB, (name, work) => this.#step(name, work)),
-      HOST_LIMITERS: { getByName: gate },
+      HOST_LIMITERS: { getByName: limiter },
       WEBHOOKS: { sendBatch },
       EGRESS: { fetch },
       ...more,

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { newId, uuidOf } from '../../../src/platform/db/id.ts'
-import type { AttemptRecord, DeliveryStatus } from '../../../src/webhooks/tables.ts'
+import type { AttemptRecord, DeliveryStatus } from '../../../src/webhooks/deliveries/tables.ts'
 import type { Organization } from '../../support/tenants.ts'
 import { type Linked, link, newEntity } from './relay.ts'
 

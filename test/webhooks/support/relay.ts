@@ -223,5 +223,5 @@ export function cancelled(
     fecha,
     ...more,
   }
-  return { fact_id: `${kind}:${entity}:${body.cfdi_uuid}`, kind, entity, organizations: null, body }
+  return { outbox_event_id: `${kind}:${entity}:${body.cfdi_uuid}`, kind, entity, organizations: null, body }
 }

@@ -95,7 +95,7 @@ export const REFUSED: Record<string, { reason: RegExp; refused: string[] }> = {
       https://example.com:443#x https://example.com/## https://user:t0p#5ecret@example.com/ https://127.0.0.1#.example.com`,
   },
   percent: {
-    reason: /Must spell its host plainly/,
+    reason: /without percent-encoding/,
     refused: hosts`%31%32%37.0.0.1 127%2e0%2e0%2e1 %6c%6f%63%61%6c%68%6f%73%74 example%2ecom exampl%65.com example.com%00.evil.com
       example.com%09 example.com%23 example.com%2f.evil.com %5b::1%5d [fe80::1%25eth0] [fe80::1%eth0] example.com%3a443 example.com:4%343
       %ef%bc%91.0.0.1 127%E3%80%820%E3%80%820%E3%80%821 %2 % ex%zzample.com %c3%a9.com`,

@@ -1,31 +1,21 @@
+import type { StoredOutboxEvent } from '../../outbox/outbox.ts'
 import { type SliceCounts, visibleCounts } from '../../visibility/visible-counts.ts'
 import { shows, type Window } from '../../visibility/window.ts'
-import type { EventPayload } from './catalog.ts'
+import type { EventPayload } from '../catalog/payload-contract.ts'
 
-/** A fact as it waits in the outbox. */
-export interface StoredOutboxEvent {
-  fact_id: string
-  kind: string
-  entity: number
-  organizations: string | null
-  body: string
-  /** Milliseconds. */
-  created_at: number
-}
-
-/** Who may be told, as they stand now. */
-export interface Listener {
+/** An organization that may be notified of a change to one of its fiscal entities. */
+export interface Recipient {
   organization_id: string
-  /** The fiscal entity as a UUID. */
+  /** The fiscal entity in UUID form. */
   fiscal_entity_uuid: string
   rfc: string
   window: Window
 }
 
 const iso = (milliseconds: number): string => new Date(milliseconds).toISOString()
-const ofSeconds = (seconds: number | null): string | null => (seconds === null ? null : iso(seconds * 1_000))
+const isoOfSeconds = (seconds: number | null): string | null => (seconds === null ? null : iso(seconds * 1_000))
 
-/** An instant as its local time with its offset, both as the document has them. */
+/** Returns a literal local time with its offset, in minutes, appended: `2026-03-03T10:15:00-06:00`. */
 function withOffset(fecha: string, utc_offset: number): string {
   const minutes = Math.abs(utc_offset)
   const two = (n: number): string => String(n).padStart(2, '0')
@@ -56,27 +46,28 @@ interface SyncBody {
   created_count: number
   updated_count: number
   cancelled_count: number
+  /** The changes of each slice, counted by what windows can tell apart. */
   brought: SliceCounts[]
   error_class: 'invalid_credentials' | 'login_failed' | 'sat_unavailable' | 'rate_limited' | 'internal_error' | null
   completed_at: number
 }
 
-/** Whether a listener is told of a fact: a CFDI outside the window is none of theirs. */
-export function mayReceive(fact: StoredOutboxEvent, { organization_id, window }: Listener): boolean {
-  if (fact.organizations !== null) return (JSON.parse(fact.organizations) as string[]).includes(organization_id)
-  return shows(window, JSON.parse(fact.body) as CancellationBody)
+/** Whether an organization is notified of an event: it is named, or its window shows the CFDI. */
+export function mayReceive(event: StoredOutboxEvent, { organization_id, window }: Recipient): boolean {
+  if (event.organizations !== null) return (JSON.parse(event.organizations) as string[]).includes(organization_id)
+  return shows(window, JSON.parse(event.body) as CancellationBody)
 }
 
-/** What a fact says to one listener; null for a kind that nobody is told of. */
-export function payloadOf(fact: StoredOutboxEvent, listener: Listener, event_id: string): EventPayload | null {
-  const occurred_at = iso(fact.created_at)
-  const head = { event_id, occurred_at, fiscal_entity_id: listener.fiscal_entity_uuid, rfc: listener.rfc }
-  switch (fact.kind) {
+/** Returns the payload of an event for one organization; null for an unknown kind. */
+export function payloadOf(event: StoredOutboxEvent, recipient: Recipient, event_id: string): EventPayload | null {
+  const occurred_at = iso(event.created_at)
+  const head = { event_id, occurred_at, fiscal_entity_id: recipient.fiscal_entity_uuid, rfc: recipient.rfc }
+  switch (event.kind) {
     case 'cfdi.cancelled':
     case 'cfdi.cancelled_after_payment': {
-      const { fecha, utc_offset, issued_at: _, ...body } = JSON.parse(fact.body) as CancellationBody
+      const { fecha, utc_offset, issued_at: _, ...body } = JSON.parse(event.body) as CancellationBody
       return {
-        event: fact.kind,
+        event: event.kind,
         ...head,
         cfdi_uuid: body.cfdi_uuid,
         cancelled_at: body.cancelled_at ?? occurred_at,
@@ -93,14 +84,14 @@ export function payloadOf(fact: StoredOutboxEvent, listener: Listener, event_id:
       }
     }
     case 'sync.completed':
-      return { event: fact.kind, ...head, ...syncOf(JSON.parse(fact.body) as SyncBody, listener.window) }
+      return { event: event.kind, ...head, ...syncOf(JSON.parse(event.body) as SyncBody, recipient.window) }
     case 'sync.failed': {
-      const body = JSON.parse(fact.body) as SyncBody
+      const body = JSON.parse(event.body) as SyncBody
       const error_class = body.error_class ?? 'undefined'
-      return { event: fact.kind, ...head, ...syncOf(body, listener.window), error_class, will_retry: false, next_attempt_at: null }
+      return { event: event.kind, ...head, ...syncOf(body, recipient.window), error_class, will_retry: false, next_attempt_at: null }
     }
     case 'connection.ciec_invalid':
-      return { event: fact.kind, ...head, rejected_at: (JSON.parse(fact.body) as { rejected_at: string }).rejected_at }
+      return { event: event.kind, ...head, rejected_at: (JSON.parse(event.body) as { rejected_at: string }).rejected_at }
     default:
       return null
   }
@@ -108,8 +99,8 @@ export function payloadOf(fact: StoredOutboxEvent, listener: Listener, event_id:
 
 const DIRECTIONS = { sat_cfdi_issued: 'issued', sat_cfdi_received: 'received' } as const
 
-/** Counts of what the window admits; documents without a month are seen by whoever's run fetched them. */
-function syncOf({ job_id, data_source_key, period, brought, completed_at, ...all }: SyncBody, window: Window) {
+/** Returns the members of a sync event. The window limits the counts of CFDIs; documents of other sources have no window. */
+function syncOf({ job_id, data_source_key, period, brought: slices, completed_at, ...all }: SyncBody, window: Window) {
   const counts =
     period === null
       ? {
@@ -119,7 +110,7 @@ function syncOf({ job_id, data_source_key, period, brought, completed_at, ...all
           first_issued_at: null,
           last_issued_at: null,
         }
-      : visibleCounts(window, brought)
+      : visibleCounts(window, slices)
   return {
     job_id,
     data_source_key,
@@ -127,8 +118,8 @@ function syncOf({ job_id, data_source_key, period, brought, completed_at, ...all
     document_type: period === null ? data_source_key.replace(/^sat_/, '') : 'cfdi',
     direction: DIRECTIONS[data_source_key as keyof typeof DIRECTIONS] ?? null,
     ...counts,
-    first_issued_at: ofSeconds(counts.first_issued_at),
-    last_issued_at: ofSeconds(counts.last_issued_at),
+    first_issued_at: isoOfSeconds(counts.first_issued_at),
+    last_issued_at: isoOfSeconds(counts.last_issued_at),
     completed_at: iso(completed_at),
   }
 }

@@ -1,0 +1,43 @@
+import * as z from 'zod'
+import { EVENT_KEYS, type EventCatalog, type EventKey } from './contract.ts'
+import { type EventPayload, PAYLOADS } from './payload-contract.ts'
+import { SAMPLES } from './samples.ts'
+
+/** When each event is sent. */
+export const DESCRIPTIONS: Record<EventKey, string> = {
+  'cfdi.cancelled': 'The tax authority reports that a CFDI that was valid is now cancelled. Sent once for each CFDI and RFC.',
+  'cfdi.cancelled_after_payment':
+    'A cancelled CFDI had payments applied to it, or was an issued income CFDI that already counted as income. Sent in addition to cfdi.cancelled.',
+  'sync.completed':
+    'A sync job ended successfully. Sent once for each RFC, period and document type, so the download of a long period sends many.',
+  'sync.failed': 'A sync job failed and is not attempted again; error_class gives the reason.',
+  'connection.ciec_invalid':
+    'The tax authority rejected the stored CIEC at login. Downloads stop until the CIEC is updated. Sent once for each rejected CIEC, not for each failed login.',
+  'cfdi.issued': 'A new CFDI was ingested.',
+  'document.csf.updated': 'A new tax status certificate (CSF) was downloaded.',
+  'document.opinion_32d.changed': 'The result of the tax compliance opinion (article 32-D) changed.',
+  'obligation.due_soon': 'A tax obligation is due soon.',
+}
+
+interface CatalogEntry {
+  key: EventKey
+  description: string
+  /** Null while the event is not sent. */
+  sample: EventPayload | null
+}
+
+/** Every event that a webhook can subscribe to, in the specification's order. */
+export const CATALOG: readonly CatalogEntry[] = EVENT_KEYS.map((key) => ({
+  key,
+  description: DESCRIPTIONS[key],
+  sample: SAMPLES[key as keyof typeof SAMPLES] ?? null,
+}))
+
+/** Returns the catalog with the JSON Schema and a sample of each payload. */
+export const listCatalog = (): EventCatalog => ({
+  data: CATALOG.map(({ key, description, sample }) => {
+    const payload = PAYLOADS[key as keyof typeof PAYLOADS] as z.ZodType | undefined
+    const schema = payload ? (z.toJSONSchema(payload) as Record<string, unknown>) : null
+    return { key, description, available: sample !== null, schema, sample }
+  }),
+})

@@ -1,0 +1,35 @@
+import * as z from 'zod'
+
+/** Every event key, in the specification's order (service.md, Events). */
+export const EVENT_KEYS = [
+  'cfdi.cancelled',
+  'cfdi.cancelled_after_payment',
+  'sync.completed',
+  'sync.failed',
+  'connection.ciec_invalid',
+  'cfdi.issued',
+  'document.csf.updated',
+  'document.opinion_32d.changed',
+  'obligation.due_soon',
+] as const
+
+export const EventKey = z.enum(EVENT_KEYS, 'Must be a key of the event catalog.').meta({ id: 'EventKey' })
+export type EventKey = z.infer<typeof EventKey>
+
+export const EventCatalogItem = z
+  .strictObject({
+    key: EventKey,
+    description: z.string().meta({ description: 'When the event is sent.' }),
+    available: z.boolean().meta({ description: 'Whether the service sends the event already. You can subscribe to it either way.' }),
+    schema: z.record(z.string(), z.unknown()).nullable().meta({
+      description: 'JSON Schema of the payload; null while the event is not available.',
+    }),
+    sample: z.record(z.string(), z.unknown()).nullable().meta({
+      description: 'A complete sample payload; null while the event is not available.',
+    }),
+  })
+  .meta({ id: 'EventCatalogItem' })
+export type EventCatalogItem = z.infer<typeof EventCatalogItem>
+
+export const EventCatalog = z.strictObject({ data: z.array(EventCatalogItem) }).meta({ id: 'EventCatalog' })
+export type EventCatalog = z.infer<typeof EventCatalog>

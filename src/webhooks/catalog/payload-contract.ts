@@ -1,0 +1,128 @@
+import * as z from 'zod'
+
+/** 128 bits in the form of a UUID. `z.uuid()` is too strict: the UUID of a CFDI need not have a version that RFC 9562 defines. */
+const Uuid = z.guid()
+const Instant = z.iso.datetime({ offset: true })
+
+const head = <K extends string>(key: K) => ({
+  event: z.literal(key).meta({ description: 'The event key, as in the header Service-Event.' }),
+  event_id: z.string().meta({
+    description:
+      'The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to recognize duplicates.',
+  }),
+  occurred_at: Instant.meta({ description: 'When the service recorded the change, in UTC.' }),
+})
+
+const fiscalEntity = {
+  fiscal_entity_id: Uuid.meta({ description: 'The fiscal entity in UUID form: the same 128 bits as its `fe_…` identifier.' }),
+  rfc: z.string().meta({ description: 'The RFC of the fiscal entity.' }),
+}
+
+const cancellation = <K extends string>(key: K, id: string) =>
+  z
+    .strictObject({
+      ...head(key),
+      ...fiscalEntity,
+      cfdi_uuid: Uuid.meta({ description: 'The fiscal folio of the CFDI (UUID of its TimbreFiscalDigital).' }),
+      cancelled_at: Instant.meta({
+        description:
+          'When the CFDI was cancelled, with its UTC offset. The same as `occurred_at` if the tax authority does not report the time.',
+      }),
+      cancellation_reason: z.enum(['01', '02', '03', '04', 'unknown']).meta({
+        description:
+          'The tax authority’s code for the reason: `01` issued with errors and replaced, `02` issued with errors and not replaced, `03` the ' +
+          'operation did not take place, `04` a named operation that belongs to a global invoice. `unknown` if no reason is reported.',
+      }),
+      severity: z.enum(['critical', 'warning']).meta({
+        description:
+          '`critical` if payments were applied to the CFDI (or it was issued as paid at once, PUE), or if it was an issued income CFDI of a ' +
+          'month that is over and already counted as income; otherwise `warning`.',
+      }),
+      direction: z.enum(['issued', 'received']).meta({ description: 'Whether the fiscal entity issued or received the CFDI.' }),
+      cfdi_type: z.string().meta({
+        description:
+          'TipoDeComprobante: `I` (ingreso), `E` (egreso), `T` (traslado), `N` (nómina) or `P` (pago); `retenciones` for a withholding ' +
+          'document.',
+      }),
+      payment_status: z.enum(['paid', 'partially_paid', 'unpaid', 'not_applicable']).meta({
+        description: 'How much of an income CFDI was paid before its cancellation; `not_applicable` for other types.',
+      }),
+      total: z.string().meta({ description: 'Total of the CFDI as a decimal string.' }),
+      currency: z.string().meta({
+        description: 'Currency code of the CFDI; `XXX` if the service has only the metadata of the CFDI, which names no currency.',
+      }),
+      emisor_rfc: z.string().meta({ description: 'RFC of the issuer.' }),
+      receptor_rfc: z.string().meta({ description: 'RFC of the receiver.' }),
+      issued_at: Instant.meta({ description: 'When the CFDI was issued, with its UTC offset.' }),
+    })
+    .meta({ id })
+
+const sync = {
+  job_id: z.string().meta({ description: 'The sync job.' }),
+  data_source_key: z.string().meta({ description: 'The data source of the job, such as `sat_cfdi_received`.' }),
+  period: z.string().nullable().meta({ description: 'The month of the job, `YYYY-MM`; null for sources of documents other than CFDIs.' }),
+  document_type: z.string().meta({ description: '`cfdi`, or the kind of document, such as `csf`.' }),
+  direction: z.enum(['issued', 'received']).nullable().meta({
+    description: 'Whether the job downloads issued or received CFDIs; null for sources of documents other than CFDIs.',
+  }),
+  created_count: z
+    .int()
+    .meta({ description: 'Number of new documents. For CFDIs, this and the other counts cover only your visibility window.' }),
+  updated_count: z.int().meta({ description: 'Number of CFDIs that were known by their metadata alone and now have their XML.' }),
+  cancelled_count: z.int().meta({ description: 'Number of CFDIs that were valid and are now cancelled.' }),
+  first_issued_at: Instant.nullable().meta({ description: 'When the earliest of the counted CFDIs was issued; null if there is none.' }),
+  last_issued_at: Instant.nullable().meta({ description: 'When the latest of the counted CFDIs was issued; null if there is none.' }),
+  completed_at: Instant.meta({ description: 'When the job ended.' }),
+}
+
+const SyncCompleted = z.strictObject({ ...head('sync.completed'), ...fiscalEntity, ...sync }).meta({ id: 'SyncCompletedEvent' })
+const SyncFailed = z
+  .strictObject({
+    ...head('sync.failed'),
+    ...fiscalEntity,
+    ...sync,
+    error_class: z
+      .enum([
+        'invalid_credentials',
+        'login_failed',
+        'sat_unavailable',
+        'rate_limited',
+        'request_exhausted',
+        'range_too_large',
+        'internal_error',
+        'undefined',
+      ])
+      .meta({ description: 'Why the last attempt of the job failed.' }),
+    will_retry: z.boolean().meta({
+      description: 'Whether the job is attempted again. If false, the next run that covers the period requests it again.',
+    }),
+    next_attempt_at: Instant.nullable().meta({ description: 'When the job is attempted again; null if `will_retry` is false.' }),
+  })
+  .meta({ id: 'SyncFailedEvent' })
+const CiecInvalid = z
+  .strictObject({
+    ...head('connection.ciec_invalid'),
+    ...fiscalEntity,
+    rejected_at: Instant.meta({ description: 'When the tax authority rejected the CIEC.' }),
+  })
+  .meta({ id: 'ConnectionCiecInvalidEvent' })
+const Test = z
+  .strictObject({ ...head('webhook.test'), webhook_id: z.string().meta({ description: 'The webhook that the test is for.' }) })
+  .meta({ id: 'WebhookTestEvent' })
+
+/** The key of a test event. It is not in the catalog: a test is sent only on request. */
+export const TEST_KEY = 'webhook.test'
+
+/** Payload schemas by event key: flat objects with the key in `event` (service.md, Payload; insights.md 8.17). */
+export const PAYLOADS = {
+  'cfdi.cancelled': cancellation('cfdi.cancelled', 'CfdiCancelledEvent'),
+  'cfdi.cancelled_after_payment': cancellation('cfdi.cancelled_after_payment', 'CfdiCancelledAfterPaymentEvent'),
+  'sync.completed': SyncCompleted,
+  'sync.failed': SyncFailed,
+  'connection.ciec_invalid': CiecInvalid,
+  [TEST_KEY]: Test,
+} as const
+
+/** The payload of an event: the body of each of its deliveries, and its representation in the feed. */
+export const EventPayload = z.discriminatedUnion('event', Object.values(PAYLOADS) as never)
+export type EventPayload = { [K in keyof typeof PAYLOADS]: z.infer<(typeof PAYLOADS)[K]> }[keyof typeof PAYLOADS]

@@ -1,0 +1,17 @@
+import { Hono } from 'hono'
+import type { App } from '../../platform/context.ts'
+import { operation, returns } from '../../platform/http/operation.ts'
+import { listCatalog } from './catalog.ts'
+import { EventCatalog } from './contract.ts'
+
+export const eventCatalogRoutes = new Hono<App>().get(
+  '/event-catalog',
+  operation(
+    'getEventCatalog',
+    'Webhooks',
+    'List the events that a webhook can subscribe to',
+    'Each available event comes with the JSON Schema of its payload and a sample.',
+  ),
+  returns(200, EventCatalog),
+  (c) => c.json(listCatalog()),
+)

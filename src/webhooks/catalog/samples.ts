@@ -1,0 +1,53 @@
+import type { EventPayload } from './payload-contract.ts'
+
+const event = {
+  event_id: 'evt_01kabcdefghjkmnpqrstvwxyz0',
+  occurred_at: '2026-11-20T18:00:05.000Z',
+  fiscal_entity_id: '0198f6c5-6a1b-7c3d-9e4f-5a6b7c8d9e0f',
+  rfc: 'EKU9003173C9',
+}
+
+const cancelled = {
+  ...event,
+  cfdi_uuid: '5B2E1F0A-9C64-4F0E-8B1D-2A7C3D4E5F60',
+  cancelled_at: '2026-11-20T11:42:10-06:00',
+  cancellation_reason: '02',
+  direction: 'received',
+  cfdi_type: 'I',
+  total: '11600.00',
+  currency: 'MXN',
+  emisor_rfc: 'JES900109Q90',
+  receptor_rfc: 'EKU9003173C9',
+  issued_at: '2026-11-03T10:15:00-06:00',
+} as const
+
+const job = {
+  ...event,
+  job_id: 'job_01kabcdefghjkmnpqrstvwxyz0',
+  data_source_key: 'sat_cfdi_received',
+  period: '2026-11',
+  document_type: 'cfdi',
+  direction: 'received',
+  created_count: 12,
+  updated_count: 0,
+  cancelled_count: 1,
+  first_issued_at: '2026-11-03T16:15:00.000Z',
+  last_issued_at: '2026-11-20T17:58:31.000Z',
+  completed_at: '2026-11-20T18:00:05.000Z',
+} as const
+
+/** A sample payload of each event that the service sends. */
+export const SAMPLES = {
+  'cfdi.cancelled': { event: 'cfdi.cancelled', ...cancelled, severity: 'warning', payment_status: 'unpaid' },
+  'cfdi.cancelled_after_payment': { event: 'cfdi.cancelled_after_payment', ...cancelled, severity: 'critical', payment_status: 'paid' },
+  'sync.completed': { event: 'sync.completed', ...job },
+  'sync.failed': {
+    event: 'sync.failed',
+    ...job,
+    created_count: 0,
+    error_class: 'sat_unavailable',
+    will_retry: false,
+    next_attempt_at: null,
+  },
+  'connection.ciec_invalid': { event: 'connection.ciec_invalid', ...event, rejected_at: '2026-11-20T18:00:05.000Z' },
+} satisfies Record<string, EventPayload>

@@ -1,0 +1,76 @@
+import { Hono } from 'hono'
+import type { App } from '../../platform/context.ts'
+import { body, idempotent, operation, params, query, refuses, returns, roles } from '../../platform/http/operation.ts'
+import { pageOf } from '../../platform/http/shapes.ts'
+import { WebhookPath } from '../endpoints/contract.ts'
+import { Delivery, DeliveryPath, DeliveryQuery, Redelivered, RedeliveryRequest } from './contract.ts'
+import { listDeliveries, redeliver, redeliverAll, testWebhook } from './log.ts'
+
+const TAG = 'Webhooks'
+const NOT_FOUND = 'The webhook does not exist or belongs to another organization.'
+
+export const deliveryRoutes = new Hono<App>()
+  .post(
+    '/:webhook_id/test',
+    operation(
+      'testWebhook',
+      TAG,
+      'Send a test event',
+      'The event has the key `webhook.test` and is sent whatever the webhook subscribes to. See its outcome in the delivery log.',
+    ),
+    params(WebhookPath),
+    roles('owner', 'admin'),
+    returns(202, Delivery, 'The pending delivery'),
+    refuses(404, NOT_FOUND),
+    refuses(409, 'The webhook is disabled.'),
+    idempotent(),
+    async (c) => c.json(await testWebhook(c.var.ctx, c.req.valid('param').webhook_id), 202),
+  )
+  .get(
+    '/:webhook_id/deliveries',
+    operation(
+      'listDeliveries',
+      TAG,
+      'List the deliveries of a webhook, newest event first',
+      'The delivery log shows every attempt with the answer of your server. Deliveries are kept for 90 days.\n\n' +
+        'With a filter, a page may hold fewer deliveries than `limit`, or none, although `has_more` is true.',
+    ),
+    params(WebhookPath),
+    query(DeliveryQuery),
+    returns(200, pageOf(Delivery)),
+    refuses(404, NOT_FOUND),
+    async (c) => c.json(await listDeliveries(c.var.ctx, c.req.valid('param').webhook_id, c.req.valid('query'))),
+  )
+  .post(
+    '/:webhook_id/deliveries/redeliver',
+    operation(
+      'redeliverAll',
+      TAG,
+      'Redeliver all lost events since a time',
+      'Creates a new delivery of each event, at most 1,000 with one request. You can include failed events.',
+    ),
+    params(WebhookPath),
+    roles('owner', 'admin'),
+    body(RedeliveryRequest),
+    returns(202, Redelivered, 'The number of pending deliveries'),
+    refuses(404, NOT_FOUND),
+    idempotent(),
+    async (c) => c.json(await redeliverAll(c.var.ctx, c.req.valid('param').webhook_id, c.req.valid('json')), 202),
+  )
+  .post(
+    '/:webhook_id/deliveries/:event_id/redeliver',
+    operation(
+      'redeliver',
+      TAG,
+      'Redeliver an event',
+      'Creates a new delivery of the same event, whatever became of the last one. It has the same `Service-Delivery-Id`, and its attempts ' +
+        'count from 1.',
+    ),
+    params(DeliveryPath),
+    roles('owner', 'admin'),
+    returns(202, Delivery, 'The pending delivery'),
+    refuses(404, 'The webhook does not exist, or the event has never been delivered to it.'),
+    refuses(409, 'A delivery of the event to this webhook is already pending.'),
+    idempotent(),
+    async (c) => c.json(await redeliver(c.var.ctx, c.req.valid('param').webhook_id, c.req.valid('param').event_id), 202),
+  )

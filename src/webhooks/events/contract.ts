@@ -1,0 +1,23 @@
+import * as z from 'zod'
+import { documented, Id, Paging } from '../../platform/http/shapes.ts'
+import { FiscalEntityId } from '../../taxpayers/contract.ts'
+
+export const EventQuery = z
+  .strictObject({
+    ...Paging,
+    event_key: z.string().max(100, 'Must have at most 100 characters.').optional().meta({
+      description: 'Lists only events with this key, such as `cfdi.cancelled`.',
+    }),
+    fiscal_entity_id: documented(FiscalEntityId.optional(), {
+      type: 'string',
+      description: 'Lists only events about this fiscal entity: a `fe_…` identifier, or its UUID form.',
+    }),
+    fiscalEntityId: documented(FiscalEntityId.optional(), { type: 'string', description: 'Another name for `fiscal_entity_id`.' }),
+  })
+  .superRefine(({ fiscal_entity_id, fiscalEntityId }, context) => {
+    if (fiscal_entity_id !== undefined && fiscalEntityId !== undefined && fiscal_entity_id !== fiscalEntityId)
+      context.addIssue({ code: 'custom', path: ['fiscalEntityId'], message: 'Must be the same as fiscal_entity_id: send one of the two.' })
+  })
+export type EventQuery = z.infer<typeof EventQuery>
+
+export const EventPath = z.strictObject({ event_id: Id('evt') })

@@ -1,0 +1,34 @@
+import { Hono } from 'hono'
+import type { App } from '../../platform/context.ts'
+import { operation, params, query, refuses, returns } from '../../platform/http/operation.ts'
+import { pageOf } from '../../platform/http/shapes.ts'
+import { EventPayload } from '../catalog/payload-contract.ts'
+import { EventPath, EventQuery } from './contract.ts'
+import { getEvent, listEvents } from './events.ts'
+
+const TAG = 'Events'
+
+export const eventRoutes = new Hono<App>()
+  .get(
+    '/',
+    operation(
+      'listEvents',
+      TAG,
+      'List the events of the organization, oldest first',
+      'The feed holds every event for 90 days, whether or not a webhook subscribes to it, with the same payload that webhooks deliver.\n\n' +
+        'To follow the feed, store `next_cursor` and send it with the next request. The last page has a `next_cursor` too, so that you can ' +
+        'later continue with the events that have occurred since. When `next_cursor` is null, nothing new has occurred: keep your cursor.\n\n' +
+        'With a filter, a page may hold fewer events than `limit`, or none, although `has_more` is true.',
+    ),
+    query(EventQuery),
+    returns(200, pageOf(EventPayload)),
+    async (c) => c.json(await listEvents(c.var.ctx, c.req.valid('query'))),
+  )
+  .get(
+    '/:event_id',
+    operation('getEvent', TAG, 'Get an event'),
+    params(EventPath),
+    returns(200, EventPayload),
+    refuses(404, 'The event does not exist, belongs to another organization, or is about an RFC that is no longer linked.'),
+    async (c) => c.json(await getEvent(c.var.ctx, c.req.valid('param').event_id)),
+  )
