@@ -4,7 +4,9 @@ import { alertRoutes } from './alerts/routes.ts'
 import { sourceRoutes } from './authority/routes.ts'
 import { billingRoutes } from './billing/routes.ts'
 import { blacklistRoutes } from './blacklists/lookups/routes.ts'
-import { cfdiRoutes } from './cfdi/read/routes.ts'
+import { detailRoutes } from './cfdi/detail/routes.ts'
+import { searchRoutes } from './cfdi/search/routes.ts'
+import { summaryRoutes } from './cfdi/summary/routes.ts'
 import { entityRoutes } from './connections/routes.ts'
 import { seatRoutes } from './connections/seats-routes.ts'
 import { documentRoutes } from './documents/routes.ts'
@@ -110,7 +112,9 @@ export const app: Hono<App> = new Hono<App>()
   .route('/v1/fiscal-entities', repseRoutes)
   // Before the CFDIs, whose path by UUID would take its name for one.
   .route('/v1/cfdi', supplierRoutes)
-  .route('/v1/cfdi', cfdiRoutes)
+  .route('/v1/cfdi', searchRoutes)
+  .route('/v1/cfdi', summaryRoutes)
+  .route('/v1/cfdi', detailRoutes)
   .route('/v1/blacklists', blacklistRoutes)
   .route('/v1/test-helpers', testHelperRoutes)
 

@@ -1,4 +1,4 @@
-import { ownName } from '../cfdi/read/suppliers.ts'
+import { ownName } from '../cfdi/suppliers/suppliers.ts'
 import { readerOf } from '../identity/organization/acting.ts'
 import type { System } from '../platform/context.ts'
 import { errorMessage } from '../platform/log.ts'

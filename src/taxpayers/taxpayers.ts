@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gt, inArray, isNull, ne, or, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, inArray, isNull, max, ne, or, sql } from 'drizzle-orm'
 import type { Database } from '../platform/db/commit.ts'
 import { type ConnectionState, SUSPENSIONS, type Suspension } from '../platform/tenant.ts'
 import { connections, fiscalEntities } from './tables.ts'
@@ -231,3 +231,12 @@ export const widenWindows = (db: Database, rows: readonly { connection: number; 
        where connections.connection = j.connection`,
     )
     .bind(JSON.stringify(rows.map(({ connection, from, to }) => [connection, from, to])))
+
+/** The latest ceiling of any connection to an RFC, in milliseconds: when anybody last downloaded it. Null before the first download. */
+export const latestCeiling = async (db: Database, entity: number): Promise<number | null> => {
+  const [found] = await db
+    .select({ latest: max(connections.visible_to) })
+    .from(connections)
+    .where(eq(connections.entity, entity))
+  return found?.latest?.getTime() ?? null
+}

@@ -1,9 +1,6 @@
-import { eq, max } from 'drizzle-orm'
 import type { Ctx } from '../platform/context.ts'
-import type { Database } from '../platform/db/commit.ts'
 import { all, type Fragment, raw, sql } from '../platform/db/fragment.ts'
 import { isReadable, notActive } from '../taxpayers/connection.ts'
-import { connections } from '../taxpayers/tables.ts'
 import { earliestOf, reachOf, type Window, windowOf } from './window.ts'
 
 const OPENED: unique symbol = Symbol('opened')
@@ -79,15 +76,6 @@ export const visible = (book: Partition, alias: string): Fragment =>
  */
 export const counts = (book: Partition, alias: string): Fragment =>
   all([sql`${raw(alias)}.entity = ${book.number}`, ...(book.until === null ? [] : [sql`+${raw(alias)}.issued_at <= ${book.until}`])])
-
-/** The latest download of an RFC by anybody, in milliseconds: the greatest ceiling of any connection to it. Null before the first. */
-export const latestCeiling = async (db: Database, entity: number): Promise<number | null> => {
-  const [found] = await db
-    .select({ latest: max(connections.visible_to) })
-    .from(connections)
-    .where(eq(connections.entity, entity))
-  return found?.latest?.getTime() ?? null
-}
 
 const authorityBook = ({ entity, window: { floor, ceiling } }: ScopedLedger): Partition => ({
   origin: 'authority',

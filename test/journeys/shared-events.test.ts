@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, expect, it, vi } from 'vitest'
-import type { Cfdi } from '../../src/cfdi/read/contract.ts'
+import type { Cfdi } from '../../src/cfdi/contract.ts'
 import { systemOf } from '../../src/platform/context.ts'
 import { uuidOf } from '../../src/platform/db/id.ts'
 import { relayOutbox } from '../../src/webhooks/relay/relay.ts'

@@ -1,9 +1,10 @@
 import { type Entry, EntryRejected, PackageRejected, readDirectory } from '../package/directory.ts'
 import type { MetadataRow } from '../package/metadata.ts'
 import { type MetadataFile, metadataFilesOf, readMetadata } from '../package/metadata-files.ts'
+import { isXml } from '../package/package.ts'
 import { MAX_XML_BYTES } from '../xml/parse.ts'
 import { commitSlice, type EntryResult, type SliceOutcome, type Target } from './commit-slice.ts'
-import { isXml, metadataSlice, type Sealed, sealedEntry, sealedFile, xmlSlice } from './read-entries.ts'
+import { metadataSlice, type Sealed, sealedEntry, sealedFile, xmlSlice } from './read-entries.ts'
 
 export type { Cancellation } from './apply-changes.ts'
 export type { EntryResult, SliceOutcome, Target } from './commit-slice.ts'

@@ -1,7 +1,7 @@
 import { crc32, deflateRawSync } from 'node:zlib'
 import { type Entry, EntryRejected } from '../package/directory.ts'
 import type { MetadataRow } from '../package/metadata.ts'
-import { inflate, kindOf, shownName, uuidOfName } from '../package/package.ts'
+import { inflate, isXml, kindOf, shownName, uuidOfName } from '../package/package.ts'
 import { MAX_XML_BYTES, parseCfdi } from '../xml/parse.ts'
 import { CfdiRejected } from '../xml/rejected.ts'
 import { applicationsOf, relatedOf } from './applications.ts'
@@ -57,9 +57,6 @@ export const sealedFile = (name: string, bytes: Uint8Array): Sealed => ({
   weight: bytes.length,
   content: () => bytes,
 })
-
-/** Whether a name claims to be a CFDI's. */
-export const isXml = (name: string): boolean => /\.xml$/i.test(name)
 
 /** Bytes up to which nothing in a document can be too long to be kept. */
 const LARGE = 100_000

@@ -1,7 +1,6 @@
-import { isXml } from '../ingest/read-entries.ts'
 import { type Entry, EntryRejected } from './directory.ts'
 import { type MetadataRow, parseMetadata } from './metadata.ts'
-import { inflate, kindOf, shownName, startOf } from './package.ts'
+import { inflate, isXml, kindOf, shownName, startOf } from './package.ts'
 
 /** All of a package's metadata, inflated. About 250,000 rows: a month of the busiest taxpayers comes in several packages. */
 const MAX_METADATA_BYTES = 48 * 1024 * 1024

@@ -50,8 +50,11 @@ export const kindOf = (name: string, content: Uint8Array): EntryKind => {
   const start = new TextDecoder('utf-8').decode(content.subarray(0, 64)).replace(/^[\ufeff\s]+/, '')
   if (/^uuid~RfcACuentaTerceros\b/i.test(start)) return 'terceros'
   if (/^[A-Za-z]+~/.test(start) && /(?:^|~)Uuid(?:~|$)/i.test(start)) return 'metadata'
-  return start.startsWith('<') || /\.xml$/i.test(name) ? 'xml' : 'junk'
+  return start.startsWith('<') || isXml(name) ? 'xml' : 'junk'
 }
+
+/** Whether a file's name claims that it is a CFDI. */
+export const isXml = (name: string): boolean => /\.xml$/i.test(name)
 
 const UUID = /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/i
 

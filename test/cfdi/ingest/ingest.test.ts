@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { ingestMetadata, ingestXmlPackage, type Target } from '../../../src/cfdi/ingest/ingest.ts'
-import { readXml } from '../../../src/cfdi/xml-store.ts'
+import { readXml } from '../../../src/cfdi/xml/xml-store.ts'
 import { randomOf } from '../../support/random.ts'
 import { zipOf } from '../../support/zip.ts'
 import { all, monthsOf, newBook, reported, rowsOf } from '../support/book.ts'

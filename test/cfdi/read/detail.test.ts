@@ -1,10 +1,11 @@
 import { applyD1Migrations, env } from 'cloudflare:test'
 import { Hono } from 'hono'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { CfdiPayments } from '../../../src/cfdi/read/contract.ts'
-import { getCfdi, getXml, listPayments } from '../../../src/cfdi/read/detail.ts'
-import { CfdiDetail } from '../../../src/cfdi/read/detail-contract.ts'
-import { cfdiRoutes } from '../../../src/cfdi/read/routes.ts'
+import { CfdiDetail, CfdiPayments } from '../../../src/cfdi/detail/contract.ts'
+import { getCfdi, getXml, listPayments } from '../../../src/cfdi/detail/detail.ts'
+import { detailRoutes } from '../../../src/cfdi/detail/routes.ts'
+import { searchRoutes } from '../../../src/cfdi/search/routes.ts'
+import { summaryRoutes } from '../../../src/cfdi/summary/routes.ts'
 import { cfdiLines } from '../../../src/cfdi/tables.ts'
 import type { App } from '../../../src/platform/context.ts'
 import { document, routesOf } from '../../../src/platform/http/openapi.ts'
@@ -151,7 +152,8 @@ describe('GET /v1/cfdi/{uuid}/xml', () => {
 })
 
 it('describes every route, and takes only the parameters that it describes', () => {
-  const { paths } = document(routesOf(new Hono<App>().route('/v1/cfdi', cfdiRoutes)), {})
+  const routes = new Hono<App>().route('/v1/cfdi', searchRoutes).route('/v1/cfdi', summaryRoutes).route('/v1/cfdi', detailRoutes)
+  const { paths } = document(routesOf(routes), {})
   expect(Object.keys(paths)).toEqual([
     '/v1/cfdi',
     '/v1/cfdi/summary/monthly',

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { cfdiXml } from '../../../src/authority/sandbox/xml/cfdi-xml.ts'
-import type { MonthRow } from '../../../src/cfdi/read/summary-contract.ts'
+import type { MonthRow } from '../../../src/cfdi/summary/contract.ts'
 import { api, basic, request } from '../../support/client.ts'
 import { type History, type Player, pick } from './sharing-history.ts'
 import { dayIn, filesSeenBy, isBounded, MEXICO, type Seen, seenBy } from './sharing-model.ts'

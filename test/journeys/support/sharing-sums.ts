@@ -1,6 +1,7 @@
 import { Temporal } from 'temporal-polyfill'
-import type { Cfdi, CfdiPayments } from '../../../src/cfdi/read/contract.ts'
-import type { MonthRow } from '../../../src/cfdi/read/summary-contract.ts'
+import type { Cfdi } from '../../../src/cfdi/contract.ts'
+import type { CfdiPayments } from '../../../src/cfdi/detail/contract.ts'
+import type { MonthRow } from '../../../src/cfdi/summary/contract.ts'
 import { DIRECTIONS, dayIn, type Held, instantOf, MEXICO, type Seat, type Seen } from './sharing-model.ts'
 
 /** What documents add up to, one by one: balances and months of what an organization sees. */

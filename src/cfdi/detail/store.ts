@@ -1,9 +1,10 @@
 import { prepared, sql } from '../../platform/db/fragment.ts'
 import { type Partition, partitionsToRead, type ScopedLedger, visible } from '../../visibility/scoped-ledger.ts'
+import { type AppliedRow, appliedTo, parseApplied } from '../applied.ts'
+import { shown, stored } from '../columns.ts'
+import type { CfdiRow } from '../view.ts'
 import type { Concepto } from '../xml/document.ts'
-import type { XmlPlace } from '../xml-store.ts'
-import { type AppliedRow, appliedTo, parseApplied, shown, stored } from './columns.ts'
-import type { CfdiRow } from './view.ts'
+import type { XmlPlace } from '../xml/xml-store.ts'
 
 /** One document, whole, with what was applied to it and counts. */
 export interface Found {

@@ -1,7 +1,7 @@
-import { offsetText } from '../../platform/time/zone-of-postcode.ts'
-import { type Applied, type Balance, balanceOf, isDeferred } from '../balances.ts'
-import { decimal, type Micros } from '../money.ts'
+import { offsetText } from '../platform/time/zone-of-postcode.ts'
+import { type Applied, type Balance, balanceOf, isDeferred } from './balances.ts'
 import type { Cfdi } from './contract.ts'
+import { decimal, type Micros } from './money.ts'
 
 /** A row of `cfdi` as the read statements select it (columns.ts). Micros come as text, for they may not fit a number. */
 export interface CfdiRow {

@@ -1,13 +1,14 @@
 import { invalid } from '../../failures.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { dayOf, lastDayOf, plus } from '../../platform/time/months.ts'
-import { latestCeiling, openLedger } from '../../visibility/scoped-ledger.ts'
+import { latestCeiling } from '../../taxpayers/taxpayers.ts'
+import { openLedger } from '../../visibility/scoped-ledger.ts'
 import { earliestOf, isBounded, latestOf, type Window } from '../../visibility/window.ts'
+import { isDay } from '../literal-day.ts'
 import { decimal } from '../money.ts'
 import { add, type Cells, nothing } from '../totals.ts'
-import { isDay } from './conditions.ts'
-import type { MonthlySummary, MonthlySummaryQuery, MonthRow } from './summary-contract.ts'
-import { type Months, type Span, sumMonths } from './summary-store.ts'
+import type { MonthlySummary, MonthlySummaryQuery, MonthRow } from './contract.ts'
+import { type Months, type Span, sumMonths } from './store.ts'
 
 const MOST_MONTHS = 120
 

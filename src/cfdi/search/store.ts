@@ -1,10 +1,11 @@
 import { all, type Fragment, join, prepared, raw, sql } from '../../platform/db/fragment.ts'
 import { type Partition, partitionsToRead, type ScopedLedger, visible } from '../../visibility/scoped-ledger.ts'
-import { appliedOf, appliedWhereHidden, parseApplied, shown, stored } from './columns.ts'
+import { appliedOf, appliedWhereHidden, parseApplied } from '../applied.ts'
+import { shown, stored } from '../columns.ts'
+import type { CfdiRow, Sighting } from '../view.ts'
 import { isBeyond } from './conditions.ts'
+import type { Filters } from './contract.ts'
 import { conditionsOf, type Plan, planSearch } from './plan.ts'
-import type { Filters } from './search-contract.ts'
-import type { CfdiRow, Sighting } from './view.ts'
 
 /** The place of a document in a page: issued_at in seconds and UUID, both descending. */
 export type Place = readonly [issued_at: number, uuid: string]

@@ -1,66 +1,6 @@
-import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
-import { counts, type Partition } from '../../visibility/scoped-ledger.ts'
-import type { Applied } from '../balances.ts'
-
-// Integers that may pass 2^53 leave the database as text.
-const MICROS = ['total_micros', 'iva_trasladado', 'iva_retenido', 'isr_retenido', 'ieps_trasladado', 'total_mxn', 'paid', 'credited']
-
-const PLAIN = [
-  'entity',
-  'uuid',
-  'direction',
-  'estatus',
-  'issued_at',
-  'utc_offset',
-  'fecha',
-  'kind',
-  'version',
-  'tipo_comprobante',
-  'serie',
-  'folio',
-  'certified_at',
-  'pac_rfc',
-  'emisor_rfc',
-  'emisor_nombre',
-  'emisor_regimen_fiscal',
-  'receptor_rfc',
-  'receptor_nombre',
-  'receptor_regimen_fiscal',
-  'receptor_domicilio_fiscal',
-  'counterparty_rfc',
-  'uso_cfdi',
-  'metodo_pago',
-  'forma_pago',
-  'condiciones_pago',
-  'currency',
-  'tipo_cambio',
-  'subtotal',
-  'descuento',
-  'total',
-  'exportacion',
-  'lugar_expedicion',
-  'payment_status',
-  'last_payment_at',
-  'fully_paid_at',
-  'applied_until',
-  'cancelled_at',
-  'cancellation_reason',
-  'folio_sustitucion',
-  'first_seen_at',
-  'updated_at',
-]
-
-/** The columns of `cfdi` that a CfdiRow is made of, as they are: conditions of an outer select still compare them. */
-export const stored = (alias: string): Fragment =>
-  raw([...[...PLAIN, ...MICROS].map((name) => `${alias}.${name}`), `${alias}.xml_object is not null as has_xml`].join(', '))
-
-/** The columns of a CfdiRow, out of a select of `stored`. */
-export const shown = (alias: string): Fragment =>
-  raw(
-    [...[...PLAIN, 'has_xml'].map((name) => `${alias}.${name}`), ...MICROS.map((name) => `cast(${alias}.${name} as text) as ${name}`)].join(
-      ', ',
-    ),
-  )
+import { all, type Fragment, raw, sql } from '../platform/db/fragment.ts'
+import { counts, type Partition } from '../visibility/scoped-ledger.ts'
+import type { Applied } from './balances.ts'
 
 /** What was applied to an invoice and counts for the reader, in the members of AppliedRow, as one JSON text. */
 export const appliedTo = (book: Partition, alias: string): Fragment => sql`(

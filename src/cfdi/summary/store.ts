@@ -1,7 +1,9 @@
 import { all, type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
 import { type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { earliestOf, firstOpenDay, latestOf } from '../../visibility/window.ts'
-import { add, type Cells, type Countable, contribution, nothing, parseCells } from '../totals.ts'
+import { COUNTABLE, type CountableRow } from '../columns.ts'
+import { afterDay } from '../literal-day.ts'
+import { add, type Cells, contribution, nothing, parseCells } from '../totals.ts'
 
 /** Literal days and directions that are asked for, both inclusive. */
 export interface Span {
@@ -13,29 +15,7 @@ export interface Span {
 /** Totals by tipo, metodo and estatus, `tipo|metodo|estatus`, of each month and direction, `YYYY-MM|direction`. */
 export type Months = Map<string, Cells>
 
-/** What `contribution` asks of a row, which is called `own`. */
-export const COUNTABLE = raw(
-  [
-    ...[
-      'kind',
-      'version',
-      'direction',
-      'fecha',
-      'tipo_comprobante',
-      'metodo_pago',
-      'estatus',
-      'emisor_rfc',
-      'receptor_rfc',
-      'currency',
-      'tipo_cambio',
-    ],
-    ...['subtotal', 'descuento', 'total'],
-    ...['iva_trasladado', 'iva_retenido', 'isr_retenido', 'ieps_trasladado'].map((name) => `cast(own.${name} as text) as ${name}`),
-  ].join(', '),
-)
-
 type MonthCells = { month: string; direction: 0 | 1; cells: string }
-export type CountableRow = Countable & { direction: 0 | 1 }
 
 const among = (directions: readonly number[]): Fragment => raw(`(${directions.join(', ')})`)
 
@@ -57,7 +37,7 @@ function statementsOfWindow(book: Partition, span: Span, floor: string | null): 
   if (open === null || book.until === null || open > span.last) return [months]
   const rows = rowsOf(book, span, earliestOf(open), book.until, [
     sql`own.fecha >= ${later(open, span.first)}`,
-    sql`own.fecha < ${`${span.last}U`}`,
+    sql`own.fecha < ${afterDay(span.last)}`,
     ...book.conditions('own'),
   ])
   return [months, rows]
@@ -67,7 +47,7 @@ function statementsOfWindow(book: Partition, span: Span, floor: string | null): 
 const statementsOfImports = (book: Partition, span: Span): Fragment[] => {
   const hides = book.conditions('own')
   if (hides.length === 0) return [monthsOf(book, span)]
-  const days = [sql`own.fecha >= ${span.first}`, sql`own.fecha < ${`${span.last}U`}`, sql`not ${all(hides)}`]
+  const days = [sql`own.fecha >= ${span.first}`, sql`own.fecha < ${afterDay(span.last)}`, sql`not ${all(hides)}`]
   return [monthsOf(book, span), rowsOf(book, span, earliestOf(span.first), latestOf(span.last), days)]
 }
 

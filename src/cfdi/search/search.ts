@@ -1,12 +1,12 @@
 import type { Ctx } from '../../platform/context.ts'
 import { type CursorScope, openCursor, type Page, sealCursor } from '../../platform/paging/cursor.ts'
 import { openLedger } from '../../visibility/scoped-ledger.ts'
+import type { Cfdi } from '../contract.ts'
+import { afterDay } from '../literal-day.ts'
 import { micros } from '../money.ts'
-import { afterDay } from './conditions.ts'
-import type { Cfdi } from './contract.ts'
-import type { CfdiSearch, Filters } from './search-contract.ts'
+import { balanceShown, leftOf, view } from '../view.ts'
+import type { CfdiSearch, Filters } from './contract.ts'
 import { findPage, type Place, type Seen } from './store.ts'
-import { balanceShown, leftOf, view } from './view.ts'
 
 /** Documents of a fiscal entity that the window shows, newest first (issued_at, then uuid, both descending). One call to the ledger. */
 export async function searchCfdi(ctx: Ctx, query: CfdiSearch): Promise<Page<Cfdi>> {

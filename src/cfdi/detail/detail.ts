@@ -1,16 +1,15 @@
 import { Failure, notFound } from '../../failures.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { openLedger, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { type AppliedRow, appliedOf } from '../applied.ts'
 import { balanceOf, isDeferred } from '../balances.ts'
 import { decimal, micros } from '../money.ts'
+import { balanceShown, type CfdiRow, leftOf, view } from '../view.ts'
 import type { CfdiDocument } from '../xml/document.ts'
 import { parseCfdi } from '../xml/parse.ts'
-import { readXml } from '../xml-store.ts'
-import { type AppliedRow, appliedOf } from './columns.ts'
-import type { Application, CfdiPayments } from './contract.ts'
-import type { CfdiDetail } from './detail-contract.ts'
-import { type Found, findCfdi, findCfdiWithLines } from './detail-store.ts'
-import { balanceShown, type CfdiRow, leftOf, view } from './view.ts'
+import { readXml } from '../xml/xml-store.ts'
+import type { Application, CfdiDetail, CfdiPayments } from './contract.ts'
+import { type Found, findCfdi, findCfdiWithLines } from './store.ts'
 
 /** One document with all that is known of it. 404 cfdi.not_found when it is absent or outside the window. */
 export async function getCfdi(ctx: Ctx, uuid: string): Promise<CfdiDetail> {

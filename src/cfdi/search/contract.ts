@@ -1,8 +1,7 @@
 import * as z from 'zod'
 import { Paging } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { CfdiUuid } from '../contract.ts'
-import { Direction, Estatus, Kind, PaymentStatus } from './contract.ts'
+import { CfdiUuid, Direction, Estatus, Kind, PaymentStatus } from '../contract.ts'
 
 const TipoComprobante = z.enum(['I', 'E', 'P', 'N', 'T'])
 

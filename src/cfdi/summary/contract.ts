@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { Direction } from './contract.ts'
+import { Direction } from '../contract.ts'
 
 const Month = z.string().regex(/^(19|20)\d\d-(0[1-9]|1[0-2])$/, 'Not a month, YYYY-MM.')
 const monthOrDay = (description: string) =>

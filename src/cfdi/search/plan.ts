@@ -1,7 +1,8 @@
 import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import { earliestOf, endingOf, latestOf } from '../../visibility/window.ts'
-import { fromDay, isDay, literalDays, type Served, scannedConditions, servedConditions, throughDay } from './conditions.ts'
-import type { Filters } from './search-contract.ts'
+import { isDay } from '../literal-day.ts'
+import { fromDay, literalDays, type Served, scannedConditions, servedConditions, throughDay } from './conditions.ts'
+import type { Filters } from './contract.ts'
 
 /** One run along an index, in the order of the page: its leading columns are fixed. */
 interface Stream {

@@ -2,11 +2,9 @@ import { all, type Fragment, prepared, sql } from '../../platform/db/fragment.ts
 import { dayOf, lastDayOf, plus } from '../../platform/time/months.ts'
 import { type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { earliestOf, latestOf } from '../../visibility/window.ts'
+import { COUNTABLE, type CountableRow } from '../columns.ts'
+import { afterDay } from '../literal-day.ts'
 import { addSupplier, hasAny, parseSuppliers, type Suppliers, shareOf } from '../supplier-totals.ts'
-import { COUNTABLE, type CountableRow } from './summary-store.ts'
-
-export { decimal } from '../money.ts'
-export type { SupplierTotals } from '../supplier-totals.ts'
 
 /** Calendar months of the literal Fecha, both inclusive. */
 export interface MonthSpan {
@@ -36,7 +34,7 @@ const totalsOf = (book: Partition, { from, to }: MonthSpan): Fragment =>
 const documentsOf = (book: Partition, first: string, last: string, since: number, further: readonly Fragment[]): Fragment =>
   sql`select ${COUNTABLE} from cfdi own indexed by cfdi_dirc
     where own.entity = ${book.number} and own.direction = 1 and own.cancelled = 0 and own.issued_at >= ${since}
-      and own.issued_at <= ${latestOf(last)} and ${all([sql`own.fecha >= ${first}`, sql`own.fecha < ${`${last}U`}`, ...further])}`
+      and own.issued_at <= ${latestOf(last)} and ${all([sql`own.fecha >= ${first}`, sql`own.fecha < ${afterDay(last)}`, ...further])}`
 
 const dayBefore = (day: string): string => new Date(Date.parse(`${day}T00:00:00Z`) - 1).toISOString().slice(0, 10)
 

@@ -1,6 +1,7 @@
 import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { afterDay, isDay } from '../literal-day.ts'
 import { micros } from '../money.ts'
-import type { Filters } from './search-contract.ts'
+import type { Filters } from './contract.ts'
 
 /** Filters that one index or another can serve, in the names that a plan knows them by. */
 export type Served = 'direction' | 'estatus' | 'tipo_comprobante' | 'payment_status' | 'party' | 'uuid'
@@ -8,11 +9,6 @@ export type Served = 'direction' | 'estatus' | 'tipo_comprobante' | 'payment_sta
 /** Literal text among others: a JSON list costs one placeholder however long it is. */
 const among = (column: string, values: readonly string[]): Fragment =>
   sql`${raw(column)} in (select value from json_each(${JSON.stringify(values)}))`
-
-/** A literal local time carries a time of day, which sorts after its day and before this. */
-export const afterDay = (day: string): string => `${day}U`
-
-export const isDay = (text: string): boolean => text.length === 10
 
 const seconds = (instant: string): number => Math.floor(Date.parse(instant) / 1_000)
 const integer = (text: string): Fragment => sql`cast(${micros(text)!.toString()} as integer)`

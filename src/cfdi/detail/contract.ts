@@ -1,7 +1,40 @@
 import * as z from 'zod'
-import { Application, Cfdi } from './contract.ts'
+import { Cfdi, Estatus, PaymentStatus } from '../contract.ts'
 
 const text = z.string().nullable()
+
+/** Something that was applied to an invoice. */
+export const Application = z
+  .strictObject({
+    source_uuid: z.string().meta({ description: 'The payment complement or credit note.' }),
+    kind: z.enum(['P', 'E']).meta({ description: 'P a payment complement, E a credit note.' }),
+    fecha_pago: z.string().meta({ description: 'Literal local time.' }),
+    forma_pago: text,
+    num_parcialidad: text,
+    imp_saldo_ant: text,
+    imp_pagado: text,
+    imp_saldo_insoluto: text,
+    amount: z.string().meta({ description: 'What it takes off the balance, in the invoice’s currency.' }),
+    estatus: Estatus.meta({ description: 'Of the source. A cancelled one does not count.' }),
+  })
+  .meta({ id: 'CfdiApplication' })
+export type Application = z.infer<typeof Application>
+
+export const CfdiPayments = z
+  .strictObject({
+    invoice_uuid: z.string(),
+    total: text,
+    currency: text,
+    paid_amount: text,
+    credited_amount: text,
+    balance: text,
+    payment_status: PaymentStatus,
+    reported_balance: text.meta({ description: 'imp_saldo_insoluto of the highest num_parcialidad among those that count.' }),
+    balance_mismatch: z.boolean().meta({ description: 'reported_balance and balance are more than 0.01 apart.' }),
+    data: z.array(Application),
+  })
+  .meta({ id: 'CfdiPayments' })
+export type CfdiPayments = z.infer<typeof CfdiPayments>
 
 const Tax = z.strictObject({
   impuesto: z.string().meta({ description: '001 ISR, 002 IVA, 003 IEPS.' }),

@@ -1,5 +1,5 @@
 import { inflateRawSync } from 'node:zlib'
-import { MAX_XML_BYTES } from './xml/parse.ts'
+import { MAX_XML_BYTES } from './parse.ts'
 
 /** Where the bytes of an XML are: the columns of a cfdi row that has them. */
 export interface XmlPlace {

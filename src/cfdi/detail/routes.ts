@@ -1,0 +1,49 @@
+import { Hono } from 'hono'
+import * as z from 'zod'
+import type { App } from '../../platform/context.ts'
+import { operation, params, query, refuses, returns, returnsFile } from '../../platform/http/operation.ts'
+import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
+import { CfdiUuid } from '../contract.ts'
+import { CfdiDetail, CfdiPayments } from './contract.ts'
+import { getCfdi, getXml, listPayments } from './detail.ts'
+
+const ByUuid = z.strictObject({ uuid: CfdiUuid })
+const OfEntity = z.strictObject(ofFiscalEntity).superRefine(requireFiscalEntity)
+
+const NOT_SEEN = 'There is no active connection to the fiscal entity, or it has no such CFDI inside your visibility window.'
+
+const PAYMENTS = `Payment complements and credit notes (relation 01 and 03) that were applied to the invoice, by their literal date. Those outside your
+visibility window are absent, and those after its ceiling do not count; cancelled ones are listed and do not count.`
+
+/** One CFDI, for /v1/cfdi. */
+export const detailRoutes = new Hono<App>()
+  .get(
+    '/:uuid',
+    operation('getCfdi', 'CFDI', 'Get a CFDI with its lines, taxes and complements'),
+    params(ByUuid),
+    query(OfEntity),
+    returns(200, CfdiDetail),
+    refuses(404, NOT_SEEN),
+    async (c) => c.json(await getCfdi(c.var.ctx, c.req.valid('param').uuid)),
+  )
+  .get(
+    '/:uuid/payments',
+    operation('listCfdiPayments', 'CFDI', 'List what was applied to an invoice', PAYMENTS),
+    params(ByUuid),
+    query(OfEntity),
+    returns(200, CfdiPayments),
+    refuses(404, NOT_SEEN),
+    async (c) => c.json(await listPayments(c.var.ctx, c.req.valid('param').uuid)),
+  )
+  .get(
+    '/:uuid/xml',
+    operation('getCfdiXml', 'CFDI', 'Get the XML of a CFDI', 'Byte for byte as it was downloaded.'),
+    params(ByUuid),
+    query(OfEntity),
+    returnsFile('The XML', 'application/xml'),
+    refuses(404, `${NOT_SEEN} With the code cfdi.xml_not_available: only its metadata is known so far.`),
+    async (c) => {
+      const { bytes, name } = await getXml(c.var.ctx, c.req.valid('param').uuid)
+      return c.body(bytes, 200, { 'Content-Type': 'application/xml', 'Content-Disposition': `attachment; filename="${name}"` })
+    },
+  )
