@@ -13,7 +13,7 @@ const view = ({ organization_id: _, dedupe_key: __, created_at, read_at, ...row 
   read_at: read_at?.toISOString() ?? null,
 })
 
-/** The organization's alerts, newest first. */
+/** Returns a page of the organization's alerts, newest first. */
 export async function listAlerts(ctx: Ctx, query: AlertQuery) {
   const scope = { list: 'alerts', filters: query }
   const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
@@ -21,7 +21,7 @@ export async function listAlerts(ctx: Ctx, query: AlertQuery) {
   return pageOf(ctx, scope, query.limit, rows, (row) => [row.alert_id], view)
 }
 
-/** Marks an alert as read; once read it stays read as of the first time. 404 when it is absent or another's. */
+/** Marks an alert as read; an alert that is read already keeps its time. Throws Failure 404 alert.not_found. */
 export async function readAlert(ctx: Ctx, alert_id: string): Promise<Alert> {
   const row = await findAlert(ctx.db, ctx.organization.id, alert_id)
   if (!row) throw notFound('alert')

@@ -47,7 +47,7 @@ const SERVICE = [
     .map(([name, text]) => `(name = "${name}", text = "${text}")`),
   ...[
     ['COOLDOWNS', 'Cooldown'],
-    ['MUTEXES', 'Lane'],
+    ['MUTEXES', 'Mutex'],
   ].map(([binding, name]) => `(name = "${binding}", durableObjectNamespace = "${name}")`),
 ]
 
@@ -94,7 +94,7 @@ export async function startRig(): Promise<Rig> {
     const [bundle, work, storage] = await Promise.all([buildService(folder), buildWorker(folder, 'work'), buildWorker(folder, 'storage')])
     const date = await compatibilityDate()
     const workers = {
-      service: workerOf(date, folder, { file: bundle, classes: ['Cooldown', 'Lane'], bindings: SERVICE }),
+      service: workerOf(date, folder, { file: bundle, classes: ['Cooldown', 'Mutex'], bindings: SERVICE }),
       work: workerOf(date, folder, { file: work, classes: [], bindings: [...STORAGE, `(name = "WEBHOOK_KEYS", text = "${KEY}")`] }),
       storage: workerOf(date, folder, {
         file: storage,

@@ -5,17 +5,17 @@ import { DELIVERY_STATUSES } from './tables.ts'
 const DeliveryStatus = z.enum(DELIVERY_STATUSES, 'Must be pending, delivered, failed or lost.').meta({
   id: 'DeliveryStatus',
   description:
-    '`pending`: an attempt is due or under way. `delivered`: the endpoint answered 2xx. `failed`: the endpoint gave an answer that is not ' +
-    'retried, or the request could not be sent. `lost`: six attempts ended with 5xx, 408, 429 or without an answer.',
+    '`pending`: an attempt is due or under way. `delivered`: the endpoint answered 2xx. `failed`: the endpoint gave an answer that is ' +
+    'not retried, or nothing could be sent. `lost`: each of the six attempts ended with 5xx, 408, 429 or without an answer.',
 })
 
 const DeliveryAttempt = z
   .strictObject({
     attempt: z.int().meta({ description: 'The number of the attempt, from 1, as in the header Service-Attempt.' }),
     attempted_at: Instant,
-    duration_ms: z.int().meta({ description: 'Milliseconds until the headers of the answer arrived, or until the attempt was given up.' }),
-    status_code: z.int().nullable().meta({ description: 'The status of the answer; null without an answer.' }),
-    error: z.string().nullable().meta({ description: 'Why there is no answer; null with an answer.' }),
+    duration_ms: z.int().meta({ description: 'Milliseconds until the headers of the answer arrived, or until the attempt failed.' }),
+    status_code: z.int().nullable().meta({ description: 'The status code of the answer; null if there was none.' }),
+    error: z.string().nullable().meta({ description: 'Why there was no answer, or why nothing was sent; null if there was an answer.' }),
     response_body: z.string().nullable().meta({ description: 'The beginning of the answer’s body, at most 1 KiB.' }),
   })
   .meta({ id: 'WebhookAttempt' })

@@ -13,8 +13,8 @@ const writable = {
     .max(2_048, 'Must have at most 2048 characters.')
     .meta({
       description:
-        'The URL that receives the events: https, port 443 or 8443, and the name of a public host. It is checked again before every delivery. ' +
-        'Redirects are not followed.',
+        'The URL that receives the events: https, port 443 or 8443, and the name of a public host. It is checked again before every ' +
+        'delivery. Redirects are not followed.',
     }),
   event_keys: documented(
     z
@@ -53,7 +53,7 @@ const webhook = {
   url: z.string().meta({ description: 'The URL that receives the events.' }),
   event_keys: z.array(EventKey).meta({ description: 'The events that the webhook subscribes to.' }),
   is_enabled: z.boolean().meta({
-    description: 'While false, pending deliveries wait, and events that occur are not delivered to this webhook, neither now nor later.',
+    description: 'While false, nothing is sent: pending deliveries wait, and new events create no deliveries to this webhook.',
   }),
   secret_hint: z.string().meta({ description: 'The last four characters of the current signing secret.' }),
   created_at: Instant,

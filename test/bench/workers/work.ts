@@ -38,11 +38,11 @@ function webhooksIn({ DB, LEDGER_0, WEBHOOK_KEYS }: Work) {
   let relays = 0
   const env = {
     WEBHOOKS: {
-      send: async () => {
-        relays++
-      },
-      sendBatch: async (messages: { body: { webhook: number } }[]) => {
-        for (const { body } of messages) webhooks.add(body.webhook)
+      sendBatch: async (messages: { body: { webhook: number } | { outbox: number } }[]) => {
+        for (const { body } of messages) {
+          if ('webhook' in body) webhooks.add(body.webhook)
+          else relays++
+        }
       },
     },
     MUTEXES: { getByName: () => ({ enter: async () => true, leave: async () => false }) },
