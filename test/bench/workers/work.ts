@@ -46,7 +46,9 @@ function webhooksIn({ DB, LEDGER_0, WEBHOOK_KEYS }: Work) {
       },
     },
     MUTEXES: { getByName: () => ({ enter: async () => true, leave: async () => false }) },
-    HOST_LIMITERS: { getByName: () => ({ enter: async (_token: string, _webhook: number, wanted: number) => wanted, leave: async () => [] }) },
+    HOST_LIMITERS: {
+      getByName: () => ({ enter: async (_token: string, _webhook: number, wanted: number) => wanted, leave: async () => [] }),
+    },
     EGRESS: { fetch: async () => new Response(null, { status: 200 }) },
   }
   const settings = { environment: 'test', webhookKeys: keyring('WEBHOOK_KEYS', WEBHOOK_KEYS), publicHosts: [], ledgers: [LEDGER_0] }
