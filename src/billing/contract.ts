@@ -1,10 +1,9 @@
 import * as z from 'zod'
 import { PLAN_KEYS } from '../plans/plans.ts'
-import { Id, Instant, Paging } from '../platform/http/shapes.ts'
+import { Instant } from '../platform/http/shapes.ts'
+import { Amount } from './invoices/contract.ts'
 import { BILLING_STATES } from './subscription/status.ts'
-import { INVOICE_STATUSES } from './tables.ts'
 
-const Amount = z.string().meta({ description: 'Decimal, two places.', examples: ['1160.00'] })
 const Limit = z.int().nullable().meta({ description: 'Null is without limit.' })
 const TrialEnd = Instant.nullable().meta({ description: 'The trial ends with the seventh local day, the first being that of the sign-up.' })
 
@@ -56,31 +55,3 @@ export const BillingUsage = z
   })
   .meta({ id: 'BillingUsage' })
 export type BillingUsage = z.infer<typeof BillingUsage>
-
-export const Invoice = z
-  .strictObject({
-    invoice_id: Id('inv'),
-    number: z.string(),
-    period: z.string().meta({ description: 'The local month that it is for.', examples: ['2026-05'] }),
-    subtotal: Amount,
-    tax: Amount,
-    total: Amount,
-    currency: z.string(),
-    status: z.enum(INVOICE_STATUSES),
-    issued_at: Instant,
-    due_at: Instant.meta({ description: 'The same as issued_at.' }),
-    grace_until: Instant.meta({ description: 'The first moment of the third local day after it was due.' }),
-    is_overdue: z.boolean().meta({ description: 'Open, and its day is over.' }),
-    paid_at: Instant.nullable(),
-    pdf_url: z.string().nullable().meta({
-      description: 'Where the payment provider has it as a PDF. Null until the provider was told, and where an operator collects.',
-    }),
-    rule_ref: z.string().nullable().meta({ description: 'The price list that it was made by.' }),
-  })
-  .meta({ id: 'Invoice' })
-export type Invoice = z.infer<typeof Invoice>
-
-export const InvoiceQuery = z.strictObject(Paging)
-export type InvoiceQuery = z.infer<typeof InvoiceQuery>
-
-export const InvoicePath = z.strictObject({ invoice_id: Id('inv') })

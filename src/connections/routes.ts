@@ -3,8 +3,11 @@ import type { App } from '../platform/context.ts'
 import { body, idempotent, operation, params, query, refuses, returns, roles } from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
 import { FiscalEntityPath } from '../taxpayers/contract.ts'
-import { changeFiscalEntity, connectRfc, getFiscalEntity, listFiscalEntities, unlinkRfc } from './connections.ts'
+import { changeFiscalEntity } from './change.ts'
+import { connectRfc } from './connect.ts'
+import { getFiscalEntity, listFiscalEntities } from './connections.ts'
 import { FiscalEntity, FiscalEntityChanges, FiscalEntityDraft, FiscalEntityQuery } from './contract.ts'
+import { unlinkRfc } from './unlink.ts'
 
 const CIEC_REFUSED =
   'With a ciec: an invoice is overdue beyond its grace, the free trial is over or covers no other RFC, or every seat is taken (with checkout_url).'

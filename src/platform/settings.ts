@@ -22,6 +22,9 @@ export interface Settings {
   billingProvider: 'manual' | 'stripe'
   checkoutUrl: string
   stripeApiBase: string
+  /** Empty unless Stripe is the payment provider. */
+  stripeSecretKey: string
+  stripeWebhookSecret: string
 }
 
 /** The settings of this deployment are unusable; `faults` says in one sentence each what to change. */
@@ -100,6 +103,8 @@ function readSettings(env: Env): Settings {
     billingProvider: oneOf('BILLING_PROVIDER', ['manual', 'stripe']),
     checkoutUrl: url('CHECKOUT_URL'),
     stripeApiBase: url('STRIPE_API_BASE'),
+    stripeSecretKey: text('STRIPE_SECRET_KEY'),
+    stripeWebhookSecret: text('STRIPE_WEBHOOK_SECRET'),
   }
   if (settings.billingProvider === 'stripe')
     for (const name of ['STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'])

@@ -5,7 +5,8 @@ import type { System } from '../platform/context.ts'
 import { commit } from '../platform/db/commit.ts'
 import { isGuardViolation } from '../platform/db/guard.ts'
 import { isCurrent, openCiec, sealCiec } from './ciec.ts'
-import { activeConnections, assertActiveUnchanged, type ConnectionRow, invalidateCiec, resealCiec } from './taxpayers.ts'
+import { activeConnections, assertActiveUnchanged, invalidateCiec, resealCiec } from './login-store.ts'
+import type { ConnectionRow } from './taxpayers.ts'
 
 /** A connection's CIEC in clear; null when it has none. */
 export const readCiec = async ({ settings }: System, row: ConnectionRow): Promise<string | null> =>

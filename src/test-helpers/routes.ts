@@ -1,5 +1,5 @@
 import { Hono } from 'hono'
-import { Invoice, InvoicePath } from '../billing/contract.ts'
+import { Invoice, InvoicePath } from '../billing/invoices/contract.ts'
 import type { App } from '../platform/context.ts'
 import { body, idempotent, operation, params, refuses, returns, roles } from '../platform/http/operation.ts'
 import { FiscalEntityPath } from '../taxpayers/contract.ts'

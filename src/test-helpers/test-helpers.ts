@@ -1,7 +1,7 @@
 import { refuseCiec, tellCancellation } from '../authority/sandbox/overrides.ts'
 import { addInvoice, getInvoice, payInvoice } from '../billing/invoices/invoices.ts'
 import { CURRENCY, splitTotal } from '../billing/subscription/prices.ts'
-import { changeSubscription } from '../billing/subscription/suspension.ts'
+import { changeSubscription } from '../billing/subscription/subscription.ts'
 import { Failure, notFound } from '../failures.ts'
 import { findOrganization } from '../identity/organization/organization.ts'
 import { change } from '../platform/audit/audit.ts'

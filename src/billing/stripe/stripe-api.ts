@@ -1,8 +1,4 @@
-/** Secrets that are there only where they are used. */
-export interface StripeSecrets {
-  STRIPE_SECRET_KEY?: string
-  STRIPE_WEBHOOK_SECRET?: string
-}
+import type { Settings } from '../../platform/settings.ts'
 
 const VERSION = '2024-06-20'
 const PATIENCE_MS = 10_000
@@ -23,14 +19,11 @@ export interface StripeApi {
 }
 
 /** Stripe's HTTP API. */
-export function stripeApi(env: Env): StripeApi {
-  const key = (env as StripeSecrets).STRIPE_SECRET_KEY
-  if (!key) throw new Error('BILLING_PROVIDER is stripe, which needs the secret STRIPE_SECRET_KEY.')
-
+export function stripeApi({ stripeApiBase, stripeSecretKey }: Settings): StripeApi {
   async function ask(path: string, query: string, { headers, ...init }: RequestInit & { method: string; headers: Record<string, string> }) {
-    const response = await fetch(`${env.STRIPE_API_BASE}${path}${query}`, {
+    const response = await fetch(`${stripeApiBase}${path}${query}`, {
       ...init,
-      headers: { authorization: `Bearer ${key}`, 'stripe-version': VERSION, ...headers },
+      headers: { authorization: `Bearer ${stripeSecretKey}`, 'stripe-version': VERSION, ...headers },
       signal: AbortSignal.timeout(PATIENCE_MS),
     })
     const body = (await response.json().catch(() => null)) as { error?: { code?: string; type?: string } } | null

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import type { BillingProvider, Collection } from '../provider.ts'
+import type { Settings } from '../../platform/settings.ts'
+import type { BillingProvider, InvoiceCollector } from '../provider/port.ts'
 import { centavosOf } from '../subscription/prices.ts'
 import { type StripeApi, stripeApi } from './stripe-api.ts'
 
@@ -9,24 +10,24 @@ const Page = z.object({ data: z.array(Named), has_more: z.boolean() })
 const StripeInvoice = z.object({ status: z.string().nullable(), total: z.number(), invoice_pdf: z.string().nullish() })
 type StripeInvoice = z.infer<typeof StripeInvoice>
 
-/** Stripe over its HTTP API. */
-export function stripe(env: Env, returnTo: (organization_id: string) => string): BillingProvider {
-  const api = stripeApi(env)
+/** Stripe as the payment provider. `pageOf` is the page to which a customer returns from a checkout. */
+export function stripe(settings: Settings, pageOf: (organization_id: string) => string): BillingProvider {
+  const api = stripeApi(settings)
   return {
-    async checkout({ key, organization_id, sold, name, amount }) {
+    async checkout({ key, organization_id, offer, name, amount }) {
       const session = await api.post('/v1/checkout/sessions', key, {
         mode: 'payment',
         client_reference_id: organization_id,
-        metadata: { organization_id, ...sold },
+        metadata: { organization_id, sold: offer.item, plan: offer.plan },
         line_items: {
           0: { quantity: '1', price_data: { currency: 'mxn', unit_amount: centavosOf(amount).toString(), product_data: { name } } },
         },
-        success_url: returnTo(organization_id),
-        cancel_url: returnTo(organization_id),
+        success_url: pageOf(organization_id),
+        cancel_url: pageOf(organization_id),
       })
       return Session.parse(session).url
     },
-    collection: collectionAt(api),
+    collector: collectorOf(api),
   }
 }
 
@@ -48,8 +49,8 @@ async function find(
 
 const seconds = (date: Date): string => Math.floor(date.getTime() / 1_000).toString()
 
-const collectionAt = (api: StripeApi): Collection => ({
-  async customer({ organization_id, name, contact_email, created_at, customer_ref }, attempt) {
+const collectorOf = (api: StripeApi): InvoiceCollector => ({
+  async upsertCustomer({ organization_id, name, contact_email, created_at, customer_ref }, attempt) {
     const form = { name, ...(contact_email !== null && { email: contact_email }) }
     const since = { 'created[gte]': seconds(created_at) }
     const known = customer_ref ?? (await find(api, '/v1/customers', since, 'organization_id', organization_id))
@@ -59,7 +60,7 @@ const collectionAt = (api: StripeApi): Collection => ({
     return known
   },
 
-  async invoice(customer, { invoice_id, organization_id, currency }, attempt) {
+  async createDraft(customer, { invoice_id, organization_id, currency }, attempt) {
     const known = await find(api, '/v1/invoices', { customer }, 'invoice_id', invoice_id)
     if (known !== undefined) return known
     const made = await api.post('/v1/invoices', `invoice:${attempt}`, {
@@ -75,7 +76,7 @@ const collectionAt = (api: StripeApi): Collection => ({
     return Named.parse(made).id
   },
 
-  async demand(customer, invoice, { total, currency, period }, attempt) {
+  async finalize(customer, invoice, { total, currency, period }, attempt) {
     const path = `/v1/invoices/${invoice}`
     const there = StripeInvoice.parse(await api.get(path))
     if (there.status !== 'draft') return pdfOf(there)

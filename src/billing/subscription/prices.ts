@@ -78,7 +78,7 @@ export function splitTotal(amount: string, day: Day): Amounts {
 }
 
 /** The sum of decimal amounts. */
-export const amountOf = (amounts: readonly string[]): string => decimal(amounts.reduce((sum, one) => sum + centavosOf(one), 0n))
+export const sumOf = (amounts: readonly string[]): string => decimal(amounts.reduce((sum, one) => sum + centavosOf(one), 0n))
 
 /** What a plan costs by the list of a day, before tax; null for one that costs nothing. */
 export function priceOf(plan: string, day: Day) {

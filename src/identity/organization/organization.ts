@@ -1,7 +1,7 @@
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx } from '../../platform/context.ts'
-import type { Organization, OrganizationChanges, OrganizationStats } from './contract.ts'
-import { countLive, findOrganization, type OrganizationRow, updateOrganization } from './store.ts'
+import type { Organization, OrganizationChanges } from './contract.ts'
+import { findOrganization, type OrganizationRow, updateOrganization } from './store.ts'
 
 export { findOrganization, insertOrganization, type OrganizationRow, updateOrganization } from './store.ts'
 
@@ -28,6 +28,3 @@ export async function changeOrganization(ctx: Ctx, changes: OrganizationChanges)
     ])
   return getOrganization(ctx)
 }
-
-/** Members and active connections, counted now. */
-export const getStats = ({ db, organization }: Ctx): Promise<OrganizationStats> => countLive(db, organization.id)

@@ -1,10 +1,10 @@
 import { Hono } from 'hono'
 import type { App } from '../../platform/context.ts'
 import { body, operation, returns, roles } from '../../platform/http/operation.ts'
-import { Organization, OrganizationChanges, OrganizationStats } from './contract.ts'
-import { changeOrganization, getOrganization, getStats } from './organization.ts'
+import { Organization, OrganizationChanges } from './contract.ts'
+import { changeOrganization, getOrganization } from './organization.ts'
 
-export const accountRoutes = new Hono<App>()
+export const organizationRoutes = new Hono<App>()
   .get('/', operation('getOrganization', 'Organization', 'Fetch the organization'), returns(200, Organization), async (c) =>
     c.json(await getOrganization(c.var.ctx)),
   )
@@ -15,10 +15,4 @@ export const accountRoutes = new Hono<App>()
     body(OrganizationChanges),
     returns(200, Organization),
     async (c) => c.json(await changeOrganization(c.var.ctx, c.req.valid('json'))),
-  )
-  .get(
-    '/stats',
-    operation('getOrganizationStats', 'Organization', 'Count members and active RFC connections, live'),
-    returns(200, OrganizationStats),
-    async (c) => c.json(await getStats(c.var.ctx)),
   )

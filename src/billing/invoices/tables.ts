@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import { instant } from '../platform/db/columns.ts'
+import { instant } from '../../platform/db/columns.ts'
 
 export const INVOICE_STATUSES = ['open', 'paid', 'void'] as const
 
@@ -51,45 +51,4 @@ export const invoices = sqliteTable(
     // What the payment provider says was paid.
     index('invoices_provider').on(table.provider_ref).where(sql`provider_ref is not null`),
   ],
-)
-
-/** What the payment provider calls an organization. */
-export const billingCustomers = sqliteTable('billing_customers', {
-  organization_id: text('organization_id').primaryKey(),
-  customer_ref: text('customer_ref').notNull(),
-})
-
-/** What the payment provider told, in the commit that did what it says: neither an event nor what it is about counts twice. */
-export const providerEvents = sqliteTable(
-  'provider_events',
-  {
-    event_id: text('event_id').primaryKey(),
-    type: text('type').notNull(),
-    /** The invoice or checkout that was paid. */
-    subject: text('subject').notNull(),
-    created_at: instant('created_at').notNull(),
-  },
-  // Several events can tell of one payment.
-  (table) => [uniqueIndex('provider_events_subject').on(table.subject)],
-)
-
-/** What an operator recorded with `npm run billing`, and what became of it. */
-export const operatorCommands = sqliteTable(
-  'operator_orders',
-  {
-    order_id: text('order_id').primaryKey(),
-    /** settle: as pay, also where the provider collects: what it knows of the invoice is void. */
-    kind: text('kind', { enum: ['pay', 'settle', 'plan'] }).notNull(),
-    organization_id: text('organization_id').notNull(),
-    invoice_id: text('invoice_id'),
-    plan: text('plan'),
-    /** Seats, where they are to differ from the plan's. */
-    rfc_allowance: integer('rfc_allowance'),
-    created_at: instant('created_at').notNull(),
-    done_at: instant('done_at'),
-    /** Why it could not be done; null when it was. */
-    refused: text('refused'),
-  },
-  // The sweep: what is to be done.
-  (table) => [index('operator_orders_open').on(table.created_at).where(sql`done_at is null`)],
 )
