@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { drain } from './downloads/drain.ts'
-import { carryOutRuns } from './extractors/runs/dispatch.ts'
+import { dispatchRuns } from './extractors/runs/dispatch.ts'
 import { planPage } from './extractors/ticks/ticks.ts'
 import { workOnImport } from './imports/imports.ts'
 import { type System, systemOf } from './platform/context.ts'
@@ -33,7 +33,7 @@ const CONSUMERS: Record<string, Consumer<unknown>> = {
   'downloads-spread': consumer({ message: CALL, handle: drain }),
   dispatch: consumer({
     message: z.union([z.strictObject({ page: PAGE }), z.strictObject({ runs: z.array(z.string()) })]),
-    handle: (system, it) => ('page' in it ? planPage(system, it.page) : carryOutRuns(system, it.runs)),
+    handle: (system, it) => ('page' in it ? planPage(system, it.page) : dispatchRuns(system, it.runs)),
   }),
   imports: consumer({ message: z.strictObject({ shard: z.int().min(0), import_id: z.string() }), handle: workOnImport }),
   repse: consumer({
