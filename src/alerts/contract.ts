@@ -2,13 +2,13 @@ import * as z from 'zod'
 import { documented, Id, Instant, Paging } from '../platform/http/shapes.ts'
 import { ALERT_KINDS, SEVERITIES } from './tables.ts'
 
-const AlertKind = z.enum(ALERT_KINDS, 'Must be webhook.undelivered, repse.expiring or repse.expired.').meta({
+const AlertKind = z.enum(ALERT_KINDS).meta({
   id: 'AlertKind',
   description:
     '`webhook.undelivered`: a webhook missed three or more deliveries in a row. `repse.expiring`: a REPSE registration ends within 60 ' +
     'days. `repse.expired`: a REPSE registration has ended.',
 })
-const AlertSeverity = z.enum(SEVERITIES, 'Must be warning or critical.').meta({ id: 'AlertSeverity' })
+const AlertSeverity = z.enum(SEVERITIES).meta({ id: 'AlertSeverity' })
 
 export const Alert = z
   .strictObject({
@@ -27,12 +27,12 @@ export const AlertQuery = z.strictObject({
   ...Paging,
   kind: AlertKind.optional(),
   severity: AlertSeverity.optional(),
-  resource_id: z.string().max(100, 'Must have at most 100 characters.').optional().meta({
+  resource_id: z.string().max(100).optional().meta({
     description: 'Lists only alerts about this webhook or fiscal entity.',
   }),
   is_read: documented(
     z
-      .enum(['true', 'false'], 'Must be true or false.')
+      .enum(['true', 'false'])
       .transform((text) => text === 'true')
       .optional(),
     { type: 'boolean', description: 'Lists only alerts that are read, or only those that are unread.' },

@@ -42,6 +42,15 @@ const SERVICE = [
     `CURSOR_KEYS:${KEY}`,
     `WEBHOOK_KEYS:${KEY}`,
     'PUBLIC_HOSTS:',
+    'REPSE_REGISTRY:sandbox',
+    'REPSE_REGISTRY_URL:https://repse.example.com',
+    'SPREAD_SECONDS:0',
+    'CREDENTIAL_REQUESTS_PER_MINUTE:60000',
+    'ADDRESS_REQUESTS_PER_MINUTE:6000',
+    'LIST_69B_URL:',
+    'BILLING_PROVIDER:manual',
+    'CHECKOUT_URL:https://checkout.example.com/seats',
+    'STRIPE_API_BASE:https://api.stripe.example.com',
   ]
     .map((pair) => [pair.slice(0, pair.indexOf(':')), pair.slice(pair.indexOf(':') + 1)])
     .map(([name, text]) => `(name = "${name}", text = "${text}")`),

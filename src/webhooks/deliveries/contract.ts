@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { Id, Instant, Paging } from '../../platform/http/shapes.ts'
 import { DELIVERY_STATUSES } from './tables.ts'
 
-const DeliveryStatus = z.enum(DELIVERY_STATUSES, 'Must be pending, delivered, failed or lost.').meta({
+const DeliveryStatus = z.enum(DELIVERY_STATUSES).meta({
   id: 'DeliveryStatus',
   description:
     '`pending`: an attempt is due or under way. `delivered`: the endpoint answered 2xx. `failed`: the endpoint gave an answer that is ' +
@@ -36,7 +36,7 @@ export type Delivery = z.infer<typeof Delivery>
 export const DeliveryQuery = z.strictObject({
   ...Paging,
   status: DeliveryStatus.optional(),
-  event_key: z.string().max(100, 'Must have at most 100 characters.').optional().meta({
+  event_key: z.string().max(100).optional().meta({
     description: 'Lists only deliveries of events with this key.',
   }),
 })
@@ -48,8 +48,8 @@ export const RedeliveryRequest = z
   .strictObject({
     since: Instant.meta({ description: 'Redelivers events that occurred at this time or later.' }),
     statuses: z
-      .array(z.enum(['lost', 'failed'], 'Must be lost or failed.'))
-      .min(1, 'Must contain at least one status.')
+      .array(z.enum(['lost', 'failed']))
+      .min(1)
       .default(['lost'])
       .meta({ description: 'Redelivers events whose latest delivery to this webhook has one of these statuses.' }),
   })

@@ -7,7 +7,7 @@ const TYPE = '`custom` is the only type. Null means the same.'
 
 const writable = {
   name: documented(trimmedText(1, 120), { type: 'string', minLength: 1, maxLength: 120, description: NAME }),
-  type: z.literal('custom', 'Must be custom or null.').nullable().meta({ description: TYPE }),
+  type: z.literal('custom').nullable().meta({ description: TYPE }),
   url: z
     .string()
     .max(2_048, 'Must have at most 2048 characters.')
@@ -19,8 +19,8 @@ const writable = {
   event_keys: documented(
     z
       .array(EventKey)
-      .min(1, 'Must contain at least one event key.')
-      .max(100, 'Must contain at most 100 event keys.')
+      .min(1)
+      .max(100)
       .transform((keys) => [...new Set(keys)]),
     {
       type: 'array',

@@ -90,11 +90,11 @@ async function commitEvents(system: System, events: readonly NewEvent[], others:
   const now = Date.now()
   const event_ids = events.map(({ event_id }) => event_id)
   // Usually every event is new, so the feed is searched for known events only after a conflict.
-  let isConflict = false
+  let isRetry = false
   const results = await retryOnConflict(
     async () => {
-      const known = isConflict ? await findKnownEvents(d1, event_ids) : new Set<string>()
-      isConflict = true
+      const known = isRetry ? await findKnownEvents(d1, event_ids) : new Set<string>()
+      isRetry = true
       const fresh = events.filter(({ event_id }) => !known.has(event_id))
       const fresh_ids = fresh.map(({ event_id }) => event_id)
       const statements = [...insertEvents(d1, fresh, now), ...insertDeliveries(d1, fresh_ids, now), ...others]
