@@ -134,7 +134,8 @@ describe.each(operations)('$name', ({ name, path, operation }) => {
       if (type === 'application/json' && told.type === 'array') expect(told['items'], name).toBeDefined()
     }
     for (const [status, { content }] of Object.entries(responses)) {
-      if (Number(status) >= 400) expect(content?.['application/json']?.schema).toEqual({ $ref: '#/components/schemas/Problem' })
+      const error = name === 'GET /health' ? 'Unhealthy' : 'Problem'
+      if (Number(status) >= 400) expect(content?.['application/json']?.schema).toEqual({ $ref: `#/components/schemas/${error}` })
       else if (status === '204') expect(content).toBeUndefined()
       else expect(content).toBeDefined()
     }
