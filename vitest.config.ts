@@ -24,7 +24,20 @@ const egress = {
     export default {}`,
 }
 
-const workers = (name: string, include: string[], exclude: string[] = [], ledgers: string[] = []) => ({
+/** Rules that depend on the language alone run in Node. What leans on the runtime (URLs, encodings, zones, hashes) is tested in workerd. */
+const RULES = [
+  'test/architecture/*.test.ts',
+  'test/authority/sandbox/*.test.ts',
+  'test/cfdi/{balances,totals}.test.ts',
+  'test/extractors/{cadence,cadence-oracle,scope}.test.ts',
+  'test/platform/time/zone-of-postcode.test.ts',
+  'test/visibility/visible-counts.test.ts',
+]
+
+/** These look at whole tables, at the outbox or at exact counts: each has a workerd of its own. */
+const ALONE: string[] = []
+
+const workers = (name: string, isolate: boolean, include: string[], exclude: string[] = [], ledgers: string[] = []) => ({
   plugins: [
     cloudflareTest({
       wrangler: { configPath: './wrangler.toml' },
@@ -39,7 +52,7 @@ const workers = (name: string, include: string[], exclude: string[] = [], ledger
       },
     }),
   ],
-  test: { name, include, exclude, setupFiles: ['test/support/setup.ts'], testTimeout: 60_000, hookTimeout: 60_000 },
+  test: { name, isolate, include, exclude, setupFiles: ['test/support/setup.ts'], testTimeout: 60_000, hookTimeout: 60_000 },
 })
 
 export default defineConfig({
@@ -48,9 +61,11 @@ export default defineConfig({
     // Much of a test is waiting for another process.
     maxWorkers: Math.max(3, availableParallelism() - 1),
     projects: [
-      workers('workers', ['test/**/*.test.ts'], ['test/{node,samples}/**']),
+      { test: { name: 'rules', include: RULES, testTimeout: 60_000 } },
+      workers('workers', false, ['test/**/*.test.ts'], ['test/{node,samples}/**', ...RULES, ...ALONE]),
+      workers('alone', true, ALONE),
       // The same journeys with the fiscal data over three ledgers.
-      workers('shards', ['test/**/{journey,imports,downloads,relay,shared-downloads}.test.ts'], [], ['LEDGER_1', 'LEDGER_2']),
+      workers('shards', false, ['test/**/{journey,imports,downloads,relay,shared-downloads}.test.ts'], [], ['LEDGER_1', 'LEDGER_2']),
       { test: { name: 'samples', include: ['test/samples/*.test.ts'] } },
       { test: { name: 'node', include: ['test/node/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 } },
     ],

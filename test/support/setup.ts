@@ -1,6 +1,18 @@
-import { applyD1Migrations } from 'cloudflare:test'
+import { applyD1Migrations, reset } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
+import { vi } from 'vitest'
+
+/** One worker runs many files. Each file begins with empty databases, buckets and queues, and with the real clock. */
+const worker = globalThis as { hasRunFiles?: boolean }
+const ledgers = Object.entries(env).flatMap(([name, binding]) => (/^LEDGER_\d+$/.test(name) ? [binding as D1Database] : []))
+
+if (worker.hasRunFiles) {
+  vi.useRealTimers()
+  // Only what is loaded is emptied; what has been idle for some seconds is not.
+  await Promise.all([...[env.DB, ...ledgers].map((database) => database.prepare('select 1').run()), env.FILES.head('any')])
+  await reset()
+}
+worker.hasRunFiles = true
 
 await applyD1Migrations(env.DB, env.CONTROL_MIGRATIONS)
-for (const [name, binding] of Object.entries(env))
-  if (/^LEDGER_\d+$/.test(name)) await applyD1Migrations(binding as D1Database, env.LEDGER_MIGRATIONS)
+for (const ledger of ledgers) await applyD1Migrations(ledger, env.LEDGER_MIGRATIONS)

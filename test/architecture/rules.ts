@@ -1,0 +1,170 @@
+import { circlesOfFiles, circlesOfFolders } from './circles.ts'
+import { PURE } from './pure.ts'
+import {
+  type Arrow,
+  arrowsOf,
+  codeOf,
+  domainOf,
+  exportsOf,
+  filesOf,
+  folderOf,
+  isContract,
+  isRoutes,
+  isStore,
+  isTables,
+  type Tree,
+} from './tree.ts'
+
+export interface Rule {
+  name: string
+  /** One line for each breach, with the arrow or the file that is at fault. */
+  breaches: (tree: Tree) => string[]
+}
+
+const MOST_FILES = 16
+const MOST_LINES = 400
+
+const HTTP = 'src/platform/http/'
+const APP = 'src/app.ts'
+const SETTINGS = 'src/platform/settings.ts'
+const LOG = 'src/platform/log.ts'
+const FAILURES = 'src/failures.ts'
+
+/** The rule that the tree has no such arrow. */
+const noArrow = (name: string, isBreach: (arrow: Arrow) => boolean): Rule => ({
+  name,
+  breaches: (tree) =>
+    arrowsOf(tree)
+      .filter(isBreach)
+      .map(({ from, to }) => `${from} → ${to}: ${name}`),
+})
+
+/** The rule that this pattern matches the code of no file, comments left out. */
+const noCode = (name: string, pattern: (tree: Tree) => RegExp, except: readonly string[], because: string): Rule => ({
+  name,
+  breaches: (tree) => {
+    const forbidden = pattern(tree)
+    return filesOf(tree)
+      .filter((path) => !except.includes(path))
+      .flatMap((path) => [...codeOf(tree[path]!).matchAll(forbidden)].map(([found]) => `${path}: ${found} – ${because}`))
+  },
+})
+
+const isOtherDomain = ({ from, to }: Arrow): boolean => domainOf(to) !== undefined && domainOf(from) !== domainOf(to)
+const isHono = (to: string): boolean => /^(hono|@hono)(\/|$)/.test(to)
+const isDatabase = (to: string): boolean => to.startsWith('drizzle-orm') || isStore(to) || isTables(to)
+
+/** Names of variables and secrets, as the generated types of the environment list them. */
+const variablesOf = (tree: Tree): string[] =>
+  [...(tree['src/bindings.d.ts'] ?? '').matchAll(/^\s*([A-Z0-9_]+)\??: (?:string|")/gm)].map(([, name]) => name!)
+
+/** Single words that the glossary has replaced. */
+const OLD_WORDS = /^(settle[sd]?|settling|settlement|lanes?|gates?|books|facts?|terms|standings?|reckon(s|ed|ing)?|tall(y|ies))$/i
+const wordsOf = (name: string): string[] => name.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g) ?? []
+
+/** What a file reaches at run time, over any number of imports, with the way there. */
+function reached(path: string, arrows: ReadonlyMap<string, readonly Arrow[]>): Map<string, string[]> {
+  const ways = new Map<string, string[]>([[path, [path]]])
+  for (const [at, way] of ways) for (const { to } of arrows.get(at) ?? []) if (!ways.has(to)) ways.set(to, [...way, to])
+  return ways
+}
+
+const IMPURE = /^(cloudflare:|drizzle-orm|hono|@hono)/
+
+export const RULES: readonly Rule[] = [
+  { name: 'no file imports itself by way of others', breaches: circlesOfFiles },
+  { name: 'no folder imports itself by way of others', breaches: circlesOfFolders },
+  {
+    name: `no folder has more than ${MOST_FILES} files of its own`,
+    breaches: (tree) =>
+      Object.entries(Object.groupBy(filesOf(tree), folderOf)).flatMap(([folder, files]) =>
+        files!.length > MOST_FILES ? [`${folder}: has ${files!.length} files; a folder has at most ${MOST_FILES}`] : [],
+      ),
+  },
+  {
+    name: `no file has more than ${MOST_LINES} lines`,
+    breaches: (tree) =>
+      filesOf(tree).flatMap((path) => {
+        const lines = tree[path]!.trimEnd().split('\n').length
+        return lines > MOST_LINES ? [`${path}: has ${lines} lines; a file has at most ${MOST_LINES}`] : []
+      }),
+  },
+  {
+    name: 'every file and folder is named after what it is about',
+    breaches: (tree) =>
+      filesOf(tree)
+        .filter((path) => path !== 'src/index.ts' && /\/(utils?|lib|helpers?|services?|types|constants|index)(\.ts$|\/)/.test(path))
+        .map((path) => `${path}: is named after no subject`),
+  },
+  noArrow('a store is entered only from its own domain', (arrow) => isOtherDomain(arrow) && isStore(arrow.to)),
+  noArrow('tables are entered only from their own domain', (arrow) => isOtherDomain(arrow) && isTables(arrow.to)),
+  noArrow('only src/app.ts mounts routes', ({ from, to }) => isRoutes(to) && from !== APP),
+  noArrow(
+    'the platform knows no domain',
+    ({ from, to }) => domainOf(from) === 'platform' && to.startsWith('src/') && domainOf(to) !== 'platform' && to !== FAILURES,
+  ),
+  noArrow(
+    'only routes and platform/http touch Hono',
+    ({ from, to }) => isHono(to) && !isRoutes(from) && !from.startsWith(HTTP) && from !== APP,
+  ),
+  noArrow(
+    'only routes and contracts import platform/http',
+    ({ from, to }) => to.startsWith(HTTP) && !from.startsWith(HTTP) && !isRoutes(from) && !isContract(from) && from !== APP,
+  ),
+  noArrow('routes never import a store or tables', ({ from, to }) => isRoutes(from) && isDatabase(to)),
+  noArrow(
+    'a store imports no contract, routes or zod at run time',
+    ({ from, to, isType }) => !isType && isStore(from) && (isContract(to) || isRoutes(to) || isHono(to) || /^zod(\/|$)/.test(to)),
+  ),
+  {
+    name: 'pure rules reach no database, no HTTP and no platform of Cloudflare',
+    breaches: (tree) => {
+      const arrows = new Map(
+        Object.entries(
+          Object.groupBy(
+            arrowsOf(tree).filter(({ isType }) => !isType),
+            ({ from }) => from,
+          ),
+        ) as [string, Arrow[]][],
+      )
+      return PURE.filter((path) => path in tree).flatMap((path) =>
+        [...reached(path, arrows)].flatMap(([to, way]) =>
+          IMPURE.test(to) || isStore(to) || isTables(to) ? [`${way.join(' → ')}: ${path} is a pure rule`] : [],
+        ),
+      )
+    },
+  },
+  {
+    name: 'no two exported types share a name',
+    breaches: (tree) =>
+      Object.entries(
+        Object.groupBy(
+          exportsOf(tree).filter(({ isType }) => isType),
+          ({ name }) => name,
+        ),
+      ).flatMap(([name, all]) => {
+        const paths = [...new Set(all!.map(({ path }) => path))]
+        return paths.length > 1 ? [`${paths.join(', ')}: each exports a type ${name}`] : []
+      }),
+  },
+  {
+    name: 'the old words of the glossary do not come back',
+    breaches: (tree) =>
+      exportsOf(tree).flatMap(({ path, name }) =>
+        wordsOf(name).some((word) => OLD_WORDS.test(word)) ? [`${path}: ${name} – the glossary of AGENTS.md has another word`] : [],
+      ),
+  },
+  noCode(
+    'time in SQL comes from outside: the clock of the database is not the one that tests and ticks set',
+    () => /current_timestamp|current_date|current_time\b|\('now'|unixepoch\(\)/gi,
+    [],
+    'SQL asks no clock; bind the time',
+  ),
+  noCode('only platform/log.ts writes to the console', () => /\bconsole\.\w+/g, [LOG], 'log with platform/log.ts'),
+  noCode(
+    'only platform/settings.ts reads the variables of the environment',
+    (tree) => new RegExp(`\\benv\\??(?:\\.|\\[')(?:${variablesOf(tree).join('|') || '(?!)'})\\b`, 'g'),
+    [SETTINGS],
+    'read system.settings',
+  ),
+]
