@@ -24,16 +24,16 @@ describe('in src', () => {
 
 /** A small tree that keeps every rule. */
 const SOUND: Tree = {
-  'src/index.ts': `import { app } from '../../src/app.ts'\nexport default app`,
-  'src/app.ts': `import { Hono } from 'hono'\nimport { routes } from './apples/routes.ts'\nimport { problem } from '../../src/platform/http/problem.ts'`,
+  'src/index.ts': `import { app } from './app.ts'\nexport default app`,
+  'src/app.ts': `import { Hono } from 'hono'\nimport { routes } from './apples/routes.ts'\nimport { problem } from './platform/http/problem.ts'`,
   'src/failures.ts': `export class Failure extends Error {}`,
-  'src/bindings.d.ts': `interface Env {\n\tDB: D1Database;\n\tSPREAD_SECONDS: "0" | "10800";\n\tCIEC_KEYS: string;\n\tEXPORTS: import('../../src/index.ts');\n}`,
+  'src/bindings.d.ts': `interface Env {\n\tDB: D1Database;\n\tSPREAD_SECONDS: "0" | "10800";\n\tCIEC_KEYS: string;\n\tEXPORTS: import('./index.ts');\n}`,
   'src/platform/log.ts': `export const log = (text: string) => console.error(text)`,
   'src/platform/settings.ts': `export const settingsOf = (env: Env) => ({ spreadSeconds: Number(env.SPREAD_SECONDS) })`,
-  'src/platform/http/problem.ts': `import { html } from 'hono/html'\nimport { Failure } from '../../src/failures.ts'`,
+  'src/platform/http/problem.ts': `import { html } from 'hono/html'\nimport { Failure } from '../../failures.ts'`,
   'src/platform/time/calendar.ts': `export const dayOf = (at: number) => Math.floor(at / 86_400_000)`,
-  'src/apples/routes.ts': `import { Hono } from 'hono'\nimport { Apple } from './contract.ts'\nimport { pick } from './apples.ts'\nimport { problem } from '../../src/platform/http/problem.ts'`,
-  'src/apples/contract.ts': `import * as z from 'zod'\nimport { problem } from '../../src/platform/http/problem.ts'\nexport const Apple = z.object({})\nexport type Apple = z.infer<typeof Apple>`,
+  'src/apples/routes.ts': `import { Hono } from 'hono'\nimport { Apple } from './contract.ts'\nimport { pick } from './apples.ts'\nimport { problem } from '../platform/http/problem.ts'`,
+  'src/apples/contract.ts': `import * as z from 'zod'\nimport { problem } from '../platform/http/problem.ts'\nexport const Apple = z.object({})\nexport type Apple = z.infer<typeof Apple>`,
   'src/apples/apples.ts': `import { rows } from './store.ts'\nimport { press } from '../pears/pears.ts'\nexport const pick = () => rows\nconst delegate = 'settles terms in books'`,
   'src/apples/store.ts': `import { apples } from './tables.ts'\nimport type { Apple } from './contract.ts'\nexport const rows = 1 // console.log, unixepoch(), env.CIEC_KEYS: only a comment`,
   'src/apples/tables.ts': `import { sqliteTable } from 'drizzle-orm/sqlite-core'\nexport const apples = 1`,
@@ -42,7 +42,7 @@ const SOUND: Tree = {
   'src/pears/tables.ts': `export const table = 1`,
   'src/pears/routes.ts': `import { press } from './pears.ts'`,
   'src/pears/ripe/ripe.ts': `export const ripe = 1`,
-  'src/extractors/cadence.ts': `import { dayOf } from '../../src/platform/time/months.ts'`,
+  'src/extractors/cadence.ts': `import { dayOf } from '../platform/time/calendar.ts'`,
 }
 
 const lines = (count: number): string => 'export {}\n'.repeat(count)
@@ -65,12 +65,12 @@ const PLANTED: readonly [what: string, added: Tree, report: string][] = [
   ],
   [
     'two domains that import each other, each by a file of its own',
-    { 'src/pears/graft.ts': `import type { pick } from '../journeys/support/sharing-history.ts'` },
+    { 'src/pears/graft.ts': `import type { pick } from '../apples/apples.ts'` },
     'src/apples/apples.ts → src/pears/pears.ts, src/pears/graft.ts → src/apples/apples.ts: src/apples → src/pears → src/apples is a circle of folders',
   ],
   [
     'a subfolder that imports a file of its folder',
-    { 'src/pears/ripe/colour.ts': `import { pears } from '../../scripts/size.ts'`, 'src/pears/size.ts': `export const size = 1` },
+    { 'src/pears/ripe/colour.ts': `import { pears } from '../size.ts'`, 'src/pears/size.ts': `export const size = 1` },
     'src/pears/pears.ts → src/pears/ripe/ripe.ts, src/pears/ripe/colour.ts → src/pears/size.ts: src/pears/* → src/pears/ripe → src/pears/* is a circle of folders',
   ],
   [
@@ -119,7 +119,7 @@ const PLANTED: readonly [what: string, added: Tree, report: string][] = [
   ],
   [
     'tables that another domain enters',
-    { 'src/apples/graft.ts': `import { table } from '../../scripts/table.ts'` },
+    { 'src/apples/graft.ts': `import { table } from '../pears/tables.ts'` },
     'src/apples/graft.ts → src/pears/tables.ts: tables are entered only from their own domain',
   ],
   [
@@ -129,7 +129,7 @@ const PLANTED: readonly [what: string, added: Tree, report: string][] = [
   ],
   [
     'a platform that knows a domain',
-    { 'src/platform/time/harvest.ts': `import { ripe } from '../../src/extractors/cadence.ts'`, 'src/extractors/cadence.ts': '' },
+    { 'src/platform/time/harvest.ts': `import { ripe } from '../../extractors/cadence.ts'`, 'src/extractors/cadence.ts': '' },
     'src/platform/time/harvest.ts → src/extractors/cadence.ts: the platform knows no domain',
   ],
   [
@@ -149,7 +149,7 @@ const PLANTED: readonly [what: string, added: Tree, report: string][] = [
   ],
   [
     'a verb that imports platform/http',
-    { 'src/pears/graft.ts': `import { problem } from '../../src/platform/http/problem.ts'` },
+    { 'src/pears/graft.ts': `import { problem } from '../platform/http/problem.ts'` },
     'src/pears/graft.ts → src/platform/http/problem.ts: only routes and contracts import platform/http',
   ],
   [
@@ -159,7 +159,7 @@ const PLANTED: readonly [what: string, added: Tree, report: string][] = [
   ],
   [
     'routes that enter tables',
-    { 'src/pears/routes.ts': `import { table } from '../../scripts/table.ts'` },
+    { 'src/pears/routes.ts': `import { table } from './tables.ts'` },
     'src/pears/routes.ts → src/pears/tables.ts: routes never import a store or tables',
   ],
   [
