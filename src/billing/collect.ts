@@ -30,8 +30,8 @@ async function sendInvoice(system: System, collector: InvoiceCollector, listed: 
   const { db } = system
   const invoice = await findInvoice(db, listed.organization_id, listed.invoice_id)
   // It was paid, sent or postponed since the list was read.
-  if (invoice?.status !== 'open' || invoice.tell_at?.getTime() !== listed.tell_at!.getTime()) return
-  const attempt = `${invoice.invoice_id}:${Math.floor(invoice.tell_at.getTime() / 1_000)}`
+  if (invoice?.status !== 'open' || invoice.send_at?.getTime() !== listed.send_at!.getTime()) return
+  const attempt = `${invoice.invoice_id}:${Math.floor(invoice.send_at.getTime() / 1_000)}`
   try {
     const customer_ref = await customerRefOf(system, collector, invoice, attempt)
     const provider_ref = invoice.provider_ref ?? (await createDraft(system, collector, invoice, customer_ref, attempt))

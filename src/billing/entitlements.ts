@@ -40,7 +40,7 @@ async function refuseWithoutSeat(ctx: Ctx, { allowance, suspension, subscription
   const detail = isTrialOver
     ? `The free trial has ended, so the organization has no seats. Choose a plan${where}.`
     : `Every seat of the organization is taken: ${subscription.seats_used} of ${allowance} (plan ${planOf(subscription.plan).name}). ` +
-      `Suspend or unlink another RFC, or buy a seat${where}.`
+      `Pause or unlink another RFC, or buy a seat${where}.`
   throw paymentRequired('billing.seats', detail, checkout_url)
 }
 
@@ -91,7 +91,10 @@ export async function checkResumeEntitlement(ctx: Ctx, rfc: string, takesSeat: b
   return [takeSeat(ctx, rfc, entitlements, false)]
 }
 
-/** Checks that the organization may unlink an RFC that is not a draft: it is not paused, and no invoice is beyond its grace period. Throws Failure 402. */
+/**
+ * Checks that the organization may unlink an RFC that is not a draft: it is not paused, and no invoice is beyond its grace period. Throws
+ * Failure 402.
+ */
 export async function checkUnlinkEntitlement(ctx: Ctx, isPaused: boolean): Promise<void> {
   const entitlements = await entitlementsOf(ctx)
   refuseOverdue(entitlements)

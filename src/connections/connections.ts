@@ -58,7 +58,10 @@ export async function listFiscalEntities(ctx: Ctx, query: FiscalEntityQuery) {
   return pageOf(ctx, scope, query.limit, rows, (row) => [row.fiscal_entity_id], viewWith(authorityOf(ctx).sources))
 }
 
-/** Reads, decides and commits a change of a connection, again when a concurrent change refuses the commit. Throws Failure 409 fiscal_entity.changed. */
+/**
+ * Reads, decides and commits a change of a connection, again when a concurrent change refuses the commit. Throws Failure 409
+ * fiscal_entity.changed.
+ */
 export const commitConnectionChange = <T>(attempt: () => Promise<T>): Promise<T> =>
   retryOnConflict(
     attempt,

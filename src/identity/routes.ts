@@ -13,7 +13,7 @@ export const identityRoutes = new Hono<App>()
   .route('/organization', organizationRoutes)
   .get(
     '/organization/stats',
-    operation('getOrganizationStats', 'Organization', 'Count members and active RFC connections, live'),
+    operation('getOrganizationStats', 'Organization', 'Count members and active connections'),
     returns(200, OrganizationStats),
     async (c) => c.json(await getOrganizationStats(c.var.ctx)),
   )

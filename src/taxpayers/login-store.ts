@@ -26,7 +26,7 @@ export const assertActiveUnchanged = (db: Database, rows: readonly ConnectionRow
   )
 }
 
-/** Marks the CIEC of these connections, which assertActiveUnchanged guards, as invalid. */
+/** Marks the CIECs of these connections as invalid. Its batch guards the connections with assertActiveUnchanged. */
 export const invalidateCiec = (db: Database, rows: readonly ConnectionRow[], now: Date): D1PreparedStatement => {
   const ids = JSON.stringify(rows.map(({ connection }) => connection))
   return prepared(

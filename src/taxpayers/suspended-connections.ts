@@ -4,7 +4,10 @@ import { SUSPENSIONS, type Suspension } from '../platform/tenant.ts'
 import { connections } from './tables.ts'
 import type { ConnectionRow } from './taxpayers.ts'
 
-/** Pauses all that is active of an organization, or is paused for a debt when the reason is another now. */
+/**
+ * Pauses an organization's active connections. When the trial has ended, connections that an unpaid invoice paused are paused for that
+ * instead.
+ */
 export const pauseActive = (db: Database, organization_id: string, paused_by: Suspension, now: Date) =>
   db
     .update(connections)
@@ -12,7 +15,7 @@ export const pauseActive = (db: Database, organization_id: string, paused_by: Su
     .where(
       and(
         eq(connections.organization_id, organization_id),
-        // Of two reasons the one that ends reading stays.
+        // The end of the trial prevails, because it ends reading too.
         or(
           eq(connections.state, 'active'),
           paused_by === 'trial' ? and(eq(connections.state, 'paused'), eq(connections.paused_by, 'payment')) : undefined,
@@ -20,7 +23,7 @@ export const pauseActive = (db: Database, organization_id: string, paused_by: Su
       ),
     )
 
-/** Connections that a suspension paused, those that were active first first. */
+/** Connections that a suspension paused, in the order in which they first became active. */
 export const suspendedConnections = (db: Database, organization_id: string) =>
   db
     .select()
@@ -34,7 +37,7 @@ export const suspendedConnections = (db: Database, organization_id: string) =>
     )
     .orderBy(asc(connections.first_active_at), asc(connections.connection))
 
-/** Makes those of these connections active again that no customer paused meanwhile. */
+/** Reactivates these connections, except those that the customer paused meanwhile. */
 export const resumePaused = (db: Database, rows: readonly ConnectionRow[], now: Date) =>
   db
     .update(connections)
@@ -47,7 +50,7 @@ export const resumePaused = (db: Database, rows: readonly ConnectionRow[], now: 
       ),
     )
 
-/** What a suspension paused and its end did not bring back is paused like any other: it can be resumed when there is a seat. */
+/** Leaves the connections that a suspension paused to the customer, who can resume them when a seat is free. */
 export const leavePaused = (db: Database, organization_id: string) =>
   db
     .update(connections)

@@ -8,7 +8,7 @@ import { connections, fiscalEntities } from './tables.ts'
 export type ConnectionRow = typeof connections.$inferSelect
 export type EntityRow = typeof fiscalEntities.$inferSelect
 
-/** The entity of an RFC, made when nobody had connected it before; two at once make one. */
+/** Returns the entity of an RFC, and creates it when no organization connected the RFC before. */
 export async function upsertEntity(db: Database, row: Omit<EntityRow, 'entity'>): Promise<EntityRow> {
   await db.insert(fiscalEntities).values(row).onConflictDoNothing()
   return (await db.select().from(fiscalEntities).where(eq(fiscalEntities.rfc, row.rfc)).limit(1))[0]!
@@ -83,7 +83,7 @@ export const listConnections = (
     .orderBy(asc(connections.fiscal_entity_id))
     .limit(limit)
 
-/** Some active connections to the RFC of this name. */
+/** Up to five active connections to an RFC. */
 export const activeConnectionsOf = (db: Database, rfc: string) =>
   db
     .select({ organization_id: connections.organization_id, fiscal_entity_id: connections.fiscal_entity_id })
@@ -92,14 +92,14 @@ export const activeConnectionsOf = (db: Database, rfc: string) =>
     .where(eq(fiscalEntities.rfc, rfc))
     .limit(5)
 
-/** From now on the organization has a book of its own for the RFC. */
+/** Records that the organization imported files for the RFC. */
 export const markImported = (db: Database, connection: number, now: Date) =>
   db
     .update(connections)
     .set({ imported_at: now })
     .where(and(eq(connections.connection, connection), isNull(connections.imported_at)))
 
-/** A page of the active connections that a run covers. */
+/** A page of the active connections that a run covers, behind `after`. */
 export const connectionsOfRun = (
   db: Database,
   run: { organization_id: string; fiscal_entity_id: string | null },
@@ -119,7 +119,7 @@ export const connectionsOfRun = (
     .orderBy(asc(connections.fiscal_entity_id))
     .limit(limit)
 
-/** Widens windows: the floor to the earlier, the ceiling to the later (decisions.md 6). */
+/** Widens windows to the earlier floor and the later ceiling (decisions.md 6). `from` is a day, `to` milliseconds since 1970. */
 export const widenWindows = (db: Database, rows: readonly { connection: number; from: string; to: number }[]): D1PreparedStatement =>
   db.$client
     .prepare(

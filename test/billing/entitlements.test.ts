@@ -202,7 +202,7 @@ describe('every combination of plan, invoice, connection, seats and operation', 
     expect(await said({ operation: 'give a ciec' }, PLANS.trial)).toMatch(/free trial covers 1 RFC.*Choose a plan/)
     expect(await said({ operation: 'give a ciec' }, PLANS['trial over'])).toMatch(/trial has ended.*Choose a plan/)
     expect(await said({ operation: 'give a ciec' }, PLANS['one seat'])).toMatch(
-      /Every seat of the organization is taken: 1 of 1 \(plan Starter\).*Suspend or unlink/,
+      /Every seat of the organization is taken: 1 of 1 \(plan Starter\).*Pause or unlink/,
     )
     const paused = { state: 'paused from active' } as const
     expect(await said({ ...paused, operation: 'resume' }, PLANS['trial over'])).toMatch(/trial has ended.*checkout_url/)

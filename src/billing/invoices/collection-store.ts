@@ -8,24 +8,27 @@ export const listUnsentInvoices = (db: Database, now: Date, limit: number) =>
   db
     .select()
     .from(invoices)
-    .where(and(sql`status = 'open'`, lte(invoices.tell_at, now)))
-    .orderBy(invoices.tell_at)
+    .where(and(sql`status = 'open'`, lte(invoices.send_at, now)))
+    .orderBy(invoices.send_at)
     .limit(limit)
 
 /** Puts the next attempt off, unless a concurrent attempt succeeded or did so already. */
-export const postponeSending = (db: Database, { organization_id, invoice_id, tell_at: attempted }: InvoiceRow, tell_at: Date) =>
+export const postponeSending = (db: Database, { organization_id, invoice_id, send_at: attempted }: InvoiceRow, send_at: Date) =>
   db
     .update(invoices)
-    .set({ tell_at })
-    .where(and(oneInvoice(organization_id, invoice_id), eq(invoices.tell_at, attempted!)))
+    .set({ send_at })
+    .where(and(oneInvoice(organization_id, invoice_id), eq(invoices.send_at, attempted!)))
 
 export const markSent = (db: Database, { organization_id, invoice_id }: InvoiceRow, pdf_url: string | null) =>
-  db.update(invoices).set({ tell_at: null, pdf_url }).where(oneInvoice(organization_id, invoice_id))
+  db.update(invoices).set({ send_at: null, pdf_url }).where(oneInvoice(organization_id, invoice_id))
 
 export const setProviderRef = (db: Database, { organization_id, invoice_id }: InvoiceRow, provider_ref: string) =>
   db.update(invoices).set({ provider_ref }).where(oneInvoice(organization_id, invoice_id))
 
-/** The invoice with this reference at the provider, or else with this id: the provider may know the invoice before its reference is stored here. */
+/**
+ * The invoice with this reference at the provider, or else with this id: the provider may know the invoice before its reference is stored
+ * here.
+ */
 export const findInvoiceAtProvider = async (db: Database, provider_ref: string, invoice_id: string | undefined) => {
   const [referenced] = await db.select().from(invoices).where(eq(invoices.provider_ref, provider_ref)).limit(1)
   if (referenced || invoice_id === undefined) return referenced

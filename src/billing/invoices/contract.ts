@@ -7,8 +7,8 @@ export const Amount = z.string().meta({ description: 'A decimal amount with two 
 export const Invoice = z
   .strictObject({
     invoice_id: Id('inv'),
-    number: z.string(),
-    period: z.string().meta({ description: 'The local month that it is for.', examples: ['2026-05'] }),
+    number: z.string().meta({ description: 'Sequential number within the organization.', examples: ['000001'] }),
+    period: z.string().meta({ description: 'The month that the invoice is for, in the organization’s time zone.', examples: ['2026-05'] }),
     subtotal: Amount,
     tax: Amount,
     total: Amount,
@@ -16,13 +16,19 @@ export const Invoice = z
     status: z.enum(INVOICE_STATUSES),
     issued_at: Instant,
     due_at: Instant.meta({ description: 'The same as issued_at.' }),
-    grace_until: Instant.meta({ description: 'The first moment of the third local day after it was due.' }),
-    is_overdue: z.boolean().meta({ description: 'Open, and its day is over.' }),
+    grace_until: Instant.meta({
+      description: 'The end of the grace period: the first moment of the third calendar day after the due day.',
+    }),
+    is_overdue: z.boolean().meta({ description: 'Whether the invoice is open after its due day.' }),
     paid_at: Instant.nullable(),
     pdf_url: z.string().nullable().meta({
-      description: 'Where the payment provider has it as a PDF. Null until the provider was told, and where an operator collects.',
+      description:
+        'URL of the PDF at the payment provider. Null until the provider has the invoice, and when an operator collects payments.',
     }),
-    rule_ref: z.string().nullable().meta({ description: 'The price list that it was made by.' }),
+    rule_ref: z
+      .string()
+      .nullable()
+      .meta({ description: 'Reference of the price list. Null when the invoice was not issued from a price list.' }),
   })
   .meta({ id: 'Invoice' })
 export type Invoice = z.infer<typeof Invoice>

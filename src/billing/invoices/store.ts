@@ -32,7 +32,7 @@ export const listOpenInvoices = (db: Database, organization_id: string) =>
 /** Adds an open invoice under the organization's next number; does nothing when the month has an invoice from a price list already. */
 export const insertInvoice = (
   db: Database,
-  row: Omit<InvoiceRow, 'sequence' | 'status' | 'paid_at' | 'provider_ref' | 'tell_at' | 'pdf_url'>,
+  row: Omit<InvoiceRow, 'sequence' | 'status' | 'paid_at' | 'provider_ref' | 'send_at' | 'pdf_url'>,
 ): D1PreparedStatement =>
   db.$client
     .prepare(

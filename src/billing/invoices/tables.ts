@@ -9,9 +9,9 @@ export const invoices = sqliteTable(
   {
     invoice_id: text('invoice_id').primaryKey(),
     organization_id: text('organization_id').notNull(),
-    /** Counts the organization's invoices from 1: its number. */
+    /** Sequential number within the organization, from 1. */
     sequence: integer('sequence').notNull(),
-    /** The local month that it is for, `YYYY-MM`. */
+    /** The month that the invoice is for, `YYYY-MM`, in the organization's time zone. */
     period: text('period').notNull(),
     /** Decimal amounts with two places, in `currency`. */
     subtotal: text('subtotal').notNull(),
@@ -19,36 +19,36 @@ export const invoices = sqliteTable(
     total: text('total').notNull(),
     currency: text('currency').notNull(),
     status: text('status', { enum: INVOICE_STATUSES }).notNull(),
-    /** Also when it is due. */
+    /** The invoice is due at the same time. */
     issued_at: instant('issued_at').notNull(),
-    /** The local day of the organization's zone on which it is due, `YYYY-MM-DD`. */
+    /** The due day, `YYYY-MM-DD`, in the organization's time zone. */
     due_on: text('due_on').notNull(),
     paid_at: instant('paid_at'),
-    /** The price list that it was made by; null when no rule made it. */
+    /** The price list; null when the invoice was not issued from a price list. */
     rule_ref: text('rule_ref'),
-    /** What the payment provider calls it; null until it has it. */
+    /** The invoice's reference at the payment provider; null until it is created there. */
     provider_ref: text('provider_ref'),
-    /** When its grace ends, until that was acted upon: the organization's standing is looked at then. */
+    /** End of the grace period, at which the organization is reviewed; null after the review. */
     review_at: instant('review_at'),
-    /** When the payment provider is told of it next; null when it has been. */
-    tell_at: instant('tell_at'),
-    /** Where the payment provider has it as a PDF. */
+    /** Time of the next attempt to send the invoice to the payment provider; null after it was sent. */
+    send_at: instant('tell_at'),
+    /** URL of the PDF at the payment provider. */
     pdf_url: text('pdf_url'),
   },
   (table) => [
     // GET /billing/invoices, newest first.
     uniqueIndex('invoices_organization').on(table.organization_id, table.sequence),
-    // One for each organization and month.
+    // One invoice from a price list for each organization and month.
     uniqueIndex('invoices_period').on(table.organization_id, table.period).where(sql`rule_ref is not null`),
     // Whether the organization owes something, and since when.
     index('invoices_open').on(table.organization_id, table.due_on).where(sql`status = 'open'`),
-    // The look of every quarter of an hour at whose grace is over.
+    // The review of ended grace periods, every quarter of an hour.
     index('invoices_review').on(table.review_at).where(sql`status = 'open' and review_at is not null`),
-    // The daily look at the same, whatever was acted upon.
+    // The daily review of everything that is due.
     index('invoices_due').on(table.due_on).where(sql`status = 'open'`),
-    // What the payment provider has not been told of.
-    index('invoices_untold').on(table.tell_at).where(sql`status = 'open' and tell_at is not null`),
-    // What the payment provider says was paid.
+    // Invoices to send to the payment provider.
+    index('invoices_untold').on(table.send_at).where(sql`status = 'open' and tell_at is not null`),
+    // Payments that the payment provider reports.
     index('invoices_provider').on(table.provider_ref).where(sql`provider_ref is not null`),
   ],
 )

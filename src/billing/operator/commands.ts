@@ -35,7 +35,7 @@ async function carryOut(system: System, command: OperatorCommandRow): Promise<vo
     // After contention the next run tries again.
     if (!(error instanceof Failure) || error.kind === 'contention') throw error
     await finishCommand(db, command, now, error.message)
-    log.error(system, 'An operator command was refused.', { order_id: command.order_id, refused: error.message })
+    log.error(system, 'An operator command was refused.', { command_id: command.command_id, refused: error.message })
   }
 }
 

@@ -2,23 +2,26 @@ import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { instant } from '../../platform/db/columns.ts'
 
-/** What an operator recorded with `npm run billing`, and what became of it. */
+/** Commands that operators recorded with `npm run billing`, and their outcome. */
 export const operatorCommands = sqliteTable(
   'operator_orders',
   {
-    order_id: text('order_id').primaryKey(),
-    /** settle: as pay, also where the provider collects: what it knows of the invoice is void. */
+    command_id: text('order_id').primaryKey(),
+    /**
+     * `pay` and `settle` pay an invoice; only `settle` is accepted where the payment provider collects, after the invoice was voided
+     * there.
+     */
     kind: text('kind', { enum: ['pay', 'settle', 'plan'] }).notNull(),
     organization_id: text('organization_id').notNull(),
     invoice_id: text('invoice_id'),
     plan: text('plan'),
-    /** Seats, where they are to differ from the plan's. */
+    /** Number of seats where it differs from the plan's. */
     rfc_allowance: integer('rfc_allowance'),
     created_at: instant('created_at').notNull(),
     done_at: instant('done_at'),
-    /** Why it could not be done; null when it was. */
+    /** Why the command was refused; null when it was carried out. */
     refused: text('refused'),
   },
-  // The sweep: what is to be done.
+  // The sweep of commands that are not done.
   (table) => [index('operator_orders_open').on(table.created_at).where(sql`done_at is null`)],
 )

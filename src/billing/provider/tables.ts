@@ -1,22 +1,22 @@
 import { sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { instant } from '../../platform/db/columns.ts'
 
-/** What the payment provider calls an organization. */
+/** References of organizations at the payment provider. */
 export const billingCustomers = sqliteTable('billing_customers', {
   organization_id: text('organization_id').primaryKey(),
   customer_ref: text('customer_ref').notNull(),
 })
 
-/** What the payment provider told, in the commit that did what it says: neither an event nor what it is about counts twice. */
+/** Payment events, recorded in the commit that applies them, so that neither an event nor a payment counts twice. */
 export const providerEvents = sqliteTable(
   'provider_events',
   {
     event_id: text('event_id').primaryKey(),
     type: text('type').notNull(),
-    /** The invoice or checkout that was paid. */
+    /** The provider's reference of the invoice or checkout that was paid. */
     subject: text('subject').notNull(),
     created_at: instant('created_at').notNull(),
   },
-  // Several events can tell of one payment.
+  // Several events can report one payment.
   (table) => [uniqueIndex('provider_events_subject').on(table.subject)],
 )

@@ -10,7 +10,7 @@ import { commitBillingChange, getSubscription } from './subscription.ts'
 
 /** Suspends or reactivates one organization as its subscription implies now. */
 async function reviewOrganization(system: System, organization_id: string): Promise<void> {
-  const ctx = await actingFor(system, organization_id)
+  const ctx = await actingFor(system, organization_id, 'billing')
   await commitBillingChange(async () => {
     const stored = await getSubscription(ctx)
     if (subscriptionStatus(stored, ctx.now).suspension === stored.suspension) return false

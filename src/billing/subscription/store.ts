@@ -31,7 +31,9 @@ const parsed = <T extends Subscription>(row: Raw<T>) => ({
   trial_ends_at: row.trial_ends_at === null ? null : new Date(row.trial_ends_at),
 })
 
-/** The organization's subscription; connections are counted without the one to `exceptRfc`. Undefined when there is no such organization. */
+/**
+ * The organization's subscription; connections are counted without the one to `exceptRfc`. Undefined when there is no such organization.
+ */
 export async function findSubscription(
   db: Database,
   organization_id: string,
@@ -71,7 +73,10 @@ export const assertSubscription = (
     'subscription.unchanged',
   )
 
-/** Refuses its batch unless the organization is not suspended and its other RFCs leave a seat of the plan free; a null allowance is without limit. */
+/**
+ * Refuses its batch unless the organization is not suspended and its other RFCs leave a seat of the plan free; a null allowance is
+ * without limit.
+ */
 export const assertSeat = (
   db: Database,
   organization_id: string,

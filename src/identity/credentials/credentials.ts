@@ -38,7 +38,10 @@ export function requireOwnerFor(ctx: Ctx, role: Role): void {
     throw new Failure('forbidden', 'credential.owner_only', 'Only an owner can create or revoke credentials with the role owner.')
 }
 
-/** Creates a credential. The secret is in this answer and is not stored. Throws Failure 403 credential.owner_only and 422 credential.expired. */
+/**
+ * Creates a credential. The secret is in this answer and is not stored. Throws Failure 403 credential.owner_only and 422
+ * credential.expired.
+ */
 export async function createCredential(ctx: Ctx, draft: CredentialDraft): Promise<NewCredential> {
   requireOwnerFor(ctx, draft.role)
   const expires_at = draft.expires_at === null ? null : new Date(draft.expires_at)

@@ -15,10 +15,10 @@ export const credentialRoutes = new Hono<App>()
   )
   .post(
     '/',
-    operation('createCredential', 'Credentials', 'Create a credential', 'Only an owner creates a credential with the role owner.'),
+    operation('createCredential', 'Credentials', 'Create a credential', 'Only an owner can create a credential with the role owner.'),
     roles('owner', 'admin'),
     body(CredentialDraft),
-    returns(201, NewCredential, 'The credential with its secret, shown this once'),
+    returns(201, NewCredential, 'The credential with its secret, which is shown only in this answer'),
     idempotent(),
     async (c) => c.json(await createCredential(c.var.ctx, c.req.valid('json')), 201),
   )

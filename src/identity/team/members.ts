@@ -44,8 +44,8 @@ export async function listMembers(ctx: Ctx, query: MemberQuery) {
 
 /**
  * Reads a member and commits the statements that `statementsOf` derives from it, again when the member changed meanwhile. `role` is the
- * member's new role: undefined keeps it, null removes the member. Without statements nothing is committed. Throws Failure 403 member.owner_only, 404 member.not_found, and 409 member.last_owner when the organization would be left
- * without an owner who can act.
+ * member's new role: undefined keeps it, null removes the member. Without statements nothing is committed. Throws Failure 403
+ * member.owner_only, 404 member.not_found, and 409 member.last_owner when the organization would be left without an owner who can act.
  */
 const commitMemberChange = (
   ctx: Ctx,
@@ -82,7 +82,10 @@ const commitMemberChange = (
     () => new Failure('contention', 'member.changed', 'Other requests keep changing this member. Try again.'),
   )
 
-/** Changes a member's name or role. The member's credentials take a new role at once, and invitations that it does not allow are withdrawn. */
+/**
+ * Changes a member's name or role. The member's credentials take a new role at once, and invitations that it does not allow are
+ * withdrawn.
+ */
 export async function changeMember(ctx: Ctx, member_id: string, changes: MemberChanges): Promise<Member> {
   const { db, organization } = ctx
   const { role } = changes
@@ -100,7 +103,10 @@ export async function changeMember(ctx: Ctx, member_id: string, changes: MemberC
   return viewMember({ ...row, ...changes })
 }
 
-/** Removes a member. The member's credentials fail from their next request on, and the pending invitations that the member sent are withdrawn. */
+/**
+ * Removes a member. The member's credentials fail from their next request on, and the pending invitations that the member sent are
+ * withdrawn.
+ */
 export async function deleteMember(ctx: Ctx, member_id: string): Promise<void> {
   const { db, organization, now } = ctx
   await commitMemberChange(ctx, member_id, { action: 'member.removed', role: null }, (row) => [

@@ -75,7 +75,10 @@ export const assertNotMember = (db: Database, organization_id: string, email: st
 
 const pendingOf = (organization_id: string): Fragment => sql`organization_id = ${organization_id} and status = 'pending'`
 
-/** Marks the pending invitation of the address as replaced. One with the role owner that has not expired stays unless an owner replaces it. */
+/**
+ * Marks the pending invitation of the address as replaced. One with the role owner that has not expired stays unless an owner replaces
+ * it.
+ */
 export const replacePending = (db: Database, organization_id: string, email: string, byOwner: boolean, now: Date): D1PreparedStatement =>
   prepared(
     db.$client,
@@ -86,7 +89,9 @@ export const replacePending = (db: Database, organization_id: string, email: str
 const sentBy = (organization_id: string, member_id: string): Fragment =>
   sql`invited_by in (select api_key from credentials where organization_id = ${organization_id} and member_id = ${member_id})`
 
-/** Withdraws the pending invitations that a member sent and that the member's new role does not allow; all of them when the role is null. */
+/**
+ * Withdraws the pending invitations that a member sent and that the member's new role does not allow; all of them when the role is null.
+ */
 export const withdrawSent = (db: Database, organization_id: string, member_id: string, role: Role | null): D1PreparedStatement[] =>
   role === 'owner'
     ? []

@@ -121,8 +121,8 @@ describe('what an operator records', () => {
     await minute()
     expect(await outcomes(of.id)).toEqual(['pay 1 There is no such invoice.', 'plan 1 There is no such plan.'])
     expect(error.mock.calls.map(([line]) => JSON.parse(line))).toEqual([
-      expect.objectContaining({ order_id: 'o1', refused: 'There is no such invoice.' }),
-      expect.objectContaining({ order_id: 'o2', refused: 'There is no such plan.' }),
+      expect.objectContaining({ command_id: 'o1', refused: 'There is no such invoice.' }),
+      expect.objectContaining({ command_id: 'o2', refused: 'There is no such plan.' }),
     ])
     const { results } = await env.DB.prepare(LATEST).all()
     expect(results.slice(-2).map(({ order_id, outcome }) => [order_id, outcome])).toEqual([
