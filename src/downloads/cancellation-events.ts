@@ -1,15 +1,15 @@
-import type { Cancellation } from '../cfdi/ingest/ingest.ts'
+import type { CancelledCfdi } from '../cfdi/ingest/ingest.ts'
 import type { OutboxEvent } from '../outbox/outbox.ts'
 import { localDayOf } from '../platform/time/calendar.ts'
 
 const MEXICO = 'America/Mexico_City'
 
 /** An issued income CFDI counts as income once the month of its Fecha is over in Mexico City (decisions.md 7). */
-const isCountedAsIncome = ({ direction, tipo_comprobante, fecha }: Cancellation, now: Date): boolean =>
+const isCountedAsIncome = ({ direction, tipo_comprobante, fecha }: CancelledCfdi, now: Date): boolean =>
   direction === 0 && tipo_comprobante === 'I' && fecha.slice(0, 7) < localDayOf(now, MEXICO).slice(0, 7)
 
 /** What a cancellation is told as: one fact for each CFDI and entity, and a second one when money had moved or been counted. */
-export function cancellationEvents(entity: number, cancellation: Cancellation, now: Date): OutboxEvent[] {
+export function cancellationEvents(entity: number, cancellation: CancelledCfdi, now: Date): OutboxEvent[] {
   const { uuid, ...rest } = cancellation
   const isCritical = cancellation.had_applied_payments || isCountedAsIncome(cancellation, now)
   const body = {
