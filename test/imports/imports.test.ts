@@ -140,7 +140,7 @@ describe('an upload', () => {
 
   it('whose message is lost is finished by the sweep', async () => {
     const { tenant, fiscal_entity_id, rfc } = await quietConnection()
-    const lost = vi.spyOn(Object.getPrototypeOf(env.IMPORTS), 'send').mockRejectedValueOnce(new Error('The queue is full.'))
+    const lost = vi.spyOn(Object.getPrototypeOf(env.IMPORTS), 'sendBatch').mockRejectedValueOnce(new Error('The queue is full.'))
     const import_id = await send(
       tenant,
       fiscal_entity_id,
@@ -157,7 +157,7 @@ describe('an upload', () => {
 
   it('that is given up says so, whatever has become of its files before', async () => {
     const { tenant, fiscal_entity_id, rfc } = await quietConnection()
-    const lost = vi.spyOn(Object.getPrototypeOf(env.IMPORTS), 'send').mockResolvedValueOnce(undefined as never)
+    const lost = vi.spyOn(Object.getPrototypeOf(env.IMPORTS), 'sendBatch').mockResolvedValueOnce(undefined as never)
     const import_id = await send(tenant, fiscal_entity_id, packageOf([plainOf(random, '2026-03', { emisor: rfc })]))
     lost.mockRestore()
     for (const ledger of settingsOf(env).ledgers) {

@@ -3,23 +3,24 @@ import { Cfdi, Estatus, PaymentStatus } from '../contract.ts'
 
 const text = z.string().nullable()
 
-/** Something that was applied to an invoice. */
+/** A payment or credit note that was applied to an invoice. */
 export const Application = z
   .strictObject({
-    source_uuid: z.string().meta({ description: 'The payment complement or credit note.' }),
-    kind: z.enum(['P', 'E']).meta({ description: 'P a payment complement, E a credit note.' }),
-    fecha_pago: z.string().meta({ description: 'Literal local time.' }),
+    source_uuid: z.string().meta({ description: 'UUID of the payment complement or credit note.' }),
+    kind: z.enum(['P', 'E']).meta({ description: '`P`: a payment complement. `E`: a credit note.' }),
+    fecha_pago: z.string().meta({ description: 'Local time of the payment, or Fecha of the credit note.' }),
     forma_pago: text,
     num_parcialidad: text,
     imp_saldo_ant: text,
     imp_pagado: text,
     imp_saldo_insoluto: text,
-    amount: z.string().meta({ description: 'What it takes off the balance, in the invoice’s currency.' }),
-    estatus: Estatus.meta({ description: 'Of the source. A cancelled one does not count.' }),
+    amount: z.string().meta({ description: 'The amount by which it reduces the balance, in the invoice’s currency.' }),
+    estatus: Estatus.meta({ description: 'Status of the payment complement or credit note. A cancelled one does not count.' }),
   })
   .meta({ id: 'CfdiApplication' })
 export type Application = z.infer<typeof Application>
 
+/** The applications to an invoice and its balance. */
 export const CfdiPayments = z
   .strictObject({
     invoice_uuid: z.string(),
@@ -29,15 +30,17 @@ export const CfdiPayments = z
     credited_amount: text,
     balance: text,
     payment_status: PaymentStatus,
-    reported_balance: text.meta({ description: 'imp_saldo_insoluto of the highest num_parcialidad among those that count.' }),
-    balance_mismatch: z.boolean().meta({ description: 'reported_balance and balance are more than 0.01 apart.' }),
+    reported_balance: text.meta({
+      description: 'imp_saldo_insoluto of the valid payment with the highest num_parcialidad: the balance that the issuer states.',
+    }),
+    balance_mismatch: z.boolean().meta({ description: 'Whether reported_balance and balance differ by more than 0.01.' }),
     data: z.array(Application),
   })
   .meta({ id: 'CfdiPayments' })
 export type CfdiPayments = z.infer<typeof CfdiPayments>
 
 const Tax = z.strictObject({
-  impuesto: z.string().meta({ description: '001 ISR, 002 IVA, 003 IEPS.' }),
+  impuesto: z.string().meta({ description: '001 (ISR), 002 (IVA) or 003 (IEPS).' }),
   tipo_factor: text,
   tasa_o_cuota: text,
   base: text,
@@ -125,12 +128,12 @@ const Retencion = z.strictObject({
   impuestos: z.array(z.strictObject({ base: text, impuesto: text, monto: text, tipo_pago: text })),
 })
 
-/** A document with all that its XML says. Lists are empty, and the rest null, as long as only metadata is known. */
+/** A document with everything that its XML says. While only metadata is known, these members are null or empty lists. */
 export const CfdiDetail = Cfdi.extend({
   receptor_residencia_fiscal: text,
   receptor_num_reg_id_trib: text,
   no_certificado: text,
-  sello_ultimos_8: text.meta({ description: 'Last eight characters of Sello.' }),
+  sello_ultimos_8: text.meta({ description: 'The last eight characters of Sello.' }),
   informacion_global: z.strictObject({ periodicidad: text, meses: text, anio: text }).nullable(),
   impuestos: Taxes.extend({ total_trasladados: text, total_retenidos: text }),
   impuestos_locales: z.strictObject({ traslados: z.array(LocalTax), retenciones: z.array(LocalTax) }).nullable(),
@@ -139,11 +142,13 @@ export const CfdiDetail = Cfdi.extend({
   pagos: z.array(Pago),
   nominas: z.array(Nomina),
   retencion: Retencion.nullable(),
-  complementos: z.array(z.string()).meta({ description: '`LocalName:version` of each complement.' }),
+  complementos: z.array(z.string()).meta({ description: '`LocalName:version` of each complement, sorted.' }),
   has_addenda: z.boolean(),
   repairs: z
     .array(z.enum(['bom', 'encoding_fallback', 'trimmed_junk', 'control_characters', 'addenda_cut', 'several_timbres']))
-    .meta({ description: 'What had to be done to read the XML; GET …/xml has it as it came.' }),
-  aplicaciones: z.array(Application).meta({ description: 'What was applied to it, by documents that your window shows.' }),
+    .meta({ description: 'How the XML was repaired before it could be read. GET …/xml returns it unchanged.' }),
+  aplicaciones: z
+    .array(Application)
+    .meta({ description: 'The payments and credit notes that were applied to the document and that your window shows.' }),
 }).meta({ id: 'CfdiDetail' })
 export type CfdiDetail = z.infer<typeof CfdiDetail>
