@@ -12,7 +12,7 @@ export const sourceRoutes = new Hono<App>().get(
     'listDataSources',
     'Data sources',
     'List the data sources',
-    'Returns the whole catalog in one page. To offer a choice of sources, leave out those with `is_mandatory` instead of particular keys.',
+    'Returns the whole catalog in one page. When you offer a choice of sources, filter by `is_mandatory` rather than by key.',
   ),
   query(z.strictObject({})),
   returns(200, pageOf(DataSource)),

@@ -2,7 +2,7 @@ import type { AlertDraft } from '../alerts/alerts.ts'
 import { localDayOf } from '../platform/time/calendar.ts'
 import { ALERT_DAYS, registrationStatus } from './status.ts'
 
-/** A registration that ends, of a fiscal entity to which an organization has an active connection. */
+/** A registration with an end, for one organization with an active connection to the fiscal entity. */
 export interface Registration {
   organization_id: string
   timezone: string

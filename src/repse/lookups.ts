@@ -18,7 +18,7 @@ const SWEEP_LIMIT = 50
 /** The waits after unanswered attempts. After the last wait the look-up is abandoned until it is requested again. */
 const WAITS_MS = [60_000, 300_000, 1_800_000, 7_200_000]
 
-/** Announces requested look-ups to the consumer. The sweep announces those whose message is lost. */
+/** Announces requested look-ups to the consumer. The sweep announces them again if a message is lost. */
 export const announceLookups = (system: System, rfcs: readonly string[]): Promise<void> =>
   sendHints(
     system,
@@ -28,7 +28,7 @@ export const announceLookups = (system: System, rfcs: readonly string[]): Promis
     })),
   )
 
-/** Looks up, one after the other, those of the RFCs whose look-up is requested and due. */
+/** Runs those of the RFCs' look-ups that are requested and due, one after the other. */
 export async function runLookups(system: System, rfcs: readonly string[]): Promise<void> {
   for (const rfc of rfcs) await runLookup(system, rfc)
 }
@@ -66,7 +66,7 @@ async function taxpayerName(system: System, rfc: string): Promise<string | null>
   return null
 }
 
-/** Announces look-ups whose message is lost, whose worker died, or whose wait is over. */
+/** Announces look-ups after a lost message, after the death of a worker, and at the end of a wait. */
 export async function sweepLookups(system: System): Promise<void> {
   await announceLookups(system, await overdueLookups(system.db, new Date(Date.now() - OVERDUE_AFTER_MS), SWEEP_LIMIT))
 }

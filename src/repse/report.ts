@@ -14,7 +14,7 @@ const LOOKUPS = 50
 
 const BASIS = {
   population:
-    'Valid (vigente) received CFDIs of types I and E inside the visibility window whose issuer is not the receiver. Retenciones are excluded.',
+    'Valid (vigente) received CFDIs of types I and E inside the visibility window, with different issuer and receiver. Retenciones are excluded.',
   amounts: 'Totals of CFDIs of type I minus totals of type E, taxes included.',
   currency: 'Converted to MXN at each document’s own TipoCambio.',
   month: 'The month of the literal Fecha.',

@@ -12,14 +12,14 @@ const PAGE = 5
 /** The message of an open round that has not advanced for this long is lost, or its worker died. */
 const STALLED_AFTER_MS = 600_000
 /**
- * Answers older than this are outdated for a round. It is less than a day, because answers of the previous round may reach the age of a day
- * only after this round has visited them, and would then wait for the next round.
+ * A round looks up RFCs with an answer older than this. With a full day, an answer of the previous round could become a day old just after
+ * this round has visited it, and would wait for the next round.
  */
 const DUE_AFTER_MS = 12 * 3_600_000
 
 /**
- * Starts the daily round. It looks up the RFCs with an active connection whose answer is missing or outdated, and raises alerts. Started
- * again on the same day it visits all of them again, but looks none up twice.
+ * Starts the daily round. It visits all RFCs with an active connection, looks up those without a recent answer, and raises alerts. A second
+ * start on the same day visits all of them again, but looks none up twice.
  */
 export async function refreshRepse(system: System): Promise<void> {
   const day = system.now.toISOString().slice(0, 10)
@@ -27,7 +27,7 @@ export async function refreshRepse(system: System): Promise<void> {
   await announce(system, day)
 }
 
-/** Announces the round's next page to the consumer. The sweep announces a round whose message is lost. */
+/** Announces the round's next page to the consumer. The sweep announces it again if the message is lost. */
 const announce = (system: System, round: string): Promise<void> => sendHints(system, system.env.REPSE, [{ body: { round } }])
 
 /** Runs a page of the round. Claims each RFC for the day before looking it up, and commits the page's alerts with its advance. */

@@ -53,7 +53,7 @@ export const RepseScenario = z
     vigencia_hasta: z.iso.date().nullable().default(null),
     actividades: z
       .array(z.strictObject({ descripcion: trimmedText(1, 1_000), folio: trimmedText(1, 300) }))
-      .max(100, 'Must contain at most 100 activities.')
+      .max(100)
       .default([]),
   })
   .meta({ id: 'RepseScenario' })

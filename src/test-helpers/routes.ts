@@ -14,7 +14,7 @@ import {
 } from './contract.ts'
 import { arrangeInvoice, arrangeOrganization, arrangePayment, cancelAtAuthority, expireCiec, publishAtRegistry } from './test-helpers.ts'
 
-/** Routes with which a client's tests arrange data and make the sandbox answer differently. They do not exist in `live`. */
+/** Routes for clients' tests, which arrange data and change the sandbox's answers. They do not exist in `live`. */
 export const testHelperRoutes = new Hono<App>()
   .post(
     '/organization',

@@ -6,7 +6,7 @@ export interface Login {
   ciec: string
 }
 
-/** A calendar month `YYYY-MM` of literal emission dates (`Fecha`). */
+/** A calendar month `YYYY-MM` of literal issue dates (`Fecha`). */
 export type Month = string
 
 export interface DownloadRequest {

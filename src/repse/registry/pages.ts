@@ -75,12 +75,12 @@ const dayOf = (text: string | undefined): string | null => {
 export function readRegistration(page: string): RegistryRecord {
   const folio = /REGISTRO LOCALIZADO FOLIO:\s*([\w-]+)/i.exec(textOf(page))?.[1]
   if (folio === undefined) throw unreadable(isRefusal(page) ? REFUSAL : 'an unreadable registration')
-  const valueOf = highlightedValues(page)
-  const razon_social = valueOf('Nombre o Razón Social')
+  const paragraphAfter = highlightedValues(page)
+  const razon_social = paragraphAfter('Nombre o Razón Social')
   if (!razon_social) throw unreadable('a registration without a name')
-  const [entidad, municipio] = pairOf(valueOf('Entidad / Municipio'))
-  const [num_aviso, fecha_aviso] = pairOf(valueOf('Fecha de aviso de registro'))
-  const vigencia = valueOf('Vigencia del Registro')
+  const [entidad, municipio] = pairOf(paragraphAfter('Entidad / Municipio'))
+  const [num_aviso, fecha_aviso] = pairOf(paragraphAfter('Fecha de aviso de registro'))
+  const vigencia = paragraphAfter('Vigencia del Registro')
   if (vigencia === undefined) throw unreadable('a registration without the label of its last day')
   return {
     is_registered: true,

@@ -47,7 +47,7 @@ export function paymentPlanOf(invoice: SandboxComprobante): PaymentPlan {
   return { credit, instalments }
 }
 
-/** Returns a line that returns a percentage of a sold line, with its taxes. */
+/** Returns the line of a credit note for a percentage of a sold line, with its taxes. */
 function returned(sold: SandboxConcepto, percent: number): SandboxConcepto {
   const importe = share(sold.importe - sold.descuento, percent, 100)
   const portion = (tax: SandboxConcepto['traslados'][number]) => {

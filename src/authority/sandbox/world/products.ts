@@ -12,7 +12,7 @@ export interface Product {
   iva: 'general' | 'cero' | 'exento'
   /** The rate of IEPS in millionths. */
   ieps?: number
-  /** The kind of withholding that applies to a company that buys it. */
+  /** The kind of withholding that applies when a company buys it. */
   withheld?: 'servicios_personales' | 'autotransporte'
 }
 

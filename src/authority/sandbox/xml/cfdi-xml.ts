@@ -61,7 +61,7 @@ export function cfdiXml(document: SandboxComprobante): string {
     element('cfdi:Receptor', {
       Rfc: receptor.rfc,
       Nombre: receptor.nombre,
-      // Who has no domicile here has that of the place of issue.
+      // With regimen 616, which foreigners and the general public have, it is the postal code of the place of issue.
       DomicilioFiscalReceptor: receptor.regimen === '616' ? document.lugar.codigo_postal : receptor.place.codigo_postal,
       ResidenciaFiscal: receptor.foreign?.pais,
       NumRegIdTrib: receptor.foreign?.registro,
