@@ -6,8 +6,8 @@ import { workOnImport } from './imports/imports.ts'
 import { type System, systemOf } from './platform/context.ts'
 import { errorMessage, stackOf } from './platform/log.ts'
 import { keepDeadLetter } from './platform/queues/dead-letters.ts'
-import { doLookups } from './repse/lookups.ts'
-import { workOnRound } from './repse/rounds.ts'
+import { runLookups } from './repse/lookups.ts'
+import { runRoundPage } from './repse/rounds.ts'
 import { deliver } from './webhooks/deliveries/delivery.ts'
 import { relayOutbox } from './webhooks/relay/relay.ts'
 
@@ -38,7 +38,7 @@ const CONSUMERS: Record<string, Consumer<unknown>> = {
   imports: consumer({ message: z.strictObject({ shard: z.int().min(0), import_id: z.string() }), handle: workOnImport }),
   repse: consumer({
     message: z.union([z.strictObject({ rfcs: z.array(z.string()) }), z.strictObject({ round: z.string() })]),
-    handle: (system, it) => ('round' in it ? workOnRound(system, it.round) : doLookups(system, it.rfcs)),
+    handle: (system, it) => ('round' in it ? runRoundPage(system, it.round) : runLookups(system, it.rfcs)),
   }),
   webhooks: consumer({
     message: z.union([

@@ -97,7 +97,7 @@ export async function resumeDownloads(system: System, { shard, entity }: Downloa
   if (meta.changes > 0) await announce(system, [{ shard, entity }])
 }
 
-/** Announces jobs whose message is lost and jobs whose worker died. */
+/** Announces jobs again after a lost message or the death of a worker. */
 export async function sweepJobs(system: System): Promise<void> {
   const now = Date.now()
   for (const [shard, ledger] of system.settings.ledgers.entries()) {

@@ -21,7 +21,7 @@ const JOBS_A_MESSAGE = 30
 const MAX_ATTEMPTS = 12
 const FIRST_WAIT_MS = 5_000
 const LONGEST_WAIT_MS = 15 * 60_000
-/** Documents that were issued earlier than this before a job's end are counted by day, because the size of the job's row is limited. */
+/** Documents issued longer than this before the download are counted by day and not one by one, which limits the size of the job's row. */
 const COUNTED_ONE_BY_ONE_MS = 6 * 3_600_000
 /** Jobs that wait for a login try again after this long, in case the resumption after an accepted CIEC is lost. */
 const PARKED_MS = 60 * 60_000
@@ -50,7 +50,7 @@ export async function drain(system: System, { shard, entity }: DownloadHint): Pr
   if (isMore) await announce(system, [{ shard, entity }])
 }
 
-/** Extends the hold of the mutex. */
+/** Extends the time for which the mutex is held. */
 type Extend = () => Promise<boolean>
 
 /** Claims and runs one job. Returns false when no job can run now. */
@@ -98,7 +98,7 @@ async function park(system: System, hint: DownloadHint): Promise<void> {
   if ((await loginOf(system, hint.entity)) !== null) await resumeDownloads(system, hint)
 }
 
-/** Returns a job whose attempt failed to the queue with a wait, or fails it after its last attempt. */
+/** Puts a job back into the queue after a failed attempt, with a wait, or fails it after the last attempt. */
 async function postpone(system: System, hint: DownloadHint, job: Job, error: unknown): Promise<void> {
   const ledger = system.settings.ledgers[hint.shard]!
   const error_class = error instanceof Unavailable ? error.error_class : 'internal_error'

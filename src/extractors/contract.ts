@@ -17,7 +17,7 @@ const spec = (properties: Record<string, object>) => ({
   additionalProperties: false,
 })
 const specDocumented = {
-  description: '`{}` when schedule_kind is `daily` or null. `weekday` 0 is Monday. A month that has no nth such weekday is skipped.',
+  description: '`{}` when schedule_kind is `daily` or null. `weekday` 0 is Monday. A month without an nth such weekday is skipped.',
   anyOf: [spec({}), spec({ n: bounded(1, 365) }), spec({ weekday: bounded(0, 6), nth: bounded(1, 5) })],
 }
 
@@ -29,21 +29,19 @@ const ScheduleSpec = z
   .transform((value) => value ?? {})
   .meta({ documented: { ...specDocumented, anyOf: [...specDocumented.anyOf, { type: 'null' }] } })
 
-const timezoneMeta = { description: 'Name or link name of an IANA time zone, spelled exactly.', examples: ['America/Mexico_City'] }
-
-const MONTHS = 'Must be an integer from 1 to 240.'
+const timezoneMeta = { description: 'The exact name of an IANA time zone or of a link to one.', examples: ['America/Mexico_City'] }
 
 const members = {
   name: trimmedText(1, 120),
   trigger_kind: TriggerKind,
   scope: Scope,
-  data_source_keys: z.array(z.string()).min(1, 'Must name at least one data source.').max(100, 'Must name at most 100 data sources.'),
+  data_source_keys: z.array(z.string()).min(1, 'Must name at least one data source.').max(100),
   schedule_kind: ScheduleKind.nullable().meta({ description: 'Required with the trigger `schedule`; null with any other trigger.' }),
   schedule_spec: ScheduleSpec,
   scope_months: z
-    .int(MONTHS)
-    .min(1, MONTHS)
-    .max(240, MONTHS)
+    .int()
+    .min(1)
+    .max(240)
     .nullable()
     .meta({ description: 'Required with the scope `last_n_months`; null with any other scope. A month is 30 days.' }),
   timezone: z.string().refine(isTimeZone, 'Must be the exact name of an IANA time zone, such as America/Mexico_City.').meta(timezoneMeta),

@@ -47,14 +47,17 @@ function* specFaults({ trigger_kind = 'schedule', schedule_kind, schedule_spec }
     if (value === undefined || !Number.isInteger(value) || Number(value) < min || Number(value) > max)
       yield {
         path: `schedule_spec.${member}`,
-        message: `${value === undefined ? 'Missing' : 'Invalid'}: ${schedule_kind} requires ${member}, an integer from ${min} to ${max}${note}.`,
+        message:
+          value === undefined
+            ? `Missing: ${schedule_kind} requires ${member}, an integer from ${min} to ${max}${note}.`
+            : `Must be an integer from ${min} to ${max}${note}.`,
       }
   }
   for (const member of Object.keys(schedule_spec))
     if (!Object.hasOwn(required, member))
       yield {
         path: `schedule_spec.${member.slice(0, 64)}`,
-        message: `Unknown member: ${schedule_kind} accepts ${Object.keys(required).join(' and ') || 'none'}.`,
+        message: `Unknown member: ${schedule_kind} accepts ${Object.keys(required).join(' and ') || 'no members'}.`,
       }
 }
 

@@ -231,7 +231,10 @@ function fragile(step: number, when: 'before' | 'after') {
       return typeof value === 'function' ? value.bind(target) : value
     },
   })
-  const queue = { send: (body: RepseMessage) => guard('message', async () => void sent.push(body)), sendBatch: async () => {} }
+  const queue = {
+    sendBatch: (batch: readonly MessageSendRequest<RepseMessage>[]) =>
+      guard('message', async () => void sent.push(...batch.map(({ body }) => body))),
+  }
   return { bindings: { ...env, DB: database, REPSE: queue } as unknown as Env, died: () => died }
 }
 

@@ -3,7 +3,7 @@ import { recordsOf } from './csv.ts'
 import { datesIn } from './dates.ts'
 import { ListRefused } from './refusal.ts'
 
-/** The cells of a step's publication as the list has them. Each may contain several oficios or dates. */
+/** The cells of a step's publication, unchanged. Each may contain several oficios or dates. */
 export interface Publication {
   oficio: string
   date: string
@@ -92,8 +92,8 @@ const listDateIn = (legends: readonly string[]): string | null =>
   legends.map((legend) => /actualizad[ao]\s+al?(.*)/is.exec(legend)?.[1] ?? '').flatMap(datesIn)[0] ?? null
 
 /**
- * Reads the authority's list of article 69-B. The rows are read lazily, because there are many. Throws ListRefused when the file is no such
- * list. Source: sat.md 5.
+ * Reads the authority's list of article 69-B. The rows are read lazily, because there are many. Throws ListRefused when the file is not
+ * this list. Source: sat.md 5.
  */
 export function readList69b(bytes: Uint8Array): List69b {
   const records = recordsOf(decode(bytes))

@@ -30,14 +30,14 @@ export const LookupBatch = z
   .strictObject({
     rfcs: z
       .array(z.string())
-      .min(1, 'Must contain at least one RFC.')
-      .max(MAX_RFCS, `Must contain at most ${MAX_RFCS} RFCs.`)
+      .min(1)
+      .max(MAX_RFCS)
       .meta({ description: `${RFC_FORMAT} The result of a text that is not an RFC has an \`error\`.` }),
     as_of: as_of.nullable().meta({ description: AS_OF }),
     sources: z
       .array(z.string().refine(isSource, 'Must be the key of a public list or custom:<slug>.'))
-      .min(1, 'Must name at least one list.')
-      .max(100, 'Must name at most 100 lists.')
+      .min(1)
+      .max(100)
       .optional()
       .meta({ description: 'The lists to check; by default all that are loaded.' }),
   })
@@ -63,7 +63,7 @@ export const BlacklistHit = z
       .meta({ description: 'False once the taxpayer or a court has disproved the listing (desvirtuado, sentencia_favorable).' }),
     published_sat_at: day.meta({ description: 'The day on which the situation was published on the authority’s page.' }),
     published_dof_at: day.meta({ description: 'The day on which the situation was published in the Diario Oficial de la Federación.' }),
-    since: day.meta({ description: 'The first day from which the RFC was listed without interruption.' }),
+    since: day.meta({ description: 'The first day of the uninterrupted listing.' }),
     until: day.meta({ description: 'The day on which the listing ended; null while it lasts.' }),
     oficio: z.string().nullable(),
     history: z

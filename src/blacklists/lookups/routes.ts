@@ -18,12 +18,7 @@ export const blacklistRoutes = new Hono<App>()
   )
   .post(
     '/lookup',
-    operation(
-      'lookUpBlacklistsBatch',
-      TAG,
-      'Look up to 500 RFCs up on blacklists',
-      `Changes nothing, so a credential of any role can use it. ${NOTE}`,
-    ),
+    operation('lookUpBlacklistsBatch', TAG, 'Look up to 500 RFCs up on blacklists', `Open to credentials of every role. ${NOTE}`),
     body(LookupBatch),
     returns(200, BlacklistBatch),
     async (c) => c.json(await lookUpRfcs(c.var.ctx, c.req.valid('json'))),

@@ -19,7 +19,7 @@ export const Run = z
     local_date: z.iso
       .date()
       .nullable()
-      .meta({ description: 'The local date on which a scheduled run was due; null for other triggers. A date has one run.' }),
+      .meta({ description: 'The local date on which a scheduled run was due; null for other triggers. Each date has one run.' }),
     fiscal_entity_id: Id('fe')
       .nullable()
       .meta({ description: 'The only fiscal entity that the run covered; null when it covered all of the organization’s.' }),

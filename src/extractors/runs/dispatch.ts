@@ -73,7 +73,7 @@ export function runMessages(runs: readonly Pick<RunRow, 'run_id'>[]): Message<{ 
   }))
 }
 
-/** Announces planned runs to the consumer. The sweep dispatches those whose message is lost. */
+/** Announces planned runs to the consumer. The sweep dispatches them if a message is lost. */
 export const announceRuns = (system: System, runs: readonly RunRow[]): Promise<void> =>
   sendHints(system, system.env.DISPATCH, runMessages(runs))
 

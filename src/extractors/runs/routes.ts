@@ -18,7 +18,7 @@ export const runRoutes = new Hono<App>()
       'runExtractor',
       TAG,
       'Run an extractor now',
-      'Runs for all active RFCs, at most once every ten minutes, and does not affect the schedule. Without an active RFC the status is `no_connections`, and the next request need not wait.',
+      'Runs for all active RFCs, at most once every ten minutes, and does not affect the schedule. Without an active RFC the status is `no_connections`, and the extractor can run again at once.',
     ),
     params(ExtractorPath),
     roles('owner', 'admin'),

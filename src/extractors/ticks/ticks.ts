@@ -62,7 +62,7 @@ async function evaluateZone(system: System, { timezone, evaluated_day }: Zone): 
 
 const messageOf = ({ timezone, day, cadence }: TickPage): Message<Dispatch> => ({ body: { page: { timezone, day, cadence } } })
 
-/** The sweeps of pages and of planned runs find the work whose message is lost. */
+/** Sends messages to the consumer. The sweeps of pages and of planned runs replace lost ones. */
 const announce = (system: System, messages: readonly Message<Dispatch>[]): Promise<void> => sendHints(system, system.env.DISPATCH, messages)
 
 /** Plans one page of a tick: inserts one run per extractor and local date in the commit that advances the page, and announces them. */
@@ -82,7 +82,7 @@ export async function planPage(system: System, key: PageKey): Promise<void> {
   await announce(system, [...runMessages(runs), ...(is_done ? [] : [messageOf(page)])])
 }
 
-/** Announces unfinished pages whose message is lost. */
+/** Announces unfinished pages again. */
 export async function sweepTicks(system: System): Promise<void> {
   const open = await openPages(system.db, new Date(system.now.getTime() - OPEN_AFTER_MS), SWEEP_LIMIT)
   await announce(system, open.map(messageOf))
