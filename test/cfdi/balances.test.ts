@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Payable } from '../../src/billing/invoices/contract.ts'
+import type { Payable } from '../../src/cfdi/balances.ts'
 import { type Applied, balanceOf } from '../../src/cfdi/balances.ts'
 
 const invoice: Payable = { tipo_comprobante: 'I', metodo_pago: 'PPD', total_micros: 1_000n, currency: 'MXN', tipo_cambio: null }

@@ -1,5 +1,5 @@
 import { getTableColumns, type Table } from 'drizzle-orm'
-import type { Payable } from '../../../src/billing/invoices/contract.ts'
+import type { Payable } from '../../../src/cfdi/balances.ts'
 import { type Applied, balanceOf } from '../../../src/cfdi/balances.ts'
 import { addSupplier, type Suppliers, shareOf, writeSuppliers } from '../../../src/cfdi/supplier-totals.ts'
 import { cfdi, cfdiMonths, cfdiPayments, cfdiSuppliers } from '../../../src/cfdi/tables.ts'
