@@ -15,7 +15,10 @@ import { syncRoutes } from './downloads/routes.ts'
 import { extractorRoutes } from './extractors/routes.ts'
 import { runRoutes } from './extractors/runs/routes.ts'
 import { authenticate } from './identity/credentials/authenticate.ts'
+import { credentialRoutes } from './identity/credentials/routes.ts'
+import { organizationRoutes } from './identity/organization/routes.ts'
 import { identityRoutes } from './identity/routes.ts'
+import { teamRoutes } from './identity/team/routes.ts'
 import { importRoutes } from './imports/routes.ts'
 import { authRoutes } from './onboarding/routes.ts'
 import { auditRoutes } from './platform/audit/routes.ts'
@@ -94,6 +97,9 @@ app
     c.json(documents[c.var.system.settings.environment](), 200, { 'Cache-Control': 'public, max-age=300' }),
   )
   .route('/v1/auth', authRoutes)
+  .route('/v1/organization', organizationRoutes)
+  .route('/v1/team', teamRoutes)
+  .route('/v1/credentials', credentialRoutes)
   .route('/v1', identityRoutes)
   .route('/v1/audit-events', auditRoutes)
   .route('/v1/alerts', alertRoutes)

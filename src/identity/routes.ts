@@ -3,22 +3,16 @@ import type { App } from '../platform/context.ts'
 import { operation, params, refuses, returns, roles } from '../platform/http/operation.ts'
 import { OrganizationStats } from './contract.ts'
 import { CredentialPath } from './credentials/contract.ts'
-import { credentialRoutes } from './credentials/routes.ts'
 import { getOrganizationStats, revokeCredential } from './identity.ts'
-import { organizationRoutes } from './organization/routes.ts'
-import { teamRoutes } from './team/routes.ts'
 
-/** The organization, its team and its credentials, for /v1. */
+/** Operations that concern several parts of identity, for /v1. */
 export const identityRoutes = new Hono<App>()
-  .route('/organization', organizationRoutes)
   .get(
     '/organization/stats',
     operation('getOrganizationStats', 'Organization', 'Count members and active connections'),
     returns(200, OrganizationStats),
     async (c) => c.json(await getOrganizationStats(c.var.ctx)),
   )
-  .route('/team', teamRoutes)
-  .route('/credentials', credentialRoutes)
   .delete(
     '/credentials/:api_key',
     operation(
