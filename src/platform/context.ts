@@ -1,6 +1,6 @@
 import { connect, type Database } from './db/commit.ts'
 import { type Settings, settingsOf } from './settings.ts'
-import type { Actor, Connection, Organization, PresentedCredential } from './tenant.ts'
+import type { ActingOrganization, Actor, Connection, PresentedCredential } from './tenant.ts'
 
 /** What a verb needs to act for the service as a whole, in a cron or a consumer. */
 export interface System {
@@ -22,7 +22,7 @@ export interface KeyClaim {
 
 /** What a verb needs to act for one organization. Every query takes the organization's id from here. */
 export interface Ctx extends System {
-  organization: Organization
+  organization: ActingOrganization
   actor: Actor
   /** The organization's connection to the fiscal entity that the request names, whatever its state; null when there is none. */
   connection: Connection | null

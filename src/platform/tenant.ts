@@ -2,7 +2,7 @@
 
 export type Role = 'owner' | 'admin' | 'member'
 
-export interface Organization {
+export interface ActingOrganization {
   id: string
   name: string
   timezone: string

@@ -1,9 +1,9 @@
 import type * as z from 'zod'
 import { isIdempotent, operationOf, type Route } from './declared-routes.ts'
-import { type JsonSchema, jsonSchemaOf, type Side } from './json-schema.ts'
 import type { Clause } from './operation.ts'
 import { Problem } from './problem.ts'
 import { furtherRefusals, impliedRefusals } from './refusals.ts'
+import { type JsonSchema, jsonSchemaOf, type Side } from './validation/json-schema.ts'
 
 type Json = Record<string, unknown>
 

@@ -10,8 +10,9 @@ import { answerOnce } from '../idempotency/idempotency.ts'
 import type { Role } from '../tenant.ts'
 import { readAuthorization } from './authorization.ts'
 import { readJson, readUpload } from './body.ts'
-import { parse, type Target } from './faults.ts'
 import { limitAddress, limitCredential } from './limits.ts'
+import { parse } from './validation/faults.ts'
+import type { InputTarget } from './validation/messages.ts'
 
 /**
  * A route is a list of clauses: middleware that both refuses requests and describes the route in the OpenAPI document. The order of the
@@ -20,7 +21,7 @@ import { limitAddress, limitCredential } from './limits.ts'
 export interface Clause {
   operation?: { id: string; tag: string; summary: string; description?: string; isPublic: boolean }
   roles?: readonly Role[]
-  input?: { target: Target; schema: z.ZodObject }
+  input?: { target: InputTarget; schema: z.ZodObject }
   isIdempotent?: true
   upload?: { contentTypes: readonly string[]; description: string }
   output?: { status: number; description: string; schema?: z.ZodType; headers?: Record<string, string>; contentTypes?: readonly string[] }
@@ -69,13 +70,17 @@ export const roles = (...allowed: [Role, ...Role[]]) =>
   }) as MiddlewareHandler<App>)
 
 /** Makes what the schema read out of this part of a request available under `c.req.valid(target)`. */
-type Validation<T extends Target, S extends z.ZodType> = MiddlewareHandler<
+type Validation<T extends InputTarget, S extends z.ZodType> = MiddlewareHandler<
   App,
   string,
   { in: { [K in T]: z.input<S> }; out: { [K in T]: z.output<S> } }
 >
 
-const valid = <S extends z.ZodObject, T extends Target>(target: T, schema: S, prepare: (c: Context) => Promise<void> | void = () => {}) => {
+const valid = <S extends z.ZodObject, T extends InputTarget>(
+  target: T,
+  schema: S,
+  prepare: (c: Context) => Promise<void> | void = () => {},
+) => {
   const validate = validator(target, (value: unknown): unknown => parse(target, schema, value)) as MiddlewareHandler
   return described({ input: { target, schema } }, (async (c, next) => {
     await prepare(c)

@@ -5,7 +5,7 @@ import { Failure, type Kind, Unavailable } from '../../failures.ts'
 import type { App } from '../context.ts'
 import { log } from '../log.ts'
 import { UnusableSettings } from '../settings.ts'
-import { InvalidInput } from './faults.ts'
+import { InvalidInput } from './validation/faults.ts'
 
 /** Every error of the API (decisions.md 3). */
 export const Problem = z

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { isId, type Prefix } from '../db/id.ts'
-import type { JsonSchema } from './json-schema.ts'
+import type { JsonSchema } from './validation/json-schema.ts'
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 

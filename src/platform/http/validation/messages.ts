@@ -2,13 +2,16 @@ import type * as z from 'zod'
 import { expectationOf } from './expectation.ts'
 import { type JsonSchema, jsonSchemaOf } from './json-schema.ts'
 
+/** The part of a request that a schema describes. */
+export type InputTarget = 'json' | 'query' | 'param'
+
 type Issue = z.core.$ZodRawIssue
 
 /**
  * The sentence for an issue whose schema has no message of its own: what the OpenAPI document says of the value, or else what the issue
  * says, such as `Must be an integer from 1 to 240.`
  */
-export function messageOf(target: 'json' | 'query' | 'param', schema: z.ZodType, issue: Issue): string {
+export function messageOf(target: InputTarget, schema: z.ZodType, issue: Issue): string {
   if (issue.input === undefined) return 'Is required.'
   if (target === 'query' && Array.isArray(issue.input) && issue.code.startsWith('invalid_')) return 'Must be given only once.'
   const own = schemaOf(issue)
