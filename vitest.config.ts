@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
@@ -37,8 +38,17 @@ const RULES = [
 /** These look at whole tables, at the outbox or at exact counts: each has a workerd of its own. */
 const ALONE: string[] = []
 
+/** The snippet in JavaScript of docs/webhooks.md is a module that tests import. */
+const documentedSnippet = {
+  name: 'documented-snippet',
+  resolveId: (id: string) => (id === 'documented-snippet' ? '\0documented-snippet' : undefined),
+  load: (id: string) =>
+    id === '\0documented-snippet' ? /^```js\n(.*?)^```$/ms.exec(readFileSync('docs/webhooks.md', 'utf8'))?.[1] : undefined,
+}
+
 const workers = (name: string, isolate: boolean, include: string[], exclude: string[] = [], ledgers: string[] = []) => ({
   plugins: [
+    documentedSnippet,
     cloudflareTest({
       wrangler: { configPath: './wrangler.toml' },
       miniflare: {
