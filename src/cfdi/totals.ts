@@ -140,3 +140,7 @@ export function writeCells(cells: Cells): string {
     ),
   )
 }
+
+/** A month and direction, `YYYY-MM|0`. */
+export type MonthKey = `${string}|${number}`
+export const monthKey = ({ fecha, direction }: { fecha: string; direction: number }): MonthKey => `${fecha.slice(0, 7)}|${direction}`

@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
 import { app } from '../../src/app.ts'
-import { type Route, routesOf } from '../../src/platform/http/declared-routes.ts'
 import { Problem } from '../../src/platform/http/problem.ts'
 import { impliedRefusals } from '../../src/platform/http/refusals.ts'
+import { type Route, routesOf } from '../../src/platform/http/route-table.ts'
 import { costOf } from './meter.ts'
 
 export const ROUTES: readonly Route[] = routesOf(app)

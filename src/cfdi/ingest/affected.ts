@@ -1,7 +1,8 @@
 import { isDeferred } from '../balances.ts'
 import { type PartKey, partKeyOf } from '../supplier-totals.ts'
+import { type MonthKey, monthKey } from '../totals.ts'
 import { invoicesOf, relatedTo, type SliceChanges } from './apply-changes.ts'
-import { type AffectedKeys, type AffectedRows, type MonthKey, monthKey, readAffected, type StoredRow } from './reads.ts'
+import { type AffectedKeys, type AffectedRows, readAffected, type StoredRow } from './reads.ts'
 
 const monthsOf = (rows: readonly { fecha: string; direction: number }[]): MonthKey[] => [...new Set(rows.map(monthKey))]
 const partsOf = (rows: readonly Parameters<typeof partKeyOf>[0][]): PartKey[] => [...new Set(rows.flatMap((row) => partKeyOf(row) ?? []))]

@@ -2,8 +2,8 @@ import { type Applied, type Balance, balanceOf, isDeferred } from '../balances.t
 import type { ApplicationRow, CfdiRow, LineRow } from '../columns.ts'
 import type { MetadataRow } from '../package/metadata.ts'
 import { addSupplier, type PartKey, parseSuppliers, type Suppliers, shareOf, writeSuppliers } from '../supplier-totals.ts'
-import { addTo, type Cells, contribution, parseCells, writeCells } from '../totals.ts'
-import { type AffectedRows, type MonthKey, monthKey, type StoredApplication, type StoredRow } from './reads.ts'
+import { addTo, type Cells, contribution, type MonthKey, monthKey, parseCells, writeCells } from '../totals.ts'
+import type { AffectedRows, StoredApplication, StoredRow } from './reads.ts'
 import { type StatusColumns, statusOf, withBalance } from './row.ts'
 import type { SliceWrites } from './writes.ts'
 

@@ -2,6 +2,7 @@ import { jsonChunks } from '../../platform/db/commit.ts'
 import type { Applied } from '../balances.ts'
 import type { CfdiRow, MicrosColumn } from '../columns.ts'
 import type { PartKey } from '../supplier-totals.ts'
+import type { MonthKey } from '../totals.ts'
 
 /** What determines whether a document that is delivered again is known already. */
 export interface KnownCfdi {
@@ -44,10 +45,6 @@ export interface StoredSuppliers {
   part: number
   totals: string
 }
-
-/** A month and direction, `YYYY-MM|0`. */
-export type MonthKey = `${string}|${number}`
-export const monthKey = ({ fecha, direction }: { fecha: string; direction: number }): MonthKey => `${fecha.slice(0, 7)}|${direction}`
 
 // With CROSS JOIN the planner seeks each element; otherwise it walks the whole partition for each (ingest.md 6.2).
 const SELECT_KNOWN = `select c.uuid, c.cancelled, c.xml_crc, c.xml_size

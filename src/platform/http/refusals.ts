@@ -1,4 +1,4 @@
-import { isIdempotent, operationOf, type Route } from './declared-routes.ts'
+import { isIdempotent, operationOf, type Route } from './route-table.ts'
 
 /** The refusals that the clauses of a route imply, by status, in the words of the OpenAPI document. */
 export function impliedRefusals(route: Route): Map<number, string> {
