@@ -1,7 +1,7 @@
 import { authorityOf } from '../authority/adapters.ts'
 import { type Login, LoginRejected } from '../authority/port/authority.ts'
 import type { DataSourceKey } from '../authority/port/catalog.ts'
-import { ingestMetadata, ingestXmlPackage, metadataOf, type SliceOutcome, type Target } from '../cfdi/ingest/ingest.ts'
+import { type IngestTarget, ingestMetadata, ingestXmlPackage, metadataOf, type SliceOutcome } from '../cfdi/ingest/ingest.ts'
 import type { MetadataRow } from '../cfdi/package/metadata.ts'
 import { keepDocuments } from '../documents/documents.ts'
 import { Unavailable } from '../failures.ts'
@@ -132,7 +132,7 @@ async function runJob(system: System, ledger: D1Database, job: Job, login: Login
  * metadata has and of those that it reports as cancelled.
  */
 async function downloadMonth(system: System, ledger: D1Database, job: Job, login: Login, until: Date, extend: Extend): Promise<void> {
-  const target: Target = {
+  const target: IngestTarget = {
     ledger,
     files: system.env.FILES,
     entity: job.entity,

@@ -1,4 +1,4 @@
-import { type EntryResult, ingestFile, ingestPackage, type Target } from '../cfdi/ingest/ingest.ts'
+import { type EntryResult, type IngestTarget, ingestFile, ingestPackage } from '../cfdi/ingest/ingest.ts'
 import { notFound } from '../failures.ts'
 import { readerOf } from '../identity/organization/acting.ts'
 import { change } from '../platform/audit/audit.ts'
@@ -141,7 +141,7 @@ const isZip = (bytes: Uint8Array): boolean => bytes[0] === 0x50 && bytes[1] === 
 
 /** Ingests an upload. Returns the results that no slice has committed. */
 async function ingestUpload(system: System, ledger: D1Database, row: ImportRow, token: string, bytes: Uint8Array): Promise<EntryResult[]> {
-  const target: Target = {
+  const target: IngestTarget = {
     ledger,
     files: system.env.FILES,
     entity: row.book,

@@ -9,7 +9,7 @@ import { type KnownCfdi, readKnown } from './reads.ts'
 import { writeStatements } from './writes.ts'
 
 /** The partition that documents are ingested into, and where they come from. */
-export interface Target {
+export interface IngestTarget {
   ledger: D1Database
   files: R2Bucket
   /** The number of the partition: an RFC's, or the negative number of an organization's imports. */
@@ -44,7 +44,7 @@ const MAX_ATTEMPTS = 8
  * Stores a slice: its XML in one object, then rows, lines, applications, balances, totals and side statements in one batch. When somebody
  * else changed the partition meanwhile, the fence refuses the batch and the slice is read again and retried; throws after 8 attempts.
  */
-export async function commitSlice(target: Target, slice: Slice): Promise<SliceOutcome> {
+export async function commitSlice(target: IngestTarget, slice: Slice): Promise<SliceOutcome> {
   const storedObjects = new Set<string>()
   for (let attempt = 1; ; attempt++) {
     try {
@@ -57,7 +57,7 @@ export async function commitSlice(target: Target, slice: Slice): Promise<SliceOu
   }
 }
 
-async function tryCommit(target: Target, slice: Slice, storedObjects: Set<string>): Promise<SliceOutcome> {
+async function tryCommit(target: IngestTarget, slice: Slice, storedObjects: Set<string>): Promise<SliceOutcome> {
   const { ledger, entity, rfc } = target
   const { version, known: rows } = await readKnown(ledger, entity, slice.uuids)
   const known = new Map(rows.map((row) => [row.uuid, row]))
@@ -74,7 +74,7 @@ async function tryCommit(target: Target, slice: Slice, storedObjects: Set<string
 }
 
 async function commitOutcome(
-  { ledger, sideStatements }: Target,
+  { ledger, sideStatements }: IngestTarget,
   outcome: SliceOutcome,
   writes: readonly D1PreparedStatement[],
 ): Promise<SliceOutcome> {
@@ -84,7 +84,12 @@ async function commitOutcome(
 }
 
 /** Reads which of the documents are known whose UUIDs could be told only by opening them. */
-async function addKnown({ ledger, entity }: Target, slice: Slice, documents: ReadonlyMap<string, Incoming>, known: Map<string, KnownCfdi>) {
+async function addKnown(
+  { ledger, entity }: IngestTarget,
+  slice: Slice,
+  documents: ReadonlyMap<string, Incoming>,
+  known: Map<string, KnownCfdi>,
+) {
   const more = except([...documents.keys()], slice.uuids)
   if (more.length === 0) return
   // These rows may be newer than the version that was read. That is harmless, because the fence then refuses the batch.

@@ -3,12 +3,12 @@ import type { MetadataRow } from '../package/metadata.ts'
 import { type MetadataFile, metadataFilesOf, readMetadata } from '../package/metadata-files.ts'
 import { isXml } from '../package/package.ts'
 import { MAX_XML_BYTES } from '../xml/parse.ts'
-import { commitSlice, type Target } from './commit-slice.ts'
+import { commitSlice, type IngestTarget } from './commit-slice.ts'
 import type { EntryResult, SliceOutcome } from './outcome.ts'
 import { fileOfEntry, metadataSlice, singleFile, type UnopenedFile, xmlSlice } from './read-entries.ts'
 
 export type { CancelledCfdi } from './apply-changes.ts'
-export type { Target } from './commit-slice.ts'
+export type { IngestTarget } from './commit-slice.ts'
 export type { EntryResult, SliceOutcome } from './outcome.ts'
 
 type Outcomes = AsyncGenerator<SliceOutcome, void, undefined>
@@ -25,7 +25,7 @@ const MAX_UPLOAD_BYTES = 512 * 1024 * 1024
  * PackageRejected when the ZIP cannot be read.
  */
 export async function* ingestXmlPackage(
-  target: Target,
+  target: IngestTarget,
   bytes: Uint8Array,
   reported: ReadonlyMap<string, MetadataRow> = new Map(),
 ): Outcomes {
@@ -36,7 +36,7 @@ function* filesOf(bytes: Uint8Array, entries: readonly ZipEntry[], except: Reado
   for (const [n, entry] of entries.entries()) if (!entry.junk && !except.has(n)) yield fileOfEntry(bytes, entry, n)
 }
 
-async function* ingestFiles(target: Target, files: Iterable<UnopenedFile>, reported: ReadonlyMap<string, MetadataRow>): Outcomes {
+async function* ingestFiles(target: IngestTarget, files: Iterable<UnopenedFile>, reported: ReadonlyMap<string, MetadataRow>): Outcomes {
   for (const slice of slicesOf(files)) yield await commitSlice(target, xmlSlice(target, slice, reported))
 }
 
@@ -60,7 +60,7 @@ function* slicesOf(files: Iterable<UnopenedFile>): Generator<UnopenedFile[]> {
  * cancelled and listed as cancellations. The entries of an outcome are the rows. Payments and credit notes come after all other rows, so
  * that the cancellation of an invoice and its payment is reported as that of a paid invoice, whatever their order in the file.
  */
-export async function* ingestMetadata(target: Target, rows: Iterable<MetadataRow>): Outcomes {
+export async function* ingestMetadata(target: IngestTarget, rows: Iterable<MetadataRow>): Outcomes {
   const all = [...rows]
   const isLast = ({ tipo_comprobante }: MetadataRow): boolean => tipo_comprobante === 'P' || tipo_comprobante === 'E'
   const ordered = [...all.filter((row) => !isLast(row)), ...all.filter(isLast)]
@@ -83,7 +83,7 @@ export const metadataOf = (bytes: Uint8Array): { rows: MetadataRow[]; unread: nu
  * Ingests an uploaded ZIP with XML, metadata or both; there is one result for each file. The target's side statements commit the results
  * of a slice with it. Returns the other results: those of the metadata files, or the one of a ZIP that cannot be read.
  */
-export async function ingestPackage(target: Target, bytes: Uint8Array): Promise<EntryResult[]> {
+export async function ingestPackage(target: IngestTarget, bytes: Uint8Array): Promise<EntryResult[]> {
   try {
     const entries = withinBudget(readDirectory(bytes))
     const { files, recognised } = metadataFilesOf(bytes, entries)
@@ -101,7 +101,7 @@ export async function ingestPackage(target: Target, bytes: Uint8Array): Promise<
 }
 
 /** Ingests a single uploaded file, an XML or a metadata TXT. Returns the results that no slice has committed, as `ingestPackage` does. */
-export async function ingestFile(target: Target, bytes: Uint8Array): Promise<EntryResult[]> {
+export async function ingestFile(target: IngestTarget, bytes: Uint8Array): Promise<EntryResult[]> {
   const metadata = readMetadata(bytes, 'upload.txt', 0)
   if (metadata !== null) return [await ingestMetadataFile(target, metadata)]
   await finish(ingestFiles(target, [singleFile('upload.xml', bytes)], new Map()))
@@ -123,7 +123,7 @@ function withinBudget(entries: readonly ZipEntry[]): ZipEntry[] {
   })
 }
 
-async function ingestMetadataFile(target: Target, { n, name, rows, unread, rejected: why }: MetadataFile): Promise<EntryResult> {
+async function ingestMetadataFile(target: IngestTarget, { n, name, rows, unread, rejected: why }: MetadataFile): Promise<EntryResult> {
   if (why !== null) return { n, name, uuid: null, status: 'rejected', code: why.code, detail: why.message }
   const { sideStatements } = target
   // The upload's results list the file, not its rows.

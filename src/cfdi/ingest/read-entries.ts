@@ -6,7 +6,7 @@ import { MAX_XML_BYTES, parseCfdi } from '../xml/parse.ts'
 import { CfdiRejected } from '../xml/rejected.ts'
 import { applicationsOf, relatedOf } from './applications.ts'
 import type { Incoming } from './apply-changes.ts'
-import type { Slice, Target } from './commit-slice.ts'
+import type { IngestTarget, Slice } from './commit-slice.ts'
 import type { ReadEntry } from './outcome.ts'
 import { fitToLimits, linesOf, rowOf, rowOfMetadata, statusOf } from './row.ts'
 import { RowRejected } from './row-rejected.ts'
@@ -65,7 +65,7 @@ const LARGE_BYTES = 100_000
 type ReadFile = { document: Incoming; entry: ReadEntry } | { document: null; entry: ReadEntry | null }
 
 /** A slice of XML files. `reported` is the metadata of the same download by UUID: it gives new documents their status. */
-export function xmlSlice(target: Target, files: readonly UnopenedFile[], reported: ReadonlyMap<string, MetadataRow>): Slice {
+export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], reported: ReadonlyMap<string, MetadataRow>): Slice {
   const opened = new Map<UnopenedFile, ReadFile>()
   return {
     uuids: [...new Set(files.flatMap(({ uuid }) => uuid ?? []))],
@@ -90,7 +90,7 @@ export function xmlSlice(target: Target, files: readonly UnopenedFile[], reporte
   }
 }
 
-function readFile({ rfc, now, provenance }: Target, file: UnopenedFile, reported: ReadonlyMap<string, MetadataRow>): ReadFile {
+function readFile({ rfc, now, provenance }: IngestTarget, file: UnopenedFile, reported: ReadonlyMap<string, MetadataRow>): ReadFile {
   const { n, name } = file
   let uuid = file.uuid
   try {
@@ -126,7 +126,7 @@ function readFile({ rfc, now, provenance }: Target, file: UnopenedFile, reported
 }
 
 /** A slice of metadata rows. Unknown documents are inserted, and known valid ones cancelled; a cancelled document never becomes valid again. */
-export function metadataSlice({ rfc, now }: Target, rows: readonly MetadataRow[], from: number): Slice {
+export function metadataSlice({ rfc, now }: IngestTarget, rows: readonly MetadataRow[], from: number): Slice {
   return {
     uuids: [...new Set(rows.map(({ uuid }) => uuid))],
     read(known) {

@@ -8,8 +8,7 @@ export const assertThat = (d1: D1Database, condition: Fragment, guard: string): 
   prepared(d1, join([sql`insert into guards (name) select ${guard} where (`, condition, raw(') is not true')], ''))
 
 /** Whether a guard refused the batch: this one, or any when none is named. */
-export const isGuardViolation = (error: unknown, guard = ''): boolean =>
-  error instanceof Error && (causes(error).includes(`guard ${guard}`) || causes(error).includes(`NOT NULL constraint failed: ${guard}`))
+export const isGuardViolation = (error: unknown, guard = ''): boolean => error instanceof Error && causes(error).includes(`guard ${guard}`)
 
 /** Whether a unique key refused a second row. */
 export const isUniqueViolation = (error: unknown): boolean => error instanceof Error && /UNIQUE constraint failed/.test(causes(error))

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { ingestMetadata, ingestXmlPackage, type Target } from '../../../src/cfdi/ingest/ingest.ts'
+import { ingestMetadata, ingestXmlPackage, type IngestTarget } from '../../../src/cfdi/ingest/ingest.ts'
 import { randomOf } from '../../support/random.ts'
 import { all, monthsOf, newBook, reported, rowsOf, suppliersOf } from '../support/book.ts'
 import { CUSTOMERS, creditOf, type Plain, packageOf, paymentOf, plainOf, RFC } from '../support/documents.ts'
@@ -43,7 +43,7 @@ describe.each([1, 2, 3, 4, 5, 6])('random downloads %i', (seed) => {
         else seen.set(document.uuid, { document, hasXml: true, isCancelled: cancelled.has(document.uuid) })
       }
       const rows = new Map(list.map((document) => [document.uuid, reported(document, cancelled.has(document.uuid))]))
-      return (it: Target) => all(ingestXmlPackage(it, packageOf(list), rows))
+      return (it: IngestTarget) => all(ingestXmlPackage(it, packageOf(list), rows))
     }
     const metadata = (list: readonly Plain[]) => {
       for (const document of list) {
@@ -56,7 +56,7 @@ describe.each([1, 2, 3, 4, 5, 6])('random downloads %i', (seed) => {
         }
       }
       const rows = list.map((document) => reported(document, cancelled.has(document.uuid)))
-      return (it: Target) => all(ingestMetadata(it, rows))
+      return (it: IngestTarget) => all(ingestMetadata(it, rows))
     }
 
     for (let round = 0; round < 6; round++) {
