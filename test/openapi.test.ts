@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { app } from '../src/app.ts'
 import { CATALOG } from '../src/webhooks/events/catalog.ts'
 import { request } from './support/client.ts'
 import { isPublic, nameOf, ROUTES, shapeOf } from './support/wire.ts'
@@ -92,22 +91,6 @@ describe('the document', () => {
     expect(document.security).toEqual([{ basic: [] }, { bearer: [] }])
     const { basic, bearer } = document.components.securitySchemes
     expect([basic?.type, basic?.scheme, bearer?.type, bearer?.scheme]).toEqual(['http', 'basic', 'http', 'bearer'])
-  })
-
-  it('is about every handler: none can be reached that does not begin with an operation, which authenticates', () => {
-    const handled = new Set(app.routes.filter(({ method }) => method !== 'ALL').map(({ method, path }) => `${method} ${path}`))
-    expect([...handled].sort()).toEqual(ROUTES.map(nameOf).sort())
-    for (const { clauses } of ROUTES) expect(clauses.map(({ operation }) => operation !== undefined).indexOf(true)).toBe(0)
-  })
-
-  it('keeps the description of a value whose schema is documented otherwise', () => {
-    const described = operations
-      .find(({ name }) => name === 'GET /v1/cfdi/repse-suppliers')!
-      .operation.parameters!.filter((one) => ['months', 'limit'].includes(one.name))
-    expect(described.map(({ schema, description }) => [schema.type, typeof description])).toEqual([
-      ['integer', 'string'],
-      ['integer', 'string'],
-    ])
   })
 
   it('names each operation once, in camel case', () => {
