@@ -112,7 +112,7 @@ export const perAddress = () =>
     }) as MiddlewareHandler<App>,
   )
 
-/** Whether sending the request again could not change its answer: no failure of ours, and no refusal that another credential, a payment or time lifts. */
+/** Whether the same request would get the same answer later: not after a failure of the service, nor a refusal that another credential, a payment or time lifts. */
 const isFinal = (status: number, error: Error | undefined): boolean =>
   status < 500 && ![401, 402, 403, 429].includes(status) && !(error instanceof Failure && error.kind === 'contention')
 

@@ -23,7 +23,9 @@ export const Problem = z
       .string()
       .optional()
       .meta({ description: 'The resource that an earlier request with the same Idempotency-Key made or changed.' }),
-    request_id: z.string().meta({ description: 'The same as X-Request-Id.' }),
+    request_id: z.string().meta({
+      description: 'The id of the request. In an answer that is repeated under an Idempotency-Key it is that of the first request.',
+    }),
   })
   .meta({ id: 'Problem' })
 

@@ -11,10 +11,10 @@ export function jsonSchemaOf(schema: z.ZodType, side: Side): JsonSchema {
     io: side,
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
-      const { documented: instead } = (zodSchema as unknown as z.ZodType).meta() ?? {}
-      if (!instead) return
+      const { documented, description } = (zodSchema as unknown as z.ZodType).meta() ?? {}
+      if (!documented) return
       for (const key of Object.keys(jsonSchema)) delete jsonSchema[key as keyof typeof jsonSchema]
-      Object.assign(jsonSchema, instead)
+      Object.assign(jsonSchema, documented, description && { description })
     },
   })
   return JSON.parse(JSON.stringify(written)) as JsonSchema
