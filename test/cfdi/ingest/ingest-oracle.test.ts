@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { ingestMetadata, ingestXmlPackage, type IngestTarget } from '../../../src/cfdi/ingest/ingest.ts'
+import { type IngestTarget, ingestMetadata, ingestXmlPackage } from '../../../src/cfdi/ingest/ingest.ts'
 import { randomOf } from '../../support/random.ts'
 import { all, monthsOf, newBook, reported, rowsOf, suppliersOf } from '../support/book.ts'
 import { CUSTOMERS, creditOf, type Plain, packageOf, paymentOf, plainOf, RFC } from '../support/documents.ts'

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { type EntryResult, ingestFile, ingestPackage, metadataOf, type IngestTarget } from '../../../src/cfdi/ingest/ingest.ts'
+import { type EntryResult, type IngestTarget, ingestFile, ingestPackage, metadataOf } from '../../../src/cfdi/ingest/ingest.ts'
 import { readDirectory } from '../../../src/cfdi/package/directory.ts'
 import { inflate, startOf } from '../../../src/cfdi/package/package.ts'
 import { randomOf } from '../../support/random.ts'

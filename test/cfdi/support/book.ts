@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers'
-import type { SliceOutcome, IngestTarget } from '../../../src/cfdi/ingest/ingest.ts'
+import type { IngestTarget, SliceOutcome } from '../../../src/cfdi/ingest/ingest.ts'
 import type { MetadataRow } from '../../../src/cfdi/package/metadata.ts'
 import { type Plain, RFC } from './documents.ts'
 
