@@ -71,13 +71,10 @@ export const CfdiSearch = z
     cancelled_to: moment('Like issued_to, for the time of cancellation. Only cancelled documents are returned.'),
     paid_from: z.iso.date().optional().meta({ description: 'First day of last_payment_at. Only documents with a payment are returned.' }),
     paid_to: z.iso.date().optional().meta({ description: 'Last day of last_payment_at. Only documents with a payment are returned.' }),
-    updated_since: z.iso
-      .datetime({ offset: true })
-      .optional()
-      .meta({
-        description:
-          'Only documents whose updated_at is at or after this instant. A document that your window has begun to show may have changed earlier.',
-      }),
+    updated_since: z.iso.datetime({ offset: true }).optional().meta({
+      description:
+        'Only documents whose updated_at is at or after this instant. A document that your window has begun to show may have changed earlier.',
+    }),
     total_min: money('Least total, in the document’s own currency.'),
     total_max: money('Greatest total, in the document’s own currency.'),
     balance_min: money('Least balance, in the document’s own currency. Only invoices (I) have a balance.'),
