@@ -24,7 +24,7 @@ export type MicrosColumn = { [Name in keyof CfdiRow]: NonNullable<CfdiRow[Name]>
 export const COLUMNS = columnsOf(cfdi) as (keyof CfdiRow)[]
 export const MICROS = microsOf(cfdi) as MicrosColumn[]
 
-/** Whether a column is one of these. */
+/** Whether a name is one of these. */
 export const isIn = <Name extends string>(names: readonly Name[], name: string): name is Name => (names as readonly string[]).includes(name)
 
 // The key, and what the service computes beside the micros. All other columns hold what the XML says.
@@ -40,10 +40,10 @@ export type Header = Omit<CfdiRow, (typeof NOT_IN_HEADER)[number] | MicrosColumn
 const HEADER = COLUMNS.filter((name) => !isIn(NOT_IN_HEADER, name) && !isIn(MICROS, name)) as (keyof Header)[]
 
 export const EMPTY_ROW = nulls(COLUMNS)
-export const EMPTY_HEADER = nulls(HEADER)
+export const EMPTY_HEADER: { [Name in keyof Header]: Header[Name] | null } = nulls(HEADER)
 
-/** Copies the header out of a document. */
-export const headerOf = picker(HEADER)
+/** A row with the header of a document. Its other columns are null. */
+export const rowWithHeader = picker(HEADER, COLUMNS)
 
 const NOT_IN_LINE = ['uuid', 'n', 'detail'] as const
 
@@ -51,7 +51,7 @@ const NOT_IN_LINE = ['uuid', 'n', 'detail'] as const
 export type LineHeader = Omit<LineRow, (typeof NOT_IN_LINE)[number]>
 const LINE_HEADER = columnsOf(cfdiLines).filter((name) => !isIn(NOT_IN_LINE, name)) as (keyof LineHeader)[]
 
-export const EMPTY_LINE = nulls(LINE_HEADER)
+export const EMPTY_LINE: LineHeader = nulls(LINE_HEADER)
 
 /** Copies the header out of a line. */
-export const lineHeaderOf = picker(LINE_HEADER)
+export const lineHeaderOf = picker(LINE_HEADER, LINE_HEADER)

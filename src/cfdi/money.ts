@@ -23,18 +23,20 @@ export const dividedBy = (amount: Micros, rate: string): Micros =>
   BigInt(new Big(amount.toString()).div(rate).round(0, Big.roundHalfUp).toFixed(0))
 
 const CENT = 10_000
-const EXACT = BigInt(Number.MAX_SAFE_INTEGER - CENT)
+const MAX_EXACT = Number.MAX_SAFE_INTEGER - CENT
 
 /** Converts micros to decimal text, rounded half up to two places. */
 export const decimal = (amount: Micros | string): string => {
-  const value = BigInt(amount)
-  const size = value < 0n ? -value : value
-  const cents = size < EXACT ? String(roundedCents(Number(size))) : ((size + BigInt(CENT / 2)) / BigInt(CENT)).toString()
+  const value = Number(amount)
+  const size = Math.abs(value)
+  const cents = size <= MAX_EXACT ? String(centsOf(size)) : bigCents(BigInt(amount))
   const digits = cents.padStart(3, '0')
-  return `${value < 0n && cents !== '0' ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`
+  return `${value < 0 && cents !== '0' ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`
 }
 
-const roundedCents = (micros: number): number => {
-  const raised = micros + CENT / 2
+const centsOf = (size: number): number => {
+  const raised = size + CENT / 2
   return (raised - (raised % CENT)) / CENT
 }
+
+const bigCents = (value: Micros): string => (((value < 0n ? -value : value) + BigInt(CENT / 2)) / BigInt(CENT)).toString()

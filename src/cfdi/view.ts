@@ -3,7 +3,7 @@ import { type Applied, type Balance, balanceOf, isDeferred } from './balances.ts
 import { COLUMNS, isIn, MICROS, type MicrosColumn } from './columns.ts'
 import { Cfdi } from './contract.ts'
 import { decimal, type Micros } from './money.ts'
-import { picker } from './pick.ts'
+import { namesOf, picker } from './pick.ts'
 import type { ReadRow } from './read-row.ts'
 
 /** Where a row was read, and how much of its balance the organization may know. */
@@ -33,21 +33,36 @@ export const leftOf = ({ total_micros }: ReadRow, { paid, credited }: Balance): 
   return left > 0n ? left : 0n
 }
 
-/** The members of a CFDI that are not simply a column of the same name. */
-function computedMembers(row: ReadRow, { fiscal_entity_id, origin, applied }: RowContext) {
+type Copied = Pick<ReadRow, keyof ReadRow & keyof Cfdi>
+
+const MEMBERS = namesOf(Cfdi.shape)
+const COPIED = COLUMNS.filter((name) => isIn(MEMBERS, name)) as (keyof Copied)[]
+const AMOUNTS = MICROS.filter((name) => isIn(MEMBERS, name)) as (MicrosColumn & keyof Copied)[]
+const pickMembers = picker(COPIED, MEMBERS)
+
+/** The columns that the contract has under the same names, micros as decimal text. */
+function copiedMembers(row: ReadRow): Copied {
+  const members: Copied = pickMembers(row)
+  for (const name of AMOUNTS) members[name] = members[name] && decimal(members[name])
+  return members
+}
+
+/** A row as it crosses the wire, with its members in the order of the contract. */
+export function view(row: ReadRow, { fiscal_entity_id, origin, applied }: RowContext): Cfdi {
   const balance = visibleBalance(row, applied)
   const isInvoice = row.tipo_comprobante === 'I'
   const isIssued = row.direction === 0
   return {
+    ...copiedMembers(row),
     fiscal_entity_id,
-    direction: isIssued ? ('issued' as const) : ('received' as const),
+    direction: isIssued ? 'issued' : 'received',
     issued_at: localTime(row.issued_at, row.utc_offset),
     counterparty: isIssued ? { rfc: row.receptor_rfc, nombre: row.receptor_nombre } : { rfc: row.emisor_rfc, nombre: row.emisor_nombre },
     moneda: row.currency,
     es_cancelable: null,
     estatus_cancelacion: null,
     status_checked_at: null,
-    payment_status: balance.payment_status ?? ('not_applicable' as const),
+    payment_status: balance.payment_status ?? 'not_applicable',
     paid_amount: isInvoice ? decimal(balance.paid) : null,
     credited_amount: isInvoice ? decimal(balance.credited) : null,
     balance: isInvoice ? decimal(leftOf(row, balance)) : null,
@@ -59,18 +74,4 @@ function computedMembers(row: ReadRow, { fiscal_entity_id, origin, applied }: Ro
     first_seen_at: instant(row.first_seen_at),
     updated_at: instant(row.updated_at),
   }
-}
-
-type Copied = Omit<Pick<ReadRow, keyof ReadRow & keyof Cfdi>, keyof ReturnType<typeof computedMembers>>
-
-const MEMBERS = Object.keys(Cfdi.shape)
-const COPIED = COLUMNS.filter((name) => isIn(MEMBERS, name)) as (keyof Copied)[]
-const AMOUNTS = MICROS.filter((name) => isIn(MEMBERS, name)) as (MicrosColumn & keyof Copied)[]
-const copiedMembers = picker(COPIED, MEMBERS)
-
-/** A row as it crosses the wire: the columns of the contract's names, micros as decimal text, and the computed members. */
-export function view(row: ReadRow, context: RowContext): Cfdi {
-  const members: Copied = copiedMembers(row)
-  for (const name of AMOUNTS) members[name] = members[name] && decimal(members[name])
-  return Object.assign(members, computedMembers(row, context))
 }

@@ -6,7 +6,7 @@ import { balanceOf, isDeferred } from '../balances.ts'
 import { decimal, micros } from '../money.ts'
 import type { ReadRow } from '../read-row.ts'
 import { leftOf, type RowContext, view, visibleBalance } from '../view.ts'
-import { type DocumentDetail, detailOf, newDetail } from '../xml/document.ts'
+import { type DocumentDetail, detailOf, newDocument } from '../xml/document.ts'
 import { parseCfdi } from '../xml/parse.ts'
 import { readXml } from '../xml/xml-store.ts'
 import type { Application, CfdiDetail, CfdiPayments } from './contract.ts'
@@ -28,8 +28,9 @@ export async function getCfdi(ctx: Ctx, uuid: string): Promise<CfdiDetail> {
 
 /** The detail of a document: as stored, or out of its XML when it was too long to be stored, or empty when only metadata is known. */
 async function readDetail({ env }: Ctx, { detail, xml }: FoundCfdi): Promise<DocumentDetail> {
-  if (detail !== null) return { ...newDetail(), ...(JSON.parse(detail) as Partial<DocumentDetail>) }
-  return xml ? detailOf(parseCfdi(await readXml(env.FILES, xml))) : newDetail()
+  const empty = newDocument('cfdi', '')
+  if (detail !== null) return detailOf({ ...empty, ...(JSON.parse(detail) as Partial<DocumentDetail>) })
+  return detailOf(xml ? parseCfdi(await readXml(env.FILES, xml)) : empty)
 }
 
 /**

@@ -1,11 +1,10 @@
 import { centralTime, instantOf } from '../../platform/time/zone-of-postcode.ts'
 import { type Applied, balanceOf } from '../balances.ts'
-import { type CfdiRow, EMPTY_ROW, headerOf, type LineRow, lineHeaderOf } from '../columns.ts'
+import { type CfdiRow, EMPTY_ROW, type LineRow, lineHeaderOf, rowWithHeader } from '../columns.ts'
 import { micros } from '../money.ts'
 import type { MetadataRow } from '../package/metadata.ts'
-import { namesOf } from '../pick.ts'
 import { inMxn, rateOf } from '../totals.ts'
-import { type CfdiDocument, type Concepto, conceptoDetailOf, newDetail } from '../xml/document.ts'
+import { type CfdiDocument, type Concepto, conceptoDetailOf, DETAIL } from '../xml/document.ts'
 import { bounded, RowRejected } from './row-rejected.ts'
 import { taxesOf } from './taxes.ts'
 
@@ -35,8 +34,7 @@ export function rowOf(document: CfdiDocument, rfc: string, status: StatusColumns
   const total = retencion ? retencion.monto_total_operacion : document.total
   const total_micros = bounded(micros(total))
   const row: CfdiRow = {
-    ...EMPTY_ROW,
-    ...headerOf(document),
+    ...rowWithHeader(document),
     uuid,
     ...partiesOf(document, rfc),
     ...status,
@@ -111,14 +109,13 @@ function partiesOf({ emisor_rfc, receptor_rfc }: { emisor_rfc: string; receptor_
   throw new RowRejected('cfdi.foreign_rfc', 'The RFC is neither the issuer nor the receiver.')
 }
 
-const DETAIL = namesOf(newDetail()).filter((name) => name !== 'conceptos')
-
 /** The `detail` column: what neither columns nor lines hold, without members that are null or an empty list. */
 function detailText(document: CfdiDocument): string {
   const detail: Record<string, unknown> = {}
   for (const name of DETAIL) {
     const value = document[name]
-    if (value !== null && !(Array.isArray(value) && value.length === 0)) detail[name] = value
+    const isEmpty = value === null || (Array.isArray(value) && value.length === 0)
+    if (!isEmpty && name !== 'conceptos') detail[name] = value
   }
   return JSON.stringify(detail)
 }

@@ -48,19 +48,19 @@ const receptor: Node = {
 
 const concepto: Node = {
   open: (state, a) => {
-    state.concepto = newConcepto({
-      clave_prod_serv: text(a, 'ClaveProdServ'),
-      no_identificacion: text(a, 'NoIdentificacion'),
-      cantidad: amount(a, 'Cantidad'),
-      clave_unidad: text(a, 'ClaveUnidad'),
-      unidad: text(a, 'Unidad'),
-      descripcion: freeText(a, 'Descripcion'),
-      valor_unitario: amount(a, 'ValorUnitario'),
-      importe: amount(a, 'Importe'),
-      descuento: amount(a, 'Descuento'),
-      objeto_imp: text(a, 'ObjetoImp'),
-    })
-    state.document.conceptos.push(state.concepto)
+    const read = newConcepto()
+    read.clave_prod_serv = text(a, 'ClaveProdServ')
+    read.no_identificacion = text(a, 'NoIdentificacion')
+    read.cantidad = amount(a, 'Cantidad')
+    read.clave_unidad = text(a, 'ClaveUnidad')
+    read.unidad = text(a, 'Unidad')
+    read.descripcion = freeText(a, 'Descripcion')
+    read.valor_unitario = amount(a, 'ValorUnitario')
+    read.importe = amount(a, 'Importe')
+    read.descuento = amount(a, 'Descuento')
+    read.objeto_imp = text(a, 'ObjetoImp')
+    state.concepto = read
+    state.document.conceptos.push(read)
   },
   ...path({
     Impuestos: path({

@@ -44,15 +44,15 @@ const metodoPago = (formaDePago: string | null): string | null => {
 
 const concepto: Node = {
   open: (state, a) => {
-    state.concepto = newConcepto({
-      no_identificacion: text(a, 'noIdentificacion'),
-      cantidad: amount(a, 'cantidad'),
-      unidad: text(a, 'unidad'),
-      descripcion: freeText(a, 'descripcion'),
-      valor_unitario: amount(a, 'valorUnitario'),
-      importe: amount(a, 'importe'),
-    })
-    state.document.conceptos.push(state.concepto)
+    const read = newConcepto()
+    read.no_identificacion = text(a, 'noIdentificacion')
+    read.cantidad = amount(a, 'cantidad')
+    read.unidad = text(a, 'unidad')
+    read.descripcion = freeText(a, 'descripcion')
+    read.valor_unitario = amount(a, 'valorUnitario')
+    read.importe = amount(a, 'importe')
+    state.concepto = read
+    state.document.conceptos.push(read)
   },
   ...path({
     InformacionAduanera: { open: (state, a) => append(state.concepto?.pedimentos, text(a, 'numero')) },

@@ -1,10 +1,21 @@
-import { EMPTY_HEADER, EMPTY_LINE, type Header, type LineHeader } from '../columns.ts'
+import { EMPTY_HEADER, EMPTY_LINE, type Header, isIn, type LineHeader } from '../columns.ts'
 import { namesOf, picker } from '../pick.ts'
 
 const text = null as string | null
 
-/** What a document says beyond the columns of its row, before anything has been read. */
-export const newDetail = () => ({
+// In the objects below, the spread stands first and the literal follows: the runtime builds such objects fastest.
+
+/** A document before anything has been read. The texts that every CFDI has are empty. */
+export const newDocument = (kind: Header['kind'], version: string) => ({
+  ...EMPTY_HEADER,
+  kind,
+  version,
+  /** UUID of the first TimbreFiscalDigital directly under a top-level Complemento; null when the document is not stamped. */
+  uuid: text,
+  fecha: '',
+  emisor_rfc: '',
+  receptor_rfc: '',
+  // What follows has no columns in `cfdi`: it is the detail of the document.
   receptor_residencia_fiscal: text,
   receptor_num_reg_id_trib: text,
   no_certificado: text,
@@ -25,50 +36,40 @@ export const newDetail = () => ({
   /** How the text was repaired before it could be read. `bom`: it had more than one byte order mark. */
   repairs: [] as Repair[],
 })
-export type DocumentDetail = ReturnType<typeof newDetail>
-
-/** Copies what a document says beyond the columns of its row. */
-export const detailOf = picker(namesOf(newDetail()))
 
 /**
  * What the XML of a CFDI says, before any rule of the service is applied. Text is trimmed, and its inner white space is collapsed as the
  * schema asks (the descripcion of a concepto is only trimmed); amounts are the document's decimal text; UUIDs and RFCs are in upper case.
  * What the document does not say is null or an empty list. Source: insights.md 7, sat.md 3.
  */
-export interface CfdiDocument extends Header, DocumentDetail {
-  version: string
-  /** UUID of the first TimbreFiscalDigital directly under a top-level Complemento; null when the document is not stamped. */
-  uuid: string | null
-}
+export type CfdiDocument = ReturnType<typeof newDocument>
 
-/** A document before anything has been read. The texts that every CFDI has are empty. */
-export const newDocument = (kind: CfdiDocument['kind'], version: string): CfdiDocument => ({
-  ...EMPTY_HEADER,
-  kind,
-  version,
-  uuid: null,
-  fecha: '',
-  emisor_rfc: '',
-  receptor_rfc: '',
-  ...newDetail(),
-})
+/** The members of a document that have no column in `cfdi`. */
+export type DocumentDetail = Omit<CfdiDocument, keyof Header | 'uuid'>
+export const DETAIL = namesOf(newDocument('cfdi', '')).filter(
+  (name) => !isIn([...namesOf(EMPTY_HEADER), 'uuid'], name),
+) as (keyof DocumentDetail)[]
 
-/** What a line says beyond the columns of its row. */
-const newConceptoDetail = () => ({
+/** Copies the detail out of a document. */
+export const detailOf = picker(DETAIL, DETAIL)
+
+/** A line before anything has been read. */
+export const newConcepto = () => ({
+  ...EMPTY_LINE,
   impuestos: { traslados: [] as Tax[], retenciones: [] as Tax[] },
   /** RFC of the third party on whose behalf the line is invoiced (4.0). */
   a_cuenta_terceros_rfc: text,
   cuenta_predial: [] as string[],
   pedimentos: [] as string[],
 })
+export type Concepto = ReturnType<typeof newConcepto>
 
-/** Copies what a line says beyond the columns of its row. */
-export const conceptoDetailOf = picker(namesOf(newConceptoDetail()))
+/** The members of a line that have no column in `cfdi_lines`. */
+type ConceptoDetail = Omit<Concepto, keyof LineHeader>
+const CONCEPTO_DETAIL = namesOf(newConcepto()).filter((name) => !isIn(namesOf(EMPTY_LINE), name)) as (keyof ConceptoDetail)[]
 
-export interface Concepto extends LineHeader, ReturnType<typeof newConceptoDetail> {}
-
-/** A line with what its attributes say. */
-export const newConcepto = (attributes: Partial<LineHeader>): Concepto => ({ ...EMPTY_LINE, ...attributes, ...newConceptoDetail() })
+/** Copies the detail out of a line. */
+export const conceptoDetailOf = picker(CONCEPTO_DETAIL, CONCEPTO_DETAIL)
 
 export type Repair = 'bom' | 'encoding_fallback' | 'trimmed_junk' | 'control_characters' | 'addenda_cut' | 'several_timbres'
 
