@@ -1,10 +1,11 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { documentsOf } from '../../src/authority/sandbox/world/month.ts'
-import { beforeBatch, drainNow, silenceQueues, watchAuthority } from '../authority/support/authority.ts'
+import { beforeBatch, drainNow, watchAuthority } from '../authority/support/authority.ts'
 import { monthsOf, type Row } from '../cfdi/support/ledger.ts'
 import { connected, factsOf, fetching, jobsOf, type Kept, runNow } from '../outbox/support/outbox-events.ts'
 import { at } from '../support/clock.ts'
+import { silenceQueues } from '../support/queues.ts'
 
 const TOLD = { cancelled_at: '2026-03-20T19:30:00Z', cancellation_reason: '02' }
 const BOTH = ['sat_cfdi_issued', 'sat_cfdi_received']

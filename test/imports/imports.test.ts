@@ -4,9 +4,10 @@ import { describe, expect, it, vi } from 'vitest'
 import worker from '../../src/index.ts'
 import { settingsOf } from '../../src/platform/settings.ts'
 import { packageOf, plainOf, xmlOf } from '../cfdi/support/documents.ts'
+import { created, draft } from '../extractors/support/extractors.ts'
 import { api, basic, request } from '../support/client.ts'
 import { randomOf } from '../support/random.ts'
-import { connect, freshRfc, signUp, synced, type Tenant } from '../support/tenants.ts'
+import { connect, freshRfc, organization, synced, type Tenant } from '../support/tenants.ts'
 import { zipOf } from '../support/zip.ts'
 
 const utf8 = new TextEncoder()
@@ -47,9 +48,16 @@ async function sweep(passed: number, ahead: number): Promise<void> {
   clock.mockRestore()
 }
 
+/** An organization that downloads CFDIs of the last month when it connects an RFC. */
+async function tenantOfOneMonth(): Promise<Tenant> {
+  const of = await organization()
+  await created(of, { ...draft, scope: 'last_n_months', scope_months: 1, data_source_keys: ['sat_cfdi_issued', 'sat_cfdi_received'] })
+  return of.owner
+}
+
 /** A connection with a window of the last month only, and nothing downloaded from the sandbox. */
 async function quietConnection() {
-  const tenant = await signUp()
+  const tenant = await tenantOfOneMonth()
   const { fiscal_entity_id, rfc } = await connect(tenant, freshRfc(), { ciec: 'empty' })
   await synced(tenant, fiscal_entity_id)
   return { tenant, fiscal_entity_id, rfc }
@@ -58,7 +66,7 @@ async function quietConnection() {
 describe('an upload', () => {
   it('is read back byte for byte, whatever the window, by its organization alone', async () => {
     const { tenant, fiscal_entity_id, rfc } = await quietConnection()
-    const other = await signUp()
+    const other = await tenantOfOneMonth()
     await connect(other, rfc, { ciec: 'empty' })
     const old = plainOf(random, '2017-05', { emisor: rfc })
     const xml = utf8.encode(`\ufeff${xmlOf(old)}\n`)
@@ -183,7 +191,7 @@ describe('an upload', () => {
 
 describe('what the authority delivers', () => {
   it('is not doubled by an upload of the same, and comes before one of earlier', async () => {
-    const [owner, early] = [await signUp(), await signUp()]
+    const [owner, early] = [await tenantOfOneMonth(), await tenantOfOneMonth()]
     const { fiscal_entity_id, rfc } = await connect(owner)
     await synced(owner, fiscal_entity_id)
     const [newest] = await idsOf(owner, fiscal_entity_id, '&has_xml=true&direction=issued')

@@ -31,7 +31,8 @@ const entity = ({ fiscal_entity_id }: Side): Given => ({ fiscal_entity_id })
 export const ofEntity = ({ fiscal_entity_id }: Given) => ({ fiscal_entity_id: fiscal_entity_id! })
 const cfdi = ({ fiscal_entity_id, uuid }: Side): Given => ({ fiscal_entity_id, uuid })
 
-const EXTRACTOR = { name: 'Uno', trigger_kind: 'connection_created', scope: 'full_history', data_source_keys: ['sat_csf'] }
+/** No connecting runs it, so that a connection costs the same however many of these there are. */
+const EXTRACTOR = { name: 'Uno', trigger_kind: 'connection_reactivated', scope: 'full_history', data_source_keys: ['sat_csf'] }
 
 const freshExtractor = async ({ callers }: Side): Promise<Given> => ({
   extractor_id: (await api(callers.owner, 'POST', '/v1/extractors', EXTRACTOR)).body.extractor_id,

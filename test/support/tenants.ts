@@ -1,7 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
 import { withCheckDigit } from '../../src/authority/sandbox/world/taxpayers.ts'
-import type { Extractor } from '../../src/extractors/contract.ts'
 import type { Role } from '../../src/platform/tenant.ts'
 import { api, type Caller, request } from './client.ts'
 
@@ -74,11 +73,14 @@ export async function organization(plan = 'api') {
   const as = async (role: Role): Promise<Caller> =>
     (callers[role] ??= (await api(owner, 'POST', '/v1/credentials', { name: role, role })).body as Caller)
   const ask = async (method: string, path: string, body?: unknown, role: Role = 'owner') => api(await as(role), method, path, body)
-  await ask('POST', '/v1/test-helpers/organization', { plan })
-  // However far a test goes into the future, nothing is invoiced that nobody pays.
-  await env.DB.prepare("update organizations set billed_month = '9999-12' where id = ?").bind(owner.organization_id).run()
-  for (const { extractor_id } of (await ask('GET', '/v1/extractors')).body as Extractor[])
-    await ask('DELETE', `/v1/extractors/${extractor_id}`)
+  // As rows, because hundreds are made. However far a test goes into the future, it is not invoiced.
+  await env.DB.batch([
+    env.DB.prepare('delete from extractors where organization_id = ?').bind(owner.organization_id),
+    env.DB.prepare("update organizations set plan = ?, extractor_count = 0, billed_month = '9999-12' where id = ?").bind(
+      plan,
+      owner.organization_id,
+    ),
+  ])
   return { id: owner.organization_id, owner, ask }
 }
 

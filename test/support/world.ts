@@ -45,6 +45,7 @@ export async function organizationWith(plan = 'enterprise_gold'): Promise<{ owne
 /** Months that a side downloads: enough for several pages of everything, few enough to be quick. */
 const MONTHS = 3
 
+/** Makes an organization that has one of everything. */
 export async function sideOf(): Promise<Side> {
   const { owner, callers } = await organizationWith()
   for (const { extractor_id } of (await api(owner, 'GET', '/v1/extractors')).body)

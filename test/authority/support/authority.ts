@@ -30,19 +30,6 @@ export function watchAuthority(fetching: (rfc: string, source: string, month: st
   })
 }
 
-/** No message leaves: what a test wants done it does itself. The messages are kept. */
-export function silenceQueues(): unknown[] {
-  const kept: unknown[] = []
-  const queue = Object.getPrototypeOf(env.DOWNLOADS)
-  vi.spyOn(queue, 'send').mockImplementation(async (body) => {
-    kept.push(body)
-  })
-  vi.spyOn(queue, 'sendBatch').mockImplementation(async (messages) => {
-    for (const { body } of messages as Iterable<MessageSendRequest>) kept.push(body)
-  })
-  return kept
-}
-
 /** What a consumer does on a call for the RFC, now. */
 export const drainNow = (entity: number): Promise<void> => drain(systemOf(env, new Date(), 'req_test'), { shard: 0, entity })
 

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { api, basic } from '../../support/client.ts'
 import { callOf, givenOf, TABLE } from '../../support/matrix.ts'
+import { silenceDownloads } from '../../support/queues.ts'
 import { freshRfc, signUp } from '../../support/tenants.ts'
 import { send } from '../../support/wire.ts'
 import { dump, organizationWith, type Side, sideOf } from '../../support/world.ts'
@@ -54,6 +55,7 @@ const reads = closed.filter(isRead)
 let ours: Side
 beforeAll(async () => {
   ours = await sideOf()
+  silenceDownloads()
 }, 120_000)
 
 interface Row {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { basic } from '../../support/client.ts'
 import { absent, callOf, type Entry, type Given, givenOf, TABLE } from '../../support/matrix.ts'
+import { silenceDownloads } from '../../support/queues.ts'
 import { type Answer, essence, json, made, type Sent, send, shapeOf } from '../../support/wire.ts'
 import { type Side, sideOf } from '../../support/world.ts'
 
@@ -9,6 +10,7 @@ vi.spyOn(console, 'log').mockImplementation(() => {})
 let ours: Side
 beforeAll(async () => {
   ours = await sideOf()
+  silenceDownloads()
 }, 120_000)
 
 const MIB = 1024 * 1024

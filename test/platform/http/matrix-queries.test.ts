@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { basic, type Caller } from '../../support/client.ts'
 import { callOf, type Entry, fill, givenOf, TABLE } from '../../support/matrix.ts'
+import { silenceDownloads } from '../../support/queues.ts'
 import { made, send, shapeOf } from '../../support/wire.ts'
 import { type Side, sideOf } from '../../support/world.ts'
 
@@ -10,6 +11,7 @@ let ours: Side
 let theirs: Side
 beforeAll(async () => {
   ;[ours, theirs] = await Promise.all([sideOf(), sideOf()])
+  silenceDownloads()
   await Promise.all([fill(ours), fill(theirs)])
 }, 120_000)
 

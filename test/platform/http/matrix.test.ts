@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { checksum, newKeyPair } from '../../../src/identity/credentials/key.ts'
 import { basic, type Caller, request } from '../../support/client.ts'
 import { absent, callOf, type Entry, type Given, givenOf, malformed, ofEntity, ROWS, TABLE } from '../../support/matrix.ts'
+import { silenceDownloads } from '../../support/queues.ts'
 import { essence, made, metered, nameOf, ROUTES, send } from '../../support/wire.ts'
 import { credentialOf, dump, quiet, type Side, sideOf } from '../../support/world.ts'
 
@@ -15,6 +16,7 @@ let principals: Record<string, { authorization: string | undefined; d1: number }
 
 beforeAll(async () => {
   ;[ours, theirs] = await Promise.all([sideOf(), sideOf()])
+  silenceDownloads()
   principals = await strangers(ours, theirs)
   await quiet()
 }, 120_000)

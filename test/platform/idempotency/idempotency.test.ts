@@ -4,6 +4,7 @@ import { tick } from '../../../src/schedule.ts'
 import { basic, type Caller } from '../../support/client.ts'
 import { at } from '../../support/clock.ts'
 import { callOf, givenOf, TABLE } from '../../support/matrix.ts'
+import { silenceDownloads } from '../../support/queues.ts'
 import { freshRfc, signUp } from '../../support/tenants.ts'
 import { type Answer, isPublic, json, nameOf, ROUTES, type Sent, send } from '../../support/wire.ts'
 import { credentialOf, organizationWith, type Side, sideOf } from '../../support/world.ts'
@@ -39,6 +40,7 @@ describe('every POST that does something', () => {
   let other: Caller
   beforeAll(async () => {
     ours = await sideOf()
+    silenceDownloads()
     other = await credentialOf(ours.callers.owner, 'owner')
   }, 120_000)
 

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { idOfUuid } from '../../../src/platform/db/id.ts'
-import { silenceQueues } from '../../authority/support/authority.ts'
+import { silenceQueues } from '../../support/queues.ts'
 import { organization } from '../../support/tenants.ts'
 import { endpointOf, happened, linked, pagesOf } from '../support/feed.ts'
 
