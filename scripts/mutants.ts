@@ -7,11 +7,13 @@
  *   --again results.json   instead: the mutants of earlier results whose lines are still in the tree, wherever they lie
  *   --list                 lists what is drawn and runs nothing
  *   --only 7               runs one of them, the seventh
- *   --out results.json     the results, written after each mutant; a run that was stopped goes on from there
+ *   --out results.json     the results, written after each mutant; a run that was stopped goes on from there. Remove them when the
+ *                          tests or the sources have changed.
  *   --leave-out node       names of test projects that are not run, because they test the service in a process of its own
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { relative, resolve } from 'node:path'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { drawMutants, type Mutant, mutantsOf } from './mutants/draw.ts'
 import { findFailure, runTests } from './mutants/run.ts'
@@ -42,7 +44,7 @@ const { values } = parseArgs({
     again: { type: 'string' },
     list: { type: 'boolean', default: false },
     only: { type: 'string' },
-    out: { type: 'string', default: 'mutants.json' },
+    out: { type: 'string', default: join(tmpdir(), 'mutants.json') },
     'leave-out': { type: 'string', multiple: true, default: ['node', 'samples'] },
   },
 })
@@ -52,8 +54,10 @@ const read = (path: string): Results => JSON.parse(readFileSync(path, 'utf8'))
 function draw(): Mutant[] {
   const all = mutantsOf(ROOT)
   if (values.again === undefined) return drawMutants(ROOT, all, values.seed, Number(values.count))
-  const wanted = new Set(read(given(values.again)).mutants.map(({ key }) => key))
-  return all.filter(({ key }) => wanted.has(key))
+  const earlier = read(given(values.again)).mutants
+  const again = earlier.flatMap(({ key }) => all.find((mutant) => mutant.key === key) ?? [])
+  console.log(`${again.length} of the ${earlier.length} earlier mutants are still in the tree.`)
+  return again
 }
 
 const describe = ({ file, line, kind, before, by }: Mutant): string =>
@@ -67,12 +71,11 @@ async function reach(mutants: readonly Mutant[]): Promise<Results['tests']> {
   const run = async (files: readonly string[]): Promise<string[]> => {
     const report = await runTests(ROOT, files, changes, values['leave-out'], 90 * MINUTE, 0)
     if (!report) throw new Error('The tests did not end within 90 minutes.')
-    const failed = new Set(report.modules.flatMap(({ file, isPassed }) => (isPassed ? [] : [relative(ROOT, file)])))
+    const failed = new Set(report.modules.flatMap(({ file, isPassed }) => (isPassed ? [] : [file])))
     for (const { file, ms, reached } of report.modules) {
-      const name = relative(ROOT, file)
       // A file that several projects include has as many modules.
-      const known = tests[name] ?? { ms: 0, reached: [] }
-      if (!failed.has(name)) tests[name] = { ms: known.ms + ms, reached: [...new Set([...known.reached, ...reached])] }
+      const known = tests[file] ?? { ms: 0, reached: [] }
+      if (!failed.has(file)) tests[file] = { ms: known.ms + ms, reached: [...new Set([...known.reached, ...reached])] }
     }
     return [...failed]
   }
@@ -98,15 +101,16 @@ async function judge(mutant: Result, files: readonly string[], tests: Results['t
   const seconds = (): number => Math.round((Date.now() - began) / 1000)
   for (let from = 0, size = 1; from < files.length; from += size, size *= 2) {
     const some = files.slice(from, from + size)
-    const limit = 2 * MINUTE + 5 * some.reduce((sum, name) => sum + tests[name]!.ms, 0)
-    const failure = await findFailure(async () => {
-      const report = await runTests(ROOT, some, { [mutant.file]: changesOf(mutant) }, values['leave-out'], limit, 1)
-      if (report && report.loaded.length === 0) throw new Error(`${mutant.file} was not loaded with its change.`)
+    const failure = await findFailure(async (names, isMutated) => {
+      const limit = 2 * MINUTE + 5 * names.reduce((sum, name) => sum + tests[name]!.ms, 0)
+      const changes = isMutated ? { [mutant.file]: changesOf(mutant) } : {}
+      const report = await runTests(ROOT, names, changes, values['leave-out'], limit, 1)
+      if (isMutated && report?.loaded.length === 0) throw new Error(`${mutant.file} was not loaded with its change.`)
       return report
-    })
+    }, some)
     if (failure) {
       const { file, test, message } = failure
-      return { ...mutant, status: 'caught', caughtBy: relative(ROOT, file), test, message, seconds: seconds() }
+      return { ...mutant, status: 'caught', caughtBy: file, test, message, seconds: seconds() }
     }
   }
   return { ...mutant, status: files.length === 0 ? 'unreached' : 'survived', seconds: seconds() }
@@ -118,6 +122,7 @@ else {
   const out = given(values.out)
   const earlier = existsSync(out) ? read(out) : undefined
   const goesOn = earlier?.mutants.map(({ key }) => key).join() === drawn.map(({ key }) => key).join()
+  if (goesOn) console.log(`Goes on with the results in ${out}.`)
   const results: Results = goesOn ? earlier! : { mutants: drawn, tests: await reach(drawn) }
   const write = (): void => writeFileSync(out, JSON.stringify(results, null, 1))
   write()

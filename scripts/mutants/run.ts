@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import type { Change } from './sites.ts'
 import type { Report } from './vitest.config.ts'
 
 const WORKERS = 2
-/** A mutant that waits for an event that never comes, or never ends, fails by time; so does a slow machine. */
+/** A mutant can make a test wait for what never happens; so can a slow machine. */
 const IS_TIME_OUT = /timed? ?out/i
 
 /**
@@ -49,7 +49,11 @@ export async function runTests(
   const timer = setTimeout(kill, limitMs)
   try {
     await new Promise((resolve, reject) => child.on('close', resolve).on('error', reject))
-    return existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : undefined
+    if (!existsSync(report)) return undefined
+    const { modules, failures, loaded } = JSON.parse(readFileSync(report, 'utf8')) as Report
+    const named = <T extends { file: string }>(list: T[]): T[] =>
+      list.map((one) => ({ ...one, file: one.file && relative(root, one.file) }))
+    return { modules: named(modules), failures: named(failures), loaded }
   } finally {
     clearTimeout(timer)
     kill()
@@ -60,13 +64,32 @@ export async function runTests(
 
 export type Failure = Report['failures'][number]
 
-/** The failure that tells a mutant, if there is one. A time-out and a run that ended without a report have to happen twice. */
-export async function findFailure(run: () => Promise<Report | undefined>): Promise<Failure | undefined> {
-  for (let attempt = 1; ; attempt++) {
-    const report = await run()
-    if (report?.failures.length === 0) return undefined
-    const failures = report?.failures ?? [{ file: '', test: '', message: 'The run timed out.' }]
-    const failure = failures.find(({ test, message }) => test !== '' && !IS_TIME_OUT.test(message))
-    if (failure || attempt === 2) return failure ?? failures[0]!
+/** A failure that a slow machine does not explain, other than one by time or one outside of any test. */
+const isCertain = ({ test, message }: Failure): boolean => test !== '' && !IS_TIME_OUT.test(message)
+
+/**
+ * The failure by which test files tell a mutant, if there is one. One that is not certain, or the lack of an answer, counts when it
+ * happens again while its file runs alone, and does not happen there without the mutant.
+ */
+export async function findFailure(
+  run: (files: readonly string[], isMutated: boolean) => Promise<Report | undefined>,
+  files: readonly string[],
+): Promise<Failure | undefined> {
+  if (files.length === 0) return undefined
+  const failuresOf = async (some: readonly string[], isMutated: boolean): Promise<Failure[]> =>
+    (await run(some, isMutated))?.failures ?? some.map((file) => ({ file, test: '', message: 'The run did not end.' }))
+  const failures = await failuresOf(files, true)
+  const certain = failures.find(isCertain)
+  if (failures.length === 0 || certain) return certain
+  const named = files.filter((name) => failures.some(({ file }) => file === name))
+  const suspects = named.length > 0 ? named : files
+  for (const suspect of suspects) {
+    const again = await failuresOf([suspect], true)
+    const failure = again.find(isCertain) ?? again[0]
+    if (failure && (isCertain(failure) || (await failuresOf([suspect], false)).length === 0)) return { ...failure, file: suspect }
   }
+  return findFailure(
+    run,
+    files.filter((file) => !suspects.includes(file)),
+  )
 }
