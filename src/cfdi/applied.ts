@@ -30,6 +30,7 @@ export interface AppliedRow extends Omit<ApplicationRow, 'invoice' | 'amount'>, 
 
 export const parseApplied = (text: string): AppliedRow[] => JSON.parse(text) as AppliedRow[]
 
+/** The application that a row describes. */
 export const appliedOf = ({ kind, amount, currency, tipo_cambio, fecha_pago, issued_at, estatus }: AppliedRow): Applied => ({
   kind,
   amount: BigInt(amount),

@@ -14,7 +14,7 @@ export type ApplicationRow = Omit<typeof cfdiPayments.$inferSelect, 'entity'>
 /** The columns of a table in its order, without the partition. */
 export const columnsOf = (table: SQLiteTable): string[] => Object.keys(getTableColumns(table)).filter((name) => name !== 'entity')
 
-/** The columns of a table that hold micros. */
+/** The columns of a table that hold micros: these are its custom columns. */
 export const microsOf = (table: SQLiteTable): string[] =>
   Object.entries(getTableColumns(table)).flatMap(([name, column]) => (is(column, SQLiteCustomColumn) ? [name] : []))
 
@@ -27,7 +27,7 @@ export const MICROS = microsOf(cfdi) as MicrosColumn[]
 /** Whether a name is one of these. */
 export const isIn = <Name extends string>(names: readonly Name[], name: string): name is Name => (names as readonly string[]).includes(name)
 
-// The key, and what the service computes beside the micros. All other columns hold what the XML says.
+// The key, and the columns that the service computes besides the micros.
 const NOT_IN_HEADER = [
   ...(['uuid', 'direction', 'cancelled', 'estatus', 'issued_at', 'utc_offset', 'counterparty_rfc', 'payment_status'] as const),
   ...(['last_payment_at', 'fully_paid_at', 'applied_until', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion'] as const),
@@ -35,7 +35,7 @@ const NOT_IN_HEADER = [
   ...(['first_seen_at', 'updated_at', 'related', 'detail'] as const),
 ]
 
-/** What the XML says in columns of its own. */
+/** The header of a document: the columns that hold what its XML says. */
 export type Header = Omit<CfdiRow, (typeof NOT_IN_HEADER)[number] | MicrosColumn>
 const HEADER = COLUMNS.filter((name) => !isIn(NOT_IN_HEADER, name) && !isIn(MICROS, name)) as (keyof Header)[]
 
@@ -47,7 +47,7 @@ export const rowWithHeader = picker(HEADER, COLUMNS)
 
 const NOT_IN_LINE = ['uuid', 'n', 'detail'] as const
 
-/** What the XML says of a line in columns of its own. */
+/** The header of a line: the columns that hold what its XML says. */
 export type LineHeader = Omit<LineRow, (typeof NOT_IN_LINE)[number]>
 const LINE_HEADER = columnsOf(cfdiLines).filter((name) => !isIn(NOT_IN_LINE, name)) as (keyof LineHeader)[]
 

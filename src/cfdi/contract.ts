@@ -82,12 +82,13 @@ export const Cfdi = z
     has_pdf: z.boolean().meta({ description: 'Always false, because no PDFs are stored yet.' }),
     origin: z.enum(['authority', 'import']).meta({
       description:
-        '`authority`: the tax authority delivered the document. `import`: your organization imported it, and no other organization sees it.',
+        '`authority`: the tax authority delivered the document. `import`: your organization imported it; no other organization sees it.',
     }),
     first_seen_at: z.iso.datetime().meta({ description: 'When the service first got the document.' }),
     updated_at: z.iso.datetime().meta({
       description:
-        'When the stored document last changed, by the downloads of any organization. A payment that your window does not show yet can change it. It does not change when your window begins to show a payment.',
+        'When the stored document last changed, by the downloads of any organization. A payment that your window does not show yet can ' +
+        'change it. It does not change when your window begins to show a payment.',
     }),
   })
   .meta({ id: 'Cfdi' })

@@ -4,7 +4,7 @@ type Nulls<Name extends string> = { [Each in Name]: null }
 export const nulls = <Name extends string>(names: readonly Name[]): Nulls<Name> =>
   JSON.parse(JSON.stringify(Object.fromEntries(names.map((name) => [name, null]))))
 
-/** Makes a function that returns an object with these members. It copies those with the given names from another object; the rest is null. */
+/** Makes a function that returns an object with these members. It copies those in `names` from another object; the others are null. */
 export function picker<Name extends Member, Member extends string>(names: readonly Name[], members: readonly Member[]) {
   const empty = nulls(members)
   return <From extends Record<Name, unknown>>(from: From): Pick<From, Name> & Nulls<Exclude<Member, Name>> => {

@@ -26,7 +26,7 @@ export interface Share {
   totals: SupplierTotals
 }
 
-/** With four parts, a month of 200,000 suppliers fits into rows. */
+/** With four parts, a month of 200,000 suppliers still fits into its rows. */
 const PARTS = 4
 
 /** The part that holds a supplier in each month. It depends on the last character of the RFC, which SQL can evaluate too. */

@@ -25,7 +25,7 @@ export interface Countable {
   ieps_trasladado: Integer
 }
 
-/** The sums over some documents. Amounts are micros of MXN; a document whose rate is not known counts in `missing_rate` and adds no amount. */
+/** Sums over documents. Amounts are micros of MXN; a document without a known rate counts in `missing_rate` and adds no amount. */
 export interface Totals {
   n: number
   missing_rate: number

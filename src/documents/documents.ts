@@ -50,7 +50,7 @@ interface DocumentJob {
   job_id: string
 }
 
-/** Stores the new files. Returns the statement that stores their rows, to be committed with the end of the job, and the number of new files. */
+/** Stores the new files. Returns the statement that stores their rows, to be committed with the end of the job, and how many are new. */
 export async function keepDocuments(
   { ledger, files, now }: { ledger: D1Database; files: R2Bucket; now: Date },
   job: DocumentJob,

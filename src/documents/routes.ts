@@ -13,8 +13,8 @@ export const documentRoutes = new Hono<App>()
       'listDocuments',
       'Documents',
       'List tax documents, newest first',
-      'Tax documents that are not CFDIs: the tax status certificate (CSF), the compliance opinion (32-D), returns and others. You can read ' +
-        'those that your own runs downloaded and whose date, or the end of whose period, is not before the floor of your window.',
+      'Tax documents other than CFDIs: the tax status certificate (CSF), the compliance opinion (32-D), returns and others. You can read ' +
+        'a document when one of your own runs downloaded it and its date, or the end of its period, is not before the floor of your window.',
     ),
     params(FiscalEntityPath),
     query(DocumentQuery),

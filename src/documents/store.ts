@@ -4,8 +4,8 @@ import type { documents } from './tables.ts'
 export type DocumentRow = typeof documents.$inferSelect
 
 /**
- * An organization may read the documents that its own runs fetched or joined and whose period, or date, ends on or after its floor. An
- * organization without extractors may read all. Parameters: ?1 entity, ?2 floor, ?3 the organization, or null for all.
+ * An organization may read a document when its own runs fetched or joined it, and the document's period, or date, ends on or after its
+ * floor. An organization without extractors may read all. Parameters: ?1 entity, ?2 floor, ?3 the organization, or null for all.
  */
 const VISIBLE = `entity = ?1 and (?2 is null or coalesce(period_end, document_date) >= ?2)
   and (?3 is null or exists (select 1 from json_each(organizations) o where o.value = ?3))`

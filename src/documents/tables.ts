@@ -16,7 +16,7 @@ export const documents = sqliteTable(
     period_end: text('period_end'),
     /** JSON, flat. */
     attributes: text('attributes').notNull(),
-    /** The organizations whose runs fetched it or joined its job, as a JSON list. */
+    /** The organizations that have fetched it with a run, or joined its job with one, as a JSON list. */
     organizations: text('organizations').notNull(),
     /** Milliseconds since 1970. */
     created_at: integer('created_at').notNull(),

@@ -8,7 +8,8 @@ export const ImportedFile = z
     name: z.string(),
     status: z.enum(IMPORT_FILE_STATUSES).meta({
       description:
-        '`updated`: the document was known and changed: it got its XML, or it was cancelled. `unchanged`: you have the document already, from an earlier import or from the authority.',
+        '`updated`: the document was known and got its XML, or was cancelled. `unchanged`: you have the document already, from an earlier ' +
+        'import or from the authority.',
     }),
     uuid: z.string().nullable().meta({ description: 'Null for a metadata file, and when the UUID is not known.' }),
     code: z.string().nullable().meta({ description: 'Why the file was rejected, such as `cfdi.unstamped`. Null otherwise.' }),

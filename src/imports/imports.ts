@@ -36,8 +36,8 @@ function connectionOf(ctx: Ctx): Connection {
 
 /**
  * Accepts an upload: commits its id with the audit row, stores the bytes, inserts the row that refers to them, and announces it. Under an
- * Idempotency-Key the id is committed before the bytes are stored, and a repetition after a crash continues with the same import: every step
- * can be repeated. Throws Failure 404 fiscal_entity.not_found.
+ * Idempotency-Key the id is committed before the bytes are stored, and a repetition after a crash continues with the same import: every
+ * step can be repeated. Throws Failure 404 fiscal_entity.not_found.
  */
 export async function importFiles(ctx: Ctx, bytes: Uint8Array): Promise<Import> {
   const { connection, entity, fiscal_entity_id, rfc, shard } = connectionOf(ctx)
@@ -157,7 +157,7 @@ async function ingestUpload(system: System, ledger: D1Database, row: ImportRow, 
   return isZip(bytes) ? ingestPackage(target, bytes) : ingestFile(target, bytes)
 }
 
-/** Announces the imports whose message was lost or whose consumer died. */
+/** Announces the imports that lost their message or their consumer. */
 export async function sweepImports(system: System): Promise<void> {
   const before = Date.now() - LEASE_MS
   for (const [shard, ledger] of system.settings.ledgers.entries()) {

@@ -38,7 +38,7 @@ export async function findImport(ledger: D1Database, organization_id: string, fi
   }
 }
 
-/** Claims an import that is queued or whose lease has expired. Undefined when another consumer holds it. */
+/** Claims a queued import, or one with an expired lease. Returns undefined when another consumer holds it. */
 export const claimImport = async (ledger: D1Database, import_id: string, token: string, now: number, leaseUntil: number) =>
   (
     await ledger
@@ -61,11 +61,11 @@ export const insertFileResults = (ledger: D1Database, import_id: string, entries
       .bind(import_id, json),
   )
 
-/** Extends the lease of an import while its token holds. */
+/** Extends the lease of an import if the token still holds it. */
 export const extendLease = (ledger: D1Database, import_id: string, token: string, leaseUntil: number) =>
   ledger.prepare('update imports set lease_until = ?3 where import_id = ?1 and token = ?2').bind(import_id, token, leaseUntil)
 
-/** Completes an import while its token holds. */
+/** Completes an import if the token still holds it. */
 export const completeImport = (ledger: D1Database, import_id: string, token: string, now: number) =>
   ledger
     .prepare(`update imports set status = 'completed', token = null, completed_at = ?3 where import_id = ?1 and token = ?2`)

@@ -63,7 +63,7 @@ export const partitionsToRead = (ledger: ScopedLedger): Partition[] => [
   ...(ledger.importPartition === null ? [] : [importPartition(ledger, ledger.importPartition)]),
 ]
 
-/** The condition that a row is in the partition and visible, for statements that use no index of it. */
+/** The condition that a row is in the partition and visible. It keeps the indexes free for other conditions. */
 export const isVisible = (partition: Partition, alias: string): Fragment =>
   all([isCounted(partition, alias), ...partition.conditions(alias)])
 

@@ -14,8 +14,8 @@ type DayCounts = [created: number, updated: number, cancelled: number, first: nu
 
 /**
  * The changes of a slice, as finely as windows can divide them. Floors divide between literal days. Ceilings divide at an instant, which is
- * never long before that of the job. Therefore changes of documents issued shortly before that instant or later are kept one by one, and all
- * others are counted by day.
+ * never long before that of the job. Therefore changes of documents issued shortly before that instant or later are kept one by one, and
+ * all others are counted by day.
  */
 export interface SliceCounts {
   days: Record<string, DayCounts>

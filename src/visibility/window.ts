@@ -25,7 +25,7 @@ export const windowOf = (extractor_count: number, bounds: Bounds): Window => (ex
 export const reachOf = ({ visible_from, visible_to }: Bounds): Window =>
   visible_from === null || visible_to === null ? NOTHING : { isEmpty: false, floor: visible_from, ceiling: visible_to }
 
-/** Whether the window hides something that the service has or can have of the RFC. `latest` is the latest ceiling of any connection to it. */
+/** Whether the window hides documents that the service has or can have. `latest` is the latest ceiling of any connection to the RFC. */
 export const isBounded = ({ isEmpty, floor, ceiling }: Window, latest: number | null): boolean =>
   isEmpty || (floor !== null && floor > EARLIEST_DAY) || (ceiling !== null && latest !== null && ceiling < latest)
 

@@ -42,7 +42,7 @@ export type CfdiPayments = z.infer<typeof CfdiPayments>
 const Tax = z.strictObject({
   impuesto: z.string().meta({ description: '001 (ISR), 002 (IVA) or 003 (IEPS).' }),
   tipo_factor: text,
-  tasa_o_cuota: text,
+  tasa_o_cuota: text.meta({ description: 'A ratio, such as 0.160000.' }),
   base: text,
   importe: text,
 })
@@ -67,11 +67,11 @@ const Concepto = z.strictObject({
 })
 
 const Docto = z.strictObject({
-  uuid: z.string(),
+  uuid: z.string().meta({ description: 'IdDocumento, in upper case. Empty when the document does not state it.' }),
   serie: text,
   folio: text,
   moneda_dr: text,
-  equivalencia_dr: text,
+  equivalencia_dr: text.meta({ description: 'Units of the document’s currency for one unit of the payment’s currency.' }),
   metodo_pago_dr: text,
   num_parcialidad: text,
   imp_saldo_ant: text,
@@ -82,7 +82,7 @@ const Docto = z.strictObject({
 })
 
 const Pago = z.strictObject({
-  fecha_pago: z.string(),
+  fecha_pago: z.string().meta({ description: 'Local time, as the complement states it.' }),
   forma_pago_p: text,
   moneda_p: text,
   tipo_cambio_p: text,
@@ -103,7 +103,7 @@ const Nomina = z.strictObject({
   total_otros_pagos: text,
   total_gravado: text,
   total_exento: text,
-  isr_retenido: text,
+  isr_retenido: text.meta({ description: 'Sum of the deductions of type 002.' }),
   num_empleado: text,
   curp: text,
   num_seguridad_social: text,
@@ -144,9 +144,13 @@ export const CfdiDetail = Cfdi.extend({
   retencion: Retencion.nullable(),
   complementos: z.array(z.string()).meta({ description: '`LocalName:version` of each complement, sorted.' }),
   has_addenda: z.boolean(),
-  repairs: z
-    .array(z.enum(['bom', 'encoding_fallback', 'trimmed_junk', 'control_characters', 'addenda_cut', 'several_timbres']))
-    .meta({ description: 'How the XML was repaired before it could be read. GET …/xml returns it unchanged.' }),
+  repairs: z.array(z.enum(['bom', 'encoding_fallback', 'trimmed_junk', 'control_characters', 'addenda_cut', 'several_timbres'])).meta({
+    description:
+      'How the XML was repaired before it could be read; GET …/xml returns it unchanged. `bom`: it had several byte order marks. ' +
+      '`encoding_fallback`: it was not in the encoding that it declares. `trimmed_junk`: it had text outside the document. ' +
+      '`control_characters`: it had characters that XML forbids. `addenda_cut`: its Addenda was malformed and is not read. ' +
+      '`several_timbres`: it had several stamps, and the first one counts.',
+  }),
   aplicaciones: z
     .array(Application)
     .meta({ description: 'The payments and credit notes that were applied to the document and that your window shows.' }),

@@ -26,7 +26,7 @@ export async function getCfdi(ctx: Ctx, uuid: string): Promise<CfdiDetail> {
   }
 }
 
-/** The detail of a document: as stored, or out of its XML when it was too long to be stored, or empty when only metadata is known. */
+/** The detail of a document: as it is stored, or from the XML when it was too long to be stored, or empty when only metadata is known. */
 async function readDetail({ env }: Ctx, { detail, xml }: FoundCfdi): Promise<DocumentDetail> {
   const empty = newDocument('cfdi', '')
   if (detail !== null) return detailOf({ ...empty, ...(JSON.parse(detail) as Partial<DocumentDetail>) })
@@ -96,7 +96,7 @@ const applicationsOf = ({ row, applied }: FoundCfdi): Application[] =>
       estatus: one.estatus,
     }))
 
-/** What an application takes off the balance, in the invoice's currency, as if it counted. */
+/** The amount by which an application reduces the balance if it counts, in the invoice's currency. */
 function amountOf({ currency, tipo_cambio }: ReadRow, one: AppliedRow): bigint {
   const invoice = { tipo_comprobante: 'I', metodo_pago: 'PPD', total_micros: null, currency, tipo_cambio }
   const { paid, credited } = balanceOf(invoice, [{ ...appliedOf(one), cancelled: false }])

@@ -34,7 +34,7 @@ export async function readAffectedBy(
   }
 }
 
-/** What changed documents affect as they are stored: the months and suppliers that counted them, the invoices that a cancelled one paid. */
+/** The keys that changed documents affect as stored: the months and suppliers that count them, the invoices that a cancelled one paid. */
 function keysOfStored(
   rows: readonly StoredRow[],
   changed: ReadonlySet<string>,

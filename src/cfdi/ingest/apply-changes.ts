@@ -25,7 +25,7 @@ export interface CancelledCfdi extends StoredRow {
 /** What a slice changes, sorted by what the partition knows already. */
 export interface SliceChanges {
   created: Incoming[]
-  /** The XML of documents of which only metadata is stored. */
+  /** Documents with their XML, where only metadata is stored. */
   completed: Incoming[]
   cancelled: MetadataRow[]
 }

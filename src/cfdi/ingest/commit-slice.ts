@@ -32,7 +32,7 @@ export interface SliceContent {
 
 /** Entries of a package that are committed together. */
 export interface Slice {
-  /** The UUIDs that can be told without opening the entries. */
+  /** The UUIDs that are known without opening the entries. */
   uuids: readonly string[]
   /** Opens the entries that are not known. Called again after a conflict, when more may be known. */
   read(known: ReadonlyMap<string, KnownCfdi>): SliceContent
@@ -83,7 +83,7 @@ async function commitOutcome(
   return outcome
 }
 
-/** Reads which of the documents are known whose UUIDs could be told only by opening them. */
+/** Adds what is stored of the documents that revealed their UUIDs only when they were opened. */
 async function addKnown(
   { ledger, entity }: IngestTarget,
   slice: Slice,

@@ -34,7 +34,7 @@ export interface SliceOutcome {
 export type ReadEntry = Pick<EntryResult, 'n' | 'name'> &
   ({ uuid: string; code?: never } | { code: string; detail: string; uuid: string | null })
 
-/** The outcome of a slice: of several entries with one UUID, the last one has the status of the document. */
+/** The outcome of a slice. When several entries have one UUID, the last one has the document's status, and the others are unchanged. */
 export function outcomeOf({ created, completed }: SliceChanges, read: readonly ReadEntry[], cancellations: CancelledCfdi[]): SliceOutcome {
   const status = new Map<string, EntryStatus>()
   for (const { row } of created) status.set(row.uuid, 'created')

@@ -18,7 +18,7 @@ export interface UnopenedFile {
   name: string
   /** Whether its name claims that it is a CFDI. */
   isXml: boolean
-  /** The UUID in its name. */
+  /** The UUID in its name; null when there is none. */
   uuid: string | null
   /** CRC-32 of the inflated bytes, as declared; it is checked when the file is opened. */
   crc: number
@@ -125,7 +125,7 @@ function readFile({ rfc, now, provenance }: IngestTarget, file: UnopenedFile, re
   }
 }
 
-/** A slice of metadata rows. Unknown documents are inserted, and known valid ones cancelled; a cancelled document never becomes valid again. */
+/** A slice of metadata rows. It inserts unknown documents and cancels known ones. A cancelled document never becomes valid again. */
 export function metadataSlice({ rfc, now }: IngestTarget, rows: readonly MetadataRow[], from: number): Slice {
   return {
     uuids: [...new Set(rows.map(({ uuid }) => uuid))],

@@ -76,7 +76,7 @@ export async function readKnown(
 /** The keys of the stored rows that changes affect. */
 export interface AffectedKeys {
   rows: readonly string[]
-  /** Invoices whose applications are read. */
+  /** The invoices to read applications of. */
   applied: readonly string[]
   months: readonly MonthKey[]
   suppliers: readonly PartKey[]

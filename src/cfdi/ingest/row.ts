@@ -15,7 +15,7 @@ const VALID: StatusColumns = { estatus: 'vigente', cancelled: 0, cancelled_at: n
 /** D1 refuses rows and parameters over 2 MB. */
 const MAX_BYTES = 1_500_000
 
-/** The status of a document by its metadata; valid without metadata. */
+/** The status that metadata gives a document. Without metadata the document is valid. */
 export const statusOf = (metadata: MetadataRow | undefined): StatusColumns =>
   metadata?.cancelled !== true
     ? VALID
@@ -52,7 +52,7 @@ export function rowOf(document: CfdiDocument, rfc: string, status: StatusColumns
   return withBalance(row, [])
 }
 
-/** The row of a document of which only metadata is known. `now` in milliseconds. Throws RowRejected. */
+/** The row of a document that is known from metadata only. `now` in milliseconds. Throws RowRejected. */
 export function rowOfMetadata(metadata: MetadataRow, rfc: string, now: number): CfdiRow {
   const { fecha, uuid, total } = metadata
   if (fecha === null) throw new RowRejected('cfdi.invalid_date', 'FechaEmision is not a date and time.')
@@ -88,7 +88,7 @@ export const linesOf = ({ conceptos }: CfdiDocument, uuid: string): LineRow[] =>
     (concepto: Concepto, i): LineRow => ({ uuid, n: i + 1, ...lineHeaderOf(concepto), detail: JSON.stringify(conceptoDetailOf(concepto)) }),
   )
 
-/** Drops a detail that is too long to be stored; it can still be read from the XML. Throws RowRejected when the row is too long without it. */
+/** Drops a detail that is too long to be stored; the XML still has it. Throws RowRejected when the row is too long even without it. */
 export function fitToLimits(row: CfdiRow, lines: readonly LineRow[]): void {
   if (bytesOf(row) > MAX_BYTES) row.detail = null
   if (bytesOf(row) > MAX_BYTES || lines.some((line) => bytesOf(line) > MAX_BYTES)) {

@@ -9,14 +9,14 @@ import type { StatusColumns } from './row.ts'
 
 /** Everything that one slice writes into a partition. */
 export interface SliceWrites {
-  /** New documents, and those of which only metadata was known. */
+  /** New documents, and documents that were known from metadata only. */
   rows: CfdiRow[]
-  /** Those of the latter whose XML differs from their metadata in an indexed column. */
+  /** Those of the latter that differ from their metadata in an indexed column. */
   reindexed: CfdiRow[]
   lines: LineRow[]
   applications: ApplicationRow[]
   cancelled: ({ uuid: string } & StatusColumns)[]
-  /** Stored invoices whose balances change, and whether their payment status does. */
+  /** Stored invoices with a changed balance, and whether the payment status changed too. */
   balances: ({ uuid: string; isStatusChanged: boolean } & Balance)[]
   months: StoredMonth[]
   suppliers: StoredSuppliers[]

@@ -2,7 +2,7 @@ import { EntryRejected, type ZipEntry } from './directory.ts'
 import { type MetadataRow, parseMetadata } from './metadata.ts'
 import { inflate, isXml, kindOf, shownName, startOf } from './package.ts'
 
-/** The limit of all metadata in one package, in inflated bytes: about 250,000 rows. The busiest taxpayers' months come in several packages. */
+/** The limit of the metadata in one package, in inflated bytes: about 250,000 rows. Larger months come in several packages. */
 const MAX_METADATA_BYTES = 48 * 1024 * 1024
 
 /** A metadata file: its rows and the number of lines that could not be read, or why the whole file could not. */

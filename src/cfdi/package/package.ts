@@ -21,7 +21,7 @@ export const inflate = (bytes: Uint8Array, entry: ZipEntry, limit: number): Uint
 const CHUNK = 1 << 20
 
 const inflateRaw = (data: Uint8Array, size: number, finishFlush: number = constants.Z_FINISH): Uint8Array => {
-  // workerd grows its buffer in steps and fails when the next step exceeds the limit, so some sizes just above 1.25, 2.5 or 5 MiB need room.
+  // workerd grows its buffer in steps and fails when a step exceeds the limit, so some sizes just above 1.25, 2.5 or 5 MiB need room.
   const maxOutputLength = size < CHUNK ? Math.max(size, 1) : size + CHUNK
   try {
     return inflateRawSync(data, { finishFlush, maxOutputLength, chunkSize: Math.min(Math.max(size + 1, 64), CHUNK) })
@@ -46,7 +46,7 @@ const wrongSize = (): EntryRejected => new EntryRejected('zip.wrong_size', 'The 
 /** What an entry contains. */
 export type EntryKind = 'xml' | 'metadata' | 'terceros' | 'junk'
 
-/** Recognises an entry by its first bytes, because names lie. A file named `.xml` counts as XML, so that it is reported when it is not a CFDI. */
+/** Recognises an entry by its first bytes, because names can be wrong. A file named `.xml` counts as XML, so that faults are reported. */
 export const kindOf = (name: string, content: Uint8Array): EntryKind => {
   const start = new TextDecoder('utf-8').decode(content.subarray(0, 64)).replace(/^[\ufeff\s]+/, '')
   if (/^uuid~RfcACuentaTerceros\b/i.test(start)) return 'terceros'

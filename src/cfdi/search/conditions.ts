@@ -6,7 +6,7 @@ import type { Filters } from './contract.ts'
 /** The filters that some index can serve, as a plan names them. */
 export type IndexedFilter = 'direction' | 'estatus' | 'tipo_comprobante' | 'payment_status' | 'party' | 'uuid'
 
-/** A column is one of these values. A JSON list takes one placeholder, however long it is. */
+/** The condition that a column has one of these values. A JSON list takes one placeholder, however long it is. */
 const among = (column: string, values: readonly string[]): Fragment =>
   sql`${raw(column)} in (select value from json_each(${JSON.stringify(values)}))`
 
@@ -19,10 +19,10 @@ const paymentStatus = (statuses: readonly string[]): Fragment => {
   return sql`(payment_status is null or ${among('payment_status', stored)})`
 }
 
-/** The stored balance counts something that was issued after the ceiling, so that the visible balance may differ. */
+/** The condition that the stored balance counts something issued after the ceiling: then the visible balance may differ. */
 export const isBeyond = (until: number): Fragment => sql`applied_until > ${raw(String(until))}`
 
-// A row whose visible balance may differ passes here. It is compared when it has been read (search.ts).
+// A row that may have a different visible balance passes here. search.ts compares it when it has been read.
 const ofBalance = (condition: Fragment, until: number | null): Fragment =>
   until === null ? condition : sql`(${condition} or ${isBeyond(until)})`
 
@@ -71,6 +71,6 @@ export const literalDays = (filters: Filters): Fragment[] => [...fromDay(filters
 
 export const fromDay = ({ issued_from }: Filters): Fragment[] => (issued_from && isDay(issued_from) ? [sql`fecha >= ${issued_from}`] : [])
 
-/** The condition of the last literal day. It matters only for documents issued while that day was over in one Mexican zone and not in another. */
+/** The condition of the last literal day. It matters only for documents issued when that day was over in some of Mexico's time zones. */
 export const throughDay = ({ issued_to }: Filters): Fragment[] =>
   issued_to && isDay(issued_to) ? [sql`fecha < ${afterDay(issued_to)}`] : []

@@ -29,7 +29,7 @@ const rfc = (description?: string) => pattern(/^[A-ZÑ&]{3,4}\d{6}[A-Z\d]{3}$/, 
 const literal = z.string().min(1).max(40).optional()
 
 const DAY_OR_INSTANT =
-  'Inclusive. A day, `YYYY-MM-DD`, is compared with the day of the document’s `fecha`; a date and time with a UTC offset is compared with its `issued_at`.'
+  'Inclusive. A day, `YYYY-MM-DD`, is compared with the day of `fecha`; a date and time with a UTC offset is compared with `issued_at`.'
 const moment = (description = DAY_OR_INSTANT) =>
   z
     .union([z.iso.date(), z.iso.datetime({ offset: true })], 'Must be a day, YYYY-MM-DD, or a date and time with a UTC offset.')
@@ -73,7 +73,7 @@ export const CfdiSearch = z
     paid_to: z.iso.date().optional().meta({ description: 'Last day of last_payment_at. Only documents with a payment are returned.' }),
     updated_since: z.iso.datetime({ offset: true }).optional().meta({
       description:
-        'Only documents whose updated_at is at or after this instant. A document that your window has begun to show may have changed earlier.',
+        'Only documents that changed at or after this instant (updated_at). A document that your window has begun to show may have changed earlier.',
     }),
     total_min: money('Least total, in the document’s own currency.'),
     total_max: money('Greatest total, in the document’s own currency.'),

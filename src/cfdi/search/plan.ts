@@ -15,7 +15,7 @@ export interface SearchPlan {
   streams: Stream[]
   /**
    * When the streams select stored payment statuses, the streams of the other statuses. With a ceiling they may contain matches too, among
-   * the rows whose stored balance counts something that was issued after it.
+   * the rows with a stored balance that counts something issued after it.
    */
   others: Stream[]
   /** Conditions that the streams leave open. Without any, every row that is read belongs to the page. */
@@ -65,7 +65,7 @@ export function planSearch(rfc: string, requested: Filters, until: number | null
   }
 }
 
-/** Every condition of a search whose rows are found by their UUIDs. */
+/** Every condition of a search, for rows that are found by their UUIDs. */
 export const conditionsOf = (filters: Filters, until: number | null): Fragment[] => [
   ...[...indexedConditions(filters, until).values()].flat(),
   ...scannedConditions(filters, until),

@@ -6,16 +6,17 @@ import { CfdiPage } from '../contract.ts'
 import { CfdiSearch } from './contract.ts'
 import { searchCfdi } from './search.ts'
 
-const SEARCH = `Returns the documents that your visibility window shows and those that you imported, newest first: by issued_at, then by uuid, both
-descending.
+const SEARCH = `Returns the documents that your visibility window shows and those that you imported, newest first: by issued_at, then by
+uuid, both descending.
 
-Indexes serve direction, estatus, tipo_comprobante, payment_status, the RFCs, uuid, issued_from and issued_to, alone and in most combinations. For
-any other filter, 250 documents are scanned for each page. **A page may then have fewer documents than limit, or none, while has_more is true.**
-Continue with next_cursor until has_more is false. The same applies when you have imported files for the RFC, and to payment_status when the
-service has documents that were issued after your window's ceiling.
+Indexes serve direction, estatus, tipo_comprobante, payment_status, the RFCs, uuid, issued_from and issued_to, alone and in most
+combinations. For any other filter, 250 documents are scanned for each page. **A page may then have fewer documents than limit, or none,
+while has_more is true.** Continue with next_cursor until has_more is false. The same applies when you have imported files for the RFC, and
+to payment_status when the service has documents that were issued after your window's ceiling.
 
-payment_status, paid_amount, credited_amount, balance, last_payment_at and fully_paid_at, and the filters on them, count the payment complements
-and credit notes that were issued up to your window's ceiling. updated_at reflects everything that is stored, whichever organization downloaded it.`
+payment_status, paid_amount, credited_amount, balance, last_payment_at and fully_paid_at, and the filters on them, count the payment
+complements and credit notes that were issued up to your window's ceiling. updated_at reflects everything that is stored, whichever
+organization downloaded it.`
 
 /** The search of CFDIs, under /v1/cfdi. */
 export const searchRoutes = new Hono<App>().get(

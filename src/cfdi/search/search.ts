@@ -19,7 +19,7 @@ export async function searchCfdi(ctx: Ctx, query: CfdiSearch): Promise<Page<Cfdi
   return { data, has_more: next !== null, next_cursor: next && (await sealCursor(ctx, scope, next)) }
 }
 
-// SQL compares the stored balance and passes every row whose visible balance differs (appliedBeyondCeiling).
+// SQL compares the stored balance. It passes every row that may have a different visible one (appliedBeyondCeiling), to be compared here.
 function isMatch({ row, context: { applied } }: PageItem, { payment_status, balance_min, paid_from, paid_to }: Filters): boolean {
   if (applied === undefined) return true
   const balance = visibleBalance(row, applied)

@@ -128,7 +128,7 @@ const positionOf = ({ issued_at, uuid }: { issued_at: number; uuid: string }): P
 
 /**
  * Finds the documents after a position that match, newest first, at most `limit`, out of every partition that may be read, in one call.
- * `next` is the position to continue from, null at the end. Where rows are scanned one by one it can come with fewer documents than `limit`.
+ * `next` is the position to continue from, null at the end. Where rows are scanned one by one, it can come with fewer items than `limit`.
  */
 export async function findPage(
   ledger: ScopedLedger,

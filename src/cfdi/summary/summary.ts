@@ -13,7 +13,7 @@ import { type Months, type Span, sumMonths } from './store.ts'
 const MAX_MONTHS = 120
 
 const BASIS = {
-  population: 'The CFDIs that the window shows, with status vigente, whose issuer and receiver differ. Retenciones are not included.',
+  population: 'The CFDIs that the window shows, with status vigente and with different issuer and receiver. Retenciones are not included.',
   substitution: 'A document that another document substitutes (relation 04) is counted, like the other document, until it is cancelled.',
   amounts: 'Amounts are sums over type I; credit_notes is a sum over type E; net is subtotal − descuento of type I minus credit_notes.',
   currency: 'MXN, at the TipoCambio of each document.',
@@ -75,7 +75,7 @@ interface MonthPlace {
   through_date: string | null
 }
 
-/** The rows to return: the months inside the window, and months outside it of which imports are visible. */
+/** The rows to return: the months inside the window, and months outside it that have visible imports. */
 function placesOf({ isEmpty, floor, ceiling }: Window, span: Span, months: Months, now: number): MonthPlace[] {
   const end = ceiling ?? now
   const today = dayOf(end)

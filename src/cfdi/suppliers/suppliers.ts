@@ -19,7 +19,7 @@ export function lastMonths(now: Date, months: number): MonthSpan & { first: stri
   return { from, to, first: `${from}-01`, last: lastDayOf(to) }
 }
 
-/** The months of a span of which the partition can show something. Null when there are none. */
+/** The months of a span that the partition can show something of. Null when there are none. */
 function visibleSpan(partition: Partition, { from, to }: MonthSpan, floor: string | null): MonthSpan | null {
   const first = floor !== null && floor.slice(0, 7) > from ? floor.slice(0, 7) : from
   let last = to
@@ -38,7 +38,7 @@ const documentsOf = (partition: Partition, first: string, last: string, since: n
 
 const dayBefore = (day: string): string => new Date(Date.parse(`${day}T00:00:00Z`) - 1).toISOString().slice(0, 10)
 
-/** Selects the documents that the month rows count and that are hidden: before the floor, after the ceiling, or shown from the authority's partition. */
+/** Selects the hidden documents that the month rows count: before the floor, after the ceiling, or shown from the authority's partition. */
 function hiddenIn(partition: Partition, { from, to }: MonthSpan, floor: string | null): Fragment[] {
   const [first, last] = [`${from}-01`, lastDayOf(to)]
   if (partition.origin === 'import') {

@@ -35,7 +35,7 @@ const traslado = (a: Attributes): Tax => {
 
 const ratio = (percent: string): string => new Big(percent.replace(/\.$/, '')).div(100).toFixed(6)
 
-/** MetodoPago from the words that 3.2 has in its place. Source: insights.md 7; sat.md 3.2. */
+/** Our metodo_pago, from the words of the `formaDePago` of 3.2. Source: insights.md 7; sat.md 3.2. */
 const metodoPago = (formaDePago: string | null): string | null => {
   const words = (formaDePago ?? '').normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
   if (/parcial|diferid/.test(words)) return 'PPD'

@@ -15,7 +15,7 @@ export const newDocument = (kind: Header['kind'], version: string) => ({
   fecha: '',
   emisor_rfc: '',
   receptor_rfc: '',
-  // What follows has no columns in `cfdi`: it is the detail of the document.
+  // The members from here on have no columns in `cfdi`: they are the detail of the document.
   receptor_residencia_fiscal: text,
   receptor_num_reg_id_trib: text,
   no_certificado: text,

@@ -1,7 +1,7 @@
 import { type CfdiDocument, type Concepto, type DoctoRelacionado, type Nomina, newDocument, type Pago } from './document.ts'
 import type { Element } from './xml.ts'
 
-/** A document that is being read, and those of its parts whose elements are open. */
+/** A document that is being read, with the parts of it that are open. */
 export interface ParseState {
   readonly document: CfdiDocument
   readonly complementos: Set<string>
@@ -18,7 +18,7 @@ export type Node = Element<ParseState>
 /** The children of an element, by name. */
 export const children = (named: Record<string, Node>): ReadonlyMap<string, Node> => new Map(Object.entries(named))
 
-/** An element of which only the children are read. */
+/** An element that is read only for its children. */
 export const path = (named: Record<string, Node>): Node => ({ children: children(named) })
 
 /** Adds a text to a list of an open part, if both are there. */

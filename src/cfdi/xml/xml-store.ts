@@ -10,7 +10,7 @@ export interface XmlPlace {
   xml_method: number
 }
 
-/** Reads an XML byte for byte as it was delivered, with one ranged get. Throws when the object is missing, which should never happen. */
+/** Reads an XML byte for byte as it was delivered, with one ranged get. Throws when the object of the row is missing. */
 export async function readXml(files: R2Bucket, { xml_object, xml_offset, xml_length, xml_method }: XmlPlace): Promise<Uint8Array> {
   const found = await files.get(xml_object, { range: { offset: xml_offset, length: xml_length } })
   if (found === null) throw new Error(`There is no object ${xml_object}.`)
