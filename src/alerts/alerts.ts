@@ -1,7 +1,7 @@
 import { notFound } from '../failures.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx } from '../platform/context.ts'
-import { openCursor, pageOf } from '../platform/paging/cursor.ts'
+import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import type { Alert, AlertQuery } from './contract.ts'
 import { type AlertRow, findAlert, listAlertRows, markRead } from './store.ts'
 
@@ -18,7 +18,7 @@ export async function listAlerts(ctx: Ctx, query: AlertQuery) {
   const scope = { list: 'alerts', filters: query }
   const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
   const rows = await listAlertRows(ctx.db, ctx.organization.id, query, after === undefined ? undefined : String(after), query.limit + 1)
-  return pageOf(ctx, scope, query.limit, rows, (row) => [row.alert_id], view)
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.alert_id], view)
 }
 
 /** Marks an alert as read; an alert that is read already keeps its time. Throws Failure 404 alert.not_found. */

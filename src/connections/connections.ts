@@ -3,7 +3,7 @@ import type { DataSourceKey } from '../authority/port/catalog.ts'
 import { Failure, notFound } from '../failures.ts'
 import type { Ctx } from '../platform/context.ts'
 import { retryOnConflict } from '../platform/db/retry.ts'
-import { openCursor, pageOf } from '../platform/paging/cursor.ts'
+import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import { hasValidCheckDigit } from '../taxpayers/rfc.ts'
 import { sourcesOf } from '../taxpayers/sources.ts'
 import { type ConnectionRow, findConnection, listConnections } from '../taxpayers/taxpayers.ts'
@@ -55,7 +55,7 @@ export async function listFiscalEntities(ctx: Ctx, query: FiscalEntityQuery) {
     after === undefined ? undefined : String(after),
     query.limit + 1,
   )
-  return pageOf(ctx, scope, query.limit, rows, (row) => [row.fiscal_entity_id], viewWith(authorityOf(ctx).sources))
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.fiscal_entity_id], viewWith(authorityOf(ctx).sources))
 }
 
 /**

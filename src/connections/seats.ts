@@ -1,7 +1,7 @@
 import { getSubscription, type StoredSubscription } from '../billing/subscription/subscription.ts'
 import { TRIAL_PLAN } from '../plans/plans.ts'
 import type { Ctx } from '../platform/context.ts'
-import { openCursor, pageOf } from '../platform/paging/cursor.ts'
+import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import { type ConnectionRow, listConnections } from '../taxpayers/taxpayers.ts'
 import { setActive } from './pause.ts'
 import type { BillingRfc, BillingRfcQuery } from './seats-contract.ts'
@@ -29,7 +29,7 @@ export async function listRfcs(ctx: Ctx, query: BillingRfcQuery) {
   const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
   const from = after === undefined ? undefined : String(after)
   const rows = await listConnections(ctx.db, ctx.organization.id, undefined, from, query.limit + 1)
-  return pageOf(ctx, scope, query.limit, rows, (row) => [row.fiscal_entity_id], viewWith(await getSubscription(ctx)))
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.fiscal_entity_id], viewWith(await getSubscription(ctx)))
 }
 
 /** Pauses or resumes an RFC, and returns it with its seat. Throws Failure 402, 404 and 409 as setActive does. */

@@ -2,7 +2,7 @@ import type { DocumentFile } from '../authority/port/authority.ts'
 import { notFound } from '../failures.ts'
 import type { Ctx } from '../platform/context.ts'
 import { idOfUuid } from '../platform/db/id.ts'
-import { openCursor, pageOf } from '../platform/paging/cursor.ts'
+import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import { openLedger } from '../visibility/scoped-ledger.ts'
 import type { Document, DocumentQuery } from './contract.ts'
 import { type DocumentRow, findDocument, knownDocuments, listDocuments, upsertDocuments } from './store.ts'
@@ -33,7 +33,7 @@ export async function listOfDocuments(ctx: Ctx, query: DocumentQuery) {
     source: query.data_source_key ?? null,
     limit: query.limit + 1,
   })
-  return pageOf(ctx, scope, query.limit, rows, (row) => [row.document_id], view)
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.document_id], view)
 }
 
 /** Returns a document and its bytes as they were downloaded. Throws Failure 404 document.not_found. */

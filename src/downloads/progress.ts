@@ -1,6 +1,6 @@
 import { notFound } from '../failures.ts'
 import type { Ctx } from '../platform/context.ts'
-import { openCursor, pageOf } from '../platform/paging/cursor.ts'
+import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import type { Connection } from '../platform/tenant.ts'
 import type { SyncJob, SyncJobQuery, SyncStatus } from './contract.ts'
 import { type JobRow, jobCounts, jobsOfOrganization } from './progress-store.ts'
@@ -63,5 +63,5 @@ export async function listSyncJobs(ctx: Ctx, query: SyncJobQuery) {
   const [before] = (await openCursor(ctx, scope, query.cursor)) ?? []
   const page = { before: before === undefined ? null : String(before), status: query.status ?? null, limit: query.limit + 1 }
   const rows = await jobsOfOrganization(ctx.settings.ledgers[shard]!, ctx.organization.id, entity, page)
-  return pageOf(ctx, scope, query.limit, rows, (row) => [row.job_id], view(ctx.now.getTime()))
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.job_id], view(ctx.now.getTime()))
 }

@@ -1,4 +1,4 @@
-import { type Keyring, keyring } from './db/keyring.ts'
+import { type Keyring, keyring } from './crypto/keyring.ts'
 
 /** The variables of the environment and the ledgers, read once per isolate. No other code reads a variable. */
 export interface Settings {

@@ -1,4 +1,4 @@
-import { base64ToBytes, bytesToBase64, type Keyring } from '../platform/db/keyring.ts'
+import { base64ToBytes, bytesToBase64, type Keyring } from '../platform/crypto/keyring.ts'
 
 /** The connection that a CIEC belongs to. A CIEC that was sealed for one connection cannot be opened for another. */
 export interface CiecHolder {

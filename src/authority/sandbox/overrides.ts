@@ -1,6 +1,6 @@
 import { eq, inArray } from 'drizzle-orm'
+import type { Key, Keyring } from '../../platform/crypto/keyring.ts'
 import type { Database, Statement } from '../../platform/db/commit.ts'
-import type { Key, Keyring } from '../../platform/db/keyring.ts'
 import type { CancellationOverride, SandboxOverrides } from './sandbox.ts'
 import { sandboxCancellations, sandboxRefusedCiecs } from './tables.ts'
 

@@ -2,7 +2,7 @@ import { notFound } from '../../failures.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx } from '../../platform/context.ts'
 import type { Statement } from '../../platform/db/commit.ts'
-import { openCursor, pageOf } from '../../platform/paging/cursor.ts'
+import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
 import { effectsOf, runAfterCommit } from '../subscription/effects.ts'
 import { graceEnd } from '../subscription/status.ts'
@@ -44,7 +44,7 @@ export async function listInvoices(ctx: Ctx, query: InvoiceQuery) {
   const scope = { list: 'invoices', filters: query }
   const [before] = (await openCursor(ctx, scope, query.cursor)) ?? []
   const rows = await listInvoiceRows(ctx.db, ctx.organization.id, before === undefined ? undefined : Number(before), query.limit + 1)
-  return pageOf(ctx, scope, query.limit, rows, (row) => [row.sequence], viewWith(ctx))
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.sequence], viewWith(ctx))
 }
 
 /** Adds an open invoice to the organization, and returns it. */

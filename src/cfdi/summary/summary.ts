@@ -1,6 +1,6 @@
 import { invalid } from '../../failures.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { dayOf, lastDayOf, plus } from '../../platform/time/months.ts'
+import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
 import { latestCeiling } from '../../taxpayers/taxpayers.ts'
 import { openLedger } from '../../visibility/scoped-ledger.ts'
 import { earliestOf, isBounded, latestOf, type Window } from '../../visibility/window.ts'
@@ -55,11 +55,11 @@ const instant = (milliseconds: number | null): string | null => (milliseconds ==
 
 /** The range of the query, as it was given and as days. */
 function spanOf(query: MonthlySummaryQuery, now: Date): Span & { from: string; to: string } {
-  const to = query.to ?? dayOf(now.getTime()).slice(0, 7)
-  const from = query.from ?? plus(to.slice(0, 7), -11)
+  const to = query.to ?? centralDayOf(now.getTime()).slice(0, 7)
+  const from = query.from ?? addMonths(to.slice(0, 7), -11)
   const [first, last] = [isDay(from) ? from : `${from}-01`, isDay(to) ? to : lastDayOf(to)]
   if (first > last) throw invalid('summary.range', [{ path: 'from', message: 'Must not be after `to`.' }])
-  if (plus(first.slice(0, 7), MAX_MONTHS) <= last.slice(0, 7))
+  if (addMonths(first.slice(0, 7), MAX_MONTHS) <= last.slice(0, 7))
     throw invalid('summary.range', [{ path: 'from', message: `Must begin a range of at most ${MAX_MONTHS} months.` }])
   return { from, to, first, last, directions: query.direction === undefined ? [0, 1] : [query.direction === 'issued' ? 0 : 1] }
 }
@@ -78,9 +78,9 @@ interface MonthPlace {
 /** The rows to return: the months inside the window, and months outside it that have visible imports. */
 function placesOf({ isEmpty, floor, ceiling }: Window, span: Span, months: Months, now: number): MonthPlace[] {
   const end = ceiling ?? now
-  const today = dayOf(end)
+  const today = centralDayOf(end)
   const places: MonthPlace[] = []
-  for (let month = span.first.slice(0, 7); month <= span.last.slice(0, 7); month = plus(month, 1)) {
+  for (let month = span.first.slice(0, 7); month <= span.last.slice(0, 7); month = addMonths(month, 1)) {
     const first = span.first > `${month}-01` ? span.first : `${month}-01`
     const last = span.last < lastDayOf(month) ? span.last : lastDayOf(month)
     const isInside = !isEmpty && (floor === null || last >= floor) && earliestOf(first) * 1_000 <= end

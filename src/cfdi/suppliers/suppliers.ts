@@ -1,5 +1,5 @@
 import { all, type Fragment, prepared, sql } from '../../platform/db/fragment.ts'
-import { dayOf, lastDayOf, plus } from '../../platform/time/months.ts'
+import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
 import { type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { earliestOf, latestOf } from '../../visibility/window.ts'
 import { afterDay } from '../literal-day.ts'
@@ -14,8 +14,8 @@ export interface MonthSpan {
 
 /** The last months up to the current one in central Mexico, with their first and last day. */
 export function lastMonths(now: Date, months: number): MonthSpan & { first: string; last: string } {
-  const to = dayOf(now.getTime()).slice(0, 7)
-  const from = plus(to, 1 - months)
+  const to = centralDayOf(now.getTime()).slice(0, 7)
+  const from = addMonths(to, 1 - months)
   return { from, to, first: `${from}-01`, last: lastDayOf(to) }
 }
 
@@ -23,7 +23,7 @@ export function lastMonths(now: Date, months: number): MonthSpan & { first: stri
 function visibleSpan(partition: Partition, { from, to }: MonthSpan, floor: string | null): MonthSpan | null {
   const first = floor !== null && floor.slice(0, 7) > from ? floor.slice(0, 7) : from
   let last = to
-  while (partition.until !== null && last >= first && earliestOf(`${last}-01`) > partition.until) last = plus(last, -1)
+  while (partition.until !== null && last >= first && earliestOf(`${last}-01`) > partition.until) last = addMonths(last, -1)
   return first > last ? null : { from: first, to: last }
 }
 

@@ -1,6 +1,6 @@
 import type { Ctx, System } from '../../platform/context.ts'
 import { idsFrom } from '../../platform/db/id.ts'
-import { openCursor, pageOf } from '../../platform/paging/cursor.ts'
+import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { requireExtractor } from '../extractors.ts'
 import type { Run, RunQuery } from './contract.ts'
 import { deleteRuns, type RunRow, runsOfExtractor } from './store.ts'
@@ -23,7 +23,7 @@ export async function listRuns(ctx: Ctx, extractor_id: string, query: RunQuery) 
     before === undefined ? undefined : String(before),
     query.limit + 1,
   )
-  return pageOf(ctx, scope, query.limit, rows, (row) => [row.run_id], view)
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.run_id], view)
 }
 
 /** Deletes finished runs that are older than 90 days, at most 800,000 at a time. */

@@ -1,7 +1,7 @@
 import { Failure, invalid, notFound } from '../../failures.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
-import { openCursor, pageOf } from '../../platform/paging/cursor.ts'
+import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import type { Role } from '../../platform/tenant.ts'
 import type { Credential, CredentialDraft, CredentialQuery, NewCredential } from './contract.ts'
 import { digestOf, type KeyPair, newKeyPair } from './key.ts'
@@ -59,7 +59,7 @@ export async function listCredentials(ctx: Ctx, query: CredentialQuery) {
   const [created_at, api_key] = (await openCursor(ctx, scope, query.cursor)) ?? []
   const after = created_at === undefined ? undefined : { created_at: new Date(Number(created_at)), api_key: String(api_key) }
   const rows = await listCredentialRows(ctx.db, ctx.organization.id, after, query.limit + 1)
-  return pageOf(ctx, scope, query.limit, rows, (row) => [row.created_at.getTime(), row.api_key], view)
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.created_at.getTime(), row.api_key], view)
 }
 
 /** Returns a credential that is not revoked. Throws Failure 404 credential.not_found. */

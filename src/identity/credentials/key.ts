@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import type { Key } from '../../platform/db/keyring.ts'
+import type { Key } from '../../platform/crypto/keyring.ts'
 
 /**
  * `fds_{env}_key_{id}` and `fds_{env}_secret_{random}{checksum}`: 22 and 43 characters of base62 (131 and 256 bits), then 6 characters of

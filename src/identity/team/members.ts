@@ -4,7 +4,7 @@ import type { Ctx } from '../../platform/context.ts'
 import type { Statement } from '../../platform/db/commit.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
 import { retryOnConflict } from '../../platform/db/retry.ts'
-import { openCursor, pageOf } from '../../platform/paging/cursor.ts'
+import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import type { Role } from '../../platform/tenant.ts'
 import { isOwner, revokeMemberCredentials, setCredentialRole } from '../credentials/credentials.ts'
 import type { Member, MemberChanges, MemberQuery } from './contract.ts'
@@ -39,7 +39,7 @@ export async function listMembers(ctx: Ctx, query: MemberQuery) {
   const scope = { list: 'members', filters: query }
   const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
   const rows = await listActiveMembers(ctx.db, ctx.organization.id, after === undefined ? undefined : String(after), query.limit + 1)
-  return pageOf(ctx, scope, query.limit, rows, (row) => [row.member_id], viewMember)
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.member_id], viewMember)
 }
 
 /**

@@ -5,7 +5,7 @@ import { isGuardViolation } from '../db/guard.ts'
 import { newId } from '../db/id.ts'
 import { inFlight } from '../idempotency/idempotency.ts'
 import { assertClaimed, CLAIMED, markKey } from '../idempotency/store.ts'
-import { openCursor, pageOf } from '../paging/cursor.ts'
+import { openCursor, paginate } from '../paging/cursor.ts'
 import type { Actor } from '../tenant.ts'
 import type { AuditEvent, AuditQuery } from './contract.ts'
 import { auditEvents } from './tables.ts'
@@ -74,5 +74,5 @@ export async function listAuditEvents(ctx: Ctx, query: AuditQuery) {
     )
     .orderBy(desc(auditEvents.audit_event_id))
     .limit(query.limit + 1)
-  return pageOf(ctx, scope, query.limit, rows, (row) => [row.audit_event_id], view)
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.audit_event_id], view)
 }

@@ -1,5 +1,5 @@
 import type { KeyClaim } from '../context.ts'
-import { base64ToBytes, bytesToBase64, type Key, keyOf } from '../db/keyring.ts'
+import { base64ToBytes, bytesToBase64, type Key, keyOf } from '../crypto/keyring.ts'
 
 /** The answer of a route. */
 export interface Answer {

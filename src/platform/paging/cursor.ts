@@ -1,6 +1,6 @@
 import { Failure } from '../../failures.ts'
 import type { Ctx } from '../context.ts'
-import { base64ToBytes } from '../db/keyring.ts'
+import { base64ToBytes } from '../crypto/keyring.ts'
 
 /** The position of a row in a list: its values of the columns that the list is sorted by. */
 export type Position = readonly (string | number)[]
@@ -66,7 +66,7 @@ export async function openCursor(
 const standard = (text: string): string => text.replaceAll('-', '+').replaceAll('_', '/') + '='.repeat((4 - (text.length % 4)) % 4)
 
 /** Makes a page of rows. The caller reads one row more than the limit, which tells whether there is another page. */
-export async function pageOf<Row, T>(
+export async function paginate<Row, T>(
   ctx: Ctx,
   scope: CursorScope,
   limit: number,

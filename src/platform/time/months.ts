@@ -3,10 +3,10 @@ import { CENTRAL } from './zone-of-postcode.ts'
 const calendar = new Intl.DateTimeFormat('en-CA', { timeZone: CENTRAL })
 
 /** Returns the calendar day of an instant in central Mexico, the zone of everything without a zone of its own. */
-export const dayOf = (milliseconds: number): string => calendar.format(milliseconds)
+export const centralDayOf = (milliseconds: number): string => calendar.format(milliseconds)
 
 /** Returns the month this many months later, or earlier when the number is negative. Months are `YYYY-MM`. */
-export const plus = (month: string, months: number): string =>
+export const addMonths = (month: string, months: number): string =>
   new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)) - 1 + months, 1)).toISOString().slice(0, 7)
 
 /** Returns the last day of a month. */

@@ -1,4 +1,4 @@
-import { base64ToBytes, bytesToBase64, type Keyring } from '../../platform/db/keyring.ts'
+import { base64ToBytes, bytesToBase64, type Keyring } from '../../platform/crypto/keyring.ts'
 
 const PREFIX = 'whsec_'
 /** Longer than HMAC's block of 64 bytes, as text and as bytes, so that HMAC uses the SHA-256 of the key in its place (decisions.md 9). */
