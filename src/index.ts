@@ -1,7 +1,7 @@
 /**
- * The Worker. Read the code in this order: app.ts (requests), schedule.ts and queues.ts (background work), extractors/run.ts →
+ * The Worker. Read the code in this order: app.ts (requests), schedule.ts and queues.ts (background work), extractors/runs/dispatch.ts →
  * downloads/downloads.ts → downloads/drain.ts → cfdi/ingest/ingest.ts (how documents come in), visibility/window.ts and
- * cfdi/read/search.ts (how they are read), webhooks/events/relay.ts → webhooks/deliveries/delivery.ts (how customers learn of changes).
+ * cfdi/search/search.ts (how they are read), webhooks/relay/relay.ts → webhooks/deliveries/delivery.ts (how customers learn of changes).
  */
 import { app } from './app.ts'
 import { consume } from './queues.ts'
