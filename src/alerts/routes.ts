@@ -13,7 +13,7 @@ export const alertRoutes = new Hono<App>()
   )
   .post(
     '/:alert_id/read',
-    operation('readAlert', TAG, 'Mark an alert as read', 'An alert that is read already keeps its `read_at`.'),
+    operation('readAlert', TAG, 'Mark an alert as read', 'An alert that is already read keeps its `read_at`.'),
     params(AlertPath),
     roles('owner', 'admin'),
     returns(200, Alert),

@@ -11,7 +11,7 @@ export interface AlertDraft extends Pick<AlertRow, 'organization_id' | 'kind' | 
 }
 
 /**
- * Raises alerts. If the organization has an alert with the same key, a critical draft replaces a warning and makes it unread; any other
+ * Returns the statements that raise alerts. If the organization has an alert with the same key, a critical draft replaces a warning and makes it unread; any other
  * draft changes nothing.
  */
 export const alertStatements = (db: Database, drafts: readonly AlertDraft[], now: Date): D1PreparedStatement[] =>

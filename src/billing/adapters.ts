@@ -10,7 +10,7 @@ function pageFor(checkoutUrl: string, organization_id: string): string {
 }
 
 /**
- * The provider that BILLING_PROVIDER names. With `manual` an operator sells on a page of their own and records payments with `npm run
+ * The provider that BILLING_PROVIDER names. With `manual`, an operator sells on a page of their own and records payments with `npm run
  * billing`.
  */
 export function providerOf({ settings }: Pick<System, 'settings'>): BillingProvider {

@@ -10,7 +10,7 @@ import { findCustomerRef, insertCustomer } from './provider/store.ts'
 const PAGE = 20
 /** Stops before the cron of the next minute begins. */
 const BUSY_MS = 40_000
-/** Keeps an invoice that the provider refuses from blocking others, and is long enough for the failed attempt to be over. */
+/** Long enough that a refused invoice does not block others and that the failed attempt is over. */
 const RETRY_AFTER_MS = 600_000
 
 /**

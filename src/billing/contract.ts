@@ -28,7 +28,7 @@ export const Billing = z
     currency: z.string(),
     grace_until: Instant.nullable().meta({
       description:
-        'The end of the grace period of the oldest open invoice: three calendar days after its due day. Null when no invoice is open.',
+        'The end of the grace period of the oldest open invoice: the first moment of the third calendar day after its due day. Null when no invoice is open.',
     }),
   })
   .meta({ id: 'Billing' })

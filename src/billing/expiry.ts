@@ -3,7 +3,7 @@ import { runOperatorCommands } from './operator/commands.ts'
 import { reviewOrganizations } from './subscription/review.ts'
 import { type ExpiryCursor, findExpired } from './subscription/review-store.ts'
 
-/** Organizations of each kind, ended grace periods and ended trials, that one commit suspends. */
+/** The maximum number of organizations of each kind (grace period ended, trial ended) in one commit. */
 const PAGE = 50
 const FROM_START: ExpiryCursor = [0, '', 0, '']
 

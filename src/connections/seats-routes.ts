@@ -30,6 +30,9 @@ export const seatRoutes = new Hono<App>()
     returns(200, BillingRfc),
     refuses(402, 'Resuming only: an invoice is unpaid after its grace period, or no seat is free, as after the trial (with checkout_url).'),
     refuses(404, 'The organization has no connection to this fiscal entity.'),
-    refuses(409, 'Resuming only: the connection is a draft or its CIEC is invalid. Or other requests keep changing the connection.'),
+    refuses(
+      409,
+      'Resuming only: the connection is a draft or its CIEC is invalid. The same status is returned when other requests keep changing the connection.',
+    ),
     async (c) => c.json(await changeRfc(c.var.ctx, c.req.valid('param').fiscal_entity_id, c.req.valid('json'))),
   )

@@ -6,7 +6,7 @@ import { commitConnectionChange, requireConnection } from './connections.ts'
 
 /**
  * Unlinks an RFC: the connection disappears from every answer, and its CIEC is erased. Drafts that are not paused can always be unlinked.
- * Throws Failure 402 as checkUnlinkEntitlement, 404 fiscal_entity.not_found, and 409 fiscal_entity.changed.
+ * Throws Failure 402 as checkUnlinkEntitlement does, 404 fiscal_entity.not_found, and 409 fiscal_entity.changed.
  */
 export const unlinkRfc = (ctx: Ctx, fiscal_entity_id: string): Promise<void> =>
   commitConnectionChange(async () => {

@@ -12,7 +12,7 @@ import { claimLookup, finishLookup, overdueLookups, postponeLookup } from './sto
 /** RFCs that one message names. They are looked up one after the other. */
 const RFCS_A_MESSAGE = 5
 const LEASE_MS = 150_000
-/** The message of a look-up that is due for this long is lost. */
+/** If a look-up has been due for this long, its message was lost. */
 const OVERDUE_AFTER_MS = 60_000
 const SWEEP_LIMIT = 50
 /** The waits after unanswered attempts. After the last wait the look-up is abandoned until it is requested again. */

@@ -79,7 +79,7 @@ export const finishLookup = (db: Database, rfc: string, token: string, record: R
     .set({ ...answer(record, now), due_at: null, token: null, attempts: 0 })
     .where(sql`rfc = ${rfc} and token = ${token}`)
 
-/** Releases a claimed look-up that got no answer, until `retryAt`; null abandons it. The previous answer stays. */
+/** Postpones a claimed look-up that got no answer until `retryAt`; null abandons it. The previous answer stays. */
 export const postponeLookup = (db: Database, rfc: string, token: string, retryAt: Date | null) =>
   db.update(repseRecords).set({ due_at: retryAt, token: null, attempts: sql`attempts + 1` }).where(sql`rfc = ${rfc} and token = ${token}`)
 

@@ -13,7 +13,7 @@ export const activeConnections = (db: Database, entity: number) =>
     .where(and(eq(connections.entity, entity), eq(connections.state, 'active')))
     .orderBy(desc(connections.ciec_accepted_at), desc(connections.connection))
 
-/** Refuses its batch when the RFC has other active connections than these, or when one of their CIECs was replaced. */
+/** Refuses its batch when the RFC has active connections other than these, or when one of their CIECs was replaced. */
 export const assertActiveUnchanged = (db: Database, rows: readonly ConnectionRow[]): D1PreparedStatement => {
   const read = rows.map(({ connection, ciec_accepted_at }) => [connection, ciec_accepted_at?.getTime() ?? null])
   return assertThat(

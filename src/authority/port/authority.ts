@@ -42,7 +42,7 @@ export interface DocumentFile {
 }
 
 /**
- * The port to the tax authority, which the sandbox implements. Its methods throw `LoginRejected` when the login is refused, and `Unavailable`
+ * The port to the tax authority. The sandbox implements it. Its methods throw `LoginRejected` when the login is refused, and `Unavailable`
  * (failures.ts) for anything that may work later.
  */
 export interface TaxAuthority {

@@ -31,7 +31,7 @@ export async function refuseCiec(db: Database, keys: Keyring, rfc: string, ciec:
     .insert(sandboxRefusedCiecs)
     .values({ digest: await digestOf(keys.current, rfc, ciec) })
     .onConflictDoNothing()
-  // A drizzle query is thenable: returned from an async function it would run.
+  // A drizzle query is thenable: if an async function returned it, it would run.
   const { sql, params } = query.toSQL()
   return db.$client.prepare(sql).bind(...params)
 }

@@ -1,7 +1,7 @@
 import { primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { instant } from '../../platform/db/columns.ts'
 
-/** Cancellations that test helpers added to the sandbox. It reports them from the next download. */
+/** Cancellations that test helpers added to the sandbox. It reports them from the next download on. */
 export const sandboxCancellations = sqliteTable(
   'sandbox_cancellations',
   {

@@ -12,7 +12,7 @@ export const listUnsentInvoices = (db: Database, now: Date, limit: number) =>
     .orderBy(invoices.send_at)
     .limit(limit)
 
-/** Puts the next attempt off, unless a concurrent attempt succeeded or did so already. */
+/** Postpones the next attempt, unless a concurrent attempt has succeeded or has already postponed it. */
 export const postponeSending = (db: Database, { organization_id, invoice_id, send_at: attempted }: InvoiceRow, send_at: Date) =>
   db
     .update(invoices)

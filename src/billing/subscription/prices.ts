@@ -1,6 +1,6 @@
 import type { Day } from '../../platform/time/calendar.ts'
 
-/** An amount in centavos of a Mexican peso. */
+/** An amount in centavos, hundredths of a Mexican peso. */
 type Centavos = bigint
 
 interface PriceList {

@@ -14,7 +14,9 @@ export const Application = z
     imp_saldo_ant: text,
     imp_pagado: text,
     imp_saldo_insoluto: text,
-    amount: z.string().meta({ description: 'The amount by which it reduces the balance, in the invoice’s currency.' }),
+    amount: z.string().meta({
+      description: 'The amount that it applies to the invoice, in the invoice’s currency. It does not change the balance of a PUE invoice.',
+    }),
     estatus: Estatus.meta({ description: 'Status of the payment complement or credit note. A cancelled one does not count.' }),
   })
   .meta({ id: 'CfdiApplication' })

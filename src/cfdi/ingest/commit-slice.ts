@@ -50,7 +50,7 @@ export async function commitSlice(target: IngestTarget, slice: Slice): Promise<S
     try {
       return await tryCommit(target, slice, storedObjects)
     } catch (error) {
-      // A guard among the side statements is not retried here: it is their caller's.
+      // A guard among the side statements is not retried here: the caller that added it decides.
       if (!isFenceViolation(error, 'entities.version') || attempt === MAX_ATTEMPTS) throw error
       await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 10 * 2 ** attempt))
     }

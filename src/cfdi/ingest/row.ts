@@ -79,7 +79,7 @@ export function rowOfMetadata(metadata: MetadataRow, rfc: string, now: number): 
   }
 }
 
-/** Sets the balance of a row by everything that is applied to it. */
+/** Sets the balance of a row from everything that is applied to it. */
 export const withBalance = (row: CfdiRow, applications: readonly Applied[]): CfdiRow => Object.assign(row, balanceOf(row, applications))
 
 /** The lines of a document, numbered from 1. */

@@ -14,7 +14,7 @@ const MAX_MONTHS = 120
 
 const BASIS = {
   population: 'The CFDIs that the window shows, with status vigente and with different issuer and receiver. Retenciones are not included.',
-  substitution: 'A document that another document substitutes (relation 04) is counted, like the other document, until it is cancelled.',
+  substitution: 'A document that another document replaces (relation 04) is counted, like its replacement, until it is cancelled.',
   amounts: 'Amounts are sums over type I; credit_notes is a sum over type E; net is subtotal − descuento of type I minus credit_notes.',
   currency: 'MXN, at the TipoCambio of each document.',
   month: 'The month of the literal Fecha.',

@@ -5,7 +5,7 @@ const text = null as string | null
 
 // In the objects below, the spread stands first and the literal follows: the runtime builds such objects fastest.
 
-/** A document before anything has been read. The texts that every CFDI has are empty. */
+/** A document before anything has been read. Required text fields are empty strings. */
 export const newDocument = (kind: Header['kind'], version: string) => ({
   ...EMPTY_HEADER,
   kind,

@@ -25,7 +25,7 @@ import {
 const VALID_MS = 7 * 86_400_000
 
 /**
- * Invites an e-mail address into the organization. The token is in this answer and is not stored. A pending invitation of the address is
+ * Invites an e-mail address to the organization. The token is in this answer and is not stored. A pending invitation of the address is
  * replaced, so that a lost token can be issued again. Other organizations play no part. Throws Failure 403 member.owner_only, 409
  * member.exists, and 422 email.disposable.
  */

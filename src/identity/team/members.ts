@@ -44,7 +44,7 @@ export async function listMembers(ctx: Ctx, query: MemberQuery) {
 
 /**
  * Reads a member and commits the statements that `statementsOf` derives from it, again when the member changed meanwhile. `role` is the
- * member's new role: undefined keeps it, null removes the member. Without statements nothing is committed. Throws Failure 403
+ * member's new role: undefined keeps it, null removes the member. Without statements, nothing is committed. Throws Failure 403
  * member.owner_only, 404 member.not_found, and 409 member.last_owner when the organization would be left without an owner who can act.
  */
 const commitMemberChange = (

@@ -8,13 +8,18 @@ export const assertThat = (d1: D1Database, condition: Fragment, guard: string): 
   prepared(d1, join([sql`insert into guards (name) select ${guard} where (`, condition, raw(') is not true')], ''))
 
 /** Whether a guard refused the batch: this one, or any when none is named. */
-export const isGuardViolation = (error: unknown, guard = ''): boolean => error instanceof Error && causes(error).includes(`guard ${guard}`)
+export const isGuardViolation = (error: unknown, guard = ''): boolean =>
+  guard === ''
+    ? /\bguard [\w.]+/.test(rootMessage(error))
+    : new RegExp(`\\bguard ${guard.replaceAll('.', '\\.')}(?![\\w.])`).test(rootMessage(error))
 
 /** Whether a unique key refused a second row. */
-export const isUniqueViolation = (error: unknown): boolean => error instanceof Error && /UNIQUE constraint failed/.test(causes(error))
+export const isUniqueViolation = (error: unknown): boolean => /UNIQUE constraint failed/.test(rootMessage(error))
 
 /** Whether the fence of this column refused the batch: an update sets the column, which is not null, to null when its condition fails. */
 export const isFenceViolation = (error: unknown, column: `${string}.${string}`): boolean =>
-  error instanceof Error && causes(error).includes(`NOT NULL constraint failed: ${column}`)
+  rootMessage(error).includes(`NOT NULL constraint failed: ${column}`)
 
-const causes = (error: Error): string => (error.cause instanceof Error ? `${error.message} ${causes(error.cause)}` : error.message)
+/** The database's own message: outer errors of the chain quote the values of parameters. */
+const rootMessage = (error: unknown): string =>
+  error instanceof Error ? (error.cause instanceof Error ? rootMessage(error.cause) : error.message) : ''

@@ -3,6 +3,7 @@ import { isGuardViolation, isUniqueViolation } from './guard.ts'
 
 /** Of concurrent changes at least one succeeds in each round, so that this allows for 100 of them. */
 const MAX_ATTEMPTS = 100
+const MAX_WAIT_MS = 20
 
 /** Whether a concurrent change refused the batch. */
 export const isConflict = (error: unknown): boolean => isGuardViolation(error) || isUniqueViolation(error)
@@ -15,6 +16,8 @@ export async function retryOnConflict<T>(attempt: () => Promise<T>, exhausted: (
     } catch (error) {
       if (!isConflict(error)) throw error
       if (n === MAX_ATTEMPTS) throw exhausted()
+      // Concurrent changes that lost the same round try again at different times.
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * MAX_WAIT_MS))
     }
   }
 }

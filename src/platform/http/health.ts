@@ -41,12 +41,14 @@ function settingsOrFaults(env: Env): [Settings | null, readonly string[]] {
 async function faultOf(name: string, d1: D1Database | undefined, requestId: string): Promise<string | null> {
   if (!d1) return `${name} is not bound.`
   try {
-    if ((await d1.prepare('select 1 from d1_migrations limit 1').first()) !== null) return null
+    // The table of the guards: without it, no guarded change can be committed.
+    await d1.prepare('select 1 from guards limit 1').first()
+    return null
   } catch (error) {
     if (!/no such table/.test(errorMessage(error))) {
       log.error({ requestId }, 'A database does not answer.', { database: name }, error)
       return `${name} does not answer.`
     }
   }
-  return `${name} has no migrations. Apply them with \`npx wrangler d1 migrations apply ${name}\`.`
+  return `${name} has no migrations. Apply them with \`npm start\` locally, or with \`npm run deploy\` for a hosted service.`
 }

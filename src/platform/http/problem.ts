@@ -46,7 +46,8 @@ export const STATUS = {
 
 const RETRY_AFTER_SECONDS = '30'
 
-export const unknownPath = (): Failure => new Failure('not_found', 'request.unknown_path', 'There is nothing at this path.')
+export const unknownPath = (): Failure =>
+  new Failure('not_found', 'request.unknown_path', 'There is nothing at this path. GET /docs lists all paths.')
 
 export const wrongMethod = (methods: readonly string[]): Failure => {
   const allow = methods.filter((method) => method !== 'HEAD').sort()

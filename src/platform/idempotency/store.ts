@@ -10,7 +10,7 @@ export type ClaimedKey = Pick<typeof keys.$inferSelect, 'token' | 'fingerprint' 
 
 /** A request for a key. Times are milliseconds of the real clock, except `now` and `expired_at`. */
 export interface KeyRequest extends Omit<KeyClaim, 'begun'> {
-  /** Under each of the hashing keys, the current one first. */
+  /** The request's fingerprint under each hashing key, the current key first. */
   fingerprints: readonly string[]
   asked_at: number
   lease_until: number
@@ -54,7 +54,7 @@ export async function claimKey(db: Database, request: KeyRequest): Promise<Claim
   return found!.results[0]!
 }
 
-/** The guard of `assertClaimed`. */
+/** The name of the guard in `assertClaimed`. */
 export const CLAIMED = 'idempotency_key.claimed'
 
 /** Refuses its batch unless the request still has its claim on the key. */
@@ -78,7 +78,7 @@ export const markKey = (db: Database, claim: KeyClaim, resource_id: string, stat
 export const keepAnswer = (db: Database, claim: KeyClaim, answer: string): Statement =>
   db.update(keys).set({ state: 'answered', answer }).where(claimedRow(claim))
 
-/** Releases a key whose request has changed nothing. One that has begun a change ends its lease, so that a repetition continues it. */
+/** Releases a key whose request has changed nothing. If the request has begun a change, only its lease ends, so that a repetition continues the change. */
 export const releaseKey = (db: Database, claim: KeyClaim): Statement[] => [
   db.delete(keys).where(and(claimedRow(claim), eq(keys.state, 'running'), isNull(keys.resource_id))),
   db

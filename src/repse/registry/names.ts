@@ -29,7 +29,7 @@ const KINDS_OF_COMPANY = [
   'AC',
 ].sort((a, b) => b.length - a.length)
 
-/** Normalizes a name for comparison: letters, digits and `&` in upper case, without accents, punctuation and the kind of company. */
+/** Normalizes a name for comparison: letters, digits and `&` in upper case, without accents, punctuation or the kind of company. */
 export function normalName(name: string): string {
   const plain = name
     .normalize('NFD')

@@ -12,7 +12,7 @@ export const EventQuery = z
       type: 'string',
       description: 'Lists only events about this fiscal entity: a `fe_…` identifier, or its UUID form.',
     }),
-    fiscalEntityId: documented(FiscalEntityId.optional(), { type: 'string', description: 'Another name for `fiscal_entity_id`.' }),
+    fiscalEntityId: documented(FiscalEntityId.optional(), { type: 'string', description: 'Alternative spelling of `fiscal_entity_id`.' }),
   })
   .superRefine(({ fiscal_entity_id, fiscalEntityId }, context) => {
     if (fiscal_entity_id !== undefined && fiscalEntityId !== undefined && fiscal_entity_id !== fiscalEntityId)

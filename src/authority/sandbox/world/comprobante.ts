@@ -141,7 +141,7 @@ export function conceptoOf(
   }
 }
 
-/** Returns a line without taxes, as payments, payrolls and transfers have it. */
+/** Returns a line without taxes, as payments, payroll receipts and transfers have. */
 export const untaxed = (clave: string, clave_unidad: string, descripcion: string, importe = 0, descuento = 0): SandboxConcepto => ({
   ...{ clave, clave_unidad, descripcion, importe, descuento },
   ...{ no_identificacion: null, cantidad: 1, unidad: null, valor_unitario: importe, objeto_imp: '01', traslados: [], retenciones: [] },

@@ -121,7 +121,7 @@ function saleOf(draws: Random, draft: Draft, lugar: Locality): SandboxComprobant
 
 const currencyOf = ({ emisor, receptor }: Draft): string => (emisor.moneda === 'MXN' ? receptor.moneda : emisor.moneda)
 
-/** Prices are listed in pesos. A unit of a foreign currency is taken for twenty pesos. */
+/** Prices are listed in pesos. A unit of a foreign currency is taken to be worth twenty pesos. */
 const priceIn = (draft: Draft, cents: number): number => (currencyOf(draft) === 'MXN' ? cents : Math.ceil(cents / 20))
 const inCurrency = (draft: Draft, descuento: number) => ({
   descuento: currencyOf(draft) === 'MXN' ? descuento : Math.floor(descuento / 20),
@@ -138,7 +138,7 @@ function substitute(wrong: SandboxComprobante, draft: Draft, draws: Random): San
   return right
 }
 
-/** Returns an advance, the invoice of the whole amount that names it, and the credit note that deducts it, as the SAT's guide prescribes. */
+/** Returns an advance, the invoice for the whole amount (which refers to the advance), and the credit note that deducts the advance, as the authority's guide prescribes. */
 function advance(draws: Random, draft: Draft): SandboxComprobante[] {
   const { emisor, receptor } = draft
   const whole = draws.int(...ADVANCE.price)
@@ -174,7 +174,7 @@ function advance(draws: Random, draft: Draft): SandboxComprobante[] {
   return [received, invoice, applied]
 }
 
-/** Returns invoices to the general public, each of the tickets of a fortnight. */
+/** Returns invoices to the general public, each for the tickets of a fortnight. */
 function publicSales(draws: Random, { self }: Circle, month: string): SandboxComprobante[] {
   const receptor: Taxpayer = { ...self, rfc: 'XAXX010101000', nombre: 'PUBLICO EN GENERAL', regimen: '616' }
   return Array.from({ length: draws.int(1, 2) }, (_, i) => {

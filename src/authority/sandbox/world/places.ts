@@ -4,7 +4,7 @@ export interface Locality {
   entidad: string
   municipio: string
   zone: string
-  /** Whether it lies in the northern border region, where IVA is 8 %. */
+  /** Whether it lies in the northern border region, where IVA is 8%. */
   border: boolean
   /** Approximate hours by which central Mexico is ahead of the local time. */
   behind_center: number

@@ -7,7 +7,7 @@ export interface Product {
   unidad: string
   descripcion: string
   price: readonly [min: number, max: number]
-  /** The maximum quantity on an invoice. */
+  /** The maximum quantity on a line. */
   most: number
   iva: 'general' | 'cero' | 'exento'
   /** The rate of IEPS in millionths. */

@@ -12,7 +12,7 @@ export interface Random {
   sample<T>(list: readonly T[], count: number): T[]
 }
 
-/** FNV-1a, mixed with the finalizer of MurmurHash3 so that similar texts differ in all bits. */
+/** FNV-1a, mixed with the finalizer of MurmurHash3 so that similar texts give unrelated hashes. */
 const hash = (text: string): number => {
   let h = fnv1a(text)
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b)

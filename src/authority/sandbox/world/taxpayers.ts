@@ -16,7 +16,7 @@ export interface Taxpayer {
   foreign: { pais: string; registro: string } | null
 }
 
-/** A taxpayer's counterparties, which are always the same for an RFC. */
+/** A taxpayer and its counterparties, always the same for an RFC. */
 export interface Circle {
   self: Taxpayer
   clients: Taxpayer[]
@@ -29,10 +29,10 @@ export interface Circle {
 
 const DIGITS = '0123456789ABCDEFGHIJKLMN&OPQRSTUVWXYZ Ñ'
 
-/** Whether an RFC belongs to a company, which has twelve characters, and not to a natural person, which has thirteen. */
+/** Whether an RFC is a company’s (twelve characters) and not a natural person’s (thirteen). */
 export const isCompany = (rfc: string): boolean => [...rfc].length === 12
 
-/** Completes an RFC without its last character with the check digit (sat.md 4). */
+/** Appends the check digit to an RFC that lacks it (sat.md 4). */
 export function withCheckDigit(stem: string): string {
   const sum = [...stem.padStart(12, ' ')].reduce((total, letter, i) => total + DIGITS.indexOf(letter) * (13 - i), 0)
   const digit = (11 - (sum % 11)) % 11

@@ -12,7 +12,7 @@ export function element(name: string, attributes: Attributes, ...children: strin
   return inner === '' ? `${text}/>` : `${text}>${inner}</${name}>`
 }
 
-/** Returns an element, or an empty text when all children are empty. */
+/** Returns an element, or an empty string when all children are empty. */
 export const group = (name: string, attributes: Attributes, ...children: string[]): string =>
   children.some((child) => child !== '') ? element(name, attributes, ...children) : ''
 

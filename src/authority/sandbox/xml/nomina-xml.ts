@@ -5,7 +5,7 @@ import { element, group, money } from './markup.ts'
 
 const WEEK = 7 * 86_400_000
 
-/** Returns the complement nómina 1.2 of an ordinary fortnightly receipt. */
+/** Returns the nómina 1.2 complement of an ordinary fortnightly payroll receipt. */
 export function nominaXml(nomina: SandboxNomina, emisor: Taxpayer, receptor: Taxpayer): string {
   const earned = nomina.sueldo + nomina.puntualidad
   const weeks = Math.floor((Date.parse(nomina.final) - Date.parse(nomina.inicio_relacion) + 86_400_000) / WEEK)

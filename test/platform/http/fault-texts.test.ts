@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type * as z from 'zod'
-import { InvalidInput, parse } from '../src/platform/http/validation/faults.ts'
-import { nameOf, ROUTES } from './support/wire.ts'
+import { InvalidInput, parse } from '../../../src/platform/http/validation/faults.ts'
+import { nameOf, ROUTES } from '../../support/wire.ts'
 
 const BROKEN: readonly unknown[] = [
   ...[null, true, false, 0, -1, 1.5, 1e15, 2 ** 60, Number.POSITIVE_INFINITY, Number.NaN],

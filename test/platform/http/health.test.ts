@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { app } from '../src/app.ts'
-import { Unhealthy } from '../src/platform/http/health.ts'
-import { costOf } from './support/meter.ts'
-import { send } from './support/wire.ts'
+import { app } from '../../../src/app.ts'
+import { Unhealthy } from '../../../src/platform/http/health.ts'
+import { costOf } from '../../support/meter.ts'
+import { send } from '../../support/wire.ts'
 
 vi.spyOn(console, 'log').mockImplementation(() => {})
 const error = vi.spyOn(console, 'error').mockImplementation(() => {})
@@ -23,7 +23,8 @@ async function health(bindings: Env = env) {
   return answer
 }
 
-const lacksMigrations = (name: string) => `${name} has no migrations. Apply them with \`npx wrangler d1 migrations apply ${name}\`.`
+const lacksMigrations = (name: string) =>
+  `${name} has no migrations. Apply them with \`npm start\` locally, or with \`npm run deploy\` for a hosted service.`
 const failing = (message: string) => ({ prepare: () => ({ first: () => Promise.reject(new Error(message)) }) })
 
 describe('/health', () => {
@@ -52,19 +53,18 @@ describe('/health', () => {
     expect(JSON.stringify(body)).not.toMatch(/soon|a secret/)
   })
 
-  it('names a database without migrations, whether its table of migrations is absent or empty', async () => {
+  it('names a database without the tables of the current migrations', async () => {
     const reading = (database: D1Database, table: string) => ({
-      prepare: (query: string) => database.prepare(query.replace('d1_migrations', table)),
+      prepare: (query: string) => database.prepare(query.replace('guards', table)),
     })
     for (const name of ['DB', 'LEDGER_0'] as const)
-      for (const table of ['absent', '(select 1 where false)'])
-        expect((await health(withEnv({ [name]: reading(env[name], table) }))).body.missing).toEqual([lacksMigrations(name)])
+      expect((await health(withEnv({ [name]: reading(env[name], 'absent') }))).body.missing).toEqual([lacksMigrations(name)])
   })
 
   it('names all that is missing at once: settings, databases, and a database that does not answer', async () => {
     const bindings = withEnv({
       ENVIRONMENT: 'prod',
-      DB: failing('D1_ERROR: no such table: d1_migrations: SQLITE_ERROR'),
+      DB: failing('D1_ERROR: no such table: guards: SQLITE_ERROR'),
       LEDGER_0: failing('D1_ERROR: the network'),
       LEDGER_1: undefined,
     })

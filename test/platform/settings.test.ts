@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { settingsOf, UnusableSettings } from '../src/platform/settings.ts'
+import { settingsOf, UnusableSettings } from '../../src/platform/settings.ts'
 
 const KEYRING = `2:${'b'.repeat(42)}A=,1:${'a'.repeat(42)}A=`
 const ledger = (n: number) => ({ ledger: n })

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { documented, Email, Id, Instant, integerParameter, trimmedText } from '../src/platform/http/shapes.ts'
-import { expectationOf } from '../src/platform/http/validation/expectation.ts'
-import { InvalidInput, parse } from '../src/platform/http/validation/faults.ts'
+import { documented, Email, Id, Instant, integerParameter, trimmedText } from '../../../src/platform/http/shapes.ts'
+import { expectationOf } from '../../../src/platform/http/validation/expectation.ts'
+import { InvalidInput, parse } from '../../../src/platform/http/validation/faults.ts'
 
 type Target = 'json' | 'query' | 'param'
 
