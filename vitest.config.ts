@@ -35,9 +35,6 @@ const RULES = [
   'test/visibility/visible-counts.test.ts',
 ]
 
-/** These look at whole tables, at the outbox or at exact counts: each has a workerd of its own. */
-const ALONE: string[] = []
-
 /** The snippet in JavaScript of docs/webhooks.md is a module that tests import. */
 const documentedSnippet = {
   name: 'documented-snippet',
@@ -46,7 +43,7 @@ const documentedSnippet = {
     id === '\0documented-snippet' ? /^```js\n(.*?)^```$/ms.exec(readFileSync('docs/webhooks.md', 'utf8'))?.[1] : undefined,
 }
 
-const workers = (name: string, isolate: boolean, include: string[], exclude: string[] = [], ledgers: string[] = []) => ({
+const workers = (name: string, include: string[], exclude: string[] = [], ledgers: string[] = []) => ({
   plugins: [
     documentedSnippet,
     cloudflareTest({
@@ -62,20 +59,24 @@ const workers = (name: string, isolate: boolean, include: string[], exclude: str
       },
     }),
   ],
-  test: { name, isolate, include, exclude, setupFiles: ['test/support/setup.ts'], testTimeout: 60_000, hookTimeout: 60_000 },
+  test: {
+    ...{ name, include, exclude, setupFiles: ['test/support/setup.ts'], testTimeout: 60_000, hookTimeout: 60_000 },
+    // A worker goes from file to file. Each begins with nothing stored (test/support/setup.ts).
+    isolate: false,
+  },
 })
 
 export default defineConfig({
   test: {
     silent: 'passed-only',
+    provide: { fuzz: process.env['FUZZ'] ?? '' },
     // Much of a test is waiting for another process.
     maxWorkers: Math.max(3, availableParallelism() - 1),
     projects: [
-      { test: { name: 'rules', include: RULES, testTimeout: 60_000 } },
-      workers('workers', false, ['test/**/*.test.ts'], ['test/{node,samples}/**', ...RULES, ...ALONE]),
-      workers('alone', true, ALONE),
+      { test: { name: 'rules', include: RULES, isolate: false, testTimeout: 60_000 } },
+      workers('workers', ['test/**/*.test.ts'], ['test/{node,samples}/**', ...RULES]),
       // The same journeys with the fiscal data over three ledgers.
-      workers('shards', false, ['test/**/{journey,imports,downloads,relay,shared-downloads}.test.ts'], [], ['LEDGER_1', 'LEDGER_2']),
+      workers('shards', ['test/**/{journey,imports,downloads,relay,shared-downloads}.test.ts'], [], ['LEDGER_1', 'LEDGER_2']),
       { test: { name: 'samples', include: ['test/samples/*.test.ts'] } },
       { test: { name: 'node', include: ['test/node/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 } },
     ],

@@ -4,6 +4,7 @@ import { losingMessages } from '../downloads/support/downloads.ts'
 import { created, draft } from '../extractors/support/extractors.ts'
 import { at } from '../support/clock.ts'
 import { beforeCommit } from '../support/commits.ts'
+import { sample } from '../support/fuzz.ts'
 import { audited, freshRfc } from '../support/tenants.ts'
 import { type Billed, billed } from './support/billing.ts'
 
@@ -171,23 +172,25 @@ describe('every combination of plan, invoice, connection, seats and operation', 
     const here = await table()
     if (INVOICES[invoice] !== null) await here.of.invoice(INVOICES[invoice])
     await here.of.set(PLANS[plan])
-    let cases = 0
-    for (const state of STATES)
-      for (const other of OTHERS)
-        for (const operation of OPERATIONS) {
-          const one: Case = { plan, invoice, state, other, operation }
-          if (!possible(one)) continue
-          cases++
-          await arrange(here, one)
-          const before = await stateOf(here)
-          const [status, code, checkout] = expected(one)
-          // A CIEC that the authority would reject: 402 comes before it is asked.
-          const reply = await ask(here, operation, status === 402 ? 'rejected1' : 'empty1')
-          const said = status < 400 ? [reply.status] : [reply.status, reply.body.code, reply.body.checkout_url && 'checkout']
-          expect([one, ...said]).toEqual([one, status, ...(status < 400 ? [] : [code, checkout])])
-          expect([one, await stateOf(here)]).toEqual([one, status < 400 ? after(one) : before])
-        }
-    expect(cases).toBe(6 * 5 * 5 + 5 * 3 + (suspensionOf({ plan, invoice }) === null ? 0 : 5 * 5))
+    const cases = STATES.flatMap((state) =>
+      OTHERS.flatMap((other) => OPERATIONS.map((operation): Case => ({ plan, invoice, state, other, operation }))),
+    ).filter(possible)
+    expect(cases.length).toBe(6 * 5 * 5 + 5 * 3 + (suspensionOf({ plan, invoice }) === null ? 0 : 5 * 5))
+    // The pairs of plan and invoice take turns, so that every state, seat and operation comes with several of them.
+    for (const one of sample(
+      cases,
+      3,
+      pairs.findIndex((pair) => pair.plan === plan && pair.invoice === invoice),
+    )) {
+      await arrange(here, one)
+      const before = await stateOf(here)
+      const [status, code, checkout] = expected(one)
+      // A CIEC that the authority would reject: 402 comes before it is asked.
+      const reply = await ask(here, one.operation, status === 402 ? 'rejected1' : 'empty1')
+      const said = status < 400 ? [reply.status] : [reply.status, reply.body.code, reply.body.checkout_url && 'checkout']
+      expect([one, ...said]).toEqual([one, status, ...(status < 400 ? [] : [code, checkout])])
+      expect([one, await stateOf(here)]).toEqual([one, status < 400 ? after(one) : before])
+    }
   })
 
   it('each 402 says which rule it is and what resolves it', async () => {

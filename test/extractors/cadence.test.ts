@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { cadenceOf, isDue, nextDay, nextRunAt } from '../../src/extractors/cadence.ts'
 import type { ScheduleKind } from '../../src/extractors/rules.ts'
 import { firstInstantOf, localDayOf } from '../../src/platform/time/calendar.ts'
+import { runs } from '../support/fuzz.ts'
 
 const ZONES = [
   'America/Mexico_City',
@@ -72,7 +73,7 @@ describe('the first instant of a local day', () => {
       fc.property(fc.constantFrom(...ZONES), epochDay, (zone, days) => {
         expect(firstInstantOf(textOf(days), zone).getTime()).toBe(oracleStart(Temporal.PlainDate.from(textOf(days)), zone))
       }),
-      { numRuns: 4_000 },
+      { numRuns: runs(1_000, 4_000) },
     )
   })
 
@@ -112,7 +113,7 @@ describe('the first instant of a local day', () => {
         expect(localDayOf(start, zone)).toBe(textOf(days))
         expect(localDayOf(new Date(start.getTime() - 1), zone)).toBe(textOf(days - 1))
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(500, 1_000) },
     )
   })
 })
@@ -133,7 +134,7 @@ describe('a cadence', () => {
           expect(next!.getTime()).toBe(oracleNext(it, Temporal.PlainDate.from(armed_day), timezone, now))
         },
       ),
-      { numRuns: 3_000 },
+      { numRuns: runs(1_000, 3_000) },
     )
   })
 
@@ -144,7 +145,7 @@ describe('a cadence', () => {
         const due = isDue(cadenceOf(it.kind, it.spec, armed), armed, day)
         expect(due).toBe(oracleIsDue(it, Temporal.PlainDate.from(armed), Temporal.PlainDate.from(day)))
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(1_000, 5_000) },
     )
   })
 

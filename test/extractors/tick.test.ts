@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Extractor } from '../../src/extractors/contract.ts'
 import { at } from '../support/clock.ts'
+import { runs } from '../support/fuzz.ts'
 import { connect, type Organization, organization, synced } from '../support/tenants.ts'
 import { created, draft, EXTRACTORS, listed, monthly, scheduled, weekly } from './support/extractors.ts'
 import { Clockwork, datesOf, daysAfter, forget, runsOf } from './support/ticks.ts'
@@ -13,9 +14,12 @@ afterEach(() => {
 const patch = async (of: Organization, { extractor_id }: Extractor, changes: object): Promise<Extractor> =>
   (await of.ask('PATCH', `${EXTRACTORS}/${extractor_id}`, changes)).body
 
+const QUARTER = 900_000
+const HOUR = 3_600_000
+
 /** Every quarter of an hour from one instant to another, as the cron comes. */
 async function everyQuarter(clockwork: Clockwork, from: string, to: string): Promise<void> {
-  for (let time = Date.parse(from); time <= Date.parse(to); time += 900_000) await clockwork.pass(new Date(time).toISOString())
+  for (let time = Date.parse(from); time <= Date.parse(to); time += QUARTER) await clockwork.pass(new Date(time).toISOString())
 }
 
 describe('a tick', () => {
@@ -101,7 +105,11 @@ describe('a tick', () => {
     const acme = await organization()
     const { extractor_id, next_run_at } = await created(acme, { ...scheduled, timezone })
     expect(next_run_at).toBe(midnights[0])
-    await everyQuarter(new Clockwork(), midnights[0], new Date(Date.parse(midnights[2]) + 3_600_000 * 3).toISOString())
+    const clockwork = new Clockwork()
+    // Away from the midnights the cron of each third hour stands for all.
+    const isNear = (time: number) => midnights.some((midnight) => Math.abs(time - Date.parse(midnight)) <= 2 * HOUR)
+    for (let time = Date.parse(midnights[0]); time <= Date.parse(midnights[2]) + 3 * HOUR; time += QUARTER)
+      if (isNear(time) || time % runs(3 * HOUR, QUARTER) === 0) await clockwork.pass(new Date(time).toISOString())
     expect((await runsOf(acme, extractor_id)).map(({ started_at }) => started_at).reverse()).toEqual(midnights)
     expect(new Set(await datesOf(acme, extractor_id)).size).toBe(3)
   })

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { graceEnd, subscriptionStatus, trialEnd } from '../../../src/billing/subscription/status.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
 import { at } from '../../support/clock.ts'
+import { runs } from '../../support/fuzz.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { billed } from '../support/billing.ts'
 
@@ -49,7 +50,7 @@ describe('against a calendar that is looked at every minute', () => {
         const state = (when: number) => subscriptionStatus(terms, new Date(when)).state
         expect([state(end - 1), state(end)]).toEqual(['trialing', 'diagnostic_expired'])
       }),
-      { numRuns: 150 },
+      { numRuns: runs(50, 150) },
     )
   })
 
@@ -66,7 +67,7 @@ describe('against a calendar that is looked at every minute', () => {
         // Where a whole day is skipped nothing may be left of the grace.
         expect([state(next), state(end - 1)]).toEqual(next < end ? ['past_due', 'past_due'] : ['suspended', 'active'])
       }),
-      { numRuns: 150 },
+      { numRuns: runs(50, 150) },
     )
   })
 
@@ -89,7 +90,7 @@ describe('against a calendar that is looked at every minute', () => {
               : 'active'
         expect(subscriptionStatus({ rfc_allowance: null, timezone, ...owing }, new Date(now)).state).toBe(right)
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(300, 1_000) },
     )
   })
 })

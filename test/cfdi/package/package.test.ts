@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { EntryRejected, PackageRejected, readDirectory } from '../../../src/cfdi/package/directory.ts'
 import { inflate, kindOf, shownName, uuidOfName } from '../../../src/cfdi/package/package.ts'
+import { runs } from '../../support/fuzz.ts'
 
 const LIMIT = 4 * 1024 * 1024
 
@@ -228,7 +229,7 @@ describe('a package without a directory is refused whole', () => {
         if (at < damaged.length) damaged[at] = value
         if (refusal(damaged) === 'read') readDirectory(damaged).forEach((_, i) => void outcome(damaged, i))
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(300, 1_000) },
     )
   })
 })

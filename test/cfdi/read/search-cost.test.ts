@@ -3,12 +3,13 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { CfdiSearch } from '../../../src/cfdi/search/contract.ts'
 import { searchCfdi } from '../../../src/cfdi/search/search.ts'
 import { contextOf, FISCAL_ENTITY, RFC } from '../../support/context.ts'
+import { runs } from '../../support/fuzz.ts'
 import { costOf } from '../../support/meter.ts'
 import { applicationsOf, documents, insertApplications, insertCfdi, invoices, rowOf } from '../support/ledger.ts'
 
 /** Rows that authentication reads: credential, organization, connection. */
 const CONTROL_ROWS = 3
-const SIZES = { 1: 1_000, 2: 20_000 }
+const SIZES = { 1: 1_000, 2: runs(8_000, 20_000) }
 const CROWDED = 3
 const BILLED = 4
 

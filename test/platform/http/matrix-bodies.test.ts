@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { basic } from '../../support/client.ts'
+import { runs, sample } from '../../support/fuzz.ts'
 import { absent, callOf, type Entry, type Given, givenOf, TABLE } from '../../support/matrix.ts'
 import { silenceDownloads } from '../../support/queues.ts'
 import { type Answer, essence, json, made, type Sent, send, shapeOf } from '../../support/wire.ts'
@@ -176,8 +177,8 @@ describe('a JSON body', () => {
       '{"__proto__":1}',
       '9007199254740993',
     ]
-    for (const name of [...Object.keys(shapeOf(entry.route, 'json')!), 'unknown'])
-      for (const value of values) {
+    for (const [n, name] of [...Object.keys(shapeOf(entry.route, 'json')!), 'unknown'].entries())
+      for (const value of sample(values, 3, n + withBody.indexOf(entry))) {
         const given = entry.row.given ? { ...(await givenOf(entry, ours)) } : {}
         const { [name]: _, ...others } = entry.row.json!(given)
         const rest = JSON.stringify(others).slice(1)
@@ -238,5 +239,5 @@ describe('an upload', () => {
 
 afterAll(() => {
   // So that a matrix whose rows went missing does not pass for one without a fault.
-  expect(made.requests).toBeGreaterThan(1_200)
+  expect(made.requests).toBeGreaterThan(runs(900, 1_200))
 })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { basic, type Caller } from '../../support/client.ts'
+import { runs, sample } from '../../support/fuzz.ts'
 import { callOf, type Entry, fill, givenOf, TABLE } from '../../support/matrix.ts'
 import { silenceDownloads } from '../../support/queues.ts'
 import { made, send, shapeOf } from '../../support/wire.ts'
@@ -106,8 +107,9 @@ describe('a parameter', () => {
       '+275760-09-13',
       '9999999999999999',
     ]
-    for (const name of Object.keys(entry.query).filter((one) => !given(entry).includes(one)))
-      for (const value of values) {
+    const names = Object.keys(entry.query).filter((one) => !given(entry).includes(one))
+    for (const [n, name] of names.entries())
+      for (const value of sample(values, 3, n + asking.indexOf(entry))) {
         const { status } = await ask(entry, ours, new URLSearchParams({ [name]: value.isWellFormed() ? value : '' }).toString())
         expect([200, 400, 422], `${name}=${value.slice(0, 20)} → ${status}`).toContain(status)
       }
@@ -130,7 +132,7 @@ const OTHER: Record<string, string> = {
   'GET /v1/alerts': 'kind=webhook.undelivered',
 }
 
-const STEP = 7
+const STEP = runs(21, 7)
 
 describe('a cursor', () => {
   const cursorOf = async (entry: Entry, side: Side, more = 'limit=1'): Promise<string> => {
@@ -199,8 +201,15 @@ describe('a cursor', () => {
       await refused(entry, one)
   })
 
+  const cursors = new Map<string, string>()
+  const knownCursorOf = async (entry: Entry): Promise<string> => {
+    const cursor = cursors.get(entry.name) ?? (await cursorOf(entry, ours))
+    cursors.set(entry.name, cursor)
+    return cursor
+  }
+
   it.each(lists)('$name: of another list, another organization or another query is 400', async (entry) => {
-    for (const other of lists) if (other.name !== entry.name) await refused(entry, await cursorOf(other, ours))
+    for (const other of lists) if (other.name !== entry.name) await refused(entry, await knownCursorOf(other))
     await refused(entry, await cursorOf(entry, theirs))
     const more = OTHER[entry.name]
     if (more) {
@@ -215,5 +224,5 @@ describe('a cursor', () => {
 
 afterAll(() => {
   // So that a matrix whose rows went missing does not pass for one without a fault.
-  expect(made.requests).toBeGreaterThan(2_400)
+  expect(made.requests).toBeGreaterThan(runs(1_200, 2_400))
 })

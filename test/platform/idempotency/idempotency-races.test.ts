@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { basic, type Caller } from '../../support/client.ts'
 import { at } from '../../support/clock.ts'
+import { runs } from '../../support/fuzz.ts'
 import { signUp } from '../../support/tenants.ts'
 import { type Answer, json, send } from '../../support/wire.ts'
 import { organizationWith } from '../../support/world.ts'
@@ -193,7 +194,7 @@ describe('a request that is slower than its lease', () => {
 })
 
 describe('whatever the interleaving of requests, crashes and ends of leases', () => {
-  let runs = 0
+  let keys = 0
 
   type Fate = 'goes on' | 'is lost' | 'goes on and its answer is lost'
   const step = fc.record({
@@ -211,7 +212,7 @@ describe('whatever the interleaving of requests, crashes and ends of leases', ()
     const seen = new Map<string, number>()
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 2, max: 4 }), fc.array(step, { maxLength: 16 }), async (requests, steps) => {
-        const key = `run ${++runs}`
+        const key = `key ${++keys}`
         let now = Date.parse('2026-11-18T18:00:00Z')
         at(new Date(now).toISOString())
         const waiting: ((fate: Fate) => void)[] = []
@@ -261,7 +262,7 @@ describe('whatever the interleaving of requests, crashes and ends of leases', ()
         expect([201, 409]).toContain(last.status)
         if (last.status === 409) expect(last.body.code).toBe('idempotency.done')
       }),
-      { numRuns: 200 },
+      { numRuns: runs(60, 200) },
     )
     // So that a run in which nothing happens does not pass for one in which nothing goes wrong.
     expect([...seen.keys()].sort()).toEqual(['201 ', '409 idempotency.done', '409 idempotency.in_flight', '500 internal'])
