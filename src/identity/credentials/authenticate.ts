@@ -14,7 +14,8 @@ const unauthenticated = () =>
   new Failure(
     'unauthenticated',
     'credential.invalid',
-    'The Authorization header is absent or malformed, or the credential is unknown, expired or revoked.',
+    'The Authorization header is absent or malformed, or the credential is unknown, expired or revoked. ' +
+      'Send Basic base64(api_key:api_secret), or the api_secret as a Bearer token.',
   )
 
 const constantTimeEqual = (a: string, b: string): boolean => {
