@@ -52,6 +52,7 @@ export function view(row: ReadRow, { fiscal_entity_id, origin, applied }: RowCon
   const balance = visibleBalance(row, applied)
   const isInvoice = row.tipo_comprobante === 'I'
   const isIssued = row.direction === 0
+  const first_seen_at = instant(row.first_seen_at)
   return {
     ...copiedMembers(row),
     fiscal_entity_id,
@@ -71,7 +72,8 @@ export function view(row: ReadRow, { fiscal_entity_id, origin, applied }: RowCon
     has_xml: row.has_xml === 1,
     has_pdf: false,
     origin,
-    first_seen_at: instant(row.first_seen_at),
-    updated_at: instant(row.updated_at),
+    first_seen_at,
+    // Most documents never change, and formatting an instant is the slowest step here.
+    updated_at: row.updated_at === row.first_seen_at ? first_seen_at : instant(row.updated_at),
   }
 }
