@@ -38,7 +38,7 @@ const [{ results }] = JSON.parse(answer.slice(answer.indexOf('['))) as [{ result
 if (!command) {
   for (const { created_at, ...row } of results)
     console.log([new Date(Number(created_at)).toISOString(), ...Object.values(row).filter((value) => value !== null)].join('  '))
-  if (results.length === 0) console.log('No command was recorded yet.')
+  if (results.length === 0) console.log('No command has been recorded yet.')
   process.exit(0)
 }
 if (results.length === 0) {

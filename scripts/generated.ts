@@ -20,10 +20,10 @@ async function bindings(): Promise<void> {
   const fresh = join(folder, 'bindings.d.ts')
   const empty = join(folder, 'none.env')
   writeFileSync(empty, '')
-  await wrangler('types', fresh, '--include-runtime=false', '--env-file', empty)
+  await wrangler('types', fresh, '--include-runtime=false', '--strict-vars=false', '--env-file', empty)
   if (content(fresh) !== content(join(ROOT, 'src/bindings.d.ts')))
     complaints.push(
-      'src/bindings.d.ts is not up to date with wrangler.toml. Run: npx wrangler types --include-runtime=false --strict-vars=false src/bindings.d.ts',
+      'src/bindings.d.ts is not up to date with wrangler.toml. Run: npx wrangler types src/bindings.d.ts --include-runtime=false --strict-vars=false',
     )
 }
 

@@ -31,9 +31,9 @@ const show = ({ source, list_date, row_count, fetched_at, refused_code, refused_
   console.log(
     list_date === null
       ? `${source}: no list is held.`
-      : `${source}: list of ${list_date}, ${row_count} rows, received at ${fetched_at} (UTC).`,
+      : `${source}: list of ${list_date}, ${row_count} ${row_count === 1 ? 'row' : 'rows'}, received at ${fetched_at} (UTC).`,
   )
-  if (refused_code !== null) console.log(`  A newer file was refused at ${refused_at} (UTC): ${refused_code}. ${refused_detail}`)
+  if (refused_code !== null) console.log(`  A file was refused at ${refused_at} (UTC): ${refused_code}. ${refused_detail}`)
 }
 
 /** Uploads the file to the place where the daily cron looks for it. */

@@ -46,6 +46,16 @@ export async function migrate(stateDir: string): Promise<void> {
   const known = recorded(record)
   const now = fingerprint()
   if (known?.fingerprint === now && known.files.length > 0 && known.files.every((file) => existsSync(file))) return
-  for (const { binding } of DATABASES) await wrangler('d1', 'migrations', 'apply', binding, '--local', '--persist-to', stateDir)
+  for (const { binding } of DATABASES) await apply(binding, stateDir)
   writeFileSync(record, JSON.stringify({ fingerprint: now, files: sqliteFiles(stateDir) } satisfies Applied))
+}
+
+async function apply(binding: string, stateDir: string): Promise<void> {
+  try {
+    await wrangler('d1', 'migrations', 'apply', binding, '--local', '--persist-to', stateDir)
+  } catch (error) {
+    // Migrations were squashed before the first deployment, so older databases have the tables under other migrations.
+    if (!/already exists/.test(String(error))) throw error
+    throw new Error(`An older version made the databases in ${stateDir}. Delete that folder, or choose another one with STATE_DIR.`)
+  }
 }

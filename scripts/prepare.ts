@@ -14,10 +14,13 @@ import { ROOT } from './wrangler.ts'
 const environment = process.argv[2]
 const command = process.env['WRANGLER_COMMAND']
 
-/** Only the arguments of wrangler, which started this process, tell that it is a dry run. */
+/** Only the arguments of wrangler, which started this process through a shell, tell that it is a dry run. */
 function isDryRun(): boolean {
   const all = new Map(processes().map((one) => [one.pid, one]))
-  for (let one = all.get(process.ppid); one; one = all.get(one.parent)) if (/ --dry-run\b/.test(one.command)) return true
+  for (let one = all.get(process.ppid); one; one = all.get(one.parent)) {
+    const words = one.command.split(' ')
+    if (words.some((word) => /wrangler(-dist\/cli)?(\.js)?$/.test(word))) return words.includes('--dry-run')
+  }
   return false
 }
 

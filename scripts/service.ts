@@ -130,13 +130,25 @@ export class Service {
     await new Promise((done, failed) => child.once('spawn', done).once('error', failed))
     this.#child = child
     for (const until = Date.now() + READY_WITHIN; !(await this.#answers(2_000)); await sleep(100)) {
-      const output = readFileSync(log, 'utf8').slice(from)
-      const failure = child.exitCode ?? child.signalCode ?? (/Build failed/.test(output) ? 'build' : Date.now() > until ? 'time' : null)
+      const lines = readFileSync(log, 'utf8').slice(from)
+      const failure = child.exitCode ?? child.signalCode ?? (/Build failed/.test(lines) ? 'build' : Date.now() > until ? 'time' : null)
       if (this.#isStopping) return
-      if (failure !== null) throw new Refusal(`The service did not start (${failure}). The end of ${log}:\n\n${output.slice(-3_000)}`)
+      const missing = await this.#missing()
+      if (missing.length > 0) throw new Refusal(`The service cannot start. ${missing.join(' ')}`)
+      if (failure !== null) throw new Refusal(`The service did not start (${failure}). The end of ${log}:\n\n${lines.slice(-3_000)}`)
     }
     this.#watched = this.#members()
     this.#crons.start()
+  }
+
+  /** What /health says is missing; empty while nothing answers. */
+  async #missing(): Promise<string[]> {
+    try {
+      const response = await fetch(`${this.place.url}/health`, { signal: AbortSignal.timeout(2_000) })
+      return response.status === 503 ? ((await response.json()) as { missing: string[] }).missing : []
+    } catch {
+      return []
+    }
   }
 
   #members = (): number[] => childrenLeft(this.place.stateDir, this.#runner.child).map(({ pid }) => pid)

@@ -1,4 +1,4 @@
-/** What can go wrong, without HTTP: a kind decides what a caller can do about it, a dotted code says what it was. */
+/** What can go wrong, without HTTP: the kind says what a caller can do about it, a dotted code what it was. */
 export type Kind =
   | 'malformed'
   | 'unauthenticated'
@@ -7,7 +7,7 @@ export type Kind =
   | 'not_found'
   | 'method_not_allowed'
   | 'conflict'
-  /** Others keep changing the same thing at the same time: asked again it may go through. */
+  /** Concurrent requests keep changing the same thing; the request may succeed when it is sent again. */
   | 'contention'
   | 'too_large'
   | 'unsupported_media_type'
@@ -23,15 +23,15 @@ interface Extra {
   errors?: Fault[]
   retry_after_seconds?: number
   checkout_url?: string
-  /** On too many requests: the limit that was passed. */
-  quota?: { name: string; requests: string; seconds: number }
-  /** On a conflict: what there is already. */
+  /** With too_many_requests: the limit that was exceeded. */
+  quota?: { name: string; requests: number; seconds: number }
+  /** With conflict: the resource that exists already. */
   resource_id?: string
-  /** On a wrong method: those that the path has. */
+  /** With method_not_allowed: the methods of the path. */
   allow?: string[]
 }
 
-/** Something that was asked for and cannot be done. Final, but for contention: asking again the same way fails the same way. */
+/** A request that cannot be carried out. It is final: the same request fails again. The kind `contention` is the exception. */
 export class Failure extends Error {
   readonly kind: Kind
   readonly code: string
@@ -45,7 +45,7 @@ export class Failure extends Error {
   }
 }
 
-/** Something that may work later. In a consumer it means: try again, with a growing wait. */
+/** Work that may succeed later. A consumer retries it with a growing delay. */
 export class Unavailable extends Error {
   /** error_class of insights.md 8.17. */
   readonly error_class: 'login_failed' | 'sat_unavailable' | 'rate_limited'
@@ -56,10 +56,10 @@ export class Unavailable extends Error {
   }
 }
 
-/** Never says which id: what is foreign and what is absent read alike. */
+/** The refusal for a resource that is absent or belongs to another organization. It names no id, so that both read alike. */
 export const notFound = (what: string): Failure =>
   new Failure('not_found', `${what}.not_found`, `There is no such ${what.replaceAll('_', ' ')}.`)
 
-/** A value of the body or query that is well formed but not acceptable as things are. */
+/** The refusal of values of the body or query that are well formed but not acceptable in the current state. */
 export const invalid = (code: string, errors: [Fault, ...Fault[]]): Failure =>
   new Failure('invalid', code, `${errors[0].path}: ${errors[0].message}`, { errors })

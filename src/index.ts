@@ -1,7 +1,7 @@
 /**
- * The Worker. Read on in this order: app.ts (what a customer can ask), schedule.ts and queues/queues.ts (what happens by itself),
- * extractors/run.ts → downloads/downloads.ts → downloads/drain.ts → cfdi/ingest.ts (how documents come in), visibility/window.ts and
- * cfdi/search.ts (how they are read), webhooks/relay.ts → webhooks/delivery.ts (how changes are told).
+ * The Worker. Read the code in this order: app.ts (requests), schedule.ts and queues.ts (background work), extractors/runs/dispatch.ts →
+ * downloads/downloads.ts → downloads/drain.ts → cfdi/ingest/ingest.ts (how documents come in), visibility/window.ts and
+ * cfdi/search/search.ts (how they are read), webhooks/relay/relay.ts → webhooks/deliveries/delivery.ts (how customers learn of changes).
  */
 import { app } from './app.ts'
 import { consume } from './queues.ts'

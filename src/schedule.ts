@@ -1,8 +1,8 @@
-import { collectInvoices } from './billing/invoices/collect.ts'
+import { collectInvoices } from './billing/collect.ts'
+import { suspendExpired } from './billing/expiry.ts'
 import { issueInvoices } from './billing/invoices/issue.ts'
-import { runOperatorCommands } from './billing/invoices/operator-commands.ts'
-import { suspendExpired } from './billing/subscription/expiry.ts'
-import { reviewSubscriptions } from './billing/subscription/suspension.ts'
+import { runOperatorCommands } from './billing/operator/commands.ts'
+import { reviewSubscriptions } from './billing/subscription/review.ts'
 import { refreshLists } from './blacklists/loading/load.ts'
 import { sweepJobs } from './downloads/downloads.ts'
 import { pruneJobs } from './downloads/prune.ts'
@@ -13,7 +13,7 @@ import { sweepImports } from './imports/imports.ts'
 import { type System, systemOf } from './platform/context.ts'
 import { each } from './platform/each.ts'
 import { pruneKeys } from './platform/idempotency/idempotency.ts'
-import { errorMessage } from './platform/log.ts'
+import { log } from './platform/log.ts'
 import { sweepLookups } from './repse/lookups.ts'
 import { refreshRepse, sweepRounds } from './repse/rounds.ts'
 import { sweepDeliveries } from './webhooks/deliveries/delivery.ts'
@@ -21,13 +21,13 @@ import { pruneEvents } from './webhooks/deliveries/prune.ts'
 import { rewrapSecrets } from './webhooks/endpoints/signing.ts'
 import { sweepOutboxes } from './webhooks/relay/relay.ts'
 
-/** One after the other, whatever becomes of those before. */
+/** Runs verbs one after the other, also when one before failed. */
 const inOrder =
   (...verbs: ((system: System) => Promise<void>)[]) =>
   (system: System): Promise<void> =>
     each(verbs, (verb) => verb(system))
 
-/** Cron expression → what is done then. Delivery of a cron is not guaranteed and may repeat; so may these. */
+/** The verbs of each cron expression. A cron can be missed or delivered twice, and the verbs bear both. */
 const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
   '* * * * *': [
     sweepTicks,
@@ -41,7 +41,7 @@ const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
     runOperatorCommands,
     collectInvoices,
   ],
-  // Who is suspended at midnight has no more downloads that night.
+  // In this order, because an organization that is suspended at midnight gets no downloads that night.
   '*/15 * * * *': [inOrder(suspendExpired, evaluateCadences)],
   '0 10 * * *': [
     issueInvoices,
@@ -56,12 +56,11 @@ const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
   ],
 }
 
-/** One verb that fails does not keep the others from their work. */
+/** Runs the verbs of a cron. One that fails does not keep the others from running; the cron fails at the end. */
 export async function tick({ cron, scheduledTime }: ScheduledController, env: Env): Promise<void> {
   const system = systemOf(env, new Date(scheduledTime), `cron_${scheduledTime}`)
   const results = await Promise.allSettled((VERBS[cron] ?? []).map((verb) => verb(system)))
   const failed = results.filter((result) => result.status === 'rejected')
-  for (const { reason } of failed)
-    console.error(JSON.stringify({ level: 'error', request_id: system.requestId, cron, error: errorMessage(reason) }))
-  if (failed.length > 0) throw new Error(`${failed.length} of the cron’s verbs failed.`)
+  for (const { reason } of failed) log.error(system, 'A scheduled task failed.', { cron }, reason)
+  if (failed.length > 0) throw new Error(`${failed.length} scheduled tasks failed.`)
 }

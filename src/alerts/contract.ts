@@ -1,8 +1,13 @@
 import * as z from 'zod'
-import { Id, Instant, Paging } from '../platform/http/shapes.ts'
+import { documented, Id, Instant, Paging } from '../platform/http/shapes.ts'
 import { ALERT_KINDS, SEVERITIES } from './tables.ts'
 
-const AlertKind = z.enum(ALERT_KINDS).meta({ id: 'AlertKind' })
+const AlertKind = z.enum(ALERT_KINDS).meta({
+  id: 'AlertKind',
+  description:
+    '`webhook.undelivered`: a webhook missed three or more deliveries in a row. `repse.expiring`: a REPSE registration ends within 60 ' +
+    'days. `repse.expired`: a REPSE registration has ended.',
+})
 const AlertSeverity = z.enum(SEVERITIES).meta({ id: 'AlertSeverity' })
 
 export const Alert = z
@@ -10,10 +15,10 @@ export const Alert = z
     alert_id: Id('alr'),
     kind: AlertKind,
     severity: AlertSeverity,
-    resource_id: z.string().meta({ description: 'What it is about: `wh_…` or `fe_…`.' }),
-    message: z.string().meta({ description: 'The fact and its date.' }),
-    created_at: Instant.meta({ description: 'When it was raised, or became critical.' }),
-    read_at: Instant.nullable(),
+    resource_id: z.string().meta({ description: 'The webhook (`wh_…`) or fiscal entity (`fe_…`) that the alert is about.' }),
+    message: z.string().meta({ description: 'What happened, with its date.' }),
+    created_at: Instant.meta({ description: 'When the alert was raised, or when it became critical.' }),
+    read_at: Instant.nullable().meta({ description: 'When the alert was marked as read; null if it is unread.' }),
   })
   .meta({ id: 'Alert' })
 export type Alert = z.infer<typeof Alert>
@@ -22,12 +27,16 @@ export const AlertQuery = z.strictObject({
   ...Paging,
   kind: AlertKind.optional(),
   severity: AlertSeverity.optional(),
-  resource_id: z.string().max(100).optional(),
-  is_read: z
-    .enum(['true', 'false'])
-    .transform((text) => text === 'true')
-    .optional()
-    .meta({ documented: { type: 'boolean' } }),
+  resource_id: z.string().max(100).optional().meta({
+    description: 'Lists only alerts about this webhook or fiscal entity.',
+  }),
+  is_read: documented(
+    z
+      .enum(['true', 'false'])
+      .transform((text) => text === 'true')
+      .optional(),
+    { type: 'boolean', description: 'Lists only alerts that are read, or only those that are unread.' },
+  ),
 })
 export type AlertQuery = z.infer<typeof AlertQuery>
 

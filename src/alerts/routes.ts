@@ -8,16 +8,12 @@ import { Alert, AlertPath, AlertQuery } from './contract.ts'
 const TAG = 'Alerts'
 
 export const alertRoutes = new Hono<App>()
-  .get(
-    '/',
-    operation('listAlerts', TAG, 'List what should be looked at, newest first'),
-    query(AlertQuery),
-    returns(200, pageOf(Alert)),
-    async (c) => c.json(await listAlerts(c.var.ctx, c.req.valid('query'))),
+  .get('/', operation('listAlerts', TAG, 'List the alerts, newest first'), query(AlertQuery), returns(200, pageOf(Alert)), async (c) =>
+    c.json(await listAlerts(c.var.ctx, c.req.valid('query'))),
   )
   .post(
     '/:alert_id/read',
-    operation('readAlert', TAG, 'Mark an alert as read'),
+    operation('readAlert', TAG, 'Mark an alert as read', 'An alert that is already read keeps its `read_at`.'),
     params(AlertPath),
     roles('owner', 'admin'),
     returns(200, Alert),

@@ -6,11 +6,14 @@ import { alerts } from './tables.ts'
 export type AlertRow = typeof alerts.$inferSelect
 
 export interface AlertDraft extends Pick<AlertRow, 'organization_id' | 'kind' | 'severity' | 'resource_id' | 'message'> {
-  /** One alert for each organization and key. */
+  /** Identifies the situation: an organization has at most one alert for each key. */
   dedupe_key: string
 }
 
-/** Raises alerts; one with the same key exists once: a greater severity replaces it and makes it unread, else nothing happens. */
+/**
+ * Returns the statements that raise alerts. If the organization has an alert with the same key, a critical draft replaces a warning and makes it unread; any other
+ * draft changes nothing.
+ */
 export const alertStatements = (db: Database, drafts: readonly AlertDraft[], now: Date): D1PreparedStatement[] =>
   drafts.map((draft) =>
     db.$client
@@ -64,13 +67,13 @@ export const listAlertRows = (
     .limit(limit)
     .all()
 
-const one = (organization_id: string, alert_id: string) => and(eq(alerts.organization_id, organization_id), eq(alerts.alert_id, alert_id))
+const oneOf = (organization_id: string, alert_id: string) => and(eq(alerts.organization_id, organization_id), eq(alerts.alert_id, alert_id))
 
 export const findAlert = async (db: Database, organization_id: string, alert_id: string): Promise<AlertRow | undefined> =>
-  (await db.select().from(alerts).where(one(organization_id, alert_id)).limit(1))[0]
+  (await db.select().from(alerts).where(oneOf(organization_id, alert_id)).limit(1))[0]
 
 export const markRead = (db: Database, organization_id: string, alert_id: string, now: Date) =>
   db
     .update(alerts)
     .set({ read_at: now })
-    .where(and(one(organization_id, alert_id), isNull(alerts.read_at)))
+    .where(and(oneOf(organization_id, alert_id), isNull(alerts.read_at)))

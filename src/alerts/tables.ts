@@ -5,7 +5,7 @@ import { instant } from '../platform/db/columns.ts'
 export const ALERT_KINDS = ['webhook.undelivered', 'repse.expiring', 'repse.expired'] as const
 export const SEVERITIES = ['warning', 'critical'] as const
 
-/** What an organization should look at. */
+/** Situations that an organization should look into. */
 export const alerts = sqliteTable(
   'alerts',
   {
@@ -13,20 +13,20 @@ export const alerts = sqliteTable(
     organization_id: text('organization_id').notNull(),
     kind: text('kind', { enum: ALERT_KINDS }).notNull(),
     severity: text('severity', { enum: SEVERITIES }).notNull(),
-    /** What there is one alert of, for each organization. */
+    /** Identifies the situation: an organization has at most one alert for each key. */
     dedupe_key: text('dedupe_key').notNull(),
-    /** What it is about: a webhook, a fiscal entity. */
+    /** The webhook or fiscal entity that the alert is about. */
     resource_id: text('resource_id').notNull(),
     message: text('message').notNull(),
     created_at: instant('created_at').notNull(),
     read_at: instant('read_at'),
   },
   (table) => [
-    // Raising the same again.
+    // Raising an alert whose key exists.
     uniqueIndex('alerts_dedupe').on(table.organization_id, table.dedupe_key),
     // GET /alerts, newest first.
     index('alerts_organization').on(table.organization_id, table.alert_id),
-    // The same of those that nobody has read.
+    // GET /alerts?is_read=false.
     index('alerts_unread').on(table.organization_id, table.alert_id).where(sql`read_at is null`),
   ],
 )

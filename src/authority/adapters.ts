@@ -1,14 +1,11 @@
 import type { System } from '../platform/context.ts'
 import type { TaxAuthority } from './port/authority.ts'
-import { sandboxState } from './sandbox/overrides.ts'
+import { sandboxOverrides } from './sandbox/overrides.ts'
 import { sandboxAuthority } from './sandbox/sandbox.ts'
 
-/** The adapter that TAX_AUTHORITY names. */
-export function authorityOf({ env, db, settings }: System): TaxAuthority {
-  switch (env.TAX_AUTHORITY) {
-    case 'sandbox':
-      return sandboxAuthority(sandboxState(db, settings.ciecKeys))
-    default:
-      throw new Error('TAX_AUTHORITY names no adapter.')
-  }
+const ADAPTERS: Record<System['settings']['taxAuthority'], (system: System) => TaxAuthority> = {
+  sandbox: ({ db, settings }) => sandboxAuthority(sandboxOverrides(db, settings.ciecKeys)),
 }
+
+/** Returns the adapter that TAX_AUTHORITY names. */
+export const authorityOf = (system: System): TaxAuthority => ADAPTERS[system.settings.taxAuthority](system)

@@ -4,12 +4,12 @@ import { DATA_SOURCE_KEYS } from './port/catalog.ts'
 export const DataSource = z
   .strictObject({
     key: z.enum(DATA_SOURCE_KEYS),
-    label: z.string().meta({ description: 'Its name in Spanish.', examples: ['CFDI emitidos'] }),
-    description: z.string(),
-    kind: z.enum(['cfdi', 'document']).meta({ description: 'Whether it delivers CFDIs, month by month, or files.' }),
-    is_mandatory: z.boolean().meta({ description: 'Added to every extractor and every connection, whether sent or not.' }),
-    is_premium: z.boolean().meta({ description: 'Not fetched unless it is chosen.' }),
-    is_active: z.boolean().meta({ description: 'An inactive source cannot be chosen.' }),
+    label: z.string().meta({ description: 'The Spanish name.', examples: ['CFDI emitidos'] }),
+    description: z.string().meta({ description: 'What the source contains, in Spanish.' }),
+    kind: z.enum(['cfdi', 'document']).meta({ description: '`cfdi` sources deliver CFDIs by month, `document` sources deliver files.' }),
+    is_mandatory: z.boolean().meta({ description: 'Whether every extractor and every connection includes the source.' }),
+    is_premium: z.boolean().meta({ description: 'Whether the source is downloaded only when it is chosen.' }),
+    is_active: z.boolean().meta({ description: 'Whether the source can be chosen.' }),
   })
   .meta({ id: 'DataSource' })
 export type DataSource = z.infer<typeof DataSource>

@@ -12,7 +12,7 @@ export const sourceRoutes = new Hono<App>().get(
     'listDataSources',
     'Data sources',
     'List the data sources',
-    'The whole catalog in one page. Filter selectors by is_mandatory, not by key.',
+    'Returns the whole catalog in one page. When you offer a choice of sources, filter by `is_mandatory` rather than by key.',
   ),
   query(z.strictObject({})),
   returns(200, pageOf(DataSource)),

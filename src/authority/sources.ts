@@ -5,12 +5,12 @@ import { authorityOf } from './adapters.ts'
 import type { DataSource } from './contract.ts'
 import { DATA_SOURCE_KEYS, type DataSourceKey } from './port/catalog.ts'
 
-type Source = Omit<DataSource, 'key' | 'is_active'>
+type CatalogEntry = Omit<DataSource, 'key' | 'is_active'>
 
 const cfdi = { is_mandatory: false, is_premium: false, kind: 'cfdi' } as const
 const file = { is_mandatory: false, is_premium: false, kind: 'document' } as const
 
-const SOURCES: Record<DataSourceKey, Source> = {
+const SOURCES: Record<DataSourceKey, CatalogEntry> = {
   sat_cfdi_issued: { ...cfdi, label: 'CFDI emitidos', description: 'Comprobantes que el RFC emitió.' },
   sat_cfdi_received: { ...cfdi, label: 'CFDI recibidos', description: 'Comprobantes que el RFC recibió.' },
   sat_csf: { ...file, label: 'Constancia de situación fiscal', description: 'La constancia vigente, en PDF.' },
@@ -27,32 +27,34 @@ const SOURCES: Record<DataSourceKey, Source> = {
   sat_rug: { ...file, label: 'Registro Único de Garantías', description: 'Las garantías mobiliarias a cargo del RFC.', is_premium: true },
 }
 
-/** The sources that are active: those that the configured tax authority delivers. */
+/** Returns the keys of the active sources: those that the configured tax authority delivers. */
 export const activeKeys = (system: System): readonly DataSourceKey[] => authorityOf(system).sources
 
 const inCatalogOrder = (belongs: (key: DataSourceKey) => boolean): DataSourceKey[] => DATA_SOURCE_KEYS.filter(belongs)
 
-/** The keys with the mandatory ones (service.md, Mandatory sources), each once, in the catalog's order. */
+/** Returns the keys and the mandatory ones (service.md, Mandatory sources), each once, in the order of the catalog. */
 export const withMandatory = (keys: readonly string[]): DataSourceKey[] =>
   inCatalogOrder((key) => keys.includes(key) || SOURCES[key].is_mandatory)
 
-/** What is fetched where nobody chose: every active source that is not premium, and the mandatory ones. */
+/** Returns the keys that are downloaded by default: the active ones that are not premium, and the mandatory ones. */
 export const defaultKeys = (active: readonly DataSourceKey[]): DataSourceKey[] =>
   withMandatory(active.filter((key) => !SOURCES[key].is_premium))
 
-/** One fault for each key that does not exist or is inactive, at its place in the list at `path`. */
+/** Returns a fault for each unknown or inactive key of the array at `path`. */
 export const unknownKeyFaults = (keys: readonly string[], path: string, active: readonly string[]): Fault[] =>
   keys.flatMap((key, n) =>
-    active.includes(key) ? [] : { path: `${path}[${n}]`, message: 'There is no active data source with this key.' },
+    active.includes(key)
+      ? []
+      : { path: `${path}[${n}]`, message: 'Must be the key of an active data source. GET /v1/fiscal-entities/data-sources lists them.' },
   )
 
-/** 422 `data_source.unknown` that names every key which does not exist or is inactive. */
+/** Throws Failure 422 data_source.unknown, with a fault for each unknown or inactive key of the array at `path`. */
 export function refuseUnknownKeys(keys: readonly string[], path: string, active: readonly string[]): void {
   const [first, ...others] = unknownKeyFaults(keys, path, active)
   if (first) throw invalid('data_source.unknown', [first, ...others])
 }
 
-/** The whole catalog, in one page. */
+/** Returns the whole catalog as one page. */
 export function listDataSources(ctx: Ctx): Page<DataSource> {
   const active = activeKeys(ctx)
   const data = DATA_SOURCE_KEYS.map((key) => ({ key, ...SOURCES[key], is_active: active.includes(key) }))

@@ -1,30 +1,34 @@
 import * as z from 'zod'
 import { PLAN_KEYS } from '../plans/plans.ts'
-import { Id, Instant, Paging } from '../platform/http/shapes.ts'
+import { Instant } from '../platform/http/shapes.ts'
+import { Amount } from './invoices/contract.ts'
 import { BILLING_STATES } from './subscription/status.ts'
-import { INVOICE_STATUSES } from './tables.ts'
 
-const Amount = z.string().meta({ description: 'Decimal, two places.', examples: ['1160.00'] })
-const Limit = z.int().nullable().meta({ description: 'Null is without limit.' })
-const TrialEnd = Instant.nullable().meta({ description: 'The trial ends with the seventh local day, the first being that of the sign-up.' })
+const Limit = z.int().nullable().meta({ description: 'Null when there is no limit.' })
+const TrialEnd = Instant.nullable().meta({
+  description:
+    'The trial lasts seven calendar days in the organization’s time zone, the day of the sign-up included. Null without a trial.',
+})
 
 export const Billing = z
   .strictObject({
     state: z.enum(BILLING_STATES).meta({
       description:
-        'past_due: an invoice is past its day and within its grace. suspended: beyond it, connections pause. diagnostic_expired: the trial is over, connections pause.',
+        '`past_due`: an invoice was not paid on its due day and is in its grace period. `suspended`: the grace period has ended, and connections are paused. ' +
+        '`diagnostic_expired`: the trial has ended, and connections are paused.',
     }),
     plan: z.enum(PLAN_KEYS),
     seats: z.strictObject({
       allowance: Limit,
-      used: z.int().meta({ description: 'RFCs that are active or have an invalid CIEC. Drafts and suspended ones take no seat.' }),
+      used: z.int().meta({ description: 'RFCs that are active or have an invalid CIEC. Drafts and paused RFCs take no seat.' }),
     }),
     trial_ends_at: TrialEnd,
     open_invoices: z.int(),
     amount_due: Amount,
     currency: z.string(),
     grace_until: Instant.nullable().meta({
-      description: 'When the grace of the oldest open invoice ends: three local days after it was due.',
+      description:
+        'The end of the grace period of the oldest open invoice: the first moment of the third calendar day after its due day. Null when no invoice is open.',
     }),
   })
   .meta({ id: 'Billing' })
@@ -34,53 +38,38 @@ export const BillingPlan = z
   .strictObject({
     plan: z.enum(PLAN_KEYS),
     name: z.string(),
-    limits: z.strictObject({ extractors: Limit, rfcs: Limit.meta({ description: 'Of the plan; rfc_allowance is what counts.' }) }),
-    seats_included: Limit.meta({ description: 'Of the plan; the organization may have been granted more.' }),
+    limits: z.strictObject({
+      extractors: Limit,
+      rfcs: Limit.meta({
+        description: 'Number of RFCs in the plan; `rfc_allowance` is the number that applies. Null when there is no limit.',
+      }),
+    }),
+    seats_included: Limit.meta({
+      description: 'Seats in the plan. More may have been granted to the organization. Null when there is no limit.',
+    }),
     rfc_allowance: Limit.meta({
-      description: 'Seats that the organization has: the plan’s, or those that it was granted. Null is without limit.',
+      description: 'Seats of the organization: those of the plan, or those that were granted. Null when there is no limit.',
     }),
     trial_ends_at: TrialEnd,
-    prices: z.strictObject({ rule_ref: z.string(), currency: z.string(), month: Amount, rfc: Amount }).nullable().meta({
-      description: 'Before tax: a month of the plan, and of each RFC that is active when it is invoiced. Null when it costs nothing.',
-    }),
+    prices: z
+      .strictObject({
+        rule_ref: z.string().meta({ description: 'Reference of the price list.' }),
+        currency: z.string(),
+        month: Amount.meta({ description: 'A month of the plan, before tax.' }),
+        rfc: Amount.meta({ description: 'A month of each RFC that is active when the invoice is issued, before tax.' }),
+      })
+      .nullable()
+      .meta({ description: 'Null when the plan is free.' }),
   })
   .meta({ id: 'BillingPlan' })
 export type BillingPlan = z.infer<typeof BillingPlan>
 
 export const BillingUsage = z
   .strictObject({
-    period: z.string().meta({ description: 'The local month that it is.', examples: ['2026-05'] }),
+    period: z.string().meta({ description: 'The current month in the organization’s time zone.', examples: ['2026-05'] }),
     active_rfcs: z.int(),
     seats: z.strictObject({ used: z.int(), limit: Limit }),
     extractors: z.strictObject({ used: z.int(), limit: Limit }),
   })
   .meta({ id: 'BillingUsage' })
 export type BillingUsage = z.infer<typeof BillingUsage>
-
-export const Invoice = z
-  .strictObject({
-    invoice_id: Id('inv'),
-    number: z.string(),
-    period: z.string().meta({ description: 'The local month that it is for.', examples: ['2026-05'] }),
-    subtotal: Amount,
-    tax: Amount,
-    total: Amount,
-    currency: z.string(),
-    status: z.enum(INVOICE_STATUSES),
-    issued_at: Instant,
-    due_at: Instant.meta({ description: 'The same as issued_at.' }),
-    grace_until: Instant.meta({ description: 'The first moment of the third local day after it was due.' }),
-    is_overdue: z.boolean().meta({ description: 'Open, and its day is over.' }),
-    paid_at: Instant.nullable(),
-    pdf_url: z.string().nullable().meta({
-      description: 'Where the payment provider has it as a PDF. Null until the provider was told, and where an operator collects.',
-    }),
-    rule_ref: z.string().nullable().meta({ description: 'The price list that it was made by.' }),
-  })
-  .meta({ id: 'Invoice' })
-export type Invoice = z.infer<typeof Invoice>
-
-export const InvoiceQuery = z.strictObject(Paging)
-export type InvoiceQuery = z.infer<typeof InvoiceQuery>
-
-export const InvoicePath = z.strictObject({ invoice_id: Id('inv') })

@@ -2,86 +2,106 @@ import { Failure } from '../failures.ts'
 import { planOf } from '../plans/plans.ts'
 import type { Ctx } from '../platform/context.ts'
 import type { Statement } from '../platform/db/commit.ts'
-import { seatCheckout } from './provider.ts'
+import { seatCheckout } from './checkout.ts'
 import { type SubscriptionStatus, subscriptionStatus } from './subscription/status.ts'
-import { assertSeat, findSubscription, type StoredSubscription } from './subscription/subscription-store.ts'
+import { assertSeat } from './subscription/store.ts'
+import { getSubscription, type StoredSubscription } from './subscription/subscription.ts'
 
-interface Position extends SubscriptionStatus {
-  terms: StoredSubscription
+/** What the organization's subscription allows now. */
+interface Entitlements extends SubscriptionStatus {
+  subscription: StoredSubscription
 }
 
-const refused = (code: string, detail: string, checkout_url?: string | null): Failure =>
+const paymentRequired = (code: string, detail: string, checkout_url?: string | null): Failure =>
   new Failure('payment_required', code, detail, checkout_url ? { checkout_url } : {})
 
-async function positionOf({ db, organization, now }: Ctx, rfc: string | null = null): Promise<Position> {
-  const terms = (await findSubscription(db, organization.id, rfc))!
-  const standing = subscriptionStatus(terms, now)
-  return { ...standing, suspension: standing.suspension ?? terms.suspension, terms }
+/** Connections are counted without the one to `exceptRfc`. */
+async function entitlementsOf(ctx: Ctx, exceptRfc: string | null = null): Promise<Entitlements> {
+  const subscription = await getSubscription(ctx, exceptRfc)
+  const status = subscriptionStatus(subscription, ctx.now)
+  return { ...status, suspension: status.suspension ?? subscription.suspension, subscription }
 }
 
-function refuseOverdue({ suspension, grace_until }: Position): void {
-  if (suspension === 'payment')
-    throw refused(
-      'billing.overdue',
-      `An invoice is overdue beyond its grace of 3 days, which ended ${grace_until?.toISOString() ?? 'before'}. Pay it: GET /v1/billing/invoices lists what is open.`,
-    )
+function refuseOverdue({ suspension, grace_until }: Entitlements): void {
+  if (suspension !== 'payment') return
+  const end = grace_until ? `, which ended at ${grace_until.toISOString()}` : ''
+  throw paymentRequired(
+    'billing.overdue',
+    `An invoice is unpaid after its grace period of 3 days${end}. Pay the open invoices that GET /v1/billing/invoices lists.`,
+  )
+}
+
+/** Opens a checkout when it refuses, to name its URL. */
+async function refuseWithoutSeat(ctx: Ctx, { allowance, suspension, subscription }: Entitlements): Promise<void> {
+  const isTrialOver = suspension === 'trial'
+  if (!isTrialOver && (allowance === null || subscription.seats_used < allowance)) return
+  const checkout_url = await seatCheckout(ctx, subscription)
+  const where = checkout_url ? ' at checkout_url' : ''
+  const detail = isTrialOver
+    ? `The free trial has ended, so the organization has no seats. Choose a plan${where}.`
+    : `Every seat of the organization is taken: ${subscription.seats_used} of ${allowance} (plan ${planOf(subscription.plan).name}). ` +
+      `Pause or unlink another RFC, or buy a seat${where}.`
+  throw paymentRequired('billing.seats', detail, checkout_url)
 }
 
 const rfcs = (count: number): string => (count === 1 ? '1 RFC' : `${count} RFCs`)
 
-/** Asked for before a refusal is thrown, because a checkout may have to be opened for it. */
-async function refuseSeat(ctx: Ctx, { allowance, suspension, terms }: Position): Promise<void> {
-  const isOver = suspension === 'trial'
-  if (!isOver && (allowance === null || terms.held < allowance)) return
-  const rule = isOver
-    ? 'The free trial is over and leaves no seat.'
-    : `All seats are taken, on the plan ${planOf(terms.plan).name}: ${terms.held} of ${allowance}.`
-  const otherwise = isOver ? 'Choose a plan' : 'Suspend or unlink another RFC, or add a seat'
-  throw refused('billing.seats', `${rule} ${otherwise}: checkout_url leads there.`, await seatCheckout(ctx, terms))
-}
-
-function refuseTrial({ allowance, isTrial, suspension, terms }: Position): void {
-  if (suspension === 'trial') throw refused('billing.trial_ended', 'The free trial is over. Choose a plan to connect RFCs with a CIEC.')
-  if (isTrial && allowance !== null && terms.connected >= allowance)
-    throw refused(
+function refuseBeyondTrial({ allowance, isTrial, suspension, subscription }: Entitlements): void {
+  if (suspension === 'trial')
+    throw paymentRequired('billing.trial_ended', 'The free trial has ended. Choose a plan to connect RFCs with a CIEC.')
+  if (isTrial && allowance !== null && subscription.connected >= allowance)
+    throw paymentRequired(
       'billing.trial_rfcs',
-      `The free trial is for ${rfcs(allowance)}. Choose a plan to connect another, unlink what is connected, or connect this one as a draft.`,
+      `The free trial covers ${rfcs(allowance)}. Choose a plan to connect more, unlink a connected RFC, or connect this RFC as a draft, without a CIEC.`,
     )
 }
 
-/** The seat that a gate found free, for the commit that takes it: another one may have been faster. */
-const seat = ({ db, organization }: Ctx, rfc: string, { allowance, terms }: Position, isTrial: boolean): Statement =>
-  assertSeat(db, organization.id, { plan: terms.plan, rfc, allowance, isTrial })
+/** Takes the seat that was found free, unless a concurrent request took it first. */
+const takeSeat = ({ db, organization }: Ctx, rfc: string, { allowance, subscription }: Entitlements, isTrial: boolean): Statement =>
+  assertSeat(db, organization.id, { plan: subscription.plan, rfc, allowance, isTrial })
 
 /**
- * What a CIEC for an RFC must pass before the authority sees it: no invoice beyond grace, a trial that goes on and covers it where it
- * is new, a seat where it takes one. 402. Answers the statement that holds what was found.
+ * Checks that the organization may store a CIEC for an RFC, before the tax authority sees the CIEC: no invoice is beyond its grace period,
+ * the trial has not ended and covers the RFC where it is new, and a seat is free where the RFC takes one. Returns the guard of the commit.
+ * Throws Failure 402.
  */
-export async function admitCiec(ctx: Ctx, rfc: string, { isNew, takesSeat } = { isNew: true, takesSeat: true }): Promise<Statement> {
-  const position = await positionOf(ctx, rfc)
-  refuseOverdue(position)
-  const without = { ...position, allowance: null }
-  refuseTrial(isNew ? position : without)
-  const asked = takesSeat ? position : without
-  await refuseSeat(ctx, asked)
-  return seat(ctx, rfc, isNew && position.isTrial ? position : asked, position.isTrial)
+export async function checkCiecEntitlement(
+  ctx: Ctx,
+  rfc: string,
+  { isNew, takesSeat } = { isNew: true, takesSeat: true },
+): Promise<Statement> {
+  const entitlements = await entitlementsOf(ctx, rfc)
+  refuseOverdue(entitlements)
+  const unlimited = { ...entitlements, allowance: null }
+  refuseBeyondTrial(isNew ? entitlements : unlimited)
+  const required = takesSeat ? entitlements : unlimited
+  await refuseWithoutSeat(ctx, required)
+  return takeSeat(ctx, rfc, isNew && entitlements.isTrial ? entitlements : required, entitlements.isTrial)
 }
 
-/** What resuming an RFC must pass: no invoice beyond grace, and a seat where the RFC will hold one. 402. Answers what takes it. */
-export async function admitResumption(ctx: Ctx, rfc: string, holdsSeat: boolean): Promise<Statement[]> {
-  const position = await positionOf(ctx, rfc)
-  refuseOverdue(position)
-  if (!holdsSeat) return []
-  await refuseSeat(ctx, position)
-  return [seat(ctx, rfc, position, false)]
+/**
+ * Checks that the organization may resume an RFC: no invoice is beyond its grace period, and a seat is free where the RFC takes one.
+ * Returns the guards of the commit. Throws Failure 402.
+ */
+export async function checkResumeEntitlement(ctx: Ctx, rfc: string, takesSeat: boolean): Promise<Statement[]> {
+  const entitlements = await entitlementsOf(ctx, rfc)
+  refuseOverdue(entitlements)
+  if (!takesSeat) return []
+  await refuseWithoutSeat(ctx, entitlements)
+  return [takeSeat(ctx, rfc, entitlements, false)]
 }
 
-/** What unlinking a connection that is not a draft must pass: it is not paused, and no invoice is beyond grace. 402. */
-export async function admitUnlinking(ctx: Ctx, isPaused: boolean): Promise<void> {
-  const position = await positionOf(ctx)
-  refuseOverdue(position)
+/**
+ * Checks that the organization may unlink an RFC that is not a draft: it is not paused, and no invoice is beyond its grace period. Throws
+ * Failure 402.
+ */
+export async function checkUnlinkEntitlement(ctx: Ctx, isPaused: boolean): Promise<void> {
+  const entitlements = await entitlementsOf(ctx)
+  refuseOverdue(entitlements)
   if (!isPaused) return
-  const how =
-    position.suspension === 'trial' ? 'The free trial is over: choose a plan first' : 'Resume it first with PATCH /v1/billing/rfcs/{id}'
-  throw refused('billing.connection_paused', `A paused connection cannot be unlinked. ${how}.`)
+  const remedy =
+    entitlements.suspension === 'trial'
+      ? 'The free trial has ended: choose a plan first.'
+      : 'Resume it first with PATCH /v1/billing/rfcs/{id}.'
+  throw paymentRequired('billing.connection_paused', `A paused connection cannot be unlinked. ${remedy}`)
 }

@@ -4,7 +4,8 @@ import type { App } from '../platform/context.ts'
 import { operation, publicOperation, query, refuses, returns, upload } from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
 import { getBilling, getPlan, getUsage } from './billing.ts'
-import { Billing, BillingPlan, BillingUsage, Invoice, InvoiceQuery } from './contract.ts'
+import { Billing, BillingPlan, BillingUsage } from './contract.ts'
+import { Invoice, InvoiceQuery } from './invoices/contract.ts'
 import { listInvoices } from './invoices/invoices.ts'
 import { receiveStripeEvent } from './stripe/stripe-events.ts'
 
@@ -16,17 +17,21 @@ const MAX_EVENT = 1024 * 1024
 export const billingRoutes = new Hono<App>()
   .get(
     '/',
-    operation('getBilling', TAG, 'Where the organization stands, and what it owes'),
+    operation('getBilling', TAG, 'Get the subscription status and the amount due'),
     query(nothing),
     returns(200, Billing),
     async (c) => c.json(await getBilling(c.var.ctx)),
   )
-  .get('/plan', operation('getBillingPlan', TAG, 'The plan: limits, seats, prices'), query(nothing), returns(200, BillingPlan), async (c) =>
-    c.json(await getPlan(c.var.ctx)),
+  .get(
+    '/plan',
+    operation('getBillingPlan', TAG, 'Get the plan with its limits, seats and prices'),
+    query(nothing),
+    returns(200, BillingPlan),
+    async (c) => c.json(await getPlan(c.var.ctx)),
   )
   .get(
     '/usage',
-    operation('getBillingUsage', TAG, 'What counts against the plan, now'),
+    operation('getBillingUsage', TAG, 'Get the current usage of the plan'),
     query(nothing),
     returns(200, BillingUsage),
     async (c) => c.json(await getUsage(c.var.ctx)),
@@ -37,7 +42,7 @@ export const billingRoutes = new Hono<App>()
       'listInvoices',
       TAG,
       'List the invoices, newest first',
-      'Issued monthly in advance for the plan and the active RFCs; due on the day of issue.',
+      'Invoices are issued monthly in advance, for the plan and the RFCs that are active at that time. They are due on the day of issue.',
     ),
     query(InvoiceQuery),
     returns(200, pageOf(Invoice)),
@@ -48,14 +53,14 @@ export const billingRoutes = new Hono<App>()
     publicOperation(
       'receiveStripeEvent',
       TAG,
-      'Where Stripe tells of payments',
-      'Signed in Stripe-Signature. Only where Stripe is the payment provider. An event counts once.',
+      'Receive a Stripe event',
+      'Stripe reports payments here and signs its requests with Stripe-Signature. An event that is sent more than once has one effect.',
     ),
-    upload(JSON_TYPE, MAX_EVENT, 'An event, as Stripe sends it.'),
+    upload(JSON_TYPE, MAX_EVENT, 'A Stripe event.'),
     returns(200, z.strictObject({ received: z.literal(true) })),
-    refuses(400, 'The signature is absent, wrong or older than 5 minutes, or the body is no event.'),
+    refuses(400, 'The signature is absent, wrong or older than 5 minutes, or the body is not a Stripe event.'),
     refuses(404, 'Stripe is not the payment provider.'),
     refuses(422, 'The body is empty.'),
-    refuses(409, 'Others keep changing what the organization owes at the same time.'),
+    refuses(409, 'Other requests keep changing the billing of the organization.'),
     async (c) => c.json(await receiveStripeEvent(c.var.system, c.var.upload, c.req.header('stripe-signature'))),
   )

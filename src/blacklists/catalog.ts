@@ -1,4 +1,4 @@
-/** The lists that there are, what they are called, and how grave it is to be on them (insights.md 8.13). */
+/** The known lists, their Spanish names, and the severity of being listed (insights.md 8.13). */
 
 export const SITUACIONES = ['presunto', 'definitivo', 'desvirtuado', 'sentencia_favorable'] as const
 export type Situacion = (typeof SITUACIONES)[number]
@@ -6,12 +6,12 @@ export type Situacion = (typeof SITUACIONES)[number]
 export const SEVERITIES = ['info', 'low', 'medium', 'high', 'critical'] as const
 export type Severity = (typeof SEVERITIES)[number]
 
-/** The organization_id of the lists that everybody may look up. */
-export const EVERYBODY = ''
+/** The organization_id of public lists, which every organization can look up. */
+export const PUBLIC = ''
 
 interface PublicList {
   label: string
-  /** Of being on it; of a list with situations, of a situation that it does not know. */
+  /** The severity of being listed. On a list with situations it applies where the situation is unknown. */
   severity: Severity
 }
 
@@ -35,20 +35,22 @@ const OF_SITUACION: Record<Situacion, Severity> = {
   sentencia_favorable: 'low',
 }
 
-/** A list of an organization's own. */
+/** An organization's own list. */
 const CUSTOM = /^custom:[a-z0-9]+(?:-[a-z0-9]+)*$/
 
 const publicList = (source: string): PublicList | undefined =>
   Object.hasOwn(PUBLIC_LISTS, source) ? PUBLIC_LISTS[source as PublicSource] : undefined
 
+/** Whether a text is the key of a public list or `custom:<slug>`. */
 export const isSource = (text: string): boolean => publicList(text) !== undefined || (text.length <= 64 && CUSTOM.test(text))
 
-/** The Spanish name of a list; that of an organization's own is the one that it gave. */
-export const labelOf = (source: string, own: string | null): string => publicList(source)?.label ?? own ?? source
+/** Returns the Spanish name of a list. `label` is the name that an organization gave its own list. */
+export const labelOf = (source: string, label: string | null): string => publicList(source)?.label ?? label ?? source
 
+/** Returns the severity of a situation on a list; null is a listing without a situation. */
 export const severityOf = (source: string, situacion: Situacion | null): Severity =>
   situacion === null ? (publicList(source)?.severity ?? 'medium') : OF_SITUACION[situacion]
 
-/** The gravest; null of none. */
-export const worst = (severities: readonly Severity[]): Severity | null =>
+/** Returns the highest of these severities, or null when there are none. */
+export const highest = (severities: readonly Severity[]): Severity | null =>
   severities.length === 0 ? null : SEVERITIES[Math.max(...severities.map((one) => SEVERITIES.indexOf(one)))]!

@@ -1,40 +1,41 @@
 import type { Situacion } from './catalog.ts'
 
-/** A step of a taxpayer's way through a list. Dates are `YYYY-MM-DD`; null where the list has none that can be read. */
-export interface Event {
+/** A step of a taxpayer's procedure on a list. Dates are `YYYY-MM-DD`, or null where the list has no readable one. */
+export interface ListingStep {
   situacion: Situacion | null
   sat_at: string | null
   dof_at: string | null
   oficio: string | null
 }
 
-/** Where a taxpayer stands on a list on a day. */
+/** The status of a taxpayer on a list on a given day. */
 export interface ListingStatus {
-  /** The step that it is at; null on a list without steps. */
-  event: Event | null
+  /** The current step; null on a list without steps. */
+  step: ListingStep | null
   is_active: boolean
-  /** First day of being on the list without a break, as far as the list tells. */
+  /** First day from which the taxpayer was listed without interruption; null when the list does not state it. */
   since: string | null
-  /** First day on which that was over: it disproved the presumption, or a court did. */
+  /** First day on which the listing had ended, because the taxpayer or a court disproved it; null while it lasts. */
   until: string | null
-  history: Event[]
+  history: ListingStep[]
 }
 
 const CLEARED: readonly (Situacion | null)[] = ['desvirtuado', 'sentencia_favorable']
 
-/** A step counts from its first publication on, be it on the authority's page or in the Diario Oficial. */
-export const publishedOn = ({ sat_at, dof_at }: Event): string | null =>
+/** Returns the day of a step's first publication, on the authority's page or in the Diario Oficial. The step counts from that day. */
+export const publishedOn = ({ sat_at, dof_at }: ListingStep): string | null =>
   sat_at === null || dof_at === null ? (sat_at ?? dof_at) : sat_at < dof_at ? sat_at : dof_at
 
 /**
- * The standing that a history (its steps in order, the last one current) leaves on a day, or now; null when nothing had been
- * published by then. `seen_on` is the date of the list in which steps without a legible date were first seen: they count from it.
+ * Returns the status that follows from a history, with the current step last, on the day `as_of`, or today when it is null. Returns null when
+ * nothing had been published by that day. Steps without a readable date count from `seen_on`, the date of the list in which they were first
+ * seen.
  */
-export function listingStatus(history: readonly Event[], seen_on: string | null, as_of: string | null): ListingStatus | null {
-  const dayOf = (event: Event): string => publishedOn(event) ?? seen_on ?? ''
-  const known = history.filter((event) => as_of === null || dayOf(event) <= as_of)
-  const event = known.at(-1) ?? null
-  if (event === null && history.length > 0) return null
+export function listingStatus(history: readonly ListingStep[], seen_on: string | null, as_of: string | null): ListingStatus | null {
+  const dayOf = (step: ListingStep): string => publishedOn(step) ?? seen_on ?? ''
+  const known = history.filter((step) => as_of === null || dayOf(step) <= as_of)
+  const step = known.at(-1) ?? null
+  if (step === null && history.length > 0) return null
   let since: string | null = null
   let until: string | null = null
   let isOpen = false
@@ -44,5 +45,5 @@ export function listingStatus(history: readonly Event[], seen_on: string | null,
     else if (!isOpen) [since, until] = [publishedOn(one), null]
     isOpen = !isCleared
   }
-  return { event, is_active: !CLEARED.includes(event?.situacion ?? null), since, until, history: known }
+  return { step, is_active: !CLEARED.includes(step?.situacion ?? null), since, until, history: known }
 }

@@ -2,21 +2,21 @@ import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { instant } from '../platform/db/columns.ts'
 import { SITUACIONES } from './catalog.ts'
 
-/** The lists that are held, and the last file that was not taken in the place of one. */
+/** The loaded lists, each with the last file that was refused since it was loaded. */
 export const blacklistLists = sqliteTable(
   'blacklist_lists',
   {
-    /** Whose list it is; empty for one that everybody is told of. */
+    /** The owner; empty for a public list. */
     organization_id: text('organization_id').notNull(),
     /** A key of the catalog, or `custom:<slug>`. */
     source: text('source').notNull(),
-    /** Counts loads: a load is made on the version that it was judged against. 0 while none is held. */
+    /** The number of loads; 0 while no list is loaded. A load is committed on the version that it was checked against. */
     version: integer('version').notNull(),
-    /** The name that an organization gave its list. */
+    /** The name that an organization gave its own list. */
     label: text('label'),
-    /** SHA-256 of the file that is held, in hex. */
+    /** SHA-256 of the loaded file, in hexadecimal. */
     digest: text('digest'),
-    /** The day up to which the list says that it is, `YYYY-MM-DD`. */
+    /** The day up to which the list states that it is current, `YYYY-MM-DD`. */
     list_date: text('list_date'),
     fetched_at: instant('fetched_at'),
     row_count: integer('row_count').notNull(),
@@ -34,7 +34,7 @@ export type ListState = Omit<typeof blacklistLists.$inferSelect, 'fetched_at' | 
   refused_at: number | null
 }
 
-/** An RFC on a list. The key serves look-ups, which go through the lists that the asker may see, and loads, which go through one. */
+/** An RFC on a list. The key serves look-ups, which visit the lists that the organization can see, and loads, which visit one list. */
 export const blacklistEntries = sqliteTable(
   'blacklist_entries',
   {
@@ -42,11 +42,11 @@ export const blacklistEntries = sqliteTable(
     source: text('source').notNull(),
     rfc: text('rfc').notNull(),
     name: text('name').notNull(),
-    /** Where it stands now; null on a list without situations. */
+    /** The current situation; null on a list without situations. */
     situacion: text('situacion', { enum: SITUACIONES }),
-    /** JSON, `[situacion, sat_at, dof_at, oficio]` of each step, the last one current. */
+    /** JSON array of the steps `[situacion, sat_at, dof_at, oficio]`, the current one last. */
     history: text('history').notNull(),
-    /** The date of the list in which a step without a legible date was first seen; null when there is none. */
+    /** The date of the list in which a step without a readable date was first seen; null when every step has one. */
     seen_on: text('seen_on'),
   },
   (table) => [primaryKey({ columns: [table.organization_id, table.source, table.rfc] })],

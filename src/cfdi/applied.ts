@@ -1,45 +1,36 @@
 import { all, type Fragment, raw, sql } from '../platform/db/fragment.ts'
-import { counts, type Partition } from '../visibility/scoped-ledger.ts'
+import { isCounted, type Partition } from '../visibility/scoped-ledger.ts'
 import type { Applied } from './balances.ts'
+import type { ApplicationRow, CfdiRow } from './columns.ts'
 
-/** What was applied to an invoice and counts for the reader, in the members of AppliedRow, as one JSON text. */
-export const appliedTo = (book: Partition, alias: string): Fragment => sql`(
+/** The applications to an invoice that count for the reader: a JSON list of AppliedRow. */
+export const appliedTo = (partition: Partition, alias: string): Fragment => sql`(
   select json_group_array(json_object('source', p.source, 'n', p.n, 'kind', p.kind, 'amount', cast(p.amount as text), 'currency', p.currency,
     'tipo_cambio', p.tipo_cambio, 'fecha_pago', p.fecha_pago, 'issued_at', source.issued_at, 'forma_pago', p.forma_pago, 'num_parcialidad', p.num_parcialidad,
     'imp_saldo_ant', p.imp_saldo_ant, 'imp_pagado', p.imp_pagado, 'imp_saldo_insoluto', p.imp_saldo_insoluto, 'estatus', source.estatus,
-    'is_shown', ${isShown(book)}))
+    'is_shown', ${isShown(partition)}))
   from cfdi_payments p cross join cfdi source
-  where p.entity = ${book.number} and p.invoice = ${raw(alias)}.uuid and source.uuid = p.source and ${counts(book, 'source')})`
+  where p.entity = ${partition.number} and p.invoice = ${raw(alias)}.uuid and source.uuid = p.source and ${isCounted(partition, 'source')})`
 
-// An own file is shown with what it applies to also where the authority's copy of it is shown instead.
-const isShown = (book: Partition): Fragment => (book.origin === 'import' ? raw('1') : all(book.conditions('source')))
+// An imported payment is listed with the imported invoice even when the authority's copy of the payment is shown instead of it.
+const isShown = (partition: Partition): Fragment => (partition.origin === 'import' ? raw('1') : all(partition.conditions('source')))
 
-/** `appliedTo`, for pages: null where the stored balance counts nothing that was issued after the ceiling. */
-export const appliedWhereHidden = (book: Partition, alias: string): Fragment =>
-  book.until === null ? raw('null') : sql`case when ${raw(alias)}.applied_until > ${book.until} then ${appliedTo(book, alias)} end`
+/** `appliedTo` for pages: null unless the stored balance counts something that was issued after the ceiling. */
+export const appliedBeyondCeiling = (partition: Partition, alias: string): Fragment =>
+  partition.until === null
+    ? raw('null')
+    : sql`case when ${raw(alias)}.applied_until > ${partition.until} then ${appliedTo(partition, alias)} end`
 
-/** A row of `cfdi_payments` with the state of its source. */
-export interface AppliedRow {
-  source: string
-  n: number
-  kind: 'P' | 'E'
+/** An application with the columns of its source that decide whether it counts. */
+export interface AppliedRow extends Omit<ApplicationRow, 'invoice' | 'amount'>, Pick<CfdiRow, 'issued_at' | 'estatus'> {
   amount: string
-  currency: string | null
-  tipo_cambio: string | null
-  fecha_pago: string
-  issued_at: number
-  forma_pago: string | null
-  num_parcialidad: string | null
-  imp_saldo_ant: string | null
-  imp_pagado: string | null
-  imp_saldo_insoluto: string | null
-  estatus: 'vigente' | 'cancelado'
-  /** Whether the source is visible: all of these count, and those before the floor are not told of. */
+  /** Whether the source is visible. All of these rows count, but those before the floor are not listed. */
   is_shown: 0 | 1
 }
 
 export const parseApplied = (text: string): AppliedRow[] => JSON.parse(text) as AppliedRow[]
 
+/** The application that a row describes. */
 export const appliedOf = ({ kind, amount, currency, tipo_cambio, fecha_pago, issued_at, estatus }: AppliedRow): Applied => ({
   kind,
   amount: BigInt(amount),

@@ -1,8 +1,8 @@
 import { dividedBy, type Micros, times } from './money.ts'
 import { rateOf } from './totals.ts'
 
-/** What is known of an invoice before anything is applied to it. */
-export interface Invoice {
+/** What the balance of a document depends on, besides the applications. */
+export interface Payable {
   tipo_comprobante: string | null
   metodo_pago: string | null
   total_micros: Micros | null
@@ -10,18 +10,18 @@ export interface Invoice {
   tipo_cambio: string | null
 }
 
-/** A payment (P) or credit note (E) as it is applied to one invoice. */
+/** A payment (P) or a credit note (E), as far as it is applied to one invoice. */
 export interface Applied {
   kind: 'P' | 'E'
-  /** Micros in the invoice's currency for a P; in `currency` for an E. */
+  /** Micros in the invoice's currency for a P, in `currency` for an E. */
   amount: Micros
   currency: string | null
   tipo_cambio: string | null
   /** Literal local time. */
   fecha_pago: string
-  /** Of the document that it comes from, seconds since 1970. */
+  /** When the payment or credit note was issued, in seconds since 1970. */
   issued_at: number
-  /** Whether that document is cancelled. */
+  /** Whether the payment or credit note is cancelled. */
   cancelled: boolean
 }
 
@@ -30,22 +30,22 @@ export interface Balance {
   paid: Micros
   credited: Micros
   payment_status: 'paid' | 'partially_paid' | 'unpaid' | null
-  /** Literal local times, as the payment complements say. */
+  /** Literal local times, from the payment complements. */
   last_payment_at: string | null
   fully_paid_at: string | null
-  /** Greatest issued_at of what is counted, seconds; null when nothing is. */
+  /** Greatest issued_at of the applications that count, in seconds; null when none does. */
   applied_until: number | null
 }
 
-/** Whether what is applied to a document changes its balance: invoices in parts or deferred. */
-export const isDeferred = ({ tipo_comprobante, metodo_pago }: Pick<Invoice, 'tipo_comprobante' | 'metodo_pago'>): boolean =>
+/** Whether applications change the balance of a document: only invoices that are paid in parts or later (PPD) have such a balance. */
+export const isDeferred = ({ tipo_comprobante, metodo_pago }: Pick<Payable, 'tipo_comprobante' | 'metodo_pago'>): boolean =>
   tipo_comprobante === 'I' && metodo_pago === 'PPD'
 
 /**
- * The balance of a document from all that is applied to it: only what comes from valid documents counts. An invoice paid at once (PUE)
- * is paid by itself; anything but an invoice has no payment status. Source: decisions.md 7, insights.md 8.0.
+ * Computes the balance of a document from everything that is applied to it. Only applications of valid documents count. An invoice that is
+ * paid at once (PUE) counts as paid; documents that are not invoices have no payment status. Source: decisions.md 7, insights.md 8.0.
  */
-export function balanceOf(invoice: Invoice, applications: readonly Applied[]): Balance {
+export function balanceOf(invoice: Payable, applications: readonly Applied[]): Balance {
   const total = invoice.total_micros ?? 0n
   const none: Balance = { paid: 0n, credited: 0n, payment_status: null, last_payment_at: null, fully_paid_at: null, applied_until: null }
   if (!isDeferred(invoice)) {
@@ -71,8 +71,8 @@ export function balanceOf(invoice: Invoice, applications: readonly Applied[]): B
   return balance
 }
 
-/** A credit note in the invoice's currency, through MXN when both rates are known. */
-function creditOf(invoice: Invoice, { amount, currency, tipo_cambio }: Applied): Micros {
+/** The amount of a credit note in the invoice's currency: converted through MXN, or as it is when a rate is not known. */
+function creditOf(invoice: Payable, { amount, currency, tipo_cambio }: Applied): Micros {
   if ((currency ?? 'MXN') === (invoice.currency ?? 'MXN')) return amount
   const from = rateOf(currency, tipo_cambio)
   const to = rateOf(invoice.currency, invoice.tipo_cambio)

@@ -1,85 +1,57 @@
-import { type Fragment, raw } from '../platform/db/fragment.ts'
-import type { Countable } from './totals.ts'
+import { getTableColumns, is } from 'drizzle-orm'
+import { SQLiteCustomColumn, type SQLiteTable } from 'drizzle-orm/sqlite-core'
+import type { Micros } from './money.ts'
+import { nulls, picker } from './pick.ts'
+import { cfdi, cfdiLines, type cfdiPayments } from './tables.ts'
 
-// Integers that may pass 2^53 leave the database as text.
-const MICROS = ['total_micros', 'iva_trasladado', 'iva_retenido', 'isr_retenido', 'ieps_trasladado', 'total_mxn', 'paid', 'credited']
+/** A row of `cfdi` without its partition. */
+export type CfdiRow = Omit<typeof cfdi.$inferSelect, 'entity'>
+/** A row of `cfdi_lines` without its partition. */
+export type LineRow = Omit<typeof cfdiLines.$inferSelect, 'entity'>
+/** A row of `cfdi_payments` without its partition. */
+export type ApplicationRow = Omit<typeof cfdiPayments.$inferSelect, 'entity'>
 
-const PLAIN = [
-  'entity',
-  'uuid',
-  'direction',
-  'estatus',
-  'issued_at',
-  'utc_offset',
-  'fecha',
-  'kind',
-  'version',
-  'tipo_comprobante',
-  'serie',
-  'folio',
-  'certified_at',
-  'pac_rfc',
-  'emisor_rfc',
-  'emisor_nombre',
-  'emisor_regimen_fiscal',
-  'receptor_rfc',
-  'receptor_nombre',
-  'receptor_regimen_fiscal',
-  'receptor_domicilio_fiscal',
-  'counterparty_rfc',
-  'uso_cfdi',
-  'metodo_pago',
-  'forma_pago',
-  'condiciones_pago',
-  'currency',
-  'tipo_cambio',
-  'subtotal',
-  'descuento',
-  'total',
-  'exportacion',
-  'lugar_expedicion',
-  'payment_status',
-  'last_payment_at',
-  'fully_paid_at',
-  'applied_until',
-  'cancelled_at',
-  'cancellation_reason',
-  'folio_sustitucion',
-  'first_seen_at',
-  'updated_at',
+/** The columns of a table in its order, without the partition. */
+export const columnsOf = (table: SQLiteTable): string[] => Object.keys(getTableColumns(table)).filter((name) => name !== 'entity')
+
+/** The columns of a table that hold micros: these are its custom columns. */
+export const microsOf = (table: SQLiteTable): string[] =>
+  Object.entries(getTableColumns(table)).flatMap(([name, column]) => (is(column, SQLiteCustomColumn) ? [name] : []))
+
+/** The columns of `cfdi` that hold micros. */
+export type MicrosColumn = { [Name in keyof CfdiRow]: NonNullable<CfdiRow[Name]> extends Micros ? Name : never }[keyof CfdiRow]
+
+export const COLUMNS = columnsOf(cfdi) as (keyof CfdiRow)[]
+export const MICROS = microsOf(cfdi) as MicrosColumn[]
+
+/** Whether a name is one of these. */
+export const isIn = <Name extends string>(names: readonly Name[], name: string): name is Name => (names as readonly string[]).includes(name)
+
+// The key, and the columns that the service computes besides the micros.
+const NOT_IN_HEADER = [
+  ...(['uuid', 'direction', 'cancelled', 'estatus', 'issued_at', 'utc_offset', 'counterparty_rfc', 'payment_status'] as const),
+  ...(['last_payment_at', 'fully_paid_at', 'applied_until', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion'] as const),
+  ...(['xml_object', 'xml_offset', 'xml_length', 'xml_method', 'xml_size', 'xml_crc'] as const),
+  ...(['first_seen_at', 'updated_at', 'related', 'detail'] as const),
 ]
 
-/** The columns of `cfdi` that a CfdiRow is made of, as they are: conditions of an outer select still compare them. */
-export const stored = (alias: string): Fragment =>
-  raw([...[...PLAIN, ...MICROS].map((name) => `${alias}.${name}`), `${alias}.xml_object is not null as has_xml`].join(', '))
+/** The header of a document: the columns that hold what its XML says. */
+export type Header = Omit<CfdiRow, (typeof NOT_IN_HEADER)[number] | MicrosColumn>
+const HEADER = COLUMNS.filter((name) => !isIn(NOT_IN_HEADER, name) && !isIn(MICROS, name)) as (keyof Header)[]
 
-/** The columns of a CfdiRow, out of a select of `stored`. */
-export const shown = (alias: string): Fragment =>
-  raw(
-    [...[...PLAIN, 'has_xml'].map((name) => `${alias}.${name}`), ...MICROS.map((name) => `cast(${alias}.${name} as text) as ${name}`)].join(
-      ', ',
-    ),
-  )
+export const EMPTY_ROW = nulls(COLUMNS)
+export const EMPTY_HEADER: { [Name in keyof Header]: Header[Name] | null } = nulls(HEADER)
 
-/** What `contribution` asks of a row, which is called `own`. */
-export const COUNTABLE = raw(
-  [
-    ...[
-      'kind',
-      'version',
-      'direction',
-      'fecha',
-      'tipo_comprobante',
-      'metodo_pago',
-      'estatus',
-      'emisor_rfc',
-      'receptor_rfc',
-      'currency',
-      'tipo_cambio',
-    ],
-    ...['subtotal', 'descuento', 'total'],
-    ...['iva_trasladado', 'iva_retenido', 'isr_retenido', 'ieps_trasladado'].map((name) => `cast(own.${name} as text) as ${name}`),
-  ].join(', '),
-)
+/** A row with the header of a document. Its other columns are null. */
+export const rowWithHeader = picker(HEADER, COLUMNS)
 
-export type CountableRow = Countable & { direction: 0 | 1 }
+const NOT_IN_LINE = ['uuid', 'n', 'detail'] as const
+
+/** The header of a line: the columns that hold what its XML says. */
+export type LineHeader = Omit<LineRow, (typeof NOT_IN_LINE)[number]>
+const LINE_HEADER = columnsOf(cfdiLines).filter((name) => !isIn(NOT_IN_LINE, name)) as (keyof LineHeader)[]
+
+export const EMPTY_LINE: LineHeader = nulls(LINE_HEADER)
+
+/** Copies the header out of a line. */
+export const lineHeaderOf = picker(LINE_HEADER, LINE_HEADER)

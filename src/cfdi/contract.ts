@@ -1,39 +1,43 @@
 import * as z from 'zod'
 import { documented, pageOf, UUID } from '../platform/http/shapes.ts'
 
-/** A CFDI's UUID in any case, read in upper case. */
+/** The UUID of a CFDI in a request, converted to upper case. */
 export const CfdiUuid = documented(
   z
     .string()
-    .regex(UUID, 'Not a UUID.')
+    .regex(UUID, 'Must be a UUID.')
     .transform((text) => text.toUpperCase()),
-  { type: 'string', format: 'uuid', description: 'In any case.' },
+  { type: 'string', format: 'uuid', description: 'In upper or lower case.' },
 )
 
 const text = z.string().nullable()
-const says = (description: string) => z.string().nullable().meta({ description })
-const amount = z.string().nullable().meta({ description: 'Decimal, as the document has it.' })
+const described = (description: string) => text.meta({ description })
+const stated = described('Decimal, as the document states it.')
+const tax = described('Decimal, in `currency`.')
+const notQueried = 'Always null, because the service does not query the authority’s status service yet.'
 
 export const Direction = z.enum(['issued', 'received'])
 export const Estatus = z.enum(['vigente', 'cancelado'])
 export const Kind = z.enum(['cfdi', 'retenciones'])
 export const PaymentStatus = z.enum(['paid', 'partially_paid', 'unpaid', 'not_applicable'])
 
-/** What every answer about a CFDI begins with. Names are Anexo 20's in snake_case. */
+/** The members that every representation of a CFDI has. The names are those of Anexo 20 in snake_case. */
 export const Cfdi = z
   .strictObject({
     uuid: z.string().meta({ description: 'In upper case.' }),
     fiscal_entity_id: z.string(),
-    direction: Direction.meta({ description: 'As seen from the fiscal entity.' }),
-    kind: Kind,
-    version: says('Null as long as only its metadata is known, like everything that only the XML says.'),
-    tipo_comprobante: says('I, E, P, N or T; null for retenciones.'),
+    direction: Direction.meta({ description: 'Whether the fiscal entity issued or received the document.' }),
+    kind: Kind.meta({ description: '`cfdi` for a Comprobante, `retenciones` for a CFDI de retenciones.' }),
+    version: described('Null while only metadata is known. Then everything that only the XML states is null too.'),
+    tipo_comprobante: described('I, E, P, N or T. Null for retenciones.'),
     serie: text,
     folio: text,
-    issued_at: z.iso.datetime({ offset: true }).meta({ description: '`fecha` with the offset of the zone of its place of issue.' }),
-    fecha: z.string().meta({ description: 'Literal Fecha: its day and month are the document’s.' }),
-    certified_at: says('Literal FechaTimbrado.'),
-    pac_rfc: text,
+    issued_at: z.iso.datetime({ offset: true }).meta({ description: '`fecha` with the UTC offset of the place of issue.' }),
+    fecha: z
+      .string()
+      .meta({ description: 'Local time, as the document states it. The day and month of the document are those of this time.' }),
+    certified_at: described('FechaTimbrado: local time, as the stamp states it.'),
+    pac_rfc: described('RFC of the provider that certified the document (PAC).'),
     emisor_rfc: z.string(),
     emisor_nombre: text,
     emisor_regimen_fiscal: text,
@@ -43,44 +47,50 @@ export const Cfdi = z
     receptor_domicilio_fiscal: text,
     counterparty: z
       .strictObject({ rfc: z.string(), nombre: text })
-      .meta({ description: 'The receiver of an issued one, the issuer of a received one.' }),
+      .meta({ description: 'The receiver of an issued document, the issuer of a received one.' }),
     uso_cfdi: text,
-    metodo_pago: says('PUE or PPD.'),
+    metodo_pago: described('PUE (paid at once) or PPD (paid in parts or later).'),
     forma_pago: text,
     condiciones_pago: text,
     currency: text,
-    moneda: says('The same as `currency`.'),
+    moneda: described('The same as `currency`.'),
     tipo_cambio: text,
-    subtotal: amount,
-    descuento: amount,
-    total: amount,
-    total_mxn: says('In pesos; null when the rate is not known.'),
-    iva_trasladado: says('Decimal, in `currency`.'),
-    iva_retenido: says('Decimal, in `currency`.'),
-    isr_retenido: says('Decimal, in `currency`.'),
-    ieps_trasladado: says('Decimal, in `currency`.'),
+    subtotal: stated,
+    descuento: stated,
+    total: stated,
+    total_mxn: described('Decimal, in MXN. Null when the exchange rate is not known.'),
+    iva_trasladado: tax,
+    iva_retenido: tax,
+    isr_retenido: tax,
+    ieps_trasladado: tax,
     exportacion: text,
     lugar_expedicion: text,
     estatus: Estatus,
     cancelled_at: z.iso.datetime({ offset: true }).nullable(),
-    cancellation_reason: says('01 to 04, or unknown; null while vigente.'),
-    folio_sustitucion: text,
-    es_cancelable: says('Null: the authority’s status service is not asked yet.'),
-    estatus_cancelacion: says('Null: the authority’s status service is not asked yet.'),
-    status_checked_at: z.iso.datetime().nullable().meta({ description: 'Null: the authority’s status service is not asked yet.' }),
+    cancellation_reason: described('01 to 04. Null while the document is vigente, and when the authority states no reason.'),
+    folio_sustitucion: described('UUID of the document that replaces this one.'),
+    es_cancelable: described(notQueried),
+    estatus_cancelacion: described(notQueried),
+    status_checked_at: z.iso.datetime().nullable().meta({ description: notQueried }),
     payment_status: PaymentStatus,
-    paid_amount: says('Applied by payment complements, in `currency`; null unless tipo_comprobante is I.'),
-    credited_amount: says('Applied by credit notes of relation 01 and 03, in `currency`; null unless tipo_comprobante is I.'),
-    balance: says('total − paid_amount − credited_amount, never below zero; null unless tipo_comprobante is I.'),
-    last_payment_at: says('Literal local time of the last payment applied.'),
-    fully_paid_at: says('Literal local time of the payment that left no balance.'),
-    has_xml: z.boolean(),
-    has_pdf: z.boolean().meta({ description: 'False: no PDF is kept yet.' }),
-    origin: z.enum(['authority', 'import']).meta({ description: '`import`: known from your own import only, and seen by nobody else.' }),
-    first_seen_at: z.iso.datetime(),
+    paid_amount: described('PPD: sum of the valid payment complements, in `currency`. PUE: the total. Null unless tipo_comprobante is I.'),
+    credited_amount: described(
+      'PPD: sum of the valid credit notes (relations 01 and 03), in `currency`. PUE: 0.00. Null unless tipo_comprobante is I.',
+    ),
+    balance: described('total − paid_amount − credited_amount, never below zero. Null unless tipo_comprobante is I.'),
+    last_payment_at: described('Local time of the last payment, as its complement states it.'),
+    fully_paid_at: described('Local time of the payment or credit note that brought the balance to zero.'),
+    has_xml: z.boolean().meta({ description: 'Whether the XML is stored.' }),
+    has_pdf: z.boolean().meta({ description: 'Always false, because no PDFs are stored yet.' }),
+    origin: z.enum(['authority', 'import']).meta({
+      description:
+        '`authority`: the tax authority delivered the document. `import`: your organization imported it; no other organization sees it.',
+    }),
+    first_seen_at: z.iso.datetime().meta({ description: 'When the service first got the document.' }),
     updated_at: z.iso.datetime().meta({
       description:
-        'When what is stored last changed, whoever had it downloaded. It can move by a payment that your window does not show yet, and does not move when the window comes to show it.',
+        'When the stored document last changed, by the downloads of any organization. A payment that your window does not show yet can ' +
+        'change it. It does not change when your window begins to show a payment.',
     }),
   })
   .meta({ id: 'Cfdi' })

@@ -1,12 +1,12 @@
 import Big from 'big.js'
 
-/** Money that is added is an integer number of millionths (micros), a bigint here and a decimal text on its way to and from SQL. */
+/** An amount that is added up: an integer number of millionths. A bigint here, decimal text on its way to and from SQL. */
 export type Micros = bigint
 
 const MICROS = 1_000_000
 const PLAIN = /^(\d{1,9})(?:\.(\d{0,6}))?$/
 
-/** Decimal text in micros, rounded half up at the sixth decimal; null for no text. */
+/** Converts decimal text to micros, rounded half up at the sixth decimal. Null stays null. */
 export function micros(text: string | null): Micros | null {
   if (text === null) return null
   const plain = PLAIN.exec(text)
@@ -14,19 +14,29 @@ export function micros(text: string | null): Micros | null {
   return BigInt(new Big(text).times(MICROS).round(0, Big.roundHalfUp).toFixed(0))
 }
 
-/** Micros times a decimal rate, rounded half up. */
+/** Multiplies micros by a decimal rate, rounded half up. */
 export const times = (amount: Micros, rate: string): Micros =>
   BigInt(new Big(amount.toString()).times(rate).round(0, Big.roundHalfUp).toFixed(0))
 
-/** Micros divided by a decimal rate, rounded half up. */
+/** Divides micros by a decimal rate, rounded half up. */
 export const dividedBy = (amount: Micros, rate: string): Micros =>
   BigInt(new Big(amount.toString()).div(rate).round(0, Big.roundHalfUp).toFixed(0))
 
-/** Decimal text of micros, rounded half up to two places (or as many as said). */
-export const decimal = (amount: Micros | string, places = 2): string => {
-  const value = BigInt(amount)
-  const unit = 10n ** BigInt(6 - places)
-  const rounded = ((value < 0n ? -value : value) + unit / 2n) / unit
-  const digits = rounded.toString().padStart(places + 1, '0')
-  return `${value < 0n && rounded > 0n ? '-' : ''}${digits.slice(0, -places)}.${digits.slice(-places)}`
+const CENT = 10_000
+const MAX_EXACT = Number.MAX_SAFE_INTEGER - CENT
+
+/** Converts micros to decimal text, rounded half up to two places. */
+export const decimal = (amount: Micros | string): string => {
+  const value = Number(amount)
+  const size = Math.abs(value)
+  const cents = size <= MAX_EXACT ? String(centsOf(size)) : bigCents(BigInt(amount))
+  const digits = cents.padStart(3, '0')
+  return `${value < 0 && cents !== '0' ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`
 }
+
+const centsOf = (size: number): number => {
+  const raised = size + CENT / 2
+  return (raised - (raised % CENT)) / CENT
+}
+
+const bigCents = (value: Micros): string => (((value < 0n ? -value : value) + BigInt(CENT / 2)) / BigInt(CENT)).toString()

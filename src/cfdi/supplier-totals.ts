@@ -1,22 +1,22 @@
 import type { Micros } from './money.ts'
 import { type Countable, contribution } from './totals.ts'
 
-/** What one supplier invoiced: the valid received documents of types I and E of the population (insights.md 8.0). */
+/** What one supplier invoiced: its valid documents of types I and E that the RFC received (insights.md 8.0). */
 export interface SupplierTotals {
   /** Documents of type I. */
   invoices: number
   /** Documents of type E. */
   credit_notes: number
-  /** Documents that add no amount because their exchange rate is not known. */
+  /** Documents that add no amount, because their exchange rate is not known. */
   missing_rate: number
-  /** Micros in MXN: totals of type I less those of type E. */
+  /** The totals of type I minus those of type E, in micros of MXN. */
   amount: Micros
 }
 
-/** Totals by supplier. */
+/** Totals by the supplier's RFC. */
 export type Suppliers = Map<string, SupplierTotals>
 
-/** A month and a part of its suppliers, `YYYY-MM|0`. */
+/** A month and one of the parts into which its suppliers are divided, `YYYY-MM|0`. */
 export type PartKey = `${string}|${number}`
 
 /** What one document adds to its supplier. */
@@ -26,19 +26,19 @@ export interface Share {
   totals: SupplierTotals
 }
 
-/** A month of 200,000 suppliers still fits into the rows of its parts. */
+/** With four parts, a month of 200,000 suppliers still fits into its rows. */
 const PARTS = 4
 
-/** Which part of its months a supplier is in: by its last character, for SQL can tell that too. */
+/** The part that holds a supplier in each month. It depends on the last character of the RFC, which SQL can evaluate too. */
 export const partOf = (rfc: string): number => (rfc.codePointAt(rfc.length - 1) ?? 0) % PARTS
 
 type Received = Pick<Countable, 'fecha' | 'tipo_comprobante' | 'emisor_rfc'> & { direction: number }
 
-/** The part that a document adds to if it adds to any; null for what never does, whatever its status. */
+/** The part that a document counts in while it is valid. Null for documents that never count. */
 export const partKeyOf = ({ direction, tipo_comprobante, emisor_rfc, fecha }: Received): PartKey | null =>
   direction === 1 && (tipo_comprobante === 'I' || tipo_comprobante === 'E') ? `${fecha.slice(0, 7)}|${partOf(emisor_rfc)}` : null
 
-/** What a document adds to its supplier; null for what is issued, not valid, or neither an invoice nor a credit note. */
+/** What a document adds to its supplier. Null unless it is a valid received invoice or credit note. */
 export function shareOf(row: Countable & { direction: number }): Share | null {
   const key = partKeyOf(row)
   const counted = key === null || row.estatus !== 'vigente' ? null : contribution(row)
@@ -52,7 +52,7 @@ export function shareOf(row: Countable & { direction: number }): Share | null {
   }
 }
 
-/** Adds to a supplier, or with sign -1 takes away. */
+/** Adds totals to a supplier, or subtracts them with sign -1. */
 export function addSupplier(suppliers: Suppliers, rfc: string, totals: SupplierTotals, sign: 1 | -1 = 1): void {
   const known = suppliers.get(rfc) ?? { invoices: 0, credit_notes: 0, missing_rate: 0, amount: 0n }
   suppliers.set(rfc, known)
@@ -65,7 +65,7 @@ export function addSupplier(suppliers: Suppliers, rfc: string, totals: SupplierT
 /** Whether a supplier has any document. */
 export const hasAny = ({ invoices, credit_notes }: SupplierTotals): boolean => invoices + credit_notes > 0
 
-/** Reads the `totals` column; nothing for a row that is not there. */
+/** Parses the `totals` column. There are no suppliers without a row. */
 export function parseSuppliers(text: string | null): Suppliers {
   const suppliers: Suppliers = new Map()
   if (text === null) return suppliers
@@ -76,7 +76,7 @@ export function parseSuppliers(text: string | null): Suppliers {
 
 type Stored = [number, number, number, string]
 
-/** The `totals` column: sorted, so that the same documents give the same text; suppliers without documents are left out. */
+/** Formats the `totals` column: sorted, so that the same documents give the same text, and without suppliers that have no documents. */
 export function writeSuppliers(suppliers: Suppliers): string {
   const kept = [...suppliers].filter(([, totals]) => hasAny(totals)).sort(([a], [b]) => (a < b ? -1 : 1))
   return JSON.stringify(

@@ -1,53 +1,68 @@
 import { sql } from 'drizzle-orm'
-import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { customType, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import type { Micros } from './money.ts'
+
+/** An amount that is added up, in micros. It crosses to and from SQL as decimal text, because JSON numbers are exact up to 2^53 only. */
+const micros = customType<{ data: Micros; driverData: string }>({ dataType: () => 'integer' })
 
 /**
- * A book: what is kept of one RFC. The authority's documents of an entity are in the book of its own number; what an organization
- * imported itself is in a book of its own, numbered with its connection negated, until the authority delivers the same UUID.
+ * The partitions of a ledger. An RFC's partition, under its entity number, holds what the authority delivered. What an organization
+ * imports for the RFC is in a partition of its own, under its connection number negated.
  */
 export const entities = sqliteTable('entities', {
   entity: integer('entity').primaryKey(),
   rfc: text('rfc').notNull(),
-  /** The fence: a batch that was computed from an older version fails as a whole. */
+  /** The fence of ingest: a batch that was computed from an older version fails as a whole. */
   version: integer('version').notNull(),
 })
 
-/** Money shown is the document's own decimal text; money that is added stands beside it as integer millionths (micros). */
+/**
+ * The CFDIs. A text column without a comment holds what the XML attribute of that name says. Amounts are the document's own decimal text;
+ * amounts that are added up are kept beside it in micros. Every column is stored and shown unless columns.ts says otherwise.
+ */
 export const cfdi = sqliteTable(
   'cfdi',
   {
     entity: integer('entity').notNull(),
     uuid: text('uuid').notNull(),
-    /** 0 issued, 1 received, as seen from the entity. */
-    direction: integer('direction').notNull(),
-    /** 1 when estatus is cancelado: for the indexes. */
-    cancelled: integer('cancelled').notNull(),
-    estatus: text('estatus').notNull(),
-    /** Seconds since 1970 in UTC: `fecha` in the zone of LugarExpedicion. */
+    /** 0 issued, 1 received, as seen from the RFC of the partition. */
+    direction: integer('direction').$type<0 | 1>().notNull(),
+    /** 1 when estatus is cancelado, for the indexes. */
+    cancelled: integer('cancelled').$type<0 | 1>().notNull(),
+    estatus: text('estatus', { enum: ['vigente', 'cancelado'] }).notNull(),
+    /** Seconds since 1970: `fecha` in the time zone of LugarExpedicion. */
     issued_at: integer('issued_at').notNull(),
-    /** Minutes to add to UTC for the local time. */
+    /** Minutes to add to UTC to get the local time. */
     utc_offset: integer('utc_offset').notNull(),
-    /** Literal Fecha. Its first ten characters are the document's day, its first seven the month. */
+    /** The literal local time, `YYYY-MM-DDTHH:mm:ss`. Its first ten characters are the document's day, its first seven its month. */
     fecha: text('fecha').notNull(),
-    kind: text('kind').notNull(),
+    /** `cfdi` for a Comprobante, `retenciones` for a CFDI de retenciones. */
+    kind: text('kind', { enum: ['cfdi', 'retenciones'] }).notNull(),
+    /** `3.2`, `3.3` or `4.0`; `1.0` or `2.0` of retenciones. Null when only metadata is known. */
     version: text('version'),
+    /** I, E, P, N or T (ingreso, egreso and traslado of 3.2 are I, E and T). Null for retenciones. An unknown value is kept as it is. */
     tipo_comprobante: text('tipo_comprobante'),
     serie: text('serie'),
     folio: text('folio'),
+    /** FechaTimbrado, literal local time. */
     certified_at: text('certified_at'),
+    /** RfcProvCertif. */
     pac_rfc: text('pac_rfc'),
     emisor_rfc: text('emisor_rfc').notNull(),
     emisor_nombre: text('emisor_nombre'),
     emisor_regimen_fiscal: text('emisor_regimen_fiscal'),
+    /** A foreign receiver of retenciones has no RFC: XEXX010101000. */
     receptor_rfc: text('receptor_rfc').notNull(),
     receptor_nombre: text('receptor_nombre'),
     receptor_regimen_fiscal: text('receptor_regimen_fiscal'),
     receptor_domicilio_fiscal: text('receptor_domicilio_fiscal'),
+    /** The receiver of an issued document, the issuer of a received one. */
     counterparty_rfc: text('counterparty_rfc').notNull(),
     uso_cfdi: text('uso_cfdi'),
     metodo_pago: text('metodo_pago'),
     forma_pago: text('forma_pago'),
     condiciones_pago: text('condiciones_pago'),
+    /** Moneda. */
     currency: text('currency'),
     tipo_cambio: text('tipo_cambio'),
     subtotal: text('subtotal'),
@@ -55,50 +70,50 @@ export const cfdi = sqliteTable(
     total: text('total'),
     exportacion: text('exportacion'),
     lugar_expedicion: text('lugar_expedicion'),
-    /** Micros in the document's currency. */
-    total_micros: integer('total_micros'),
-    iva_trasladado: integer('iva_trasladado'),
-    iva_retenido: integer('iva_retenido'),
-    isr_retenido: integer('isr_retenido'),
-    ieps_trasladado: integer('ieps_trasladado'),
-    /** Micros in MXN; null when the document's currency needs a rate that it does not say. */
-    total_mxn: integer('total_mxn'),
-    /** paid, partially_paid or unpaid; null where not applicable. */
-    payment_status: text('payment_status'),
-    /** Micros in the document's currency. */
-    paid: integer('paid').notNull(),
-    credited: integer('credited').notNull(),
-    /** Literal local times of the payments, as their complements say. */
+    /** In the document's currency, like the taxes. */
+    total_micros: micros('total_micros'),
+    iva_trasladado: micros('iva_trasladado'),
+    iva_retenido: micros('iva_retenido'),
+    isr_retenido: micros('isr_retenido'),
+    ieps_trasladado: micros('ieps_trasladado'),
+    /** In MXN; null when the document is in another currency and does not state its exchange rate. */
+    total_mxn: micros('total_mxn'),
+    /** Null where it does not apply. */
+    payment_status: text('payment_status', { enum: ['paid', 'partially_paid', 'unpaid'] }),
+    /** In the document's currency. */
+    paid: micros('paid').notNull(),
+    credited: micros('credited').notNull(),
+    /** Literal local times of the payments, from their complements. */
     last_payment_at: text('last_payment_at'),
     fully_paid_at: text('fully_paid_at'),
-    /** Greatest issued_at of what is counted in `paid` and `credited`: a window that ends before it must not show those. */
+    /** Greatest issued_at of the documents counted in `paid` and `credited`: a window that ends before it must not show these amounts. */
     applied_until: integer('applied_until'),
     /** ISO 8601 with offset. */
     cancelled_at: text('cancelled_at'),
     cancellation_reason: text('cancellation_reason'),
     folio_sustitucion: text('folio_sustitucion'),
-    /** Where the XML's compressed bytes are: an object of FILES and a range of it. Null when only metadata is known. */
+    /** The XML's compressed bytes: an object of FILES and a range of it. Null when only metadata is known. */
     xml_object: text('xml_object'),
     xml_offset: integer('xml_offset'),
     xml_length: integer('xml_length'),
     /** ZIP method: 0 stored, 8 deflate. */
     xml_method: integer('xml_method'),
     xml_size: integer('xml_size'),
-    /** CRC-32 over the inflated bytes, computed here. */
+    /** CRC-32 of the inflated bytes, computed here. */
     xml_crc: integer('xml_crc'),
     /** Milliseconds since 1970. */
     first_seen_at: integer('first_seen_at').notNull(),
     updated_at: integer('updated_at').notNull(),
-    /** UUIDs that a P pays or an E credits, JSON: whom to rebalance when this document is cancelled. */
+    /** The UUIDs that a P pays or an E credits, as JSON: their balances change when this document is cancelled. */
     related: text('related'),
-    /** What the document says beyond these columns and its lines, as JSON: last, so that a page does not touch it. */
+    /** What the document says beyond these columns and its lines, as JSON. It is the last column, so that pages do not read it. */
     detail: text('detail'),
   },
   (table) => [
     primaryKey({ columns: [table.entity, table.uuid] }),
-    // No filter, direction, estatus, a range.
+    // No filter; direction, estatus, a range.
     index('cfdi_dirc').on(table.entity, table.direction, table.cancelled, table.issued_at, table.uuid),
-    // counterparty_rfc; emisor_rfc and receptor_rfc map onto it.
+    // counterparty_rfc; emisor_rfc and receptor_rfc are mapped to it.
     index('cfdi_cpd').on(table.entity, table.counterparty_rfc, table.direction, table.issued_at, table.uuid),
     // tipo_comprobante.
     index('cfdi_tipoc').on(table.entity, table.tipo_comprobante, table.direction, table.cancelled, table.issued_at, table.uuid),
@@ -109,12 +124,13 @@ export const cfdi = sqliteTable(
   ],
 )
 
-/** The lines (conceptos) of a document, as it has them. */
+/** The lines (conceptos) of a document. A column holds what the attribute of that name says. */
 export const cfdiLines = sqliteTable(
   'cfdi_lines',
   {
     entity: integer('entity').notNull(),
     uuid: text('uuid').notNull(),
+    /** Its place in the document, from 1. */
     n: integer('n').notNull(),
     clave_prod_serv: text('clave_prod_serv'),
     no_identificacion: text('no_identificacion'),
@@ -126,15 +142,15 @@ export const cfdiLines = sqliteTable(
     importe: text('importe'),
     descuento: text('descuento'),
     objeto_imp: text('objeto_imp'),
-    /** The rest of a Concepto as JSON: impuestos, a_cuenta_terceros_rfc, cuenta_predial, pedimentos. */
+    /** The members of a Concepto that have no column, as JSON. */
     detail: text('detail').notNull(),
   },
   (table) => [primaryKey({ columns: [table.entity, table.uuid, table.n] })],
 )
 
 /**
- * What was applied to an invoice: by a payment complement (P) or a credit note (E, relation 01 or 03). All of an invoice's lie
- * together; whether one counts is read from its source's row, so a cancellation writes none of these.
+ * Applications: what a payment complement (P) or a credit note (E, relation 01 or 03) applies to an invoice. Those of one invoice lie
+ * together. Whether one counts depends on its source's row, so that a cancellation writes none of these rows.
  */
 export const cfdiPayments = sqliteTable(
   'cfdi_payments',
@@ -144,12 +160,12 @@ export const cfdiPayments = sqliteTable(
     source: text('source').notNull(),
     n: integer('n').notNull(),
     kind: text('kind', { enum: ['P', 'E'] }).notNull(),
-    /** Micros in the invoice's currency for a P; in `currency` for an E. */
-    amount: integer('amount').notNull(),
+    /** In the invoice's currency for a P, in `currency` for an E. */
+    amount: micros('amount').notNull(),
     currency: text('currency'),
-    /** Of an E: MXN for one unit of `currency`, decimal text. */
+    /** MXN for one unit of `currency`, decimal text. Null for a P. */
     tipo_cambio: text('tipo_cambio'),
-    /** Literal local time of the payment; of the credit note's Fecha. */
+    /** Literal local time: FechaPago of a P, Fecha of an E. */
     fecha_pago: text('fecha_pago').notNull(),
     forma_pago: text('forma_pago'),
     num_parcialidad: text('num_parcialidad'),
@@ -160,28 +176,29 @@ export const cfdiPayments = sqliteTable(
   (table) => [primaryKey({ columns: [table.entity, table.invoice, table.source, table.n] })],
 )
 
-/** Daily totals of a month and direction, one row: `{"dd|tipo|metodo|estatus": [n, missing_rate, micros in MXN as text …]}` (totals.ts). */
+/** The daily totals of a month and direction: `{"dd|tipo|metodo|estatus": [n, missing_rate, micros in MXN as text …]}` (totals.ts). */
 export const cfdiMonths = sqliteTable(
   'cfdi_months',
   {
     entity: integer('entity').notNull(),
     month: text('month').notNull(),
-    direction: integer('direction').notNull(),
+    direction: integer('direction').$type<0 | 1>().notNull(),
     cells: text('cells').notNull(),
   },
   (table) => [primaryKey({ columns: [table.entity, table.month, table.direction] })],
 )
 
 /**
- * What suppliers invoiced in a month, over a few rows: `{"rfc": [invoices, credit notes, missing_rate, micros in MXN as text]}` of the
- * received documents that are valid (supplier-totals.ts). A row for each supplier would cost ingest a row written for almost each document.
+ * What each supplier invoiced in a month, spread over a few rows: `{"rfc": [invoices, credit notes, missing_rate, micros in MXN as text]}`
+ * of the valid received documents (supplier-totals.ts). With a row for each supplier, ingest would write one more row for almost every
+ * document.
  */
 export const cfdiSuppliers = sqliteTable(
   'cfdi_suppliers',
   {
     entity: integer('entity').notNull(),
     month: text('month').notNull(),
-    /** Which suppliers are in it (`partOf`). */
+    /** Determines which suppliers the row holds (`partOf`). */
     part: integer('part').notNull(),
     totals: text('totals').notNull(),
   },

@@ -1,12 +1,12 @@
 import { type Micros, micros, times } from './money.ts'
 
-/** An integer column as it may come: a number off a row, decimal text where it was cast, a bigint before it is stored. */
+/** A value of an integer column: a number or decimal text as it was read, or a bigint before it is stored. */
 export type Integer = Micros | number | string | null
 
-/** The columns of a cfdi row that its month's totals depend on. */
+/** The columns of a row of `cfdi` that the totals of its month depend on. */
 export interface Countable {
   kind: string
-  /** Null as long as only metadata is known. */
+  /** Null while only metadata is known. */
   version: string | null
   fecha: string
   tipo_comprobante: string | null
@@ -25,7 +25,7 @@ export interface Countable {
   ieps_trasladado: Integer
 }
 
-/** What documents add up to. Amounts are micros in MXN; a document whose rate is not known counts in `missing_rate` and adds none. */
+/** Sums over documents. Amounts are micros of MXN; a document without a known rate counts in `missing_rate` and adds no amount. */
 export interface Totals {
   n: number
   missing_rate: number
@@ -38,29 +38,29 @@ export interface Totals {
   ieps: Micros
 }
 
-/** What one document adds: `cell` is `dd|tipo|metodo|estatus`, with nothing between the bars for what it does not say. */
+/** What one document adds to its month. `cell` is `dd|tipo|metodo|estatus`; a part that the document does not have is empty. */
 export interface Contribution {
   month: string
   cell: string
   values: Totals
 }
 
-/** Cells of one month and direction, by key. */
+/** The cells of one month and direction, by their keys. */
 export type Cells = Map<string, Totals>
 
 const AMOUNTS = ['subtotal', 'descuento', 'total', 'iva_trasladado', 'iva_retenido', 'isr_retenido', 'ieps'] as const
 
-/** MXN for one unit of the document's currency, as decimal text; null when the document should say it and does not. */
+/** MXN for one unit of the document's currency, as decimal text. Null when the document is in another currency and states no rate. */
 export function rateOf(currency: string | null, tipo_cambio: string | null): string | null {
   if (currency === null || currency === 'MXN' || currency === 'XXX') return '1'
   return tipo_cambio !== null && Number(tipo_cambio) > 0 ? tipo_cambio : null
 }
 
-/** An amount in MXN; null when the rate is not known. */
+/** Converts an amount to MXN. Null when the rate is not known. */
 export const inMxn = (amount: Micros, rate: string | null): Micros | null =>
   rate === null ? null : rate === '1' ? amount : times(amount, rate)
 
-/** No documents. */
+/** The totals of no documents. */
 export const nothing = (): Totals => ({
   n: 0,
   missing_rate: 0,
@@ -73,12 +73,12 @@ export const nothing = (): Totals => ({
   ieps: 0n,
 })
 
-/** What a document adds to its month; null for what is no part of the population (insights.md 8.0) and for retenciones. */
+/** What a document adds to its month. Null for retenciones and for documents outside the population (insights.md 8.0). */
 export function contribution(row: Countable): Contribution | null {
   if (row.kind !== 'cfdi' || row.emisor_rfc === row.receptor_rfc) return null
   const values = nothing()
   values.n = 1
-  // Metadata does not say in what currency its amount is; a CFDI 3.2 without Moneda is in pesos.
+  // Metadata does not state the currency of its amount. A CFDI 3.2 without Moneda is in pesos.
   const rate = row.version === null ? null : rateOf(row.currency, row.tipo_cambio)
   if (rate === null) values.missing_rate = 1
   else {
@@ -101,21 +101,21 @@ export function contribution(row: Countable): Contribution | null {
 
 const integer = (value: Integer): Micros => (value === null ? 0n : BigInt(value))
 
-/** Adds totals to others, or with sign -1 takes them away. */
+/** Adds totals to others, or subtracts them with sign -1. */
 export function add(into: Totals, values: Totals, sign: 1 | -1 = 1): void {
   into.n += sign * values.n
   into.missing_rate += sign * values.missing_rate
   for (const name of AMOUNTS) if (values[name] !== 0n) into[name] += sign === 1 ? values[name] : -values[name]
 }
 
-/** Adds a document to the cells of its month, or with sign -1 takes it out. */
+/** Adds a document to the cells of its month, or removes it with sign -1. */
 export function addTo(cells: Cells, { cell, values }: Contribution, sign: 1 | -1): void {
   const totals = cells.get(cell) ?? nothing()
   cells.set(cell, totals)
   add(totals, values, sign)
 }
 
-/** Reads the `cells` column of a month; nothing for a month that has no row. */
+/** Parses the `cells` column of a month. A month without a row has no cells. */
 export function parseCells(text: string | null): Cells {
   const cells: Cells = new Map()
   if (text === null) return cells
@@ -131,7 +131,7 @@ export function parseCells(text: string | null): Cells {
   return cells
 }
 
-/** The `cells` column: sorted by key, so that the same documents give the same text; cells without documents are left out. */
+/** Formats the `cells` column: sorted by key, so that the same documents give the same text, and without empty cells. */
 export function writeCells(cells: Cells): string {
   const kept = [...cells].filter(([, totals]) => totals.n !== 0).sort(([a], [b]) => (a < b ? -1 : 1))
   return JSON.stringify(
@@ -140,3 +140,7 @@ export function writeCells(cells: Cells): string {
     ),
   )
 }
+
+/** A month and direction, `YYYY-MM|0`. */
+export type MonthKey = `${string}|${number}`
+export const monthKey = ({ fecha, direction }: { fecha: string; direction: number }): MonthKey => `${fecha.slice(0, 7)}|${direction}`

@@ -2,7 +2,11 @@ import * as z from 'zod'
 import { Id, Instant, Paging, trimmedText } from '../platform/http/shapes.ts'
 import { ConnectionStatus, Rfc } from '../taxpayers/contract.ts'
 
-const Ciec = z.string().min(1).max(100).meta({ description: 'Write only: stored encrypted and never shown.', writeOnly: true })
+const Ciec = z
+  .string()
+  .min(1)
+  .max(100)
+  .meta({ description: 'The password of the RFC at the tax authority. It is stored encrypted and never shown.', writeOnly: true })
 
 const DataSourceKeys = z.array(z.string().max(64)).max(50)
 
@@ -12,13 +16,17 @@ export const FiscalEntity = z
     rfc: z.string(),
     name: z.string().nullable(),
     status: ConnectionStatus,
-    data_source_keys: z.array(z.string()).meta({ description: 'Sources enabled on this connection; the mandatory ones always are.' }),
-    ciec_set: z.boolean(),
+    data_source_keys: z
+      .array(z.string())
+      .meta({ description: 'Data sources that are enabled for this connection. The mandatory ones are always included.' }),
+    ciec_set: z.boolean().meta({ description: 'Whether a CIEC is stored.' }),
     visible_from: z.iso
       .date()
       .nullable()
-      .meta({ description: 'Floor of the visibility window: literal day of Fecha. Null before the first extraction.' }),
-    visible_to: Instant.nullable().meta({ description: 'Ceiling of the visibility window.' }),
+      .meta({ description: 'Floor of the visibility window: the first visible day of Fecha. Null before the first extraction.' }),
+    visible_to: Instant.nullable().meta({
+      description: 'Ceiling of the visibility window: the last visible instant. Null before the first extraction.',
+    }),
     warnings: z.array(z.strictObject({ code: z.string(), message: z.string() })),
     linked_at: Instant,
     updated_at: Instant,
@@ -32,7 +40,7 @@ export const FiscalEntityDraft = z
     ciec: Ciec.optional(),
     data_source_keys: DataSourceKeys.nullable()
       .optional()
-      .meta({ description: 'Restricts the sources; by default all active ones that are not premium.' }),
+      .meta({ description: 'Data sources to enable. Null or omitted: all active sources that are not premium.' }),
     name: trimmedText(1, 200).nullable().optional(),
   })
   .meta({ id: 'FiscalEntityDraft' })

@@ -9,9 +9,10 @@ export const BillingRfc = z
     active: z.boolean(),
     connection_status: ConnectionStatus,
     seat_source: z.enum(['trial', 'plan', 'allowance']).nullable().meta({
-      description: 'What its seat comes from: the trial, the plan, or an allowance of the organization’s own. Null without a seat.',
+      description:
+        'Where the seat comes from: the trial, the plan, or an allowance that was granted to the organization. Null when the RFC takes no seat.',
     }),
-    active_since: Instant.nullable(),
+    active_since: Instant.nullable().meta({ description: 'When the connection last became active. Null unless it is active.' }),
   })
   .meta({ id: 'BillingRfc' })
 export type BillingRfc = z.infer<typeof BillingRfc>
@@ -20,4 +21,6 @@ export const BillingRfcQuery = z.strictObject(Paging)
 export type BillingRfcQuery = z.infer<typeof BillingRfcQuery>
 
 export const BillingRfcPath = z.strictObject({ fiscal_entity_id: FiscalEntityId })
-export const BillingRfcChanges = z.strictObject({ active: z.boolean() }).meta({ id: 'BillingRfcChanges' })
+export const BillingRfcChanges = z
+  .strictObject({ active: z.boolean().meta({ description: 'False pauses the RFC, true resumes it.' }) })
+  .meta({ id: 'BillingRfcChanges' })

@@ -21,15 +21,18 @@ export const seatRoutes = new Hono<App>()
     operation(
       'changeBillingRfc',
       TAG,
-      'Suspend an RFC, or resume it',
-      'Suspending is never refused and frees the seat. Resuming returns to the state before; one that was active is active again and what reactivation runs, runs.',
+      'Pause or resume an RFC',
+      'Pausing is never refused and frees the seat. Resuming restores the status from before the pause. When that was active, the extractors for reactivated connections run.',
     ),
     params(BillingRfcPath),
     roles('owner', 'admin'),
     body(BillingRfcChanges),
     returns(200, BillingRfc),
-    refuses(402, 'Resuming only: an invoice is overdue beyond its grace, or no seat is free, as after the trial (with checkout_url).'),
+    refuses(402, 'Resuming only: an invoice is unpaid after its grace period, or no seat is free, as after the trial (with checkout_url).'),
     refuses(404, 'The organization has no connection to this fiscal entity.'),
-    refuses(409, 'Resuming only: the connection is a draft or its CIEC is invalid. Or others keep changing it at the same time.'),
+    refuses(
+      409,
+      'Resuming only: the connection is a draft or its CIEC is invalid. The same status is returned when other requests keep changing the connection.',
+    ),
     async (c) => c.json(await changeRfc(c.var.ctx, c.req.valid('param').fiscal_entity_id, c.req.valid('json'))),
   )

@@ -1,7 +1,7 @@
-import { findSubscription, type StoredSubscription } from '../billing/subscription/subscription-store.ts'
+import { getSubscription, type StoredSubscription } from '../billing/subscription/subscription.ts'
 import { TRIAL_PLAN } from '../plans/plans.ts'
 import type { Ctx } from '../platform/context.ts'
-import { openCursor, pageOf } from '../platform/paging/cursor.ts'
+import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import { type ConnectionRow, listConnections } from '../taxpayers/taxpayers.ts'
 import { setActive } from './pause.ts'
 import type { BillingRfc, BillingRfcQuery } from './seats-contract.ts'
@@ -13,29 +13,27 @@ const seatSource = ({ state }: ConnectionRow, { plan, rfc_allowance }: StoredSub
 }
 
 const viewWith =
-  (terms: StoredSubscription) =>
+  (subscription: StoredSubscription) =>
   (row: ConnectionRow): BillingRfc => ({
     id: row.fiscal_entity_id,
     rfc: row.rfc,
     active: row.state === 'active',
     connection_status: row.state as BillingRfc['connection_status'],
-    seat_source: seatSource(row, terms),
+    seat_source: seatSource(row, subscription),
     active_since: row.state === 'active' ? ((row.active_since ?? row.first_active_at)?.toISOString() ?? null) : null,
   })
 
-const termsOf = async ({ db, organization }: Ctx): Promise<StoredSubscription> => (await findSubscription(db, organization.id))!
-
-/** The organization's RFCs with their seats, in the order of their ids. */
+/** Lists the organization's RFCs with their seats, in the order of their ids. */
 export async function listRfcs(ctx: Ctx, query: BillingRfcQuery) {
   const scope = { list: 'billing_rfcs', filters: query }
   const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
   const from = after === undefined ? undefined : String(after)
   const rows = await listConnections(ctx.db, ctx.organization.id, undefined, from, query.limit + 1)
-  return pageOf(ctx, scope, query.limit, rows, (row) => [row.fiscal_entity_id], viewWith(await termsOf(ctx)))
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.fiscal_entity_id], viewWith(await getSubscription(ctx)))
 }
 
-/** Suspends an RFC or resumes it. 404; 402 and 409 as entities/pause.ts says. */
+/** Pauses or resumes an RFC, and returns it with its seat. Throws Failure 402, 404 and 409 as setActive does. */
 export async function changeRfc(ctx: Ctx, fiscal_entity_id: string, { active }: { active: boolean }): Promise<BillingRfc> {
   const row = await setActive(ctx, fiscal_entity_id, active)
-  return viewWith(await termsOf(ctx))(row)
+  return viewWith(await getSubscription(ctx))(row)
 }

@@ -6,21 +6,26 @@ import { FiscalEntityId } from '../taxpayers/contract.ts'
 export const Document = z
   .strictObject({
     document_id: Id('doc'),
-    data_source_key: z.string(),
-    name: z.string(),
+    data_source_key: z.string().meta({ description: 'The data source that the document was downloaded from.' }),
+    name: z.string().meta({ description: 'File name.' }),
     title: z.string(),
     content_type: z.string(),
-    size: z.int().meta({ description: 'Bytes.' }),
-    sha256: z.string(),
-    document_date: z.iso.date(),
-    period_end: z.iso.date().nullable().meta({ description: 'Last day of the period that a return covers.' }),
-    attributes: z.record(z.string(), z.string()),
-    created_at: Instant,
+    size: z.int().meta({ description: 'In bytes.' }),
+    sha256: z.string().meta({ description: 'SHA-256 of the content, in hex.' }),
+    document_date: z.iso.date().meta({ description: 'The day on which the document was issued or that it is about.' }),
+    period_end: z.iso.date().nullable().meta({ description: 'Last day of the period that a return covers. Null for other documents.' }),
+    attributes: z
+      .record(z.string(), z.string())
+      .meta({ description: 'Data from the document, such as its result. The names depend on the data source.' }),
+    created_at: Instant.meta({ description: 'When the service first downloaded the document.' }),
   })
   .meta({ id: 'Document' })
 export type Document = z.infer<typeof Document>
 
-export const DocumentQuery = z.strictObject({ ...Paging, data_source_key: z.enum(DATA_SOURCE_KEYS).optional() })
+export const DocumentQuery = z.strictObject({
+  ...Paging,
+  data_source_key: z.enum(DATA_SOURCE_KEYS).optional().meta({ description: 'Only documents of this data source.' }),
+})
 export type DocumentQuery = z.infer<typeof DocumentQuery>
 
 export const DocumentPath = z.strictObject({ fiscal_entity_id: FiscalEntityId, document_id: Id('doc') })

@@ -2,10 +2,10 @@ import type { DocumentFile } from '../authority/port/authority.ts'
 import { notFound } from '../failures.ts'
 import type { Ctx } from '../platform/context.ts'
 import { idOfUuid } from '../platform/db/id.ts'
-import { openCursor, pageOf } from '../platform/paging/cursor.ts'
+import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import { openLedger } from '../visibility/scoped-ledger.ts'
 import type { Document, DocumentQuery } from './contract.ts'
-import { type DocumentRow, findDocument, keepStatement, knownDocuments, listDocuments } from './store.ts'
+import { type DocumentRow, findDocument, knownDocuments, listDocuments, upsertDocuments } from './store.ts'
 
 const view = (row: DocumentRow): Document => ({
   document_id: row.document_id,
@@ -23,17 +23,20 @@ const view = (row: DocumentRow): Document => ({
 
 const objectOf = (sha256: string): string => `documents/${sha256}`
 
-/** The documents of an RFC that the organization may see, newest first. */
+/** Returns a page of the documents of an RFC that the organization may read, newest first. */
 export async function listOfDocuments(ctx: Ctx, query: DocumentQuery) {
-  const books = openLedger(ctx)
-  const scope = { list: `documents:${books.fiscal_entity_id}`, filters: query }
+  const ledger = openLedger(ctx)
+  const scope = { list: `documents:${ledger.fiscal_entity_id}`, filters: query }
   const [before] = (await openCursor(ctx, scope, query.cursor)) ?? []
-  const asked = { before: before === undefined ? null : String(before), source: query.data_source_key ?? null, limit: query.limit + 1 }
-  const rows = await listDocuments(books, ctx.organization.id, asked)
-  return pageOf(ctx, scope, query.limit, rows, (row) => [row.document_id], view)
+  const rows = await listDocuments(ledger, ctx.organization.id, {
+    before: before === undefined ? null : String(before),
+    source: query.data_source_key ?? null,
+    limit: query.limit + 1,
+  })
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.document_id], view)
 }
 
-/** A document's facts and its bytes as they were downloaded. */
+/** Returns a document and its bytes as they were downloaded. Throws Failure 404 document.not_found. */
 export async function readDocument(ctx: Ctx, document_id: string): Promise<{ document: Document; content: ReadableStream }> {
   const row = await findDocument(openLedger(ctx), ctx.organization.id, document_id)
   const object = row && (await ctx.env.FILES.get(objectOf(row.sha256)))
@@ -41,16 +44,16 @@ export async function readDocument(ctx: Ctx, document_id: string): Promise<{ doc
   return { document: view(row), content: object.body }
 }
 
-interface JobOfDocuments {
+interface DocumentJob {
   entity: number
   source: string
   job_id: string
 }
 
-/** Stores what is new of the files and answers the statement that keeps their rows, to be committed with the job's end. */
+/** Stores the new files. Returns the statement that stores their rows, to be committed with the end of the job, and how many are new. */
 export async function keepDocuments(
   { ledger, files, now }: { ledger: D1Database; files: R2Bucket; now: Date },
-  job: JobOfDocuments,
+  job: DocumentJob,
   delivered: readonly DocumentFile[],
 ): Promise<{ statements: D1PreparedStatement[]; created: number }> {
   const rows = await Promise.all(delivered.map((file) => rowOf(job, file, now)))
@@ -62,11 +65,11 @@ export async function keepDocuments(
   )
   const fresh = rows.flatMap((row, n) => (known.has(row.document_id) ? [] : [{ row, bytes: delivered[n]!.bytes }]))
   for (const { row, bytes } of fresh) await files.put(objectOf(row.sha256), bytes)
-  return { statements: [keepStatement(ledger, rows, job)], created: fresh.length }
+  return { statements: [upsertDocuments(ledger, rows, job)], created: fresh.length }
 }
 
-/** The id is derived from what the document is, so that the same one is never kept twice. */
-async function rowOf({ entity, source }: JobOfDocuments, file: DocumentFile, now: Date): Promise<Omit<DocumentRow, 'organizations'>> {
+/** The id is derived from the document, so that the same document is never stored twice. Ids sort by the document's date. */
+async function rowOf({ entity, source }: DocumentJob, file: DocumentFile, now: Date): Promise<Omit<DocumentRow, 'organizations'>> {
   const sha256 = (await sha256Of(file.bytes)).toHex()
   const identity = await sha256Of(new TextEncoder().encode(JSON.stringify([entity, source, file.name, sha256])))
   const hex = identity.subarray(0, 10).toHex()

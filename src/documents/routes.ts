@@ -12,8 +12,9 @@ export const documentRoutes = new Hono<App>()
     operation(
       'listDocuments',
       'Documents',
-      'List tax documents (CSF, 32-D, returns, …), newest first',
-      'A document is visible to the organizations whose runs fetched it, from the floor of their window on.',
+      'List tax documents, newest first',
+      'Tax documents other than CFDIs: the tax status certificate (CSF), the compliance opinion (32-D), returns and others. You can read ' +
+        'a document when one of your own runs downloaded it and its date, or the end of its period, is not before the floor of your window.',
     ),
     params(FiscalEntityPath),
     query(DocumentQuery),
@@ -23,10 +24,10 @@ export const documentRoutes = new Hono<App>()
   )
   .get(
     '/:fiscal_entity_id/documents/:document_id/content',
-    operation('readDocument', 'Documents', 'Read a document as it was downloaded'),
+    operation('readDocument', 'Documents', 'Download a document', 'Returns the file byte for byte as the tax authority delivered it.'),
     params(DocumentPath),
     returnsFile('The document', 'application/pdf', 'application/json', 'application/octet-stream'),
-    refuses(404, 'There is no such document, or no active connection to the fiscal entity.'),
+    refuses(404, 'There is no active connection to the fiscal entity, or no such document that you can read.'),
     async (c) => {
       const { document, content } = await readDocument(c.var.ctx, c.req.valid('param').document_id)
       return c.body(content, 200, {

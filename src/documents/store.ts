@@ -4,8 +4,8 @@ import type { documents } from './tables.ts'
 export type DocumentRow = typeof documents.$inferSelect
 
 /**
- * What of an RFC's documents an organization may see: those that its own runs fetched or joined, whose period, or own date, ends
- * on or after the floor. An organization without extractors sees all. Bound: ?1 entity, ?2 floor, ?3 organization or null for all.
+ * An organization may read a document when its own runs fetched or joined it, and the document's period, or date, ends on or after its
+ * floor. An organization without extractors may read all. Parameters: ?1 entity, ?2 floor, ?3 the organization, or null for all.
  */
 const VISIBLE = `entity = ?1 and (?2 is null or coalesce(period_end, document_date) >= ?2)
   and (?3 is null or exists (select 1 from json_each(organizations) o where o.value = ?3))`
@@ -13,30 +13,32 @@ const VISIBLE = `entity = ?1 and (?2 is null or coalesce(period_end, document_da
 const bounds = ({ entity, window }: ScopedLedger, organization_id: string) =>
   [entity, window.floor, !window.isEmpty && window.floor === null && window.ceiling === null ? null : organization_id] as const
 
-/** Newest first. */
+/** Finds documents older than `before`, newest first. */
 export const listDocuments = async (
-  books: ScopedLedger,
+  ledger: ScopedLedger,
   organization_id: string,
   { before, source, limit }: { before: string | null; source: string | null; limit: number },
 ) =>
   (
-    await books.ledger
+    await ledger.d1
       .prepare(
         `select * from documents where ${VISIBLE} and (?4 is null or document_id < ?4) and (?5 is null or source = ?5)
          order by document_id desc limit ?6`,
       )
-      .bind(...bounds(books, organization_id), before, source, limit)
+      .bind(...bounds(ledger, organization_id), before, source, limit)
       .all<DocumentRow>()
   ).results
 
-export const findDocument = async (books: ScopedLedger, organization_id: string, document_id: string) =>
+/** Finds a document that the organization may read. */
+export const findDocument = async (ledger: ScopedLedger, organization_id: string, document_id: string) =>
   (
-    await books.ledger
+    await ledger.d1
       .prepare(`select * from documents where ${VISIBLE} and document_id = ?4 limit 1`)
-      .bind(...bounds(books, organization_id), document_id)
+      .bind(...bounds(ledger, organization_id), document_id)
       .all<DocumentRow>()
   ).results[0]
 
+/** Returns those of these ids that are stored. */
 export const knownDocuments = async (ledger: D1Database, entity: number, ids: readonly string[]): Promise<Set<string>> =>
   new Set(
     (
@@ -47,8 +49,8 @@ export const knownDocuments = async (ledger: D1Database, entity: number, ids: re
     ).results.map(({ document_id }) => document_id),
   )
 
-/** Keeps documents; of those known already only who may see them can change. `organizations` are read off the job at commit. */
-export const keepStatement = (
+/** Stores documents. In stored ones, only the organizations that may read them can change. These are read from the job at commit. */
+export const upsertDocuments = (
   ledger: D1Database,
   rows: readonly Omit<DocumentRow, 'organizations'>[],
   job: { source: string; job_id: string },

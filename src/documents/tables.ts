@@ -1,6 +1,6 @@
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
-/** A document that is not a CFDI. The same source, name and content is one row, however often it is downloaded. */
+/** Documents that are not CFDIs. The same source, name and content is one row, however often it is downloaded. */
 export const documents = sqliteTable(
   'documents',
   {
@@ -14,9 +14,11 @@ export const documents = sqliteTable(
     sha256: text('sha256').notNull(),
     document_date: text('document_date').notNull(),
     period_end: text('period_end'),
+    /** JSON, flat. */
     attributes: text('attributes').notNull(),
-    /** Whose runs fetched it or joined its job, as a JSON list. */
+    /** The organizations that have fetched it with a run, or joined its job with one, as a JSON list. */
     organizations: text('organizations').notNull(),
+    /** Milliseconds since 1970. */
     created_at: integer('created_at').notNull(),
   },
   (table) => [primaryKey({ columns: [table.entity, table.document_id] })],

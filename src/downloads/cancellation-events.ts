@@ -1,15 +1,18 @@
-import type { Cancellation } from '../cfdi/ingest/ingest.ts'
+import type { CancelledCfdi } from '../cfdi/ingest/ingest.ts'
 import type { OutboxEvent } from '../outbox/outbox.ts'
 import { localDayOf } from '../platform/time/calendar.ts'
 
 const MEXICO = 'America/Mexico_City'
 
-/** An issued income CFDI counts as income once the month of its Fecha is over in Mexico City (decisions.md 7). */
-const isCountedAsIncome = ({ direction, tipo_comprobante, fecha }: Cancellation, now: Date): boolean =>
+/** Whether an issued CFDI has been counted as income: the month of its Fecha is over in Mexico City (decisions.md 7). */
+const isCountedAsIncome = ({ direction, tipo_comprobante, fecha }: CancelledCfdi, now: Date): boolean =>
   direction === 0 && tipo_comprobante === 'I' && fecha.slice(0, 7) < localDayOf(now, MEXICO).slice(0, 7)
 
-/** What a cancellation is told as: one fact for each CFDI and entity, and a second one when money had moved or been counted. */
-export function cancellationEvents(entity: number, cancellation: Cancellation, now: Date): OutboxEvent[] {
+/**
+ * Returns the outbox events of a cancellation, whose ids derive from the CFDI and the entity: `cfdi.cancelled`, and
+ * `cfdi.cancelled_after_payment` when payments had been applied or the CFDI had been counted as income.
+ */
+export function cancellationEvents(entity: number, cancellation: CancelledCfdi, now: Date): OutboxEvent[] {
   const { uuid, ...rest } = cancellation
   const isCritical = cancellation.had_applied_payments || isCountedAsIncome(cancellation, now)
   const body = {
@@ -28,12 +31,12 @@ export function cancellationEvents(entity: number, cancellation: Cancellation, n
     utc_offset: rest.utc_offset,
     fecha: rest.fecha,
   }
-  const fact = (kind: OutboxEvent['kind']): OutboxEvent => ({
+  const eventOf = (kind: OutboxEvent['kind']): OutboxEvent => ({
     outbox_event_id: `${kind}:${entity}:${uuid}`,
     kind,
     entity,
     organizations: null,
     body,
   })
-  return [fact('cfdi.cancelled'), ...(isCritical ? [fact('cfdi.cancelled_after_payment')] : [])]
+  return [eventOf('cfdi.cancelled'), ...(isCritical ? [eventOf('cfdi.cancelled_after_payment')] : [])]
 }

@@ -5,11 +5,11 @@ import { SYNC_STATUSES } from './tables.ts'
 export const SyncStatus = z
   .strictObject({
     fiscal_entity_id: Id('fe'),
-    status: z.enum(['idle', 'running']).meta({ description: '`running` while a job is queued or running.' }),
+    status: z.enum(['idle', 'running']).meta({ description: '`running` while at least one job is queued or running.' }),
     jobs: z
       .strictObject({ queued: z.int(), running: z.int(), succeeded: z.int(), failed: z.int(), total: z.int() })
-      .meta({ description: 'The latest job of each data source and month that the organization’s runs created or joined.' }),
-    percent: z.int().min(0).max(100).meta({ description: 'Finished jobs of all, rounded down.' }),
+      .meta({ description: 'Counts the latest job of each data source and month that the organization’s runs created or joined.' }),
+    percent: z.int().min(0).max(100).meta({ description: 'Percentage of the jobs that have finished, rounded down; 100 without jobs.' }),
     last_success_at: Instant.nullable(),
     last_failure_at: Instant.nullable(),
   })
@@ -20,17 +20,17 @@ export const SyncJob = z
   .strictObject({
     job_id: Id('job'),
     data_source_key: z.string(),
-    period: z.string().nullable().meta({ description: '`YYYY-MM`; null for document sources.' }),
+    period: z.string().nullable().meta({ description: 'The month, `YYYY-MM`; null for document sources.' }),
     status: z.enum(SYNC_STATUSES),
     attempts: z.int(),
     created_count: z.int(),
     updated_count: z.int(),
     cancelled_count: z.int(),
-    rejected_count: z.int().meta({ description: 'Files of the packages that could not be read as CFDIs.' }),
+    rejected_count: z.int().meta({ description: 'Number of files in the packages that are not readable CFDIs.' }),
     error_class: z.string().nullable().meta({
-      description: 'Why the last attempt failed: invalid_credentials, login_failed, sat_unavailable, rate_limited, internal_error.',
+      description: 'Why the last attempt failed: invalid_credentials, login_failed, sat_unavailable, rate_limited or internal_error.',
     }),
-    next_attempt_at: Instant.nullable().meta({ description: 'When a job that waits between attempts goes on.' }),
+    next_attempt_at: Instant.nullable().meta({ description: 'When the next attempt begins; null unless the job is waiting for one.' }),
     created_at: Instant,
     started_at: Instant.nullable(),
     finished_at: Instant.nullable(),

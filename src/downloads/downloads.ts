@@ -1,121 +1,110 @@
 import type { System } from '../platform/context.ts'
 import { newId } from '../platform/db/id.ts'
-import { errorMessage } from '../platform/log.ts'
-import { type Asking, requestStatements, watermarkStatement } from './request-store.ts'
+import { fnv1a } from '../platform/hash.ts'
+import { sendHints } from '../platform/queues/send.ts'
+import { type RequestingRun, requestStatements, watermarkStatement } from './request-store.ts'
 import { resumeStatement, stuckStatement } from './store.ts'
 
-/** "There may be work for this RFC": all that a message of the downloads queue says. */
+/** A message of the downloads queue: the RFC may have jobs that are due. */
 export interface DownloadHint {
   shard: number
   entity: number
 }
 
-/** What a run wants of one connection's RFC. */
-export interface Demand extends DownloadHint {
+/** The jobs that a run requests for the RFC of one connection. */
+export interface ConnectionDemand extends DownloadHint {
   rfc: string
   jobs: readonly { source: string; month: string }[]
 }
 
-interface RunOfDemand {
+interface RunOfDemands {
   organization_id: string
   run_id: string
   instant: Date
 }
 
-const MESSAGES_A_BATCH = 100
-/** A queued job that nobody took up after this long was never announced, or its message is lost. */
-const UNANNOUNCED_AFTER_MS = 60_000
+/** The message of a job that is due and still queued after this long was never sent or is lost. */
+const UNCLAIMED_AFTER_MS = 60_000
 const SWEEP_LIMIT = 1_000
 
 const byShard = <T extends { shard: number }>(things: readonly T[]): Map<number, T[]> => Map.groupBy(things, ({ shard }) => shard)
 
 /**
- * Queues what a run wants and nobody has, joins what somebody has, and records both: one call for each ledger.
- * Answers for how many RFCs this run queued something new.
+ * Requests a run's jobs: creates those that no run has requested, joins the others, and records the extraction, in one batch per ledger.
+ * Returns the number of RFCs for which the run created at least one job. New jobs are spread over `spread` seconds.
  */
-export async function requestJobs({ settings }: System, run: RunOfDemand, demands: readonly Demand[], spread: number): Promise<number> {
+export async function requestJobs(
+  { settings }: System,
+  { organization_id, run_id, instant }: RunOfDemands,
+  demands: readonly ConnectionDemand[],
+  spread: number,
+): Promise<number> {
   const now = Date.now()
-  const asking: Asking = { organization_id: run.organization_id, run_id: run.run_id, instant: run.instant.getTime(), now }
+  const run: RequestingRun = { organization_id, run_id, instant: instant.getTime(), now }
   let dispatched = 0
-  for (const [shard, here] of byShard(demands)) {
-    const wanted = here.flatMap(({ entity, rfc, jobs }) => {
+  for (const [shard, demandsOfShard] of byShard(demands)) {
+    const requested = demandsOfShard.flatMap(({ entity, rfc, jobs }) => {
       const not_before = now + 1_000 * delayOf(rfc, spread)
       return jobs.map((job) => ({ entity, ...job, job_id: newId('job'), not_before }))
     })
-    if (wanted.length === 0) continue
+    if (requested.length === 0) continue
     const ledger = settings.ledgers[shard]!
-    const results = await ledger.batch<{ dispatched: number }>(requestStatements(ledger, asking, here, wanted))
+    const results = await ledger.batch<{ dispatched: number }>(requestStatements(ledger, run, demandsOfShard, requested))
     dispatched += results.at(-1)!.results.filter((row) => row.dispatched === 1).length
   }
   return dispatched
 }
 
-/** How far the organization's extractions of (entity, source) reached with success, by `entity|source`. */
+/** Returns the instants up to which the organization's extractions succeeded, by `entity|source`. Pairs without one are absent. */
 export async function watermarks(
   { settings }: System,
   organization_id: string,
-  asked: readonly { connection: DownloadHint; sources: readonly string[] }[],
+  selected: readonly { connection: DownloadHint; sources: readonly string[] }[],
 ): Promise<Map<string, Date>> {
-  const pairs = asked.flatMap(({ connection, sources }) =>
+  const pairs = selected.flatMap(({ connection, sources }) =>
     sources.map((source) => ({ shard: connection.shard, pair: [connection.entity, source] as [number, string] })),
   )
   const reached = new Map<string, Date>()
-  for (const [shard, here] of byShard(pairs)) {
-    const { results } = await watermarkStatement(
+  for (const [shard, pairsOfShard] of byShard(pairs)) {
+    const statement = watermarkStatement(
       settings.ledgers[shard]!,
       organization_id,
-      here.map(({ pair }) => pair),
-    ).all<{
-      entity: number
-      source: string
-      instant: number | null
-    }>()
+      pairsOfShard.map(({ pair }) => pair),
+    )
+    const { results } = await statement.all<{ entity: number; source: string; instant: number | null }>()
     for (const { entity, source, instant } of results) if (instant !== null) reached.set(`${entity}|${source}`, new Date(instant))
   }
   return reached
 }
 
-/** Where in a spread of so many seconds an RFC has its place: always the same, so that its downloads stay together. */
-function delayOf(rfc: string, spread: number): number {
-  if (spread === 0) return 0
-  let hash = 0x811c9dc5
-  for (const character of rfc) hash = Math.imul(hash ^ character.codePointAt(0)!, 0x01000193) >>> 0
-  return hash % spread
-}
+/** The RFC's place in a spread, in seconds. It is always the same, so that the RFC's downloads stay together. */
+const delayOf = (rfc: string, spread: number): number => (spread === 0 ? 0 : fnv1a(rfc) % spread)
 
 /**
- * Tells the consumer of work, a hint that the sweep repeats where it is missed: a send that fails is nobody's failure. Spread work
- * goes through a queue of its own, so that what somebody waits for is not behind it.
+ * Sends hints to the consumer. The sweep repeats hints that are lost. Spread hints go to a queue of their own, so that they do not delay
+ * downloads that a user waits for.
  */
-export async function announce({ env, requestId }: System, calls: readonly (DownloadHint & { rfc?: string })[], spread = 0): Promise<void> {
-  const queue = spread === 0 ? env.DOWNLOADS : env.DOWNLOADS_SPREAD
-  const messages = calls.map(({ shard, entity, rfc = '' }) => ({
-    body: { shard, entity } satisfies DownloadHint,
-    delaySeconds: delayOf(rfc, spread),
-  }))
-  try {
-    for (let at = 0; at < messages.length; at += MESSAGES_A_BATCH) await queue.sendBatch(messages.slice(at, at + MESSAGES_A_BATCH))
-  } catch (error) {
-    console.error(JSON.stringify({ level: 'error', request_id: requestId, message: 'Work was not announced.', error: errorMessage(error) }))
-  }
-}
+export const announce = (system: System, hints: readonly (DownloadHint & { rfc?: string })[], spread = 0): Promise<void> =>
+  sendHints(
+    system,
+    spread === 0 ? system.env.DOWNLOADS : system.env.DOWNLOADS_SPREAD,
+    hints.map(({ shard, entity, rfc = '' }) => ({ body: { shard, entity } satisfies DownloadHint, delaySeconds: delayOf(rfc, spread) })),
+  )
 
-/** A CIEC was accepted: jobs that waited for a login go on. */
+/** Resumes the RFC's jobs that wait for a login, after a CIEC was accepted. */
 export async function resumeDownloads(system: System, { shard, entity }: DownloadHint): Promise<void> {
-  const ledger = system.settings.ledgers[shard]!
-  const { meta } = await resumeStatement(ledger, entity).run()
+  const { meta } = await resumeStatement(system.settings.ledgers[shard]!, entity).run()
   if (meta.changes > 0) await announce(system, [{ shard, entity }])
 }
 
-/** Announces again what got stuck: jobs whose message is lost, and those whose worker died. */
+/** Announces jobs again after a lost message or the death of a worker. */
 export async function sweepJobs(system: System): Promise<void> {
   const now = Date.now()
   for (const [shard, ledger] of system.settings.ledgers.entries()) {
-    const { results } = await stuckStatement(ledger, now, now - UNANNOUNCED_AFTER_MS, SWEEP_LIMIT).all<{ entity: number }>()
-    if (results.length > 0)
-      await announce(
-        system,
-        results.map(({ entity }) => ({ shard, entity })),
-      )
+    const { results } = await stuckStatement(ledger, now, now - UNCLAIMED_AFTER_MS, SWEEP_LIMIT).all<{ entity: number }>()
+    await announce(
+      system,
+      results.map(({ entity }) => ({ shard, entity })),
+    )
   }
 }

@@ -1,60 +1,61 @@
 import { authorityOf } from '../authority/adapters.ts'
 import { type Login, LoginRejected } from '../authority/port/authority.ts'
 import type { DataSourceKey } from '../authority/port/catalog.ts'
-import { ingestMetadata, ingestXmlPackage, metadataOf, type SliceOutcome, type Target } from '../cfdi/ingest/ingest.ts'
+import { type IngestTarget, ingestMetadata, ingestXmlPackage, metadataOf, type SliceOutcome } from '../cfdi/ingest/ingest.ts'
 import type { MetadataRow } from '../cfdi/package/metadata.ts'
 import { keepDocuments } from '../documents/documents.ts'
 import { Unavailable } from '../failures.ts'
 import { insertOutboxEvents, wakeRelay } from '../outbox/outbox.ts'
 import type { System } from '../platform/context.ts'
-import { errorMessage } from '../platform/log.ts'
+import { log } from '../platform/log.ts'
 import { loginOf, rejectCiec } from '../taxpayers/login.ts'
 import { countSlice } from '../visibility/visible-counts.ts'
 import { cancellationEvents } from './cancellation-events.ts'
 import { announce, type DownloadHint, resumeDownloads } from './downloads.ts'
 import { claimStatement, finishJobStatements, isClaimLost, type Job, parkStatement, progressStatement, requeueStatement } from './store.ts'
 
-/** A job's lease and the lane's hold, prolonged with every slice that changes something. */
+/** How long a job is leased and the RFC's mutex is held. Each slice extends both. */
 const LEASE_MS = 30_000
-/** Jobs done on one message; then the next message goes on, so that no invocation nears the platform's limits. */
+/** Jobs per message. The next message continues, so that no invocation nears the platform's limits. */
 const JOBS_A_MESSAGE = 30
 const MAX_ATTEMPTS = 12
 const FIRST_WAIT_MS = 5_000
 const LONGEST_WAIT_MS = 15 * 60_000
-/** Of a job that waited for days only the last hours are told apart by the second: a row holds so much. */
-const TOLD_APART_MS = 6 * 3_600_000
-/** Jobs that wait for a login look again by themselves, should the word that one was accepted be lost. */
+/** Documents issued longer than this before the download are counted by day and not one by one, which limits the size of the job's row. */
+const COUNTED_ONE_BY_ONE_MS = 6 * 3_600_000
+/** Jobs that wait for a login try again after this long, in case the resumption after an accepted CIEC is lost. */
 const PARKED_MS = 60 * 60_000
 
-/** Waits grow with the attempts: 5 s, 10 s, 20 s … 15 min. */
+/** The wait in milliseconds after so many attempts: 5 s, 10 s, 20 s … 15 min. */
 const waitAfter = (attempts: number): number => Math.min(FIRST_WAIT_MS * 2 ** (attempts - 1), LONGEST_WAIT_MS)
 
 /**
- * Does an RFC's queued jobs, one after the other, under its lane. Leases and retries are on the real clock. What becomes of a job:
- * settled; or put back with a wait (the authority is unavailable, or something broke); or, after twelve attempts, failed. A rejected
- * login parks all of the RFC's jobs. Claims and settlements are fenced by the job's token, slices by the book's version: of two workers
- * that do the same, each document is kept once and one settles.
+ * Runs an RFC's due jobs one after the other while holding its mutex. Leases and retries use the real clock. A job succeeds, returns to the
+ * queue with a wait (the authority is unavailable, or an error occurred), or fails after twelve attempts. A rejected login parks all of the
+ * RFC's jobs. The job's token fences its progress and its end, and `entities.version` fences slices: when two workers run the same job, each
+ * document is stored once and one of them finishes the job.
  */
 export async function drain(system: System, { shard, entity }: DownloadHint): Promise<void> {
-  const lane = system.env.MUTEXES.getByName(String(entity))
+  const mutex = system.env.MUTEXES.getByName(String(entity))
   const holder = crypto.randomUUID()
-  if (!(await lane.enter(holder, LEASE_MS))) return
+  if (!(await mutex.enter(holder, LEASE_MS))) return
   let isMore = true
   try {
     for (let done = 0; done < JOBS_A_MESSAGE && isMore; done++)
-      isMore = await workOnNext(system, shard, entity, () => lane.enter(holder, LEASE_MS))
+      isMore = await runNextJob(system, shard, entity, () => mutex.enter(holder, LEASE_MS))
   } finally {
-    isMore = (await lane.leave(holder)) || isMore
+    isMore = (await mutex.leave(holder)) || isMore
     await wakeRelay(system, shard)
   }
   if (isMore) await announce(system, [{ shard, entity }])
 }
 
-type Prolong = () => Promise<boolean>
+/** Extends the time for which the mutex is held. */
+type Extend = () => Promise<boolean>
 
-/** Claims and does one job. False when there is none that can be done now. */
-async function workOnNext(system: System, shard: number, entity: number, prolong: Prolong): Promise<boolean> {
-  // Between jobs others have their turn: the local runtime answers no request while one that never waits goes on.
+/** Claims and runs one job. Returns false when no job can run now. */
+async function runNextJob(system: System, shard: number, entity: number, extend: Extend): Promise<boolean> {
+  // Yields between jobs: the local runtime answers no other request while a handler never waits.
   await scheduler.wait(1)
   const ledger = system.settings.ledgers[shard]!
   const started = Date.now()
@@ -62,7 +63,7 @@ async function workOnNext(system: System, shard: number, entity: number, prolong
   const [job] = results
   if (!job) return false
   if (job.attempts > MAX_ATTEMPTS) {
-    // It took its worker along every time, and would again.
+    // Every attempt killed its worker.
     await ledger.batch(finishJobStatements(ledger, job, 'internal_error', Date.now()))
     return true
   }
@@ -71,17 +72,17 @@ async function workOnNext(system: System, shard: number, entity: number, prolong
     await park(system, { shard, entity })
     return false
   }
-  await prolong()
+  await extend()
   try {
-    await fetchJob(system, ledger, job, login, prolong)
+    await runJob(system, ledger, job, login, extend)
     return true
   } catch (error) {
-    // Whoever has the claim now goes on with the RFC.
+    // The worker that holds the claim now continues with the RFC.
     if (isClaimLost(error)) return false
     if (error instanceof LoginRejected) {
       await rejectCiec({ ...system, now: new Date() }, entity, login)
       await wakeRelay(system, 'control')
-      // Another organization's CIEC may be newer than the one that was rejected.
+      // Another organization may have a newer CIEC than the rejected one.
       if ((await loginOf(system, entity)) === null) await park(system, { shard, entity })
       else await requeueStatement(ledger, job, 'invalid_credentials', Date.now()).run()
       return true
@@ -91,55 +92,47 @@ async function workOnNext(system: System, shard: number, entity: number, prolong
   }
 }
 
-/** Nobody can log in: the RFC's jobs wait until somebody can, also when somebody could while this was written. */
-async function park(system: System, call: DownloadHint): Promise<void> {
-  await parkStatement(system.settings.ledgers[call.shard]!, call.entity, Date.now() + PARKED_MS).run()
-  if ((await loginOf(system, call.entity)) !== null) await resumeDownloads(system, call)
+/** Makes the RFC's jobs wait for an accepted CIEC, and resumes them if one was accepted meanwhile. */
+async function park(system: System, hint: DownloadHint): Promise<void> {
+  await parkStatement(system.settings.ledgers[hint.shard]!, hint.entity, Date.now() + PARKED_MS).run()
+  if ((await loginOf(system, hint.entity)) !== null) await resumeDownloads(system, hint)
 }
 
-async function postpone(system: System, call: DownloadHint, job: Job, error: unknown): Promise<void> {
-  const ledger = system.settings.ledgers[call.shard]!
+/** Puts a job back into the queue after a failed attempt, with a wait, or fails it after the last attempt. */
+async function postpone(system: System, hint: DownloadHint, job: Job, error: unknown): Promise<void> {
+  const ledger = system.settings.ledgers[hint.shard]!
   const error_class = error instanceof Unavailable ? error.error_class : 'internal_error'
-  console.error(
-    JSON.stringify({
-      level: 'error',
-      request_id: system.requestId,
-      job: job.job_id,
-      attempts: job.attempts,
-      error_class,
-      error: errorMessage(error),
-    }),
-  )
+  log.error(system, 'An attempt of a download job failed.', { job: job.job_id, attempts: job.attempts, error_class }, error)
   if (job.attempts >= MAX_ATTEMPTS) {
     await ledger.batch(finishJobStatements(ledger, job, error_class, Date.now()))
     return
   }
   const wait = waitAfter(job.attempts)
   await requeueStatement(ledger, job, error_class, Date.now() + wait).run()
-  await system.env.DOWNLOADS.send(call, { delaySeconds: Math.ceil(wait / 1_000) })
+  await system.env.DOWNLOADS.send(hint, { delaySeconds: Math.ceil(wait / 1_000) })
 }
 
-async function fetchJob(system: System, ledger: D1Database, job: Job, login: Login, prolong: Prolong): Promise<void> {
+async function runJob(system: System, ledger: D1Database, job: Job, login: Login, extend: Extend): Promise<void> {
   const now = new Date(Math.max(Date.now(), job.as_of))
   const authority = authorityOf(system)
-  if (job.month !== '') return fetchMonth(system, ledger, job, login, now, prolong)
+  if (job.month !== '') return downloadMonth(system, ledger, job, login, now, extend)
   const files = await authority.documents(login, job.source as DataSourceKey, now)
   const { statements, created } = await keepDocuments({ ledger, files: system.env.FILES, now: new Date() }, job, files)
   const progress = progressStatement(
     ledger,
     job,
-    { created, updated: 0, cancelled: 0, rejected: 0, first_issued_at: null, last_issued_at: null, tally: null },
+    { created, updated: 0, cancelled: 0, rejected: 0, first_issued_at: null, last_issued_at: null, counts: null },
     Date.now() + LEASE_MS,
   )
   await ledger.batch([...statements, progress, ...finishJobStatements(ledger, job, null, Date.now())])
 }
 
 /**
- * A month of CFDIs: what the metadata reports first, then the XML slice by slice, then the documents that only the metadata has and
- * those whose status it says has changed.
+ * Downloads a month of CFDIs: reads the metadata, ingests the XML slice by slice, and then ingests the rows of the documents that only the
+ * metadata has and of those that it reports as cancelled.
  */
-async function fetchMonth(system: System, ledger: D1Database, job: Job, login: Login, until: Date, prolong: Prolong): Promise<void> {
-  const target: Target = {
+async function downloadMonth(system: System, ledger: D1Database, job: Job, login: Login, until: Date, extend: Extend): Promise<void> {
+  const target: IngestTarget = {
     ledger,
     files: system.env.FILES,
     entity: job.entity,
@@ -153,12 +146,12 @@ async function fetchMonth(system: System, ledger: D1Database, job: Job, login: L
             progressStatement(
               ledger,
               job,
-              { ...outcome, tally: countSlice(outcome.changes, Math.max(job.as_of, until.getTime() - TOLD_APART_MS)) },
+              { ...outcome, counts: countSlice(outcome.changes, Math.max(job.as_of, until.getTime() - COUNTED_ONE_BY_ONE_MS)) },
               Date.now() + LEASE_MS,
             ),
             ...insertOutboxEvents(
               ledger,
-              outcome.cancellations.flatMap((it) => cancellationEvents(job.entity, it, until)),
+              outcome.cancellations.flatMap((cancellation) => cancellationEvents(job.entity, cancellation, until)),
               Date.now(),
             ),
           ],
@@ -171,10 +164,10 @@ async function fetchMonth(system: System, ledger: D1Database, job: Job, login: L
       for await (const outcome of ingestXmlPackage(target, bytes, reported)) {
         for (const { uuid, status } of outcome.entries)
           if (uuid !== null && status !== 'rejected' && reported.get(uuid)?.cancelled === false) reported.delete(uuid)
-        await prolong()
+        await extend()
       }
   }
-  for await (const _ of ingestMetadata(target, reported.values())) await prolong()
+  for await (const _ of ingestMetadata(target, reported.values())) await extend()
   await ledger.batch(finishJobStatements(ledger, job, null, Date.now()))
 }
 

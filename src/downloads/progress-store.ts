@@ -2,12 +2,12 @@ import type { syncJobs } from './tables.ts'
 
 export type JobRow = typeof syncJobs.$inferSelect
 
-/** Cells of the organization's extractions of an entity: source, month and job. */
+/** Selects source, month and job of the organization's extractions of an entity. */
 const CELLS = `select x.key as source, m.key as month, m.value as job_id
   from extractions e, json_each(e.jobs) x, json_each(x.value) m
   where e.organization_id = ?1 and e.entity = ?2`
 
-/** The latest job of each source and month, counted by status, with when the last one ended. */
+/** Counts the latest job of each source and month by status. `last` is the latest `finished_at` in milliseconds. */
 export const jobCounts = async (ledger: D1Database, organization_id: string, entity: number) =>
   (
     await ledger

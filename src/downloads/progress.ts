@@ -1,21 +1,21 @@
 import { notFound } from '../failures.ts'
 import type { Ctx } from '../platform/context.ts'
-import { openCursor, pageOf } from '../platform/paging/cursor.ts'
+import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import type { Connection } from '../platform/tenant.ts'
 import type { SyncJob, SyncJobQuery, SyncStatus } from './contract.ts'
 import { type JobRow, jobCounts, jobsOfOrganization } from './progress-store.ts'
 
-/** Management works on a connection in any state (decisions.md 4). */
-function managed(ctx: Ctx): Connection {
+/** The connection of the request, in any state (decisions.md 4). Throws Failure 404 fiscal_entity.not_found. */
+function requireConnection(ctx: Ctx): Connection {
   if (!ctx.connection) throw notFound('fiscal_entity')
   return ctx.connection
 }
 
 const iso = (milliseconds: number | null): string | null => (milliseconds === null ? null : new Date(milliseconds).toISOString())
 
-/** How far the downloads of an RFC are, as the organization asked for them. */
+/** Returns the progress of the downloads that the organization's runs created or joined for the RFC. */
 export async function getSync(ctx: Ctx): Promise<SyncStatus> {
-  const { entity, shard, fiscal_entity_id } = managed(ctx)
+  const { entity, shard, fiscal_entity_id } = requireConnection(ctx)
   const counts = await jobCounts(ctx.settings.ledgers[shard]!, ctx.organization.id, entity)
   const of = (status: string) => counts.find((row) => row.status === status)
   const [queued, running, succeeded, failed] = ['queued', 'running', 'succeeded', 'failed'].map((status) => of(status)?.n ?? 0) as [
@@ -48,7 +48,7 @@ const view =
     cancelled_count: row.cancelled_count,
     rejected_count: row.rejected_count,
     error_class: row.error_class,
-    // A job that waits for a new CIEC has no next attempt to speak of.
+    // A job that waits for a new CIEC has no scheduled attempt.
     next_attempt_at:
       row.status === 'queued' && row.not_before > now && row.error_class !== 'invalid_credentials' ? iso(row.not_before) : null,
     created_at: new Date(row.created_at).toISOString(),
@@ -56,12 +56,12 @@ const view =
     finished_at: iso(row.finished_at),
   })
 
-/** The jobs that the organization's runs created or joined, newest first. */
+/** Returns a page of the jobs that the organization's runs created or joined for the RFC, newest first. */
 export async function listSyncJobs(ctx: Ctx, query: SyncJobQuery) {
-  const { entity, shard } = managed(ctx)
+  const { entity, shard } = requireConnection(ctx)
   const scope = { list: `sync_jobs:${entity}`, filters: query }
   const [before] = (await openCursor(ctx, scope, query.cursor)) ?? []
-  const asked = { before: before === undefined ? null : String(before), status: query.status ?? null, limit: query.limit + 1 }
-  const rows = await jobsOfOrganization(ctx.settings.ledgers[shard]!, ctx.organization.id, entity, asked)
-  return pageOf(ctx, scope, query.limit, rows, (row) => [row.job_id], view(ctx.now.getTime()))
+  const page = { before: before === undefined ? null : String(before), status: query.status ?? null, limit: query.limit + 1 }
+  const rows = await jobsOfOrganization(ctx.settings.ledgers[shard]!, ctx.organization.id, entity, page)
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.job_id], view(ctx.now.getTime()))
 }

@@ -1,4 +1,4 @@
-/** A page of the authority's books whose turn it is, in the order of their numbers. */
+/** Returns the next entities whose number modulo `turns` is `turn`, in ascending order. */
 export const entitiesOfTurn = async (ledger: D1Database, turn: number, turns: number, after: number, limit: number): Promise<number[]> =>
   (
     await ledger
@@ -7,8 +7,11 @@ export const entitiesOfTurn = async (ledger: D1Database, turn: number, turns: nu
       .raw<[number]>()
   ).flat()
 
-/** Removes what ended before and is in no extraction: those of the organizations that the jobs name are all that there can be. */
-export const forgetJobs = (ledger: D1Database, entity: number, before: number): D1PreparedStatement =>
+/**
+ * Deletes an entity's jobs that finished before an instant and that no extraction refers to. Only organizations that its jobs name can have
+ * such extractions.
+ */
+export const deleteJobs = (ledger: D1Database, entity: number, before: number): D1PreparedStatement =>
   ledger
     .prepare(
       `delete from sync_jobs where entity = ?1 and open = 0 and finished_at < ?2 and job_id not in (

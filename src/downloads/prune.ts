@@ -1,16 +1,17 @@
 import type { System } from '../platform/context.ts'
 import { each } from '../platform/each.ts'
-import { entitiesOfTurn, forgetJobs } from './prune-store.ts'
+import { deleteJobs, entitiesOfTurn } from './prune-store.ts'
 
+/** Age at which finished jobs are deleted. */
 const KEPT_MS = 90 * 86_400_000
-/** Every entity has its turn on one day of the month. */
+/** Each entity is pruned on one day of the month. */
 const TURNS = 28
-/** Entities in one call. */
+/** Entities in one batch. */
 const PAGE = 20
 
 /**
- * Forgets jobs that ended 90 days ago and that nobody can ask for any more: of none of the extractions that are kept. A turn that is
- * missed comes again next month.
+ * Deletes jobs that finished more than 90 days ago and that no kept extraction refers to. Each call prunes the entities of its day of the
+ * month; a missed day is made up for in the next month.
  */
 export async function pruneJobs({ settings, now }: System): Promise<void> {
   const turn = now.getUTCDate() - 1
@@ -19,18 +20,18 @@ export async function pruneJobs({ settings, now }: System): Promise<void> {
   await each(settings.ledgers, async (ledger) => {
     const failures: unknown[] = []
     for (let page = await entitiesOfTurn(ledger, turn, TURNS, 0, PAGE); page.length > 0; ) {
-      await forget(ledger, page, before).catch((error: unknown) => failures.push(error))
+      await prune(ledger, page, before).catch((error: unknown) => failures.push(error))
       page = page.length < PAGE ? [] : await entitiesOfTurn(ledger, turn, TURNS, page.at(-1)!, PAGE)
     }
     if (failures.length > 0) throw failures[0]
   })
 }
 
-/** In one call; when one of them fails, each by itself. */
-async function forget(ledger: D1Database, entities: readonly number[], before: number): Promise<void> {
+/** Prunes the entities in one batch; if the batch fails, each on its own. */
+async function prune(ledger: D1Database, entities: readonly number[], before: number): Promise<void> {
   try {
-    await ledger.batch(entities.map((entity) => forgetJobs(ledger, entity, before)))
+    await ledger.batch(entities.map((entity) => deleteJobs(ledger, entity, before)))
   } catch {
-    await each(entities, (entity) => forgetJobs(ledger, entity, before).run())
+    await each(entities, (entity) => deleteJobs(ledger, entity, before).run())
   }
 }

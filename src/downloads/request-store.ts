@@ -1,79 +1,84 @@
 import { jsonChunks } from '../platform/db/commit.ts'
-import { toldAs } from './store.ts'
+import { eventBody } from './store.ts'
 
-/** A cell of the calendar that a run wants fetched, with the id that its job gets if one has to be made. */
-export interface Wanted {
+/** A job that a run requests, with the identifier that it receives if no existing job serves. */
+export interface RequestedJob {
   entity: number
   source: string
   /** `YYYY-MM`; empty for document sources. */
   month: string
   job_id: string
-  /** Not to be claimed earlier, milliseconds: a place in the night's spread. */
+  /** The job is not claimed before this time, in milliseconds: its place in the spread. */
   not_before: number
 }
 
-export interface Asking {
+/** The run that requests jobs. */
+export interface RequestingRun {
   organization_id: string
   run_id: string
   /** Milliseconds. */
   instant: number
+  /** Milliseconds. */
   now: number
 }
 
 /**
- * The newest job of a cell serves when it is open, or finished with success after the run's instant: it is joined and not repeated
- * (decisions.md 5). One seek, however long the cell's history is.
+ * The newest job `s` of a source and month serves the run when it is open, or succeeded after the run's instant ?3. It is joined instead of
+ * repeated (decisions.md 5). One seek, however many jobs there are.
  */
 const SERVES = `s.job_id = (select max(job_id) from sync_jobs where entity = s.entity and source = s.source and month = s.month)
   and (s.open = 1 or (s.status = 'succeeded' and max(coalesce(s.finished_at, 0), s.as_of) >= ?3))`
-/** Extractions kept for each organization and entity: enough for progress, and for the watermark to be among them. */
+/** Extractions kept per organization and entity: enough for the progress, and for the watermark to be among them. */
 const KEPT_EXTRACTIONS = 60
 
-/** A queued job that may be brought forward: not one between attempts. A run only asks where a CIEC is active, so it may be tried. */
-const WAITS_FREELY = `sync_jobs.status = 'queued' and (sync_jobs.error_class is null or sync_jobs.error_class = 'invalid_credentials')`
+/**
+ * A queued job that may start earlier: it does not wait between attempts. Runs cover active connections only, so a job that waits for a
+ * login may be tried.
+ */
+const MAY_START_EARLIER = `sync_jobs.status = 'queued' and (sync_jobs.error_class is null or sync_jobs.error_class = 'invalid_credentials')`
 
-/** Finished, and whose runs it was done for does not name the asker yet. Bound: ?2 organization, ?3 the run's instant. */
-const FOUND_DONE = `s.open = 0 and ${SERVES} and not exists (select 1 from json_each(s.organizations) o where o.value = ?2)`
+/** The job `s` has finished, serves the run of instant ?3, and does not name the organization ?2 yet. */
+const FOUND_FINISHED = `s.open = 0 and ${SERVES} and not exists (select 1 from json_each(s.organizations) o where o.value = ?2)`
 
-/** A run that finds a job done joins it late: the organization is told as those were who joined in time, once. */
-const lateStatements = (ledger: D1Database, wanted: string, { organization_id, instant, now }: Asking): D1PreparedStatement[] => [
+/** A run that finds a finished job joins it, and its organization receives the job's event once, like those that joined earlier. */
+const joinFinished = (ledger: D1Database, requested: string, { organization_id, instant, now }: RequestingRun): D1PreparedStatement[] => [
   ledger
     .prepare(
       `insert into outbox (fact_id, kind, entity, organizations, body, created_at)
-       select 'sync.completed:' || job_id || ':' || ?2, 'sync.completed', entity, json_array(?2), ${toldAs('null', 'finished_at')}, ?4
+       select 'sync.completed:' || job_id || ':' || ?2, 'sync.completed', entity, json_array(?2), ${eventBody('null', 'finished_at')}, ?4
        from json_each(?1) w cross join sync_jobs s on s.entity = w.value->>0 and s.source = w.value->>1 and s.month = w.value->>2
-       where ${FOUND_DONE}
+       where ${FOUND_FINISHED}
        on conflict do nothing`,
     )
-    .bind(wanted, organization_id, instant, now),
+    .bind(requested, organization_id, instant, now),
   ledger
     .prepare(
       `update sync_jobs set organizations = json_insert(organizations, '$[#]', ?2)
        where (entity, source, month, job_id) in (
          select s.entity, s.source, s.month, s.job_id
          from json_each(?1) w cross join sync_jobs s on s.entity = w.value->>0 and s.source = w.value->>1 and s.month = w.value->>2
-         where ${FOUND_DONE})`,
+         where ${FOUND_FINISHED})`,
     )
-    .bind(wanted, organization_id, instant),
+    .bind(requested, organization_id, instant),
 ]
 
 /**
- * Everything that a run asks of one ledger, as one batch: the books, the jobs that nobody has, joining those that somebody has,
- * and the record of what the run covers. Repeated, it changes nothing.
+ * Returns the batch with which a run requests jobs of one ledger: it inserts the entities and the missing jobs, joins the existing ones, and
+ * records the extraction. Repeating the batch changes nothing. The last result has a row `{entity, dispatched}` per entity.
  */
 export function requestStatements(
   ledger: D1Database,
-  asking: Asking,
-  books: readonly { entity: number; rfc: string }[],
-  wanted: readonly Wanted[],
+  run: RequestingRun,
+  entities: readonly { entity: number; rfc: string }[],
+  requested: readonly RequestedJob[],
 ) {
-  const { organization_id, run_id, instant, now } = asking
-  const rows = jsonChunks(wanted.map(({ entity, source, month, job_id, not_before }) => [entity, source, month, job_id, not_before]))
-  const insertBooks = ledger
+  const { organization_id, run_id, instant, now } = run
+  const rows = jsonChunks(requested.map(({ entity, source, month, job_id, not_before }) => [entity, source, month, job_id, not_before]))
+  const insertEntities = ledger
     .prepare(
       `insert into entities (entity, rfc, version) select value->>0, value->>1, 0 from json_each(?1) where true on conflict do nothing`,
     )
-    .bind(JSON.stringify(books.map(({ entity, rfc }) => [entity, rfc])))
+    .bind(JSON.stringify(entities.map(({ entity, rfc }) => [entity, rfc])))
   const insertJobs = rows.map((json) =>
     ledger
       .prepare(
@@ -94,17 +99,17 @@ export function requestStatements(
         `update sync_jobs set
            organizations = case when exists (select 1 from json_each(sync_jobs.organizations) o where o.value = ?2)
              then sync_jobs.organizations else json_insert(sync_jobs.organizations, '$[#]', ?2) end,
-           not_before = case when ${WAITS_FREELY}
+           not_before = case when ${MAY_START_EARLIER}
              then min(sync_jobs.not_before, w.not_before) else sync_jobs.not_before end,
-           error_class = case when ${WAITS_FREELY} then null else sync_jobs.error_class end
+           error_class = case when ${MAY_START_EARLIER} then null else sync_jobs.error_class end
          from (select value->>0 as entity, value->>1 as source, value->>2 as month, value->>4 as not_before from json_each(?1)) w
          where sync_jobs.entity = w.entity and sync_jobs.source = w.source and sync_jobs.month = w.month and sync_jobs.open = 1
            and (not exists (select 1 from json_each(sync_jobs.organizations) o where o.value = ?2)
-             or (${WAITS_FREELY} and w.not_before < sync_jobs.not_before))`,
+             or (${MAY_START_EARLIER} and w.not_before < sync_jobs.not_before))`,
       )
       .bind(json, organization_id),
   )
-  const late = rows.flatMap((json) => lateStatements(ledger, json, asking))
+  const joined = rows.flatMap((json) => joinFinished(ledger, json, run))
   const record = ledger
     .prepare(
       `insert into extractions (organization_id, entity, run_id, instant, jobs, dispatched)
@@ -122,27 +127,32 @@ export function requestStatements(
        group by entity
        on conflict do nothing`,
     )
-    .bind(JSON.stringify(wanted.map(({ entity, source, month }) => [entity, source, month])), run_id, instant, organization_id)
+    .bind(JSON.stringify(requested.map(({ entity, source, month }) => [entity, source, month])), run_id, instant, organization_id)
   const outcome = ledger
     .prepare(
       `select e.entity, e.dispatched from json_each(?1) b cross join extractions e
        on e.organization_id = ?2 and e.entity = b.value and e.run_id = ?3`,
     )
-    .bind(JSON.stringify(books.map(({ entity }) => entity)), organization_id, run_id)
+    .bind(JSON.stringify(entities.map(({ entity }) => entity)), organization_id, run_id)
   const prune = ledger
     .prepare(
       `delete from extractions where organization_id = ?2 and entity in (select value from json_each(?1)) and run_id < (
          select run_id from extractions k where k.organization_id = ?2 and k.entity = extractions.entity
          order by run_id desc limit 1 offset ${KEPT_EXTRACTIONS - 1})`,
     )
-    .bind(JSON.stringify(books.map(({ entity }) => entity)), organization_id)
-  const share = shareDocuments(ledger, organization_id, instant, wanted)
-  return [insertBooks, ...insertJobs, ...join, ...late, record, ...share, prune, outcome]
+    .bind(JSON.stringify(entities.map(({ entity }) => entity)), organization_id)
+  const share = shareDocuments(ledger, organization_id, instant, requested)
+  return [insertEntities, ...insertJobs, ...join, ...joined, record, ...share, prune, outcome]
 }
 
-/** What a finished job brought is shown to whoever it serves: of each document of its source the newest. */
-function shareDocuments(ledger: D1Database, organization_id: string, instant: number, wanted: readonly Wanted[]): D1PreparedStatement[] {
-  const sources = wanted.filter(({ month }) => month === '').map(({ entity, source }) => [entity, source])
+/** Shares the files of finished jobs with the organization: the newest of each name of their sources. */
+function shareDocuments(
+  ledger: D1Database,
+  organization_id: string,
+  instant: number,
+  requested: readonly RequestedJob[],
+): D1PreparedStatement[] {
+  const sources = requested.filter(({ month }) => month === '').map(({ entity, source }) => [entity, source])
   if (sources.length === 0) return []
   return [
     ledger
@@ -163,7 +173,10 @@ function shareDocuments(ledger: D1Database, organization_id: string, instant: nu
   ]
 }
 
-/** For each (entity, source): the instant of the organization's last extraction whose jobs all succeeded. */
+/**
+ * Selects the watermark of each entity and source: the instant of the organization's last extraction whose jobs for the source all succeeded,
+ * in milliseconds, or null.
+ */
 export const watermarkStatement = (ledger: D1Database, organization_id: string, pairs: readonly [number, string][]) =>
   ledger
     .prepare(

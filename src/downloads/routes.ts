@@ -6,15 +6,15 @@ import { FiscalEntityPath } from '../taxpayers/contract.ts'
 import { SyncJob, SyncJobQuery, SyncStatus } from './contract.ts'
 import { getSync, listSyncJobs } from './progress.ts'
 
-const ABSENT = 'The organization has no connection to this fiscal entity.'
+const NOT_FOUND = 'The organization has no connection to this fiscal entity.'
 
 export const syncRoutes = new Hono<App>()
   .get(
     '/:fiscal_entity_id/sync',
-    operation('getSync', 'Downloads', 'How far the downloads of an RFC are'),
+    operation('getSync', 'Downloads', 'Get the download progress of an RFC'),
     params(FiscalEntityPath),
     returns(200, SyncStatus),
-    refuses(404, ABSENT),
+    refuses(404, NOT_FOUND),
     async (c) => c.json(await getSync(c.var.ctx)),
   )
   .get(
@@ -22,12 +22,12 @@ export const syncRoutes = new Hono<App>()
     operation(
       'listSyncJobs',
       'Downloads',
-      'List the downloads that the organization’s runs created or joined, newest first',
-      'Of its last 60 runs for the RFC.',
+      'List the download jobs of an RFC',
+      'Newest first: the jobs that the organization’s last 60 runs for the RFC created or joined.',
     ),
     params(FiscalEntityPath),
     query(SyncJobQuery),
     returns(200, pageOf(SyncJob)),
-    refuses(404, ABSENT),
+    refuses(404, NOT_FOUND),
     async (c) => c.json(await listSyncJobs(c.var.ctx, c.req.valid('query'))),
   )

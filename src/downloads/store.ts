@@ -1,4 +1,4 @@
-import { isGuardViolation } from '../platform/db/guard.ts'
+import { isFenceViolation } from '../platform/db/guard.ts'
 import type { SliceCounts } from '../visibility/visible-counts.ts'
 
 export interface Job {
@@ -14,7 +14,7 @@ export interface Job {
 
 const CLAIMED = 'entity, source, month, job_id, organizations, as_of, attempts, token'
 
-/** Claims the entity's next job: queued and due, or running under a lease that ran out. Newest months first. */
+/** Claims the entity's next job: one that is queued and due, or running under an expired lease. Newest months first. */
 export const claimStatement = (ledger: D1Database, entity: number, token: string, now: number, leaseUntil: number) =>
   ledger
     .prepare(
@@ -27,28 +27,29 @@ export const claimStatement = (ledger: D1Database, entity: number, token: string
     )
     .bind(entity, token, now, leaseUntil)
 
-const mine = 'entity = ?1 and source = ?2 and month = ?3 and job_id = ?4 and token = ?5 and open = 1'
+const CLAIM_HELD = 'entity = ?1 and source = ?2 and month = ?3 and job_id = ?4 and token = ?5 and open = 1'
 const keysOf = ({ entity, source, month, job_id, token }: Job) => [entity, source, month, job_id, token] as const
 
+/** What a slice changed. */
 export interface Progress {
   created: number
   updated: number
   cancelled: number
   rejected: number
-  /** Seconds since 1970; null when nothing was brought. */
+  /** Seconds since 1970; null when the slice changed nothing. */
   first_issued_at: number | null
   last_issued_at: number | null
-  tally: SliceCounts | null
+  counts: SliceCounts | null
 }
 
 /**
- * What a slice brought, added to its job, with the lease prolonged. Refuses its whole batch with a guard violation when the claim is
- * lost: only its holder writes, so that what came is counted where it is told of.
+ * Adds what a slice changed to its job, and extends the lease. A fence refuses the whole batch when the claim is lost (`isClaimLost`), so
+ * that only the claim's holder writes and each change is counted in the job whose event reports it.
  */
 export const progressStatement = (
   ledger: D1Database,
   job: Job,
-  { created, updated, cancelled, rejected, first_issued_at, last_issued_at, tally }: Progress,
+  { created, updated, cancelled, rejected, first_issued_at, last_issued_at, counts }: Progress,
   leaseUntil: number,
 ) =>
   ledger
@@ -70,44 +71,45 @@ export const progressStatement = (
       leaseUntil,
       first_issued_at,
       last_issued_at,
-      tally === null ? null : JSON.stringify(tally),
+      counts === null ? null : JSON.stringify(counts),
     )
 
-/** Whether a commit was refused because the job's claim is lost. */
-export const isClaimLost = (error: unknown): boolean =>
-  isGuardViolation(error) && /sync_jobs\.created_count/.test(`${error} ${(error as Error).cause ?? ''}`)
+/** Whether a batch was refused because the job's claim is lost. */
+export const isClaimLost = (error: unknown): boolean => isFenceViolation(error, 'sync_jobs.created_count')
 
-/** The body of a job's fact. */
-export const toldAs = (error_class: string, completed_at: string): string =>
+/** The SQL expression of the outbox body of a finished job; the arguments are SQL as well. */
+export const eventBody = (error_class: string, completed_at: string): string =>
   `json_object('job_id', job_id, 'data_source_key', source, 'period', nullif(month, ''),
      'created_count', created_count, 'updated_count', updated_count, 'cancelled_count', cancelled_count,
      'first_issued_at', first_issued_at, 'last_issued_at', last_issued_at, 'brought', json(brought), 'error_class', ${error_class}, 'attempts', attempts,
      'completed_at', ${completed_at})`
 
-/** Ends a job, with success or for good, and keeps the fact of it: both or, when the claim is lost, neither. */
+/** Finishes a job as succeeded, or as failed with an error class, and inserts its outbox event. Does neither when the claim is lost. */
 export const finishJobStatements = (ledger: D1Database, job: Job, error_class: string | null, now: number): D1PreparedStatement[] => [
   ledger
     .prepare(
       `insert into outbox (fact_id, kind, entity, organizations, body, created_at)
-       select ?6 || ':' || job_id, ?6, entity, organizations, ${toldAs('?7', '?8')}, ?8
-       from sync_jobs where ${mine}
+       select ?6 || ':' || job_id, ?6, entity, organizations, ${eventBody('?7', '?8')}, ?8
+       from sync_jobs where ${CLAIM_HELD}
        on conflict do nothing`,
     )
     .bind(...keysOf(job), error_class === null ? 'sync.completed' : 'sync.failed', error_class, now),
   ledger
     .prepare(
-      `update sync_jobs set status = ?6, error_class = ?7, finished_at = ?8, open = 0, token = null, lease_until = null where ${mine}`,
+      `update sync_jobs set status = ?6, error_class = ?7, finished_at = ?8, open = 0, token = null, lease_until = null where ${CLAIM_HELD}`,
     )
     .bind(...keysOf(job), error_class === null ? 'succeeded' : 'failed', error_class, now),
 ]
 
-/** Puts a job back, not to be claimed before an instant; with what went wrong. */
+/** Returns a job to the queue with the error class of its last attempt. It is not claimed before `notBefore`. */
 export const requeueStatement = (ledger: D1Database, job: Job, error_class: string, notBefore: number) =>
   ledger
-    .prepare(`update sync_jobs set status = 'queued', error_class = ?6, not_before = ?7, token = null, lease_until = null where ${mine}`)
+    .prepare(
+      `update sync_jobs set status = 'queued', error_class = ?6, not_before = ?7, token = null, lease_until = null where ${CLAIM_HELD}`,
+    )
     .bind(...keysOf(job), error_class, notBefore)
 
-/** Nobody can log in for the RFC: its open jobs wait until somebody can, and look again by themselves now and then. No attempt is used up. */
+/** Makes the entity's open jobs wait for an accepted CIEC, but no longer than until `notBefore`. Resets their attempts. */
 export const parkStatement = (ledger: D1Database, entity: number, notBefore: number) =>
   ledger
     .prepare(
@@ -116,14 +118,14 @@ export const parkStatement = (ledger: D1Database, entity: number, notBefore: num
     )
     .bind(entity, notBefore)
 
-/** Somebody can log in again: what waited for that may be claimed. */
+/** Makes the entity's jobs that wait for an accepted CIEC due now. */
 export const resumeStatement = (ledger: D1Database, entity: number) =>
   ledger
     .prepare(`update sync_jobs set not_before = 0, error_class = null
        where entity = ?1 and open = 1 and status = 'queued' and error_class = 'invalid_credentials'`)
     .bind(entity)
 
-/** Entities with a job that should have been taken up by now: unannounced, or held by somebody who died. */
+/** Entities with a job that should have been claimed by now: its message was lost, or its worker died. */
 export const stuckStatement = (ledger: D1Database, now: number, since: number, limit: number) =>
   ledger
     .prepare(

@@ -3,7 +3,7 @@ import { integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm
 
 export const SYNC_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const
 
-/** One fetch of a source and month of an RFC, shared by everybody whose run created or joined it. Times are milliseconds since 1970. */
+/** One download of a source and month of an RFC, shared by every organization whose run created or joined it. Times are milliseconds since 1970. */
 export const syncJobs = sqliteTable(
   'sync_jobs',
   {
@@ -14,16 +14,16 @@ export const syncJobs = sqliteTable(
     job_id: text('job_id').notNull(),
     /** The run that created it. */
     run_id: text('run_id').notNull(),
-    /** Whose runs created it, joined it, or found it done in time, as a JSON list. */
+    /** The organizations whose runs created it, joined it, or found it recently finished, as a JSON array. */
     organizations: text('organizations').notNull(),
     /** 1 while queued or running. */
     open: integer('open').notNull(),
     status: text('status', { enum: SYNC_STATUSES }).notNull(),
-    /** The instant of the run that created it: it fetches at least what was there then. */
+    /** The instant of the run that created it. It downloads at least what the authority had then. */
     as_of: integer('as_of').notNull(),
-    /** Not to be claimed earlier: a wait between attempts. */
+    /** The job is not claimed before this time: its place in the spread, or the wait between attempts. */
     not_before: integer('not_before').notNull(),
-    /** Who has claimed it, and until when. */
+    /** The token of the worker that has claimed it, and the end of its lease. */
     token: text('token'),
     lease_until: integer('lease_until'),
     attempts: integer('attempts').notNull(),
@@ -35,20 +35,20 @@ export const syncJobs = sqliteTable(
     updated_count: integer('updated_count').notNull(),
     cancelled_count: integer('cancelled_count').notNull(),
     rejected_count: integer('rejected_count').notNull(),
-    /** Of what it brought or changed, seconds since 1970. */
+    /** First and last issue time of the documents that it created or changed, in seconds since 1970. */
     first_issued_at: integer('first_issued_at'),
     last_issued_at: integer('last_issued_at'),
-    /** The same by day, as a JSON list of what each slice brought (tally.ts): what of it a window admits. */
+    /** The counts of each slice as a JSON array of SliceCounts (visible-counts.ts), from which the counts inside a window are computed. */
     brought: text('brought').notNull().default('[]'),
   },
   (table) => [
     primaryKey({ columns: [table.entity, table.source, table.month, table.job_id] }),
-    // One open job for each source and month; the next one to claim; what the sweep looks at.
+    // One open job per source and month; also serves claims and the sweep.
     uniqueIndex('sync_jobs_open').on(table.entity, table.source, table.month).where(sql`open = 1`),
   ],
 )
 
-/** What one run asked for one connection: ranges and the jobs that it created, joined or found done, by source and month. */
+/** What one run requested for one connection: the jobs that it created, joined or found finished, by source and month. */
 export const extractions = sqliteTable(
   'extractions',
   {
@@ -57,9 +57,9 @@ export const extractions = sqliteTable(
     run_id: text('run_id').notNull(),
     /** The run's instant, milliseconds. */
     instant: integer('instant').notNull(),
-    /** `{source: {month: job_id}}`, the month empty for document sources. */
+    /** `{source: {month: job_id}}`; the month is empty for document sources. */
     jobs: text('jobs').notNull(),
-    /** 1 when the run queued a job here that was not there before. */
+    /** 1 when the run created at least one of the jobs. */
     dispatched: integer('dispatched').notNull(),
   },
   (table) => [primaryKey({ columns: [table.organization_id, table.entity, table.run_id] })],

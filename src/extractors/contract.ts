@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { DATA_SOURCE_KEYS } from '../authority/port/catalog.ts'
 import { Id, Instant, trimmedText } from '../platform/http/shapes.ts'
 import { isTimeZone } from '../platform/time/zones.ts'
-import { type Dependent, faultsOf } from './rules.ts'
+import { type DependentMembers, faultsOf } from './rules.ts'
 import { SCHEDULE_KINDS, SCOPES, TRIGGER_KINDS } from './tables.ts'
 
 const TriggerKind = z.enum(TRIGGER_KINDS).meta({ id: 'TriggerKind' })
@@ -17,7 +17,7 @@ const spec = (properties: Record<string, object>) => ({
   additionalProperties: false,
 })
 const specDocumented = {
-  description: '`{}` with daily and with other triggers. weekday 0 is Monday; a month without the nth one is skipped.',
+  description: '`{}` when schedule_kind is `daily` or null. `weekday` 0 is Monday. A month without an nth such weekday is skipped.',
   anyOf: [spec({}), spec({ n: bounded(1, 365) }), spec({ weekday: bounded(0, 6), nth: bounded(1, 5) })],
 }
 
@@ -29,64 +29,69 @@ const ScheduleSpec = z
   .transform((value) => value ?? {})
   .meta({ documented: { ...specDocumented, anyOf: [...specDocumented.anyOf, { type: 'null' }] } })
 
-const timezoneMeta = { description: 'An IANA time zone or a link to one, in its exact spelling.', examples: ['America/Mexico_City'] }
+const timezoneMeta = { description: 'The exact name of an IANA time zone or of a link to one.', examples: ['America/Mexico_City'] }
 
-const sent = {
+const members = {
   name: trimmedText(1, 120),
   trigger_kind: TriggerKind,
   scope: Scope,
   data_source_keys: z.array(z.string()).min(1, 'Must name at least one data source.').max(100),
-  schedule_kind: ScheduleKind.nullable().meta({ description: 'Required with the trigger `schedule`, null with the others.' }),
+  schedule_kind: ScheduleKind.nullable().meta({ description: 'Required with the trigger `schedule`; null with any other trigger.' }),
   schedule_spec: ScheduleSpec,
-  scope_months: z.int().min(1).max(240).nullable().meta({ description: 'Required with the scope `last_n_months`, null with the others.' }),
-  timezone: z.string().refine(isTimeZone, 'Not an IANA time zone, spelled exactly.').meta(timezoneMeta),
+  scope_months: z
+    .int()
+    .min(1)
+    .max(240)
+    .nullable()
+    .meta({ description: 'Required with the scope `last_n_months`; null with any other scope. A month is 30 days.' }),
+  timezone: z.string().refine(isTimeZone, 'Must be the exact name of an IANA time zone, such as America/Mexico_City.').meta(timezoneMeta),
   is_enabled: z.boolean(),
 }
 
-// What is wrong by itself is reported by its own schema and not judged a second time.
-const Known = z.object({
+// A member that is invalid by itself is reported by its own schema and left out of the checks across members.
+const ValidMembers = z.object({
   trigger_kind: TriggerKind.optional().catch(undefined),
-  schedule_kind: sent.schedule_kind.optional().catch(undefined),
+  schedule_kind: members.schedule_kind.optional().catch(undefined),
   schedule_spec: ScheduleSpec.optional().catch(undefined),
   scope: Scope.optional().catch(undefined),
-  scope_months: sent.scope_months.optional().catch(undefined),
+  scope_months: members.scope_months.optional().catch(undefined),
 })
 
-/** Reports what contradicts itself within the body, beside whatever else is wrong with it. */
-const judged = <S extends z.ZodObject>(schema: S): S =>
+/** Adds the faults between members to those of each member. */
+const checkedAcrossMembers = <S extends z.ZodObject>(schema: S): S =>
   schema.superRefine(
     (value, context) => {
-      const known = Known.safeParse(value)
-      if (!known.success) return
-      for (const { path, message } of faultsOf(known.data as Partial<Dependent>))
+      const valid = ValidMembers.safeParse(value)
+      if (!valid.success) return
+      for (const { path, message } of faultsOf(valid.data as Partial<DependentMembers>))
         context.addIssue({ code: 'custom', path: path.split('.'), message })
     },
     { when: () => true },
   )
 
-export const ExtractorDraft = judged(
+export const ExtractorDraft = checkedAcrossMembers(
   z.strictObject({
-    ...sent,
-    schedule_kind: sent.schedule_kind.default(null),
+    ...members,
+    schedule_kind: members.schedule_kind.default(null),
     schedule_spec: ScheduleSpec.default({}),
-    scope_months: sent.scope_months.default(null),
-    timezone: sent.timezone.default('America/Mexico_City'),
-    is_enabled: sent.is_enabled.default(true),
+    scope_months: members.scope_months.default(null),
+    timezone: members.timezone.default('America/Mexico_City'),
+    is_enabled: members.is_enabled.default(true),
   }),
 ).meta({ id: 'ExtractorDraft' })
 export type ExtractorDraft = z.infer<typeof ExtractorDraft>
 
-export const ExtractorChanges = judged(
+export const ExtractorChanges = checkedAcrossMembers(
   z.strictObject({
-    name: sent.name.exactOptional(),
-    trigger_kind: sent.trigger_kind.exactOptional(),
-    scope: sent.scope.exactOptional(),
-    data_source_keys: sent.data_source_keys.exactOptional(),
-    schedule_kind: sent.schedule_kind.exactOptional(),
-    schedule_spec: sent.schedule_spec.exactOptional(),
-    scope_months: sent.scope_months.exactOptional(),
-    timezone: sent.timezone.exactOptional(),
-    is_enabled: sent.is_enabled.exactOptional(),
+    name: members.name.exactOptional(),
+    trigger_kind: members.trigger_kind.exactOptional(),
+    scope: members.scope.exactOptional(),
+    data_source_keys: members.data_source_keys.exactOptional(),
+    schedule_kind: members.schedule_kind.exactOptional(),
+    schedule_spec: members.schedule_spec.exactOptional(),
+    scope_months: members.scope_months.exactOptional(),
+    timezone: members.timezone.exactOptional(),
+    is_enabled: members.is_enabled.exactOptional(),
   }),
 ).meta({ id: 'ExtractorChanges' })
 export type ExtractorChanges = z.infer<typeof ExtractorChanges>
@@ -102,10 +107,10 @@ export const Extractor = z
     timezone: z.string().meta(timezoneMeta),
     scope: Scope,
     scope_months: z.int().nullable(),
-    data_source_keys: z.array(z.enum(DATA_SOURCE_KEYS)).meta({ description: 'Mandatory sources are added to what was sent.' }),
+    data_source_keys: z.array(z.enum(DATA_SOURCE_KEYS)).meta({ description: 'The requested sources and the mandatory ones.' }),
     created_at: Instant,
     last_run_at: Instant.nullable(),
-    next_run_at: Instant.nullable().meta({ description: 'Null when it is disabled or not scheduled.' }),
+    next_run_at: Instant.nullable().meta({ description: 'Null when the extractor is disabled or not scheduled.' }),
   })
   .meta({ id: 'Extractor' })
 export type Extractor = z.infer<typeof Extractor>

@@ -19,7 +19,7 @@ import {
   type ExtractorRow,
   findExtractor,
   insertExtractor,
-  knowZone,
+  insertZone,
   listExtractorRows,
   removeExtractor,
   updateExtractor,
@@ -34,7 +34,7 @@ const view = ({ organization_id: _, cadence, armed_day, created_at, last_run_at,
   next_run_at: nextRunAt({ ...row, cadence, armed_day }, now)?.toISOString() ?? null,
 })
 
-/** The extractor of the organization; 404 when it is absent or another's. */
+/** Returns the organization's extractor. Throws Failure 404 extractor.not_found. */
 export async function requireExtractor({ db, organization }: Ctx, extractor_id: string): Promise<ExtractorRow> {
   const row = await findExtractor(db, organization.id, extractor_id)
   if (!row) throw notFound('extractor')
@@ -43,7 +43,7 @@ export async function requireExtractor({ db, organization }: Ctx, extractor_id: 
 
 type Schedule = Pick<ExtractorRow, 'schedule_kind' | 'schedule_spec' | 'timezone'>
 
-/** Any day: what is compared is not where a cadence is anchored. */
+/** A common anchor, so that only the schedules are compared. */
 const ANY_DAY = '1970-01-01'
 
 const isSameSchedule = (a: Schedule, b: Schedule): boolean =>
@@ -52,19 +52,22 @@ const isSameSchedule = (a: Schedule, b: Schedule): boolean =>
   a.schedule_kind === b.schedule_kind &&
   cadenceOf(a.schedule_kind, a.schedule_spec, ANY_DAY) === cadenceOf(a.schedule_kind, b.schedule_spec, ANY_DAY)
 
-/** Anchors a cadence to the local day of now, unless it is the one that is anchored already. Enabled again, it runs after today. */
+/**
+ * Returns the columns of a schedule that is saved now. A new schedule or time zone is anchored to today; an unchanged one keeps its anchor,
+ * but never runs for the days on which the extractor was disabled.
+ */
 function arm(schedule: Schedule & { is_enabled: boolean }, now: Date, stored?: ExtractorRow) {
   const { schedule_kind, schedule_spec, timezone, is_enabled } = schedule
   if (schedule_kind === null) return { cadence: null, armed_day: null }
   const today = localDayOf(now, timezone)
   if (!stored?.armed_day || !isSameSchedule(schedule, stored))
     return { cadence: cadenceOf(schedule_kind, schedule_spec, today), armed_day: today }
-  const isBack = is_enabled && !stored.is_enabled && today > stored.armed_day
-  return { cadence: stored.cadence, armed_day: isBack ? today : stored.armed_day }
+  const isReenabled = is_enabled && !stored.is_enabled && today > stored.armed_day
+  return { cadence: stored.cadence, armed_day: isReenabled ? today : stored.armed_day }
 }
 
 function rowOf(organization_id: string, now: Date, draft: ExtractorDraft): ExtractorRow {
-  // The contract lets integers through and nothing else.
+  // The contract admits only integers here.
   const settings = { ...draft, schedule_spec: draft.schedule_spec as Record<string, number> }
   return {
     extractor_id: newId('ext'),
@@ -77,7 +80,7 @@ function rowOf(organization_id: string, now: Date, draft: ExtractorDraft): Extra
   }
 }
 
-/** The two extractors that every organization is created with (service.md, Extractor, rule 4), for the commit that creates it. */
+/** Returns the two extractors that every new organization receives (service.md, Extractor, rule 4). */
 export function defaultExtractors(organization_id: string, now: Date, active: readonly DataSourceKey[]): ExtractorRow[] {
   const common = {
     timezone: 'America/Mexico_City',
@@ -98,19 +101,22 @@ export function defaultExtractors(organization_id: string, now: Date, active: re
   ]
 }
 
-/** The organization's extractors, oldest first. */
+/** Returns the organization's extractors, oldest first. */
 export const listExtractors = async ({ db, organization, now }: Ctx): Promise<Extractor[]> =>
   (await listExtractorRows(db, organization.id)).map((row) => view(row, now))
 
-/** Ticks are evaluated for zones that a scheduled extractor is in. */
+/** Ticks evaluate only the time zones of scheduled extractors. */
 const zoneOf = ({ db, now }: System, { cadence, timezone }: ExtractorRow) =>
-  cadence === null ? [] : [knowZone(db, timezone, localDayOf(now, timezone))]
+  cadence === null ? [] : [insertZone(db, timezone, localDayOf(now, timezone))]
 
-/** Statements that keep extractors of a new organization. */
+/** Returns the statements that insert a new organization's extractors. */
 export const insertExtractors = (system: System, rows: readonly ExtractorRow[]) =>
   rows.flatMap((row) => [insertExtractor(system.db, row), ...zoneOf(system, row)])
 
-/** Configures an extractor; nothing is downloaded. 422 for a source that is not there, 409 when the plan has no slot left. */
+/**
+ * Creates an extractor without running it. Throws Failure 422 data_source.unknown, and 409 extractor.plan_limit when the organization has
+ * as many extractors as its plan allows.
+ */
 export async function createExtractor(ctx: Ctx, draft: ExtractorDraft): Promise<Extractor> {
   const { db, organization, now } = ctx
   refuseUnknownKeys(draft.data_source_keys, 'data_source_keys', activeKeys(ctx))
@@ -129,15 +135,15 @@ export async function createExtractor(ctx: Ctx, draft: ExtractorDraft): Promise<
     throw new Failure(
       'conflict',
       'extractor.plan_limit',
-      `The plan ${plan.name} allows ${plan.extractors} extractors and ${extractor_count} exist. Delete one first.`,
+      `The plan ${plan.name} allows ${plan.extractors} extractors and ${extractor_count} exist. Delete an extractor or change the plan.`,
     )
   }
   return view(row, now)
 }
 
 /**
- * Changes what is sent, and what depends on it (service.md, PATCH rules). A new schedule or time zone is anchored today; nothing else
- * moves it. 404; 422 when the result would not have the shape that its trigger and scope need.
+ * Changes the given members and the members that depend on them (service.md, PATCH rules). Throws Failure 404 extractor.not_found,
+ * 422 extractor.invalid when the result contradicts its trigger or scope, 422 data_source.unknown, and 409 extractor.changed.
  */
 export const changeExtractor = (ctx: Ctx, extractor_id: string, changes: ExtractorChanges): Promise<Extractor> =>
   retryOnConflict(
@@ -162,9 +168,9 @@ function columnsOf(ctx: Ctx, stored: ExtractorRow, changes: ExtractorChanges): P
   const { name, is_enabled = stored.is_enabled, data_source_keys, timezone = stored.timezone, ...dependent } = changes
   const { trigger_kind, schedule_kind, schedule_spec, scope, scope_months } = mergeChanges(stored, dependent)
   const result = { trigger_kind, schedule_kind, schedule_spec: schedule_spec as Record<string, number>, scope, scope_months }
-  const broken = faultsOf(result)
-  const [first, ...others] = [...broken, ...unknownKeyFaults(data_source_keys ?? [], 'data_source_keys', activeKeys(ctx))]
-  if (first) throw invalid(broken.length > 0 ? 'extractor.invalid' : 'data_source.unknown', [first, ...others])
+  const contradictions = faultsOf(result)
+  const [first, ...others] = [...contradictions, ...unknownKeyFaults(data_source_keys ?? [], 'data_source_keys', activeKeys(ctx))]
+  if (first) throw invalid(contradictions.length > 0 ? 'extractor.invalid' : 'data_source.unknown', [first, ...others])
   return {
     ...result,
     ...(name !== undefined && { name }),
@@ -175,7 +181,7 @@ function columnsOf(ctx: Ctx, stored: ExtractorRow, changes: ExtractorChanges): P
   }
 }
 
-/** Removes an extractor and frees its slot; windows stay as they are. 404 when it is absent or another's. */
+/** Deletes an extractor, which no longer counts towards the plan's limit. Windows stay as they are. Throws Failure 404 extractor.not_found. */
 export async function deleteExtractor(ctx: Ctx, extractor_id: string): Promise<void> {
   const { db, organization } = ctx
   try {

@@ -6,12 +6,12 @@ import { Extractor, ExtractorChanges, ExtractorDraft, ExtractorPath } from './co
 import { changeExtractor, createExtractor, deleteExtractor, listExtractors } from './extractors.ts'
 
 const TAG = 'Extractors'
-const NOT_THERE = 'The extractor does not exist or belongs to another organization.'
+const NOT_FOUND = 'The organization has no extractor with this identifier.'
 
 export const extractorRoutes = new Hono<App>()
   .get(
     '/',
-    operation('listExtractors', TAG, 'List the extractors, oldest first', 'A plain array, all of them: the plan limits their number.'),
+    operation('listExtractors', TAG, 'List extractors', 'Returns all extractors as an array, oldest first. The plan limits their number.'),
     query(z.strictObject({})),
     returns(200, z.array(Extractor)),
     async (c) => c.json(await listExtractors(c.var.ctx)),
@@ -22,12 +22,12 @@ export const extractorRoutes = new Hono<App>()
       'createExtractor',
       TAG,
       'Create an extractor',
-      'Nothing is downloaded now; the next run is computed. Mandatory sources are added.',
+      'Nothing is downloaded yet: `next_run_at` is the time of the first scheduled run. Mandatory data sources are added.',
     ),
     roles('owner', 'admin'),
     body(ExtractorDraft),
     returns(201, Extractor, 'The extractor'),
-    refuses(409, 'The plan’s limit is reached; the detail says how many it allows and how many exist. Disabled ones count.'),
+    refuses(409, 'The organization has as many extractors as its plan allows, disabled ones included. The detail states both numbers.'),
     idempotent(),
     async (c) => c.json(await createExtractor(c.var.ctx, c.req.valid('json')), 201),
   )
@@ -36,23 +36,28 @@ export const extractorRoutes = new Hono<App>()
     operation(
       'updateExtractor',
       TAG,
-      'Change an extractor',
-      'Only what is sent changes. Leaving the trigger `schedule` clears schedule_kind and schedule_spec, leaving the scope `last_n_months` clears scope_months. A new schedule or time zone counts from today.',
+      'Update an extractor',
+      'Changes only the members of the body. Changing the trigger from `schedule` clears schedule_kind and schedule_spec; changing the scope from `last_n_months` clears scope_months. A new schedule or time zone counts from today, so the extractor runs tomorrow at the earliest.',
     ),
     params(ExtractorPath),
     roles('owner', 'admin'),
     body(ExtractorChanges),
     returns(200, Extractor),
-    refuses(404, NOT_THERE),
-    refuses(409, 'Others keep changing it at the same time.'),
+    refuses(404, NOT_FOUND),
+    refuses(409, 'Other requests keep changing the extractor at the same time. Try again.'),
     async (c) => c.json(await changeExtractor(c.var.ctx, c.req.valid('param').extractor_id, c.req.valid('json'))),
   )
   .delete(
     '/:extractor_id',
-    operation('deleteExtractor', TAG, 'Delete an extractor', 'Frees its slot of the plan. What may be read stays as it is.'),
+    operation(
+      'deleteExtractor',
+      TAG,
+      'Delete an extractor',
+      'It no longer counts towards the plan’s limit. The visibility windows stay as they are.',
+    ),
     params(ExtractorPath),
     roles('owner', 'admin'),
     returns(204, undefined, 'Deleted'),
-    refuses(404, NOT_THERE),
+    refuses(404, NOT_FOUND),
     (c) => deleteExtractor(c.var.ctx, c.req.valid('param').extractor_id).then(() => c.body(null, 204)),
   )

@@ -46,6 +46,6 @@ export const assertExtractorUnchanged = (d1: D1Database, row: ExtractorRow): D1P
     'extractor.unchanged',
   )
 
-/** A zone that has a scheduled extractor from now on: it has been evaluated up to today, for nothing runs on the day it is saved. */
-export const knowZone = (db: Database, timezone: string, today: Day) =>
+/** Registers the time zone of a scheduled extractor, evaluated up to today because nothing runs on the day on which it is saved. */
+export const insertZone = (db: Database, timezone: string, today: Day) =>
   db.insert(zones).values({ timezone, evaluated_day: today }).onConflictDoNothing()

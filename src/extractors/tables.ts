@@ -21,22 +21,22 @@ export const extractors = sqliteTable(
     scope: text('scope', { enum: SCOPES }).notNull(),
     scope_months: integer('scope_months'),
     data_source_keys: text('data_source_keys', { mode: 'json' }).$type<DataSourceKey[]>().notNull(),
-    /** The days it is due on, as a key of cadence.ts; null when it is not scheduled. */
+    /** The days on which it is due, as a key of cadence.ts; null when it is not scheduled. */
     cadence: text('cadence'),
-    /** The local day on which the cadence was saved, `YYYY-MM-DD`: it never runs on or before it. */
+    /** The local day on which the cadence was saved, `YYYY-MM-DD`. The extractor is never due on or before this day. */
     armed_day: text('armed_day'),
     last_run_at: instant('last_run_at'),
     created_at: instant('created_at').notNull(),
   },
   (table) => [
-    // The organization's list, oldest first.
+    // The list of an organization's extractors, oldest first.
     index('extractors_organization').on(table.organization_id, table.extractor_id),
-    // A tick: the cadences in use in a zone, and a page of the extractors of one.
+    // Ticks: the cadences in use in a zone, and a page of the extractors of one cadence.
     index('extractors_due').on(table.timezone, table.cadence, table.extractor_id).where(sql`is_enabled = 1 and cadence is not null`),
   ],
 )
 
-/** Zones that scheduled extractors are in, with the last local day whose cadences have been evaluated. */
+/** Time zones of scheduled extractors, with the last local day whose cadences have been evaluated. */
 export const zones = sqliteTable('zones', {
   timezone: text('timezone').primaryKey(),
   evaluated_day: text('evaluated_day').notNull(),

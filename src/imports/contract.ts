@@ -7,11 +7,16 @@ export const ImportedFile = z
   .strictObject({
     name: z.string(),
     status: z.enum(IMPORT_FILE_STATUSES).meta({
-      description: '`unchanged`: the same document is held already, by an earlier import or as the authority delivered it.',
+      description:
+        '`updated`: the document was known and got its XML, or was cancelled. `unchanged`: you have the document already, from an earlier ' +
+        'import or from the authority.',
     }),
-    uuid: z.string().nullable(),
-    code: z.string().nullable().meta({ description: 'Why it was rejected, such as `cfdi.unstamped`.' }),
-    detail: z.string().nullable(),
+    uuid: z.string().nullable().meta({ description: 'Null for a metadata file, and when the UUID is not known.' }),
+    code: z.string().nullable().meta({ description: 'Why the file was rejected, such as `cfdi.unstamped`. Null otherwise.' }),
+    detail: z
+      .string()
+      .nullable()
+      .meta({ description: 'An explanation of `code`, or how many rows of a metadata file could not be stored.' }),
   })
   .meta({ id: 'ImportedFile' })
 
@@ -19,11 +24,15 @@ export const Import = z
   .strictObject({
     import_id: Id('imp'),
     status: z.enum(IMPORT_STATUSES),
-    files: z.array(ImportedFile).meta({ description: 'One for each file of the upload, in its order; the first 1,000.' }),
-    files_total: z.int(),
-    counts: z.strictObject({ created: z.int(), updated: z.int(), unchanged: z.int(), rejected: z.int() }),
+    files: z
+      .array(ImportedFile)
+      .meta({ description: 'The results of the files processed so far, in the order of the upload; at most the first 1,000.' }),
+    files_total: z.int().meta({ description: 'How many files have a result.' }),
+    counts: z
+      .strictObject({ created: z.int(), updated: z.int(), unchanged: z.int(), rejected: z.int() })
+      .meta({ description: 'How many files have each status.' }),
     created_at: Instant,
-    completed_at: Instant.nullable(),
+    completed_at: Instant.nullable().meta({ description: 'Null until the import is completed.' }),
   })
   .meta({ id: 'Import' })
 export type Import = z.infer<typeof Import>

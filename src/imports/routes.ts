@@ -14,24 +14,26 @@ export const importRoutes = new Hono<App>()
     operation(
       'importCfdi',
       'Imports',
-      'Import CFDIs that you have',
-      'One XML, or a ZIP as the tax authority packs them (XML and metadata TXT), up to 25 MiB, as a raw body. What you import is yours alone ' +
-        'until the authority delivers the same UUID. One bad file never fails the rest: read the result of each with the import.',
+      'Import your own CFDIs',
+      'Send one XML, one metadata TXT, or a ZIP of such files as the tax authority packs them, as the raw body, up to 25 MiB. Only your ' +
+        'organization can read what it imports, and its visibility window does not limit that. Once the tax authority delivers the same ' +
+        'UUID inside your window, that document replaces the imported one. Imports are processed in the background: get the import to read ' +
+        'the result of each file. A rejected file does not affect the others.',
     ),
     params(FiscalEntityPath),
     roles('owner', 'admin'),
-    upload(CONTENT_TYPES, MAX_BYTES, 'One XML or a ZIP.'),
-    returns(202, Import, 'The import, queued'),
-    refuses(404, 'The organization has no connection to this fiscal entity.'),
+    upload(CONTENT_TYPES, MAX_BYTES, 'One XML, one metadata TXT, or a ZIP.'),
+    returns(202, Import, 'The import. It is queued.'),
+    refuses(404, 'The organization has no connection to the fiscal entity.'),
     refuses(422, 'The body is empty.'),
     idempotent(),
     async (c) => c.json(await importFiles(c.var.ctx, c.var.upload), 202),
   )
   .get(
     '/:fiscal_entity_id/cfdi/imports/:import_id',
-    operation('getImport', 'Imports', 'What became of an import, file by file'),
+    operation('getImport', 'Imports', 'Get an import with the result of each file'),
     params(ImportPath),
     returns(200, Import),
-    refuses(404, 'There is no such import.'),
+    refuses(404, 'The organization has no connection to the fiscal entity, or no such import.'),
     async (c) => c.json(await getImport(c.var.ctx, c.req.valid('param').import_id)),
   )

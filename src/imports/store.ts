@@ -1,13 +1,13 @@
 import type { EntryResult } from '../cfdi/ingest/ingest.ts'
 import { jsonChunks } from '../platform/db/commit.ts'
 import { prepared, sql } from '../platform/db/fragment.ts'
-import { partitionsToRead, type ScopedLedger, visible } from '../visibility/scoped-ledger.ts'
+import { isVisible, partitionsToRead, type ScopedLedger } from '../visibility/scoped-ledger.ts'
 import type { importFiles, imports } from './tables.ts'
 
 export type ImportRow = typeof imports.$inferSelect
 export type ImportFileRow = typeof importFiles.$inferSelect
 
-/** Queues an import, unless it is there. */
+/** Inserts a queued import and its partition, unless they exist. */
 export const insertImport = (
   ledger: D1Database,
   row: Pick<ImportRow, 'import_id' | 'organization_id' | 'fiscal_entity_id' | 'book' | 'entity' | 'rfc' | 'created_at' | 'lease_until'>,
@@ -22,7 +22,7 @@ export const insertImport = (
       .bind(row.import_id, row.organization_id, row.fiscal_entity_id, row.book, row.entity, row.rfc, row.created_at, row.lease_until),
   ])
 
-/** The import of an organization, with its first files. */
+/** Finds an import of an organization, with its first files and the number of files in each status. */
 export async function findImport(ledger: D1Database, organization_id: string, fiscal_entity_id: string, import_id: string, limit: number) {
   const [found, files, counts] = await ledger.batch([
     ledger
@@ -38,7 +38,7 @@ export async function findImport(ledger: D1Database, organization_id: string, fi
   }
 }
 
-/** Claims an import that is queued, or whose worker died. */
+/** Claims a queued import, or one with an expired lease. Returns undefined when another consumer holds it. */
 export const claimImport = async (ledger: D1Database, import_id: string, token: string, now: number, leaseUntil: number) =>
   (
     await ledger
@@ -50,8 +50,8 @@ export const claimImport = async (ledger: D1Database, import_id: string, token: 
       .all<ImportRow>()
   ).results[0]
 
-/** What became of files, once: the first word about a file stands. */
-export const fileStatements = (ledger: D1Database, import_id: string, entries: readonly EntryResult[]) =>
+/** Inserts the results of files. The first result of a file stays. */
+export const insertFileResults = (ledger: D1Database, import_id: string, entries: readonly EntryResult[]) =>
   jsonChunks(entries.map(({ n, name, status, uuid, code, detail }) => [n, name, status, uuid, code, detail])).map((json) =>
     ledger
       .prepare(
@@ -61,16 +61,18 @@ export const fileStatements = (ledger: D1Database, import_id: string, entries: r
       .bind(import_id, json),
   )
 
-export const prolongImport = (ledger: D1Database, import_id: string, token: string, leaseUntil: number) =>
+/** Extends the lease of an import if the token still holds it. */
+export const extendLease = (ledger: D1Database, import_id: string, token: string, leaseUntil: number) =>
   ledger.prepare('update imports set lease_until = ?3 where import_id = ?1 and token = ?2').bind(import_id, token, leaseUntil)
 
+/** Completes an import if the token still holds it. */
 export const completeImport = (ledger: D1Database, import_id: string, token: string, now: number) =>
   ledger
     .prepare(`update imports set status = 'completed', token = null, completed_at = ?3 where import_id = ?1 and token = ?2`)
     .bind(import_id, token, now)
 
-/** Imports that nobody works on and nobody finished. */
-export const leftImports = async (ledger: D1Database, before: number, limit: number) =>
+/** Finds imports that are not completed and that no consumer holds. */
+export const unfinishedImports = async (ledger: D1Database, before: number, limit: number) =>
   (
     await ledger
       .prepare(
@@ -80,13 +82,13 @@ export const leftImports = async (ledger: D1Database, before: number, limit: num
       .all<{ import_id: string }>()
   ).results
 
-/** Of these UUIDs, those that the authority's book shows through the window. */
-export async function shownUuids(books: ScopedLedger, uuids: readonly string[]): Promise<Set<string>> {
-  const book = partitionsToRead(books).find(({ origin }) => origin === 'authority')
-  if (!book || uuids.length === 0) return new Set()
+/** Returns those of these UUIDs that are visible in the authority's partition. */
+export async function visibleUuids(ledger: ScopedLedger, uuids: readonly string[]): Promise<Set<string>> {
+  const partition = partitionsToRead(ledger).find(({ origin }) => origin === 'authority')
+  if (!partition || uuids.length === 0) return new Set()
   const { results } = await prepared(
-    books.ledger,
-    sql`select c.uuid from json_each(${JSON.stringify(uuids)}) j cross join cfdi c on c.entity = ${book.number} and c.uuid = j.value where ${visible(book, 'c')}`,
+    ledger.d1,
+    sql`select c.uuid from json_each(${JSON.stringify(uuids)}) j cross join cfdi c on c.entity = ${partition.number} and c.uuid = j.value where ${isVisible(partition, 'c')}`,
   ).all<{ uuid: string }>()
   return new Set(results.map(({ uuid }) => uuid))
 }

@@ -4,33 +4,37 @@ import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlit
 export const IMPORT_STATUSES = ['queued', 'running', 'completed'] as const
 export const IMPORT_FILE_STATUSES = ['created', 'updated', 'unchanged', 'rejected'] as const
 
-/** One upload. Its bytes lie in FILES under its id until it is completed. */
+/** Uploads. The bytes of one are in FILES under its id until it is completed. */
 export const imports = sqliteTable(
   'imports',
   {
     import_id: text('import_id').primaryKey(),
     organization_id: text('organization_id').notNull(),
     fiscal_entity_id: text('fiscal_entity_id').notNull(),
-    /** The organization's own book for this RFC. */
+    /** The partition of the organization's own imports for the RFC. */
     book: integer('book').notNull(),
-    /** The authority's book of this RFC. */
+    /** The partition of what the authority delivers for the RFC. */
     entity: integer('entity').notNull(),
     rfc: text('rfc').notNull(),
     status: text('status', { enum: IMPORT_STATUSES }).notNull(),
+    /** The consumer that holds the import; null when none does. */
     token: text('token'),
+    /** Milliseconds since 1970, like the other times. */
     lease_until: integer('lease_until').notNull(),
     attempts: integer('attempts').notNull(),
     created_at: integer('created_at').notNull(),
     completed_at: integer('completed_at'),
   },
-  // The sweep: uploads that nobody has finished.
+  // The sweep finds uploads that are not completed.
   (table) => [index('imports_open').on(table.lease_until).where(sql`status <> 'completed'`)],
 )
 
+/** The result of each file of an upload. */
 export const importFiles = sqliteTable(
   'import_files',
   {
     import_id: text('import_id').notNull(),
+    /** Its place in the upload, from 0; -1 for the result of the upload as a whole. */
     n: integer('n').notNull(),
     name: text('name').notNull(),
     status: text('status', { enum: IMPORT_FILE_STATUSES }).notNull(),

@@ -1,13 +1,13 @@
-/** What a plan allows; null is without limit (service.md, Limits). */
+/** The limits of a plan; null is without limit (service.md, Limits). */
 export interface Plan {
   name: string
-  /** Extractors that an organization may have configured, disabled ones included. */
+  /** Number of extractors, disabled ones included. */
   extractors: number | null
-  /** Seats: RFCs that it may have connected with a CIEC and not suspended. */
+  /** Number of seats: RFCs that are active or have an invalid CIEC. */
   rfcs: number | null
 }
 
-/** The plan of the trial, which every organization begins with. */
+/** The plan of the trial, with which every organization begins. */
 export const TRIAL_PLAN = 'diagnostic'
 
 const enterprise = { extractors: null, rfcs: null }
@@ -21,10 +21,9 @@ const PLANS: Record<string, Plan> = {
   enterprise_gold: { name: 'Enterprise Gold', ...enterprise },
 }
 
-/** Keys of plans, as organizations keep them. */
 export const PLAN_KEYS = Object.keys(PLANS)
 
-/** The plan with this key, as organizations keep it. */
+/** Returns the plan with this key. Throws an Error when there is none. */
 export function planOf(key: string): Plan {
   const plan = PLANS[key]
   if (!plan) throw new Error(`There is no plan ${key}.`)

@@ -1,6 +1,6 @@
 import { connect, type Database } from './db/commit.ts'
 import { type Settings, settingsOf } from './settings.ts'
-import type { Actor, Connection, Organization } from './tenant.ts'
+import type { ActingOrganization, Actor, Connection, PresentedCredential } from './tenant.ts'
 
 /** What a verb needs to act for the service as a whole, in a cron or a consumer. */
 export interface System {
@@ -11,31 +11,47 @@ export interface System {
   requestId: string
 }
 
-/** A request's claim on an Idempotency-Key. Its token lets it commit a change, once. */
+/** A request's claim on an Idempotency-Key. Its token allows it to commit one change. */
 export interface KeyClaim {
   organization_id: string
   key: string
   token: string
-  /** The id of what an earlier, interrupted attempt began to make; null when there is none. */
+  /** The id of the resource that an earlier, interrupted request with the key began to make; null when there is none. */
   begun: string | null
 }
 
-/** What a verb needs to act for one organization, whose id every query takes from here. */
+/** What a verb needs to act for one organization. Every query takes the organization's id from here. */
 export interface Ctx extends System {
-  organization: Organization
+  organization: ActingOrganization
   actor: Actor
-  /** The organization's connection to the fiscal entity that the request names, whatever its state; null without one. */
+  /** The organization's connection to the fiscal entity that the request names, whatever its state; null when there is none. */
   connection: Connection | null
   claim?: KeyClaim
 }
 
+/** Finds out who sent a request. Throws Failure 401 unless the presented credential is valid. */
+export type Authenticate = (
+  system: System,
+  presented: PresentedCredential | undefined,
+  fiscal_entity_id: string | undefined,
+) => Promise<Ctx>
+
 export interface App {
   Bindings: Env
-  /** route: the pattern that the request matched, for the log. upload: the raw body, where a route takes one. */
-  Variables: { system: System; ctx: Ctx; requestId: string; route: string; upload: Uint8Array }
+  Variables: {
+    requestId: string
+    system: System
+    authenticate: Authenticate
+    /** Absent on routes that need no credential. */
+    ctx: Ctx
+    /** The pattern that the request matched. */
+    route: string
+    /** The raw body, where a route takes one. */
+    upload: Uint8Array
+  }
 }
 
-/** What every entry point of the Worker starts with. Throws UnusableSettings. */
+/** Builds what every entry point of the Worker starts with. Throws UnusableSettings. */
 export const systemOf = (env: Env, now: Date, requestId: string): System => ({
   env,
   settings: settingsOf(env),

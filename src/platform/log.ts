@@ -1,24 +1,23 @@
-/** Who writes a log line: anything that carries the id of its request. */
+/** What a log line is about: anything with the id of a request, message or cron run. */
 interface Source {
   requestId: string
 }
 
-/** What an error says, without the values of SQL parameters: query builders put those into the outer errors of a chain of causes. */
+/** The message of an error, without the values of SQL parameters: query builders put those into the outer errors of a chain of causes. */
 export const errorMessage = (error: unknown): string =>
   error instanceof Error ? (error.cause instanceof Error ? errorMessage(error.cause) : `${error.name}: ${error.message}`) : String(error)
 
-/** Where an error was thrown, without its message. */
-export const stackOf = (error: unknown): string | undefined =>
-  error instanceof Error ? error.stack?.replace(error.message, '') : undefined
+/** The stack of an error, without its message. */
+const stackOf = (error: unknown): string | undefined => (error instanceof Error ? error.stack?.replace(error.message, '') : undefined)
 
 const write = (level: 'info' | 'error', { requestId }: Source, members: Record<string, unknown>): string =>
   JSON.stringify({ level, request_id: requestId, ...members })
 
-/** Structured log lines, one JSON object each. Never pass a secret or a body. */
+/** Writes structured log lines, one JSON object each. Never pass a secret or a body. */
 export const log = {
   info: (source: Source, members: Record<string, unknown>): void => console.log(write('info', source, members)),
 
-  /** `cause` adds the error's message; `withStack` where it was thrown. */
+  /** Adds the message and the stack of `cause`, if there is one. */
   error: (source: Source, message: string, members: Record<string, unknown> = {}, cause?: unknown): void =>
     console.error(
       write('error', source, {

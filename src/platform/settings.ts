@@ -1,14 +1,15 @@
-import { type Keyring, keyring } from './db/keyring.ts'
+import { type Keyring, keyring } from './crypto/keyring.ts'
 
-/** The environment's variables, read once per isolate. */
+/** The variables of the environment and the ledgers, read once per isolate. No other code reads a variable. */
 export interface Settings {
   environment: 'test' | 'live'
   apiSecretKeys: Keyring
   ciecKeys: Keyring
   cursorKeys: Keyring
   webhookKeys: Keyring
-  /** Host names under which the service itself is reached. */
+  /** The host names of the service itself, in lower case. */
   publicHosts: readonly string[]
+  /** LEDGER_0 to LEDGER_n, in this order. */
   ledgers: readonly D1Database[]
   taxAuthority: 'sandbox'
   repseRegistry: 'sandbox' | 'live'
@@ -17,14 +18,17 @@ export interface Settings {
   spreadSeconds: number
   credentialRequestsPerMinute: number
   addressRequestsPerMinute: number
-  /** Null when nothing is fetched and an operator loads the list. */
+  /** Null when no list is fetched and an operator loads it. */
   list69bUrl: string | null
   billingProvider: 'manual' | 'stripe'
   checkoutUrl: string
   stripeApiBase: string
+  /** Empty unless Stripe is the payment provider. The same holds for stripeWebhookSecret. */
+  stripeSecretKey: string
+  stripeWebhookSecret: string
 }
 
-/** The settings of this deployment are unusable; `faults` says in one sentence each what to change. */
+/** The settings of this deployment cannot be used. `faults` says in one sentence for each what to change, without its value. */
 export class UnusableSettings extends Error {
   readonly faults: readonly string[]
 
@@ -36,7 +40,7 @@ export class UnusableSettings extends Error {
 
 const known = new WeakMap<object, Settings>()
 
-/** The settings of the environment. Throws UnusableSettings, which names every fault at once. */
+/** Returns the settings of the environment. Throws UnusableSettings, which names every fault at once. */
 export function settingsOf(env: Env): Settings {
   const settings = known.get(env) ?? readSettings(env)
   known.set(env, settings)
@@ -100,6 +104,8 @@ function readSettings(env: Env): Settings {
     billingProvider: oneOf('BILLING_PROVIDER', ['manual', 'stripe']),
     checkoutUrl: url('CHECKOUT_URL'),
     stripeApiBase: url('STRIPE_API_BASE'),
+    stripeSecretKey: text('STRIPE_SECRET_KEY'),
+    stripeWebhookSecret: text('STRIPE_WEBHOOK_SECRET'),
   }
   if (settings.billingProvider === 'stripe')
     for (const name of ['STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'])

@@ -1,14 +1,21 @@
-/** Who acts, and for whom: the types that a request, a cron and a consumer share. */
+/** Who acts for which organization: the types that requests, crons and consumers share. */
 
 export type Role = 'owner' | 'admin' | 'member'
 
-export interface Organization {
+export interface ActingOrganization {
   id: string
   name: string
   timezone: string
   plan: string
-  /** Number of configured extractors. An organization without extractors sees everything (service.md, Visibility window, 4). */
+  /** Number of extractors, disabled ones included. An organization without extractors sees everything (service.md, Visibility window, 4). */
   extractor_count: number
+}
+
+/** A credential as a request presents it, not checked yet. */
+export interface PresentedCredential {
+  /** Null when only the secret is presented, as a Bearer token. */
+  api_key: string | null
+  api_secret: string
 }
 
 /** A credential of the organization, or the service itself on the organization's behalf. */
@@ -25,21 +32,21 @@ export type Suspension = (typeof SUSPENSIONS)[number]
 export const PAUSED_BY = ['customer', ...SUSPENSIONS] as const
 export type PausedBy = (typeof PAUSED_BY)[number]
 
-/** The organization's connection to the fiscal entity that a request names, as authentication found it. */
+/** The organization's connection to the fiscal entity that a request names, as authentication read it. */
 export interface Connection {
   connection: number
   fiscal_entity_id: string
-  /** The number under which the RFC's ledger keeps the authority's documents. */
+  /** The RFC's number in its ledger, under which the authority's documents are stored. */
   entity: number
   rfc: string
   shard: number
   state: ConnectionState
   /** Null unless the connection is paused. */
   paused_by: PausedBy | null
-  /** Floor of the window, a literal day; null before the first extraction. */
+  /** Floor of the window, a calendar day `YYYY-MM-DD`; null before the first extraction. */
   visible_from: string | null
-  /** Ceiling of the window, in milliseconds; null before the first extraction. */
+  /** Ceiling of the window, in milliseconds since 1970; null before the first extraction. */
   visible_to: number | null
-  /** In milliseconds; null until the organization imports a file for this RFC. */
+  /** When the organization first imported a file for this RFC, in milliseconds since 1970; null before. */
   imported_at: number | null
 }

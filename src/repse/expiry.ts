@@ -2,7 +2,7 @@ import type { AlertDraft } from '../alerts/alerts.ts'
 import { localDayOf } from '../platform/time/calendar.ts'
 import { ALERT_DAYS, registrationStatus } from './status.ts'
 
-/** A registration with an end, as one organization has it. */
+/** A registration with an end, for one organization with an active connection to the fiscal entity. */
 export interface Registration {
   organization_id: string
   timezone: string
@@ -11,7 +11,7 @@ export interface Registration {
   vigencia_hasta: string
 }
 
-/** The alert of a registration that ends within 60 days, or has ended; one for each end. It says the fact and the date, and no more. */
+/** Returns the alert of a registration that has ended or ends within 60 days, else null. There is one alert per registration end. */
 export function alertOf({ organization_id, timezone, fiscal_entity_id, rfc, vigencia_hasta }: Registration, now: Date): AlertDraft | null {
   const { is_expired, days_to_expiry } = registrationStatus({ is_registered: true, vigencia_hasta }, localDayOf(now, timezone))
   if (days_to_expiry === null || days_to_expiry > ALERT_DAYS) return null

@@ -1,42 +1,39 @@
 import { ownName } from '../cfdi/suppliers/suppliers.ts'
 import { readerOf } from '../identity/organization/acting.ts'
 import type { System } from '../platform/context.ts'
-import { errorMessage } from '../platform/log.ts'
+import { log } from '../platform/log.ts'
+import { sendHints } from '../platform/queues/send.ts'
 import { activeConnectionsOf } from '../taxpayers/taxpayers.ts'
 import { openLedger } from '../visibility/scoped-ledger.ts'
 import { registryOf } from './registry/adapters.ts'
 import type { RegistryRecord } from './registry/registry.ts'
-import { claimLookup, finishLookup, leftLookups, postponeLookup } from './store.ts'
+import { claimLookup, finishLookup, overdueLookups, postponeLookup } from './store.ts'
 
-/** RFCs on one message: they are asked one after the other. */
-const AT_ONCE = 5
-const MESSAGES_A_BATCH = 100
+/** RFCs that one message names. They are looked up one after the other. */
+const RFCS_A_MESSAGE = 5
 const LEASE_MS = 150_000
-/** A look-up that has been due for so long has lost its message. */
-const LEFT_AFTER_MS = 60_000
+/** If a look-up has been due for this long, its message was lost. */
+const OVERDUE_AFTER_MS = 60_000
 const SWEEP_LIMIT = 50
-/** How long is waited after each time that the registry did not answer; then it is given up until somebody wants it again. */
+/** The waits after unanswered attempts. After the last wait the look-up is abandoned until it is requested again. */
 const WAITS_MS = [60_000, 300_000, 1_800_000, 7_200_000]
 
-/** Says that look-ups are wanted. A hint: the rows are committed, and the sweep says it again. */
-export async function announceLookups(system: System, rfcs: readonly string[]): Promise<void> {
-  const messages: { body: { rfcs: string[] } }[] = []
-  for (let at = 0; at < rfcs.length; at += AT_ONCE) messages.push({ body: { rfcs: rfcs.slice(at, at + AT_ONCE) } })
-  try {
-    for (let at = 0; at < messages.length; at += MESSAGES_A_BATCH)
-      await system.env.REPSE.sendBatch(messages.slice(at, at + MESSAGES_A_BATCH))
-  } catch (error) {
-    const message = 'REPSE look-ups are left to the sweep.'
-    console.error(JSON.stringify({ level: 'error', request_id: system.requestId, message, error: errorMessage(error) }))
-  }
+/** Announces requested look-ups to the consumer. The sweep announces them again if a message is lost. */
+export const announceLookups = (system: System, rfcs: readonly string[]): Promise<void> =>
+  sendHints(
+    system,
+    system.env.REPSE,
+    Array.from({ length: Math.ceil(rfcs.length / RFCS_A_MESSAGE) }, (_, n) => ({
+      body: { rfcs: rfcs.slice(n * RFCS_A_MESSAGE, (n + 1) * RFCS_A_MESSAGE) },
+    })),
+  )
+
+/** Runs those of the RFCs' look-ups that are requested and due, one after the other. */
+export async function runLookups(system: System, rfcs: readonly string[]): Promise<void> {
+  for (const rfc of rfcs) await runLookup(system, rfc)
 }
 
-/** Does those of these look-ups that are wanted, one after the other. */
-export async function doLookups(system: System, rfcs: readonly string[]): Promise<void> {
-  for (const rfc of rfcs) await doLookup(system, rfc)
-}
-
-async function doLookup(system: System, rfc: string): Promise<void> {
+async function runLookup(system: System, rfc: string): Promise<void> {
   const { db } = system
   const token = crypto.randomUUID()
   const row = await claimLookup(db, rfc, token, new Date(), new Date(Date.now() + LEASE_MS))
@@ -49,19 +46,17 @@ async function doLookup(system: System, rfc: string): Promise<void> {
   }
 }
 
-/** The registry's answer; null, with a line in the log, when it gave none. */
+/** Returns the registry's answer about an RFC. When there is none, writes a log line and returns null. */
 export async function askRegistry(system: System, rfc: string, name: string | null): Promise<RegistryRecord | null> {
   try {
     return await registryOf(system).lookUp(rfc, async () => name ?? (await taxpayerName(system, rfc)))
   } catch (error) {
-    console.error(
-      JSON.stringify({ level: 'error', request_id: system.requestId, message: 'No answer about REPSE.', rfc, error: errorMessage(error) }),
-    )
+    log.error(system, 'The REPSE registry gave no answer.', { rfc }, error)
     return null
   }
 }
 
-/** What a connected RFC calls itself on its own documents, as far as somebody may read them. */
+/** Returns the name of a connected RFC on its own documents, as far as one of its organizations may read them; null when unknown. */
 async function taxpayerName(system: System, rfc: string): Promise<string | null> {
   for (const { organization_id, fiscal_entity_id } of await activeConnectionsOf(system.db, rfc)) {
     const reader = await readerOf(system, organization_id, fiscal_entity_id)
@@ -71,8 +66,7 @@ async function taxpayerName(system: System, rfc: string): Promise<string | null>
   return null
 }
 
-/** Announces again the look-ups whose message is lost, whose worker died, or whose wait is over. */
+/** Announces look-ups after a lost message, after the death of a worker, and at the end of a wait. */
 export async function sweepLookups(system: System): Promise<void> {
-  const left = await leftLookups(system.db, new Date(Date.now() - LEFT_AFTER_MS), SWEEP_LIMIT)
-  if (left.length > 0) await announceLookups(system, left)
+  await announceLookups(system, await overdueLookups(system.db, new Date(Date.now() - OVERDUE_AFTER_MS), SWEEP_LIMIT))
 }

@@ -6,13 +6,17 @@ import { ofFiscalEntity, requireFiscalEntity } from '../taxpayers/contract.ts'
 export const SupplierReportQuery = z
   .strictObject({
     ...ofFiscalEntity,
-    months: integerParameter(1, 24, 12).meta({ description: 'Calendar months, the current one in America/Mexico_City included.' }),
-    limit: integerParameter(1, 200, 50).meta({ description: 'Suppliers that are listed. Counts and amounts are of all of them.' }),
+    months: integerParameter(1, 24, 12).meta({
+      description: 'Number of calendar months, including the current one in America/Mexico_City.',
+    }),
+    limit: integerParameter(1, 200, 50).meta({
+      description: 'Maximum number of suppliers to list. Counts and amounts cover all suppliers.',
+    }),
   })
   .superRefine(requireFiscalEntity)
 export type SupplierReportQuery = z.infer<typeof SupplierReportQuery>
 
-const money = z.string().meta({ description: 'Decimal, MXN.' })
+const money = z.string().meta({ description: 'A decimal amount in MXN.' })
 
 export const SupplierStatus = z.enum(['registered', 'not_registered', 'expired', 'unknown']).meta({ id: 'RepseSupplierStatus' })
 export type SupplierStatus = z.infer<typeof SupplierStatus>
@@ -20,45 +24,49 @@ export type SupplierStatus = z.infer<typeof SupplierStatus>
 const Supplier = z
   .strictObject({
     rfc: z.string(),
-    name: z.string().nullable().meta({ description: 'As its latest CFDI that you may see writes it.' }),
+    name: z.string().nullable().meta({ description: 'The name on the supplier’s latest CFDI inside the visibility window.' }),
     status: SupplierStatus,
     folio: z.string().nullable(),
-    razon_social: z.string().nullable().meta({ description: 'As the registry writes it.' }),
+    razon_social: z.string().nullable().meta({ description: 'The name as the registry spells it.' }),
     vigencia_hasta: z.iso.date().nullable(),
     days_to_expiry: z.int().nullable(),
-    checked_at: Instant.nullable().meta({ description: 'Null when the registry was not asked yet.' }),
-    invoice_count: z.int().meta({ description: 'CFDIs of type I.' }),
+    checked_at: Instant.nullable().meta({
+      description: 'When the registry last answered about the supplier; null when it has not answered yet.',
+    }),
+    invoice_count: z.int().meta({ description: 'Number of CFDIs of type I.' }),
     total_amount: money,
-    drilldown: z.string().meta({ description: 'Path and query of the search that answers the CFDIs that were summed, and no others.' }),
+    drilldown: z.string().meta({ description: 'Path and query of the search that returns exactly the CFDIs that were summed.' }),
   })
   .meta({ id: 'RepseSupplier' })
 export type Supplier = z.infer<typeof Supplier>
 
-/** REPSE supplier report of service.md, with the members of every aggregate (insights.md 8.0). */
+/** The REPSE supplier report (service.md, REPSE), with the members of every aggregate (insights.md 8.0). */
 export const SupplierReport = z
   .strictObject({
     fiscal_entity_id: z.string(),
-    from: z.string().meta({ description: 'First month, YYYY-MM.' }),
-    to: z.string(),
+    from: z.string().meta({ description: 'The first month, `YYYY-MM`.' }),
+    to: z.string().meta({ description: 'The last month, `YYYY-MM`.' }),
     currency: z.literal('MXN'),
     basis: z.strictObject({ population: z.string(), amounts: z.string(), currency: z.string(), month: z.string() }),
     window: z.strictObject({ floor: z.iso.date().nullable(), ceiling: z.iso.datetime().nullable(), is_bounded: z.boolean() }),
-    as_of: z.iso.datetime().meta({ description: 'The ceiling; now without one.' }),
+    as_of: z.iso
+      .datetime()
+      .meta({ description: 'The instant up to which the report is complete: the ceiling of the window, or now without one.' }),
     data_quality: z.strictObject({
-      cfdi_total: z.int().meta({ description: 'CFDIs that were summed.' }),
-      missing_rate: z.int().meta({ description: 'Of those, how many are in no amount because their exchange rate is not known.' }),
+      cfdi_total: z.int().meta({ description: 'Number of CFDIs that were summed.' }),
+      missing_rate: z.int().meta({ description: 'Number of those CFDIs that no amount includes because their exchange rate is unknown.' }),
     }),
     supplier_count: z.int(),
-    registered_count: z.int().meta({ description: 'In the registry, and not expired.' }),
-    not_registered_count: z.int().meta({ description: 'The registry was asked and has no such provider.' }),
+    registered_count: z.int().meta({ description: 'Number of suppliers with a registration that has not expired.' }),
+    not_registered_count: z.int().meta({ description: 'Number of suppliers for which the registry answered that it has no registration.' }),
     expired_count: z.int(),
-    unknown_count: z.int().meta({ description: 'The registry has not answered yet. It says nothing about a registration.' }),
+    unknown_count: z.int().meta({ description: 'Number of suppliers about which the registry has not answered yet.' }),
     monto_total: money,
     monto_no_registrado: money,
     monto_vencido: money,
     monto_sin_verificar: money,
-    truncated: z.boolean().meta({ description: 'There are more suppliers than `limit`.' }),
-    suppliers: z.array(Supplier).meta({ description: 'By total_amount, the greatest first.' }),
+    truncated: z.boolean().meta({ description: 'Whether there are more suppliers than `limit`.' }),
+    suppliers: z.array(Supplier).meta({ description: 'Sorted by total_amount, largest first.' }),
   })
   .meta({ id: 'RepseSupplierReport' })
 export type SupplierReport = z.infer<typeof SupplierReport>

@@ -10,76 +10,77 @@ import { isBounded } from '../visibility/window.ts'
 import { announceLookups } from './lookups.ts'
 import type { Supplier, SupplierReport, SupplierReportQuery, SupplierStatus } from './report-contract.ts'
 import { isStale, registrationStatus } from './status.ts'
-import { findStandings, type StandingRow, wantLookups } from './store.ts'
+import { findSupplierRows, requestLookups, type SupplierStatusRow } from './store.ts'
 
-/** Look-ups that one reading of the report asks for. */
+/** The maximum number of look-ups that one reading of the report requests. */
 const LOOKUPS = 50
 
 const BASIS = {
-  population: 'Received CFDIs that the window shows, vigente, of types I and E, of different issuer and receiver; no retenciones.',
-  amounts: 'Totals of type I less those of type E, taxes included.',
-  currency: 'MXN at each document’s own TipoCambio.',
+  population:
+    'Valid (vigente) received CFDIs of types I and E inside the visibility window, with different issuer and receiver. Retenciones are excluded.',
+  amounts: 'Totals of CFDIs of type I minus totals of type E, taxes included.',
+  currency: 'Converted to MXN at each document’s own TipoCambio.',
   month: 'The month of the literal Fecha.',
 }
 
-/** A supplier with what the registry said of it. */
-interface Judged {
+/** A supplier with its status in the registry. */
+interface AssessedSupplier {
   rfc: string
   totals: SupplierTotals
-  row: StandingRow | undefined
+  row: SupplierStatusRow | undefined
   status: SupplierStatus
   days_to_expiry: number | null
 }
 
-function judge(rfc: string, totals: SupplierTotals, row: StandingRow | undefined, today: string): Judged {
+function assess(rfc: string, totals: SupplierTotals, row: SupplierStatusRow | undefined, today: string): AssessedSupplier {
   if (!row || row.checked_at === null) return { rfc, totals, row, status: 'unknown', days_to_expiry: null }
   const is_registered = row.is_registered === 1
   const { is_expired, days_to_expiry } = registrationStatus({ is_registered, vigencia_hasta: row.vigencia_hasta }, today)
   return { rfc, totals, row, status: !is_registered ? 'not_registered' : is_expired ? 'expired' : 'registered', days_to_expiry }
 }
 
-const byAmount = (a: Judged, b: Judged): number =>
+const byAmount = (a: AssessedSupplier, b: AssessedSupplier): number =>
   a.totals.amount === b.totals.amount ? (a.rfc < b.rfc ? -1 : 1) : a.totals.amount > b.totals.amount ? -1 : 1
 
 /**
- * Who invoiced the RFC, against the registry: all suppliers counted and summed, those with the greatest amounts listed. Of those that the
- * registry has not been asked about, or not for a day, some are looked up now. 404 without an active connection.
+ * Compares the RFC's suppliers with the registry. Counts and sums all suppliers, and lists those with the largest amounts. Requests look-ups
+ * of up to 50 suppliers whose answer is missing or older than a day. Throws Failure 404 fiscal_entity.not_found.
  */
 export async function reportSuppliers(ctx: Ctx, { months, limit }: SupplierReportQuery): Promise<SupplierReport> {
   const { db, now, organization } = ctx
-  const books = openLedger(ctx)
+  const ledger = openLedger(ctx)
   const span = lastMonths(now, months)
-  const [latest, totals] = await Promise.all([latestCeiling(db, books.entity), sumSuppliers(books, span)])
-  const rows = await findStandings(db, [...totals.keys()])
+  const [latest, totals] = await Promise.all([latestCeiling(db, ledger.entity), sumSuppliers(ledger, span)])
+  const rows = await findSupplierRows(db, [...totals.keys()])
   const today = localDayOf(now, organization.timezone)
-  const all = [...totals].map(([rfc, one]) => judge(rfc, one, rows.get(rfc), today)).sort(byAmount)
+  const all = [...totals].map(([rfc, one]) => assess(rfc, one, rows.get(rfc), today)).sort(byAmount)
   const listed = all.slice(0, limit)
-  const asked = toAsk(all, now)
-  const names = await issuerNames(books, [...new Set([...listed, ...asked].map(({ rfc }) => rfc))])
-  if (asked.length > 0) {
-    // The registry is searched by name: only by one that the authority has vouched for, since its answer is for everybody.
+  const outdated = outdatedSuppliers(all, now)
+  const names = await issuerNames(ledger, [...new Set([...listed, ...outdated].map(({ rfc }) => rfc))])
+  if (outdated.length > 0) {
+    // The registry is searched by name. All organizations share its answer, so only a name from the authority's documents is used.
     const nameOf = (rfc: string) => (names.get(rfc)?.origin === 'authority' ? (names.get(rfc)?.name ?? null) : null)
-    await wantLookups(
+    await requestLookups(
       db,
-      asked.map(({ rfc }) => ({ rfc, name: nameOf(rfc) })),
+      outdated.map(({ rfc }) => ({ rfc, name: nameOf(rfc) })),
       new Date(),
     ).run()
     await announceLookups(
       ctx,
-      asked.map(({ rfc }) => rfc),
+      outdated.map(({ rfc }) => rfc),
     )
   }
   const count = (status: SupplierStatus) => all.filter((one) => one.status === status).length
-  const sum = (of: readonly Judged[]) => decimal(of.reduce((amount, { totals: one }) => amount + one.amount, 0n))
+  const sum = (of: readonly AssessedSupplier[]) => decimal(of.reduce((amount, { totals: one }) => amount + one.amount, 0n))
   const amountOf = (status: SupplierStatus) => sum(all.filter((one) => one.status === status))
-  const { floor, ceiling } = books.window
+  const { floor, ceiling } = ledger.window
   return {
-    fiscal_entity_id: books.fiscal_entity_id,
+    fiscal_entity_id: ledger.fiscal_entity_id,
     from: span.from,
     to: span.to,
     currency: 'MXN',
     basis: BASIS,
-    window: { floor, ceiling: instant(ceiling), is_bounded: isBounded(books.window, latest) },
+    window: { floor, ceiling: instant(ceiling), is_bounded: isBounded(ledger.window, latest) },
     as_of: instant(ceiling) ?? now.toISOString(),
     data_quality: {
       cfdi_total: all.reduce((n, { totals: { invoices, credit_notes } }) => n + invoices + credit_notes, 0),
@@ -95,28 +96,28 @@ export async function reportSuppliers(ctx: Ctx, { months, limit }: SupplierRepor
     monto_vencido: amountOf('expired'),
     monto_sin_verificar: amountOf('unknown'),
     truncated: all.length > listed.length,
-    suppliers: listed.map((one) => view(one, names.get(one.rfc)?.name ?? null, drilldownOf(books.fiscal_entity_id, one.rfc, span))),
+    suppliers: listed.map((one) => view(one, names.get(one.rfc)?.name ?? null, drilldownOf(ledger.fiscal_entity_id, one.rfc, span))),
   }
 }
 
 const instant = (milliseconds: number | null): string | null => (milliseconds === null ? null : new Date(milliseconds).toISOString())
 
 /**
- * Suppliers to be looked up: those never asked about first, then those asked longest ago, and last those about whom the registry gave no
- * answer; none that is wanted already.
+ * Returns up to 50 suppliers to look up: first those without an answer, then those with the oldest answers, and last those whose previous
+ * look-up got no answer. Leaves out suppliers whose look-up has been requested already.
  */
-function toAsk(all: readonly Judged[], now: Date): Judged[] {
-  const open = all.filter(({ rfc, row }) => !row?.due_at && isRfc(rfc) && !GENERIC_RFCS.includes(rfc))
-  const unknown = open.filter(({ status }) => status === 'unknown')
-  const stale = open
+function outdatedSuppliers(all: readonly AssessedSupplier[], now: Date): AssessedSupplier[] {
+  const candidates = all.filter(({ rfc, row }) => !row?.due_at && isRfc(rfc) && !GENERIC_RFCS.includes(rfc))
+  const unknown = candidates.filter(({ status }) => status === 'unknown')
+  const stale = candidates
     .filter(({ status, row }) => status !== 'unknown' && isStale(new Date(row!.checked_at!), now))
     .sort((a, b) => a.row!.checked_at! - b.row!.checked_at!)
-  const wanted = [...unknown, ...stale]
-  const isGivenUp = ({ row }: Judged): boolean => (row?.attempts ?? 0) > 0
-  return [...wanted.filter((one) => !isGivenUp(one)), ...wanted.filter(isGivenUp)].slice(0, LOOKUPS)
+  const outdated = [...unknown, ...stale]
+  const hasFailed = ({ row }: AssessedSupplier): boolean => (row?.attempts ?? 0) > 0
+  return [...outdated.filter((one) => !hasFailed(one)), ...outdated.filter(hasFailed)].slice(0, LOOKUPS)
 }
 
-function view({ rfc, totals, row, status, days_to_expiry }: Judged, name: string | null, drilldown: string): Supplier {
+function view({ rfc, totals, row, status, days_to_expiry }: AssessedSupplier, name: string | null, drilldown: string): Supplier {
   return {
     rfc,
     name,

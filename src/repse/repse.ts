@@ -7,17 +7,18 @@ import { isReadable, notActive } from '../taxpayers/connection.ts'
 import type { RepseChecking, RepseQueued, RepseStatus } from './contract.ts'
 import { announceLookups } from './lookups.ts'
 import { isStale, registrationStatus } from './status.ts'
-import { type CheckedRow, findRow, isChecked, recordOf, wantLookups } from './store.ts'
+import { type CheckedRow, findRow, isChecked, recordOf, requestLookups } from './store.ts'
 
 const COOLDOWN_SECONDS = 3_600
 const RETRY_AFTER_SECONDS = 15
 
-function readable({ connection }: Ctx): Connection {
+/** The connection of the request, if it can be read. Throws Failure 404 fiscal_entity.not_found. */
+function readableConnection({ connection }: Ctx): Connection {
   if (!connection || !isReadable(connection)) throw notActive()
   return connection
 }
 
-function active({ connection }: Ctx): Connection {
+function activeConnection({ connection }: Ctx): Connection {
   if (connection?.state !== 'active') throw notActive()
   return connection
 }
@@ -35,27 +36,33 @@ function view(row: CheckedRow, { now, organization }: Ctx): RepseStatus {
   }
 }
 
-/** What the registry last said of the RFC; when it never said anything, it is asked. 404 without a connection that can be read. */
+/**
+ * Returns the registry's last answer about the RFC. Requests a look-up when it has never answered. Throws Failure 404
+ * fiscal_entity.not_found without a readable connection.
+ */
 export async function getRepse(ctx: Ctx): Promise<RepseStatus | RepseChecking> {
-  const { rfc } = readable(ctx)
+  const { rfc } = readableConnection(ctx)
   const row = await findRow(ctx.db, rfc)
   if (isChecked(row)) return view(row, ctx)
   if (!row?.due_at) {
-    await wantLookups(ctx.db, [{ rfc, name: null }], new Date()).run()
+    await requestLookups(ctx.db, [{ rfc, name: null }], new Date()).run()
     await announceLookups(ctx, [rfc])
   }
   return { status: 'checking', rfc, retry_after_seconds: RETRY_AFTER_SECONDS }
 }
 
-/** Has the registry asked again. 404 without an active connection, 429 within an hour of the last time that anybody did for the RFC. */
+/**
+ * Requests a look-up of the RFC. Throws Failure 404 fiscal_entity.not_found without an active connection, and 429 repse.cooldown within an
+ * hour of any organization's last request for the RFC.
+ */
 export async function requestRefresh(ctx: Ctx): Promise<RepseQueued> {
-  const { rfc, fiscal_entity_id } = active(ctx)
+  const { rfc, fiscal_entity_id } = activeConnection(ctx)
   const cooldown = ctx.env.COOLDOWNS.getByName(`repse:${rfc}`)
   const acquired = await cooldown.acquire(COOLDOWN_SECONDS, Date.now())
   if (!acquired.acquired) throw tooSoon(acquired.retry_after_seconds)
   try {
     await change(ctx, { action: 'repse.refresh_requested', resource_id: fiscal_entity_id }, [
-      wantLookups(ctx.db, [{ rfc, name: null }], new Date()),
+      requestLookups(ctx.db, [{ rfc, name: null }], new Date()),
     ])
   } catch (error) {
     await cooldown.release()
@@ -69,6 +76,6 @@ const tooSoon = (retry_after_seconds: number) =>
   new Failure(
     'too_many_requests',
     'repse.cooldown',
-    `The registry was asked about this RFC less than an hour ago. Try again in ${retry_after_seconds} s.`,
+    `A look-up of this RFC was requested less than an hour ago. Try again in ${retry_after_seconds} s.`,
     { retry_after_seconds },
   )

@@ -5,7 +5,7 @@ import { repseRounds } from './tables.ts'
 
 export type Round = typeof repseRounds.$inferSelect
 
-/** Opens the day's round, or one that is done anew; what is open goes on. Rounds of other days end. */
+/** Returns statements that open the day's round, or reopen it when it is done. An open round continues; rounds of other days end. */
 export const openRound = (db: Database, day: string, instant: Date, now: Date): D1PreparedStatement[] => [
   db.$client.prepare('delete from repse_rounds where day <> ?1').bind(day),
   db.$client
@@ -19,23 +19,23 @@ export const openRound = (db: Database, day: string, instant: Date, now: Date): 
 export const findRound = async (db: Database, day: string): Promise<Round | undefined> =>
   (await db.select().from(repseRounds).where(eq(repseRounds.day, day)).limit(1))[0]
 
-/** Nothing when somebody else has moved it meanwhile. */
-export const moveRound = (db: Database, round: Round, after: number, is_done: boolean, now: Date): D1PreparedStatement =>
+/** Advances a round past the entity `after`. Does nothing when a concurrent worker has advanced it. */
+export const advanceRound = (db: Database, round: Round, after: number, is_done: boolean, now: Date): D1PreparedStatement =>
   db.$client
     .prepare(
       'update repse_rounds set after = ?3, is_done = ?4, moved_at = ?5 where day = ?1 and after = ?2 and instant = ?6 and is_done = 0',
     )
     .bind(round.day, round.after, after, is_done ? 1 : 0, now.getTime(), round.instant.getTime())
 
-/** The open round, when it has not moved since. There is one row at most. */
-export const leftRound = (db: Database, before: Date): Promise<string | null> =>
+/** The day of the open round, if it has not advanced since `before`; else null. */
+export const stalledRound = (db: Database, before: Date): Promise<string | null> =>
   db.$client
     .prepare('select day from repse_rounds where is_done = 0 and moved_at <= ?1 limit 1')
     .bind(before.getTime())
     .first<string>('day')
 
-/** The next entities that anybody has an active connection to. */
-export const takeEntities = async (db: Database, after: number, limit: number): Promise<{ entity: number; rfc: string }[]> =>
+/** The next entities with an active connection, in ascending order. */
+export const nextEntities = async (db: Database, after: number, limit: number): Promise<{ entity: number; rfc: string }[]> =>
   (
     await db.$client
       .prepare(
@@ -46,7 +46,7 @@ export const takeEntities = async (db: Database, after: number, limit: number): 
       .all<{ entity: number; rfc: string }>()
   ).results
 
-/** Of these RFCs those that the registry has not answered for since, and that nobody is having looked up. */
+/** Those of the RFCs that have no answer newer than `since` and no requested look-up. */
 export const dueRows = async (db: Database, rfcs: readonly string[], since: Date): Promise<{ rfc: string; name: string | null }[]> =>
   (
     await db.$client
@@ -58,7 +58,7 @@ export const dueRows = async (db: Database, rfcs: readonly string[], since: Date
       .all<{ rfc: string; name: string | null }>()
   ).results
 
-/** Whether this is the first to ask about the RFC for the day. */
+/** Claims an RFC for the day's round. Returns false when it has been claimed for that day. */
 export const claimForDay = async (db: Database, rfc: string, day: string): Promise<boolean> =>
   (
     await db.$client
@@ -70,7 +70,7 @@ export const claimForDay = async (db: Database, rfc: string, day: string): Promi
       .all()
   ).results.length > 0
 
-/** The registrations of these entities that have an end, for each organization with an active connection. */
+/** The registrations of these entities that end, one per active connection. */
 export const registrationsOf = async (db: Database, entities: readonly number[]): Promise<Registration[]> =>
   (
     await db.$client

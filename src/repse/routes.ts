@@ -13,19 +13,21 @@ const NO_CONNECTION = 'There is no active connection to the fiscal entity.'
 const answer = (c: Context, it: RepseStatus | RepseChecking) =>
   'status' in it ? c.json(it, 202, { 'Retry-After': String(it.retry_after_seconds) }) : c.json(it)
 
-/** The registry of providers of specialized services, for /v1/fiscal-entities. */
+/** The registry of providers of specialized services, mounted at /v1/fiscal-entities. */
 export const repseRoutes = new Hono<App>()
   .get(
     '/:fiscal_entity_id/repse',
     operation(
       'getRepse',
       TAG,
-      'Whether the RFC is in the registry of specialized-service providers',
-      'What the registry last answered. Where it never was asked, 202: ask again after the delay, and do not read it as not registered.',
+      'Get the REPSE status of an RFC',
+      'Returns the last answer of the registry of providers of specialized services. Returns 202 while the registry has not answered for the first time. Repeat the request after the delay, and do not take 202 for “not registered”.',
     ),
     params(RepsePath),
     returns(200, RepseStatus),
-    returns(202, RepseChecking, 'The registry is being asked for the first time', { 'Retry-After': 'Seconds; the same as in the body.' }),
+    returns(202, RepseChecking, 'The registry has not answered yet', {
+      'Retry-After': 'Seconds to wait before the next request, as in the body.',
+    }),
     refuses(404, NOT_READABLE),
     async (c) => answer(c, await getRepse(c.var.ctx)),
   )
@@ -34,24 +36,24 @@ export const repseRoutes = new Hono<App>()
     operation(
       'refreshRepse',
       TAG,
-      'Have the registry asked again',
-      'At most once an hour for an RFC, whichever organization asks. What it answers is read with the GET.',
+      'Refresh the REPSE status of an RFC',
+      'Queues a look-up, at most once an hour per RFC across all organizations. `GET …/repse` returns the answer.',
     ),
     params(RepsePath),
     returns(202, RepseQueued, 'The look-up is queued'),
     refuses(404, NO_CONNECTION),
-    refuses(429, 'It was asked for less than an hour ago. Retry-After and retry_after_seconds say when to try again.'),
+    refuses(429, 'A look-up of the RFC was requested less than an hour ago. Retry-After and retry_after_seconds state when to try again.'),
     idempotent(),
     async (c) => c.json(await requestRefresh(c.var.ctx), 202),
   )
 
-const REPORT = `The issuers of received CFDIs inside your visibility window, against the registry. Counts and amounts are of all of them, the list is
-cut at limit. A supplier is unknown until the registry has answered about it: each reading of the report has up to 50 of those looked up.`
+const REPORT =
+  'Compares the issuers of received CFDIs inside the visibility window with the registry. Counts and amounts cover all suppliers; `limit` only shortens the list. A supplier is `unknown` until the registry has answered about it. Each request queues look-ups of up to 50 suppliers whose answer is missing or older than a day.'
 
-/** The supplier report, for /v1/cfdi. */
+/** The supplier report, mounted at /v1/cfdi. */
 export const supplierRoutes = new Hono<App>().get(
   '/repse-suppliers',
-  operation('reportRepseSuppliers', TAG, 'Check suppliers against the registry', REPORT),
+  operation('reportRepseSuppliers', TAG, 'Compare suppliers with REPSE', REPORT),
   query(SupplierReportQuery),
   returns(200, SupplierReport),
   refuses(404, NOT_READABLE),

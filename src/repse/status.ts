@@ -1,20 +1,20 @@
 import { epochDayOf } from '../platform/time/calendar.ts'
 import type { RegistryRecord } from './registry/registry.ts'
 
-/** How long an answer of the registry is fresh (service.md, Limits). */
+/** How long an answer of the registry stays fresh (service.md, Limits). */
 export const FRESH_MS = 86_400_000
 
-/** Days before the end of a registration from which on an alert warns of it. */
+/** The alert of a registration is raised this many days before its end. */
 export const ALERT_DAYS = 60
 
 export interface RegistrationStatus {
-  /** The registration exists and its end is past. Its last day still counts. */
+  /** The registration exists and its last day has passed. */
   is_expired: boolean
-  /** Negative once expired; null when no end is published. */
+  /** Negative after the last day; null when the registry publishes no end. */
   days_to_expiry: number | null
 }
 
-/** How a record stands on a local day. */
+/** Returns the status of a registration on a local day. */
 export function registrationStatus(
   { is_registered, vigencia_hasta }: Pick<RegistryRecord, 'is_registered' | 'vigencia_hasta'>,
   today: string,

@@ -2,12 +2,12 @@ import { Failure } from '../failures.ts'
 import type { Connection } from '../platform/tenant.ts'
 
 /**
- * Whether the organization may read what it has of the RFC: with an active connection, and also while a debt pauses it, which stops
- * downloads and leaves reading unaffected (service.md, Errors).
+ * Whether the organization may read the RFC's documents: while the connection is active, and while an unpaid invoice pauses it, because
+ * that stops downloads only (service.md, Errors).
  */
 export const isReadable = ({ state, paused_by }: Pick<Connection, 'state' | 'paused_by'>): boolean =>
   state === 'active' || (state === 'paused' && paused_by === 'payment')
 
-/** The same for an RFC that is absent, another’s, or the organization’s and not to be read. */
+/** The refusal for an RFC that the organization may not read. It is the same when the RFC is absent or connected by others only. */
 export const notActive = (): Failure =>
-  new Failure('not_found', 'fiscal_entity.not_found', 'There is no active connection to this fiscal entity.')
+  new Failure('not_found', 'fiscal_entity.not_found', 'The organization has no active connection to this fiscal entity.')

@@ -7,26 +7,36 @@ export const Rfc = z
   .string()
   .max(30)
   .transform(normalRfc)
-  .refine(isRfc, 'Not an RFC: 12 or 13 characters with a valid date.')
-  .refine((rfc) => !GENERIC_RFCS.includes(rfc), 'A generic RFC stands for nobody and cannot be connected.')
-  .meta({ documented: { type: 'string', description: '12 or 13 characters; upper-cased.', examples: ['EKU9003173C9'] } })
+  .refine(isRfc, 'Must be an RFC: 12 or 13 characters with a valid date.')
+  .refine((rfc) => !GENERIC_RFCS.includes(rfc), 'Must not be a generic RFC, because a generic RFC belongs to no taxpayer.')
+  .meta({
+    documented: {
+      type: 'string',
+      description: '12 or 13 characters. Lower case, spaces and hyphens are accepted.',
+      examples: ['EKU9003173C9'],
+    },
+  })
 
-/** A fiscal entity's identifier, `fe_…` or the same 128 bits as a UUID. Read as `fe_…`. */
+/** A fiscal entity's identifier: `fe_…`, or the same 128 bits as a UUID, which is converted to `fe_…`. */
 export const FiscalEntityId = documented(
   z
     .string()
     .transform((text) => (UUID.test(text) ? idOfUuid('fe', text) : text))
-    .refine((text) => isId('fe', text), 'Not an identifier with the prefix fe_.'),
-  { type: 'string', description: 'Prefix `fe_`; its UUID form is accepted too.' },
+    .refine((text) => isId('fe', text), 'Must be an identifier with the prefix fe_, or its UUID form.'),
+  { type: 'string', description: 'An identifier with the prefix `fe_`, or its UUID form.' },
 )
 
-/** What a member can be seen as: `unlinked` connections are gone from every answer. */
+/** The states in which a connection is shown; unlinked connections are not shown. */
 export const ConnectionStatus = z.enum(['draft', 'active', 'paused', 'invalid_ciec']).meta({ id: 'ConnectionStatus' })
 
-/** Names one fiscal entity in a query: `fiscal_entity_id`, or `fiscalEntityId`. */
+/** Query parameters that name a fiscal entity: `fiscal_entity_id`, or `fiscalEntityId`. */
 export const ofFiscalEntity = {
-  fiscal_entity_id: FiscalEntityId.optional().meta({ documented: { type: 'string', description: 'Required: this or `fiscalEntityId`.' } }),
-  fiscalEntityId: FiscalEntityId.optional().meta({ documented: { type: 'string', description: 'The same under another name.' } }),
+  fiscal_entity_id: FiscalEntityId.optional().meta({
+    documented: { type: 'string', description: 'Required, unless `fiscalEntityId` is given.' },
+  }),
+  fiscalEntityId: FiscalEntityId.optional().meta({
+    documented: { type: 'string', description: 'Alternative spelling of `fiscal_entity_id`.' },
+  }),
 }
 
 interface FiscalEntityNames {
@@ -34,15 +44,16 @@ interface FiscalEntityNames {
   fiscalEntityId?: string | undefined
 }
 
-/** The refinement that goes with `ofFiscalEntity`. */
+/** The refinement of a schema with `ofFiscalEntity`: one of the two is required, and both must agree. */
 export const requireFiscalEntity = (query: FiscalEntityNames, context: z.RefinementCtx): void => {
   if (query.fiscal_entity_id === undefined && query.fiscalEntityId === undefined)
-    context.addIssue({ code: 'custom', path: ['fiscal_entity_id'], message: 'Required.' })
+    context.addIssue({ code: 'custom', path: ['fiscal_entity_id'], message: 'Is required.' })
   else if (query.fiscal_entity_id !== undefined && query.fiscalEntityId !== undefined && query.fiscal_entity_id !== query.fiscalEntityId)
-    context.addIssue({ code: 'custom', path: ['fiscalEntityId'], message: 'Says something else than fiscal_entity_id.' })
+    context.addIssue({ code: 'custom', path: ['fiscalEntityId'], message: 'Must be the same as fiscal_entity_id.' })
 }
 
 export const FiscalEntityPath = z.strictObject({ fiscal_entity_id: FiscalEntityId })
 
-/** What a 404 of a fiscal read says. */
-export const NOT_READABLE = 'There is no active connection to the fiscal entity. One that is paused for a debt can be read all the same.'
+/** The description of 404 in operations that read fiscal data. */
+export const NOT_READABLE =
+  'The organization has no active connection to the fiscal entity. A connection that an unpaid invoice paused can still be read.'

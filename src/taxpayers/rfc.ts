@@ -3,13 +3,13 @@
 const SHAPE = /^[A-ZÑ&]{3,4}(\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])[A-Z\d]{2}[A\d]$/u
 const VALUES = '0123456789ABCDEFGHIJKLMN&OPQRSTUVWXYZ Ñ'
 
-/** RFCs that stand for nobody in particular: the public, and foreigners. */
+/** RFCs that belong to no taxpayer: that of the general public, and that of foreigners. */
 export const GENERIC_RFCS: readonly string[] = ['XAXX010101000', 'XEXX010101000']
 
-/** Upper case, one form of Ñ, no white space or hyphens. */
+/** Normalizes an RFC: upper case, composed Ñ, no white space and no hyphens. */
 export const normalRfc = (text: string): string => text.normalize('NFC').toUpperCase().replace(/[\s-]/gu, '')
 
-/** Twelve characters for a company, thirteen for a person; three or four letters, a real date, a homoclave. */
+/** Whether a text has the form of an RFC: 3 letters for a company or 4 for a person, a valid date, and a homoclave of 3 characters. */
 export function isRfc(rfc: string): boolean {
   const [, year, month, day] = SHAPE.exec(rfc) ?? []
   if (year === undefined) return false
@@ -17,7 +17,7 @@ export function isRfc(rfc: string): boolean {
   return date.getUTCMonth() === Number(month) - 1
 }
 
-/** The last character that the rest of it asks for. Some real RFCs have another one. */
+/** The check digit of the first characters of an RFC. Some real RFCs end with another one. */
 export function checkDigit(rfc: string): string {
   const padded = rfc.padStart(13, ' ')
   let sum = 0

@@ -3,31 +3,34 @@ import type { DataSourceKey } from '../authority/port/catalog.ts'
 import { instant } from '../platform/db/columns.ts'
 import { CONNECTION_STATES, PAUSED_BY } from '../platform/tenant.ts'
 
-/** An RFC, shared by everybody who connects it. */
+/** An RFC, shared by all organizations that connect it. */
 export const fiscalEntities = sqliteTable(
   'fiscal_entities',
   {
-    /** The small number that the ledgers know it by. */
+    /** The RFC's number in the ledgers. */
     entity: integer('entity').primaryKey({ autoIncrement: true }),
     fiscal_entity_id: text('fiscal_entity_id').notNull(),
     rfc: text('rfc').notNull(),
-    /** Which ledger holds its data; decided once. */
+    /** The ledger that holds the RFC's data; it never changes. */
     shard: integer('shard').notNull(),
     created_at: instant('created_at').notNull(),
   },
   (table) => [
-    // Connecting finds the entity by its RFC.
+    // Connecting.
     uniqueIndex('fiscal_entities_rfc').on(table.rfc),
-    // Consumers and links find it by its id.
+    // Lookups by id.
     uniqueIndex('fiscal_entities_id').on(table.fiscal_entity_id),
   ],
 )
 
-/** One organization's tie to a fiscal entity, with its visibility window. Kept when unlinked: nothing shrinks a window. */
+/**
+ * An organization's connection to an RFC, with its visibility window. It is kept when the RFC is unlinked, because a window never
+ * shrinks.
+ */
 export const connections = sqliteTable(
   'connections',
   {
-    /** Also the name, negated, of the book in the ledger that holds what this organization imported itself. */
+    /** Negated, it is the number of the ledger's partition with the organization's imports. */
     connection: integer('connection').primaryKey({ autoIncrement: true }),
     organization_id: text('organization_id').notNull(),
     fiscal_entity_id: text('fiscal_entity_id').notNull(),
@@ -36,31 +39,31 @@ export const connections = sqliteTable(
     shard: integer('shard').notNull(),
     state: text('state', { enum: CONNECTION_STATES }).notNull(),
     name: text('name'),
-    /** Null: every active source that is not premium. */
+    /** Null for all active data sources that are not premium. */
     data_source_keys: text('data_source_keys', { mode: 'json' }).$type<DataSourceKey[]>(),
-    /** `version:base64` of nonce and ciphertext. */
+    /** `version:base64`, the key's version and the nonce and ciphertext. */
     ciec: text('ciec'),
     ciec_accepted_at: instant('ciec_accepted_at'),
-    /** When it became active for the first time: later times are reactivations. */
+    /** When it first became active; later activations are reactivations. */
     first_active_at: instant('first_active_at'),
-    /** When it became active this time. */
+    /** When it last became active. */
     active_since: instant('active_since'),
-    /** Of a paused connection: the state that resuming returns to, and who paused it. */
+    /** For a paused connection: the state to which resuming returns, and who paused it. */
     paused_from: text('paused_from', { enum: CONNECTION_STATES }),
     paused_by: text('paused_by', { enum: PAUSED_BY }),
-    /** Floor of the window: a literal day, `YYYY-MM-DD`. Null with the ceiling until the first extraction. */
+    /** Floor of the window, a day `YYYY-MM-DD`. Floor and ceiling are null until the first extraction. */
     visible_from: text('visible_from'),
     /** Ceiling of the window. */
     visible_to: instant('visible_to'),
-    /** When the organization first imported files for this RFC; null as long as its own book is empty. */
+    /** When the organization first imported files for this RFC; null before. */
     imported_at: instant('imported_at'),
     linked_at: instant('linked_at').notNull(),
     updated_at: instant('updated_at').notNull(),
   },
   (table) => [
-    // Every read of fiscal data, and GET /fiscal-entities.
+    // Reads of fiscal data, and GET /fiscal-entities.
     uniqueIndex('connections_organization').on(table.organization_id, table.fiscal_entity_id),
-    // Logins and invalidation: everybody's connections to one RFC.
+    // Logins, and invalid CIECs: all connections to an RFC.
     index('connections_entity').on(table.entity, table.state),
   ],
 )

@@ -7,7 +7,13 @@ import { FiscalEntityId, Rfc } from '../taxpayers/contract.ts'
 export const OrganizationScenario = z
   .strictObject({
     plan: z.enum(PLAN_KEYS).optional(),
-    rfc_allowance: z.int().min(0).max(1_000_000).nullable().optional().meta({ description: 'Seats granted; null for those of the plan.' }),
+    rfc_allowance: z
+      .int()
+      .min(0)
+      .max(1_000_000)
+      .nullable()
+      .optional()
+      .meta({ description: 'The number of seats; null for the plan’s number.' }),
     trial_ends_at: z.iso.datetime({ offset: true }).nullable().optional(),
   })
   .meta({ id: 'OrganizationScenario' })
@@ -17,7 +23,7 @@ export const ScenarioOrganization = z
   .strictObject({
     id: z.string(),
     plan: z.string(),
-    rfc_allowance: z.int().nullable().meta({ description: 'Seats granted; null for those of the plan.' }),
+    rfc_allowance: z.int().nullable().meta({ description: 'The number of seats; null for the plan’s number.' }),
     trial_ends_at: z.string().nullable(),
   })
   .meta({ id: 'ScenarioOrganization' })
@@ -37,7 +43,7 @@ const line = trimmedText(1, 300).nullable().default(null)
 export const RepseScenario = z
   .strictObject({
     rfc: Rfc,
-    is_registered: z.boolean().meta({ description: 'With false the other members are not published.' }),
+    is_registered: z.boolean().meta({ description: 'With false, the registry has no record and the other members are ignored.' }),
     folio: line,
     razon_social: line,
     entidad: line,
@@ -53,17 +59,18 @@ export const RepseScenario = z
   .meta({ id: 'RepseScenario' })
 export type RepseScenario = z.infer<typeof RepseScenario>
 
-const DueDate = z
-  .union([z.iso.date(), z.iso.datetime({ offset: true })])
-  .meta({ description: 'The local day on which it is due; by default today.' })
+const DueDate = z.union([z.iso.date(), z.iso.datetime({ offset: true })]).meta({
+  description:
+    'The local day on which the invoice is due; today by default. An instant stands for its day in the organization’s time zone.',
+})
 const Total = z
   .union([z.string(), z.number()])
   .transform(String)
-  .refine((text) => /^\d{1,9}(\.\d{1,2})?$/.test(text), 'Not an amount of at most nine digits and two places.')
+  .refine((text) => /^\d{1,9}(\.\d{1,2})?$/.test(text), 'Must be an amount with at most nine digits and two decimal places.')
   .meta({
     documented: {
       type: ['string', 'number'],
-      description: 'The total, tax included: at most nine digits and two places.',
+      description: 'The total including tax, with at most nine digits and two decimal places.',
       examples: ['1160.00'],
     },
   })
@@ -73,6 +80,6 @@ export const InvoiceScenario = z
   .meta({ id: 'InvoiceScenario' })
 export type InvoiceScenario = z.infer<typeof InvoiceScenario>
 
-export const Told = z.strictObject({ status: z.literal('accepted') }).meta({ id: 'Told' })
+export const Accepted = z.strictObject({ status: z.literal('accepted') }).meta({ id: 'Accepted' })
 
 export const CfdiPath = z.strictObject({ uuid: CfdiUuid })

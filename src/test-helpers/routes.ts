@@ -1,50 +1,60 @@
 import { Hono } from 'hono'
-import { Invoice, InvoicePath } from '../billing/contract.ts'
+import { Invoice, InvoicePath } from '../billing/invoices/contract.ts'
 import type { App } from '../platform/context.ts'
 import { body, idempotent, operation, params, refuses, returns, roles } from '../platform/http/operation.ts'
 import { FiscalEntityPath } from '../taxpayers/contract.ts'
 import {
+  Accepted,
   CancellationScenario,
   CfdiPath,
   InvoiceScenario,
   OrganizationScenario,
   RepseScenario,
   ScenarioOrganization,
-  Told,
 } from './contract.ts'
 import { arrangeInvoice, arrangeOrganization, arrangePayment, cancelAtAuthority, expireCiec, publishAtRegistry } from './test-helpers.ts'
 
-/** What a test wants of the sandbox. There is nothing at these paths in `live`. */
+/** Routes for clients' tests, which arrange data and change the sandbox's answers. They do not exist in `live`. */
 export const testHelperRoutes = new Hono<App>()
   .post(
     '/organization',
-    operation('arrangeOrganization', 'Test helpers', 'Set the organization’s plan, allowance or end of trial'),
+    operation('arrangeOrganization', 'Test helpers', 'Set the organization’s plan, seats or end of trial'),
     roles('owner'),
     body(OrganizationScenario),
     returns(200, ScenarioOrganization),
-    refuses(409, 'Others keep changing what the organization owes at the same time.'),
+    refuses(409, 'Other requests keep changing the subscription at the same time. Try again.'),
     idempotent(),
     async (c) => c.json(await arrangeOrganization(c.var.ctx, c.req.valid('json'))),
   )
   .post(
     '/cfdi/:uuid/cancel',
-    operation('cancelAtAuthority', 'Test helpers', 'Have the authority report a CFDI as cancelled from its next download on'),
+    operation(
+      'cancelAtAuthority',
+      'Test helpers',
+      'Make the sandbox authority report a CFDI as cancelled',
+      'Takes effect with the next download.',
+    ),
     params(CfdiPath),
     roles('owner'),
     body(CancellationScenario),
-    returns(200, Told),
+    returns(200, Accepted),
     refuses(404, 'The organization has no connection to this fiscal entity.'),
     idempotent(),
     async (c) => c.json(await cancelAtAuthority(c.var.ctx, c.req.valid('param').uuid, c.req.valid('json'))),
   )
   .post(
     '/fiscal-entities/:fiscal_entity_id/expire-ciec',
-    operation('expireCiec', 'Test helpers', 'Have the authority reject the stored CIEC from its next login on'),
+    operation(
+      'expireCiec',
+      'Test helpers',
+      'Make the sandbox authority reject the stored CIEC',
+      'Takes effect with the next login. Any other CIEC is accepted.',
+    ),
     params(FiscalEntityPath),
     roles('owner'),
-    returns(200, Told),
+    returns(200, Accepted),
     refuses(404, 'The organization has no connection to this fiscal entity.'),
-    refuses(409, 'No CIEC is stored.'),
+    refuses(409, 'No CIEC is stored for this fiscal entity.'),
     idempotent(),
     async (c) => c.json(await expireCiec(c.var.ctx, c.req.valid('param').fiscal_entity_id)),
   )
@@ -53,18 +63,23 @@ export const testHelperRoutes = new Hono<App>()
     operation(
       'publishAtRegistry',
       'Test helpers',
-      'Have the REPSE registry answer this from now on',
-      'What was answered before stays as it is until the registry is asked again.',
+      'Set the record of an RFC in the sandbox REPSE registry',
+      'Previous answers stay as they are until the RFC is looked up again.',
     ),
     roles('owner'),
     body(RepseScenario),
-    returns(200, Told),
+    returns(200, Accepted),
     idempotent(),
     async (c) => c.json(await publishAtRegistry(c.var.ctx, c.req.valid('json'))),
   )
   .post(
     '/invoices',
-    operation('arrangeInvoice', 'Test helpers', 'Add an open invoice', 'Due today unless a day is given, also one that is past.'),
+    operation(
+      'arrangeInvoice',
+      'Test helpers',
+      'Add an open invoice',
+      'The invoice is due today unless the body states a day, which may be in the past.',
+    ),
     roles('owner'),
     body(InvoiceScenario),
     returns(201, Invoice, 'The invoice'),
@@ -77,8 +92,8 @@ export const testHelperRoutes = new Hono<App>()
     params(InvoicePath),
     roles('owner'),
     returns(200, Invoice),
-    refuses(404, 'There is no such invoice.'),
-    refuses(409, 'Others keep changing what the organization owes at the same time.'),
+    refuses(404, 'The organization has no invoice with this identifier.'),
+    refuses(409, 'Other requests keep changing the subscription at the same time. Try again.'),
     idempotent(),
     async (c) => c.json(await arrangePayment(c.var.ctx, c.req.valid('param').invoice_id)),
   )

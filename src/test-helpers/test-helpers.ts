@@ -1,7 +1,7 @@
-import { refuseCiec, tellCancellation } from '../authority/sandbox/overrides.ts'
+import { cancelInSandbox, refuseCiec } from '../authority/sandbox/overrides.ts'
 import { addInvoice, getInvoice, payInvoice } from '../billing/invoices/invoices.ts'
 import { CURRENCY, splitTotal } from '../billing/subscription/prices.ts'
-import { changeSubscription } from '../billing/subscription/suspension.ts'
+import { changeSubscription } from '../billing/subscription/subscription.ts'
 import { Failure, notFound } from '../failures.ts'
 import { findOrganization } from '../identity/organization/organization.ts'
 import { change } from '../platform/audit/audit.ts'
@@ -9,14 +9,14 @@ import type { Ctx } from '../platform/context.ts'
 import { newId } from '../platform/db/id.ts'
 import { firstInstantOf, localDayOf } from '../platform/time/calendar.ts'
 import { ABSENT } from '../repse/registry/registry.ts'
-import { publishRecord } from '../repse/registry/sandbox-overrides.ts'
+import { overrideRecord } from '../repse/registry/sandbox-overrides.ts'
 import { readCiec } from '../taxpayers/login.ts'
 import { findConnection } from '../taxpayers/taxpayers.ts'
 import type { CancellationScenario, InvoiceScenario, OrganizationScenario, RepseScenario, ScenarioOrganization } from './contract.ts'
 
-const TOLD = { status: 'accepted' } as const
+const ACCEPTED = { status: 'accepted' } as const
 
-/** Puts the caller's organization on a plan, an allowance or a trial's end. */
+/** Sets the organization's plan, seats or end of trial. */
 export async function arrangeOrganization(ctx: Ctx, scenario: OrganizationScenario): Promise<ScenarioOrganization> {
   const { plan, rfc_allowance, trial_ends_at } = scenario
   const changes = {
@@ -31,39 +31,49 @@ export async function arrangeOrganization(ctx: Ctx, scenario: OrganizationScenar
   return { id: row.id, plan: row.plan, rfc_allowance: row.rfc_allowance, trial_ends_at: row.trial_ends_at?.toISOString() ?? null }
 }
 
-/** The sandbox authority reports the document as cancelled from its next download on. */
+/** Makes the sandbox authority report a CFDI as cancelled from the next download. Throws Failure 404 fiscal_entity.not_found. */
 export async function cancelAtAuthority(ctx: Ctx, uuid: string, scenario: CancellationScenario) {
   const connection = await findConnection(ctx.db, ctx.organization.id, scenario.fiscal_entity_id)
   if (!connection) throw notFound('fiscal_entity')
-  const told = {
+  const cancellation = {
     cancelled_at: scenario.cancelled_at === undefined ? ctx.now : new Date(scenario.cancelled_at),
     cancellation_reason: scenario.cancellation_reason ?? null,
   }
-  await change(ctx, { action: 'test_helper.cfdi_cancelled', resource_id: uuid }, [tellCancellation(ctx.db, connection.rfc, uuid, told)])
-  return TOLD
+  await change(ctx, { action: 'test_helper.cfdi_cancelled', resource_id: uuid }, [
+    cancelInSandbox(ctx.db, connection.rfc, uuid, cancellation),
+  ])
+  return ACCEPTED
 }
 
-/** The sandbox authority refuses the CIEC that is stored for the RFC from its next login on. Another value is accepted. */
+/**
+ * Makes the sandbox authority refuse the stored CIEC from the next login; it accepts any other one. Throws Failure 404
+ * fiscal_entity.not_found, and 409 fiscal_entity.no_ciec when none is stored.
+ */
 export async function expireCiec(ctx: Ctx, fiscal_entity_id: string) {
   const connection = await findConnection(ctx.db, ctx.organization.id, fiscal_entity_id)
   if (!connection) throw notFound('fiscal_entity')
   const ciec = await readCiec(ctx, connection)
-  if (ciec === null) throw new Failure('conflict', 'fiscal_entity.no_ciec', 'There is no CIEC stored for this fiscal entity.')
+  if (ciec === null)
+    throw new Failure(
+      'conflict',
+      'fiscal_entity.no_ciec',
+      'No CIEC is stored for this fiscal entity. Send one with PATCH /v1/fiscal-entities/{id}.',
+    )
   await change(ctx, { action: 'test_helper.ciec_expired', resource_id: fiscal_entity_id }, [
     await refuseCiec(ctx.db, ctx.settings.ciecKeys, connection.rfc, ciec),
   ])
-  return TOLD
+  return ACCEPTED
 }
 
-/** The sandbox registry answers this record from now on. */
+/** Makes the sandbox registry answer with this record. */
 export async function publishAtRegistry(ctx: Ctx, { rfc, ...record }: RepseScenario) {
   await change(ctx, { action: 'test_helper.repse_published', resource_id: ctx.organization.id, changed: Object.keys(record) }, [
-    publishRecord(ctx.db, rfc, record.is_registered ? record : ABSENT),
+    overrideRecord(ctx.db, rfc, record.is_registered ? record : ABSENT),
   ])
-  return TOLD
+  return ACCEPTED
 }
 
-/** Adds an open invoice: issued now, or with the first moment of the day on which it is said to be due. */
+/** Adds an open invoice. It is issued now, or, if the scenario states a due date, at the first instant of that day. */
 export async function arrangeInvoice(ctx: Ctx, { due_date, amount }: InvoiceScenario) {
   const { timezone } = ctx.organization
   const due_on = due_date === undefined || due_date.includes('T') ? localDayOf(due_date ? new Date(due_date) : ctx.now, timezone) : due_date
@@ -79,7 +89,7 @@ export async function arrangeInvoice(ctx: Ctx, { due_date, amount }: InvoiceScen
   })
 }
 
-/** Pays an invoice of the organization. */
+/** Marks an invoice as paid. Throws Failure 404 invoice.not_found. */
 export async function arrangePayment(ctx: Ctx, invoice_id: string) {
   await payInvoice(ctx, invoice_id, 'test_helper.invoice_paid')
   return getInvoice(ctx, invoice_id)

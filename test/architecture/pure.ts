@@ -62,3 +62,6 @@ export const PURE: readonly string[] = [
   'src/webhooks/endpoints/target.ts',
   'src/webhooks/relay/payloads.ts',
 ]
+
+/** Describe tables without touching a database: a pure rule may read them, and what they import is not followed. */
+export const DESCRIPTIONS: readonly string[] = ['src/cfdi/columns.ts']

@@ -1,5 +1,5 @@
 import { circlesOfFiles, circlesOfFolders } from './circles.ts'
-import { PURE } from './pure.ts'
+import { DESCRIPTIONS, PURE } from './pure.ts'
 import {
   type Arrow,
   arrowsOf,
@@ -65,7 +65,8 @@ const wordsOf = (name: string): string[] => name.match(/[A-Z]?[a-z]+|[A-Z]+(?![a
 /** What a file reaches at run time, over any number of imports, with the way there. */
 function reached(path: string, arrows: ReadonlyMap<string, readonly Arrow[]>): Map<string, string[]> {
   const ways = new Map<string, string[]>([[path, [path]]])
-  for (const [at, way] of ways) for (const { to } of arrows.get(at) ?? []) if (!ways.has(to)) ways.set(to, [...way, to])
+  for (const [at, way] of ways)
+    if (!DESCRIPTIONS.includes(at)) for (const { to } of arrows.get(at) ?? []) if (!ways.has(to)) ways.set(to, [...way, to])
   return ways
 }
 

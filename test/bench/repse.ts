@@ -1,7 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { RFC } from '../cfdi/support/documents.ts'
-import { ROOT } from './builds.ts'
 import { measure } from './measures.ts'
 import { ingested } from './packages.ts'
 import type { Rig } from './rig.ts'
@@ -52,17 +49,20 @@ async function fill({ query }: Rig): Promise<void> {
        cross join (select * from cfdi where entity = ?3 and tipo_comprobante = 'I' limit 1)`,
       ...[from, from + AT_ONCE, SEED],
     )
-  await query('ledger', (await backfill()).replace('FROM cfdi WHERE', `FROM cfdi WHERE entity = ${ENTITY} AND`))
+  await query('ledger', FILL_SUPPLIERS)
 }
 
-/** What the migration makes of stored documents: the same as ingest keeps. */
-async function backfill(): Promise<string> {
-  const folder = join(ROOT, 'migrations', 'ledger')
-  for (const name of await readdir(folder))
-    for (const statement of name.endsWith('.sql') ? (await readFile(join(folder, name), 'utf8')).split('--> statement-breakpoint') : [])
-      if (statement.includes('INSERT INTO `cfdi_suppliers`')) return statement
-  throw new Error('No migration fills cfdi_suppliers.')
-}
+/** Fills the totals of suppliers from the stored documents, as ingest would have kept them. */
+const FILL_SUPPLIERS = `
+  insert into cfdi_suppliers (entity, month, part, totals)
+  select entity, month, part, json_group_object(rfc, json_array(invoices, notes, missing, amount)) from (
+    select entity, substr(fecha, 1, 7) as month, unicode(substr(emisor_rfc, -1)) % 4 as part, emisor_rfc as rfc,
+      sum(tipo_comprobante = 'I') as invoices, sum(tipo_comprobante = 'E') as notes, sum(total_mxn is null) as missing,
+      cast(coalesce(sum(case tipo_comprobante when 'I' then total_mxn else -total_mxn end), 0) as text) as amount
+    from cfdi where entity = ${ENTITY} and direction = 1 and estatus = 'vigente' and tipo_comprobante in ('I', 'E') and kind = 'cfdi'
+      and emisor_rfc <> receptor_rfc
+    group by 1, 2, 3, 4 order by 1, 2, 3, 4)
+  group by 1, 2, 3`
 
 export const repse = measure({
   figures: {

@@ -42,12 +42,21 @@ const SERVICE = [
     `CURSOR_KEYS:${KEY}`,
     `WEBHOOK_KEYS:${KEY}`,
     'PUBLIC_HOSTS:',
+    'REPSE_REGISTRY:sandbox',
+    'REPSE_REGISTRY_URL:https://repse.example.com',
+    'SPREAD_SECONDS:0',
+    'CREDENTIAL_REQUESTS_PER_MINUTE:60000',
+    'ADDRESS_REQUESTS_PER_MINUTE:6000',
+    'LIST_69B_URL:',
+    'BILLING_PROVIDER:manual',
+    'CHECKOUT_URL:https://checkout.example.com/seats',
+    'STRIPE_API_BASE:https://api.stripe.example.com',
   ]
     .map((pair) => [pair.slice(0, pair.indexOf(':')), pair.slice(pair.indexOf(':') + 1)])
     .map(([name, text]) => `(name = "${name}", text = "${text}")`),
   ...[
     ['COOLDOWNS', 'Cooldown'],
-    ['MUTEXES', 'Lane'],
+    ['MUTEXES', 'Mutex'],
   ].map(([binding, name]) => `(name = "${binding}", durableObjectNamespace = "${name}")`),
 ]
 
@@ -94,7 +103,7 @@ export async function startRig(): Promise<Rig> {
     const [bundle, work, storage] = await Promise.all([buildService(folder), buildWorker(folder, 'work'), buildWorker(folder, 'storage')])
     const date = await compatibilityDate()
     const workers = {
-      service: workerOf(date, folder, { file: bundle, classes: ['Cooldown', 'Lane'], bindings: SERVICE }),
+      service: workerOf(date, folder, { file: bundle, classes: ['Cooldown', 'Mutex'], bindings: SERVICE }),
       work: workerOf(date, folder, { file: work, classes: [], bindings: [...STORAGE, `(name = "WEBHOOK_KEYS", text = "${KEY}")`] }),
       storage: workerOf(date, folder, {
         file: storage,

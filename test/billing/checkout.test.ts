@@ -138,7 +138,7 @@ describe('the checkout of a seat', () => {
     await paid(of, sold, `cs_${of.id}`, `evt_${of.id}`)
     expect(await of.billing()).toMatchObject({ plan: after, seats: { allowance: seats } })
     expect(await audited(of, 'billing.checkout_paid')).toHaveLength(1)
-    expect(logged.join('')).not.toMatch(/refund/)
+    expect(logged.join('')).not.toMatch(/Refund/)
   })
 
   it.each([
@@ -167,7 +167,7 @@ describe('the checkout of a seat', () => {
     expect(await env.DB.prepare('select event_id, type from provider_events where subject = ?').bind(session).raw()).toEqual([
       [event, 'checkout.session.completed'],
     ])
-    expect(logged.filter((line) => line.includes('refund')).map((line) => JSON.parse(line))).toEqual([
+    expect(logged.filter((line) => line.includes('Refund')).map((line) => JSON.parse(line))).toEqual([
       expect.objectContaining({ level: 'error', organization_id: of.id, checkout: session }),
     ])
   })

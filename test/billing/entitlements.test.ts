@@ -202,16 +202,16 @@ describe('every combination of plan, invoice, connection, seats and operation', 
       expect([what, status]).toEqual([what, 402])
       return body.detail
     }
-    expect(await said({ operation: 'give a ciec' }, PLANS.trial)).toMatch(/free trial is for 1 RFC.*Choose a plan/)
-    expect(await said({ operation: 'give a ciec' }, PLANS['trial over'])).toMatch(/trial is over.*Choose a plan/)
+    expect(await said({ operation: 'give a ciec' }, PLANS.trial)).toMatch(/free trial covers 1 RFC.*Choose a plan/)
+    expect(await said({ operation: 'give a ciec' }, PLANS['trial over'])).toMatch(/trial has ended.*Choose a plan/)
     expect(await said({ operation: 'give a ciec' }, PLANS['one seat'])).toMatch(
-      /All seats are taken, on the plan Starter: 1 of 1.*Suspend or unlink/,
+      /Every seat of the organization is taken: 1 of 1 \(plan Starter\).*Pause or unlink/,
     )
     const paused = { state: 'paused from active' } as const
-    expect(await said({ ...paused, operation: 'resume' }, PLANS['trial over'])).toMatch(/trial is over.*checkout_url/)
+    expect(await said({ ...paused, operation: 'resume' }, PLANS['trial over'])).toMatch(/trial has ended.*checkout_url/)
     expect(await said({ ...paused, operation: 'unlink' }, PLANS.unlimited)).toMatch(/paused.*Resume it first/)
     await here.of.invoice('2027-03-01')
-    expect(await said({ operation: 'give a ciec' }, PLANS.unlimited)).toMatch(/overdue.*2027-03-04T06:00.*Pay it/)
+    expect(await said({ operation: 'give a ciec' }, PLANS.unlimited)).toMatch(/unpaid.*2027-03-04T06:00.*Pay the open invoices/)
   })
 
   it('the order of refusals is 404, 422, 402, 409', async () => {

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { labelOf, severityOf, worst } from '../../src/blacklists/catalog.ts'
-import { type Event, listingStatus } from '../../src/blacklists/listing-status.ts'
+import { highest, labelOf, severityOf } from '../../src/blacklists/catalog.ts'
+import { type ListingStep, listingStatus } from '../../src/blacklists/listing-status.ts'
 import { recordsOf } from '../../src/blacklists/loading/csv.ts'
 import { datesIn } from '../../src/blacklists/loading/dates.ts'
 import { entriesOf } from '../../src/blacklists/loading/entries.ts'
 import { readList69b } from '../../src/blacklists/loading/list-69b.ts'
-import { refuseUnlikely } from '../../src/blacklists/loading/refusal.ts'
+import { refuseImplausible } from '../../src/blacklists/loading/refusal.ts'
 import { bytesOf, csvOf, HEADER, type Listed, listOf, listText } from './support/list-csv.ts'
 
 /** A CSV reader one character at a time: slow, and plain to see through. */
@@ -113,7 +113,7 @@ const read = (rows: readonly Listed[]) => entriesOf(readList69b(listOf(rows)).ro
 const one = (...rows: Listed[]) => read(rows).entries[0]!
 const standing = (entry: ReturnType<typeof one>, as_of: string | null = null) => listingStatus(entry.history, '2026-07-31', as_of)
 const RFC = 'AAA010101AAA'
-const step = (situacion: Event['situacion'], sat_at: string | null, dof_at: string | null) => ({ situacion, sat_at, dof_at })
+const step = (situacion: ListingStep['situacion'], sat_at: string | null, dof_at: string | null) => ({ situacion, sat_at, dof_at })
 
 describe('a list of article 69-B', () => {
   it('is read from windows-1252 with its legends, quotes, line ends in names and stray rows of commas', () => {
@@ -286,7 +286,7 @@ describe('where an RFC stands on a day', () => {
     const found = standing(favorable, as_of)
     expect(
       found && {
-        situacion: found.event?.situacion,
+        situacion: found.step?.situacion,
         is_active: found.is_active,
         since: found.since,
         until: found.until,
@@ -307,12 +307,12 @@ describe('where an RFC stands on a day', () => {
   it('counts a step without a legible date from the list in which it was first seen', () => {
     const undated = one({ rfc: RFC, situacion: 'Definitivo', presunto: '01/01/2019|', definitivo: 'pendiente|' })
     expect(undated.has_undated).toBe(true)
-    expect(standing(undated, '2026-07-30')).toMatchObject({ event: { situacion: 'presunto' } })
-    expect(standing(undated, '2026-07-31')).toMatchObject({ event: { situacion: 'definitivo' }, since: '2019-01-01' })
+    expect(standing(undated, '2026-07-30')).toMatchObject({ step: { situacion: 'presunto' } })
+    expect(standing(undated, '2026-07-31')).toMatchObject({ step: { situacion: 'definitivo' }, since: '2019-01-01' })
   })
 
   it('is on a list without steps on any day', () => {
-    expect(listingStatus([], null, '2000-01-01')).toEqual({ event: null, is_active: true, since: null, until: null, history: [] })
+    expect(listingStatus([], null, '2000-01-01')).toEqual({ step: null, is_active: true, since: null, until: null, history: [] })
   })
 
   const day = fc
@@ -333,7 +333,7 @@ describe('where an RFC stands on a day', () => {
         const situacion = { presunto: 'Presunto', definitivo: 'Definitivo', sentencia: 'Sentencia Favorable' }[names.at(-1)!]!
         const found = standing(one({ rfc: RFC, situacion, ...cells }), as_of)
         const last = steps.filter(({ sat }) => sat <= as_of).at(-1)
-        expect(found?.event?.situacion ?? null).toBe(
+        expect(found?.step?.situacion ?? null).toBe(
           last === undefined ? null : last.name === 'sentencia' ? 'sentencia_favorable' : last.name,
         )
         expect(found?.since ?? null).toBe(last === undefined ? null : steps[0]!.sat)
@@ -356,7 +356,7 @@ describe('a file in the place of the list that is held', () => {
     [null, { list_date: '2014-01-31', row_count: 1 }, null],
     [null, { list_date: '2026-07-31', row_count: 0 }, 'list.empty'],
   ])('%j, found %j: %s', (before, found, code) => {
-    const judge = () => refuseUnlikely(before, found, now)
+    const judge = () => refuseImplausible(before, found, now)
     if (code === null) expect(judge).not.toThrow()
     else expect(judge).toThrow(expect.objectContaining({ code }))
   })
@@ -376,7 +376,7 @@ it('knows how grave each list and situation is', () => {
       ['sat_69_condonados', null],
     ].map(([source, situacion]) => severityOf(source!, situacion as never)),
   ).toEqual(['critical', 'high', 'medium', 'medium', 'medium', 'low', 'low', 'info', 'info'])
-  expect([worst([]), worst(['low', 'critical', 'info']), worst(['info', 'low'])]).toEqual([null, 'critical', 'low'])
+  expect([highest([]), highest(['low', 'critical', 'info']), highest(['info', 'low'])]).toEqual([null, 'critical', 'low'])
   expect([labelOf('sat_69b', null), labelOf('custom:a', 'Proveedores vetados'), labelOf('custom:a', null)]).toEqual([
     'Art. 69-B (EFOS)',
     'Proveedores vetados',

@@ -138,7 +138,7 @@ describe('a file that is not taken', () => {
     const after = await held()
     expect(after.entries).toEqual(before.entries)
     expect(after.lists[0]).toMatchObject({ version: 1, digest: before.lists[0]!['digest'], list_date: '2026-06-30', refused_code: code })
-    expect(logged.map((line) => JSON.parse(line)).at(-1)).toMatchObject({ level: 'error', source: 'sat_69b', code, held: '2026-06-30' })
+    expect(logged.map((line) => JSON.parse(line)).at(-1)).toMatchObject({ level: 'error', source: 'sat_69b', code, loaded: '2026-06-30' })
     const { body } = await api(await signUp(), 'GET', `/v1/blacklists/lookup?rfc=${rfcOf(19)}`)
     expect(body).toMatchObject({
       is_listed: true,
@@ -298,7 +298,7 @@ describe('the daily work', () => {
     async (status) => {
       const site = published(july, status)
       await put(listOf([row(1)], JUNE))
-      await expect(daily()).rejects.toThrow(`The address of the list, at lists.example, answered ${status}.`)
+      await expect(daily()).rejects.toThrow(`LIST_69B_URL, at lists.example, answered ${status}.`)
       expect(await dates()).toEqual(['2026-06-30'])
       site.status = 200
       await daily()
@@ -308,11 +308,9 @@ describe('the daily work', () => {
   )
 
   it('does not say the address either when it is none, or nobody is there', async () => {
-    await expect(daily({ LIST_69B_URL: 'no address, secreto' })).rejects.toThrow(
-      /^The address of the list could not be asked \(TypeError\)\.$/,
-    )
+    expect(() => daily({ LIST_69B_URL: 'no address, secreto' })).toThrow(/^LIST_69B_URL must be an http or https URL\.$/)
     vi.spyOn(globalThis, 'fetch').mockRejectedValue(new TypeError(`Nobody at ${ADDRESS}`))
-    await expect(daily()).rejects.toThrow(/^The address of the list could not be asked \(TypeError\)\.$/)
+    await expect(daily()).rejects.toThrow(/^LIST_69B_URL could not be fetched \(TypeError\)\.$/)
   })
 
   it('refuses a file that is too large to be read', async () => {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { type Applied, balanceOf, type Invoice } from '../../src/cfdi/balances.ts'
+import type { Payable } from '../../src/cfdi/balances.ts'
+import { type Applied, balanceOf } from '../../src/cfdi/balances.ts'
 
-const invoice: Invoice = { tipo_comprobante: 'I', metodo_pago: 'PPD', total_micros: 1_000n, currency: 'MXN', tipo_cambio: null }
+const invoice: Payable = { tipo_comprobante: 'I', metodo_pago: 'PPD', total_micros: 1_000n, currency: 'MXN', tipo_cambio: null }
 const paid = (amount: bigint, fecha_pago: string, more: Partial<Applied> = {}): Applied => ({
   kind: 'P',
   amount,
@@ -48,7 +49,7 @@ describe('the balance of a deferred invoice', () => {
   })
 
   it('converts credit notes of another currency through MXN, where both rates are known', () => {
-    const dollars: Invoice = { ...invoice, currency: 'USD', tipo_cambio: '20' }
+    const dollars: Payable = { ...invoice, currency: 'USD', tipo_cambio: '20' }
     expect(balanceOf(dollars, [credited(10_000n)]).credited).toBe(500n)
     expect(balanceOf(invoice, [credited(10n, { currency: 'USD', tipo_cambio: '20' })]).credited).toBe(200n)
     expect(balanceOf(invoice, [credited(10n, { currency: 'USD' })]).credited).toBe(10n)

@@ -1,4 +1,6 @@
+import Big from 'big.js'
 import { describe, expect, it } from 'vitest'
+import { decimal } from '../../src/cfdi/money.ts'
 import { addTo, type Cells, type Countable, contribution, nothing, parseCells, writeCells } from '../../src/cfdi/totals.ts'
 import { randomOf } from '../support/random.ts'
 
@@ -85,4 +87,28 @@ describe('cells', () => {
     for (const it of all.toReversed()) addTo(b, it, 1)
     expect(writeCells(a)).toBe(writeCells(b))
   })
+})
+
+it('shows micros as decimal text, rounded half up at the second place, whatever their size', () => {
+  const near = [
+    0n,
+    1n,
+    4_999n,
+    5_000n,
+    9_999n,
+    10_000n,
+    995_000n,
+    2n ** 53n - 10_001n,
+    2n ** 53n - 1n,
+    2n ** 53n,
+    2n ** 53n + 5_001n,
+    10n ** 18n,
+  ]
+  const random = randomOf(7)
+  const amounts = [...near, ...Array.from({ length: 500 }, () => BigInt(Math.floor(random() * 10 ** (1 + random() * 14))) * 1_009n)]
+  for (const amount of amounts.flatMap((one) => [one, -one])) {
+    const expected = new Big(amount.toString()).div(1_000_000).abs().toFixed(2, Big.roundHalfUp)
+    const text = amount < 0n && expected !== '0.00' ? `-${expected}` : expected
+    expect([decimal(amount), decimal(amount.toString())]).toEqual([text, text])
+  }
 })

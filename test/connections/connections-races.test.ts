@@ -155,7 +155,7 @@ describe('changes at once', () => {
     const met = beforeCommit(() => one.put("state = case state when 'draft' then 'invalid_ciec' else 'draft' end"), 1_000)
     const row = await one.row()
     const { status, body } = await one.patch({ ciec: 'empty1', name: 'Dos' })
-    expect([status, body.code, met()]).toEqual([409, 'fiscal_entity.changed', 10])
+    expect([status, body.code, met()]).toEqual([409, 'fiscal_entity.changed', 100])
     expect(await one.row()).toEqual(row)
     expect([await one.runs(), await one.audited('updated')]).toEqual([[], 0])
   })

@@ -137,7 +137,7 @@ describe('creating', () => {
   it('says what is missing', async () => {
     const acme = await organization()
     const { body } = await acme.ask('POST', EXTRACTORS, { ...monthly, schedule_spec: { weekday: 1 } })
-    expect(body.detail).toBe('schedule_spec.nth: Missing: nth_weekday_monthly needs nth, an integer from 1 to 5.')
+    expect(body.detail).toBe('schedule_spec.nth: Missing: nth_weekday_monthly requires nth, an integer from 1 to 5.')
   })
 })
 

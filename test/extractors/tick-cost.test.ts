@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { issueInvoices } from '../../src/billing/invoices/issue.ts'
-import { reviewSubscriptions } from '../../src/billing/subscription/suspension.ts'
+import { reviewSubscriptions } from '../../src/billing/subscription/review.ts'
 import { cadenceOf, isDue } from '../../src/extractors/cadence.ts'
 import { systemOf } from '../../src/platform/context.ts'
 import { localDayOf } from '../../src/platform/time/calendar.ts'

@@ -74,7 +74,7 @@ const through = (handle: Step): Env => {
     DB: watched(env.DB, 'batch'),
     LEDGER_0: watched(env.LEDGER_0, 'batch'),
     FILES: watched(env.FILES, 'put', 'delete'),
-    IMPORTS: watched(env.IMPORTS, 'send'),
+    IMPORTS: watched(env.IMPORTS, 'sendBatch'),
   }
 }
 

@@ -148,7 +148,7 @@ describe('an upload', () => {
 
   it('whose message is lost is finished by the sweep', async () => {
     const { tenant, fiscal_entity_id, rfc } = await quietConnection()
-    const lost = vi.spyOn(Object.getPrototypeOf(env.IMPORTS), 'send').mockRejectedValueOnce(new Error('The queue is full.'))
+    const lost = vi.spyOn(Object.getPrototypeOf(env.IMPORTS), 'sendBatch').mockRejectedValueOnce(new Error('The queue is full.'))
     const import_id = await send(
       tenant,
       fiscal_entity_id,
@@ -165,7 +165,7 @@ describe('an upload', () => {
 
   it('that is given up says so, whatever has become of its files before', async () => {
     const { tenant, fiscal_entity_id, rfc } = await quietConnection()
-    const lost = vi.spyOn(Object.getPrototypeOf(env.IMPORTS), 'send').mockResolvedValueOnce(undefined as never)
+    const lost = vi.spyOn(Object.getPrototypeOf(env.IMPORTS), 'sendBatch').mockResolvedValueOnce(undefined as never)
     const import_id = await send(tenant, fiscal_entity_id, packageOf([plainOf(random, '2026-03', { emisor: rfc })]))
     lost.mockRestore()
     for (const ledger of settingsOf(env).ledgers) {
@@ -181,11 +181,23 @@ describe('an upload', () => {
     expect(await completed(tenant, fiscal_entity_id, import_id)).toMatchObject({
       counts: { created: 1, rejected: 1 },
       files: [
-        { name: 'upload', status: 'rejected', code: 'import.failed' },
+        { name: 'upload', status: 'rejected', code: 'import.failed', detail: 'The upload could not be processed. Send it again.' },
         { name: 'a.xml', status: 'created' },
       ],
     })
     expect(await env.FILES.head(`imports/${import_id}`)).toBeNull()
+  })
+
+  it('whose upload is gone says that it has to be sent again', async () => {
+    const { tenant, fiscal_entity_id, rfc } = await quietConnection()
+    const lost = vi.spyOn(Object.getPrototypeOf(env.IMPORTS), 'sendBatch').mockResolvedValueOnce(undefined as never)
+    const import_id = await send(tenant, fiscal_entity_id, packageOf([plainOf(random, '2026-03', { emisor: rfc })]))
+    lost.mockRestore()
+    await env.FILES.delete(`imports/${import_id}`)
+    await sweep(120_000, 0)
+    expect(await completed(tenant, fiscal_entity_id, import_id)).toMatchObject({
+      files: [{ name: 'upload', status: 'rejected', code: 'import.failed', detail: 'The upload is no longer stored. Send it again.' }],
+    })
   })
 })
 

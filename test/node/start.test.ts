@@ -62,9 +62,9 @@ describe('npm start', () => {
       const given = [join(ROOT, 'scripts/lists.ts'), join(stateDir, file)]
       return (await promisify(execFile)(process.execPath, given, { env: { ...process.env, STATE_DIR: stateDir } })).stdout
     }
-    expect(await bring('list.csv', list('31 de julio de 2026'))).toMatch(/sat_69b: of 2026-07-31, 1 rows/)
+    expect(await bring('list.csv', list('31 de julio de 2026'))).toMatch(/sat_69b: list of 2026-07-31, 1 row,/)
     expect(await bring('older.csv', list('30 de junio de 2026'))).toMatch(
-      /sat_69b: of 2026-07-31, 1 rows[\s\S]*Refused since[\s\S]*list\.older/,
+      /sat_69b: list of 2026-07-31, 1 row,[\s\S]*A file was refused at[\s\S]*list\.older/,
     )
     const customer = await Customer.signUp(service.url, 'Despacho Dos')
     const found = await customer.ask<{ hits: unknown[] }>('GET', '/v1/blacklists/lookup?rfc=STA050101AB7')

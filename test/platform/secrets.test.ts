@@ -23,6 +23,8 @@ const canaries: Record<string, Secret> = texts
 const answers: { what: string; answer: Answer }[] = []
 const shown: Record<string, Answer> = {}
 const broken: Answer[] = []
+/** Answers of a Worker whose settings cannot be used. */
+const misconfigured: Answer[] = []
 /** The same, answered again to who asked with the same Idempotency-Key. */
 const again: Record<string, Answer> = {}
 
@@ -277,8 +279,8 @@ async function breakage(): Promise<void> {
       ...json({ rfc: freshRfc(), ciec }),
       ...sent,
     })
-    expect([changed, answer.status]).toEqual([changed, 500])
-    broken.push(answer)
+    expect([changed, answer.status]).toEqual([changed, 503])
+    misconfigured.push(answer)
   }
 }
 
@@ -361,7 +363,22 @@ describe('what breaks inside', () => {
     expect(broken.length).toBeGreaterThan(15)
     const said = new Set(broken.map(essence))
     expect(said.size, [...said].join('\n')).toBe(1)
-    expect(broken[0]!.body).toEqual({ detail: 'Something went wrong on our side.', code: 'internal', request_id: expect.any(String) })
+    expect(broken[0]!.body).toEqual({
+      detail: 'Something went wrong on our side.',
+      code: 'internal',
+      request_id: expect.any(String),
+    })
+  })
+
+  it('says where its operator finds what is missing, when that is a setting', () => {
+    expect(misconfigured).toHaveLength(6)
+    expect(new Set(misconfigured.map(essence)).size).toBe(1)
+    expect(misconfigured[0]!.body).toEqual({
+      detail: 'The service is not configured completely. Its operator finds what is missing at GET /health.',
+      code: 'service.unusable_settings',
+      request_id: expect.any(String),
+    })
+    expect(misconfigured[0]!.headers.get('retry-after')).toBe('30')
   })
 
   it('is in the log under that id, with what it was', () => {
@@ -370,5 +387,7 @@ describe('what breaks inside', () => {
       const [line] = errors.filter((one) => one.includes(body.request_id))
       expect(line).toMatch(/"stack"/)
     }
+    for (const { body } of misconfigured)
+      expect(errors.filter((one) => one.includes(body.request_id))).toEqual([expect.stringMatching(/"faults":\["[A-Z_0-9]+ /)])
   })
 })

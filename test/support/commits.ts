@@ -8,7 +8,9 @@ export function beforeCommit(something: () => Promise<unknown>, times = 1): () =
   let happened = 0
   let isInside = false
   vi.spyOn(proto, 'batch').mockImplementation(async function (this: D1Database, statements: D1PreparedStatement[]) {
-    const writes = statements.some((one) => /^(update|insert into) "connections"/.test((one as unknown as { statement: string }).statement))
+    const writes = statements.some((one) =>
+      /^(update|insert into) "?connections\b/.test((one as unknown as { statement: string }).statement),
+    )
     if (writes && !isInside && happened < times) {
       happened++
       isInside = true

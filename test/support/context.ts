@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test'
 import type { Ctx } from '../../src/platform/context.ts'
+import { keyring } from '../../src/platform/crypto/keyring.ts'
 import { connect } from '../../src/platform/db/commit.ts'
-import { keyring } from '../../src/platform/db/keyring.ts'
 import { settingsOf } from '../../src/platform/settings.ts'
 import type { Connection } from '../../src/platform/tenant.ts'
 

@@ -1,8 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
 import { app } from '../../src/app.ts'
-import { impliedRefusals, type Route, routesOf } from '../../src/platform/http/openapi.ts'
 import { Problem } from '../../src/platform/http/problem.ts'
+import { impliedRefusals } from '../../src/platform/http/refusals.ts'
+import { type Route, routesOf } from '../../src/platform/http/route-table.ts'
 import { costOf } from './meter.ts'
 
 export const ROUTES: readonly Route[] = routesOf(app)
@@ -90,6 +91,9 @@ function holdsEnvelope({ headers }: Answer, what: string): void {
   for (const [name, value] of Object.entries(SECURITY)) expect(headers.get(name) ?? '', `${name} of ${what}`).toMatch(value)
 }
 
+/** How zod's own messages begin. */
+const ZODS = /^(Invalid (input|option|string|key|element|number)|Too (small|big)|Unrecognized key|Expected)/
+
 function holdsProblem({ status, headers, body, text }: Answer, what: string): void {
   expect(Problem.safeParse(body).error, what).toBeUndefined()
   // What is answered again names the request that it was first answered to.
@@ -97,7 +101,10 @@ function holdsProblem({ status, headers, body, text }: Answer, what: string): vo
   expect(typeof body.detail, what).toBe(status === 429 ? 'object' : 'string')
   expect(body.code, what).toMatch(/^[a-z_]+(\.[a-z_]+)?$/)
   expect(text, what).not.toMatch(/SQLITE|D1_|drizzle|select |insert |\.ts:\d|\bat \w+ \(/i)
-  if (status === 422) expect(body.errors?.length, what).toBeGreaterThan(0)
+  if (status === 422) {
+    expect(body.errors?.length, what).toBeGreaterThan(0)
+    for (const { message } of body.errors) expect(message, what).not.toMatch(ZODS)
+  }
   if (status === 401) expect(headers.get('www-authenticate'), what).toMatch(/^Basic /)
   if (status === 429) expect(Number(headers.get('retry-after')), what).toBe(body.detail.retry_after_seconds)
 }

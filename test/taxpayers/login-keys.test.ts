@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type System, systemOf } from '../../src/platform/context.ts'
-import { keyring } from '../../src/platform/db/keyring.ts'
+import { keyring } from '../../src/platform/crypto/keyring.ts'
 import { loginOf, rejectCiec } from '../../src/taxpayers/login.ts'
 import { before, callOf, ISSUED, subscriber } from '../downloads/support/downloads.ts'
 import { freshRfc } from '../support/tenants.ts'

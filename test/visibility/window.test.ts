@@ -73,8 +73,8 @@ describe('openBooks', () => {
   })
 
   it('has a book of imports only when something was imported', () => {
-    expect(openLedger(contextOf()).importBook).toBeNull()
-    expect(openLedger(contextOf({ imported_at: 1 })).importBook).toBe(-9)
+    expect(openLedger(contextOf()).importPartition).toBeNull()
+    expect(openLedger(contextOf({ imported_at: 1 })).importPartition).toBe(-9)
   })
 
   it('as far as extractions reach has no regard for a lack of extractors', () => {

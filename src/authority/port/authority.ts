@@ -1,58 +1,58 @@
 import type { DataSourceKey } from './catalog.ts'
 
-/** What the tax authority needs to know to let us in. The CIEC is in clear here, and only here. */
+/** What a login at the tax authority requires. The CIEC is in plain text. */
 export interface Login {
   rfc: string
   ciec: string
 }
 
-/** A calendar month `YYYY-MM` of literal emission dates (`Fecha`). */
+/** A calendar month `YYYY-MM` of literal issue dates (`Fecha`). */
 export type Month = string
 
 export interface DownloadRequest {
   login: Login
   direction: 'issued' | 'received'
   month: Month
-  /** Nothing that was emitted after this instant is delivered. */
+  /** Documents that were issued after this instant are not delivered. */
   until: Date
 }
 
 /**
- * A package as the authority packs it: the bytes of a ZIP. `xml` holds `<UUID>.xml` entries, `metadata` a TXT of
- * `~`-separated columns with the status of every document of the period. A period comes as any number of each.
- * Received documents that are cancelled come in the metadata only.
+ * A package of the authority: the bytes of a ZIP. An `xml` package contains `<UUID>.xml` entries; a `metadata` package contains a TXT file of
+ * `~`-separated columns with the status of each document. A month consists of any number of both. Cancelled received documents are in the
+ * metadata only.
  */
 export interface Package {
   kind: 'xml' | 'metadata'
   bytes: Uint8Array
 }
 
-/** A document that is not a CFDI: a tax status certificate, a compliance opinion, a return… */
+/** A document that is not a CFDI, such as a tax status certificate, a compliance opinion or a return. */
 export interface DocumentFile {
   name: string
   content_type: string
   bytes: Uint8Array
-  /** The day that it is about or was issued on, `YYYY-MM-DD`. */
+  /** The day to which it refers or on which it was issued, `YYYY-MM-DD`. */
   document_date: string
-  /** Last day of the period that it covers, for returns; else null. */
+  /** The last day of the period that a return covers; null for other documents. */
   period_end: string | null
   title: string
-  /** What a machine may want of it, flat. */
+  /** Its machine-readable content, without nesting. */
   attributes: Record<string, string>
 }
 
 /**
- * The tax authority as the service sees it: one port, with the sandbox and the live protocols behind it. A login that is refused
- * throws `LoginRejected`; anything that may work later throws `Unavailable` (failures.ts).
+ * The port to the tax authority. The sandbox implements it. Its methods throw `LoginRejected` when the login is refused, and `Unavailable`
+ * (failures.ts) for anything that may work later.
  */
 export interface TaxAuthority {
-  /** The sources that this adapter can deliver. */
+  /** The sources that this adapter delivers. */
   readonly sources: readonly DataSourceKey[]
-  /** Whether the authority accepts this login. */
+  /** Returns whether the authority accepts the login. */
   verify(login: Login): Promise<boolean>
-  /** Metadata packages first, XML packages after. One login for the whole iteration. */
+  /** Yields the metadata packages of a month, then the XML packages. The whole iteration uses one login. */
   download(request: DownloadRequest): AsyncIterable<Package>
-  /** The files that a document source holds now; the same bytes for the same content. */
+  /** Returns the files of a document source at an instant. Files with the same content have the same bytes. */
   documents(login: Login, source: DataSourceKey, now: Date): Promise<DocumentFile[]>
 }
 

@@ -1,4 +1,4 @@
-/** The data sources of the service (service.md, Data sources). */
+/** The keys of the data sources, in the order of the catalog (service.md, Data sources). */
 export const DATA_SOURCE_KEYS = [
   'sat_cfdi_issued',
   'sat_cfdi_received',

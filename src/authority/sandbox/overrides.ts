@@ -1,15 +1,15 @@
 import { eq, inArray } from 'drizzle-orm'
+import type { Key, Keyring } from '../../platform/crypto/keyring.ts'
 import type { Database, Statement } from '../../platform/db/commit.ts'
-import type { Key, Keyring } from '../../platform/db/keyring.ts'
-import type { SandboxState, ToldCancellation } from './sandbox.ts'
+import type { CancellationOverride, SandboxOverrides } from './sandbox.ts'
 import { sandboxCancellations, sandboxRefusedCiecs } from './tables.ts'
 
-/** Keyed, for a CIEC is short enough to be guessed from a plain hash. */
+/** A keyed digest, because a CIEC is short enough to be guessed from a plain one. */
 const digestOf = async (key: Key, rfc: string, ciec: string): Promise<string> =>
   (await key.hmac(JSON.stringify(['refused', rfc, ciec]))).toHex()
 
-/** What test helpers told the sandbox, kept in the control plane. */
-export const sandboxState = (db: Database, keys: Keyring): SandboxState => ({
+/** The overrides in the control plane. */
+export const sandboxOverrides = (db: Database, keys: Keyring): SandboxOverrides => ({
   async isRefused(rfc, ciec) {
     const digests = await Promise.all(keys.all.map((key) => digestOf(key, rfc, ciec)))
     return (await db.select().from(sandboxRefusedCiecs).where(inArray(sandboxRefusedCiecs.digest, digests)).limit(1)).length > 0
@@ -17,25 +17,28 @@ export const sandboxState = (db: Database, keys: Keyring): SandboxState => ({
   async cancellations(rfc) {
     const rows = await db.select().from(sandboxCancellations).where(eq(sandboxCancellations.rfc, rfc))
     return new Map(
-      rows.map(({ uuid, cancelled_at, cancellation_reason }): [string, ToldCancellation] => [uuid, { cancelled_at, cancellation_reason }]),
+      rows.map(({ uuid, cancelled_at, cancellation_reason }): [string, CancellationOverride] => [
+        uuid,
+        { cancelled_at, cancellation_reason },
+      ]),
     )
   },
 })
 
-/** From the next login on this CIEC is refused for this RFC. */
+/** Returns the statement after which the sandbox refuses this CIEC of the RFC. */
 export async function refuseCiec(db: Database, keys: Keyring, rfc: string, ciec: string): Promise<Statement> {
   const query = db
     .insert(sandboxRefusedCiecs)
     .values({ digest: await digestOf(keys.current, rfc, ciec) })
     .onConflictDoNothing()
-  // A query of drizzle's is a promise too: returned bare from an async function it would run.
+  // A drizzle query is thenable: if an async function returned it, it would run.
   const { sql, params } = query.toSQL()
   return db.$client.prepare(sql).bind(...params)
 }
 
-/** From the next download on the document is reported as cancelled. Told twice, the first word stands. */
-export const tellCancellation = (db: Database, rfc: string, uuid: string, told: ToldCancellation) =>
+/** Returns the statement after which the sandbox reports a CFDI as cancelled. The first cancellation of a CFDI is kept. */
+export const cancelInSandbox = (db: Database, rfc: string, uuid: string, cancellation: CancellationOverride) =>
   db
     .insert(sandboxCancellations)
-    .values({ rfc, uuid, ...told })
+    .values({ rfc, uuid, ...cancellation })
     .onConflictDoNothing()

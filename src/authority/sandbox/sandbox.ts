@@ -4,34 +4,34 @@ import { filesOf } from './documents/documents.ts'
 import { metadataText, type Reported } from './package/metadata.ts'
 import { zipOf } from './package/zip.ts'
 import { failureOf, scenarioOf } from './scenarios.ts'
-import type { Cancellation } from './world/comprobante.ts'
+import type { SandboxCancellation } from './world/comprobante.ts'
 import { documentsOf } from './world/month.ts'
 import { localTime } from './world/places.ts'
 import { uuidOf } from './world/seed.ts'
 import { cfdiXml } from './xml/cfdi-xml.ts'
 
-/** What test helpers told the sandbox, which it otherwise has no memory of. */
-export interface SandboxState {
-  /** Whether this CIEC of this RFC is refused from now on. */
+/** What test helpers changed in the sandbox, which has no other state. */
+export interface SandboxOverrides {
+  /** Returns whether a test helper made the sandbox refuse this CIEC of the RFC. */
   isRefused(rfc: string, ciec: string): Promise<boolean>
-  /** Documents of this RFC that are to be reported as cancelled, by UUID in upper case. */
-  cancellations(rfc: string): Promise<Map<string, ToldCancellation>>
+  /** Returns the cancellations of the RFC's documents by UUID in upper case. */
+  cancellations(rfc: string): Promise<Map<string, CancellationOverride>>
 }
 
-export interface ToldCancellation {
+export interface CancellationOverride {
   cancelled_at: Date
   cancellation_reason: string | null
 }
 
-/** Entries of one package. */
+/** Entries in one package. */
 const PACKAGE_SIZE = 1000
 
 /**
- * A tax authority that makes up its taxpayers: the same documents for the same RFC and month, always, from January 2018 to `until`.
- * A document that it cancels by itself turns from valid to cancelled when `until` passes the day.
+ * A tax authority that generates its taxpayers. An RFC and a month always have the same documents, from January 2018 to `until`. A document
+ * whose generated cancellation lies after `until` is still valid.
  */
-export function sandboxAuthority(state: SandboxState): TaxAuthority {
-  const verify = async ({ rfc, ciec }: Login): Promise<boolean> => scenarioOf(ciec).accepted && !(await state.isRefused(rfc, ciec))
+export function sandboxAuthority(overrides: SandboxOverrides): TaxAuthority {
+  const verify = async ({ rfc, ciec }: Login): Promise<boolean> => scenarioOf(ciec).accepted && !(await overrides.isRefused(rfc, ciec))
 
   const enter = async (login: Login) => {
     if (!(await verify(login))) throw new LoginRejected()
@@ -46,7 +46,7 @@ export function sandboxAuthority(state: SandboxState): TaxAuthority {
     async *download(request) {
       const { rfc } = request.login
       const scenario = await enter(request.login)
-      const reported = scenario.empty ? [] : reportedIn(request, await state.cancellations(rfc))
+      const reported = scenario.empty ? [] : reportedIn(request, await overrides.cancellations(rfc))
       const period = `${rfc}|${request.direction}|${request.month}`
       yield* metadataPackages(period, reported)
       if (scenario.fails) throw failureOf(scenario.fails)
@@ -59,20 +59,23 @@ export function sandboxAuthority(state: SandboxState): TaxAuthority {
   }
 }
 
-function reportedIn({ login, direction, month, until }: DownloadRequest, told: Map<string, ToldCancellation>): Reported[] {
+function reportedIn({ login, direction, month, until }: DownloadRequest, overrides: Map<string, CancellationOverride>): Reported[] {
   const center = localTime(until)
   return documentsOf(login.rfc, direction, month)
     .filter(({ fecha, lugar }) => fecha <= localTime(until, lugar.zone))
     .map((document) => {
-      const own = document.cancellation && document.cancellation.at <= center ? document.cancellation : null
-      const telling = toldOf(told.get(document.uuid))
-      // What was cancelled once is not cancelled again later.
-      return { document, cancellation: own && telling ? (own.at <= telling.at ? own : telling) : (own ?? telling) }
+      const generated = document.cancellation && document.cancellation.at <= center ? document.cancellation : null
+      const override = cancellationOf(overrides.get(document.uuid))
+      // A document is cancelled only once: the earlier cancellation counts.
+      return {
+        document,
+        cancellation: generated && override ? (generated.at <= override.at ? generated : override) : (generated ?? override),
+      }
     })
 }
 
-const toldOf = (telling: ToldCancellation | undefined): Cancellation | null =>
-  telling ? { at: localTime(telling.cancelled_at), motivo: telling.cancellation_reason, folio_sustitucion: null } : null
+const cancellationOf = (override: CancellationOverride | undefined): SandboxCancellation | null =>
+  override ? { at: localTime(override.cancelled_at), motivo: override.cancellation_reason, folio_sustitucion: null } : null
 
 function* metadataPackages(period: string, reported: readonly Reported[]): Generator<Package> {
   for (const [i, part] of parts(reported).entries()) {
@@ -88,7 +91,7 @@ function* xmlPackages(reported: readonly Reported[]): Generator<Package> {
   }
 }
 
-/** Real packages have either case. */
+/** Real packages name their entries in either case. */
 const fileName = (uuid: string): string => `${uuid < '4' ? uuid.toLowerCase() : uuid}.xml`
 
 const parts = <T>(list: readonly T[]): T[][] =>

@@ -1,13 +1,13 @@
 import { Unavailable } from '../../failures.ts'
 
-/** What a CIEC that begins with `prefix` makes the sandbox do. Anything else is accepted and delivers everything. */
+/** How the sandbox treats a CIEC that begins with `prefix`. It accepts any other CIEC and delivers everything. */
 interface Scenario {
   prefix: string
-  /** Whether the login passes. */
+  /** Whether the login is accepted. */
   accepted: boolean
-  /** What a download or a document throws, and whether the metadata comes before it. */
+  /** The error of downloads, and whether it follows the metadata; null when downloads succeed. */
   fails: { error_class: Unavailable['error_class']; after_metadata: boolean } | null
-  /** A taxpayer without a single document. */
+  /** Whether the taxpayer has no documents. */
   empty: boolean
 }
 
@@ -24,4 +24,4 @@ const PLAIN: Scenario = { prefix: '', accepted: true, fails: null, empty: false 
 export const scenarioOf = (ciec: string): Scenario => SCENARIOS.find(({ prefix }) => ciec.startsWith(prefix)) ?? PLAIN
 
 export const failureOf = ({ error_class }: NonNullable<Scenario['fails']>): Unavailable =>
-  new Unavailable(error_class, 'The sandbox authority was asked to fail here.')
+  new Unavailable(error_class, 'The CIEC makes the sandbox authority fail.')

@@ -1,7 +1,7 @@
 import { primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { instant } from '../../platform/db/columns.ts'
 
-/** What test helpers told the sandbox: cancellations that it reports from its next download on. */
+/** Cancellations that test helpers added to the sandbox. It reports them from the next download on. */
 export const sandboxCancellations = sqliteTable(
   'sandbox_cancellations',
   {
@@ -13,5 +13,5 @@ export const sandboxCancellations = sqliteTable(
   (table) => [primaryKey({ columns: [table.rfc, table.uuid] })],
 )
 
-/** CIEC values that the sandbox refuses, as a keyed hash of RFC and value. */
+/** CIECs that the sandbox refuses, as keyed digests of RFC and CIEC. */
 export const sandboxRefusedCiecs = sqliteTable('sandbox_refused_ciecs', { digest: text('digest').primaryKey() })

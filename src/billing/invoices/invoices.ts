@@ -2,13 +2,13 @@ import { notFound } from '../../failures.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx } from '../../platform/context.ts'
 import type { Statement } from '../../platform/db/commit.ts'
-import { openCursor, pageOf } from '../../platform/paging/cursor.ts'
+import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
-import type { Invoice, InvoiceQuery } from '../contract.ts'
+import { effectsOf, runAfterCommit } from '../subscription/effects.ts'
 import { graceEnd } from '../subscription/status.ts'
-import { findSubscription } from '../subscription/subscription-store.ts'
-import { decided, followed, followSubscription } from '../subscription/suspension.ts'
-import { findInvoice, type InvoiceRow, insertInvoice, listInvoiceRows, listOpen, markPaid } from './invoice-store.ts'
+import { commitBillingChange, getSubscription } from '../subscription/subscription.ts'
+import type { Invoice, InvoiceQuery } from './contract.ts'
+import { assertInvoiceOpen, findInvoice, type InvoiceRow, insertInvoice, listInvoiceRows, listOpenInvoices, markPaid } from './store.ts'
 
 const viewWith =
   ({ organization: { timezone }, now }: Ctx) =>
@@ -36,18 +36,18 @@ async function requireInvoice({ db, organization }: Ctx, invoice_id: string): Pr
   return row
 }
 
-/** One invoice of the organization; 404. */
+/** Returns one invoice of the organization. Throws Failure 404 invoice.not_found. */
 export const getInvoice = async (ctx: Ctx, invoice_id: string): Promise<Invoice> => viewWith(ctx)(await requireInvoice(ctx, invoice_id))
 
-/** The organization's invoices, newest first. */
+/** Lists the organization's invoices, newest first. */
 export async function listInvoices(ctx: Ctx, query: InvoiceQuery) {
   const scope = { list: 'invoices', filters: query }
   const [before] = (await openCursor(ctx, scope, query.cursor)) ?? []
   const rows = await listInvoiceRows(ctx.db, ctx.organization.id, before === undefined ? undefined : Number(before), query.limit + 1)
-  return pageOf(ctx, scope, query.limit, rows, (row) => [row.sequence], viewWith(ctx))
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.sequence], viewWith(ctx))
 }
 
-/** Adds an open invoice to the organization. */
+/** Adds an open invoice to the organization, and returns it. */
 export async function addInvoice(
   ctx: Ctx,
   action: string,
@@ -59,27 +59,29 @@ export async function addInvoice(
   return getInvoice(ctx, row.invoice_id)
 }
 
-/** What is left due when one invoice is paid. */
-async function oldestOther({ db, organization }: Ctx, { invoice_id }: InvoiceRow): Promise<string | null> {
-  const open = await listOpen(db, organization.id)
-  return open.find((one) => one.invoice_id !== invoice_id)?.due_on ?? null
+/** The earliest due day of the open invoices other than this one. */
+async function oldestOtherDue({ db, organization }: Ctx, { invoice_id }: InvoiceRow): Promise<string | null> {
+  const open = await listOpenInvoices(db, organization.id)
+  return open.find((invoice) => invoice.invoice_id !== invoice_id)?.due_on ?? null
 }
 
 /**
- * Records that an invoice was paid, and answers whether it was open; one that is not stays as it is. When nothing else keeps the
- * organization suspended, what the suspension paused is active again and its extractors run, in the same commit. 404.
+ * Records that an invoice was paid, with the statements in `also`. When nothing else keeps the organization suspended, its connections
+ * are reactivated in the same commit. Returns whether the invoice was open; one that is not stays as it is. Throws Failure 404
+ * invoice.not_found and 409 billing.changed.
  */
 export const payInvoice = (ctx: Ctx, invoice_id: string, action = 'invoice.paid', also: readonly Statement[] = []): Promise<boolean> =>
-  decided(async () => {
+  commitBillingChange(async () => {
     const row = await requireInvoice(ctx, invoice_id)
     if (row.status !== 'open') return false
-    const read = (await findSubscription(ctx.db, ctx.organization.id))!
-    const settled = await followSubscription(ctx, read, { ...read, oldest_due: await oldestOther(ctx, row) })
+    const stored = await getSubscription(ctx)
+    const effects = await effectsOf(ctx, stored, { ...stored, oldest_due: await oldestOtherDue(ctx, row) })
     await change(ctx, { action, resource_id: invoice_id, changed: ['status'] }, [
       ...also,
+      assertInvoiceOpen(ctx.db, row),
       markPaid(ctx.db, row, ctx.now),
-      ...settled.statements,
+      ...effects.statements,
     ])
-    await followed(ctx, settled)
+    await runAfterCommit(ctx, effects)
     return true
   })

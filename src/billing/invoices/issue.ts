@@ -1,21 +1,22 @@
 import { audited } from '../../platform/audit/audit.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
-import { isGuardViolation } from '../../platform/db/guard.ts'
 import { newId } from '../../platform/db/id.ts'
+import { isConflict } from '../../platform/db/retry.ts'
 import { each } from '../../platform/each.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
 import { CURRENCY, quoteMonth } from '../subscription/prices.ts'
 import { graceEnd } from '../subscription/status.ts'
-import { closeMonth, findUnbilled, insertInvoice, organizationZones, type Unbilled } from './invoice-store.ts'
+import { assertStillUnbilled, findUnbilled, markBilled, organizationZones, type UnbilledOrganization } from './issue-store.ts'
+import { insertInvoice } from './store.ts'
 
 /** Organizations invoiced in one commit. */
 const PAGE = 50
 
 /**
- * Issues the invoices of the local month, each organization's once, for its plan and the RFCs that are active now: the month in
- * advance, due on the local day of issue. One that signed up or was suspended in this month owes nothing for it. The month is closed in
- * the commit that issues; a tick that is missed for days is made up for by the next one, one that is repeated finds nothing to do.
+ * Issues each organization's invoice for the current local month, once: the plan and the RFCs that are active now, in advance, due on
+ * the local day of issue. An organization that signed up in this month or is suspended owes nothing for it. The commit that issues the
+ * invoice marks the month as billed, so a missed run is made up for by the next one and a repeated run does nothing.
  */
 export const issueInvoices = async (system: System): Promise<void> =>
   each(await organizationZones(system.db), (timezone) => issueInZone(system, timezone))
@@ -30,17 +31,26 @@ async function issueInZone(system: System, timezone: string): Promise<void> {
     try {
       await commit(
         system.db.$client,
-        page.flatMap((one) => [closeMonth(system.db, one, month), ...invoiceOf(system, one, timezone, day)]),
+        page.flatMap((one) => [
+          assertStillUnbilled(system.db, one),
+          markBilled(system.db, one, month),
+          ...invoiceStatements(system, one, timezone, day),
+        ]),
       )
     } catch (error) {
-      // Another tick was faster with some of them: look again.
-      if (!isGuardViolation(error)) throw error
+      // A concurrent run billed some of them: read the page again.
+      if (!isConflict(error)) throw error
       isMore = true
     }
   }
 }
 
-function invoiceOf(system: System, { id, plan, suspension, billed_month, active_rfcs }: Unbilled, timezone: string, day: string) {
+function invoiceStatements(
+  system: System,
+  { id, plan, suspension, billed_month, active_rfcs }: UnbilledOrganization,
+  timezone: string,
+  day: string,
+) {
   const quote = billed_month === null || suspension !== null ? null : quoteMonth(plan, active_rfcs, day)
   if (!quote) return []
   const invoice_id = newId('inv')

@@ -1,15 +1,11 @@
-/** Secrets that are there only where they are used. */
-export interface StripeSecrets {
-  STRIPE_SECRET_KEY?: string
-  STRIPE_WEBHOOK_SECRET?: string
-}
+import type { Settings } from '../../platform/settings.ts'
 
 const VERSION = '2024-06-20'
-const PATIENCE_MS = 10_000
+const TIMEOUT_MS = 10_000
 
 type Form = { [name: string]: Form | string }
 
-/** Nested names in brackets, as its API takes them. */
+/** Writes nested names in brackets, as Stripe's API expects them. */
 const fields = (form: Form, within = ''): [string, string][] =>
   Object.entries(form).flatMap(([name, value]) => {
     const path = within === '' ? name : `${within}[${name}]`
@@ -18,26 +14,27 @@ const fields = (form: Form, within = ''): [string, string][] =>
 
 export interface StripeApi {
   get(path: string, query?: Form): Promise<unknown>
-  /** Under an idempotency key, which for a day answers what it answered at first, a failure too. */
+  /** Repeats under the same key get the first answer again for 24 hours, also when it was a failure. */
   post(path: string, idempotencyKey: string, form: Form): Promise<unknown>
 }
 
-/** Stripe's HTTP API. */
-export function stripeApi(env: Env): StripeApi {
-  const key = (env as StripeSecrets).STRIPE_SECRET_KEY
-  if (!key) throw new Error('BILLING_PROVIDER is stripe, which needs the secret STRIPE_SECRET_KEY.')
-
-  async function ask(path: string, query: string, { headers, ...init }: RequestInit & { method: string; headers: Record<string, string> }) {
-    const response = await fetch(`${env.STRIPE_API_BASE}${path}${query}`, {
+/** A client of Stripe's HTTP API. Throws when the answer is not 2xx JSON. */
+export function stripeApi({ stripeApiBase, stripeSecretKey }: Settings): StripeApi {
+  async function request(
+    path: string,
+    query: string,
+    { headers, ...init }: RequestInit & { method: string; headers: Record<string, string> },
+  ) {
+    const response = await fetch(`${stripeApiBase}${path}${query}`, {
       ...init,
-      headers: { authorization: `Bearer ${key}`, 'stripe-version': VERSION, ...headers },
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      headers: { authorization: `Bearer ${stripeSecretKey}`, 'stripe-version': VERSION, ...headers },
+      signal: AbortSignal.timeout(TIMEOUT_MS),
     })
     const body = (await response.json().catch(() => null)) as { error?: { code?: string; type?: string } } | null
-    // Its messages may quote what was sent; codes and types do not.
+    // Stripe's messages may quote secrets and customer data; codes and types do not.
     if (!response.ok || body === null) {
-      const why = body?.error?.code ?? body?.error?.type ?? ''
-      throw new Error(`Stripe answered ${response.status} ${why} to ${init.method} ${path.split('/', 3).join('/')}.`)
+      const code = body?.error?.code ?? body?.error?.type ?? ''
+      throw new Error(`Stripe answered ${response.status} ${code} to ${init.method} ${path.split('/', 3).join('/')}.`)
     }
     return body
   }
@@ -45,9 +42,9 @@ export function stripeApi(env: Env): StripeApi {
   const encoded = (form: Form): string => new URLSearchParams(fields(form)).toString()
 
   return {
-    get: (path, query) => ask(path, query ? `?${encoded(query)}` : '', { method: 'GET', headers: {} }),
+    get: (path, query) => request(path, query ? `?${encoded(query)}` : '', { method: 'GET', headers: {} }),
     post: (path, idempotencyKey, form) =>
-      ask(path, '', {
+      request(path, '', {
         method: 'POST',
         headers: { 'content-type': 'application/x-www-form-urlencoded', 'idempotency-key': idempotencyKey },
         body: encoded(form),

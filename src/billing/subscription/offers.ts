@@ -1,37 +1,36 @@
 import { PLAN_KEYS, planOf, TRIAL_PLAN } from '../../plans/plans.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
-import type { Subscription } from './status.ts'
+import type { Subscription, SubscriptionChanges } from './status.ts'
 
-/** What a checkout sells: a plan, or a seat under the plan that the organization has. */
+/** What a checkout offers: a plan, or one more seat on the organization's plan. */
 export interface Offer {
-  sold: 'plan' | 'seat'
+  item: 'plan' | 'seat'
   plan: string
 }
 
-/** What the checkout of an organization on the trial sells: the smallest plan. */
+/** The smallest plan, which an organization on the trial is offered. */
 export const FIRST_PLAN = 'starter'
 
-/** What an organization that lacks a seat is offered. */
-export const offerFor = (plan: string): Offer => (plan === TRIAL_PLAN ? { sold: 'plan', plan: FIRST_PLAN } : { sold: 'seat', plan })
-
-type Granted = Partial<Pick<Subscription, 'plan' | 'rfc_allowance'>> & { billed_month?: string }
+/** The offer to an organization that lacks a seat. */
+export const offerFor = (plan: string): Offer => (plan === TRIAL_PLAN ? { item: 'plan', plan: FIRST_PLAN } : { item: 'seat', plan })
 
 /**
- * What a paid checkout changes, by what was sold with it and the terms at payment: a plan with all its seats for whoever is on the
- * trial, for which the month that it is has been paid; a seat more for whoever has a plan with so many of them. Null when it was sold to somebody who stands elsewhere by now.
+ * What a paid checkout changes, decided on the subscription at payment. A plan replaces the trial; its seats apply unless more were
+ * granted, and the current month counts as paid. A seat adds one to a plan with a limit. Null when the offer no longer fits the
+ * subscription.
  */
-export function granted(
-  { sold, plan: bought = '' }: { [name: string]: string },
+export function changesOfPurchase(
+  { item, plan: bought = '' }: { item?: string | undefined; plan?: string | undefined },
   { plan, rfc_allowance, timezone }: Subscription,
   now: Date,
-): Granted | null {
+): SubscriptionChanges | null {
   const isTrial = plan === TRIAL_PLAN
-  if (sold === 'plan' && isTrial && bought !== TRIAL_PLAN && PLAN_KEYS.includes(bought)) {
+  if (item === 'plan' && isTrial && bought !== TRIAL_PLAN && PLAN_KEYS.includes(bought)) {
     const { rfcs } = planOf(bought)
-    const isMore = rfc_allowance !== null && rfcs !== null && rfc_allowance > rfcs
+    const hasMore = rfc_allowance !== null && rfcs !== null && rfc_allowance > rfcs
     const billed_month = localDayOf(now, timezone).slice(0, 7)
-    return isMore ? { plan: bought, billed_month } : { plan: bought, billed_month, rfc_allowance: null }
+    return hasMore ? { plan: bought, billed_month } : { plan: bought, billed_month, rfc_allowance: null }
   }
   const seats = rfc_allowance ?? planOf(plan).rfcs
-  return sold === 'seat' && !isTrial && seats !== null ? { rfc_allowance: seats + 1 } : null
+  return item === 'seat' && !isTrial && seats !== null ? { rfc_allowance: seats + 1 } : null
 }

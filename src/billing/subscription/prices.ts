@@ -1,20 +1,20 @@
 import type { Day } from '../../platform/time/calendar.ts'
 
-/** Centavos of a Mexican peso. */
+/** An amount in centavos, hundredths of a Mexican peso. */
 type Centavos = bigint
 
 interface PriceList {
-  /** The first local day on which it applies. */
+  /** The first local day on which the list applies. */
   from: Day
-  /** What invoices name it by. */
+  /** The reference that invoices carry. */
   rule_ref: string
-  /** Per cent of value added tax. */
+  /** Value added tax in per cent. */
   iva: bigint
-  /** A month of a plan, and of each RFC that is active when it is invoiced, before tax. */
+  /** Prices of a month of the plan, and of each RFC that is active when the invoice is issued, before tax. */
   plans: Record<string, { month: Centavos; rfc: Centavos }>
 }
 
-/** Newest first. A new list is a new entry: what was invoiced keeps the list that it names. */
+/** Newest first. New prices are a new list: issued invoices keep the list that they name. */
 const LISTS: readonly [PriceList, ...PriceList[]] = [
   {
     from: '2026-01-01',
@@ -48,7 +48,7 @@ const decimal = (centavos: Centavos): string => {
   return `${digits.slice(0, -2)}.${digits.slice(-2)}`
 }
 
-/** Whole centavos of a decimal text with at most two places. */
+/** Converts a decimal amount with at most two places to centavos. */
 export const centavosOf = (amount: string): Centavos => {
   const [pesos = '', cents = ''] = amount.split('.')
   return BigInt(pesos + cents.padEnd(2, '0'))
@@ -63,31 +63,31 @@ const withTax = (subtotal: Centavos, iva: bigint): Amounts => {
   return { subtotal: decimal(subtotal), tax: decimal(tax), total: decimal(subtotal + tax) }
 }
 
-/** What a month of the plan with so many active RFCs costs by the list of a day; null for a plan that costs nothing. */
+/** Quotes a month of the plan with a number of active RFCs, by the price list of a day. Null when the plan is free. */
 export function quoteMonth(plan: string, active_rfcs: number, day: Day): Quote | null {
   const { rule_ref, iva, plans } = listOn(day)
   const price = plans[plan]
   return price ? { rule_ref, ...withTax(price.month + price.rfc * BigInt(active_rfcs), iva) } : null
 }
 
-/** Splits an amount that includes tax. */
+/** Splits an amount that includes tax into subtotal and tax. */
 export function splitTotal(amount: string, day: Day): Amounts {
   const total = centavosOf(amount)
   const subtotal = rounded(total * 100n, 100n + listOn(day).iva)
   return { subtotal: decimal(subtotal), tax: decimal(total - subtotal), total: decimal(total) }
 }
 
-/** The sum of decimal amounts. */
-export const amountOf = (amounts: readonly string[]): string => decimal(amounts.reduce((sum, one) => sum + centavosOf(one), 0n))
+/** Adds decimal amounts. */
+export const sumOf = (amounts: readonly string[]): string => decimal(amounts.reduce((sum, one) => sum + centavosOf(one), 0n))
 
-/** What a plan costs by the list of a day, before tax; null for one that costs nothing. */
+/** The prices of a plan before tax, by the price list of a day. Null when the plan is free. */
 export function priceOf(plan: string, day: Day) {
   const { rule_ref, plans } = listOn(day)
   const price = plans[plan]
   return price ? { rule_ref, currency: CURRENCY, month: decimal(price.month), rfc: decimal(price.rfc) } : null
 }
 
-/** What one more seat costs at once by the list of a day: a month of an RFC, tax included; null for a plan that sells none. */
+/** The price of one more seat, by the price list of a day: a month of an RFC, tax included. Null when the plan is free. */
 export function seatPrice(plan: string, day: Day): string | null {
   const { iva, plans } = listOn(day)
   const price = plans[plan]

@@ -7,10 +7,10 @@ const GRACE_DAYS = 3
 
 export const BILLING_STATES = ['trialing', 'active', 'past_due', 'suspended', 'diagnostic_expired'] as const
 
-/** What an organization's standing follows from. */
+/** What an organization subscribed to, and since when it owes. */
 export interface Subscription {
   plan: string
-  /** Seats, where they differ from the plan's. */
+  /** Number of seats where it differs from the plan's. */
   rfc_allowance: number | null
   trial_ends_at: Date | null
   timezone: string
@@ -18,23 +18,27 @@ export interface Subscription {
   oldest_due: Day | null
 }
 
+/** Columns that a subscription change may write. */
+export type SubscriptionChanges = Partial<Pick<Subscription, 'plan' | 'rfc_allowance' | 'trial_ends_at'>> & { billed_month?: string }
+
+/** What a subscription implies at an instant. */
 export interface SubscriptionStatus {
   state: (typeof BILLING_STATES)[number]
-  /** Why its connections may not be active; null when they may. */
+  /** Why its connections have to be paused; null when they may be active. */
   suspension: Suspension | null
   isTrial: boolean
-  /** Seats; null without limit. */
+  /** Number of seats; null without limit. */
   allowance: number | null
-  /** When the grace of its oldest open invoice ends; null without one. */
+  /** End of the grace period of the oldest open invoice; null when none is open. */
   grace_until: Date | null
 }
 
 const daysAfter = (day: Day, days: number): Day => dayOfEpoch(epochDayOf(day) + days)
 
-/** The trial of an organization that signs up now ends with its seventh local day, the first being that of the sign-up. */
+/** The end of a trial that begins now: the end of its seventh local day, the day of the sign-up being the first. */
 export const trialEnd = (now: Date, timezone: string): Date => firstInstantOf(daysAfter(localDayOf(now, timezone), TRIAL_DAYS), timezone)
 
-/** What an organization begins with: the trial, and nothing to be invoiced for the month that it is in. */
+/** The columns of a new organization: it begins with a trial, and no invoice is due for its first month. */
 export const trialSubscription = (now: Date, timezone: string) => ({
   plan: TRIAL_PLAN,
   rfc_allowance: null,
@@ -43,28 +47,28 @@ export const trialSubscription = (now: Date, timezone: string) => ({
   billed_month: localDayOf(now, timezone).slice(0, 7),
 })
 
-/** The first moment at which an invoice that is still open has run out of grace: three calendar days after its due day. */
+/** The end of an invoice's grace period: the first moment of the third local day after its due day. */
 export const graceEnd = (due_on: Day, timezone: string): Date => firstInstantOf(daysAfter(due_on, GRACE_DAYS), timezone)
 
-/** Invoices that are due on this day or before are beyond grace on that one. */
+/** The latest due day whose grace period has ended by this day. */
 export const lastDueBeyondGrace = (today: Day): Day => daysAfter(today, -GRACE_DAYS)
 
-/** Where an organization stands at an instant. Days are calendar days in its zone (decisions.md 10). */
+/** The status of a subscription at an instant. Days are calendar days in the organization's time zone (decisions.md 10). */
 export function subscriptionStatus(
   { plan, rfc_allowance, trial_ends_at, timezone, oldest_due }: Subscription,
   now: Date,
 ): SubscriptionStatus {
   const today = localDayOf(now, timezone)
-  const isDiagnostic = plan === TRIAL_PLAN
-  const isTrialOver = isDiagnostic && trial_ends_at !== null && now >= trial_ends_at
+  const isTrial = plan === TRIAL_PLAN
+  const isTrialOver = isTrial && trial_ends_at !== null && now >= trial_ends_at
   const isBeyondGrace = oldest_due !== null && oldest_due <= lastDueBeyondGrace(today)
   const common = {
-    isTrial: isDiagnostic,
+    isTrial,
     allowance: rfc_allowance ?? planOf(plan).rfcs,
     grace_until: oldest_due === null ? null : graceEnd(oldest_due, timezone),
   }
   if (isBeyondGrace) return { ...common, state: 'suspended', suspension: 'payment' }
   if (isTrialOver) return { ...common, state: 'diagnostic_expired', suspension: 'trial' }
   if (oldest_due !== null && today > oldest_due) return { ...common, state: 'past_due', suspension: null }
-  return { ...common, state: isDiagnostic ? 'trialing' : 'active', suspension: null }
+  return { ...common, state: isTrial ? 'trialing' : 'active', suspension: null }
 }

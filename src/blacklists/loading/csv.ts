@@ -1,12 +1,12 @@
 const SEPARATOR = /[,\r\n]/g
 
 /**
- * The records of a CSV (RFC 4180): cells in quotes may hold commas, line ends and doubled quotes; records end with CRLF, LF or CR. A
- * quote inside a cell that does not begin with one is a quote; one that is never closed runs to the end of the text. Never throws.
+ * Yields the records of a CSV text (RFC 4180). Quoted cells may contain commas, line ends and doubled quotes. Records end with CRLF, LF or
+ * CR. A quote within a cell that does not begin with a quote is literal; a quoted cell that is never closed ends with the text. Never throws.
  */
 export function* recordsOf(text: string): Generator<string[]> {
   let at = 0
-  /** From here to the next separator, as it is written. */
+  /** Reads up to the next separator. */
   const plain = (): string => {
     SEPARATOR.lastIndex = at
     const from = at

@@ -1,4 +1,4 @@
-/** Dates as people type them into the authority's lists. Source: sat.md 5. */
+/** Dates as the authority's lists spell them. Source: sat.md 5. */
 
 const MONTHS = 'enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre'.split(' ')
 
@@ -6,12 +6,12 @@ const MONTHS = 'enero febrero marzo abril mayo junio julio agosto septiembre oct
 const DATE =
   /(?<!\d)(?:(?<iso>\d{4})-(\d{1,2})-(\d{1,2})|(\d{1,2})[/.-](\d{1,2})[/.-](\d{4}|\d{2})|(\d{1,2})[°º]?\s+de\s+([a-zé]+)\s+del?\s+(\d{4}))(?!\d)/giu
 
-/** What a spreadsheet leaves of a date: days since 1899-12-30. */
+/** A spreadsheet's serial number of a date: days since 1899-12-30. */
 const SERIAL = /^\s*(\d{5})\s*$/
 const DAY = 86_400_000
 const SERIAL_ZERO = Date.UTC(1899, 11, 30)
 
-/** No list is older, and none speaks of what is a century away. */
+/** Years outside this range are typing errors. */
 const YEARS = [2000, 2099] as const
 
 function dateOf(year: number, month: number, day: number): string | null {
@@ -20,7 +20,7 @@ function dateOf(year: number, month: number, day: number): string | null {
   return isReal && year >= YEARS[0] && year <= YEARS[1] ? date.toISOString().slice(0, 10) : null
 }
 
-/** The dates in a text, in its order, as `YYYY-MM-DD`; null for what is written like one and is none. */
+/** Returns the dates in a text, in order, as `YYYY-MM-DD`; null for one that is spelled like a date but does not exist. */
 export function datesIn(text: string): (string | null)[] {
   const serial = SERIAL.exec(text)?.[1]
   if (serial !== undefined) {

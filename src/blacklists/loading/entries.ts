@@ -1,43 +1,44 @@
 import { isRfc, normalRfc } from '../../taxpayers/rfc.ts'
 import { SITUACIONES, type Situacion } from '../catalog.ts'
-import { type Event, publishedOn } from '../listing-status.ts'
+import { type ListingStep, publishedOn } from '../listing-status.ts'
 import { datesIn } from './dates.ts'
 import { type ListRow, type Publication, situacionOf } from './list-69b.ts'
 
-/** What is kept of an RFC on a list. */
-export interface Entry {
+/** An RFC's entry on a list. */
+export interface ListEntry {
   rfc: string
   name: string
   situacion: Situacion | null
-  /** Its steps in order, the last one current. */
-  history: Event[]
-  /** Whether the date of some step cannot be read. */
+  /** The steps in order, the current one last. */
+  history: ListingStep[]
+  /** Whether the date of at least one step cannot be read. */
   has_undated: boolean
 }
 
-/** An RFC that the authority took out of sight, by law or by court order. */
+/** An RFC that the authority has suppressed, by law or by court order. */
 const SUPPRESSED = /^X{12,13}$/
 
-/** The order in which the steps of one procedure follow, and which of two counts that were published on the same day. */
+/** The order of the steps in a procedure. It decides between steps that were published on the same day. */
 const rankOf = (situacion: Situacion): number => SITUACIONES.indexOf(situacion)
 
-interface Placed {
-  event: Event
-  /** Its latest publication: which of two steps is the later one. */
+/** A step with what decides its place in the history. */
+interface PlacedStep {
+  step: ListingStep
+  /** The day of its latest publication; the later of two steps is the one that was published later. */
   published: string
-  /** The row says that this is where it stands, whatever the dates of its other steps. */
-  isDecided: boolean
+  /** The row states that this is the current step, although another step was published later. */
+  isStatedCurrent: boolean
   rank: number
   name: string
 }
 
-const after = (a: Placed, b: Placed): number =>
-  a.published < b.published ? -1 : a.published > b.published ? 1 : Number(a.isDecided) - Number(b.isDecided) || a.rank - b.rank
+const after = (a: PlacedStep, b: PlacedStep): number =>
+  a.published < b.published ? -1 : a.published > b.published ? 1 : Number(a.isStatedCurrent) - Number(b.isStatedCurrent) || a.rank - b.rank
 
-/** The number of an oficio, however its hyphens and its date are written. */
+/** Returns the number of an oficio without its punctuation and date. */
 const numberOf = (oficio: string | null): string => (oficio ?? '').replace(/\bde fecha\b.*$/is, '').replace(/[^\dA-Za-z]+/g, '')
 
-/** Publications in one cell: `a // b` of oficios beside `25/05/2022 - 26/04/2021` of dates. */
+/** Returns the publications of a pair of cells, such as the oficios `a // b` and the dates `25/05/2022 - 26/04/2021`. */
 function publicationsIn({ oficio, date }: Publication): { oficio: string | null; date: string | null }[] {
   const oficios = oficio.split('//').map((one) => one.replace(/\s+/g, ' ').trim())
   const dates = date.trim() === '' ? [] : datesIn(date)
@@ -48,50 +49,53 @@ function publicationsIn({ oficio, date }: Publication): { oficio: string | null;
   }))
 }
 
-/** The steps of one kind in a row: publications on the page and in the Diario Oficial, of the same oficio where their numbers differ. */
-function stepsIn(situacion: Situacion, cells: ListRow['steps'][Situacion]): Event[] {
+/**
+ * Returns the steps of one situation in a row. Publications on the page and in the Diario Oficial are paired in order, or by their oficio
+ * when there are more of one kind than of the other.
+ */
+function stepsIn(situacion: Situacion, cells: ListRow['steps'][Situacion]): ListingStep[] {
   const sat = publicationsIn(cells.sat)
   const dof = publicationsIn(cells.dof)
-  const step = (a: (typeof sat)[number] | undefined, b: (typeof dof)[number] | undefined): Event => ({
+  const stepOf = (a: (typeof sat)[number] | undefined, b: (typeof dof)[number] | undefined): ListingStep => ({
     situacion,
     sat_at: a?.date ?? null,
     dof_at: b?.date ?? null,
     oficio: a?.oficio ?? b?.oficio ?? null,
   })
-  if (sat.length === dof.length) return sat.map((one, n) => step(one, dof[n]))
+  if (sat.length === dof.length) return sat.map((one, n) => stepOf(one, dof[n]))
   const left = [...dof]
   const paired = sat.map((one) => {
     const at = left.findIndex(({ oficio }) => numberOf(oficio) === numberOf(one.oficio))
-    return step(one, at === -1 ? undefined : left.splice(at, 1)[0])
+    return stepOf(one, at === -1 ? undefined : left.splice(at, 1)[0])
   })
-  return [...paired, ...left.map((one) => step(undefined, one))]
+  return [...paired, ...left.map((one) => stepOf(undefined, one))]
 }
 
-const latest = ({ sat_at, dof_at }: Event): string => ((sat_at ?? '') > (dof_at ?? '') ? sat_at : dof_at) ?? ''
+const latest = ({ sat_at, dof_at }: ListingStep): string => ((sat_at ?? '') > (dof_at ?? '') ? sat_at : dof_at) ?? ''
 
-/** The steps of a row, the one that it stands at marked; empty when it says nothing. */
-function placed(row: ListRow): Placed[] {
+/** Returns the steps of a row with the current one marked; an empty array when the row states none. */
+function placed(row: ListRow): PlacedStep[] {
   const name = row.nombre.replace(/\s+/g, ' ').trim()
   const steps = SITUACIONES.flatMap((situacion) => stepsIn(situacion, row.steps[situacion]))
-  const stands = situacionOf(row.situacion)
-  if (stands !== null && !steps.some(({ situacion }) => situacion === stands))
-    steps.push({ situacion: stands, sat_at: null, dof_at: null, oficio: null })
+  const stated = situacionOf(row.situacion)
+  if (stated !== null && !steps.some(({ situacion }) => situacion === stated))
+    steps.push({ situacion: stated, sat_at: null, dof_at: null, oficio: null })
   const all = steps
-    .map((event) => ({ event, published: latest(event), isDecided: false, rank: rankOf(event.situacion!), name }))
+    .map((step) => ({ step, published: latest(step), isStatedCurrent: false, rank: rankOf(step.situacion!), name }))
     .sort(after)
   const last = all.at(-1)
-  const current = all.findLast(({ event }) => event.situacion === stands)
+  const current = all.findLast(({ step }) => step.situacion === stated)
   return current === undefined || current === last
     ? all
-    : all.map((one) => (one === current ? { ...one, published: last!.published, isDecided: true } : one))
+    : all.map((one) => (one === current ? { ...one, published: last!.published, isStatedCurrent: true } : one))
 }
 
 /**
- * What to keep of each RFC of a list, and how many rows said something. An RFC in several rows has one history: the latest publication
- * counts (sat.md 5). Suppressed RFCs are rows, but nobody's.
+ * Returns one entry per RFC of a list, and the number of readable rows. The rows of an RFC share one history, whose latest publication is
+ * current (sat.md 5). Rows with a suppressed RFC are counted but have no entry.
  */
-export function entriesOf(rows: Iterable<ListRow>): { entries: Entry[]; row_count: number; suppressed: number; illegible: number } {
-  const found = new Map<string, Placed[]>()
+export function entriesOf(rows: Iterable<ListRow>): { entries: ListEntry[]; row_count: number; suppressed: number; illegible: number } {
+  const found = new Map<string, PlacedStep[]>()
   let [suppressed, illegible, row_count] = [0, 0, 0]
   for (const row of rows) {
     const rfc = normalRfc(row.rfc)
@@ -106,14 +110,14 @@ export function entriesOf(rows: Iterable<ListRow>): { entries: Entry[]; row_coun
   return { entries: [...found].map(([rfc, steps]) => entryOf(rfc, steps)), row_count, suppressed, illegible }
 }
 
-const textOf = ({ situacion, sat_at, dof_at, oficio }: Event): string => JSON.stringify([situacion, sat_at, dof_at, oficio])
+const textOf = ({ situacion, sat_at, dof_at, oficio }: ListingStep): string => JSON.stringify([situacion, sat_at, dof_at, oficio])
 
-function entryOf(rfc: string, steps: readonly Placed[]): Entry {
-  // Rows repeat the steps that they share: the last place that a step has is its own.
+function entryOf(rfc: string, steps: readonly PlacedStep[]): ListEntry {
+  // Rows of one RFC repeat the steps that they share. The last occurrence of a step determines its place.
   const sorted = [...steps].sort(after)
-  const own = new Map(sorted.map((one) => [textOf(one.event), one]))
-  const unique = sorted.filter((one) => own.get(textOf(one.event)) === one)
-  const { event, name } = unique.at(-1)!
-  const history = unique.map((one) => one.event)
-  return { rfc, name, situacion: event.situacion, history, has_undated: history.some((one) => publishedOn(one) === null) }
+  const own = new Map(sorted.map((one) => [textOf(one.step), one]))
+  const unique = sorted.filter((one) => own.get(textOf(one.step)) === one)
+  const { step, name } = unique.at(-1)!
+  const history = unique.map((one) => one.step)
+  return { rfc, name, situacion: step.situacion, history, has_undated: history.some((one) => publishedOn(one) === null) }
 }

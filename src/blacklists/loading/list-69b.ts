@@ -3,13 +3,13 @@ import { recordsOf } from './csv.ts'
 import { datesIn } from './dates.ts'
 import { ListRefused } from './refusal.ts'
 
-/** A publication of a step, as the list writes it: several oficios and dates may stand in one cell. */
+/** The cells of a step's publication, unchanged. Each may contain several oficios or dates. */
 export interface Publication {
   oficio: string
   date: string
 }
 
-/** A row of the list, its cells as they are written. */
+/** A row of the list with its cells unchanged. */
 export interface ListRow {
   no: string
   rfc: string
@@ -19,13 +19,13 @@ export interface ListRow {
 }
 
 export interface List69b {
-  /** The day up to which the list says that it is. */
+  /** The day up to which the list states that it is current, `YYYY-MM-DD`. */
   list_date: string
-  /** To be gone through once. */
+  /** Can be iterated once. */
   rows: Iterable<ListRow>
 }
 
-/** Lower case, without accents, one space between words. */
+/** The text in lower case, without accents, with single spaces. */
 const plain = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase().replace(/\s+/g, ' ').trim()
 
 const STEPS: readonly (readonly [Situacion, RegExp])[] = [
@@ -35,16 +35,16 @@ const STEPS: readonly (readonly [Situacion, RegExp])[] = [
   ['sentencia_favorable', /sentencia/],
 ]
 
-/** The situation that a cell names; null when it is none that is known. */
+/** Returns the situation that a cell names; null when it names no known one. */
 export const situacionOf = (text: string): Situacion | null => STEPS.find(([, word]) => word.test(plain(text)))?.[0] ?? null
 
-/** Legends before the header, at most. */
+/** The maximum number of lines before the header. */
 const PREAMBLE = 50
 
 const isHeader = (cells: readonly string[]): boolean => cells.includes('rfc') && cells.some((cell) => cell.startsWith('situacion'))
 
-/** How a record becomes a row. Columns are found by what they are headed with, wherever they stand. */
-function readerOf(header: readonly string[]): (record: readonly string[]) => ListRow {
+/** Returns the function that turns a record into a row. Columns are found by their headings, in any order. Throws ListRefused. */
+function rowReader(header: readonly string[]): (record: readonly string[]) => ListRow {
   const missing: string[] = []
   const find = (name: string, fits: (cell: string) => boolean): number => {
     const at = header.findIndex(fits)
@@ -61,7 +61,7 @@ function readerOf(header: readonly string[]): (record: readonly string[]) => Lis
     return { oficio: find(`oficio ${name}`, fits(/oficio/)), date: find(`publicación ${name}`, fits(/^publicacion/)) }
   }
   const steps = STEPS.map(([key, word]) => [key, { sat: publication(word, 'sat'), dof: publication(word, 'dof') }] as const)
-  if (missing.length > 0) throw new ListRefused('list.no_header', `The header lacks these columns: ${missing.join(', ')}.`)
+  if (missing.length > 0) throw new ListRefused('list.no_header', `The header lacks the columns ${missing.join(', ')}.`)
   const cell = (record: readonly string[], at: number): string => record[at] ?? ''
   const read = (record: readonly string[], { oficio, date }: { oficio: number; date: number }): Publication => ({
     oficio: cell(record, oficio),
@@ -78,7 +78,7 @@ function readerOf(header: readonly string[]): (record: readonly string[]) => Lis
   })
 }
 
-/** UTF-8 when it is that, else windows-1252, which takes any byte. */
+/** Decodes valid UTF-8, and anything else as windows-1252, which accepts every byte. */
 function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)
@@ -87,13 +87,13 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-/** The date that a legend says the list is brought up to: `Información actualizada al 31 de julio de 2026`. */
-const updatedTo = (legends: readonly string[]): string | null =>
+/** The date in a line such as `Información actualizada al 31 de julio de 2026`, or null. */
+const listDateIn = (legends: readonly string[]): string | null =>
   legends.map((legend) => /actualizad[ao]\s+al?(.*)/is.exec(legend)?.[1] ?? '').flatMap(datesIn)[0] ?? null
 
 /**
- * The authority's list of article 69-B, read as it is written: its rows one by one, for there are many. Throws ListRefused when it is
- * not one. Source: sat.md 5.
+ * Reads the authority's list of article 69-B. The rows are read lazily, because there are many. Throws ListRefused when the file is not
+ * this list. Source: sat.md 5.
  */
 export function readList69b(bytes: Uint8Array): List69b {
   const records = recordsOf(decode(bytes))
@@ -104,14 +104,15 @@ export function readList69b(bytes: Uint8Array): List69b {
       legends.push(next.value.join(' '))
       continue
     }
-    const rows = rowsOf(records, readerOf(cells))
-    const list_date = updatedTo(legends)
-    if (list_date === null) throw new ListRefused('list.undated', 'No legend before the header says up to which day the list is.')
+    const rows = rowsOf(records, rowReader(cells))
+    const list_date = listDateIn(legends)
+    if (list_date === null)
+      throw new ListRefused('list.undated', 'No line before the header states the date up to which the list is current.')
     return { list_date, rows }
   }
-  throw new ListRefused('list.no_header', 'No line has the columns RFC and Situación: this is not the list.')
+  throw new ListRefused('list.no_header', 'No line has the columns RFC and Situación. The file is not the list of article 69-B.')
 }
 
-function* rowsOf(records: Iterable<string[]>, rowOf: ReturnType<typeof readerOf>): Generator<ListRow> {
+function* rowsOf(records: Iterable<string[]>, rowOf: ReturnType<typeof rowReader>): Generator<ListRow> {
   for (const record of records) if (record.some((cell) => cell.trim() !== '')) yield rowOf(record)
 }

@@ -1,4 +1,4 @@
-/** Why a file is not taken in the place of the list that is held. */
+/** Why a file does not replace the loaded list. */
 export const REFUSALS = [
   'list.no_header',
   'list.undated',
@@ -10,6 +10,7 @@ export const REFUSALS = [
 ] as const
 export type RefusalCode = (typeof REFUSALS)[number]
 
+/** The file is refused; the message says why. */
 export class ListRefused extends Error {
   readonly code: RefusalCode
 
@@ -19,9 +20,9 @@ export class ListRefused extends Error {
   }
 }
 
-/** A list loses taxpayers, but not many at once: below this share of the held rows it is more likely cut off. */
+/** A list that keeps a smaller share of the loaded rows than this is probably truncated. */
 const LEAST_SHARE = 0.9
-/** A date further away is a typing mistake, and would keep every later list out. */
+/** A date further ahead is a typing error, and would make every later list appear older. */
 const FUTURE_DAYS = 366
 const DAY = 86_400_000
 
@@ -30,14 +31,18 @@ interface Vintage {
   row_count: number
 }
 
-/** Throws ListRefused unless what was found may take the place of what is held. */
-export function refuseUnlikely(held: Vintage | null, found: Vintage, now: Date): void {
-  if (found.row_count === 0) throw new ListRefused('list.empty', 'The list has no row that says who is in which situation.')
+/** Throws ListRefused unless the list `found` can plausibly replace the loaded one. */
+export function refuseImplausible(loaded: Vintage | null, found: Vintage, now: Date): void {
+  if (found.row_count === 0) throw new ListRefused('list.empty', 'The list has no row with an RFC and a situation.')
   const horizon = new Date(now.getTime() + FUTURE_DAYS * DAY).toISOString().slice(0, 10)
-  if (found.list_date > horizon) throw new ListRefused('list.in_future', `The list says that it is of ${found.list_date}.`)
-  if (held === null) return
-  if (found.list_date < held.list_date)
-    throw new ListRefused('list.older', `The list is of ${found.list_date}, the one that is held of ${held.list_date}.`)
-  if (found.row_count < held.row_count * LEAST_SHARE)
-    throw new ListRefused('list.shrunk', `The list has ${found.row_count} rows, the one that is held ${held.row_count}.`)
+  if (found.list_date > horizon)
+    throw new ListRefused('list.in_future', `The list is dated ${found.list_date}, which is more than a year ahead.`)
+  if (loaded === null) return
+  if (found.list_date < loaded.list_date)
+    throw new ListRefused('list.older', `The list is dated ${found.list_date}; the loaded list is dated ${loaded.list_date}.`)
+  if (found.row_count < loaded.row_count * LEAST_SHARE)
+    throw new ListRefused(
+      'list.shrunk',
+      `The list has ${found.row_count} rows; the loaded list has ${loaded.row_count}. A list must keep at least nine tenths of the rows.`,
+    )
 }

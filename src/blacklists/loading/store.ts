@@ -1,41 +1,54 @@
 import { jsonChunks } from '../../platform/db/commit.ts'
-import { EVERYBODY } from '../catalog.ts'
-import type { Event } from '../listing-status.ts'
+import { sql } from '../../platform/db/fragment.ts'
+import { assertThat } from '../../platform/db/guard.ts'
+import { PUBLIC } from '../catalog.ts'
+import type { ListingStep } from '../listing-status.ts'
 import type { ListState } from '../tables.ts'
-import type { Entry } from './entries.ts'
+import type { ListEntry } from './entries.ts'
 import type { RefusalCode } from './refusal.ts'
 
+/** The state of a public list; null before its first load or refusal. */
 export const findList = (d1: D1Database, source: string) =>
-  d1.prepare('select * from blacklist_lists where organization_id = ?1 and source = ?2').bind(EVERYBODY, source).first<ListState>()
+  d1.prepare('select * from blacklist_lists where organization_id = ?1 and source = ?2').bind(PUBLIC, source).first<ListState>()
 
-export interface Load {
+export interface ListLoad {
   source: string
-  /** The version that is held now, 0 for none: any other refuses the whole batch with a guard violation. */
-  onto: number
+  /** The version that the load replaces, 0 for none. */
+  version: number
   digest: string
   list_date: string
+  /** Milliseconds. */
   fetched_at: number
   row_count: number
 }
 
-const stepsOf = (history: readonly Event[]) => history.map(({ situacion, sat_at, dof_at, oficio }) => [situacion, sat_at, dof_at, oficio])
+const stepsOf = (history: readonly ListingStep[]) =>
+  history.map(({ situacion, sat_at, dof_at, oficio }) => [situacion, sat_at, dof_at, oficio])
 
-/** Puts a list in the place of the one that is held. Entries that say the same are not written. */
-export function loadStatements(d1: D1Database, load: Load, entries: readonly Entry[]): D1PreparedStatement[] {
-  const { source, onto, digest, list_date, fetched_at, row_count } = load
+/**
+ * Returns the batch that replaces a public list. The guard `list.version` refuses it when another load has replaced the list meanwhile.
+ * Unchanged entries are not written.
+ */
+export function loadStatements(d1: D1Database, load: ListLoad, entries: readonly ListEntry[]): D1PreparedStatement[] {
+  const { source, version, digest, list_date, fetched_at, row_count } = load
   const rows = entries.map(({ rfc, name, situacion, history, has_undated }) => [
     ...[rfc, name, situacion, stepsOf(history), has_undated ? list_date : null],
   ])
   return [
+    assertThat(
+      d1,
+      sql`coalesce((select version from blacklist_lists where organization_id = ${PUBLIC} and source = ${source}), 0) = ${version}`,
+      'list.version',
+    ),
     d1
       .prepare(
         `insert into blacklist_lists (organization_id, source, version, digest, list_date, fetched_at, row_count)
-         values (?1, ?2, ?3 + 1, ?4, ?5, ?6, ?7)
-         on conflict do update set version = case when version = ?3 then version + 1 end, digest = excluded.digest,
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+         on conflict do update set version = excluded.version, digest = excluded.digest,
            list_date = excluded.list_date, fetched_at = excluded.fetched_at, row_count = excluded.row_count,
            refused_digest = null, refused_code = null, refused_detail = null, refused_at = null`,
       )
-      .bind(EVERYBODY, source, onto, digest, list_date, fetched_at, row_count),
+      .bind(PUBLIC, source, version + 1, digest, list_date, fetched_at, row_count),
     ...jsonChunks(rows).map((json) =>
       d1
         .prepare(
@@ -45,16 +58,16 @@ export function loadStatements(d1: D1Database, load: Load, entries: readonly Ent
              seen_on = iif(excluded.seen_on is null, null, coalesce(held.seen_on, excluded.seen_on))
            where held.name <> excluded.name or held.situacion is not excluded.situacion or held.history <> excluded.history`,
         )
-        .bind(EVERYBODY, source, json),
+        .bind(PUBLIC, source, json),
     ),
     d1
       .prepare('delete from blacklist_entries where organization_id = ?1 and source = ?2 and rfc not in (select value from json_each(?3))')
-      .bind(EVERYBODY, source, JSON.stringify(entries.map(({ rfc }) => rfc))),
+      .bind(PUBLIC, source, JSON.stringify(entries.map(({ rfc }) => rfc))),
   ]
 }
 
-/** Says why a file was not taken, once. */
-export const keepRefusal = (
+/** Records why a file was refused, once. */
+export const recordRefusal = (
   d1: D1Database,
   { source, digest, code, detail, at }: { source: string; digest: string; code: RefusalCode; detail: string; at: number },
 ) =>
@@ -66,4 +79,4 @@ export const keepRefusal = (
          refused_detail = excluded.refused_detail, refused_at = excluded.refused_at
        where refused_digest is not excluded.refused_digest or refused_code <> excluded.refused_code or refused_detail <> excluded.refused_detail`,
     )
-    .bind(EVERYBODY, source, digest, code, detail, at)
+    .bind(PUBLIC, source, digest, code, detail, at)

@@ -4,14 +4,15 @@ import { isRfc, normalRfc } from '../../taxpayers/rfc.ts'
 import { isSource, PUBLIC_LISTS, SEVERITIES, SITUACIONES } from '../catalog.ts'
 
 const AS_OF =
-  'What was published by this day, `YYYY-MM-DD`, inclusive: on the authority’s page or in the Diario Oficial, whichever came first.'
-const MOST_RFCS = 500
+  'Considers only what had been published by the end of this day, `YYYY-MM-DD`. A step counts from its first publication, on the authority’s page or in the Diario Oficial.'
+const RFC_FORMAT = 'Case, spaces and hyphens are ignored.'
+const MAX_RFCS = 500
 
 const Severity = z.enum(SEVERITIES).meta({ id: 'BlacklistSeverity' })
 const Situacion = z.enum(SITUACIONES).meta({ id: 'BlacklistSituacion' })
 const Source = z
   .string()
-  .meta({ description: `One of ${Object.keys(PUBLIC_LISTS).join(', ')}, or \`custom:<slug>\` for a list of the organization’s own.` })
+  .meta({ description: `One of ${Object.keys(PUBLIC_LISTS).join(', ')}, or \`custom:<slug>\` for an organization’s own list.` })
 
 const as_of = z.iso.date().optional().meta({ description: AS_OF })
 
@@ -19,8 +20,8 @@ export const LookupQuery = z.strictObject({
   rfc: z
     .string()
     .transform(normalRfc)
-    .refine(isRfc, 'Not an RFC.')
-    .meta({ documented: { type: 'string', description: 'In any case; spaces and hyphens are passed over.' } }),
+    .refine(isRfc, 'Must be an RFC: 12 or 13 characters with a valid date.')
+    .meta({ documented: { type: 'string', description: RFC_FORMAT } }),
   as_of,
 })
 export type LookupQuery = z.infer<typeof LookupQuery>
@@ -30,15 +31,15 @@ export const LookupBatch = z
     rfcs: z
       .array(z.string())
       .min(1)
-      .max(MOST_RFCS)
-      .meta({ description: 'In any case; spaces and hyphens are passed over. What is no RFC is answered with an `error` of its own.' }),
+      .max(MAX_RFCS)
+      .meta({ description: `${RFC_FORMAT} The result of a text that is not an RFC has an \`error\`.` }),
     as_of: as_of.nullable().meta({ description: AS_OF }),
     sources: z
-      .array(z.string().refine(isSource, 'Not a list.'))
+      .array(z.string().refine(isSource, 'Must be the key of a public list or custom:<slug>.'))
       .min(1)
       .max(100)
       .optional()
-      .meta({ description: 'Only these lists are asked; all that are held otherwise.' }),
+      .meta({ description: 'The lists to check; by default all that are loaded.' }),
   })
   .meta({ id: 'BlacklistLookupBatch' })
 export type LookupBatch = z.infer<typeof LookupBatch>
@@ -53,17 +54,21 @@ export const BlacklistHit = z
   .strictObject({
     rfc: z.string(),
     source: Source,
-    list_label: z.string().meta({ description: 'The list’s name in Spanish.', examples: ['Art. 69-B (EFOS)'] }),
-    situacion: Situacion.nullable().meta({ description: 'Null on lists without situations.' }),
+    list_label: z.string().meta({ description: 'The Spanish name of the list.', examples: ['Art. 69-B (EFOS)'] }),
+    situacion: Situacion.nullable().meta({ description: 'The current situation; null on lists without situations.' }),
     severity: Severity,
-    name: z.string().meta({ description: 'As the list writes it.' }),
-    is_active: z.boolean().meta({ description: 'False once the taxpayer disproved it or a court did (desvirtuado, sentencia_favorable).' }),
-    published_sat_at: day.meta({ description: 'When this situation was published on the authority’s page.' }),
-    published_dof_at: day.meta({ description: 'When it was published in the Diario Oficial de la Federación.' }),
-    since: day.meta({ description: 'The day from which it was listed without a break.' }),
-    until: day.meta({ description: 'The day on which that ended; null while it lasts.' }),
+    name: z.string().meta({ description: 'The taxpayer’s name as the list spells it.' }),
+    is_active: z
+      .boolean()
+      .meta({ description: 'False once the taxpayer or a court has disproved the listing (desvirtuado, sentencia_favorable).' }),
+    published_sat_at: day.meta({ description: 'The day on which the situation was published on the authority’s page.' }),
+    published_dof_at: day.meta({ description: 'The day on which the situation was published in the Diario Oficial de la Federación.' }),
+    since: day.meta({ description: 'The first day of the uninterrupted listing.' }),
+    until: day.meta({ description: 'The day on which the listing ended; null while it lasts.' }),
     oficio: z.string().nullable(),
-    history: z.array(HistoryItem).meta({ description: 'Every step, the latest last; with `as_of` those published by then.' }),
+    history: z
+      .array(HistoryItem)
+      .meta({ description: 'All steps, the latest last; with `as_of` only those that had been published by then.' }),
   })
   .meta({ id: 'BlacklistHit' })
 export type BlacklistHit = z.infer<typeof BlacklistHit>
@@ -76,11 +81,13 @@ export const CheckedSource = z
   .strictObject({
     source: Source,
     list_label: z.string(),
-    list_updated_at: day.meta({ description: 'The day up to which the list says that it is.' }),
-    fetched_at: Instant.nullable().meta({ description: 'When the service received it.' }),
+    list_updated_at: day.meta({ description: 'The day up to which the list states that it is current.' }),
+    fetched_at: Instant.nullable().meta({ description: 'When the service received the list.' }),
     row_count: z.int(),
-    is_stale: z.boolean().meta({ description: 'A list of the authority’s is of more than 60 days ago: a newer one is probably out.' }),
-    refused: Refusal.nullable().meta({ description: 'The last file since then that was not taken in its place, and why.' }),
+    is_stale: z
+      .boolean()
+      .meta({ description: 'True when a public list is more than 60 days old. A newer one has probably been published.' }),
+    refused: Refusal.nullable().meta({ description: 'The last file that was refused since the list was loaded, and why.' }),
   })
   .meta({ id: 'BlacklistCheckedSource' })
 export type CheckedSource = z.infer<typeof CheckedSource>
@@ -90,35 +97,35 @@ const found = {
   is_listed: z
     .boolean()
     .nullable()
-    .meta({ description: 'Whether any list that was checked has it, active or not; null when none could be checked.' }),
-  severity: Severity.nullable().meta({ description: 'The gravest of the hits; null without one.' }),
+    .meta({ description: 'Whether any checked list contains the RFC, actively or not; null when no list was checked.' }),
+  severity: Severity.nullable().meta({ description: 'The highest severity of the hits; null without hits.' }),
   hits: z.array(BlacklistHit),
 }
-const asked = {
+const checked = {
   as_of: day,
-  checked_sources: z.array(CheckedSource).meta({ description: 'Every list that was asked. One that is not here was not.' }),
+  checked_sources: z.array(CheckedSource).meta({ description: 'The lists that were checked. A list that is absent here was not checked.' }),
 }
 
-export const BlacklistLookup = z.strictObject({ ...found, ...asked }).meta({ id: 'BlacklistLookup' })
+export const BlacklistLookup = z.strictObject({ ...found, ...checked }).meta({ id: 'BlacklistLookup' })
 export type BlacklistLookup = z.infer<typeof BlacklistLookup>
 
 const BlacklistItem = z
   .strictObject({
     ...found,
-    checked_sources: asked.checked_sources,
+    checked_sources: checked.checked_sources,
     error: z
       .strictObject({ code: z.literal('rfc.invalid'), detail: z.string() })
       .nullable()
-      .meta({ description: 'Why this one was not looked up; `rfc` is then what was sent.' }),
+      .meta({ description: 'Why this RFC was not looked up. In that case `rfc` is the text of the request.' }),
   })
   .meta({ id: 'BlacklistItem' })
 export type BlacklistItem = z.infer<typeof BlacklistItem>
 
 export const BlacklistBatch = z
   .strictObject({
-    data: z.array(BlacklistItem).meta({ description: 'One for each RFC sent, in their order; what was sent twice is answered twice.' }),
-    hits: z.array(BlacklistHit).meta({ description: 'The hits of all items.' }),
-    ...asked,
+    data: z.array(BlacklistItem).meta({ description: 'One result per RFC of the request, in the same order, duplicates included.' }),
+    hits: z.array(BlacklistHit).meta({ description: 'The hits of all results.' }),
+    ...checked,
   })
   .meta({ id: 'BlacklistBatch' })
 export type BlacklistBatch = z.infer<typeof BlacklistBatch>

@@ -1,25 +1,30 @@
 import type { Ctx } from '../../platform/context.ts'
 import { isRfc, normalRfc } from '../../taxpayers/rfc.ts'
-import { EVERYBODY, labelOf, severityOf, worst } from '../catalog.ts'
-import { type Event, listingStatus } from '../listing-status.ts'
+import { highest, labelOf, PUBLIC, severityOf } from '../catalog.ts'
+import { type ListingStep, listingStatus } from '../listing-status.ts'
 import type { ListState } from '../tables.ts'
 import type { BlacklistBatch, BlacklistHit, BlacklistItem, BlacklistLookup, CheckedSource, LookupBatch, LookupQuery } from './contract.ts'
-import { type FoundRow, lookUp } from './store.ts'
+import { type FoundRow, findEntries } from './store.ts'
 
 /** The authority publishes about once a month. */
 const STALE_AFTER_MS = 60 * 86_400_000
 
-type Step = [Event['situacion'], ...(string | null)[]]
+type StoredStep = [ListingStep['situacion'], ...(string | null)[]]
 
-const historyOf = (json: string): Event[] =>
-  (JSON.parse(json) as Step[]).map(([situacion, sat_at = null, dof_at = null, oficio = null]) => ({ situacion, sat_at, dof_at, oficio }))
+const historyOf = (json: string): ListingStep[] =>
+  (JSON.parse(json) as StoredStep[]).map(([situacion, sat_at = null, dof_at = null, oficio = null]) => ({
+    situacion,
+    sat_at,
+    dof_at,
+    oficio,
+  }))
 
-/** What a list's row of an RFC says: a hit, unless nothing had been published by the day asked for. */
-function hitOf({ source, label }: ListState, row: FoundRow | undefined, as_of: string | null): BlacklistHit[] {
-  const standing = row ? listingStatus(historyOf(row.history), row.seen_on, as_of) : null
-  if (!row || standing === null) return []
-  const { event, ...where } = standing
-  const situacion = event?.situacion ?? null
+/** Returns the hit of a list's row, or none when nothing had been published by the day `as_of`. */
+function hitsOf({ source, label }: ListState, row: FoundRow | undefined, as_of: string | null): BlacklistHit[] {
+  const status = row ? listingStatus(historyOf(row.history), row.seen_on, as_of) : null
+  if (!row || status === null) return []
+  const { step, ...members } = status
+  const situacion = step?.situacion ?? null
   return [
     {
       rfc: row.rfc,
@@ -28,10 +33,10 @@ function hitOf({ source, label }: ListState, row: FoundRow | undefined, as_of: s
       situacion,
       severity: severityOf(source, situacion),
       name: row.name,
-      published_sat_at: event?.sat_at ?? null,
-      published_dof_at: event?.dof_at ?? null,
-      oficio: event?.oficio ?? null,
-      ...where,
+      published_sat_at: step?.sat_at ?? null,
+      published_dof_at: step?.dof_at ?? null,
+      oficio: step?.oficio ?? null,
+      ...members,
     },
   ]
 }
@@ -42,52 +47,57 @@ const checkedSource = (list: ListState, now: Date): CheckedSource => ({
   list_updated_at: list.list_date,
   fetched_at: list.fetched_at === null ? null : new Date(list.fetched_at).toISOString(),
   row_count: list.row_count,
-  is_stale: list.organization_id === EVERYBODY && now.getTime() - Date.parse(list.list_date ?? '1970-01-01') > STALE_AFTER_MS,
+  is_stale: list.organization_id === PUBLIC && now.getTime() - Date.parse(list.list_date ?? '1970-01-01') > STALE_AFTER_MS,
   refused:
     list.refused_code === null || list.refused_at === null
       ? null
       : { code: list.refused_code, detail: list.refused_detail ?? '', refused_at: new Date(list.refused_at).toISOString() },
 })
 
-const placeOf = ({ organization_id, source }: Pick<FoundRow, 'organization_id' | 'source'>, rfc: string): string =>
+const keyOf = ({ organization_id, source }: Pick<FoundRow, 'organization_id' | 'source'>, rfc: string): string =>
   `${organization_id} ${source} ${rfc}`
 
-/** Asks the lists, and gives how what they said is told of one RFC. */
-async function ask({ env, organization, now }: Ctx, rfcs: readonly string[], as_of: string | null, sources: readonly string[] | null) {
-  const { lists, found } = await lookUp(env.DB, organization.id, rfcs, sources)
-  const rows = new Map(found.map((row) => [placeOf(row, row.rfc), row]))
+/** Reads the lists. Returns the checked sources, and a function that returns the result of one of the RFCs. */
+async function readLists(
+  { env, organization, now }: Ctx,
+  rfcs: readonly string[],
+  as_of: string | null,
+  sources: readonly string[] | null,
+) {
+  const { lists, found } = await findEntries(env.DB, organization.id, rfcs, sources)
+  const rows = new Map(found.map((row) => [keyOf(row, row.rfc), row]))
   return {
     checked_sources: lists.map((list) => checkedSource(list, now)),
-    tell: (rfc: string) => {
-      const hits = lists.flatMap((list) => hitOf(list, rows.get(placeOf(list, rfc)), as_of))
-      return { rfc, is_listed: lists.length === 0 ? null : hits.length > 0, severity: worst(hits.map(({ severity }) => severity)), hits }
+    resultOf: (rfc: string) => {
+      const hits = lists.flatMap((list) => hitsOf(list, rows.get(keyOf(list, rfc)), as_of))
+      return { rfc, is_listed: lists.length === 0 ? null : hits.length > 0, severity: highest(hits.map(({ severity }) => severity)), hits }
     },
   }
 }
 
-/** Where an RFC stands on every list that is held, now or on a day. */
+/** Looks an RFC up on every loaded list, as of a day or now. */
 export async function lookUpRfc(ctx: Ctx, { rfc, as_of }: LookupQuery): Promise<BlacklistLookup> {
   const day = as_of ?? null
-  const { checked_sources, tell } = await ask(ctx, [rfc], day, null)
-  return { ...tell(rfc), as_of: day, checked_sources }
+  const { checked_sources, resultOf } = await readLists(ctx, [rfc], day, null)
+  return { ...resultOf(rfc), as_of: day, checked_sources }
 }
 
-/** The same of up to 500 RFCs, each answered in its place; what is no RFC has an error there. */
+/** Looks up to 500 RFCs up. The results are in the order of the RFCs; an invalid RFC has an error in its place. */
 export async function lookUpRfcs(ctx: Ctx, { rfcs, as_of, sources }: LookupBatch): Promise<BlacklistBatch> {
   const day = as_of ?? null
   const normal = rfcs.map(normalRfc)
-  const { checked_sources, tell } = await ask(ctx, [...new Set(normal.filter(isRfc))], day, sources ?? null)
+  const { checked_sources, resultOf } = await readLists(ctx, [...new Set(normal.filter(isRfc))], day, sources ?? null)
   const data = normal.map(
     (rfc, n): BlacklistItem =>
       isRfc(rfc)
-        ? { ...tell(rfc), checked_sources, error: null }
+        ? { ...resultOf(rfc), checked_sources, error: null }
         : {
             rfc: rfcs[n]!,
             is_listed: null,
             severity: null,
             hits: [],
             checked_sources: [],
-            error: { code: 'rfc.invalid', detail: 'Not an RFC.' },
+            error: { code: 'rfc.invalid', detail: 'The RFC must have 12 or 13 characters with a valid date.' },
           },
   )
   return { data, hits: data.flatMap(({ hits }) => hits), as_of: day, checked_sources }

@@ -3,23 +3,26 @@ import { Cfdi, Estatus, PaymentStatus } from '../contract.ts'
 
 const text = z.string().nullable()
 
-/** Something that was applied to an invoice. */
+/** A payment or credit note that was applied to an invoice. */
 export const Application = z
   .strictObject({
-    source_uuid: z.string().meta({ description: 'The payment complement or credit note.' }),
-    kind: z.enum(['P', 'E']).meta({ description: 'P a payment complement, E a credit note.' }),
-    fecha_pago: z.string().meta({ description: 'Literal local time.' }),
+    source_uuid: z.string().meta({ description: 'UUID of the payment complement or credit note.' }),
+    kind: z.enum(['P', 'E']).meta({ description: '`P`: a payment complement. `E`: a credit note.' }),
+    fecha_pago: z.string().meta({ description: 'Local time of the payment, or Fecha of the credit note.' }),
     forma_pago: text,
     num_parcialidad: text,
     imp_saldo_ant: text,
     imp_pagado: text,
     imp_saldo_insoluto: text,
-    amount: z.string().meta({ description: 'What it takes off the balance, in the invoice’s currency.' }),
-    estatus: Estatus.meta({ description: 'Of the source. A cancelled one does not count.' }),
+    amount: z.string().meta({
+      description: 'The amount that it applies to the invoice, in the invoice’s currency. It does not change the balance of a PUE invoice.',
+    }),
+    estatus: Estatus.meta({ description: 'Status of the payment complement or credit note. A cancelled one does not count.' }),
   })
   .meta({ id: 'CfdiApplication' })
 export type Application = z.infer<typeof Application>
 
+/** The applications to an invoice and its balance. */
 export const CfdiPayments = z
   .strictObject({
     invoice_uuid: z.string(),
@@ -29,17 +32,19 @@ export const CfdiPayments = z
     credited_amount: text,
     balance: text,
     payment_status: PaymentStatus,
-    reported_balance: text.meta({ description: 'imp_saldo_insoluto of the highest num_parcialidad among those that count.' }),
-    balance_mismatch: z.boolean().meta({ description: 'reported_balance and balance are more than 0.01 apart.' }),
+    reported_balance: text.meta({
+      description: 'imp_saldo_insoluto of the valid payment with the highest num_parcialidad: the balance that the issuer states.',
+    }),
+    balance_mismatch: z.boolean().meta({ description: 'Whether reported_balance and balance differ by more than 0.01.' }),
     data: z.array(Application),
   })
   .meta({ id: 'CfdiPayments' })
 export type CfdiPayments = z.infer<typeof CfdiPayments>
 
 const Tax = z.strictObject({
-  impuesto: z.string().meta({ description: '001 ISR, 002 IVA, 003 IEPS.' }),
+  impuesto: z.string().meta({ description: '001 (ISR), 002 (IVA) or 003 (IEPS).' }),
   tipo_factor: text,
-  tasa_o_cuota: text,
+  tasa_o_cuota: text.meta({ description: 'A ratio, such as 0.160000.' }),
   base: text,
   importe: text,
 })
@@ -64,11 +69,11 @@ const Concepto = z.strictObject({
 })
 
 const Docto = z.strictObject({
-  uuid: z.string(),
+  uuid: z.string().meta({ description: 'IdDocumento, in upper case. Empty when the document does not state it.' }),
   serie: text,
   folio: text,
   moneda_dr: text,
-  equivalencia_dr: text,
+  equivalencia_dr: text.meta({ description: 'Units of the document’s currency for one unit of the payment’s currency.' }),
   metodo_pago_dr: text,
   num_parcialidad: text,
   imp_saldo_ant: text,
@@ -79,7 +84,7 @@ const Docto = z.strictObject({
 })
 
 const Pago = z.strictObject({
-  fecha_pago: z.string(),
+  fecha_pago: z.string().meta({ description: 'Local time, as the complement states it.' }),
   forma_pago_p: text,
   moneda_p: text,
   tipo_cambio_p: text,
@@ -100,7 +105,7 @@ const Nomina = z.strictObject({
   total_otros_pagos: text,
   total_gravado: text,
   total_exento: text,
-  isr_retenido: text,
+  isr_retenido: text.meta({ description: 'Sum of the deductions of type 002.' }),
   num_empleado: text,
   curp: text,
   num_seguridad_social: text,
@@ -125,12 +130,12 @@ const Retencion = z.strictObject({
   impuestos: z.array(z.strictObject({ base: text, impuesto: text, monto: text, tipo_pago: text })),
 })
 
-/** A document with all that its XML says. Lists are empty, and the rest null, as long as only metadata is known. */
+/** A document with everything that its XML says. While only metadata is known, these members are null or empty lists. */
 export const CfdiDetail = Cfdi.extend({
   receptor_residencia_fiscal: text,
   receptor_num_reg_id_trib: text,
   no_certificado: text,
-  sello_ultimos_8: text.meta({ description: 'Last eight characters of Sello.' }),
+  sello_ultimos_8: text.meta({ description: 'The last eight characters of Sello.' }),
   informacion_global: z.strictObject({ periodicidad: text, meses: text, anio: text }).nullable(),
   impuestos: Taxes.extend({ total_trasladados: text, total_retenidos: text }),
   impuestos_locales: z.strictObject({ traslados: z.array(LocalTax), retenciones: z.array(LocalTax) }).nullable(),
@@ -139,11 +144,17 @@ export const CfdiDetail = Cfdi.extend({
   pagos: z.array(Pago),
   nominas: z.array(Nomina),
   retencion: Retencion.nullable(),
-  complementos: z.array(z.string()).meta({ description: '`LocalName:version` of each complement.' }),
+  complementos: z.array(z.string()).meta({ description: '`LocalName:version` of each complement, sorted.' }),
   has_addenda: z.boolean(),
-  repairs: z
-    .array(z.enum(['bom', 'encoding_fallback', 'trimmed_junk', 'control_characters', 'addenda_cut', 'several_timbres']))
-    .meta({ description: 'What had to be done to read the XML; GET …/xml has it as it came.' }),
-  aplicaciones: z.array(Application).meta({ description: 'What was applied to it, by documents that your window shows.' }),
+  repairs: z.array(z.enum(['bom', 'encoding_fallback', 'trimmed_junk', 'control_characters', 'addenda_cut', 'several_timbres'])).meta({
+    description:
+      'How the XML was repaired before it could be read; GET …/xml returns it unchanged. `bom`: it had several byte order marks. ' +
+      '`encoding_fallback`: it was not in the encoding that it declares. `trimmed_junk`: it had text outside the document. ' +
+      '`control_characters`: it had characters that XML forbids. `addenda_cut`: its Addenda was malformed and is not read. ' +
+      '`several_timbres`: it had several stamps, and the first one counts.',
+  }),
+  aplicaciones: z
+    .array(Application)
+    .meta({ description: 'The payments and credit notes that were applied to the document and that your window shows.' }),
 }).meta({ id: 'CfdiDetail' })
 export type CfdiDetail = z.infer<typeof CfdiDetail>

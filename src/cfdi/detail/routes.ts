@@ -10,12 +10,13 @@ import { getCfdi, getXml, listPayments } from './detail.ts'
 const ByUuid = z.strictObject({ uuid: CfdiUuid })
 const OfEntity = z.strictObject(ofFiscalEntity).superRefine(requireFiscalEntity)
 
-const NOT_SEEN = 'There is no active connection to the fiscal entity, or it has no such CFDI inside your visibility window.'
+const NOT_VISIBLE = 'There is no active connection to the fiscal entity, or your visibility window shows no such CFDI.'
 
-const PAYMENTS = `Payment complements and credit notes (relation 01 and 03) that were applied to the invoice, by their literal date. Those outside your
-visibility window are absent, and those after its ceiling do not count; cancelled ones are listed and do not count.`
+const PAYMENTS = `Lists the payment complements and credit notes (relation 01 and 03) that were applied to the invoice, by their local
+dates. Those that your visibility window does not show are not listed, and those issued after its ceiling do not count. Cancelled ones are
+listed and do not count.`
 
-/** One CFDI, for /v1/cfdi. */
+/** The routes of one CFDI, under /v1/cfdi. */
 export const detailRoutes = new Hono<App>()
   .get(
     '/:uuid',
@@ -23,25 +24,25 @@ export const detailRoutes = new Hono<App>()
     params(ByUuid),
     query(OfEntity),
     returns(200, CfdiDetail),
-    refuses(404, NOT_SEEN),
+    refuses(404, NOT_VISIBLE),
     async (c) => c.json(await getCfdi(c.var.ctx, c.req.valid('param').uuid)),
   )
   .get(
     '/:uuid/payments',
-    operation('listCfdiPayments', 'CFDI', 'List what was applied to an invoice', PAYMENTS),
+    operation('listCfdiPayments', 'CFDI', 'List the payments and credit notes of an invoice', PAYMENTS),
     params(ByUuid),
     query(OfEntity),
     returns(200, CfdiPayments),
-    refuses(404, NOT_SEEN),
+    refuses(404, NOT_VISIBLE),
     async (c) => c.json(await listPayments(c.var.ctx, c.req.valid('param').uuid)),
   )
   .get(
     '/:uuid/xml',
-    operation('getCfdiXml', 'CFDI', 'Get the XML of a CFDI', 'Byte for byte as it was downloaded.'),
+    operation('getCfdiXml', 'CFDI', 'Get the XML of a CFDI', 'Returns the XML byte for byte as it was downloaded or imported.'),
     params(ByUuid),
     query(OfEntity),
     returnsFile('The XML', 'application/xml'),
-    refuses(404, `${NOT_SEEN} With the code cfdi.xml_not_available: only its metadata is known so far.`),
+    refuses(404, `${NOT_VISIBLE} With the code cfdi.xml_not_available, only the metadata of the CFDI is known so far.`),
     async (c) => {
       const { bytes, name } = await getXml(c.var.ctx, c.req.valid('param').uuid)
       return c.body(bytes, 200, { 'Content-Type': 'application/xml', 'Content-Disposition': `attachment; filename="${name}"` })

@@ -1,24 +1,19 @@
-import type { Applied } from '../balances.ts'
+import type { ApplicationRow, CfdiRow } from '../columns.ts'
 import { micros } from '../money.ts'
-import type { cfdiPayments } from '../tables.ts'
 import type { CfdiDocument } from '../xml/document.ts'
-import type { CfdiRow } from './row.ts'
 import { bounded } from './row-rejected.ts'
 
-/** A row of `cfdi_payments` before it is stored. */
-export type ApplicationRow = Omit<typeof cfdiPayments.$inferSelect, 'entity' | 'amount'> & Pick<Applied, 'amount'>
+const NO_INSTALMENT = { num_parcialidad: null, imp_saldo_ant: null, imp_pagado: null, imp_saldo_insoluto: null }
+/** Credit note and return of goods. The application of an advance (07) is not here, because the advance has been paid itself. */
+const CREDIT_RELATIONS = ['01', '03']
 
-const NO_PARTIALITY = { num_parcialidad: null, imp_saldo_ant: null, imp_pagado: null, imp_saldo_insoluto: null }
-/** Nota de crédito, devolución de mercancía. An advance's application (07) has been paid by the advance. */
-const CREDITS = ['01', '03']
-
-/** What a document applies to invoices: each DoctoRelacionado of a P; an E's total in equal parts over what it credits. */
+/** What a document applies to invoices: each DoctoRelacionado of a P; the total of an E, in equal parts over what it credits. */
 export function applicationsOf(document: CfdiDocument, row: CfdiRow): ApplicationRow[] {
   if (document.tipo_comprobante === 'P') return paymentsOf(document, row.uuid)
   return document.tipo_comprobante === 'E' ? creditsOf(document, row) : []
 }
 
-/** The `related` column: whom to rebalance when the document is cancelled. */
+/** The `related` column: the invoices whose balances change when the document is cancelled. */
 export const relatedOf = (applications: readonly ApplicationRow[]): string | null =>
   applications.length === 0 ? null : JSON.stringify([...new Set(applications.map(({ invoice }) => invoice))])
 
@@ -48,9 +43,9 @@ function paymentsOf({ pagos }: CfdiDocument, source: string): ApplicationRow[] {
 }
 
 function creditsOf({ relacionados }: CfdiDocument, row: CfdiRow): ApplicationRow[] {
-  const invoices = [...new Set(relacionados.filter(({ tipo_relacion }) => CREDITS.includes(tipo_relacion)).map(({ uuid }) => uuid))].filter(
-    Boolean,
-  )
+  const invoices = [
+    ...new Set(relacionados.filter(({ tipo_relacion }) => CREDIT_RELATIONS.includes(tipo_relacion)).map(({ uuid }) => uuid)),
+  ].filter(Boolean)
   if (invoices.length === 0 || row.total_micros === null) return []
   const part = row.total_micros / BigInt(invoices.length)
   const rest = row.total_micros - part * BigInt(invoices.length)
@@ -64,6 +59,6 @@ function creditsOf({ relacionados }: CfdiDocument, row: CfdiRow): ApplicationRow
     tipo_cambio: row.tipo_cambio,
     fecha_pago: row.fecha,
     forma_pago: row.forma_pago,
-    ...NO_PARTIALITY,
+    ...NO_INSTALMENT,
   }))
 }

@@ -1,13 +1,13 @@
 import { type Applied, type Balance, balanceOf, isDeferred } from '../balances.ts'
+import type { ApplicationRow, CfdiRow, LineRow } from '../columns.ts'
 import type { MetadataRow } from '../package/metadata.ts'
 import { addSupplier, type PartKey, parseSuppliers, type Suppliers, shareOf, writeSuppliers } from '../supplier-totals.ts'
-import { addTo, type Cells, contribution, parseCells, writeCells } from '../totals.ts'
-import type { ApplicationRow } from './applications.ts'
-import { type Found, type MonthKey, monthKey, type StoredApplication, type StoredRow } from './reads.ts'
-import { type CfdiRow, type LineRow, type Status, statusOf, withBalance } from './row.ts'
-import type { Writes } from './writes.ts'
+import { addTo, type Cells, contribution, type MonthKey, monthKey, parseCells, writeCells } from '../totals.ts'
+import type { AffectedRows, StoredApplication, StoredRow } from './reads.ts'
+import { type StatusColumns, statusOf, withBalance } from './row.ts'
+import type { SliceWrites } from './writes.ts'
 
-/** A document that comes, with its XML or as metadata alone. */
+/** A document that a slice delivers, with its XML or as metadata alone. */
 export interface Incoming {
   row: CfdiRow
   lines: LineRow[]
@@ -16,41 +16,24 @@ export interface Incoming {
   packed: Uint8Array | null
 }
 
-/** A document that was valid and is no longer, as it stood before. */
-export interface Cancellation extends Status, Balance {
-  uuid: string
-  direction: number
-  kind: string
-  tipo_comprobante: string | null
-  metodo_pago: string | null
-  emisor_rfc: string
-  receptor_rfc: string
-  currency: string | null
-  total: string | null
-  issued_at: number
-  utc_offset: number
-  fecha: string
+/** A stored document that has been cancelled: its new status, and everything else as it was before. */
+export interface CancelledCfdi extends StoredRow {
   /** Whether it was paid at once (PUE) or a valid payment complement referred to it (decisions.md 7). */
   had_applied_payments: boolean
 }
 
-/** What a slice brings, sorted by what the book knows already. */
-export interface Change {
+/** What a slice changes, sorted by what the partition knows already. */
+export interface SliceChanges {
   created: Incoming[]
-  /** XML of documents of which metadata alone is stored. */
-  filled: Incoming[]
+  /** Documents with their XML, where only metadata is stored. */
+  completed: Incoming[]
   cancelled: MetadataRow[]
 }
 
-export interface AppliedChanges {
-  writes: Writes
-  cancellations: Cancellation[]
-}
-
 /** Invoices outside the slice that its documents pay or credit. */
-export const invoicesOf = ({ created, filled }: Change): string[] => {
-  const inside = new Set([...created, ...filled].map(({ row }) => row.uuid))
-  return [...new Set([...created, ...filled].flatMap(({ applications }) => applications.map(({ invoice }) => invoice)))].filter(
+export const invoicesOf = ({ created, completed }: SliceChanges): string[] => {
+  const inside = new Set([...created, ...completed].map(({ row }) => row.uuid))
+  return [...new Set([...created, ...completed].flatMap(({ applications }) => applications.map(({ invoice }) => invoice)))].filter(
     (uuid) => !inside.has(uuid),
   )
 }
@@ -60,51 +43,54 @@ export const relatedTo = (rows: readonly StoredRow[]): string[] => [
   ...new Set(rows.flatMap(({ related }) => (related === null ? [] : (JSON.parse(related) as string[])))),
 ]
 
-/** Everything that follows from a change: pure. `found` holds what `wanted` of settle.ts says. */
-export function applyChanges({ created, filled, cancelled }: Change, found: Found): AppliedChanges {
-  const stored = new Map(found.rows.map((row) => [row.uuid, row]))
-  const merged = filled.map((document) => merge(document, stored.get(document.row.uuid)))
+/** Computes everything that follows from a slice's changes. Pure. `affected` holds the stored rows that they affect (commit-slice.ts). */
+export function applyChanges(
+  { created, completed, cancelled }: SliceChanges,
+  affected: AffectedRows,
+): { writes: SliceWrites; cancellations: CancelledCfdi[] } {
+  const stored = new Map(affected.rows.map((row) => [row.uuid, row]))
+  const merged = completed.map((document) => merge(document, stored.get(document.row.uuid)))
   const documents = [...created, ...merged.map(({ document }) => document)]
   const statuses = new Map(cancelled.filter(({ uuid }) => stored.get(uuid)?.cancelled === 0).map((row) => [row.uuid, statusOf(row)]))
-  const applied = applicationsByInvoice(documents, found.applications, statuses)
+  const applied = applicationsByInvoice(documents, affected.applications, statuses)
   for (const { row } of documents) withBalance(row, applied.get(row.uuid) ?? [])
   const inside = new Set(documents.map(({ row }) => row.uuid))
   const counted = countedOf(documents, merged, stored, statuses)
   return {
     writes: {
       rows: documents.map(({ row }) => row),
-      moved: merged.filter(({ moved }) => moved).map(({ document }) => document.row),
+      reindexed: merged.filter(({ isReindexed }) => isReindexed).map(({ document }) => document.row),
       lines: documents.flatMap(({ lines }) => lines),
       applications: documents.flatMap(({ applications }) => applications),
       cancelled: [...statuses].map(([uuid, status]) => ({ uuid, ...status })),
-      balances: found.rows.filter(({ uuid }) => !inside.has(uuid)).flatMap((row) => rebalanced(row, applied.get(row.uuid) ?? [])),
-      months: monthsOf(counted, found),
-      suppliers: suppliersOf(counted, found),
+      balances: affected.rows.filter(({ uuid }) => !inside.has(uuid)).flatMap((row) => changedBalance(row, applied.get(row.uuid) ?? [])),
+      months: monthsOf(counted, affected),
+      suppliers: suppliersOf(counted, affected),
     },
-    cancellations: [...statuses].flatMap(([uuid, status]) => cancellationOf(stored.get(uuid), status, found.applications)),
+    cancellations: [...statuses].flatMap(([uuid, status]) => cancellationOf(stored.get(uuid), status, affected.applications)),
   }
 }
 
 interface Merged {
   document: Incoming
   before: StoredRow
-  moved: boolean
+  isReindexed: boolean
 }
 
-const MOVABLE = ['direction', 'issued_at', 'utc_offset', 'fecha', 'tipo_comprobante', 'emisor_rfc', 'receptor_rfc'] as const
+const INDEXED = ['direction', 'issued_at', 'utc_offset', 'fecha', 'tipo_comprobante', 'emisor_rfc', 'receptor_rfc'] as const
 
-/** The XML says everything but the status, which stays as the book has it. */
+/** A stored document with its XML. The XML says everything but the status, which stays as it is stored. */
 function merge(document: Incoming, before: StoredRow | undefined): Merged {
-  if (before === undefined) throw new Error('A stored document is missing from what was read.')
+  if (before === undefined) throw new Error('The stored row of a document was not read.')
   const { estatus, cancelled, cancelled_at, cancellation_reason, folio_sustitucion } = before
   const row = { ...document.row, estatus, cancelled, cancelled_at, cancellation_reason, folio_sustitucion }
-  return { document: { ...document, row }, before, moved: MOVABLE.some((name) => row[name] !== before[name]) }
+  return { document: { ...document, row }, before, isReindexed: INDEXED.some((name) => row[name] !== before[name]) }
 }
 
 function applicationsByInvoice(
   documents: readonly Incoming[],
   stored: readonly StoredApplication[],
-  statuses: ReadonlyMap<string, Status>,
+  statuses: ReadonlyMap<string, StatusColumns>,
 ) {
   const all = new Map<string, Applied[]>()
   const put = (invoice: string, applied: Applied) => {
@@ -122,14 +108,14 @@ function applicationsByInvoice(
   return all
 }
 
-function rebalanced(row: StoredRow, applications: Parameters<typeof balanceOf>[1]): Writes['balances'] {
+function changedBalance(row: StoredRow, applications: readonly Applied[]): SliceWrites['balances'] {
   if (!isDeferred(row)) return []
   const balance = balanceOf(row, applications)
   const changed = (Object.keys(balance) as (keyof Balance)[]).some((name) => balance[name] !== row[name])
-  return changed ? [{ uuid: row.uuid, turned: balance.payment_status !== row.payment_status, ...balance }] : []
+  return changed ? [{ uuid: row.uuid, isStatusChanged: balance.payment_status !== row.payment_status, ...balance }] : []
 }
 
-/** A document as it stands now, or with sign -1 as it stood before. */
+/** A document as it is now, or with sign -1 as it was before. */
 interface Counted {
   row: CfdiRow | StoredRow
   sign: 1 | -1
@@ -139,7 +125,7 @@ function countedOf(
   documents: readonly Incoming[],
   merged: readonly Merged[],
   stored: ReadonlyMap<string, StoredRow>,
-  statuses: ReadonlyMap<string, Status>,
+  statuses: ReadonlyMap<string, StatusColumns>,
 ): Counted[] {
   return [
     ...merged.map(({ before }): Counted => ({ row: before, sign: -1 })),
@@ -154,8 +140,8 @@ function countedOf(
   ]
 }
 
-function monthsOf(counted: readonly Counted[], found: Found): Writes['months'] {
-  const before = new Map(found.months.map((row) => [monthKey({ fecha: row.month, direction: row.direction }), row.cells]))
+function monthsOf(counted: readonly Counted[], affected: AffectedRows): SliceWrites['months'] {
+  const before = new Map(affected.months.map((row) => [monthKey({ fecha: row.month, direction: row.direction }), row.cells]))
   const months = new Map<MonthKey, Cells>()
   for (const { row, sign } of counted) {
     const adds = contribution(row)
@@ -168,8 +154,8 @@ function monthsOf(counted: readonly Counted[], found: Found): Writes['months'] {
   return changedIn(months, before, writeCells).map(([month, direction, cells]) => ({ month, direction, cells }))
 }
 
-function suppliersOf(counted: readonly Counted[], found: Found): Writes['suppliers'] {
-  const before = new Map(found.suppliers.map(({ month, part, totals }): [PartKey, string] => [`${month}|${part}`, totals]))
+function suppliersOf(counted: readonly Counted[], affected: AffectedRows): SliceWrites['suppliers'] {
+  const before = new Map(affected.suppliers.map(({ month, part, totals }): [PartKey, string] => [`${month}|${part}`, totals]))
   const parts = new Map<PartKey, Suppliers>()
   for (const { row, sign } of counted) {
     const share = shareOf(row)
@@ -181,7 +167,7 @@ function suppliersOf(counted: readonly Counted[], found: Found): Writes['supplie
   return changedIn(parts, before, writeSuppliers).map(([month, part, totals]) => ({ month, part, totals }))
 }
 
-/** What reads differently from before, as `[month, number, text]`. */
+/** The texts that differ from before, as `[month, number, text]`. */
 const changedIn = <Key extends MonthKey | PartKey, Value>(
   after: ReadonlyMap<Key, Value>,
   before: ReadonlyMap<Key, string>,
@@ -193,20 +179,10 @@ const changedIn = <Key extends MonthKey | PartKey, Value>(
     return text === (before.get(key) ?? '{}') ? [] : [[month, Number(number), text]]
   })
 
-function cancellationOf(row: StoredRow | undefined, status: Status, applications: readonly StoredApplication[]): Cancellation[] {
+function cancellationOf(row: StoredRow | undefined, status: StatusColumns, applications: readonly StoredApplication[]): CancelledCfdi[] {
   if (row === undefined) return []
-  const { uuid, direction, kind, tipo_comprobante, metodo_pago, emisor_rfc, receptor_rfc, currency, total, issued_at, utc_offset, fecha } =
-    row
-  const { paid, credited, payment_status, last_payment_at, fully_paid_at, applied_until } = row
   const had_applied_payments =
-    (tipo_comprobante === 'I' && metodo_pago === 'PUE') ||
-    applications.some(({ invoice, kind: by, cancelled }) => invoice === uuid && by === 'P' && !cancelled)
-  return [
-    {
-      ...{ uuid, direction, kind, tipo_comprobante, metodo_pago, emisor_rfc, receptor_rfc, currency, total, issued_at, utc_offset, fecha },
-      ...{ paid, credited, payment_status, last_payment_at, fully_paid_at, applied_until },
-      ...status,
-      had_applied_payments,
-    },
-  ]
+    (row.tipo_comprobante === 'I' && row.metodo_pago === 'PUE') ||
+    applications.some(({ invoice, kind, cancelled }) => invoice === row.uuid && kind === 'P' && !cancelled)
+  return [{ ...row, ...status, had_applied_payments }]
 }

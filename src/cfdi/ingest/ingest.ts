@@ -1,47 +1,50 @@
-import { type Entry, EntryRejected, PackageRejected, readDirectory } from '../package/directory.ts'
+import { EntryRejected, PackageRejected, readDirectory, type ZipEntry } from '../package/directory.ts'
 import type { MetadataRow } from '../package/metadata.ts'
 import { type MetadataFile, metadataFilesOf, readMetadata } from '../package/metadata-files.ts'
 import { isXml } from '../package/package.ts'
 import { MAX_XML_BYTES } from '../xml/parse.ts'
-import { commitSlice, type EntryResult, type SliceOutcome, type Target } from './commit-slice.ts'
-import { metadataSlice, type Sealed, sealedEntry, sealedFile, xmlSlice } from './read-entries.ts'
+import { commitSlice, type IngestTarget } from './commit-slice.ts'
+import type { EntryResult, SliceOutcome } from './outcome.ts'
+import { fileOfEntry, metadataSlice, singleFile, type UnopenedFile, xmlSlice } from './read-entries.ts'
 
-export type { Cancellation } from './apply-changes.ts'
-export type { EntryResult, SliceOutcome, Target } from './commit-slice.ts'
+export type { CancelledCfdi } from './apply-changes.ts'
+export type { IngestTarget } from './commit-slice.ts'
+export type { EntryResult, SliceOutcome } from './outcome.ts'
 
 type Outcomes = AsyncGenerator<SliceOutcome, void, undefined>
 
-/** The most entries that are committed at once, and the most that they weigh inflated: all of a slice is in memory together. */
-const SLICE = 1_000
+/** The limits of a slice in entries and in inflated bytes, because the whole slice is in memory at once. */
+const SLICE_ENTRIES = 1_000
 const SLICE_BYTES = 16 * 1024 * 1024
-/** The most that an upload's files weigh inflated: about 15 seconds of work. */
+/** The limit of an upload in inflated bytes: about 15 seconds of work. */
 const MAX_UPLOAD_BYTES = 512 * 1024 * 1024
 
 /**
- * The CFDIs of a ZIP, slice by slice; each outcome that is yielded has been committed. `reported` is the metadata of the same download
- * by UUID: what it says is cancelled is inserted as such, and is no cancellation. Throws PackageRejected when nothing can be read.
+ * Ingests the CFDIs of a ZIP, slice by slice; each outcome that is yielded has been committed. `reported` is the metadata of the same
+ * download by UUID: new documents that it lists as cancelled are stored as cancelled, and are not reported as cancellations. Throws
+ * PackageRejected when the ZIP cannot be read.
  */
 export async function* ingestXmlPackage(
-  target: Target,
+  target: IngestTarget,
   bytes: Uint8Array,
   reported: ReadonlyMap<string, MetadataRow> = new Map(),
 ): Outcomes {
-  yield* ingestSealed(target, sealedOf(bytes, readDirectory(bytes)), reported)
+  yield* ingestFiles(target, filesOf(bytes, readDirectory(bytes)), reported)
 }
 
-function* sealedOf(bytes: Uint8Array, entries: readonly Entry[], without: ReadonlySet<number> = new Set()): Generator<Sealed> {
-  for (const [n, entry] of entries.entries()) if (!entry.junk && !without.has(n)) yield sealedEntry(bytes, entry, n)
+function* filesOf(bytes: Uint8Array, entries: readonly ZipEntry[], except: ReadonlySet<number> = new Set()): Generator<UnopenedFile> {
+  for (const [n, entry] of entries.entries()) if (!entry.junk && !except.has(n)) yield fileOfEntry(bytes, entry, n)
 }
 
-async function* ingestSealed(target: Target, files: Iterable<Sealed>, reported: ReadonlyMap<string, MetadataRow>): Outcomes {
+async function* ingestFiles(target: IngestTarget, files: Iterable<UnopenedFile>, reported: ReadonlyMap<string, MetadataRow>): Outcomes {
   for (const slice of slicesOf(files)) yield await commitSlice(target, xmlSlice(target, slice, reported))
 }
 
-function* slicesOf(files: Iterable<Sealed>): Generator<Sealed[]> {
-  let slice: Sealed[] = []
+function* slicesOf(files: Iterable<UnopenedFile>): Generator<UnopenedFile[]> {
+  let slice: UnopenedFile[] = []
   let weight = 0
   for (const file of files) {
-    if (slice.length === SLICE || (slice.length > 0 && weight + file.weight > SLICE_BYTES)) {
+    if (slice.length === SLICE_ENTRIES || (slice.length > 0 && weight + file.weight > SLICE_BYTES)) {
       yield slice
       slice = []
       weight = 0
@@ -53,22 +56,22 @@ function* slicesOf(files: Iterable<Sealed>): Generator<Sealed[]> {
 }
 
 /**
- * Metadata rows, slice by slice: documents without XML are inserted, stored valid ones that are cancelled now are cancelled with all
- * that follows, and listed as cancellations. Entries are the rows. Invoices are taken before what pays them, so that a cancellation of
- * both is told as one of a paid invoice however they are listed.
+ * Ingests metadata rows, slice by slice. Unknown documents are stored without XML; stored valid documents that are cancelled now are
+ * cancelled and listed as cancellations. The entries of an outcome are the rows. Payments and credit notes come after all other rows, so
+ * that the cancellation of an invoice and its payment is reported as that of a paid invoice, whatever their order in the file.
  */
-export async function* ingestMetadata(target: Target, rows: Iterable<MetadataRow>): Outcomes {
+export async function* ingestMetadata(target: IngestTarget, rows: Iterable<MetadataRow>): Outcomes {
   const all = [...rows]
-  const isLate = ({ tipo_comprobante }: MetadataRow): boolean => tipo_comprobante === 'P' || tipo_comprobante === 'E'
-  const ordered = [...all.filter((row) => !isLate(row)), ...all.filter(isLate)]
-  for (let at = 0; at < ordered.length; at += SLICE) {
-    yield await commitSlice(target, metadataSlice(target, ordered.slice(at, at + SLICE), at))
+  const isLast = ({ tipo_comprobante }: MetadataRow): boolean => tipo_comprobante === 'P' || tipo_comprobante === 'E'
+  const ordered = [...all.filter((row) => !isLast(row)), ...all.filter(isLast)]
+  for (let at = 0; at < ordered.length; at += SLICE_ENTRIES) {
+    yield await commitSlice(target, metadataSlice(target, ordered.slice(at, at + SLICE_ENTRIES), at))
   }
 }
 
 /**
- * The rows of a downloaded ZIP's metadata files. XML entries are not opened. Throws PackageRejected, also when a metadata file is damaged
- * or all of them are too large: a month without some of its metadata would pass for complete.
+ * Reads the rows of the metadata files in a downloaded ZIP; XML entries are not opened. Throws PackageRejected, also when a metadata file
+ * is damaged or they are too large together, because a month without some of its metadata would pass for complete.
  */
 export const metadataOf = (bytes: Uint8Array): { rows: MetadataRow[]; unread: number } => {
   const { files } = metadataFilesOf(bytes, readDirectory(bytes))
@@ -77,16 +80,16 @@ export const metadataOf = (bytes: Uint8Array): { rows: MetadataRow[]; unread: nu
 }
 
 /**
- * A ZIP that somebody uploaded, with XML, metadata or both; one result a file, junk left out. The results of a slice are committed with it
- * by the target's side statements; returned are the others: those of metadata files, or the one of a ZIP that cannot be read.
+ * Ingests an uploaded ZIP with XML, metadata or both; there is one result for each file. The target's side statements commit the results
+ * of a slice with it. Returns the other results: those of the metadata files, or the one of a ZIP that cannot be read.
  */
-export async function ingestPackage(target: Target, bytes: Uint8Array): Promise<EntryResult[]> {
+export async function ingestPackage(target: IngestTarget, bytes: Uint8Array): Promise<EntryResult[]> {
   try {
     const entries = withinBudget(readDirectory(bytes))
     const { files, recognised } = metadataFilesOf(bytes, entries)
     const reported = new Map<string, MetadataRow>()
     for (const { rows } of files) for (const row of rows) reported.set(row.uuid, row)
-    await committed(ingestSealed(target, sealedOf(bytes, entries, recognised), reported))
+    await finish(ingestFiles(target, filesOf(bytes, entries, recognised), reported))
     reported.clear()
     const results: EntryResult[] = []
     for (const file of files) results.push(await ingestMetadataFile(target, file))
@@ -97,21 +100,21 @@ export async function ingestPackage(target: Target, bytes: Uint8Array): Promise<
   }
 }
 
-/** One file that somebody uploaded by itself: an XML, or a metadata TXT. What is returned is as with a ZIP. */
-export async function ingestFile(target: Target, bytes: Uint8Array): Promise<EntryResult[]> {
+/** Ingests a single uploaded file, an XML or a metadata TXT. Returns the results that no slice has committed, as `ingestPackage` does. */
+export async function ingestFile(target: IngestTarget, bytes: Uint8Array): Promise<EntryResult[]> {
   const metadata = readMetadata(bytes, 'upload.txt', 0)
   if (metadata !== null) return [await ingestMetadataFile(target, metadata)]
-  await committed(ingestSealed(target, [sealedFile('upload.xml', bytes)], new Map()))
+  await finish(ingestFiles(target, [singleFile('upload.xml', bytes)], new Map()))
   return []
 }
 
-async function committed(outcomes: Outcomes): Promise<void> {
+async function finish(outcomes: Outcomes): Promise<void> {
   while (!(await outcomes.next()).done);
 }
 
-/** Rejects what lies beyond the first 512 MiB, in the order of the directory, whatever it really inflates to. */
-function withinBudget(entries: readonly Entry[]): Entry[] {
-  const rejected = new EntryRejected('zip.too_large', 'The upload is larger than 512 MiB when it is unpacked. Send the rest by itself.')
+/** Rejects the entries beyond the first 512 MiB, in the order of the directory, by their declared sizes. */
+function withinBudget(entries: readonly ZipEntry[]): ZipEntry[] {
+  const rejected = new EntryRejected('zip.too_large', 'The upload is larger than 512 MiB when it is unpacked. Send the rest separately.')
   let left = MAX_UPLOAD_BYTES
   return entries.map((entry) => {
     const isUnopened = entry.junk || entry.rejected !== null || (isXml(entry.name) && entry.size > MAX_XML_BYTES)
@@ -120,19 +123,27 @@ function withinBudget(entries: readonly Entry[]): Entry[] {
   })
 }
 
-async function ingestMetadataFile(target: Target, { n, name, rows, unread, rejected: why }: MetadataFile): Promise<EntryResult> {
+async function ingestMetadataFile(target: IngestTarget, { n, name, rows, unread, rejected: why }: MetadataFile): Promise<EntryResult> {
   if (why !== null) return { n, name, uuid: null, status: 'rejected', code: why.code, detail: why.message }
   const { sideStatements } = target
-  // The rows are not files of their own.
-  const quiet =
-    sideStatements === undefined ? target : { ...target, sideStatements: (it: SliceOutcome) => sideStatements({ ...it, entries: [] }) }
+  // The upload's results list the file, not its rows.
+  const withoutEntries =
+    sideStatements === undefined
+      ? target
+      : { ...target, sideStatements: (outcome: SliceOutcome) => sideStatements({ ...outcome, entries: [] }) }
   let [created, cancelled, rejected] = [0, 0, unread]
-  for await (const outcome of ingestMetadata(quiet, rows)) {
+  for await (const outcome of ingestMetadata(withoutEntries, rows)) {
     created += outcome.created
     cancelled += outcome.cancelled
     rejected += outcome.rejected
   }
-  const result = { n, name, uuid: null, code: null, detail: rejected === 0 ? null : `${rejected} rows were not kept.` }
+  const result = {
+    n,
+    name,
+    uuid: null,
+    code: null,
+    detail: rejected === 0 ? null : `${rejected} ${rejected === 1 ? 'row' : 'rows'} could not be stored.`,
+  }
   if (rejected > 0 && rejected === rows.length + unread) return { ...result, status: 'rejected', code: 'metadata.no_rows' }
   return { ...result, status: created > 0 ? 'created' : cancelled > 0 ? 'updated' : 'unchanged' }
 }

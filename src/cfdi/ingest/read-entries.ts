@@ -1,37 +1,38 @@
 import { crc32, deflateRawSync } from 'node:zlib'
-import { type Entry, EntryRejected } from '../package/directory.ts'
+import { EntryRejected, type ZipEntry } from '../package/directory.ts'
 import type { MetadataRow } from '../package/metadata.ts'
 import { inflate, isXml, kindOf, shownName, uuidOfName } from '../package/package.ts'
 import { MAX_XML_BYTES, parseCfdi } from '../xml/parse.ts'
 import { CfdiRejected } from '../xml/rejected.ts'
 import { applicationsOf, relatedOf } from './applications.ts'
 import type { Incoming } from './apply-changes.ts'
-import type { Looked, Slice, Target } from './commit-slice.ts'
-import { keepWithinLimits, linesOf, rowOf, rowOfMetadata, statusOf } from './row.ts'
+import type { IngestTarget, Slice } from './commit-slice.ts'
+import type { ReadEntry } from './outcome.ts'
+import { fitToLimits, linesOf, rowOf, rowOfMetadata, statusOf } from './row.ts'
 import { RowRejected } from './row-rejected.ts'
 
-/** A file that may be a CFDI, not yet opened. */
-export interface Sealed {
+/** A file that may be a CFDI and has not been opened. */
+export interface UnopenedFile {
   n: number
-  /** Fit to be shown. */
+  /** Safe to be shown. */
   name: string
-  /** Whether its name claims that it is one. */
+  /** Whether its name claims that it is a CFDI. */
   isXml: boolean
-  /** As its name says it. */
+  /** The UUID in its name; null when there is none. */
   uuid: string | null
-  /** Over the inflated bytes: as declared, and checked when it is opened. */
+  /** CRC-32 of the inflated bytes, as declared; it is checked when the file is opened. */
   crc: number
   size: number
   method: number
   packed: Uint8Array
-  /** Bytes that opening it takes: as declared, for `inflate` stops there; none when it is refused unopened. */
+  /** How many bytes opening it takes: the declared size, where `inflate` stops; 0 when it is rejected unopened. */
   weight: number
   /** Throws EntryRejected. */
   content(): Uint8Array
 }
 
-/** An entry of a ZIP, its bytes left where they are. */
-export const sealedEntry = (bytes: Uint8Array, entry: Entry, n: number): Sealed => ({
+/** An entry of a ZIP as a file. Its bytes are not copied. */
+export const fileOfEntry = (bytes: Uint8Array, entry: ZipEntry, n: number): UnopenedFile => ({
   n,
   name: shownName(entry.name),
   isXml: isXml(entry.name),
@@ -44,8 +45,8 @@ export const sealedEntry = (bytes: Uint8Array, entry: Entry, n: number): Sealed 
   content: () => inflate(bytes, entry, MAX_XML_BYTES),
 })
 
-/** A file that came by itself. */
-export const sealedFile = (name: string, bytes: Uint8Array): Sealed => ({
+/** A file that was uploaded without a ZIP. */
+export const singleFile = (name: string, bytes: Uint8Array): UnopenedFile => ({
   n: 0,
   name: shownName(name),
   isXml: isXml(name),
@@ -58,51 +59,50 @@ export const sealedFile = (name: string, bytes: Uint8Array): Sealed => ({
   content: () => bytes,
 })
 
-/** Bytes up to which nothing in a document can be too long to be kept. */
-const LARGE = 100_000
+/** In a file up to this size, nothing can be too long to be stored. */
+const LARGE_BYTES = 100_000
 
-type Opened = { document: Incoming; looked: Looked } | { document: null; looked: Looked | null }
+type ReadFile = { document: Incoming; entry: ReadEntry } | { document: null; entry: ReadEntry | null }
 
-/** A slice of XML files; `reported` is what the metadata of the same download says, for documents that are first seen cancelled. */
-export function xmlSlice(target: Target, files: readonly Sealed[], reported: ReadonlyMap<string, MetadataRow>): Slice {
-  const opened = new Map<Sealed, Opened>()
+/** A slice of XML files. `reported` is the metadata of the same download by UUID: it gives new documents their status. */
+export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], reported: ReadonlyMap<string, MetadataRow>): Slice {
+  const opened = new Map<UnopenedFile, ReadFile>()
   return {
     uuids: [...new Set(files.flatMap(({ uuid }) => uuid ?? []))],
-    open(known) {
+    read(known) {
       const documents = new Map<string, Incoming>()
-      const looked: Looked[] = []
+      const entries: ReadEntry[] = []
       for (const file of files) {
-        const it = opened.get(file)
         const stored = file.uuid === null ? undefined : known.get(file.uuid)
-        if (it === undefined && stored?.xml_crc === file.crc && stored.xml_size === file.size) {
-          looked.push({ n: file.n, name: file.name, uuid: stored.uuid })
+        if (!opened.has(file) && stored?.xml_crc === file.crc && stored.xml_size === file.size) {
+          entries.push({ n: file.n, name: file.name, uuid: stored.uuid })
           continue
         }
-        const now = it ?? openXml(target, file, reported)
-        opened.set(file, now)
-        if (now.looked !== null) looked.push(now.looked)
-        if (now.document === null) continue
-        documents.delete(now.document.row.uuid)
-        documents.set(now.document.row.uuid, now.document)
+        const read = opened.get(file) ?? readFile(target, file, reported)
+        opened.set(file, read)
+        if (read.entry !== null) entries.push(read.entry)
+        if (read.document === null) continue
+        documents.delete(read.document.row.uuid)
+        documents.set(read.document.row.uuid, read.document)
       }
-      return { documents, cancelled: [], looked }
+      return { documents, cancelled: [], entries }
     },
   }
 }
 
-function openXml({ rfc, now, provenance }: Target, file: Sealed, reported: ReadonlyMap<string, MetadataRow>): Opened {
+function readFile({ rfc, now, provenance }: IngestTarget, file: UnopenedFile, reported: ReadonlyMap<string, MetadataRow>): ReadFile {
   const { n, name } = file
   let uuid = file.uuid
   try {
     const content = file.content()
     const kind = file.isXml ? 'xml' : kindOf(name, content)
     if (kind !== 'xml') {
-      // The authority packs other things with the CFDIs; who uploads something should know that it was none. Metadata never comes here
-      // from an upload, but where it was made unrecognisable.
-      const code = 'cfdi.not_a_cfdi'
+      // The authority packs other files with the CFDIs, but an upload reports each file that is not one. A metadata file gets here only
+      // when it could not be recognised.
+      const isReported = kind !== 'terceros' && provenance === 'import'
       return {
         document: null,
-        looked: kind !== 'terceros' && provenance === 'import' ? { n, name, uuid: null, code, detail: 'The file is not a CFDI.' } : null,
+        entry: isReported ? { n, name, uuid: null, code: 'cfdi.not_a_cfdi', detail: 'The file is not a CFDI.' } : null,
       }
     }
     const document = parseCfdi(content)
@@ -117,38 +117,38 @@ function openXml({ rfc, now, provenance }: Target, file: Sealed, reported: Reado
       xml_crc: file.crc,
     })
     const lines = linesOf(document, row.uuid)
-    if (file.size > LARGE) keepWithinLimits(row, lines)
-    return { document: { row, lines, applications, packed: file.packed }, looked: { n, name, uuid: row.uuid } }
+    if (file.size > LARGE_BYTES) fitToLimits(row, lines)
+    return { document: { row, lines, applications, packed: file.packed }, entry: { n, name, uuid: row.uuid } }
   } catch (error) {
     if (!(error instanceof CfdiRejected || error instanceof EntryRejected || error instanceof RowRejected)) throw error
-    return { document: null, looked: { n, name, uuid, code: error.code, detail: error.message } }
+    return { document: null, entry: { n, name, uuid, code: error.code, detail: error.message } }
   }
 }
 
-/** A slice of metadata rows: inserts what is not known, and cancels what is known as valid. A cancelled document never comes back. */
-export function metadataSlice({ rfc, now }: Target, rows: readonly MetadataRow[], from: number): Slice {
+/** A slice of metadata rows. It inserts unknown documents and cancels known ones. A cancelled document never becomes valid again. */
+export function metadataSlice({ rfc, now }: IngestTarget, rows: readonly MetadataRow[], from: number): Slice {
   return {
     uuids: [...new Set(rows.map(({ uuid }) => uuid))],
-    open(known) {
+    read(known) {
       const documents = new Map<string, Incoming>()
       const cancelled = new Map<string, MetadataRow>()
-      const looked: Looked[] = []
+      const entries: ReadEntry[] = []
       rows.forEach((row, i) => {
-        const at = { n: from + i, name: row.uuid }
+        const entry = { n: from + i, name: row.uuid, uuid: row.uuid }
         const stored = known.get(row.uuid)
         try {
           if (stored === undefined) {
             const document = { row: rowOfMetadata(row, rfc, now.getTime()), lines: [], applications: [], packed: null }
-            keepWithinLimits(document.row, document.lines)
+            fitToLimits(document.row, document.lines)
             documents.set(row.uuid, document)
           } else if (row.cancelled && stored.cancelled === 0) cancelled.set(row.uuid, row)
-          looked.push({ ...at, uuid: row.uuid })
+          entries.push(entry)
         } catch (error) {
           if (!(error instanceof RowRejected)) throw error
-          looked.push({ ...at, uuid: row.uuid, code: error.code, detail: error.message })
+          entries.push({ ...entry, code: error.code, detail: error.message })
         }
       })
-      return { documents, cancelled: [...cancelled.values()], looked }
+      return { documents, cancelled: [...cancelled.values()], entries }
     },
   }
 }

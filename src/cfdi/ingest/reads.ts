@@ -1,131 +1,110 @@
 import { jsonChunks } from '../../platform/db/commit.ts'
-import type { Applied, Balance } from '../balances.ts'
-import type { Micros } from '../money.ts'
+import type { Applied } from '../balances.ts'
+import type { CfdiRow, MicrosColumn } from '../columns.ts'
 import type { PartKey } from '../supplier-totals.ts'
+import type { MonthKey } from '../totals.ts'
 
-/** What has to be known of a stored document to see whether it comes again. */
-export interface Known {
+/** What determines whether a document that is delivered again is known already. */
+export interface KnownCfdi {
   uuid: string
   cancelled: number
-  /** Null for both when only metadata is known. */
+  /** Both are null when only metadata is known. */
   xml_crc: number | null
   xml_size: number | null
 }
 
-/** A stored document as far as totals, balances and facts depend on it. */
-export interface StoredRow extends Balance {
-  uuid: string
-  direction: number
-  cancelled: number
-  estatus: string
-  cancelled_at: string | null
-  cancellation_reason: string | null
-  folio_sustitucion: string | null
-  issued_at: number
-  utc_offset: number
-  fecha: string
-  kind: string
-  version: string | null
-  tipo_comprobante: string | null
-  metodo_pago: string | null
-  emisor_rfc: string
-  receptor_rfc: string
-  counterparty_rfc: string
-  currency: string | null
-  tipo_cambio: string | null
-  subtotal: string | null
-  descuento: string | null
-  total: string | null
-  total_micros: Micros | null
-  iva_trasladado: Micros | null
-  iva_retenido: Micros | null
-  isr_retenido: Micros | null
-  ieps_trasladado: Micros | null
-  related: string | null
-}
+const ROW = [
+  ...(['uuid', 'direction', 'cancelled', 'estatus', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'issued_at'] as const),
+  ...(['utc_offset', 'fecha', 'kind', 'version', 'tipo_comprobante', 'metodo_pago', 'emisor_rfc', 'receptor_rfc'] as const),
+  ...(['counterparty_rfc', 'currency', 'tipo_cambio', 'subtotal', 'descuento', 'total', 'payment_status', 'last_payment_at'] as const),
+  ...(['fully_paid_at', 'applied_until', 'related'] as const),
+]
+const ROW_MICROS = [
+  ...(['total_micros', 'iva_trasladado', 'iva_retenido', 'isr_retenido', 'ieps_trasladado', 'paid', 'credited'] as const),
+] satisfies MicrosColumn[]
 
-/** An application that is stored, with what its source's row says of its status. */
+/** The columns of a stored document that totals, balances and outbox events depend on. */
+export type StoredRow = Pick<CfdiRow, (typeof ROW)[number] | (typeof ROW_MICROS)[number]>
+
+/** A stored application with the status of its source. */
 export interface StoredApplication extends Applied {
   invoice: string
   source: string
 }
 
-export interface MonthRow {
+/** The totals of a month and direction. */
+export interface StoredMonth {
   month: string
   direction: number
   cells: string
 }
 
-export interface SupplierRow {
+/** A part of the suppliers of a month. */
+export interface StoredSuppliers {
   month: string
   part: number
   totals: string
 }
 
-/** A month and direction, `YYYY-MM|0`. */
-export type MonthKey = `${string}|${number}`
-export const monthKey = ({ fecha, direction }: { fecha: string; direction: number }): MonthKey => `${fecha.slice(0, 7)}|${direction}`
-
-const MICROS = ['total_micros', 'iva_trasladado', 'iva_retenido', 'isr_retenido', 'ieps_trasladado', 'paid', 'credited'] as const
-const PLAIN = [
-  ...['uuid', 'direction', 'cancelled', 'estatus', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'issued_at', 'utc_offset'],
-  ...['fecha', 'kind', 'version', 'tipo_comprobante', 'metodo_pago', 'emisor_rfc', 'receptor_rfc', 'counterparty_rfc', 'currency'],
-  ...['tipo_cambio', 'subtotal', 'descuento', 'total', 'payment_status', 'last_payment_at', 'fully_paid_at', 'applied_until', 'related'],
-]
-
-// CROSS JOIN: else the planner walks the book for each element (ingest.md 6.2).
-const KNOWN = `select c.uuid, c.cancelled, c.xml_crc, c.xml_size
+// With CROSS JOIN the planner seeks each element; otherwise it walks the whole partition for each (ingest.md 6.2).
+const SELECT_KNOWN = `select c.uuid, c.cancelled, c.xml_crc, c.xml_size
   from json_each(?2) j cross join cfdi c where c.entity = ?1 and c.uuid = j.value`
-const ROWS = `select ${PLAIN.map((name) => `c.${name}`).join(', ')}, ${MICROS.map((name) => `cast(c.${name} as text) as ${name}`).join(', ')}
+const SELECT_ROWS = `select ${ROW.map((name) => `c.${name}`).join(', ')}, ${ROW_MICROS.map((name) => `cast(c.${name} as text) as ${name}`).join(', ')}
   from json_each(?2) j cross join cfdi c where c.entity = ?1 and c.uuid = j.value`
-const APPLICATIONS = `select p.invoice, p.source, p.kind, cast(p.amount as text) as amount, p.currency, p.tipo_cambio, p.fecha_pago, c.issued_at, c.cancelled
+const SELECT_APPLICATIONS = `select p.invoice, p.source, p.kind, cast(p.amount as text) as amount, p.currency, p.tipo_cambio, p.fecha_pago, c.issued_at, c.cancelled
   from json_each(?2) j cross join cfdi_payments p cross join cfdi c
   where p.entity = ?1 and p.invoice = j.value and c.entity = ?1 and c.uuid = p.source`
-const MONTHS = `select m.month, m.direction, m.cells
+const SELECT_MONTHS = `select m.month, m.direction, m.cells
   from json_each(?2) j cross join cfdi_months m where m.entity = ?1 and m.month = j.value->>0 and m.direction = j.value->>1`
-const SUPPLIERS = `select s.month, s.part, s.totals
+const SELECT_SUPPLIERS = `select s.month, s.part, s.totals
   from json_each(?2) j cross join cfdi_suppliers s where s.entity = ?1 and s.month = j.value->>0 and s.part = j.value->>1`
 
-/** The book's version, null when it has no row yet, and which of the documents are in it. One call. */
+/** The partition's version, null when it has no row yet, and which of these documents it holds. One call. */
 export async function readKnown(
   ledger: D1Database,
   entity: number,
   uuids: readonly string[],
-): Promise<{ version: number | null; known: Known[] }> {
+): Promise<{ version: number | null; known: KnownCfdi[] }> {
   const [versions, ...known] = await ledger.batch([
     ledger.prepare('select version from entities where entity = ?1').bind(entity),
-    ...each(ledger, KNOWN, entity, uuids),
+    ...statementsOf(ledger, SELECT_KNOWN, entity, uuids),
   ])
   const [row] = (versions?.results ?? []) as { version: number }[]
-  return { version: row?.version ?? null, known: rowsOf<Known>(known) }
+  return { version: row?.version ?? null, known: resultsOf<KnownCfdi>(known) }
 }
 
-export interface Wanted {
+/** The keys of the stored rows that changes affect. */
+export interface AffectedKeys {
   rows: readonly string[]
-  /** Invoices whose applications are wanted. */
+  /** The invoices to read applications of. */
   applied: readonly string[]
   months: readonly MonthKey[]
   suppliers: readonly PartKey[]
 }
 
-export interface Found {
+/** The stored rows that changes affect. */
+export interface AffectedRows {
   rows: StoredRow[]
   applications: StoredApplication[]
-  months: MonthRow[]
-  suppliers: SupplierRow[]
+  months: StoredMonth[]
+  suppliers: StoredSuppliers[]
 }
 
-/** What a change has to be reckoned with. One call, and none when nothing is wanted. */
-export async function readAround(ledger: D1Database, entity: number, { rows, applied, months, suppliers }: Wanted): Promise<Found> {
+/** Reads the stored rows that changes affect. One call, or none without keys. */
+export async function readAffected(
+  ledger: D1Database,
+  entity: number,
+  { rows, applied, months, suppliers }: AffectedKeys,
+): Promise<AffectedRows> {
   const parts = [
-    each(ledger, ROWS, entity, rows),
-    each(ledger, APPLICATIONS, entity, applied),
-    each(ledger, MONTHS, entity, months.map(pairOf)),
-    each(ledger, SUPPLIERS, entity, suppliers.map(pairOf)),
+    statementsOf(ledger, SELECT_ROWS, entity, rows),
+    statementsOf(ledger, SELECT_APPLICATIONS, entity, applied),
+    statementsOf(ledger, SELECT_MONTHS, entity, months.map(pairOf)),
+    statementsOf(ledger, SELECT_SUPPLIERS, entity, suppliers.map(pairOf)),
   ]
   const statements = parts.flat()
   const results = statements.length === 0 ? [] : await ledger.batch(statements)
-  const take = <Row>(part: D1PreparedStatement[] | undefined): Row[] => rowsOf<Row>(results.splice(0, part?.length ?? 0))
+  const take = <Row>(part: D1PreparedStatement[] | undefined): Row[] => resultsOf<Row>(results.splice(0, part?.length ?? 0))
   return {
     rows: take<Record<string, unknown>>(parts[0]).map(storedRow),
     applications: take<Omit<StoredApplication, 'amount' | 'cancelled'> & { amount: string; cancelled: number }>(parts[1]).map((row) => ({
@@ -133,8 +112,8 @@ export async function readAround(ledger: D1Database, entity: number, { rows, app
       amount: BigInt(row.amount),
       cancelled: row.cancelled === 1,
     })),
-    months: take<MonthRow>(parts[2]),
-    suppliers: take<SupplierRow>(parts[3]),
+    months: take<StoredMonth>(parts[2]),
+    suppliers: take<StoredSuppliers>(parts[3]),
   }
 }
 
@@ -143,12 +122,12 @@ const pairOf = (key: MonthKey | PartKey): [string, number] => {
   return [month, Number(number)]
 }
 
-const each = (ledger: D1Database, sql: string, entity: number, values: readonly unknown[]): D1PreparedStatement[] =>
+const statementsOf = (ledger: D1Database, sql: string, entity: number, values: readonly unknown[]): D1PreparedStatement[] =>
   jsonChunks(values).map((chunk) => ledger.prepare(sql).bind(entity, chunk))
 
-const rowsOf = <Row>(results: readonly D1Result[]): Row[] => results.flatMap((result) => result.results as Row[])
+const resultsOf = <Row>(results: readonly D1Result[]): Row[] => results.flatMap((result) => result.results as Row[])
 
 const storedRow = (row: Record<string, unknown>): StoredRow => {
-  for (const name of MICROS) if (row[name] !== null) row[name] = BigInt(row[name] as string)
+  for (const name of ROW_MICROS) if (row[name] !== null) row[name] = BigInt(row[name] as string)
   return row as unknown as StoredRow
 }

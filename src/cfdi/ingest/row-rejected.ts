@@ -1,6 +1,6 @@
 import type { Micros } from '../money.ts'
 
-/** A document that cannot be kept in this book. The message names no RFC. */
+/** A document that cannot be stored in this partition. The message contains no RFC. */
 export class RowRejected extends Error {
   readonly code: 'cfdi.unstamped' | 'cfdi.foreign_rfc' | 'cfdi.invalid_amount' | 'cfdi.invalid_date' | 'cfdi.too_large'
 
@@ -10,12 +10,12 @@ export class RowRejected extends Error {
   }
 }
 
-/** SQLite's integers end at 9.2e18; what adds up to them should not be near. */
-const MOST_MICROS = 10n ** 18n
+/** SQLite's integers end at 9.2e18, and sums of amounts must stay below that. */
+const MAX_MICROS = 10n ** 18n
 
-/** The amount, or a refusal when sums of such could leave SQLite's integers. */
+/** Returns the amount. Throws RowRejected when sums of such amounts could exceed SQLite's integers. */
 export function bounded<T extends Micros | null>(amount: T): T {
-  if (amount !== null && (amount > MOST_MICROS || amount < -MOST_MICROS)) {
+  if (amount !== null && (amount > MAX_MICROS || amount < -MAX_MICROS)) {
     throw new RowRejected('cfdi.invalid_amount', 'An amount is too large to be added up.')
   }
   return amount

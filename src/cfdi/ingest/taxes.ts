@@ -1,9 +1,12 @@
+import type { CfdiRow } from '../columns.ts'
 import { type Micros, micros } from '../money.ts'
 import type { CfdiDocument, Tax } from '../xml/document.ts'
 import { bounded } from './row-rejected.ts'
 
-/** Of the header, and of the lines where the header is silent; in the document's currency. */
-export function taxesOf({ kind, tipo_comprobante, impuestos, retencion, conceptos }: CfdiDocument) {
+type Taxes = Pick<CfdiRow, 'iva_trasladado' | 'iva_retenido' | 'isr_retenido' | 'ieps_trasladado'>
+
+/** The taxes of a document in micros of its currency: those of the header, or the sums over the lines when the header has none. */
+export function taxesOf({ kind, tipo_comprobante, impuestos, retencion, conceptos }: CfdiDocument): Taxes {
   if (kind === 'retenciones') {
     const withheld = (impuesto: string) =>
       sum((retencion?.impuestos ?? []).filter((tax) => tax.impuesto === impuesto).map(({ monto }) => monto))
@@ -15,14 +18,14 @@ export function taxesOf({ kind, tipo_comprobante, impuestos, retencion, concepto
   const traslados = of('traslados')
   const retenciones = of('retenciones')
   return {
-    iva_trasladado: taxed(traslados, '002'),
-    iva_retenido: taxed(retenciones, '002'),
-    isr_retenido: taxed(retenciones, '001'),
-    ieps_trasladado: taxed(traslados, '003'),
+    iva_trasladado: sumOf(traslados, '002'),
+    iva_retenido: sumOf(retenciones, '002'),
+    isr_retenido: sumOf(retenciones, '001'),
+    ieps_trasladado: sumOf(traslados, '003'),
   }
 }
 
-const taxed = (taxes: readonly Tax[], impuesto: string): Micros | null =>
+const sumOf = (taxes: readonly Tax[], impuesto: string): Micros | null =>
   taxes.length === 0 ? 0n : sum(taxes.filter((tax) => tax.impuesto === impuesto).map(({ importe }) => importe))
 
 const sum = (amounts: readonly (string | null)[]): Micros | null =>

@@ -1,4 +1,4 @@
-/** Why an entry of a package, or a whole package, is not read. Source: reliability.md 4 group X. */
+/** Why a package, or an entry of one, cannot be read. Source: reliability.md 4 group X. */
 export type ZipCode =
   | 'zip.no_directory'
   | 'zip.broken_directory'
@@ -13,7 +13,7 @@ export type ZipCode =
   | 'zip.corrupt'
   | 'zip.nested'
 
-/** The package has no directory that can be read: nothing of it is. */
+/** The package has no readable directory, so nothing in it can be read. */
 export class PackageRejected extends Error {
   readonly code: ZipCode
 
@@ -23,7 +23,7 @@ export class PackageRejected extends Error {
   }
 }
 
-/** One entry cannot be read; the others can. */
+/** One entry cannot be read; the others may still be. */
 export class EntryRejected extends Error {
   readonly code: ZipCode
 
@@ -33,20 +33,20 @@ export class EntryRejected extends Error {
   }
 }
 
-export interface Entry {
-  /** Only a name, never a path: whatever it says, nothing is written where it points. */
+export interface ZipEntry {
+  /** The name as it is in the directory. It is never used as a path. */
   readonly name: string
-  /** As declared: `inflate` checks it over the inflated bytes. */
+  /** As declared; `inflate` checks it against the inflated bytes. */
   readonly crc32: number
   readonly compressed_size: number
-  /** Of the inflated bytes, as declared. */
+  /** Number of inflated bytes, as declared. */
   readonly size: number
   /** 0 stored, 8 deflate. */
   readonly method: number
   readonly flags: number
-  /** Where the data begins in the package's bytes; 0 when the entry is rejected. */
+  /** Where the entry's data begins in the package; 0 when the entry is rejected. */
   readonly offset: number
-  /** A folder, an empty file, or what macOS adds: to be passed over in silence. */
+  /** A folder, an empty file, or a file that macOS adds. It is ignored. */
   readonly junk: boolean
   readonly rejected: EntryRejected | null
 }
@@ -62,14 +62,14 @@ const U16 = 0xffff
 const U32 = 0xffffffff
 
 /**
- * The entries of a ZIP by its central directory, which alone decides what is in it. Nothing is inflated. Throws PackageRejected when
- * the directory cannot be read or lists more than 200,000 entries; what is wrong with one entry is in its `rejected`.
+ * Lists the entries of a ZIP by its central directory, which alone decides what is in it. Nothing is inflated. Throws PackageRejected when
+ * the directory cannot be read or lists more than 200,000 entries. The fault of a single entry is in its `rejected`.
  */
-export const readDirectory = (bytes: Uint8Array): Entry[] => {
+export const readDirectory = (bytes: Uint8Array): ZipEntry[] => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const { start, end, count } = findDirectory(view)
   if (count > MAX_ENTRIES) throw tooMany()
-  const found: Found[] = []
+  const found: CentralEntry[] = []
   let at = start
   while (at < end) {
     const read = readCentral(bytes, view, at, end)
@@ -77,11 +77,11 @@ export const readDirectory = (bytes: Uint8Array): Entry[] => {
     if (found.length > MAX_ENTRIES) throw tooMany()
     at = read.next
   }
-  if ((found.length & U16) !== (count & U16)) throw broken('does not list the entries that it counts')
+  if ((found.length & U16) !== (count & U16)) throw broken('does not list as many entries as it declares')
   return locate(view, found, start)
 }
 
-interface Found extends Omit<Entry, 'offset' | 'rejected'> {
+interface CentralEntry extends Omit<ZipEntry, 'offset' | 'rejected'> {
   readonly next: number
   readonly local: number
 }
@@ -103,7 +103,7 @@ const findDirectory64 = (view: DataView, end: number): { start: number; size: nu
   const locator = end - 20
   if (locator < 0 || view.getUint32(locator, true) !== LOCATOR64) return undefined
   const at = Number(view.getBigUint64(locator + 8, true))
-  if (at + 56 > locator || view.getUint32(at, true) !== END64) throw broken('has no ZIP64 end record where it should be')
+  if (at + 56 > locator || view.getUint32(at, true) !== END64) throw broken('has no ZIP64 end record where the locator points')
   return {
     count: Number(view.getBigUint64(at + 32, true)),
     size: Number(view.getBigUint64(at + 40, true)),
@@ -112,17 +112,17 @@ const findDirectory64 = (view: DataView, end: number): { start: number; size: nu
 }
 
 const checked = ({ start, size, count }: { start: number; size: number; count: number }, endRecord: number) => {
-  if (start + size > endRecord) throw broken('reaches outside the file')
+  if (start + size > endRecord) throw broken('extends beyond the file')
   return { start, end: start + size, count }
 }
 
-const readCentral = (bytes: Uint8Array, view: DataView, at: number, end: number): Found => {
-  if (at + 46 > end || view.getUint32(at, true) !== CENTRAL) throw broken('is cut short or damaged')
+const readCentral = (bytes: Uint8Array, view: DataView, at: number, end: number): CentralEntry => {
+  if (at + 46 > end || view.getUint32(at, true) !== CENTRAL) throw broken('is truncated or damaged')
   const flags = view.getUint16(at + 8, true)
   const nameLength = view.getUint16(at + 28, true)
   const extraLength = view.getUint16(at + 30, true)
   const next = at + 46 + nameLength + extraLength + view.getUint16(at + 32, true)
-  if (next > end) throw broken('is cut short or damaged')
+  if (next > end) throw broken('is truncated or damaged')
   const name = decodeName(bytes.subarray(at + 46, at + 46 + nameLength))
   const [size, compressed, local] = widened(view, at, at + 46 + nameLength, extraLength)
   return {
@@ -138,7 +138,7 @@ const readCentral = (bytes: Uint8Array, view: DataView, at: number, end: number)
   }
 }
 
-/** Sizes and offset, out of the ZIP64 extra field where the 32-bit ones say so. */
+/** The sizes and the offset, from the ZIP64 extra field where the 32-bit fields refer to it. */
 const widened = (view: DataView, at: number, extra: number, extraLength: number): [size: number, compressed: number, local: number] => {
   const values: [number, number, number] = [view.getUint32(at + 24, true), view.getUint32(at + 20, true), view.getUint32(at + 42, true)]
   if (!values.includes(U32)) return values
@@ -160,7 +160,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const latin1 = new TextDecoder('windows-1252')
 
 const decodeName = (bytes: Uint8Array): string => {
-  // Many writers leave the UTF-8 flag out: what reads as UTF-8 is.
+  // Many writers omit the UTF-8 flag, so every name that is valid UTF-8 is read as UTF-8.
   try {
     return utf8.decode(bytes)
   } catch {
@@ -168,46 +168,50 @@ const decodeName = (bytes: Uint8Array): string => {
   }
 }
 
-/** Finds each entry's data through its local header, and rejects what lies outside the file or over another entry. */
-const locate = (view: DataView, found: readonly Found[], directory: number): Entry[] => {
-  const ends = new Map<Found, number>()
-  const entries = found.map(({ next: _, local, ...entry }, i): Entry => {
-    const rejected = refused(entry)
+/** Finds each entry's data through its local header. Rejects entries that lie outside the file or overlap another entry. */
+const locate = (view: DataView, found: readonly CentralEntry[], directory: number): ZipEntry[] => {
+  const ends = new Map<CentralEntry, number>()
+  const entries = found.map(({ next: _, local, ...entry }, i): ZipEntry => {
+    const rejected = rejectionOf(entry)
     if (local + 30 > directory || view.getUint32(local, true) !== LOCAL) {
-      return { ...entry, offset: 0, rejected: rejected ?? new EntryRejected('zip.outside', 'The entry is not where the directory says.') }
+      return {
+        ...entry,
+        offset: 0,
+        rejected: rejected ?? new EntryRejected('zip.outside', 'The entry is not at the place that the directory gives.'),
+      }
     }
     const offset = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true)
     if (offset + entry.compressed_size > directory) {
-      return { ...entry, offset: 0, rejected: rejected ?? new EntryRejected('zip.outside', 'The entry reaches outside the file.') }
+      return { ...entry, offset: 0, rejected: rejected ?? new EntryRejected('zip.outside', 'The entry extends beyond the file.') }
     }
-    ends.set(found[i] as Found, offset + entry.compressed_size)
+    ends.set(found[i] as CentralEntry, offset + entry.compressed_size)
     return { ...entry, offset: rejected ? 0 : offset, rejected }
   })
   return rejectOverlaps(found, entries, ends)
 }
 
-const rejectOverlaps = (found: readonly Found[], entries: Entry[], ends: Map<Found, number>): Entry[] => {
-  const order = found.map((_, i) => i).filter((i) => ends.has(found[i] as Found))
-  order.sort((a, b) => (found[a] as Found).local - (found[b] as Found).local)
+const rejectOverlaps = (found: readonly CentralEntry[], entries: ZipEntry[], ends: Map<CentralEntry, number>): ZipEntry[] => {
+  const order = found.map((_, i) => i).filter((i) => ends.has(found[i] as CentralEntry))
+  order.sort((a, b) => (found[a] as CentralEntry).local - (found[b] as CentralEntry).local)
   let reached = 0
   for (const i of order) {
-    const { local } = found[i] as Found
-    const entry = entries[i] as Entry
+    const { local } = found[i] as CentralEntry
+    const entry = entries[i] as ZipEntry
     if (local < reached && !entry.junk) {
-      const rejected = entry.rejected ?? new EntryRejected('zip.overlapping', 'The entry lies over another one.')
+      const rejected = entry.rejected ?? new EntryRejected('zip.overlapping', 'The entry overlaps another entry.')
       entries[i] = { ...entry, offset: 0, rejected }
     }
-    reached = Math.max(reached, ends.get(found[i] as Found) ?? 0)
+    reached = Math.max(reached, ends.get(found[i] as CentralEntry) ?? 0)
   }
   return entries
 }
 
-const refused = (entry: { flags: number; method: number; junk: boolean; name: string }): EntryRejected | null => {
+const rejectionOf = (entry: { flags: number; method: number; junk: boolean; name: string }): EntryRejected | null => {
   if (entry.junk) return null
   if (entry.flags & 0x2041) return new EntryRejected('zip.encrypted', 'The entry is encrypted.')
   if (entry.method !== 0 && entry.method !== 8)
-    return new EntryRejected('zip.unsupported_method', 'The entry is compressed in a way that is not read.')
-  if (/\.zip$/i.test(entry.name)) return new EntryRejected('zip.nested', 'A package inside a package is not opened.')
+    return new EntryRejected('zip.unsupported_method', 'The compression method of the entry is not supported.')
+  if (/\.zip$/i.test(entry.name)) return new EntryRejected('zip.nested', 'A ZIP inside a ZIP is not opened.')
   return null
 }
 

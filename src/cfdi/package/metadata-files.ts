@@ -1,11 +1,11 @@
-import { type Entry, EntryRejected } from './directory.ts'
+import { EntryRejected, type ZipEntry } from './directory.ts'
 import { type MetadataRow, parseMetadata } from './metadata.ts'
 import { inflate, isXml, kindOf, shownName, startOf } from './package.ts'
 
-/** All of a package's metadata, inflated. About 250,000 rows: a month of the busiest taxpayers comes in several packages. */
+/** The limit of the metadata in one package, in inflated bytes: about 250,000 rows. Larger months come in several packages. */
 const MAX_METADATA_BYTES = 48 * 1024 * 1024
 
-/** A file of metadata: its rows and how many lines could not be read, or why it was not read at all. */
+/** A metadata file: its rows and the number of lines that could not be read, or why the whole file could not. */
 export interface MetadataFile {
   n: number
   name: string
@@ -15,10 +15,10 @@ export interface MetadataFile {
 }
 
 /**
- * The metadata files of a package, and the places of all entries that were recognised as no CFDI by that. Nothing is inflated but what
- * begins as metadata does: 48 MiB in all, and what goes beyond is rejected as `zip.too_large`.
+ * Reads the metadata files of a package. `recognised` has the places of all entries that are metadata of some kind and therefore no CFDIs.
+ * Only entries that begin like metadata are inflated; those beyond 48 MiB in all are rejected as `zip.too_large`.
  */
-export function metadataFilesOf(bytes: Uint8Array, entries: readonly Entry[]): { files: MetadataFile[]; recognised: Set<number> } {
+export function metadataFilesOf(bytes: Uint8Array, entries: readonly ZipEntry[]): { files: MetadataFile[]; recognised: Set<number> } {
   const files: MetadataFile[] = []
   const recognised = new Set<number>()
   let left = MAX_METADATA_BYTES
@@ -33,15 +33,15 @@ export function metadataFilesOf(bytes: Uint8Array, entries: readonly Entry[]): {
   return { files, recognised }
 }
 
-/** A file as a metadata TXT; null when it is something else. */
+/** Reads a file as a metadata TXT. Returns null when it is something else. */
 export const readMetadata = (content: Uint8Array, name: string, n: number): MetadataFile | null =>
   kindOf(name, content) === 'metadata' ? read(content, name, n) : null
 
-const kindOfEntry = (bytes: Uint8Array, entry: Entry) => rescued(() => kindOf(entry.name, startOf(bytes, entry)))
+const kindOfEntry = (bytes: Uint8Array, entry: ZipEntry) => orRejection(() => kindOf(entry.name, startOf(bytes, entry)))
 
-function open(bytes: Uint8Array, entry: Entry, n: number, left: number): MetadataFile {
-  const opened = rescued(() => {
-    if (entry.size > left) throw new EntryRejected('zip.too_large', 'The metadata of a package is larger than 48 MiB.')
+function open(bytes: Uint8Array, entry: ZipEntry, n: number, left: number): MetadataFile {
+  const opened = orRejection(() => {
+    if (entry.size > left) throw new EntryRejected('zip.too_large', 'The metadata of the package is larger than 48 MiB.')
     return inflate(bytes, entry, left)
   })
   if (opened instanceof EntryRejected) return { n, name: shownName(entry.name), rows: [], unread: 0, rejected: opened }
@@ -57,7 +57,7 @@ function read(content: Uint8Array, name: string, n: number): MetadataFile {
   return file
 }
 
-function rescued<T>(work: () => T): T | EntryRejected {
+function orRejection<T>(work: () => T): T | EntryRejected {
   try {
     return work()
   } catch (error) {

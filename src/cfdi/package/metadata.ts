@@ -1,5 +1,5 @@
 import { decode } from '../xml/decode.ts'
-import { asRfc, isAmount, isDay, isRfc, isUuid } from '../xml/fields.ts'
+import { asRfc, isAmount, isRealDay, isRfc, isUuid } from '../xml/fields.ts'
 
 /** A CFDI as a metadata package lists it. */
 export interface MetadataRow {
@@ -22,19 +22,19 @@ export interface MetadataRow {
   folio_sustitucion: string | null
 }
 
-/** A row that is not read, by the line on which it begins (1 is the header). */
+/** A row that cannot be read, with the line on which it begins (line 1 is the header). */
 export interface MetadataRejected {
   line: number
   code: 'metadata.invalid_uuid' | 'metadata.invalid_rfc' | 'metadata.invalid_amount'
 }
 
-/** What a line of a metadata file is: exactly one of the two. */
+/** A line of a metadata file: either a row or a rejection. */
 export type MetadataLine = { row: MetadataRow; rejected?: never } | { rejected: MetadataRejected; row?: never }
 
 /**
- * The rows of a metadata TXT, one at a time. Columns are found by the header's names, in any order; missing ones are null and others
- * ignored. A line feed inside a name is taken out. A file that lists third parties (`_tercero.txt`) or nothing of ours has no rows.
- * Source: sat.md 1.7.
+ * Reads the rows of a metadata TXT, one at a time. The columns are found by the names in the header, in any order; missing columns are
+ * null, and unknown ones are ignored. Line feeds inside a name are removed. A file of third parties (`_tercero.txt`) or of something else
+ * has no rows. Source: sat.md 1.7.
  */
 export function* parseMetadata(input: string | Uint8Array): Generator<MetadataLine, void, undefined> {
   const text = typeof input === 'string' ? input.replace(/^\ufeff+/, '') : decode(input).text
@@ -47,7 +47,7 @@ export function* parseMetadata(input: string | Uint8Array): Generator<MetadataLi
   }
 }
 
-/** Columns that a file must have for its rows to be invoices; a file of third parties has but the first. */
+/** The columns that a list of CFDIs must have. A file of third parties has only the first. */
 const REQUIRED = ['uuid', 'rfcemisor', 'rfcreceptor'] as const
 
 type Columns = ReadonlyMap<string, number>
@@ -61,7 +61,7 @@ const columnsOf = (header: string): Columns | null => {
   return REQUIRED.every((name) => columns.has(name)) ? columns : null
 }
 
-/** Where the header ends in CR LF, only CR LF ends a record: a lone line feed is part of a name, and may not forge another row. */
+/** When the header ends with CR LF, only CR LF ends a record: then a lone line feed is part of a name and cannot forge another row. */
 function* records(text: string): Generator<{ text: string; line: number }, undefined, undefined> {
   const first = text.search(/\S/)
   if (first < 0) return
@@ -120,5 +120,5 @@ const TIME = /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))[ T]((?:[01]\d|2
 
 const literalTime = (value: string | null): string | null => {
   const [, day, time] = TIME.exec(value ?? '') ?? []
-  return day !== undefined && isDay(day) ? `${day}T${time}` : null
+  return day !== undefined && isRealDay(day) ? `${day}T${time}` : null
 }

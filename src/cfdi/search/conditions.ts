@@ -3,34 +3,34 @@ import { afterDay, isDay } from '../literal-day.ts'
 import { micros } from '../money.ts'
 import type { Filters } from './contract.ts'
 
-/** Filters that one index or another can serve, in the names that a plan knows them by. */
-export type Served = 'direction' | 'estatus' | 'tipo_comprobante' | 'payment_status' | 'party' | 'uuid'
+/** The filters that some index can serve, as a plan names them. */
+export type IndexedFilter = 'direction' | 'estatus' | 'tipo_comprobante' | 'payment_status' | 'party' | 'uuid'
 
-/** Literal text among others: a JSON list costs one placeholder however long it is. */
+/** The condition that a column has one of these values. A JSON list takes one placeholder, however long it is. */
 const among = (column: string, values: readonly string[]): Fragment =>
   sql`${raw(column)} in (select value from json_each(${JSON.stringify(values)}))`
 
 const seconds = (instant: string): number => Math.floor(Date.parse(instant) / 1_000)
 const integer = (text: string): Fragment => sql`cast(${micros(text)!.toString()} as integer)`
 
-const paymentStatus = (wanted: readonly string[]): Fragment => {
-  const stored = wanted.filter((one) => one !== 'not_applicable')
-  if (stored.length === wanted.length) return among('payment_status', stored)
+const paymentStatus = (statuses: readonly string[]): Fragment => {
+  const stored = statuses.filter((status) => status !== 'not_applicable')
+  if (stored.length === statuses.length) return among('payment_status', stored)
   return sql`(payment_status is null or ${among('payment_status', stored)})`
 }
 
-/** Rows whose stored balance counts what was issued after the ceiling: it says nothing of the balance that is shown. */
+/** The condition that the stored balance counts something issued after the ceiling: then the visible balance may differ. */
 export const isBeyond = (until: number): Fragment => sql`applied_until > ${raw(String(until))}`
 
-// A row beyond the ceiling passes: it is held against what is shown of it when it has been read (search.ts).
+// A row that may have a different visible balance passes here. search.ts compares it when it has been read.
 const ofBalance = (condition: Fragment, until: number | null): Fragment =>
   until === null ? condition : sql`(${condition} or ${isBeyond(until)})`
 
-/** Conditions for the filters that an index could serve, should it be another index. `until` is the ceiling in seconds. */
-export function servedConditions(filters: Filters, until: number | null): Map<Served, Fragment[]> {
+/** The conditions of the filters that some index can serve. `until` is the ceiling in seconds. */
+export function indexedConditions(filters: Filters, until: number | null): Map<IndexedFilter, Fragment[]> {
   const { direction, estatus, tipo_comprobante, payment_status, counterparty_rfc, emisor_rfc, receptor_rfc } = filters
-  const conditions = new Map<Served, Fragment[]>()
-  const put = (name: Served, condition: Fragment) => conditions.set(name, [...(conditions.get(name) ?? []), condition])
+  const conditions = new Map<IndexedFilter, Fragment[]>()
+  const put = (name: IndexedFilter, condition: Fragment) => conditions.set(name, [...(conditions.get(name) ?? []), condition])
   if (direction) put('direction', sql`direction = ${direction === 'issued' ? 0 : 1}`)
   if (estatus) put('estatus', sql`estatus = ${estatus}`)
   if (tipo_comprobante) put('tipo_comprobante', among('tipo_comprobante', tipo_comprobante))
@@ -43,7 +43,7 @@ export function servedConditions(filters: Filters, until: number | null): Map<Se
 
 const EQUAL = ['metodo_pago', 'forma_pago', 'uso_cfdi', 'currency', 'serie', 'folio', 'version'] as const
 
-/** Conditions for the filters that no index serves. `until` is the ceiling in seconds. */
+/** The conditions of the filters that no index serves. `until` is the ceiling in seconds. */
 export function scannedConditions(filters: Filters, until: number | null): Fragment[] {
   const { cancelled_from, cancelled_to, paid_from, paid_to, updated_since, total_min, total_max, balance_min, has_xml } = filters
   const conditions: Fragment[] = EQUAL.flatMap((name) => (filters[name] === undefined ? [] : [sql`${raw(name)} = ${filters[name]}`]))
@@ -66,11 +66,11 @@ export function scannedConditions(filters: Filters, until: number | null): Fragm
   return conditions
 }
 
-/** The literal days that the document must lie between, and the instants that bound it; instants are exact, days need the literal. */
+/** The conditions of a document's literal day. Instants need none, because the bounds of issued_at are exact for them. */
 export const literalDays = (filters: Filters): Fragment[] => [...fromDay(filters), ...throughDay(filters)]
 
 export const fromDay = ({ issued_from }: Filters): Fragment[] => (issued_from && isDay(issued_from) ? [sql`fecha >= ${issued_from}`] : [])
 
-/** Up to a literal day: it has to be asked only of what was issued while that day was over in one Mexican zone and not in another. */
+/** The condition of the last literal day. It matters only for documents issued when that day was over in some of Mexico's time zones. */
 export const throughDay = ({ issued_to }: Filters): Fragment[] =>
   issued_to && isDay(issued_to) ? [sql`fecha < ${afterDay(issued_to)}`] : []

@@ -1,58 +1,59 @@
 import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import { earliestOf, endingOf, latestOf } from '../../visibility/window.ts'
 import { isDay } from '../literal-day.ts'
-import { fromDay, literalDays, type Served, scannedConditions, servedConditions, throughDay } from './conditions.ts'
+import { fromDay, type IndexedFilter, indexedConditions, literalDays, scannedConditions, throughDay } from './conditions.ts'
 import type { Filters } from './contract.ts'
 
-/** One run along an index, in the order of the page: its leading columns are fixed. */
+/** Rows read along an index in the order of the page: its leading columns are fixed. */
 interface Stream {
   index: 'cfdi_dirc' | 'cfdi_cpd' | 'cfdi_tipoc' | 'cfdi_pay'
   fixed: Fragment
 }
 
-/** How a page is read: at most four streams that are merged, and what is left to be looked at row by row. */
-export interface Plan {
+/** How a page is read: at most four streams, which are merged, and the conditions that are checked row by row. */
+export interface SearchPlan {
   streams: Stream[]
   /**
-   * Where the streams go by a stored payment status: those of the other statuses. With a ceiling they too may hold what is asked for,
-   * among the rows whose stored balance counts what was issued after it.
+   * When the streams select stored payment statuses, the streams of the other statuses. With a ceiling they may contain matches too, among
+   * the rows with a stored balance that counts something issued after it.
    */
   others: Stream[]
-  /** Conditions that the streams leave open. Without any, every row that is read is a row of the page. */
+  /** Conditions that the streams leave open. Without any, every row that is read belongs to the page. */
   rest: Fragment[]
   /** Bounds of issued_at in seconds, both inclusive. */
   since: number | null
   until: number | null
-  /** First literal day, where `since` is tight only to the hour. */
+  /** The condition of the first literal day, because `since` is exact to the hour only. */
   days: Fragment[]
   /**
-   * Last literal day: a page that begins after `from`, when that day was over in some Mexican zone, looks at its rows one by one, and
-   * one that begins before needs not ask.
+   * The condition of the last literal day. It is checked on pages that begin after `from`, when that day was over in some Mexican zone;
+   * pages that begin earlier do not need it.
    */
   through: { from: number; condition: Fragment[] } | null
 }
 
 type Direction = 0 | 1
 
-/** Parties as the index knows them. A search is the union of its branches. */
+/** A direction and a counterparty, as the indexes have them. A search is the union of its branches. */
 interface Branch {
   direction?: Direction
   counterparty?: string
 }
 
-// D1 takes five terms in a compound SELECT, and a page may read limit + 8 rows in all.
-const MOST_STREAMS = 4
+// D1 accepts five terms in a compound SELECT, and a page may read limit + 8 rows in all.
+const MAX_STREAMS = 4
 
-/** Plans a search over the documents of an RFC; `until` is the ceiling in seconds. No PDF is kept: whoever asks for one finds none. */
-export function planSearch(rfc: string, asked: Filters, until: number | null): Plan {
-  const filters = asked.cancelled_from || asked.cancelled_to ? { ...asked, estatus: asked.estatus ?? ('cancelado' as const) } : asked
+/** Plans a search over the documents of an RFC. `until` is the ceiling in seconds. No PDF is stored, so has_pdf=true finds nothing. */
+export function planSearch(rfc: string, requested: Filters, until: number | null): SearchPlan {
+  const isOfCancelled = requested.cancelled_from !== undefined || requested.cancelled_to !== undefined
+  const filters = isOfCancelled ? { ...requested, estatus: requested.estatus ?? ('cancelado' as const) } : requested
   const branches = filters.has_pdf === 'true' ? [] : branchesOf(rfc, filters)
   const best = branches.map((branch) => candidatesOf(branch, filters)[0]!)
-  const few = best.flatMap(({ streams }) => streams).length <= MOST_STREAMS
-  const chosen = few
+  const isWithinLimit = best.flatMap(({ streams }) => streams).length <= MAX_STREAMS
+  const chosen = isWithinLimit
     ? best
     : branches.map((branch) => candidatesOf(branch, { ...filters, tipo_comprobante: undefined, payment_status: undefined })[0]!)
-  const conditions = servedConditions(filters, until)
+  const conditions = indexedConditions(filters, until)
   const left = new Set(chosen.flatMap(({ serves }) => [...conditions.keys()].filter((name) => !serves.includes(name))))
   return {
     streams: chosen.flatMap(({ streams }) => streams),
@@ -64,9 +65,9 @@ export function planSearch(rfc: string, asked: Filters, until: number | null): P
   }
 }
 
-/** Every condition of a search, for when the rows are found by their UUID. */
+/** Every condition of a search, for rows that are found by their UUIDs. */
 export const conditionsOf = (filters: Filters, until: number | null): Fragment[] => [
-  ...[...servedConditions(filters, until).values()].flat(),
+  ...[...indexedConditions(filters, until).values()].flat(),
   ...scannedConditions(filters, until),
   ...literalDays(filters),
 ]
@@ -84,7 +85,7 @@ function branchesOf(rfc: string, { direction, counterparty_rfc, emisor_rfc, rece
   if (direction) narrow({ direction: direction === 'issued' ? 0 : 1 })
   if (counterparty_rfc) narrow({ counterparty: counterparty_rfc })
   if (emisor_rfc) narrow(emisor_rfc === rfc ? { direction: 0 } : { direction: 1, counterparty: emisor_rfc })
-  // What the RFC issued to itself is issued, and it is its receiver too.
+  // A document that the RFC issued to itself is stored as issued, and the RFC is its receiver too.
   if (receptor_rfc)
     narrow(
       ...(receptor_rfc === rfc
@@ -101,13 +102,13 @@ function both(one: Branch, other: Branch): Branch[] {
 
 interface Candidate {
   streams: Stream[]
-  serves: Served[]
+  serves: IndexedFilter[]
   others?: Stream[]
 }
 
 const DEFERRED = ['paid', 'partially_paid', 'unpaid'] as const
 
-/** The ways to read a branch in at most four streams, the most selective first. The last one always exists. */
+/** The ways to read a branch in at most four streams, the most selective first. The last way always exists. */
 function candidatesOf({ direction, counterparty }: Branch, { estatus, tipo_comprobante, payment_status }: Filters): Candidate[] {
   const directions = (direction === undefined ? [0, 1] : [direction]).map((one) => sql`direction = ${raw(String(one))}`)
   const states = (estatus === undefined ? [0, 1] : [estatus === 'vigente' ? 0 : 1]).map((one) => sql`cancelled = ${raw(String(one))}`)
@@ -116,15 +117,15 @@ function candidatesOf({ direction, counterparty }: Branch, { estatus, tipo_compr
   const otherStatuses = has(DEFERRED.filter((one) => !payment_status?.includes(one)))
   const tipos = tipo_comprobante?.map((one) => sql`tipo_comprobante = ${one}`)
   const parties = counterparty === undefined ? undefined : [sql`counterparty_rfc = ${counterparty}`]
-  const along = (index: Stream['index'], serves: Served[], ...columns: (Fragment[] | undefined)[]): Candidate[] => {
+  const along = (index: Stream['index'], serves: IndexedFilter[], ...columns: (Fragment[] | undefined)[]): Candidate[] => {
     if (columns.includes(undefined)) return []
     const fixed = (columns as Fragment[][]).reduce<Fragment[][]>(
       (some, column) => some.flatMap((one) => column.map((value) => [...one, value])),
       [[]],
     )
-    return fixed.length > MOST_STREAMS ? [] : [{ serves, streams: fixed.map((values) => ({ index, fixed: all(values) })) }]
+    return fixed.length > MAX_STREAMS ? [] : [{ serves, streams: fixed.map((values) => ({ index, fixed: all(values) })) }]
   }
-  const known: Served[] = counterparty === undefined ? ['direction', 'party'] : ['direction']
+  const known: IndexedFilter[] = counterparty === undefined ? ['direction', 'party'] : ['direction']
   return [
     ...along('cfdi_cpd', ['direction', 'party'], parties, directions),
     ...along('cfdi_pay', [...known, 'payment_status'], statuses, directions).map((candidate) => ({

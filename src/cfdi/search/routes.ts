@@ -6,17 +6,19 @@ import { CfdiPage } from '../contract.ts'
 import { CfdiSearch } from './contract.ts'
 import { searchCfdi } from './search.ts'
 
-const SEARCH = `Newest first: by issued_at, then uuid, both descending. Only what your visibility window shows, and what you imported yourself.
+const SEARCH = `Returns the documents that your visibility window shows and those that you imported, newest first: by issued_at, then by
+uuid, both descending.
 
-direction, estatus, tipo_comprobante, payment_status, the RFCs, uuid and issued_from/issued_to are served by an index, alone and in most
-combinations. Any other filter is looked for among 250 documents a page: **a page may then hold fewer documents than limit, even none, while
-has_more is true.** Go on with next_cursor until has_more is false. The same holds once you have imported files for the RFC, and with
-payment_status while something is held that was issued after your window's ceiling.
+Indexes serve direction, estatus, tipo_comprobante, payment_status, the RFCs, uuid, issued_from and issued_to, alone and in most
+combinations. For any other filter, 250 documents are scanned for each page. **A page may then have fewer documents than limit, or none,
+while has_more is true.** Continue with next_cursor until has_more is false. The same applies when you have imported files for the RFC, and
+to payment_status when the service has documents that were issued after your window's ceiling.
 
 payment_status, paid_amount, credited_amount, balance, last_payment_at and fully_paid_at, and the filters on them, count the payment
-complements and credit notes that were issued up to your window's ceiling. updated_at counts whatever was stored, by any download.`
+complements and credit notes that were issued up to your window's ceiling. updated_at reflects everything that is stored, whichever
+organization downloaded it.`
 
-/** The search, for /v1/cfdi. */
+/** The search of CFDIs, under /v1/cfdi. */
 export const searchRoutes = new Hono<App>().get(
   '/',
   operation('searchCfdi', 'CFDI', 'Search CFDIs', SEARCH),

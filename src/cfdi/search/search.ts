@@ -4,25 +4,25 @@ import { openLedger } from '../../visibility/scoped-ledger.ts'
 import type { Cfdi } from '../contract.ts'
 import { afterDay } from '../literal-day.ts'
 import { micros } from '../money.ts'
-import { balanceShown, leftOf, view } from '../view.ts'
+import { leftOf, view, visibleBalance } from '../view.ts'
 import type { CfdiSearch, Filters } from './contract.ts'
-import { findPage, type Place, type Seen } from './store.ts'
+import { findPage, type PageItem, type PagePosition } from './store.ts'
 
-/** Documents of a fiscal entity that the window shows, newest first (issued_at, then uuid, both descending). One call to the ledger. */
+/** Returns a page of the visible documents of an RFC, newest first (issued_at, then uuid, both descending). One call to the ledger. */
 export async function searchCfdi(ctx: Ctx, query: CfdiSearch): Promise<Page<Cfdi>> {
-  const books = openLedger(ctx)
+  const ledger = openLedger(ctx)
   const { limit, cursor, fiscal_entity_id: _, fiscalEntityId: __, ...filters } = query
-  const scope: CursorScope = { list: 'cfdi', filters: { ...filters, fiscal_entity_id: books.fiscal_entity_id } }
-  const after = (await openCursor(ctx, scope, cursor)) as Place | undefined
-  const { seen, next } = await findPage(books, filters satisfies Filters, after, limit, (one) => isAsked(one, filters))
-  const data = seen.map(({ row, sighting }) => view(row, sighting))
+  const scope: CursorScope = { list: 'cfdi', filters: { ...filters, fiscal_entity_id: ledger.fiscal_entity_id } }
+  const after = (await openCursor(ctx, scope, cursor)) as PagePosition | undefined
+  const { items, next } = await findPage(ledger, filters satisfies Filters, after, limit, (item) => isMatch(item, filters))
+  const data = items.map(({ row, context }) => view(row, context))
   return { data, has_more: next !== null, next_cursor: next && (await sealCursor(ctx, scope, next)) }
 }
 
-// The database compares the stored balance, and passes every row of which another is shown (columns.ts, appliedWhereHidden).
-function isAsked({ row, sighting: { applied } }: Seen, { payment_status, balance_min, paid_from, paid_to }: Filters): boolean {
+// SQL compares the stored balance. It passes every row that may have a different visible one (appliedBeyondCeiling), to be compared here.
+function isMatch({ row, context: { applied } }: PageItem, { payment_status, balance_min, paid_from, paid_to }: Filters): boolean {
   if (applied === undefined) return true
-  const balance = balanceShown(row, applied)
+  const balance = visibleBalance(row, applied)
   const { last_payment_at: paid } = balance
   return (
     (payment_status === undefined || payment_status.includes(balance.payment_status ?? 'not_applicable')) &&

@@ -1,119 +1,120 @@
 import { all, type Fragment, join, prepared, raw, sql } from '../../platform/db/fragment.ts'
-import { type Partition, partitionsToRead, type ScopedLedger, visible } from '../../visibility/scoped-ledger.ts'
-import { appliedOf, appliedWhereHidden, parseApplied } from '../applied.ts'
-import { shown, stored } from '../columns.ts'
-import type { CfdiRow, Sighting } from '../view.ts'
+import { isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { appliedBeyondCeiling, appliedOf, parseApplied } from '../applied.ts'
+import { type ReadRow, readColumns, storedColumns } from '../read-row.ts'
+import type { RowContext } from '../view.ts'
 import { isBeyond } from './conditions.ts'
 import type { Filters } from './contract.ts'
-import { conditionsOf, type Plan, planSearch } from './plan.ts'
+import { conditionsOf, planSearch, type SearchPlan } from './plan.ts'
 
-/** The place of a document in a page: issued_at in seconds and UUID, both descending. */
-export type Place = readonly [issued_at: number, uuid: string]
+/** The position of a document in a page: issued_at in seconds and UUID, both descending. */
+export type PagePosition = readonly [issued_at: number, uuid: string]
 
-/** A document that may be shown. */
-export interface Seen {
-  row: CfdiRow
-  sighting: Sighting
+/** A visible document. */
+export interface PageItem {
+  row: ReadRow
+  context: RowContext
 }
 
-/** Rows looked at for one page where no index serves every filter. What is beyond them is for the next page. */
+/** How many rows are scanned for one page where no index serves every filter. The next page scans the following ones. */
 const SCAN_ROWS = 250
 
-/** `fits` says of a row that was only looked at (`lookBeyond`) whether it is one of the page. */
-type PageRow = CfdiRow & { applied: string | null; fits?: 0 | 1 | null }
+/** `fits` says whether a row that was scanned by `scanOtherStatuses` belongs to the page. */
+type PageRow = ReadRow & { applied: string | null; fits?: 0 | 1 | null }
 
 const ORDER = raw('order by issued_at desc, uuid desc')
 
 const least = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : Math.min(a, b))
 const greatest = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : Math.max(a, b))
 
-/** From where a page of a book begins: an index takes one upper bound only, so the cursor stands for the others when it is lower. */
-const upperBound = (until: number | null, after: Place | undefined): Fragment[] => {
+/** The upper bound of a page. An index takes only one, so the cursor's replaces the others when it is lower. */
+const upperBound = (until: number | null, after: PagePosition | undefined): Fragment[] => {
   if (after && (until === null || after[0] <= until)) return [sql`(cfdi.issued_at, cfdi.uuid) < (${after[0]}, ${after[1]})`]
   return until === null ? [] : [sql`cfdi.issued_at <= ${until}`]
 }
 
 const merged = (
-  book: Partition,
+  partition: Partition,
   entity: Fragment,
-  { streams, since, until, days }: Plan,
-  after: Place | undefined,
+  { streams, since, until, days }: SearchPlan,
+  after: PagePosition | undefined,
   columns: Fragment,
 ): Fragment => {
-  const from = greatest(since, book.since)
+  const from = greatest(since, partition.since)
   const bounds = [
     ...(from === null ? [] : [sql`cfdi.issued_at >= ${from}`]),
-    ...upperBound(least(until, book.until), after),
+    ...upperBound(least(until, partition.until), after),
     ...days,
-    ...(book.origin === 'authority' ? book.conditions('cfdi') : []),
+    ...(partition.origin === 'authority' ? partition.conditions('cfdi') : []),
   ]
-  const along = streams.map(
+  const selects = streams.map(
     ({ index, fixed }) =>
       sql`select ${columns} from cfdi indexed by ${raw(index)} where ${all([sql`cfdi.entity = ${entity}`, fixed, ...bounds])}`,
   )
-  return join([join(along, ' union all '), ORDER], ' ')
+  return join([join(selects, ' union all '), ORDER], ' ')
 }
 
-const page = (book: Partition, rows: Fragment, rest: readonly Fragment[], take: number): Fragment =>
-  sql`select ${shown('page')}, ${appliedWhereHidden(book, 'page')} as applied from (${rows}) page where ${all(rest)} limit ${take}`
+const page = (partition: Partition, rows: Fragment, rest: readonly Fragment[], take: number): Fragment =>
+  sql`select ${readColumns('page')}, ${appliedBeyondCeiling(partition, 'page')} as applied from (${rows}) page where ${all(rest)} limit ${take}`
 
-/** A page of a book's rows and, where rows are looked at one by one, the last place that was looked at. */
-interface Look {
-  book: Partition
-  /** With as many rows there may be more. */
-  most: number
+/** The statements that read a page of a partition's rows and, where rows are scanned one by one, the position of the last one scanned. */
+interface Scan {
+  partition: Partition
+  /** When as many rows are found, there may be more. */
+  limit: number
   statements: readonly [page: Fragment, last?: Fragment]
 }
 
-/** What the streams leave open on a page that begins here. */
-function restOf(book: Partition, { rest, through, until }: Plan, after: Place | undefined): Fragment[] {
-  const begins = least(after?.[0] ?? null, least(until, book.until)) ?? Number.POSITIVE_INFINITY
+/** The conditions that the streams leave open on a page that begins after this position. */
+function restOf(partition: Partition, { rest, through, until }: SearchPlan, after: PagePosition | undefined): Fragment[] {
+  const begin = least(after?.[0] ?? null, least(until, partition.until)) ?? Number.POSITIVE_INFINITY
   return [
     ...rest,
-    ...(through !== null && begins > through.from ? through.condition : []),
-    ...(book.origin === 'import' ? book.conditions('page') : []),
+    ...(through !== null && begin > through.from ? through.condition : []),
+    ...(partition.origin === 'import' ? partition.conditions('page') : []),
   ]
 }
 
-function lookAlong(book: Partition, plan: Plan, after: Place | undefined, take: number): Look {
-  const rest = restOf(book, plan, after)
-  const rows = (limit: number) => sql`${merged(book, raw(String(book.number)), plan, after, stored('cfdi'))} limit ${limit}`
-  if (rest.length === 0) return { book, most: take, statements: [page(book, rows(take), [], take)] }
-  const last = sql`${merged(book, raw(String(book.number)), plan, after, raw('cfdi.issued_at, cfdi.uuid'))} limit 1 offset ${SCAN_ROWS - 1}`
-  return { book, most: take, statements: [page(book, rows(SCAN_ROWS), rest, take), last] }
+function scanStreams(partition: Partition, plan: SearchPlan, after: PagePosition | undefined, take: number): Scan {
+  const rest = restOf(partition, plan, after)
+  const number = raw(String(partition.number))
+  const rows = (limit: number) => sql`${merged(partition, number, plan, after, storedColumns('cfdi'))} limit ${limit}`
+  if (rest.length === 0) return { partition, limit: take, statements: [page(partition, rows(take), [], take)] }
+  const last = sql`${merged(partition, number, plan, after, raw('cfdi.issued_at, cfdi.uuid'))} limit 1 offset ${SCAN_ROWS - 1}`
+  return { partition, limit: take, statements: [page(partition, rows(SCAN_ROWS), rest, take), last] }
 }
 
 /**
- * The rows of the other payment statuses that the ceiling makes something else of, looked for one by one. There are none unless
- * something that can count in a balance was issued after the ceiling: as a rule nothing was, and two seeks say so.
+ * Scans the documents that are stored with other payment statuses, because those that the ceiling changes may have one that the search
+ * asks for. Scans nothing unless a payment or credit note was issued after the ceiling: usually none was, and two seeks find that out.
  */
-function lookBeyond(book: Partition, until: number, plan: Plan, after: Place | undefined): Look {
-  const number = raw(String(book.number))
+function scanOtherStatuses(partition: Partition, until: number, plan: SearchPlan, after: PagePosition | undefined): Scan {
+  const number = raw(String(partition.number))
   const later = (index: string, fixed: string) =>
     sql`exists (select 1 from cfdi later indexed by ${raw(index)}
       where later.entity = ${number} and ${raw(fixed)} and later.cancelled = 0 and later.issued_at > ${raw(String(until))})`
   const anything = sql`${later('cfdi_dirc', 'later.direction = 0')} or ${later('cfdi_dirc', 'later.direction = 1')}`
   const applied = later('cfdi_tipoc', "later.tipo_comprobante in ('P', 'E') and later.direction in (0, 1)")
-  const rows = sql`${merged(book, number, { ...plan, streams: plan.others }, after, stored('cfdi'))}
+  const rows = sql`${merged(partition, number, { ...plan, streams: plan.others }, after, storedColumns('cfdi'))}
     limit case when ${anything} then case when ${applied} then ${SCAN_ROWS} else 0 end else 0 end`
-  const fits = all([...restOf(book, plan, after), isBeyond(until)])
-  // Every row that is looked at is answered: to number them, or to ask for the last one apart, reads more than a page may.
-  const statement = sql`select ${shown('page')}, ${appliedWhereHidden(book, 'page')} as applied, ${fits} as fits from (${rows}) page`
-  return { book, most: SCAN_ROWS, statements: [statement] }
+  const fits = all([...restOf(partition, plan, after), isBeyond(until)])
+  // Every scanned row is returned. To number the rows, or to read the last one separately, would read more rows than a page may.
+  const statement = sql`select ${readColumns('page')}, ${appliedBeyondCeiling(partition, 'page')} as applied, ${fits} as fits from (${rows}) page`
+  return { partition, limit: SCAN_ROWS, statements: [statement] }
 }
 
-function looksAt(book: Partition, plan: Plan, after: Place | undefined, take: number): Look[] {
-  const look = lookAlong(book, plan, after, take)
-  return book.until === null || plan.others.length === 0 ? [look] : [look, lookBeyond(book, book.until, plan, after)]
+function scansOf(partition: Partition, plan: SearchPlan, after: PagePosition | undefined, take: number): Scan[] {
+  const scan = scanStreams(partition, plan, after, take)
+  return partition.until === null || plan.others.length === 0 ? [scan] : [scan, scanOtherStatuses(partition, partition.until, plan, after)]
 }
 
-const byUuid = (book: Partition, filters: Filters, after: Place | undefined, take: number): Fragment => {
-  const rows = sql`select ${stored('cfdi')} from json_each(${JSON.stringify(filters.uuid)}) wanted cross join cfdi
-    where cfdi.uuid = wanted.value and ${all([visible(book, 'cfdi'), ...(after ? [sql`(+cfdi.issued_at, cfdi.uuid) < (${after[0]}, ${after[1]})`] : [])])} ${ORDER}`
-  return page(book, rows, instantsOf(filters, book.until), take)
+const byUuid = (partition: Partition, filters: Filters, after: PagePosition | undefined, take: number): Fragment => {
+  const rows = sql`select ${storedColumns('cfdi')} from json_each(${JSON.stringify(filters.uuid)}) wanted cross join cfdi
+    where cfdi.uuid = wanted.value and ${all([isVisible(partition, 'cfdi'), ...(after ? [sql`(+cfdi.issued_at, cfdi.uuid) < (${after[0]}, ${after[1]})`] : [])])} ${ORDER}`
+  return page(partition, rows, conditionsByUuid(filters, partition.until), take)
 }
 
-const instantsOf = (filters: Filters, ceiling: number | null): Fragment[] => {
+const conditionsByUuid = (filters: Filters, ceiling: number | null): Fragment[] => {
   const { since, until } = planSearch('', filters, ceiling)
   return [
     ...conditionsOf(filters, ceiling),
@@ -122,46 +123,47 @@ const instantsOf = (filters: Filters, ceiling: number | null): Fragment[] => {
   ]
 }
 
-const isBefore = (a: Place, b: Place): boolean => a[0] > b[0] || (a[0] === b[0] && a[1] > b[1])
-const placeOf = ({ issued_at, uuid }: { issued_at: number; uuid: string }): Place => [issued_at, uuid]
+const isBefore = (a: PagePosition, b: PagePosition): boolean => a[0] > b[0] || (a[0] === b[0] && a[1] > b[1])
+const positionOf = ({ issued_at, uuid }: { issued_at: number; uuid: string }): PagePosition => [issued_at, uuid]
 
 /**
- * Documents after a place that are asked for, newest first, at most `limit`, out of every book that may be read, in one call. `next` is
- * the place to go on from, null at the end; where rows are looked at one by one it can come with fewer documents than `limit`.
+ * Finds the documents after a position that match, newest first, at most `limit`, out of every partition that may be read, in one call.
+ * `next` is the position to continue from, null at the end. Where rows are scanned one by one, it can come with fewer items than `limit`.
  */
 export async function findPage(
-  books: ScopedLedger,
+  ledger: ScopedLedger,
   filters: Filters,
-  after: Place | undefined,
+  after: PagePosition | undefined,
   limit: number,
-  isAsked: (one: Seen) => boolean,
-): Promise<{ seen: Seen[]; next: Place | null }> {
+  isMatch: (item: PageItem) => boolean,
+): Promise<{ items: PageItem[]; next: PagePosition | null }> {
   const take = limit + 1
-  const looks = partitionsToRead(books).flatMap((book): Look[] => {
-    const plan = planSearch(books.rfc, filters, book.until)
+  const scans = partitionsToRead(ledger).flatMap((partition): Scan[] => {
+    const plan = planSearch(ledger.rfc, filters, partition.until)
     if (plan.streams.length === 0) return []
-    return filters.uuid ? [{ book, most: take, statements: [byUuid(book, filters, after, take)] }] : looksAt(book, plan, after, take)
+    if (filters.uuid) return [{ partition, limit: take, statements: [byUuid(partition, filters, after, take)] }]
+    return scansOf(partition, plan, after, take)
   })
-  if (looks.length === 0) return { seen: [], next: null }
-  const results = await books.ledger.batch(looks.flatMap(({ statements }) => statements.map((one) => prepared(books.ledger, one!))))
-  let horizon: Place | null = null
-  const seen: Seen[] = []
-  for (const { book, most, statements } of looks) {
+  if (scans.length === 0) return { items: [], next: null }
+  const results = await ledger.d1.batch(scans.flatMap(({ statements }) => statements.map((one) => prepared(ledger.d1, one!))))
+  let horizon: PagePosition | null = null
+  const read: PageItem[] = []
+  for (const { partition, limit: most, statements } of scans) {
     const [found, last] = results.splice(0, statements.length)
     const rows = found!.results as PageRow[]
-    // Nothing is known beyond the last row of a look that gave all it was asked for, nor beyond the last row looked at.
-    const end = rows.length === most ? rows.at(-1) : (last?.results[0] as CfdiRow | undefined)
-    if (end && (horizon === null || isBefore(placeOf(end), horizon))) horizon = placeOf(end)
-    for (const row of rows) if (row.fits === undefined || row.fits === 1) seen.push(seenIn(books, book, row))
+    // Nothing is known beyond the last row of a scan that found its limit, nor beyond the last row scanned.
+    const end = rows.length === most ? rows.at(-1) : (last?.results[0] as ReadRow | undefined)
+    if (end && (horizon === null || isBefore(positionOf(end), horizon))) horizon = positionOf(end)
+    for (const row of rows) if (row.fits === undefined || row.fits === 1) read.push(itemOf(ledger, partition, row))
   }
-  const known = seen
-    .filter((one) => (horizon === null || !isBefore(horizon, placeOf(one.row))) && isAsked(one))
-    .sort((a, b) => (isBefore(placeOf(a.row), placeOf(b.row)) ? -1 : 1))
-  if (known.length > limit) return { seen: known.slice(0, limit), next: placeOf(known[limit - 1]!.row) }
-  return { seen: known, next: horizon }
+  const items = read
+    .filter((item) => (horizon === null || !isBefore(horizon, positionOf(item.row))) && isMatch(item))
+    .sort((a, b) => (isBefore(positionOf(a.row), positionOf(b.row)) ? -1 : 1))
+  if (items.length > limit) return { items: items.slice(0, limit), next: positionOf(items[limit - 1]!.row) }
+  return { items, next: horizon }
 }
 
-const seenIn = ({ fiscal_entity_id }: ScopedLedger, { origin }: Partition, row: PageRow): Seen => ({
+const itemOf = ({ fiscal_entity_id }: ScopedLedger, { origin }: Partition, row: PageRow): PageItem => ({
   row,
-  sighting: { fiscal_entity_id, origin, applied: row.applied === null ? undefined : parseApplied(row.applied).map(appliedOf) },
+  context: { fiscal_entity_id, origin, applied: row.applied === null ? undefined : parseApplied(row.applied).map(appliedOf) },
 })

@@ -2,32 +2,34 @@ import * as z from 'zod'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { Direction } from '../contract.ts'
 
-const Month = z.string().regex(/^(19|20)\d\d-(0[1-9]|1[0-2])$/, 'Not a month, YYYY-MM.')
+const Month = z.string().regex(/^(19|20)\d\d-(0[1-9]|1[0-2])$/, 'Must be a month, YYYY-MM.')
 const monthOrDay = (description: string) =>
   z
-    .union([Month, z.iso.date()], 'Neither a month, YYYY-MM, nor a day, YYYY-MM-DD.')
+    .union([Month, z.iso.date()], 'Must be a month, YYYY-MM, or a day, YYYY-MM-DD.')
     .optional()
     .meta({ documented: { type: 'string', pattern: '^(19|20)\\d\\d-(0[1-9]|1[0-2])(-\\d\\d)?$', description } })
-const money = z.string().meta({ description: 'Decimal, MXN.' })
+const money = z.string().meta({ description: 'Decimal, in MXN.' })
 
 /** The query of GET /v1/cfdi/summary/monthly. */
 export const MonthlySummaryQuery = z
   .strictObject({
     ...ofFiscalEntity,
-    from: monthOrDay('First month, or first day. Default: the month eleven months before that of `to`.'),
-    to: monthOrDay('Last month, or last day. Default: the current month in America/Mexico_City. At most 120 months in all.'),
-    direction: Direction.optional().meta({ description: 'Default: a row for each.' }),
+    from: monthOrDay('The first month or day. The default is eleven months before the month of `to`.'),
+    to: monthOrDay('The last month or day. The default is the current month in America/Mexico_City. The range has at most 120 months.'),
+    direction: Direction.optional().meta({ description: 'By default there is a row for each direction.' }),
   })
   .superRefine(requireFiscalEntity)
 export type MonthlySummaryQuery = z.infer<typeof MonthlySummaryQuery>
 
-const MonthRow = z
+const CfdiMonth = z
   .strictObject({
     month: z.string(),
     direction: Direction,
-    count: z.int().meta({ description: 'Documents that are vigente.' }),
-    cancelled_count: z.int(),
-    by_tipo: z.strictObject({ I: z.int(), E: z.int(), P: z.int(), N: z.int(), T: z.int() }).meta({ description: 'Of `count`.' }),
+    count: z.int().meta({ description: 'Number of documents with status vigente.' }),
+    cancelled_count: z.int().meta({ description: 'Number of cancelled documents.' }),
+    by_tipo: z
+      .strictObject({ I: z.int(), E: z.int(), P: z.int(), N: z.int(), T: z.int() })
+      .meta({ description: '`count` by tipo_comprobante.' }),
     subtotal: money,
     descuento: money,
     iva_trasladado: money,
@@ -35,19 +37,21 @@ const MonthRow = z
     isr_retenido: money,
     ieps: money,
     total: money,
-    credit_notes: money.meta({ description: 'subtotal − descuento of type E.' }),
-    net: money.meta({ description: 'subtotal − descuento of type I, less credit_notes.' }),
+    credit_notes: money.meta({ description: 'subtotal − descuento of the documents of type E.' }),
+    net: money.meta({ description: 'subtotal − descuento of the documents of type I, minus credit_notes.' }),
     pue_total: money,
     ppd_total: money,
-    is_partial: z.boolean().meta({ description: 'The window, `from` or `to` cuts the month, or the month is not over.' }),
-    drilldown: z.string().meta({ description: 'Path and query of the search that answers the documents of `count`, and no others.' }),
+    is_partial: z
+      .boolean()
+      .meta({ description: 'Whether the month is not complete: the window, `from` or `to` divides it, or it is not over.' }),
+    drilldown: z.string().meta({ description: 'Path and query of the search that returns exactly the documents of `count`.' }),
     through_date: z.iso
       .date()
       .nullable()
-      .meta({ description: 'Last day included. Null for a month outside the window that only your own imports are in.' }),
+      .meta({ description: 'Last day that is included. Null for a month outside the window in which only your imports are counted.' }),
   })
   .meta({ id: 'CfdiMonth' })
-export type MonthRow = z.infer<typeof MonthRow>
+export type CfdiMonth = z.infer<typeof CfdiMonth>
 
 export const MonthlySummary = z
   .strictObject({
@@ -65,14 +69,16 @@ export const MonthlySummary = z
     window: z.strictObject({
       floor: z.iso.date().nullable(),
       ceiling: z.iso.datetime().nullable(),
-      is_bounded: z.boolean().meta({ description: 'Something held, or holdable, for the RFC is outside your window.' }),
+      is_bounded: z.boolean().meta({ description: 'Whether the window hides documents that the service has or can have for the RFC.' }),
     }),
-    as_of: z.iso.datetime().meta({ description: 'The ceiling; now without one.' }),
+    as_of: z.iso.datetime().meta({ description: 'The ceiling of the window, or the time of the request when there is none.' }),
     data_quality: z.strictObject({
-      cfdi_total: z.int().meta({ description: 'Documents counted in the rows, cancelled ones included.' }),
-      missing_rate: z.int().meta({ description: 'Of those vigente, how many are in no amount because their exchange rate is not known.' }),
+      cfdi_total: z.int().meta({ description: 'Number of documents in all rows, including cancelled ones.' }),
+      missing_rate: z
+        .int()
+        .meta({ description: 'Number of documents with status vigente that are in no amount, because their exchange rate is not known.' }),
     }),
-    data: z.array(MonthRow),
+    data: z.array(CfdiMonth),
   })
   .meta({ id: 'CfdiMonthlySummary' })
 export type MonthlySummary = z.infer<typeof MonthlySummary>

@@ -5,14 +5,15 @@ import { NOT_READABLE } from '../../taxpayers/contract.ts'
 import { MonthlySummary, MonthlySummaryQuery } from './contract.ts'
 import { summarizeMonths } from './summary.ts'
 
-const SUMMARY = `Totals by month of the literal Fecha, for each direction. A month that the window cuts is trimmed to it by day (at the ceiling, to the
-instant), with is_partial true; a month outside the window is absent; one inside without documents is there with zeros. from and to may be
-days: the first and the last month are then cut at them. drilldown is the search for the documents of a row.`
+const SUMMARY = `Returns totals for each month of the literal Fecha and each direction. A month that your visibility window divides is
+summed only as far as the window shows it, with is_partial true: whole days from the floor on, and up to the instant of the ceiling. A
+month outside the window is absent; a month inside it without documents has zeros. from and to may also be days: then the first and the
+last month are summed from and to these days. drilldown is the search that returns the documents of a row.`
 
-/** The summaries, for /v1/cfdi. */
+/** The summaries of CFDIs, under /v1/cfdi. */
 export const summaryRoutes = new Hono<App>().get(
   '/summary/monthly',
-  operation('summarizeCfdiMonths', 'CFDI', 'Sum CFDIs up by month', SUMMARY),
+  operation('summarizeCfdiMonths', 'CFDI', 'Sum CFDIs by month', SUMMARY),
   query(MonthlySummaryQuery),
   returns(200, MonthlySummary),
   refuses(404, NOT_READABLE),

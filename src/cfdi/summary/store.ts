@@ -1,84 +1,84 @@
 import { all, type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
 import { type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { earliestOf, firstOpenDay, latestOf } from '../../visibility/window.ts'
-import { COUNTABLE, type CountableRow } from '../columns.ts'
 import { afterDay } from '../literal-day.ts'
+import { COUNTABLE_COLUMNS, type CountableRow } from '../read-row.ts'
 import { add, type Cells, contribution, nothing, parseCells } from '../totals.ts'
 
-/** Literal days and directions that are asked for, both inclusive. */
+/** The literal days, both inclusive, and the directions that a summary covers. */
 export interface Span {
   first: string
   last: string
   directions: readonly (0 | 1)[]
 }
 
-/** Totals by tipo, metodo and estatus, `tipo|metodo|estatus`, of each month and direction, `YYYY-MM|direction`. */
+/** Totals by type, method and status (`tipo|metodo|estatus`) for each month and direction (`YYYY-MM|direction`). */
 export type Months = Map<string, Cells>
 
 type MonthCells = { month: string; direction: 0 | 1; cells: string }
 
 const among = (directions: readonly number[]): Fragment => raw(`(${directions.join(', ')})`)
 
-const monthsOf = (book: Partition, { first, last, directions }: Span): Fragment =>
+const monthsOf = (partition: Partition, { first, last, directions }: Span): Fragment =>
   sql`select month, direction, cells from cfdi_months
-    where entity = ${book.number} and month >= ${first.slice(0, 7)} and month <= ${last.slice(0, 7)} and direction in ${among(directions)}`
+    where entity = ${partition.number} and month >= ${first.slice(0, 7)} and month <= ${last.slice(0, 7)} and direction in ${among(directions)}`
 
-const rowsOf = (book: Partition, { directions }: Span, since: number, until: number, conditions: readonly Fragment[]): Fragment =>
-  sql`select ${COUNTABLE} from cfdi own indexed by cfdi_dirc
-    where own.entity = ${book.number} and own.direction in ${among(directions)} and own.cancelled in (0, 1)
+const rowsOf = (partition: Partition, { directions }: Span, since: number, until: number, conditions: readonly Fragment[]): Fragment =>
+  sql`select ${COUNTABLE_COLUMNS} from cfdi own indexed by cfdi_dirc
+    where own.entity = ${partition.number} and own.direction in ${among(directions)} and own.cancelled in (0, 1)
       and own.issued_at >= ${since} and own.issued_at <= ${until} and ${all(conditions)}`
 
 const later = (day: string | null, other: string): string => (day !== null && day > other ? day : other)
 
-/** The authority's book: whole days from the month rows, the days that the ceiling falls into from their rows up to the instant. */
-function statementsOfWindow(book: Partition, span: Span, floor: string | null): Fragment[] {
-  const open = firstOpenDay(book.until)
-  const months = monthsOf(book, { ...span, first: later(floor, span.first) })
-  if (open === null || book.until === null || open > span.last) return [months]
-  const rows = rowsOf(book, span, earliestOf(open), book.until, [
+/** In the authority's partition: whole days from the month rows, and the days that the ceiling divides from their documents. */
+function statementsOfWindow(partition: Partition, span: Span, floor: string | null): Fragment[] {
+  const open = firstOpenDay(partition.until)
+  const months = monthsOf(partition, { ...span, first: later(floor, span.first) })
+  if (open === null || partition.until === null || open > span.last) return [months]
+  const rows = rowsOf(partition, span, earliestOf(open), partition.until, [
     sql`own.fecha >= ${later(open, span.first)}`,
     sql`own.fecha < ${afterDay(span.last)}`,
-    ...book.conditions('own'),
+    ...partition.conditions('own'),
   ])
   return [months, rows]
 }
 
-/** The organization's own book: no window cuts it, but what the authority shows too is not counted twice. */
-const statementsOfImports = (book: Partition, span: Span): Fragment[] => {
-  const hides = book.conditions('own')
-  if (hides.length === 0) return [monthsOf(book, span)]
-  const days = [sql`own.fecha >= ${span.first}`, sql`own.fecha < ${afterDay(span.last)}`, sql`not ${all(hides)}`]
-  return [monthsOf(book, span), rowsOf(book, span, earliestOf(span.first), latestOf(span.last), days)]
+/** In the import partition: all days from the month rows, and the documents to subtract because the authority's copy is counted. */
+const statementsOfImports = (partition: Partition, span: Span): Fragment[] => {
+  const visible = partition.conditions('own')
+  if (visible.length === 0) return [monthsOf(partition, span)]
+  const days = [sql`own.fecha >= ${span.first}`, sql`own.fecha < ${afterDay(span.last)}`, sql`not ${all(visible)}`]
+  return [monthsOf(partition, span), rowsOf(partition, span, earliestOf(span.first), latestOf(span.last), days)]
 }
 
-/** What the documents that may be seen add up to. One call. */
-export async function sumMonths(books: ScopedLedger, span: Span): Promise<Months> {
-  const { floor } = books.window
-  const read = partitionsToRead(books).map((book) => ({
-    book,
-    statements: book.origin === 'authority' ? statementsOfWindow(book, span, floor) : statementsOfImports(book, span),
+/** Sums the visible documents. One call. */
+export async function sumMonths(ledger: ScopedLedger, span: Span): Promise<Months> {
+  const { floor } = ledger.window
+  const read = partitionsToRead(ledger).map((partition) => ({
+    partition,
+    statements: partition.origin === 'authority' ? statementsOfWindow(partition, span, floor) : statementsOfImports(partition, span),
   }))
   const months: Months = new Map()
   if (read.length === 0) return months
-  const results = await books.ledger.batch(read.flatMap(({ statements }) => statements.map((one) => prepared(books.ledger, one))))
-  for (const { book, statements } of read) {
+  const results = await ledger.d1.batch(read.flatMap(({ statements }) => statements.map((one) => prepared(ledger.d1, one))))
+  for (const { partition, statements } of read) {
     const [cells, rows] = results.splice(0, statements.length)
-    const isAuthority = book.origin === 'authority'
-    const whole = { first: later(isAuthority ? floor : null, span.first), last: span.last, before: firstOpenDay(book.until) }
-    for (const one of cells!.results as MonthCells[]) addDays(months, one, whole)
+    const isAuthority = partition.origin === 'authority'
+    const wholeDays = { first: later(isAuthority ? floor : null, span.first), last: span.last, before: firstOpenDay(partition.until) }
+    for (const month of cells!.results as MonthCells[]) addDays(months, month, wholeDays)
     for (const row of (rows?.results ?? []) as CountableRow[]) addRow(months, row, isAuthority ? 1 : -1)
   }
   return months
 }
 
 function totalsAt(months: Months, month: string, direction: number, cell: string) {
-  const key = `${month}|${direction}`
-  const cells: Cells = months.get(key) ?? new Map()
-  months.set(key, cells)
-  // Days are summed: the first part of a cell's key goes.
-  const kept = cell.slice(cell.indexOf('|') + 1)
-  const totals = cells.get(kept) ?? nothing()
-  cells.set(kept, totals)
+  const monthKey = `${month}|${direction}`
+  const cells: Cells = months.get(monthKey) ?? new Map()
+  months.set(monthKey, cells)
+  // The first part of a cell's key is its day, over which the totals are summed.
+  const key = cell.slice(cell.indexOf('|') + 1)
+  const totals = cells.get(key) ?? nothing()
+  cells.set(key, totals)
   return totals
 }
 

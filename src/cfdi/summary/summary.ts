@@ -1,41 +1,42 @@
 import { invalid } from '../../failures.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { dayOf, lastDayOf, plus } from '../../platform/time/months.ts'
+import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
 import { latestCeiling } from '../../taxpayers/taxpayers.ts'
 import { openLedger } from '../../visibility/scoped-ledger.ts'
 import { earliestOf, isBounded, latestOf, type Window } from '../../visibility/window.ts'
 import { isDay } from '../literal-day.ts'
 import { decimal } from '../money.ts'
 import { add, type Cells, nothing } from '../totals.ts'
-import type { MonthlySummary, MonthlySummaryQuery, MonthRow } from './contract.ts'
+import type { CfdiMonth, MonthlySummary, MonthlySummaryQuery } from './contract.ts'
 import { type Months, type Span, sumMonths } from './store.ts'
 
-const MOST_MONTHS = 120
+const MAX_MONTHS = 120
 
 const BASIS = {
-  population: 'CFDI that the window shows, vigente, of different issuer and receiver; retenciones are left out.',
-  substitution: 'A document that another substitutes (relation 04) is counted, beside the other, until it is cancelled.',
-  amounts: 'Sums are over type I; credit_notes over type E; net is what is left of subtotal − descuento.',
-  currency: 'MXN at each document’s own TipoCambio.',
+  population: 'The CFDIs that the window shows, with status vigente and with different issuer and receiver. Retenciones are not included.',
+  substitution: 'A document that another document replaces (relation 04) is counted, like its replacement, until it is cancelled.',
+  amounts: 'Amounts are sums over type I; credit_notes is a sum over type E; net is subtotal − descuento of type I minus credit_notes.',
+  currency: 'MXN, at the TipoCambio of each document.',
   month: 'The month of the literal Fecha.',
 }
 
 const TIPOS = ['I', 'E', 'P', 'N', 'T'] as const
 
 /**
- * Totals by month and direction of what the window shows. A month cut by the window is trimmed to it, and a month outside is absent;
- * a month inside that has no documents is there with zeros. One call to each database.
+ * Returns the totals of the visible documents by month and direction. A month that the window divides is summed as far as it is visible.
+ * A month outside the window is absent; a month inside it without documents has zeros. One call to each database. Throws Failure 422
+ * summary.range.
  */
 export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Promise<MonthlySummary> {
-  const books = openLedger(ctx)
+  const ledger = openLedger(ctx)
   const span = spanOf(query, ctx.now)
-  const [latest, months] = await Promise.all([latestCeiling(ctx.db, books.entity), sumMonths(books, span)])
-  const { window } = books
+  const [latest, months] = await Promise.all([latestCeiling(ctx.db, ledger.entity), sumMonths(ledger, span)])
+  const { window } = ledger
   const rows = placesOf(window, span, months, ctx.now.getTime()).map((place) =>
-    rowOf(books.fiscal_entity_id, place, months.get(`${place.month}|${place.direction}`) ?? new Map()),
+    rowOf(ledger.fiscal_entity_id, place, months.get(`${place.month}|${place.direction}`) ?? new Map()),
   )
   return {
-    fiscal_entity_id: books.fiscal_entity_id,
+    fiscal_entity_id: ledger.fiscal_entity_id,
     from: span.from,
     to: span.to,
     currency: 'MXN',
@@ -52,20 +53,21 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
 
 const instant = (milliseconds: number | null): string | null => (milliseconds === null ? null : new Date(milliseconds).toISOString())
 
-/** What is asked for, as it was said and as days. */
+/** The range of the query, as it was given and as days. */
 function spanOf(query: MonthlySummaryQuery, now: Date): Span & { from: string; to: string } {
-  const to = query.to ?? dayOf(now.getTime()).slice(0, 7)
-  const from = query.from ?? plus(to.slice(0, 7), -11)
+  const to = query.to ?? centralDayOf(now.getTime()).slice(0, 7)
+  const from = query.from ?? addMonths(to.slice(0, 7), -11)
   const [first, last] = [isDay(from) ? from : `${from}-01`, isDay(to) ? to : lastDayOf(to)]
-  if (first > last) throw invalid('summary.range', [{ path: 'from', message: 'Comes after `to`.' }])
-  if (plus(first.slice(0, 7), MOST_MONTHS) <= last.slice(0, 7))
-    throw invalid('summary.range', [{ path: 'from', message: `More than ${MOST_MONTHS} months before the end of \`to\`.` }])
+  if (first > last) throw invalid('summary.range', [{ path: 'from', message: 'Must not be after `to`.' }])
+  if (addMonths(first.slice(0, 7), MAX_MONTHS) <= last.slice(0, 7))
+    throw invalid('summary.range', [{ path: 'from', message: `Must begin a range of at most ${MAX_MONTHS} months.` }])
   return { from, to, first, last, directions: query.direction === undefined ? [0, 1] : [query.direction === 'issued' ? 0 : 1] }
 }
 
-interface Place {
+/** A month and direction to return a row for. */
+interface MonthPlace {
   month: string
-  /** The days of the month that are asked for. */
+  /** The days of the month that the query covers. */
   first: string
   last: string
   direction: 0 | 1
@@ -73,12 +75,12 @@ interface Place {
   through_date: string | null
 }
 
-/** The rows to answer: the window's months up to its end, and those beyond that have documents all the same. */
-function placesOf({ isEmpty, floor, ceiling }: Window, span: Span, months: Months, now: number): Place[] {
+/** The rows to return: the months inside the window, and months outside it that have visible imports. */
+function placesOf({ isEmpty, floor, ceiling }: Window, span: Span, months: Months, now: number): MonthPlace[] {
   const end = ceiling ?? now
-  const today = dayOf(end)
-  const places: Place[] = []
-  for (let month = span.first.slice(0, 7); month <= span.last.slice(0, 7); month = plus(month, 1)) {
+  const today = centralDayOf(end)
+  const places: MonthPlace[] = []
+  for (let month = span.first.slice(0, 7); month <= span.last.slice(0, 7); month = addMonths(month, 1)) {
     const first = span.first > `${month}-01` ? span.first : `${month}-01`
     const last = span.last < lastDayOf(month) ? span.last : lastDayOf(month)
     const isInside = !isEmpty && (floor === null || last >= floor) && earliestOf(first) * 1_000 <= end
@@ -105,14 +107,14 @@ function sumOf(cells: Cells, only: Only) {
   return sum
 }
 
-// Retenciones and what the RFC issued to itself are in no sum. The window cuts the search where it cuts the month.
-const drilldownOf = (fiscal_entity_id: string, direction: MonthRow['direction'], { first, last }: Place): string =>
+// Retenciones and documents that the RFC issued to itself are in no sum. The window limits the search as it limits the month.
+const drilldownOf = (fiscal_entity_id: string, direction: CfdiMonth['direction'], { first, last }: MonthPlace): string =>
   `/v1/cfdi?${new URLSearchParams({
     ...{ fiscal_entity_id, direction, estatus: 'vigente', issued_from: first, issued_to: last },
     ...{ kind: 'cfdi', to_itself: 'false' },
   })}`
 
-function rowOf(fiscal_entity_id: string, place: Place, cells: Cells): MonthRow {
+function rowOf(fiscal_entity_id: string, place: MonthPlace, cells: Cells): CfdiMonth {
   const direction = place.direction === 0 ? 'issued' : 'received'
   const valid = (tipo: string, metodo?: string) =>
     sumOf(cells, (t, m, estatus) => estatus === 'vigente' && t === tipo && (metodo === undefined || m === metodo))
@@ -124,7 +126,7 @@ function rowOf(fiscal_entity_id: string, place: Place, cells: Cells): MonthRow {
     direction,
     count: sumOf(cells, isValid).n,
     cancelled_count: sumOf(cells, (_, __, estatus) => estatus === 'cancelado').n,
-    by_tipo: Object.fromEntries(TIPOS.map((tipo) => [tipo, valid(tipo).n])) as MonthRow['by_tipo'],
+    by_tipo: Object.fromEntries(TIPOS.map((tipo) => [tipo, valid(tipo).n])) as CfdiMonth['by_tipo'],
     subtotal: decimal(income.subtotal),
     descuento: decimal(income.descuento),
     iva_trasladado: decimal(income.iva_trasladado),

@@ -4,7 +4,7 @@ import { pagos10, pagos20 } from './pagos.ts'
 import { children, type Node } from './parse-state.ts'
 import type { Attributes } from './xml.ts'
 
-/** Namespaces of the complements that are read, by the alias under which the tables below have them. Source: sat.md 3.1. */
+/** The namespaces of the complements that are read, each with the alias that the grammar uses for it. Source: sat.md 3.1. */
 export const COMPLEMENT_NAMESPACES: ReadonlyMap<string, string> = new Map([
   ['http://www.sat.gob.mx/TimbreFiscalDigital', 'tfd'],
   ['http://www.sat.gob.mx/Pagos', 'pago10'],
@@ -15,12 +15,12 @@ export const COMPLEMENT_NAMESPACES: ReadonlyMap<string, string> = new Map([
 ])
 
 const timbre: Node = {
-  open: (draft, a) => {
-    draft.timbres++
-    if (draft.timbres > 1) return
-    draft.document.uuid = uuid(a, 'UUID')
-    draft.document.certified_at = dateTime(a, 'FechaTimbrado')
-    draft.document.pac_rfc = asRfc(a['RfcProvCertif'] ?? '') || null
+  open: (state, a) => {
+    state.timbres++
+    if (state.timbres > 1) return
+    state.document.uuid = uuid(a, 'UUID')
+    state.document.certified_at = dateTime(a, 'FechaTimbrado')
+    state.document.pac_rfc = asRfc(a['RfcProvCertif'] ?? '') || null
   },
 }
 
@@ -55,17 +55,17 @@ const prefixed = (alias: string, node: Node): Node =>
     ? node
     : { ...node, children: new Map([...node.children].map(([name, child]) => [`${alias}:${name}`, prefixed(alias, child)])) }
 
-const noted = (node: Node): Node => ({
+const listed = (node: Node): Node => ({
   ...node,
-  open: (draft, a, name) => {
-    draft.complementos.add(`${name}:${versionOf(a)}`)
-    node.open?.(draft, a, name)
+  open: (state, a, name) => {
+    state.complementos.add(`${name}:${versionOf(a)}`)
+    node.open?.(state, a, name)
   },
 })
 
 const versionOf = (a: Attributes): string => (a['Version'] ?? a['version'] ?? '').trim()
 
-/** A top-level Complemento, of which there may be several: each child is noted, those that are known are read. */
+/** A top-level Complemento; a document may have several. Every child is listed in `complementos`, and the known ones are read. */
 export const complemento: Node = {
   children: new Map(
     (
@@ -77,7 +77,7 @@ export const complemento: Node = {
         ['nomina11', 'Nomina', nomina11],
         ['nomina12', 'Nomina', nomina12],
       ] as const
-    ).map(([alias, name, node]) => [`${alias}:${name}`, noted(prefixed(alias, node))]),
+    ).map(([alias, name, node]) => [`${alias}:${name}`, listed(prefixed(alias, node))]),
   ),
-  other: noted({}),
+  other: listed({}),
 }

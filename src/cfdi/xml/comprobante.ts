@@ -1,7 +1,7 @@
 import { complemento } from './complemento.ts'
-import type { Concepto, Tax } from './document.ts'
+import { newConcepto, type Tax } from './document.ts'
 import { amount, asRfc, dateTime, freeText, lastEight, rfc, text, upper } from './fields.ts'
-import { children, type Node, note, type ParseState, path } from './parse-state.ts'
+import { append, children, type Node, path } from './parse-state.ts'
 import type { Attributes } from './xml.ts'
 
 const tax = (a: Attributes): Tax => ({
@@ -13,8 +13,8 @@ const tax = (a: Attributes): Tax => ({
 })
 
 const relacionados: Node = {
-  open: (draft, a) => {
-    draft.tipo_relacion = text(a, 'TipoRelacion') ?? ''
+  open: (state, a) => {
+    state.tipo_relacion = text(a, 'TipoRelacion') ?? ''
   },
   ...path({
     CfdiRelacionado: {
@@ -46,41 +46,34 @@ const receptor: Node = {
   },
 }
 
-const openConcepto = (draft: ParseState, a: Attributes): void => {
-  const read: Concepto = {
-    clave_prod_serv: text(a, 'ClaveProdServ'),
-    no_identificacion: text(a, 'NoIdentificacion'),
-    cantidad: amount(a, 'Cantidad'),
-    clave_unidad: text(a, 'ClaveUnidad'),
-    unidad: text(a, 'Unidad'),
-    descripcion: freeText(a, 'Descripcion'),
-    valor_unitario: amount(a, 'ValorUnitario'),
-    importe: amount(a, 'Importe'),
-    descuento: amount(a, 'Descuento'),
-    objeto_imp: text(a, 'ObjetoImp'),
-    impuestos: { traslados: [], retenciones: [] },
-    a_cuenta_terceros_rfc: null,
-    cuenta_predial: [],
-    pedimentos: [],
-  }
-  draft.concepto = read
-  draft.document.conceptos.push(read)
-}
-
 const concepto: Node = {
-  open: openConcepto,
+  open: (state, a) => {
+    const read = newConcepto()
+    read.clave_prod_serv = text(a, 'ClaveProdServ')
+    read.no_identificacion = text(a, 'NoIdentificacion')
+    read.cantidad = amount(a, 'Cantidad')
+    read.clave_unidad = text(a, 'ClaveUnidad')
+    read.unidad = text(a, 'Unidad')
+    read.descripcion = freeText(a, 'Descripcion')
+    read.valor_unitario = amount(a, 'ValorUnitario')
+    read.importe = amount(a, 'Importe')
+    read.descuento = amount(a, 'Descuento')
+    read.objeto_imp = text(a, 'ObjetoImp')
+    state.concepto = read
+    state.document.conceptos.push(read)
+  },
   ...path({
     Impuestos: path({
-      Traslados: path({ Traslado: { open: (draft, a) => draft.concepto?.impuestos.traslados.push(tax(a)) } }),
-      Retenciones: path({ Retencion: { open: (draft, a) => draft.concepto?.impuestos.retenciones.push(tax(a)) } }),
+      Traslados: path({ Traslado: { open: (state, a) => state.concepto?.impuestos.traslados.push(tax(a)) } }),
+      Retenciones: path({ Retencion: { open: (state, a) => state.concepto?.impuestos.retenciones.push(tax(a)) } }),
     }),
     ACuentaTerceros: {
-      open: (draft, a) => {
-        if (draft.concepto) draft.concepto.a_cuenta_terceros_rfc = asRfc(a['RfcACuentaTerceros'] ?? '') || null
+      open: (state, a) => {
+        if (state.concepto) state.concepto.a_cuenta_terceros_rfc = asRfc(a['RfcACuentaTerceros'] ?? '') || null
       },
     },
-    InformacionAduanera: { open: (draft, a) => note(draft.concepto?.pedimentos, text(a, 'NumeroPedimento')) },
-    CuentaPredial: { open: (draft, a) => note(draft.concepto?.cuenta_predial, text(a, 'Numero')) },
+    InformacionAduanera: { open: (state, a) => append(state.concepto?.pedimentos, text(a, 'NumeroPedimento')) },
+    CuentaPredial: { open: (state, a) => append(state.concepto?.cuenta_predial, text(a, 'Numero')) },
   }),
 }
 
@@ -101,7 +94,7 @@ const informacionGlobal: Node = {
   },
 }
 
-/** Comprobante 3.3 and 4.0, whose attributes have the same names. Source: sat.md 3.2, Annex A. */
+/** Comprobante 3.3 and 4.0: their attributes have the same names. Source: sat.md 3.2, Annex A. */
 export const comprobante: Node = {
   open: ({ document }, a) => {
     document.serie = text(a, 'Serie')

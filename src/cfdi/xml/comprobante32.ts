@@ -1,8 +1,8 @@
 import Big from 'big.js'
 import { complemento } from './complemento.ts'
-import type { Tax } from './document.ts'
+import { newConcepto, type Tax } from './document.ts'
 import { amount, dateTime, freeText, isAmount, lastEight, rfc, text, upper } from './fields.ts'
-import { children, type Node, note, type ParseState, path } from './parse-state.ts'
+import { append, children, type Node, path } from './parse-state.ts'
 import type { Attributes } from './xml.ts'
 
 const IMPUESTOS: ReadonlyMap<string, string> = new Map([
@@ -35,7 +35,7 @@ const traslado = (a: Attributes): Tax => {
 
 const ratio = (percent: string): string => new Big(percent.replace(/\.$/, '')).div(100).toFixed(6)
 
-/** 3.2 says in words what 3.3 codes. Source: insights.md 7; sat.md 3.2. */
+/** Our metodo_pago, from the words of the `formaDePago` of 3.2. Source: insights.md 7; sat.md 3.2. */
 const metodoPago = (formaDePago: string | null): string | null => {
   const words = (formaDePago ?? '').normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
   if (/parcial|diferid/.test(words)) return 'PPD'
@@ -43,28 +43,20 @@ const metodoPago = (formaDePago: string | null): string | null => {
 }
 
 const concepto: Node = {
-  open: (draft: ParseState, a) => {
-    draft.concepto = {
-      clave_prod_serv: null,
-      no_identificacion: text(a, 'noIdentificacion'),
-      cantidad: amount(a, 'cantidad'),
-      clave_unidad: null,
-      unidad: text(a, 'unidad'),
-      descripcion: freeText(a, 'descripcion'),
-      valor_unitario: amount(a, 'valorUnitario'),
-      importe: amount(a, 'importe'),
-      descuento: null,
-      objeto_imp: null,
-      impuestos: { traslados: [], retenciones: [] },
-      a_cuenta_terceros_rfc: null,
-      cuenta_predial: [],
-      pedimentos: [],
-    }
-    draft.document.conceptos.push(draft.concepto)
+  open: (state, a) => {
+    const read = newConcepto()
+    read.no_identificacion = text(a, 'noIdentificacion')
+    read.cantidad = amount(a, 'cantidad')
+    read.unidad = text(a, 'unidad')
+    read.descripcion = freeText(a, 'descripcion')
+    read.valor_unitario = amount(a, 'valorUnitario')
+    read.importe = amount(a, 'importe')
+    state.concepto = read
+    state.document.conceptos.push(read)
   },
   ...path({
-    InformacionAduanera: { open: (draft, a) => note(draft.concepto?.pedimentos, text(a, 'numero')) },
-    CuentaPredial: { open: (draft, a) => note(draft.concepto?.cuenta_predial, text(a, 'numero')) },
+    InformacionAduanera: { open: (state, a) => append(state.concepto?.pedimentos, text(a, 'numero')) },
+    CuentaPredial: { open: (state, a) => append(state.concepto?.cuenta_predial, text(a, 'numero')) },
   }),
 }
 
@@ -112,8 +104,8 @@ const impuestos: Node = {
 }
 
 /**
- * Comprobante 3.2. Its `metodoDePago` is how it was paid (our forma_pago); its `formaDePago` says in words whether at once (metodo_pago).
- * TipoCambio is free text there: kept only when it is a number.
+ * Comprobante 3.2. Its `metodoDePago` is our forma_pago, the means of payment; its `formaDePago` says in words what our metodo_pago says,
+ * whether the invoice is paid at once or in parts. Its TipoCambio is free text and is kept only when it is a number.
  */
 export const comprobante32: Node = {
   open: ({ document }, a) => {

@@ -4,9 +4,9 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const DECLARED = /^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.:-]{0,39})["']/
 
 /**
- * The text of a document's bytes: byte order mark, then the XML declaration's encoding, then UTF-8, and windows-1252 where that is
- * not what the bytes are. No byte order mark is left. Repairs: `bom` when there was more than one, `encoding_fallback` when the bytes
- * were not in the encoding they claim. Never throws. Source: sat.md 3.3.
+ * Decodes a document's bytes by their byte order mark, else by the encoding of the XML declaration, else as UTF-8; bytes that are not in
+ * that encoding are read as windows-1252. No byte order mark is left. Repairs: `bom` when there was more than one, `encoding_fallback`
+ * when the bytes were not in the encoding that they claim. Never throws. Source: sat.md 3.3.
  */
 export const decode = (bytes: Uint8Array): { text: string; repairs: Repair[] } => {
   const repairs: Repair[] = []
@@ -33,7 +33,7 @@ const encodingOf = (bytes: Uint8Array): string => {
   if (a === 0 && b === 0x3c && c === 0 && d !== 0) return 'utf-16be'
   if (a === 0xef && b === 0xbb && c === 0xbf) return 'utf-8'
   const declared = DECLARED.exec(ascii(bytes.subarray(0, 256)))?.[1]?.toLowerCase() ?? 'utf-8'
-  // The bytes are ASCII as far as the declaration goes: a declared UTF-16 or UCS-2 cannot be true.
+  // The declaration could be read as ASCII, so the document cannot be in UTF-16 or UCS-2 even if it says so.
   return /^(?:utf-?16|utf-?32|ucs)/.test(declared) ? 'utf-8' : declared
 }
 

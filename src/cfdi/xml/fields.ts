@@ -7,17 +7,17 @@ const DATE_TIME = /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2
 const RFC = /^[A-ZÑ&]{3,4}\d{6}[A-Z\d]{3}$/
 const UUID = /^[\dA-F]{8}-[\dA-F]{4}-[\dA-F]{4}-[\dA-F]{4}-[\dA-F]{12}$/
 
-/** An attribute's text with the white space collapsed, as the schemas ask; null when absent or blank. */
+/** An attribute's text with its white space collapsed, as the schemas ask; null when it is absent or blank. */
 export const text = (attributes: Attributes, name: string): string | null => {
   const value = attributes[name]?.trim()
   if (!value) return null
   return SPACES.test(value) ? value.replace(/[ \t\n\r]+/g, ' ') : value
 }
 
-/** Free text: only trimmed, for line breaks inside it may be meant. */
+/** Free text. It is only trimmed, because line breaks inside it may be intended. */
 export const freeText = (attributes: Attributes, name: string): string | null => attributes[name]?.trim() || null
 
-/** Decimal text, exactly as the document has it. Throws `cfdi.invalid_amount` on anything else. */
+/** Decimal text, exactly as the document has it. Throws CfdiRejected cfdi.invalid_amount for any other text. */
 export const amount = (attributes: Attributes, name: string): string | null => {
   const value = attributes[name]?.trim()
   if (!value) return null
@@ -25,22 +25,22 @@ export const amount = (attributes: Attributes, name: string): string | null => {
   return value
 }
 
-/** Literal local time, `YYYY-MM-DDTHH:mm:ss`, fractions and offset left out. Throws `cfdi.invalid_date`. */
+/** A literal local time, `YYYY-MM-DDTHH:mm:ss`, without fractions and offset. Throws CfdiRejected cfdi.invalid_date. */
 export const dateTime = (attributes: Attributes, name: string): string | null => {
   const value = attributes[name]?.trim()
   if (!value) return null
   const literal = DATE_TIME.exec(value)?.[1]
-  if (literal === undefined || !isDay(literal)) throw new CfdiRejected('cfdi.invalid_date', `${name} is not a date and time.`)
+  if (literal === undefined || !isRealDay(literal)) throw new CfdiRejected('cfdi.invalid_date', `${name} is not a date and time.`)
   return literal
 }
 
-/** Whether the day exists in its month, for a text that begins `YYYY-MM-DD` with a month of 1 to 12. */
-export const isDay = (date: string): boolean => {
+/** Whether the day exists in its month. The text begins with `YYYY-MM-DD` and has a month from 1 to 12. */
+export const isRealDay = (date: string): boolean => {
   const day = Number(date.slice(8, 10))
   return day <= 28 || day <= new Date(Date.UTC(Number(date.slice(0, 4)), Number(date.slice(5, 7)), 0)).getUTCDate()
 }
 
-/** An RFC in upper case, empty when there is none. Throws `cfdi.invalid_rfc`. Its check digit is not looked at. */
+/** An RFC in upper case, empty when there is none. Its check digit is not verified. Throws CfdiRejected cfdi.invalid_rfc. */
 export const rfc = (attributes: Attributes, name: string, owner: 'Emisor' | 'Receptor'): string => {
   const value = asRfc(attributes[name] ?? '')
   if (value !== '' && !isRfc(value)) throw new CfdiRejected('cfdi.invalid_rfc', `${owner}@${name} is not an RFC.`)
@@ -51,7 +51,7 @@ export const asRfc = (value: string): string => value.trim().toUpperCase().norma
 
 export const isRfc = (value: string): boolean => RFC.test(value)
 
-/** A document's own UUID, in upper case; null when absent. Throws `cfdi.invalid_uuid`. */
+/** A document's own UUID, in upper case; null when it is absent. Throws CfdiRejected cfdi.invalid_uuid. */
 export const uuid = (attributes: Attributes, name: string): string | null => {
   const value = upper(attributes, name)
   if (value !== null && !isUuid(value)) throw new CfdiRejected('cfdi.invalid_uuid', `${name} is not a UUID.`)
@@ -64,8 +64,10 @@ export const isAmount = (value: string): boolean => AMOUNT.test(value)
 
 export const upper = (attributes: Attributes, name: string): string | null => attributes[name]?.trim().toUpperCase() || null
 
+/** The last eight characters of a Sello. */
 export const lastEight = (sello: string | undefined): string | null => sello?.slice(-64).replace(/\s+/g, '').slice(-8) || null
 
+/** Throws CfdiRejected cfdi.incomplete. */
 export const missing = (name: string): never => {
   throw new CfdiRejected('cfdi.incomplete', `${name} is missing.`)
 }

@@ -40,8 +40,8 @@ const worker = (a: Attributes, curp: string, antiguedad: string): Partial<Nomina
   antiguedad: text(a, antiguedad),
 })
 
-const addIsr = (draft: ParseState, a: Attributes, ...importes: string[]): void => {
-  const { nomina } = draft
+const addIsr = (state: ParseState, a: Attributes, ...importes: string[]): void => {
+  const { nomina } = state
   if (nomina === null || text(a, 'TipoDeduccion') !== ISR) return
   for (const name of importes) {
     const importe = amount(a, name)
@@ -61,26 +61,26 @@ const percepciones: Node = {
   },
 }
 
-const start = (draft: ParseState, nomina: Nomina): void => {
-  draft.nomina = nomina
-  draft.document.nominas.push(nomina)
+const start = (state: ParseState, nomina: Nomina): void => {
+  state.nomina = nomina
+  state.document.nominas.push(nomina)
 }
 
-/** Nómina 1.1: everything about the worker is on the root. */
+/** Nómina 1.1: the root element has everything about the worker. */
 export const nomina11: Node = {
-  open: (draft, a) => start(draft, { ...common(a, '1.1'), ...worker(a, 'CURP', 'Antiguedad') }),
+  open: (state, a) => start(state, { ...common(a, '1.1'), ...worker(a, 'CURP', 'Antiguedad') }),
   ...path({
     Percepciones: percepciones,
-    Deducciones: path({ Deduccion: { open: (draft, a) => addIsr(draft, a, 'ImporteGravado', 'ImporteExento') } }),
+    Deducciones: path({ Deduccion: { open: (state, a) => addIsr(state, a, 'ImporteGravado', 'ImporteExento') } }),
   }),
 }
 
 /** Nómina 1.2. */
 export const nomina12: Node = {
-  open: (draft, a) => start(draft, common(a, '1.2')),
+  open: (state, a) => start(state, common(a, '1.2')),
   ...path({
     Receptor: { open: ({ nomina }, a) => void (nomina && Object.assign(nomina, worker(a, 'Curp', 'Antigüedad'))) },
     Percepciones: percepciones,
-    Deducciones: path({ Deduccion: { open: (draft, a) => addIsr(draft, a, 'Importe') } }),
+    Deducciones: path({ Deduccion: { open: (state, a) => addIsr(state, a, 'Importe') } }),
   }),
 }

@@ -3,7 +3,7 @@ import { amount, dateTime, text, upper } from './fields.ts'
 import { children, type Node, type ParseState, path } from './parse-state.ts'
 import type { Attributes } from './xml.ts'
 
-const docto = (draft: ParseState, a: Attributes, equivalencia: string): void => {
+const docto = (state: ParseState, a: Attributes, equivalencia: string): void => {
   const read: DoctoRelacionado = {
     uuid: upper(a, 'IdDocumento') ?? '',
     serie: text(a, 'Serie'),
@@ -18,8 +18,8 @@ const docto = (draft: ParseState, a: Attributes, equivalencia: string): void => 
     objeto_imp_dr: text(a, 'ObjetoImpDR'),
     impuestos_dr: { traslados: [], retenciones: [] },
   }
-  draft.docto = read
-  draft.pago?.documentos.push(read)
+  state.docto = read
+  state.pago?.documentos.push(read)
 }
 
 const taxDR = (a: Attributes): Tax => ({
@@ -31,13 +31,13 @@ const taxDR = (a: Attributes): Tax => ({
 })
 
 const impuestosDR = path({
-  TrasladosDR: path({ TrasladoDR: { open: (draft, a) => draft.docto?.impuestos_dr.traslados.push(taxDR(a)) } }),
-  RetencionesDR: path({ RetencionDR: { open: (draft, a) => draft.docto?.impuestos_dr.retenciones.push(taxDR(a)) } }),
+  TrasladosDR: path({ TrasladoDR: { open: (state, a) => state.docto?.impuestos_dr.traslados.push(taxDR(a)) } }),
+  RetencionesDR: path({ RetencionDR: { open: (state, a) => state.docto?.impuestos_dr.retenciones.push(taxDR(a)) } }),
 })
 
 const pago = (equivalencia: string, inside: Record<string, Node>): Node => ({
-  open: (draft, a) => {
-    draft.pago = {
+  open: (state, a) => {
+    state.pago = {
       fecha_pago: dateTime(a, 'FechaPago') ?? '',
       forma_pago_p: text(a, 'FormaDePagoP'),
       moneda_p: upper(a, 'MonedaP'),
@@ -46,14 +46,14 @@ const pago = (equivalencia: string, inside: Record<string, Node>): Node => ({
       num_operacion: text(a, 'NumOperacion'),
       documentos: [],
     }
-    draft.document.pagos.push(draft.pago)
+    state.document.pagos.push(state.pago)
   },
   close: ({ pago: read }) => {
     const only = read?.documentos.length === 1 ? read.documentos[0] : undefined
-    // Only Pagos 1.0 may leave ImpPagado out: the whole payment went to the one document, in one currency.
+    // Only Pagos 1.0 may omit ImpPagado: then the whole payment goes to the only document, in one currency.
     if (read && only && equivalencia === 'TipoCambioDR' && only.equivalencia_dr === null) only.imp_pagado ??= read.monto
   },
-  children: children({ DoctoRelacionado: { open: (draft, a) => docto(draft, a, equivalencia), ...path(inside) } }),
+  children: children({ DoctoRelacionado: { open: (state, a) => docto(state, a, equivalencia), ...path(inside) } }),
 })
 
 /** Recepción de pagos 1.0. */

@@ -9,7 +9,7 @@ import { CfdiRejected } from './rejected.ts'
 import { retenciones10, retenciones20 } from './retenciones.ts'
 import { type Attributes, type Grammar, Malformed, Walker } from './xml.ts'
 
-/** The most a document may weigh, in bytes as they come. */
+/** The size limit of a document, in bytes as they were delivered. */
 export const MAX_XML_BYTES = 4 * 1024 * 1024
 
 const ROOTS: ReadonlyMap<string, Node> = new Map([
@@ -22,22 +22,22 @@ const ROOTS: ReadonlyMap<string, Node> = new Map([
 
 const OURS = /^http:\/\/www\.sat\.gob\.mx\/(?:cfd\/\d+ Comprobante|esquemas\/retencionpago\/\d+ Retenciones)$/
 
-const root = (namespace: string, name: string, a: Attributes): { draft: ParseState; element: Node } => {
+const root = (namespace: string, name: string, a: Attributes): { state: ParseState; element: Node } => {
   if (name.toLowerCase() === 'html') throw webPage()
   if (!OURS.test(`${namespace} ${name}`)) throw new CfdiRejected('cfdi.not_a_cfdi', 'The root element is not that of a CFDI.')
   const version = (a['Version'] ?? a['version'] ?? '').trim()
   const element = ROOTS.get(`${namespace} ${name} ${version}`)
   if (element === undefined)
-    throw new CfdiRejected('cfdi.unknown_version', 'The version is not one of 3.2, 3.3 and 4.0, or of retenciones 1.0 and 2.0.')
-  return { draft: newParseState(name === 'Comprobante' ? 'cfdi' : 'retenciones', version), element }
+    throw new CfdiRejected('cfdi.unknown_version', 'The version must be 3.2, 3.3 or 4.0, or 1.0 or 2.0 for retenciones.')
+  return { state: newParseState(name === 'Comprobante' ? 'cfdi' : 'retenciones', version), element }
 }
 
 const GRAMMAR: Grammar<ParseState> = { namespaces: COMPLEMENT_NAMESPACES, root }
 
-// A parser costs more to make than a small document to read, and one that threw is in no state to be used again.
+// Making a parser costs more than reading a small document. A parser that has thrown cannot be used again.
 let idle: Walker<ParseState> | null = null
 
-const walk = (text: string): { draft: ParseState; addenda: boolean } => {
+const walk = (text: string): { state: ParseState; addenda: boolean } => {
   refuseDoctype(text)
   const walker = idle ?? new Walker(GRAMMAR)
   idle = null
@@ -46,10 +46,7 @@ const walk = (text: string): { draft: ParseState; addenda: boolean } => {
   return read
 }
 
-/**
- * Reads the bytes of a CFDI that says everything a CFDI must say, but for the stamp: not stamped, its `uuid` is null. Throws
- * CfdiRejected, whose code says why.
- */
+/** Reads a CFDI that has everything a CFDI must have. Only the stamp may be missing: then its `uuid` is null. Throws CfdiRejected. */
 export const parseCfdi = (bytes: Uint8Array): CfdiDocument => {
   const document = readCfdi(bytes)
   const { emisor_rfc, receptor_rfc, fecha, kind, total, retencion, pagos, impuestos_locales: locales } = document
@@ -64,8 +61,8 @@ export const parseCfdi = (bytes: Uint8Array): CfdiDocument => {
 }
 
 /**
- * Reads what a document says, as far as it says it: a required text that is missing is empty. Pure; the bytes are not kept. Throws
- * CfdiRejected for what is no CFDI. What had to be repaired is in `repairs`. Source: sat.md 3 and 11; reliability.md 4 group X.
+ * Reads what a document says. A required text that is missing is empty, and `repairs` lists how the text was repaired. Throws CfdiRejected
+ * when the document is not a CFDI. Source: sat.md 3 and 11; reliability.md 4 group X.
  */
 export const readCfdi = (bytes: Uint8Array): CfdiDocument => {
   if (bytes.length > MAX_XML_BYTES) throw new CfdiRejected('cfdi.too_large', 'The document is larger than 4 MiB.')
@@ -74,16 +71,16 @@ export const readCfdi = (bytes: Uint8Array): CfdiDocument => {
   return finish(read(text, repairs), repairs)
 }
 
-const finish = ({ draft, addenda }: { draft: ParseState; addenda: boolean }, repairs: Repair[]): CfdiDocument => {
-  const { document } = draft
-  if (draft.timbres > 1) repairs.push('several_timbres')
-  document.complementos = [...draft.complementos].sort()
+const finish = ({ state, addenda }: { state: ParseState; addenda: boolean }, repairs: Repair[]): CfdiDocument => {
+  const { document } = state
+  if (state.timbres > 1) repairs.push('several_timbres')
+  document.complementos = [...state.complementos].sort()
   document.has_addenda = addenda || repairs.includes('addenda_cut')
   document.repairs = repairs
   return document
 }
 
-const read = (text: string, repairs: Repair[]): { draft: ParseState; addenda: boolean } => {
+const read = (text: string, repairs: Repair[]): { state: ParseState; addenda: boolean } => {
   let current = text
   for (;;) {
     try {
@@ -97,7 +94,7 @@ const read = (text: string, repairs: Repair[]): { draft: ParseState; addenda: bo
   }
 }
 
-/** Each repair is made at most once, so that at most three readings are made of a document. */
+/** Each repair is made at most once, so that a document is read at most three times. */
 const repair = (text: string, { addenda }: Malformed, repairs: Repair[]): string => {
   if (addenda?.inside) return cut(text, addenda, repairs)
   const from = text.indexOf('<')
@@ -115,7 +112,7 @@ const cut = (text: string, { at, root }: { at: number; root: string }, repairs: 
 
 const CONTROLS = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|&#(?:x0*(?:[0-8bcef]|1[0-9a-f])|0*(?:[0-8]|1[124-9]|2[0-9]|3[01]));/gi
 
-/** Only the prolog is looked at: further on `<!DOCTYPE` is a comment's or a CDATA's text, or the parser meets it. */
+/** Checks the prolog only. Further on, `<!DOCTYPE` is text of a comment or a CDATA section, or the parser refuses it. */
 const refuseDoctype = (text: string): void => {
   let at = 0
   for (;;) {

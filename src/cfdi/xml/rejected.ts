@@ -1,4 +1,4 @@
-/** Why a document is not kept as a CFDI. Sources: sat.md 3.3 and 11, reliability.md 4 group X. */
+/** Why a document cannot be read as a CFDI. Sources: sat.md 3.3 and 11, reliability.md 4 group X. */
 export type RejectionCode =
   | 'cfdi.empty'
   | 'cfdi.too_large'
@@ -15,7 +15,7 @@ export type RejectionCode =
   | 'cfdi.invalid_date'
   | 'cfdi.invalid_uuid'
 
-/** A document that cannot be read as a CFDI: final for these bytes. The message names fields, never what they hold. */
+/** The bytes cannot be read as a CFDI, now or later. The message names attributes, never their values. */
 export class CfdiRejected extends Error {
   readonly code: RejectionCode
 

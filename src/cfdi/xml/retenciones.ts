@@ -6,7 +6,7 @@ import type { Attributes } from './xml.ts'
 
 const FOREIGN_RFC = 'XEXX010101000'
 
-/** Where the two versions call the same thing differently. */
+/** The attribute names in which the two versions differ. */
 interface Names {
   certificado: string
   emisor: string
@@ -64,11 +64,11 @@ const open = ({ document }: ParseState, a: Attributes, names: Names): void => {
   }
 }
 
-const retencion = (draft: ParseState): Retencion => draft.document.retencion as Retencion
+const retencion = (state: ParseState): Retencion => state.document.retencion as Retencion
 
 const receptor = (names: Names): Node => ({
-  open: (draft, a) => {
-    retencion(draft).nacionalidad_receptor = text(a, names.nacionalidad)
+  open: (state, a) => {
+    retencion(state).nacionalidad_receptor = text(a, names.nacionalidad)
   },
   ...path({
     Nacional: {
@@ -89,8 +89,8 @@ const receptor = (names: Names): Node => ({
 })
 
 const totales = (names: Names): Node => ({
-  open: (draft, a) => {
-    const read = retencion(draft)
+  open: (state, a) => {
+    const read = retencion(state)
     read.monto_total_operacion = amount(a, `${names.totales}oTotOperacion`)
     read.monto_total_gravado = amount(a, `${names.totales}oTotGrav`)
     read.monto_total_exento = amount(a, `${names.totales}oTotExent`)
@@ -98,8 +98,8 @@ const totales = (names: Names): Node => ({
   },
   ...path({
     ImpRetenidos: {
-      open: (draft, a) => {
-        retencion(draft).impuestos.push({
+      open: (state, a) => {
+        retencion(state).impuestos.push({
           base: amount(a, 'BaseRet'),
           impuesto: text(a, names.impuesto),
           monto: amount(a, names.monto),
@@ -111,7 +111,7 @@ const totales = (names: Names): Node => ({
 })
 
 const retenciones = (names: Names): Node => ({
-  open: (draft, a) => open(draft, a, names),
+  open: (state, a) => open(state, a, names),
   ...path({
     CfdiRetenRelacionados: {
       open: ({ document }, a) => {
@@ -128,8 +128,8 @@ const retenciones = (names: Names): Node => ({
     },
     Receptor: receptor(names),
     Periodo: {
-      open: (draft, a) => {
-        const read = retencion(draft)
+      open: (state, a) => {
+        const read = retencion(state)
         read.mes_inicial = text(a, 'MesIni')
         read.mes_final = text(a, 'MesFin')
         read.ejercicio = text(a, names.ejercicio)

@@ -1,7 +1,7 @@
 import { inflateRawSync } from 'node:zlib'
 import { MAX_XML_BYTES } from './parse.ts'
 
-/** Where the bytes of an XML are: the columns of a cfdi row that has them. */
+/** Where the compressed bytes of an XML are: columns of `cfdi` in a row that has its XML. */
 export interface XmlPlace {
   xml_object: string
   xml_offset: number
@@ -10,7 +10,7 @@ export interface XmlPlace {
   xml_method: number
 }
 
-/** The XML byte for byte as it came: one ranged get. Throws when the object is not there, which no committed row should see. */
+/** Reads an XML byte for byte as it was delivered, with one ranged get. Throws when the object of the row is missing. */
 export async function readXml(files: R2Bucket, { xml_object, xml_offset, xml_length, xml_method }: XmlPlace): Promise<Uint8Array> {
   const found = await files.get(xml_object, { range: { offset: xml_offset, length: xml_length } })
   if (found === null) throw new Error(`There is no object ${xml_object}.`)
@@ -18,15 +18,15 @@ export async function readXml(files: R2Bucket, { xml_object, xml_offset, xml_len
   return xml_method === 0 ? packed : new Uint8Array(inflateRawSync(packed, { maxOutputLength: MAX_XML_BYTES }))
 }
 
-/** Several documents' compressed bytes as one object. */
+/** The compressed bytes of several documents as one object. */
 export interface XmlObject {
-  /** By its content: writing it again writes the same, so no late writer can change what committed rows point into. */
+  /** Derived from the content, so that a late writer cannot change bytes that committed rows point to. */
   key: string
   bytes: Uint8Array
   offsets: number[]
 }
 
-/** Lays compressed documents one behind the other. */
+/** Concatenates compressed documents. */
 export async function packXml(parts: readonly Uint8Array[]): Promise<XmlObject> {
   const bytes = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
   const offsets: number[] = []
@@ -37,5 +37,5 @@ export async function packXml(parts: readonly Uint8Array[]): Promise<XmlObject> 
     at += part.length
   }
   const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
-  return { key: `xml/${Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('')}`, bytes, offsets }
+  return { key: `xml/${hash.toHex()}`, bytes, offsets }
 }

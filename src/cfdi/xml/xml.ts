@@ -3,26 +3,26 @@ import { CfdiRejected } from './rejected.ts'
 
 export type Attributes = Readonly<Record<string, string>>
 
-/** What to do with an element and which of its children to look at; a child that is not listed is skipped with all it holds. */
-export interface Element<D> {
-  readonly open?: (draft: D, attributes: Attributes, name: string) => void
-  readonly close?: (draft: D) => void
-  /** By local name in the root's namespace, by `alias:LocalName` in another that the grammar knows. */
-  readonly children?: ReadonlyMap<string, Element<D>>
-  /** A child that `children` does not list. */
-  readonly other?: Element<D>
+/** How an element is read. A child that is not listed is skipped with everything inside it. */
+export interface Element<State> {
+  readonly open?: (state: State, attributes: Attributes, name: string) => void
+  readonly close?: (state: State) => void
+  /** By local name in the root's namespace, by `alias:LocalName` in another namespace of the grammar. */
+  readonly children?: ReadonlyMap<string, Element<State>>
+  /** Reads the children that `children` does not list. */
+  readonly other?: Element<State>
 }
 
-export interface Grammar<D> {
+export interface Grammar<State> {
   /** Namespace to alias. */
   readonly namespaces: ReadonlyMap<string, string>
-  /** Throws CfdiRejected when the root is not one of ours. */
-  readonly root: (namespace: string, name: string, attributes: Attributes) => { draft: D; element: Element<D> }
+  /** Throws CfdiRejected when no CFDI has this root. */
+  readonly root: (namespace: string, name: string, attributes: Attributes) => { state: State; element: Element<State> }
 }
 
 /** The text is not well-formed XML. */
 export class Malformed extends Error {
-  /** Where the root's Addenda begins, how the root is called, and whether the parser was still inside; null when it saw no Addenda. */
+  /** Where the root's Addenda begins, the root's name, and whether the parser was still inside. Null when it met no Addenda. */
   readonly addenda: { at: number; root: string; inside: boolean } | null
 
   constructor(message: string, addenda: Malformed['addenda']) {
@@ -61,15 +61,15 @@ class Scope {
 }
 
 /**
- * Drives a grammar over a document. Namespaces decide, never prefixes. The Addenda is skipped whatever it holds, however deep; outside
- * it 64 levels and 512 attributes an element, 200,000 elements in all. One walker reads one document at a time.
+ * Reads documents by a grammar, one at a time. Elements are recognised by their namespaces, never by prefixes. The Addenda is skipped,
+ * whatever it contains. Outside it, a document may have 64 levels and 512 attributes in one element; in all it may have 200,000 elements.
  */
-export class Walker<D> {
-  readonly #grammar: Grammar<D>
+export class Walker<State> {
+  readonly #grammar: Grammar<State>
   readonly #parser = new saxes.SaxesParser<{ xmlns?: false; position: boolean }>({ position: false })
   #text = ''
-  #draft: D | undefined
-  #stack: Element<D>[] = []
+  #state: State | undefined
+  #stack: Element<State>[] = []
   #scope = new Scope(null, 0)
   #declared: [string, string][] = []
   #rootNamespace = ''
@@ -81,7 +81,7 @@ export class Walker<D> {
   #inAddenda = false
   #addendaAt = -1
 
-  constructor(grammar: Grammar<D>) {
+  constructor(grammar: Grammar<State>) {
     this.#grammar = grammar
     const parser = this.#parser
     parser.on('attribute', ({ name, value }) => this.#onAttribute(name, value))
@@ -92,10 +92,10 @@ export class Walker<D> {
     })
   }
 
-  /** Throws Malformed, or CfdiRejected from the limits and the grammar; after a throw this walker is spent. */
-  walk(text: string): { draft: D; addenda: boolean } {
+  /** Throws Malformed, or CfdiRejected by the limits and the grammar. A walker that has thrown cannot be used again. */
+  walk(text: string): { state: State; addenda: boolean } {
     this.#text = text
-    this.#draft = undefined
+    this.#state = undefined
     this.#scope = new Scope(null, 0)
     this.#elements = 0
     this.#addendaAt = -1
@@ -105,10 +105,10 @@ export class Walker<D> {
       if (error instanceof CfdiRejected) throw error
       throw this.#malformed(error)
     }
-    const draft = this.#draft as D
+    const state = this.#state as State
     this.#text = ''
-    this.#draft = undefined
-    return { draft, addenda: this.#addendaAt >= 0 }
+    this.#state = undefined
+    return { state, addenda: this.#addendaAt >= 0 }
   }
 
   #malformed(error: unknown): Malformed {
@@ -143,7 +143,7 @@ export class Walker<D> {
       return
     }
     const name = this.#scope.names.get(qualified) ?? this.#resolve(qualified)
-    const parent = this.#stack[this.#depth - 1] as Element<D>
+    const parent = this.#stack[this.#depth - 1] as Element<State>
     const element = parent.children?.get(name.key) ?? parent.other
     if (element === undefined) {
       this.#skipped = 1
@@ -151,23 +151,23 @@ export class Walker<D> {
       return
     }
     this.#stack[this.#depth++] = element
-    element.open?.(this.#draft as D, attributes, name.local)
+    element.open?.(this.#state as State, attributes, name.local)
   }
 
   #openRoot(qualified: string, attributes: Attributes): void {
     const colon = qualified.indexOf(':')
     this.#rootName = qualified
     this.#rootNamespace = this.#scope.namespaceOf(colon < 0 ? '' : qualified.slice(0, colon))
-    const { draft, element } = this.#grammar.root(this.#rootNamespace, qualified.slice(colon + 1), attributes)
-    this.#draft = draft
+    const { state, element } = this.#grammar.root(this.#rootNamespace, qualified.slice(colon + 1), attributes)
+    this.#state = state
     this.#stack[0] = element
     this.#depth = 1
-    element.open?.(draft, attributes, qualified.slice(colon + 1))
+    element.open?.(state, attributes, qualified.slice(colon + 1))
   }
 
   #enterAddenda(): void {
     this.#inAddenda = true
-    // An attribute cannot hold a raw '<': the last one is the tag's.
+    // An attribute cannot contain a raw '<', so the last one opened the tag.
     if (this.#addendaAt < 0) this.#addendaAt = this.#text.lastIndexOf('<', this.#parser.position - 1)
   }
 
@@ -179,7 +179,7 @@ export class Walker<D> {
       return
     }
     if (this.#scope.depth === this.#depth) this.#scope = this.#scope.outer as Scope
-    this.#stack[--this.#depth]?.close?.(this.#draft as D)
+    this.#stack[--this.#depth]?.close?.(this.#state as State)
   }
 
   #checkDepth(): void {

@@ -5,8 +5,8 @@ import { RUN_TRIGGERS } from './tables.ts'
 export const ExtractorRun = z
   .strictObject({
     status: z.enum(['dispatched', 'no_connections']),
-    connections: z.int().meta({ description: 'Active RFCs that the run covered.' }),
-    dispatched: z.int().meta({ description: 'Downloads sent to the tax authority.' }),
+    connections: z.int().meta({ description: 'Number of active RFCs that the run covered.' }),
+    dispatched: z.int().meta({ description: 'Number of RFCs for which the run queued at least one new download.' }),
   })
   .meta({ id: 'ExtractorRun' })
 export type ExtractorRun = z.infer<typeof ExtractorRun>
@@ -16,9 +16,14 @@ export const Run = z
     run_id: Id('run'),
     extractor_id: Id('ext'),
     trigger: z.enum(RUN_TRIGGERS),
-    local_date: z.iso.date().nullable().meta({ description: 'Of a scheduled run: the local day that it is for. There is one for each.' }),
-    fiscal_entity_id: Id('fe').nullable().meta({ description: 'The one RFC that it is about; null for all of the organization’s.' }),
-    started_at: Instant.meta({ description: 'Its instant: decides ranges and windows.' }),
+    local_date: z.iso
+      .date()
+      .nullable()
+      .meta({ description: 'The local date on which a scheduled run was due; null for other triggers. Each date has one run.' }),
+    fiscal_entity_id: Id('fe')
+      .nullable()
+      .meta({ description: 'The only fiscal entity that the run covered; null when it covered all of the organization’s.' }),
+    started_at: Instant.meta({ description: 'The instant from which the run’s date range and the visibility windows are computed.' }),
     status: z.enum(['planned', 'dispatched', 'no_connections']),
     connections: z.int(),
     dispatched: z.int(),

@@ -1,17 +1,17 @@
 import type { Ctx, System } from '../../platform/context.ts'
 import { idsFrom } from '../../platform/db/id.ts'
-import { openCursor, pageOf } from '../../platform/paging/cursor.ts'
+import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { requireExtractor } from '../extractors.ts'
 import type { Run, RunQuery } from './contract.ts'
-import { forgetRuns, type RunRow, runsOfExtractor } from './store.ts'
+import { deleteRuns, type RunRow, runsOfExtractor } from './store.ts'
 
 const KEPT_MS = 90 * 86_400_000
-const FORGOTTEN_AT_ONCE = 2_000
+const RUNS_A_ROUND = 2_000
 const ROUNDS = 400
 
 const view = ({ organization_id: _, instant, created_at: __, ...row }: RunRow): Run => ({ ...row, started_at: instant.toISOString() })
 
-/** The runs of an extractor, newest first. 404 when it is absent or another's. */
+/** Returns a page of the extractor's runs, newest first. Throws Failure 404 extractor.not_found. */
 export async function listRuns(ctx: Ctx, extractor_id: string, query: RunQuery) {
   await requireExtractor(ctx, extractor_id)
   const scope = { list: `runs:${extractor_id}`, filters: query }
@@ -23,11 +23,11 @@ export async function listRuns(ctx: Ctx, extractor_id: string, query: RunQuery) 
     before === undefined ? undefined : String(before),
     query.limit + 1,
   )
-  return pageOf(ctx, scope, query.limit, rows, (row) => [row.run_id], view)
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.run_id], view)
 }
 
-/** Forgets runs after 90 days. */
+/** Deletes finished runs that are older than 90 days, at most 800,000 at a time. */
 export async function pruneRuns({ db, now }: System): Promise<void> {
   const before = idsFrom('run', new Date(now.getTime() - KEPT_MS))
-  for (let round = 0; round < ROUNDS; round++) if ((await forgetRuns(db, before, FORGOTTEN_AT_ONCE)) < FORGOTTEN_AT_ONCE) return
+  for (let round = 0; round < ROUNDS; round++) if ((await deleteRuns(db, before, RUNS_A_ROUND)) < RUNS_A_ROUND) return
 }

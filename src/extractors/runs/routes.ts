@@ -8,9 +8,9 @@ import { listRuns } from './history.ts'
 import { runExtractor } from './run-now.ts'
 
 const TAG = 'Extractors'
-const NOT_THERE = 'The extractor does not exist or belongs to another organization.'
+const NOT_FOUND = 'The organization has no extractor with this identifier.'
 
-/** For /v1/extractors. */
+/** Mounted at /v1/extractors. */
 export const runRoutes = new Hono<App>()
   .post(
     '/:extractor_id/run',
@@ -18,14 +18,14 @@ export const runRoutes = new Hono<App>()
       'runExtractor',
       TAG,
       'Run an extractor now',
-      'For all active RFCs, at most once in ten minutes; its schedule stays. Without an active RFC the status is `no_connections` and no pause starts.',
+      'Runs for all active RFCs, at most once every ten minutes, and does not affect the schedule. Without an active RFC the status is `no_connections`, and the extractor can run again at once.',
     ),
     params(ExtractorPath),
     roles('owner', 'admin'),
     returns(200, ExtractorRun),
-    refuses(404, NOT_THERE),
+    refuses(404, NOT_FOUND),
     refuses(409, 'The extractor is disabled.'),
-    refuses(429, 'It ran less than ten minutes ago. Retry-After and retry_after_seconds say when to try again.'),
+    refuses(429, 'The extractor ran less than ten minutes ago. Retry-After and retry_after_seconds state when to try again.'),
     idempotent(),
     async (c) => c.json(await runExtractor(c.var.ctx, c.req.valid('param').extractor_id)),
   )
@@ -34,12 +34,12 @@ export const runRoutes = new Hono<App>()
     operation(
       'listRuns',
       TAG,
-      'List the runs of an extractor, newest first',
-      'One for each local date that it was due on, and those by hand or by an RFC. Kept for 90 days.',
+      'List the runs of an extractor',
+      'Newest first: one for each local date on which the extractor was due, and those that a request or a newly active RFC started. Runs are kept for 90 days.',
     ),
     params(ExtractorPath),
     query(RunQuery),
     returns(200, pageOf(Run)),
-    refuses(404, NOT_THERE),
+    refuses(404, NOT_FOUND),
     async (c) => c.json(await listRuns(c.var.ctx, c.req.valid('param').extractor_id, c.req.valid('query'))),
   )

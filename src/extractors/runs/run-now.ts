@@ -8,13 +8,13 @@ import { startRun } from './dispatch.ts'
 const COOLDOWN_SECONDS = 600
 
 /**
- * Runs an extractor at once for all active RFCs (service.md, Run rules). 404; 409 when it is disabled; 429 within ten minutes of the
- * last run. What dispatches nothing starts no pause.
+ * Runs an extractor now for all active RFCs (service.md, Run rules). A run that dispatches nothing starts no cooldown. Throws Failure
+ * 404 extractor.not_found, 409 extractor.disabled, and 429 extractor.cooldown within ten minutes of the last run.
  */
 export async function runExtractor(ctx: Ctx, extractor_id: string): Promise<ExtractorRun> {
   const extractor = await requireExtractor(ctx, extractor_id)
   if (!extractor.is_enabled) throw new Failure('conflict', 'extractor.disabled', 'The extractor is disabled. Enable it first.')
-  // Asked before the pause is taken, so that of several calls at once none is told to wait for nothing.
+  // Checked before the cooldown, so that concurrent requests that cannot dispatch anything are not told to wait.
   const all = { organization_id: ctx.organization.id, fiscal_entity_id: null }
   if ((await connectionsOfRun(ctx.db, all, '', 1)).length === 0) return { status: 'no_connections', connections: 0, dispatched: 0 }
   const cooldown = ctx.env.COOLDOWNS.getByName(extractor_id)

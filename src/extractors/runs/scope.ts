@@ -1,25 +1,25 @@
 import { type Day, dayOfEpoch, epochDayOf, localDayOf } from '../../platform/time/calendar.ts'
 import type { ScopeKind } from '../rules.ts'
 
-/** What the authority has goes back to here (service.md, Limits). */
+/** The first day of the authority's history (service.md, Limits). */
 export const EARLIEST: Day = '2018-01-01'
 
-/** The authority's own zone: most literal dates of documents are of it. */
+/** The authority's time zone, in which most documents state their dates. */
 const MEXICO = 'America/Mexico_City'
 const MONTH_DAYS = 30
 
-/** Fiscal dates to download: from a literal day up to an instant. */
-export interface Range {
+/** What to download: from the start of a literal day up to an instant. */
+export interface DownloadRange {
   from: Day
   to: Date
 }
 
 /**
- * The range of a run at `now` (service.md, Scope), cut at 2018-01-01. Days are of the extractor's zone; `watermark` is where the last
- * range ended whose downloads all succeeded, null for none. A watermark counts from the earlier of its days there and in Mexico City,
- * because what was issued after it bears a Mexican date.
+ * Returns the range of a run at `now`, which begins no earlier than 2018-01-01 (service.md, Scope). Days are in the extractor's time zone.
+ * `watermark` is the end of the last range whose downloads all succeeded, or null. The range begins on the earlier of the watermark's days
+ * in that zone and in Mexico City, because documents that were issued after it bear a Mexican date.
  */
-export function rangeOf(scope: ScopeKind, scope_months: number | null, now: Date, timezone: string, watermark: Date | null): Range {
+export function rangeOf(scope: ScopeKind, scope_months: number | null, now: Date, timezone: string, watermark: Date | null): DownloadRange {
   const from = startOf(scope, scope_months, now, timezone, watermark)
   return { from: from > EARLIEST ? from : EARLIEST, to: now }
 }
@@ -34,8 +34,11 @@ function startOf(scope: ScopeKind, scope_months: number | null, now: Date, timez
 const first = (a: Day, b: Day): Day => (a < b ? a : b)
 const last = (a: Day, b: Day): Day => (a < b ? b : a)
 
-/** The calendar months, `YYYY-MM`, that a range touches, up to the later of the months of its end in the extractor's zone and in Mexico City. */
-export function monthsOf({ from, to }: Range, timezone: string): string[] {
+/**
+ * Returns the calendar months, `YYYY-MM`, that overlap a range. The last one is the later of the months in which the range ends in the
+ * extractor's time zone and in Mexico City.
+ */
+export function monthsOf({ from, to }: DownloadRange, timezone: string): string[] {
   const end = last(localDayOf(to, timezone), localDayOf(to, MEXICO)).slice(0, 7)
   const months: string[] = []
   for (let month = from.slice(0, 7); month <= end; month = monthAfter(month)) months.push(month)

@@ -7,7 +7,7 @@ export type RunRow = typeof runs.$inferSelect
 
 export const insertRun = (db: Database, row: RunRow) => db.insert(runs).values(row)
 
-/** Runs about one connection each. */
+/** Returns statements that insert planned runs, each for one connection. */
 export const insertRuns = (db: Database, rows: readonly RunRow[]): D1PreparedStatement[] =>
   jsonChunks(
     rows.map(({ run_id, organization_id, extractor_id, trigger, fiscal_entity_id, instant, created_at }) => [
@@ -23,8 +23,8 @@ export const insertRuns = (db: Database, rows: readonly RunRow[]): D1PreparedSta
       .bind(json),
   )
 
-/** Removes so many finished runs that sort before an id, and tells how many there were. */
-export const forgetRuns = async (db: Database, before: string, limit: number): Promise<number> =>
+/** Deletes up to `limit` finished runs whose identifiers sort before `before`. Returns how many it deleted. */
+export const deleteRuns = async (db: Database, before: string, limit: number): Promise<number> =>
   (
     await db.$client
       .prepare(
@@ -34,14 +34,14 @@ export const forgetRuns = async (db: Database, before: string, limit: number): P
       .run()
   ).meta.changes
 
-/** A run's word on how it went; the first word stands. */
+/** Records the outcome of a planned run. The first outcome is kept. */
 export const finishRun = (db: Database, run_id: string, outcome: Pick<RunRow, 'status' | 'connections' | 'dispatched'>) =>
   db
     .update(runs)
     .set(outcome)
     .where(and(eq(runs.run_id, run_id), eq(runs.status, 'planned')))
 
-/** The extractor's `last_run_at`. A run that is finished late does not take back a later one's. */
+/** Sets the extractor's `last_run_at` to the run's instant, unless a later run has set it. */
 export const markRun = (db: Database, { extractor_id, instant }: RunRow) =>
   db
     .update(extractors)
@@ -51,7 +51,7 @@ export const markRun = (db: Database, { extractor_id, instant }: RunRow) =>
 export const findExtractorOfRun = async (db: Database, extractor_id: string) =>
   (await db.select().from(extractors).where(eq(extractors.extractor_id, extractor_id)).limit(1))[0]
 
-/** Extractors of the organization that are enabled. */
+/** The organization's enabled extractors. */
 export const enabledExtractors = (db: Database, organization_id: string) =>
   db
     .select()
@@ -59,7 +59,7 @@ export const enabledExtractors = (db: Database, organization_id: string) =>
     .where(and(eq(extractors.organization_id, organization_id), eq(extractors.is_enabled, true)))
     .orderBy(asc(extractors.extractor_id))
 
-/** Runs that were planned before an instant and that nobody finished. */
+/** Runs that were created before an instant and are still planned, oldest first. */
 export const unfinishedRuns = (db: Database, before: Date, limit: number) =>
   db
     .select()
@@ -68,7 +68,7 @@ export const unfinishedRuns = (db: Database, before: Date, limit: number) =>
     .orderBy(asc(runs.created_at))
     .limit(limit)
 
-/** Runs of a tick, planned: one for each extractor and local date, whoever plans it first. */
+/** Returns statements that insert the planned runs of a tick. A run that exists for the extractor and local date is kept. */
 export const insertScheduledRuns = (
   db: Database,
   { due_day, instant }: { due_day: string; instant: Date },
@@ -84,7 +84,7 @@ export const insertScheduledRuns = (
       .bind(json, due_day, instant.getTime(), now.getTime()),
   )
 
-/** Those of these runs that are still to be carried out. */
+/** Those of the given runs that are still planned. */
 export const plannedRuns = (db: Database, run_ids: readonly string[]) =>
   db
     .select()

@@ -4,7 +4,7 @@ import { instant } from '../../platform/db/columns.ts'
 
 export const RUN_TRIGGERS = ['manual', 'connection_created', 'connection_reactivated', 'schedule'] as const
 
-/** One dispatch of an extractor. Written before anything of it is done, so that a crash leaves something to finish. */
+/** One dispatch of an extractor. Inserted before its work begins, so that a crash leaves a row to finish. */
 export const runs = sqliteTable(
   'runs',
   {
@@ -12,11 +12,11 @@ export const runs = sqliteTable(
     organization_id: text('organization_id').notNull(),
     extractor_id: text('extractor_id').notNull(),
     trigger: text('trigger', { enum: RUN_TRIGGERS }).notNull(),
-    /** Of a scheduled run: the local day that it is for. */
+    /** The local day of a scheduled run; null for other triggers. */
     local_date: text('local_date'),
-    /** The one connection that it is about; null for all of the organization's. */
+    /** The only fiscal entity that the run covers; null when it covers all of the organization's. */
     fiscal_entity_id: text('fiscal_entity_id'),
-    /** Decides ranges, windows and what counts as fetched already. */
+    /** Determines ranges and windows, and which finished jobs are recent enough to be joined. */
     instant: instant('instant').notNull(),
     status: text('status', { enum: ['planned', 'dispatched', 'no_connections'] }).notNull(),
     connections: integer('connections').notNull(),
@@ -28,7 +28,7 @@ export const runs = sqliteTable(
     index('runs_planned').on(table.created_at).where(sql`status = 'planned'`),
     // GET /extractors/{id}/runs, newest first.
     index('runs_extractor').on(table.extractor_id, table.run_id),
-    // One run for each extractor and local date.
+    // One run per extractor and local date.
     uniqueIndex('runs_local_date').on(table.extractor_id, table.local_date).where(sql`local_date is not null`),
   ],
 )

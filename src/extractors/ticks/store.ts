@@ -9,7 +9,7 @@ export type Zone = typeof zones.$inferSelect
 
 export const listZones = (db: Database) => db.select().from(zones)
 
-/** Those of the cadences that are in use in a zone: one seek each, whatever the number of extractors. */
+/** Returns the given cadences that a zone's enabled extractors use. Reads one row per cadence, however many extractors there are. */
 export const cadencesInUse = async (db: Database, timezone: string, cadences: readonly string[]): Promise<string[]> =>
   (
     await db.$client
@@ -30,25 +30,25 @@ export const insertPages = (db: Database, pages: readonly TickPage[]): D1Prepare
     )
     .bind(JSON.stringify(pages.map(({ timezone, day, cadence, due_day, instant }) => [timezone, day, cadence, due_day, instant.getTime()])))
 
-/** Removes the finished pages of a zone's days before one. */
-export const forgetPages = (db: Database, timezone: string, before: Day) =>
+/** Deletes a zone's finished pages of days before `before`. */
+export const deletePages = (db: Database, timezone: string, before: Day) =>
   db.delete(tickPages).where(and(eq(tickPages.timezone, timezone), lt(tickPages.day, before), eq(tickPages.is_done, true)))
 
-/** Nothing when another tick has advanced the zone meanwhile. */
+/** Advances a zone from one day to another. Does nothing when a concurrent tick has advanced it. */
 export const advanceZone = (db: Database, timezone: string, from: Day, to: Day) =>
   db
     .update(zones)
     .set({ evaluated_day: to })
     .where(and(eq(zones.timezone, timezone), eq(zones.evaluated_day, from)))
 
-const thePage = ({ timezone, day, cadence }: Pick<TickPage, 'timezone' | 'day' | 'cadence'>) =>
+const isPage = ({ timezone, day, cadence }: Pick<TickPage, 'timezone' | 'day' | 'cadence'>) =>
   and(eq(tickPages.timezone, timezone), eq(tickPages.day, day), eq(tickPages.cadence, cadence))
 
 export const findPage = async (db: Database, page: Pick<TickPage, 'timezone' | 'day' | 'cadence'>): Promise<TickPage | undefined> =>
-  (await db.select().from(tickPages).where(thePage(page)).limit(1))[0]
+  (await db.select().from(tickPages).where(isPage(page)).limit(1))[0]
 
-/** Extractors of a cadence that were saved before the day that they are due on. */
-export const dueExtractors = async (db: Database, { timezone, cadence, due_day, after }: TickPage, limit: number) =>
+/** Returns the page's next enabled extractors. `is_due` is 0 for those that were saved on or after the day on which they are due. */
+export const extractorsOfCadence = async (db: Database, { timezone, cadence, due_day, after }: TickPage, limit: number) =>
   (
     await db.$client
       .prepare(
@@ -60,12 +60,14 @@ export const dueExtractors = async (db: Database, { timezone, cadence, due_day, 
       .all<{ extractor_id: string; organization_id: string; is_due: number }>()
   ).results
 
-export const movePage = (db: Database, page: TickPage, after: string, is_done: boolean) =>
+/** Advances a page past the extractor `after`. Does nothing when a concurrent consumer has advanced it. */
+export const advancePage = (db: Database, page: TickPage, after: string, is_done: boolean) =>
   db
     .update(tickPages)
     .set({ after, is_done })
-    .where(and(thePage(page), eq(tickPages.after, page.after)))
+    .where(and(isPage(page), eq(tickPages.after, page.after)))
 
+/** Unfinished pages of ticks before an instant, oldest first. */
 export const openPages = (db: Database, before: Date, limit: number) =>
   db
     .select()

@@ -2,25 +2,25 @@ import { sql } from 'drizzle-orm'
 import { index, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { flag, instant } from '../../platform/db/columns.ts'
 
-/** Pages of a tick: what is left to do of a cadence that is due on a local day of a zone. Written with the zone's advance. */
+/** The planning progress of one cadence that is due on a local day of a zone. Inserted in the commit that advances the zone. */
 export const tickPages = sqliteTable(
   'tick_pages',
   {
     timezone: text('timezone').notNull(),
-    /** The local day of the tick: with the zone its identity. */
+    /** The local day of the tick. */
     day: text('day').notNull(),
     cadence: text('cadence').notNull(),
-    /** The last day up to the tick's on which the cadence falls: the local date of its runs. */
+    /** The last day up to `day` on which the cadence is due: the local date of its runs. */
     due_day: text('due_day').notNull(),
-    /** The tick's instant, of all its runs. */
+    /** The tick's instant, which all its runs share. */
     instant: instant('instant').notNull(),
-    /** The last extractor that has been planned; empty at first. */
+    /** The last extractor that has been planned; empty before the first. */
     after: text('after').notNull(),
     is_done: flag('is_done').notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.timezone, table.day, table.cadence] }),
-    // The sweep: pages that nobody finished.
+    // The sweep: unfinished pages.
     index('tick_pages_open').on(table.instant).where(sql`is_done = 0`),
   ],
 )

@@ -15,7 +15,10 @@ export const Credential = z.strictObject(fields).meta({ id: 'Credential' })
 export type Credential = z.infer<typeof Credential>
 
 export const NewCredential = z
-  .strictObject({ ...fields, api_secret: z.string().meta({ description: 'Shown this once; only a keyed hash of it is kept.' }) })
+  .strictObject({
+    ...fields,
+    api_secret: z.string().meta({ description: 'Shown only in this answer; the service stores a keyed hash of it.' }),
+  })
   .meta({ id: 'NewCredential' })
 export type NewCredential = z.infer<typeof NewCredential>
 
@@ -23,7 +26,11 @@ export const CredentialDraft = z
   .strictObject({
     name: trimmedText(1, 120),
     role: Role,
-    expires_at: z.iso.datetime({ offset: true }).nullable().default(null).meta({ description: 'In the future; null never expires.' }),
+    expires_at: z.iso
+      .datetime({ offset: true })
+      .nullable()
+      .default(null)
+      .meta({ description: 'Must be in the future. A credential without it never expires.' }),
   })
   .meta({ id: 'CredentialDraft' })
 export type CredentialDraft = z.infer<typeof CredentialDraft>
@@ -32,5 +39,5 @@ export const CredentialQuery = z.strictObject(Paging)
 export type CredentialQuery = z.infer<typeof CredentialQuery>
 
 export const CredentialPath = z.strictObject({
-  api_key: z.string().regex(/^fds_(test|live)_key_[0-9A-Za-z]{22}$/, 'Not an api_key.'),
+  api_key: z.string().regex(/^fds_(test|live)_key_[0-9A-Za-z]{22}$/, 'Must be an api_key, such as fds_test_key_5kQ0Yw3jUuM1oZrS8dXfLp.'),
 })

@@ -1,22 +1,13 @@
 import { Failure, invalid, notFound } from '../../failures.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
-import { isGuardViolation } from '../../platform/db/guard.ts'
-import { openCursor, pageOf } from '../../platform/paging/cursor.ts'
-import type { Actor, Connection, Role } from '../../platform/tenant.ts'
+import { openCursor, paginate } from '../../platform/paging/cursor.ts'
+import type { Role } from '../../platform/tenant.ts'
 import type { Credential, CredentialDraft, CredentialQuery, NewCredential } from './contract.ts'
-import { digestOf, isApiKey, isInvitationToken, isSecret, type KeyPair, newInvitationToken, newKeyPair } from './key.ts'
-import {
-  type Authenticated,
-  assertRevocable,
-  authenticated,
-  type CredentialRow,
-  findCredential,
-  insertCredential,
-  listCredentials,
-  revoke,
-  withdrawInvitationsOf,
-} from './store.ts'
+import { digestOf, type KeyPair, newKeyPair } from './key.ts'
+import { type CredentialRow, findCredential, insertCredential, listCredentialRows } from './store.ts'
+
+export { insertCredential, revokeMemberCredentials, setCredentialRole } from './store.ts'
 
 const view = ({ api_key, name, role, created_at, expires_at }: CredentialRow): Credential => ({
   api_key,
@@ -26,7 +17,7 @@ const view = ({ api_key, name, role, created_at, expires_at }: CredentialRow): C
   expires_at: expires_at?.toISOString() ?? null,
 })
 
-/** A new pair and the row that is kept of it: the secret is in the pair only. */
+/** Creates a key pair and the row to store for it. Only the pair has the secret. */
 export async function mintCredential(
   { settings, now }: System,
   organization_id: string,
@@ -38,14 +29,21 @@ export async function mintCredential(
   return { pair, row, shown: { ...view(row), api_secret: pair.api_secret } }
 }
 
-const refuseOwnerWork = ({ actor }: Ctx, role: Role): void => {
-  if (role === 'owner' && (actor.kind !== 'credential' || actor.role !== 'owner'))
-    throw new Failure('forbidden', 'credential.owner_only', 'Only an owner creates or revokes credentials of owners.')
+/** Whether the caller's credential has the role owner. */
+export const isOwner = ({ actor }: Ctx): boolean => actor.kind === 'credential' && actor.role === 'owner'
+
+/** Throws Failure 403 credential.owner_only when the credential is an owner's and the caller is not an owner. */
+export function requireOwnerFor(ctx: Ctx, role: Role): void {
+  if (role === 'owner' && !isOwner(ctx))
+    throw new Failure('forbidden', 'credential.owner_only', 'Only an owner can create or revoke credentials with the role owner.')
 }
 
-/** Creates a credential. Only an owner makes one for an owner. The secret is in this answer and nowhere else. */
+/**
+ * Creates a credential. The secret is in this answer and is not stored. Throws Failure 403 credential.owner_only and 422
+ * credential.expired.
+ */
 export async function createCredential(ctx: Ctx, draft: CredentialDraft): Promise<NewCredential> {
-  refuseOwnerWork(ctx, draft.role)
+  requireOwnerFor(ctx, draft.role)
   const expires_at = draft.expires_at === null ? null : new Date(draft.expires_at)
   if (expires_at && expires_at <= ctx.now) throw invalid('credential.expired', [{ path: 'expires_at', message: 'Must be in the future.' }])
   const { row, shown } = await mintCredential(ctx, ctx.organization.id, { name: draft.name, role: draft.role, member_id: null, expires_at })
@@ -55,92 +53,18 @@ export async function createCredential(ctx: Ctx, draft: CredentialDraft): Promis
   return shown
 }
 
-/** The credentials that are not revoked, oldest first. */
-export async function listOfCredentials(ctx: Ctx, query: CredentialQuery) {
+/** Lists the credentials that are not revoked, oldest first. */
+export async function listCredentials(ctx: Ctx, query: CredentialQuery) {
   const scope = { list: 'credentials', filters: query }
   const [created_at, api_key] = (await openCursor(ctx, scope, query.cursor)) ?? []
   const after = created_at === undefined ? undefined : { created_at: new Date(Number(created_at)), api_key: String(api_key) }
-  const rows = await listCredentials(ctx.db, ctx.organization.id, after, query.limit + 1)
-  return pageOf(ctx, scope, query.limit, rows, (row) => [row.created_at.getTime(), row.api_key], view)
+  const rows = await listCredentialRows(ctx.db, ctx.organization.id, after, query.limit + 1)
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.created_at.getTime(), row.api_key], view)
 }
 
-/** Revokes a credential at once: the next request with it fails. 409 for the last one of an owner. */
-export async function revokeCredential(ctx: Ctx, api_key: string): Promise<void> {
-  const row = await findCredential(ctx.db, ctx.organization.id, api_key)
+/** Returns a credential that is not revoked. Throws Failure 404 credential.not_found. */
+export async function requireCredential({ db, organization }: Ctx, api_key: string): Promise<CredentialRow> {
+  const row = await findCredential(db, organization.id, api_key)
   if (!row) throw notFound('credential')
-  refuseOwnerWork(ctx, row.role)
-  const { db, organization, now } = ctx
-  try {
-    await change(ctx, { action: 'credential.revoked', resource_id: api_key }, [
-      assertRevocable(db, organization.id, api_key, now),
-      revoke(db, organization.id, api_key, now),
-      withdrawInvitationsOf(db, organization.id, api_key),
-    ])
-  } catch (error) {
-    if (!isGuardViolation(error)) throw error
-    if (!(await findCredential(db, organization.id, api_key))) throw notFound('credential')
-    throw new Failure(
-      'conflict',
-      'credential.last_owner',
-      'No credential of an owner would be left for as long as this one is good. Create another one first.',
-    )
-  }
-}
-
-export { giveRole, insertCredential, revokeAll } from './store.ts'
-
-/** A new invitation token, and what is kept of it. */
-export async function mintInvitationToken({ settings }: System): Promise<{ token: string; digest: string }> {
-  const token = newInvitationToken(settings.environment)
-  return { token, digest: await digestOf(settings.apiSecretKeys.current, token) }
-}
-
-/** What may be kept of an invitation token; nothing of a text that cannot be one. */
-export const digestsOfToken = async ({ settings }: System, token: string): Promise<string[]> =>
-  isInvitationToken(settings.environment, token) ? Promise.all(settings.apiSecretKeys.all.map((key) => digestOf(key, token))) : []
-
-export interface Presented {
-  api_key: string | null
-  api_secret: string
-}
-
-export interface Authentication {
-  organization: Ctx['organization']
-  actor: Actor
-  connection: Connection | null
-}
-
-const unauthenticated = () =>
-  new Failure('unauthenticated', 'credential.invalid', 'The Authorization header is absent, malformed, expired or revoked.')
-
-const constantTimeEqual = (a: string, b: string): boolean => {
-  const encoder = new TextEncoder()
-  const [left, right] = [encoder.encode(a), encoder.encode(b)]
-  return left.length === right.length && crypto.subtle.timingSafeEqual(left, right)
-}
-
-const connectionOf = (row: Authenticated): Connection | null => (row.connection === null ? null : (row as unknown as Connection))
-
-/**
- * Finds out who presents a credential, and their connection to the fiscal entity that the request names. A text that cannot be a
- * secret of this environment is refused without a query; nothing is cached, so a revoked key fails on its next request.
- */
-export async function authenticate(
-  system: System,
-  presented: Presented | undefined,
-  fiscal_entity_id: string | null,
-): Promise<Authentication> {
-  const { environment, apiSecretKeys } = system.settings
-  if (!presented || !isSecret(environment, presented.api_secret)) throw unauthenticated()
-  if (presented.api_key !== null && !isApiKey(environment, presented.api_key)) throw unauthenticated()
-  const digests = await Promise.all(apiSecretKeys.all.map((key) => digestOf(key, presented.api_secret)))
-  const row = await authenticated(system.db, digests, fiscal_entity_id)
-  if (!row || (row.expires_at !== null && row.expires_at <= system.now.getTime())) throw unauthenticated()
-  if (presented.api_key !== null && !constantTimeEqual(row.api_key, presented.api_key)) throw unauthenticated()
-  const { organization_id: id, organization_name: name, timezone, plan, extractor_count } = row
-  return {
-    organization: { id, name, timezone, plan, extractor_count },
-    actor: { kind: 'credential', api_key: row.api_key, role: row.role },
-    connection: connectionOf(row),
-  }
+  return row
 }

@@ -1,45 +1,47 @@
 import { and, asc, eq, gt, isNull, or } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
+import { sql } from '../../platform/db/fragment.ts'
+import { assertThat } from '../../platform/db/guard.ts'
 import type { Role } from '../../platform/tenant.ts'
-import { invitations } from '../team/tables.ts'
 import { credentials } from './tables.ts'
 
 export type CredentialRow = typeof credentials.$inferSelect
 
 export const insertCredential = (db: Database, row: CredentialRow) => db.insert(credentials).values(row)
 
-export const revoke = (db: Database, organization_id: string, api_key: string, now: Date) =>
+export const markRevoked = (db: Database, organization_id: string, api_key: string, now: Date) =>
   db
     .update(credentials)
     .set({ revoked_at: now })
     .where(and(eq(credentials.api_key, api_key), eq(credentials.organization_id, organization_id), isNull(credentials.revoked_at)))
 
-/** Those that are a member's, at once. */
+/** The condition for a member's credentials that are not revoked. */
 const ofMember = (organization_id: string, member_id: string) =>
   and(eq(credentials.organization_id, organization_id), eq(credentials.member_id, member_id), isNull(credentials.revoked_at))
 
-export const revokeAll = (db: Database, organization_id: string, member_id: string, now: Date) =>
+export const revokeMemberCredentials = (db: Database, organization_id: string, member_id: string, now: Date) =>
   db.update(credentials).set({ revoked_at: now }).where(ofMember(organization_id, member_id))
 
-export const giveRole = (db: Database, organization_id: string, member_id: string, role: Role) =>
+export const setCredentialRole = (db: Database, organization_id: string, member_id: string, role: Role) =>
   db.update(credentials).set({ role }).where(ofMember(organization_id, member_id))
 
-/**
- * Refuses its whole batch with a guard violation, by making a count null, unless the credential is there to be revoked and somebody is
- * left who could make another: an owner's, not expired and good for as long.
- */
-export const assertRevocable = (db: Database, organization_id: string, api_key: string, now: Date) =>
-  db.$client
-    .prepare(
-      `update organizations set extractor_count = case
-         when exists (select 1 from credentials c where c.api_key = ?2 and c.organization_id = ?1 and c.revoked_at is null
-           and (c.role <> 'owner' or exists (
-             select 1 from credentials o where o.organization_id = ?1 and o.api_key <> ?2 and o.role = 'owner' and o.revoked_at is null
-               and (o.expires_at is null or (o.expires_at > ?3 and o.expires_at >= c.expires_at)))))
-         then extractor_count end
-       where id = ?1`,
-    )
-    .bind(organization_id, api_key, now.getTime())
+/** Refuses its batch unless the credential exists and is not revoked. */
+export const assertCredentialActive = (db: Database, organization_id: string, api_key: string): D1PreparedStatement =>
+  assertThat(
+    db.$client,
+    sql`exists (select 1 from credentials where api_key = ${api_key} and organization_id = ${organization_id} and revoked_at is null)`,
+    'credential.active',
+  )
+
+/** Refuses its batch when the credential is an owner's and no other owner's credential is valid for as long. */
+export const assertOwnerCredentialLeft = (db: Database, organization_id: string, api_key: string, now: Date): D1PreparedStatement =>
+  assertThat(
+    db.$client,
+    sql`exists (select 1 from credentials c where c.api_key = ${api_key} and (c.role <> 'owner' or exists (
+      select 1 from credentials o where o.organization_id = ${organization_id} and o.api_key <> ${api_key} and o.role = 'owner' and o.revoked_at is null
+        and (o.expires_at is null or (o.expires_at > ${now.getTime()} and o.expires_at >= c.expires_at)))))`,
+    'credential.owner_left',
+  )
 
 export const findCredential = async (db: Database, organization_id: string, api_key: string) =>
   (
@@ -50,7 +52,7 @@ export const findCredential = async (db: Database, organization_id: string, api_
       .limit(1)
   )[0]
 
-export const listCredentials = (
+export const listCredentialRows = (
   db: Database,
   organization_id: string,
   after: { created_at: Date; api_key: string } | undefined,
@@ -73,7 +75,7 @@ export const listCredentials = (
     .orderBy(asc(credentials.created_at), asc(credentials.api_key))
     .limit(limit)
 
-export interface Authenticated {
+export interface AuthenticatedRow {
   api_key: string
   role: Role
   expires_at: number | null
@@ -95,10 +97,10 @@ export interface Authenticated {
 }
 
 /**
- * Who presents a secret, with the organization and its connection to one fiscal entity: three rows in one call, which every
- * request pays. Raw, because this is the hottest statement of the service.
+ * The credential with one of these digests, its organization, and the organization's connection to one fiscal entity, in one query.
+ * Written as SQL because every request runs it.
  */
-export const authenticated = async (db: Database, digests: readonly string[], fiscal_entity_id: string | null) =>
+export const findAuthenticated = async (db: Database, digests: readonly string[], fiscal_entity_id: string | null) =>
   (
     await db.$client
       .prepare(
@@ -111,12 +113,5 @@ export const authenticated = async (db: Database, digests: readonly string[], fi
          limit 1`,
       )
       .bind(fiscal_entity_id, ...digests)
-      .all<Authenticated>()
+      .all<AuthenticatedRow>()
   ).results[0]
-
-/** Withdraws the invitations that were sent out with a credential and that nobody has accepted. */
-export const withdrawInvitationsOf = (db: Database, organization_id: string, api_key: string) =>
-  db
-    .update(invitations)
-    .set({ status: 'withdrawn' })
-    .where(and(eq(invitations.organization_id, organization_id), eq(invitations.invited_by, api_key), eq(invitations.status, 'pending')))

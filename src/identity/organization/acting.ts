@@ -3,15 +3,15 @@ import type { Connection } from '../../platform/tenant.ts'
 import { type ConnectionRow, findConnection } from '../../taxpayers/taxpayers.ts'
 import { findOrganization } from './organization.ts'
 
-/** The service itself, acting for an organization. */
-export const actingFor = async (system: System, organization_id: string, process = 'billing'): Promise<Ctx> => ({
+/** Returns the context in which a process of the service acts for an organization. */
+export const actingFor = async (system: System, organization_id: string, process: string): Promise<Ctx> => ({
   ...system,
   organization: await findOrganization(system.db, organization_id),
   actor: { kind: 'system', process },
   connection: null,
 })
 
-/** An organization as a reader of one RFC, for work that is done for it outside a request. */
+/** Returns an organization with its connection to an RFC, for reads outside a request; undefined when there is no such connection. */
 export async function readerOf({ db }: System, organization_id: string, fiscal_entity_id: string) {
   const [row, organization] = await Promise.all([
     findConnection(db, organization_id, fiscal_entity_id),

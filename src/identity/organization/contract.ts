@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Email, Id, trimmedText } from '../../platform/http/shapes.ts'
 
-export const Organization = z
+export const OrganizationProfile = z
   .strictObject({
     id: Id('org'),
     name: z.string(),
@@ -10,11 +10,11 @@ export const Organization = z
     timezone: z.string().meta({ examples: ['America/Mexico_City'] }),
   })
   .meta({ id: 'Organization' })
-export type Organization = z.infer<typeof Organization>
+export type OrganizationProfile = z.infer<typeof OrganizationProfile>
 
-const HttpUrl = z.url({ protocol: /^https?$/, error: 'Not an http or https URL.' }).max(2_048)
+const HttpUrl = z.url({ protocol: /^https?$/, error: 'Must be an http or https URL.' }).max(2_048)
 
-/** What is omitted or null stays as it is. */
+/** Members that are omitted or null keep their value. */
 export const OrganizationChanges = z
   .strictObject({
     name: trimmedText(2, 200).nullable().optional(),
@@ -23,11 +23,3 @@ export const OrganizationChanges = z
   })
   .meta({ id: 'OrganizationChanges' })
 export type OrganizationChanges = z.infer<typeof OrganizationChanges>
-
-export const OrganizationStats = z
-  .strictObject({
-    total_members: z.int().meta({ description: 'People with an active membership, now.' }),
-    active_rfcs: z.int().meta({ description: 'Active RFC connections, now.' }),
-  })
-  .meta({ id: 'OrganizationStats' })
-export type OrganizationStats = z.infer<typeof OrganizationStats>

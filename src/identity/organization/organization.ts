@@ -1,12 +1,12 @@
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx } from '../../platform/context.ts'
-import type { Organization, OrganizationChanges, OrganizationStats } from './contract.ts'
-import { countLive, findOrganization, type OrganizationRow, updateOrganization } from './store.ts'
+import type { OrganizationChanges, OrganizationProfile } from './contract.ts'
+import { findOrganization, type OrganizationRow, updateOrganization } from './store.ts'
 
 export { findOrganization, insertOrganization, type OrganizationRow, updateOrganization } from './store.ts'
 
-/** How an organization is shown. */
-export const viewOrganization = ({ id, name, contact_email, logo_url, timezone }: OrganizationRow): Organization => ({
+/** Shows a stored organization. */
+export const viewOrganization = ({ id, name, contact_email, logo_url, timezone }: OrganizationRow): OrganizationProfile => ({
   id,
   name,
   contact_email,
@@ -14,12 +14,12 @@ export const viewOrganization = ({ id, name, contact_email, logo_url, timezone }
   timezone,
 })
 
-/** The organization that the credential is bound to. */
-export const getOrganization = async ({ db, organization }: Ctx): Promise<Organization> =>
+/** Returns the organization of the credential. */
+export const getOrganization = async ({ db, organization }: Ctx): Promise<OrganizationProfile> =>
   viewOrganization(await findOrganization(db, organization.id))
 
-/** Changes what is given; what is omitted or null stays as it is. */
-export async function changeOrganization(ctx: Ctx, changes: OrganizationChanges): Promise<Organization> {
+/** Changes the members that are given; members that are omitted or null keep their value. */
+export async function changeOrganization(ctx: Ctx, changes: OrganizationChanges): Promise<OrganizationProfile> {
   const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== null && value !== undefined))
   const changed = Object.keys(given)
   if (changed.length > 0)
@@ -28,6 +28,3 @@ export async function changeOrganization(ctx: Ctx, changes: OrganizationChanges)
     ])
   return getOrganization(ctx)
 }
-
-/** Members and active connections, counted now. */
-export const getStats = ({ db, organization }: Ctx): Promise<OrganizationStats> => countLive(db, organization.id)

@@ -1,24 +1,18 @@
 import { Hono } from 'hono'
 import type { App } from '../../platform/context.ts'
 import { body, operation, returns, roles } from '../../platform/http/operation.ts'
-import { Organization, OrganizationChanges, OrganizationStats } from './contract.ts'
-import { changeOrganization, getOrganization, getStats } from './organization.ts'
+import { OrganizationChanges, OrganizationProfile } from './contract.ts'
+import { changeOrganization, getOrganization } from './organization.ts'
 
-export const accountRoutes = new Hono<App>()
-  .get('/', operation('getOrganization', 'Organization', 'Fetch the organization'), returns(200, Organization), async (c) =>
+export const organizationRoutes = new Hono<App>()
+  .get('/', operation('getOrganization', 'Organization', 'Get the organization'), returns(200, OrganizationProfile), async (c) =>
     c.json(await getOrganization(c.var.ctx)),
   )
   .patch(
     '/',
-    operation('updateOrganization', 'Organization', 'Update the organization', 'Omitted or null members are preserved, not erased.'),
+    operation('updateOrganization', 'Organization', 'Update the organization', 'Members that are omitted or null keep their value.'),
     roles('owner', 'admin'),
     body(OrganizationChanges),
-    returns(200, Organization),
+    returns(200, OrganizationProfile),
     async (c) => c.json(await changeOrganization(c.var.ctx, c.req.valid('json'))),
-  )
-  .get(
-    '/stats',
-    operation('getOrganizationStats', 'Organization', 'Count members and active RFC connections, live'),
-    returns(200, OrganizationStats),
-    async (c) => c.json(await getStats(c.var.ctx)),
   )

@@ -12,23 +12,23 @@ export const organizations = sqliteTable(
     logo_url: text('logo_url'),
     timezone: text('timezone').notNull(),
     plan: text('plan').notNull(),
-    /** Seats, where they differ from the plan's. */
+    /** Number of seats where it differs from the plan's. */
     rfc_allowance: integer('rfc_allowance'),
     trial_ends_at: instant('trial_ends_at'),
-    /** Why its connections are paused without its asking: their states follow in the commit that writes it. */
+    /** Why billing paused the connections; they change in the commit that writes it. */
     suspension: text('suspension', { enum: SUSPENSIONS }),
-    /** The last local month, `YYYY-MM`, whose invoice was issued or found not to be due; null before the first look. */
+    /** The last local month, `YYYY-MM`, that was invoiced or found to owe nothing; null before the first run. */
     billed_month: text('billed_month'),
-    /** Kept by every insert and delete of an extractor, in its commit: the limit and the window ask for it on every request. */
+    /** Number of extractors. Every insert and delete of an extractor updates it, because each request reads it for limit and window. */
     extractor_count: integer('extractor_count').notNull(),
     created_at: instant('created_at').notNull(),
   },
   (table) => [
-    // The daily issue of invoices: a page of those of a zone whose month is new.
+    // The daily issue of invoices: unbilled organizations of a time zone.
     index('organizations_billed').on(table.timezone, table.billed_month),
-    // The look of every quarter of an hour at whose trial is over.
+    // The review of ended trials, every quarter of an hour.
     index('organizations_trial').on(table.trial_ends_at).where(sql`plan = 'diagnostic' and suspension is null`),
-    // The daily look at who is suspended for no reason any more.
+    // The daily review of suspended organizations.
     index('organizations_suspended').on(table.suspension).where(sql`suspension is not null`),
   ],
 )

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Email, Id, Instant, Paging, trimmedText } from '../../platform/http/shapes.ts'
 import { NewCredential, Role } from '../credentials/contract.ts'
-import { Organization } from '../organization/contract.ts'
+import { OrganizationProfile } from '../organization/contract.ts'
 
 const Name = trimmedText(1, 120)
 
@@ -10,12 +10,18 @@ export const Member = z
   .meta({ id: 'Member' })
 export type Member = z.infer<typeof Member>
 
-/** What one gets who joins: the organization, who one is in it, and the credential with its secret. */
-export const Signup = z.strictObject({ organization: Organization, member: Member, credential: NewCredential }).meta({ id: 'Signup' })
+/** The answer to joining an organization: the organization, the new member, and the member's credential with its secret. */
+export const Signup = z
+  .strictObject({ organization: OrganizationProfile, member: Member, credential: NewCredential })
+  .meta({ id: 'Signup' })
 export type Signup = z.infer<typeof Signup>
 
 export const InvitationDraft = z
-  .strictObject({ email: Email, role: Role, name: Name.optional().meta({ description: 'Of whom you invite; they may give another.' }) })
+  .strictObject({
+    email: Email,
+    role: Role,
+    name: Name.optional().meta({ description: 'Suggested name; the invited person chooses the final name.' }),
+  })
   .meta({ id: 'InvitationDraft' })
 export type InvitationDraft = z.infer<typeof InvitationDraft>
 
@@ -26,10 +32,10 @@ export const NewInvitation = z
     role: Role,
     name: z.string().nullable(),
     created_at: Instant,
-    expires_at: Instant.meta({ description: 'Seven days after it was made.' }),
-    token: z
-      .string()
-      .meta({ description: 'Shown this once; only a keyed hash of it is kept. Hand it to whom you invite: no mail is sent.' }),
+    expires_at: Instant.meta({ description: 'Seven days after created_at.' }),
+    token: z.string().meta({
+      description: 'Shown only in this answer; the service stores a keyed hash of it. Pass it on to the invited person: no e-mail is sent.',
+    }),
   })
   .meta({ id: 'NewInvitation' })
 export type NewInvitation = z.infer<typeof NewInvitation>

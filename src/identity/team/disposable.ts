@@ -2,25 +2,25 @@ import { invalid } from '../../failures.ts'
 import type { System } from '../../platform/context.ts'
 import { domainsOf } from './domains.ts'
 
-/** The list of the package `disposable-email-domains-js`, as `assets/` links to it. */
+/** The list of the package `disposable-email-domains-js`, linked from `assets/`. */
 const LIST = 'https://assets.invalid/disposable-domains.json'
 
-// What was read, not the reading: one request may not wait for another one's I/O.
+// Holds lists and not promises, because a request must not await the I/O of another request.
 const lists = new WeakMap<Fetcher, ReadonlySet<string>>()
 
 async function listOf({ ASSETS }: Env): Promise<ReadonlySet<string>> {
   const known = lists.get(ASSETS)
   if (known) return known
   const response = await ASSETS.fetch(LIST)
-  if (!response.ok) throw new Error(`The list of disposable domains cannot be read: ${response.status}.`)
+  if (!response.ok) throw new Error(`The list of disposable e-mail domains answered ${response.status}.`)
   const list = new Set((await response.json()) as string[])
   lists.set(ASSETS, list)
   return list
 }
 
-/** 422 for an address at a domain of disposable ones, or at a subdomain of one. */
+/** Throws Failure 422 email.disposable when the address is at a disposable domain or a subdomain of one. */
 export async function refuseDisposable({ env }: System, email: string): Promise<void> {
   const list = await listOf(env)
   if (domainsOf(email).some((domain) => list.has(domain)))
-    throw invalid('email.disposable', [{ path: 'email', message: 'Addresses at disposable domains are not accepted.' }])
+    throw invalid('email.disposable', [{ path: 'email', message: 'Must not be at a disposable e-mail domain.' }])
 }

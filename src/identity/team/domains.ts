@@ -1,4 +1,4 @@
-/** The domain of an e-mail address and those that it is under, the longest first: `a.b.mx` gives `a.b.mx`, `b.mx`, `mx`. */
+/** The domain of an e-mail address and its parent domains, longest first: `a.b.mx` gives `a.b.mx`, `b.mx`, `mx`. */
 export function domainsOf(email: string): string[] {
   const labels = email
     .slice(email.lastIndexOf('@') + 1)

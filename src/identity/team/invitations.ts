@@ -4,33 +4,36 @@ import type { Ctx, System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { isGuardViolation, isUniqueViolation } from '../../platform/db/guard.ts'
 import { newId } from '../../platform/db/id.ts'
-import { digestsOfToken, insertCredential, mintCredential, mintInvitationToken } from '../credentials/credentials.ts'
+import { insertCredential, isOwner, mintCredential } from '../credentials/credentials.ts'
+import { digestOf, isInvitationToken, newInvitationToken } from '../credentials/key.ts'
 import { findOrganization, viewOrganization } from '../organization/organization.ts'
 import type { Acceptance, InvitationDraft, NewInvitation, Signup } from './contract.ts'
 import { refuseDisposable } from './disposable.ts'
-import { isOwner, refuseOwnerWork, viewMember } from './members.ts'
+import { requireOwnerFor, viewMember } from './members.ts'
 import {
+  assertInvitationOpen,
   assertNotMember,
   findOpenInvitation,
   type InvitationRow,
   insertInvitation,
   insertMember,
   type MemberRow,
+  markAccepted,
   replacePending,
-  takeInvitation,
 } from './store.ts'
 
 const VALID_MS = 7 * 86_400_000
 
 /**
- * Invites an address into the organization. The token is in this answer and nowhere else. A pending invitation of the address is
- * replaced, so that a lost token is no dead end; nothing is looked up of other organizations. 403, 422; 409 for an active member's.
+ * Invites an e-mail address to the organization. The token is in this answer and is not stored. A pending invitation of the address is
+ * replaced, so that a lost token can be issued again. Other organizations play no part. Throws Failure 403 member.owner_only, 409
+ * member.exists, and 422 email.disposable.
  */
 export async function inviteMember(ctx: Ctx, draft: InvitationDraft): Promise<NewInvitation> {
-  const { db, organization, now, actor } = ctx
-  refuseOwnerWork(ctx, draft.role)
+  const { db, organization, settings, now, actor } = ctx
+  requireOwnerFor(ctx, draft.role)
   await refuseDisposable(ctx, draft.email)
-  const { token, digest } = await mintInvitationToken(ctx)
+  const token = newInvitationToken(settings.environment)
   const shown = {
     invitation_id: newId('ivt'),
     email: draft.email,
@@ -42,7 +45,7 @@ export async function inviteMember(ctx: Ctx, draft: InvitationDraft): Promise<Ne
   const row: InvitationRow = {
     ...shown,
     organization_id: organization.id,
-    digest,
+    digest: await digestOf(settings.apiSecretKeys.current, token),
     status: 'pending',
     invited_by: actor.kind === 'credential' ? actor.api_key : actor.process,
   }
@@ -53,36 +56,48 @@ export async function inviteMember(ctx: Ctx, draft: InvitationDraft): Promise<Ne
       insertInvitation(db, row),
     ])
   } catch (error) {
-    if (isGuardViolation(error))
+    if (isGuardViolation(error, 'member.new_address'))
       throw new Failure(
         'conflict',
         'member.exists',
-        'The organization has a member with this e-mail address. Remove them to invite them again.',
+        'A member of the organization has this e-mail address. Remove the member to invite the address again.',
       )
-    // Two at once of an address take turns, so what stands in the way is an owner’s.
-    if (isUniqueViolation(error)) refuseOwnerWork(ctx, 'owner')
+    // Concurrent invitations of an address replace each other, so only an owner's invitation can be in the way.
+    if (isUniqueViolation(error)) requireOwnerFor(ctx, 'owner')
     throw error
   }
   return { ...shown, created_at: shown.created_at.toISOString(), expires_at: shown.expires_at.toISOString(), token }
 }
 
-/** One answer, whatever the reason: a token that nobody has, was used, replaced or withdrawn, or has expired. */
-const closed = () =>
-  new Failure('not_found', 'invitation.not_found', 'There is no such invitation, or not any more: it is good once and for seven days.')
+/** The same answer for an unknown, used, replaced, withdrawn or expired token. */
+const noInvitation = () =>
+  new Failure(
+    'not_found',
+    'invitation.not_found',
+    'There is no open invitation with this token. A token can be used once, within 7 days. Ask for a new invitation.',
+  )
 
-/** Makes the invited person a member with a credential of their own. Of several at once with one token, one is let in. 404. */
+/** Every digest under which an invitation token may be stored; none for a text that cannot be a token of this environment. */
+const digestsOfToken = async ({ settings }: System, token: string): Promise<string[]> =>
+  isInvitationToken(settings.environment, token) ? Promise.all(settings.apiSecretKeys.all.map((key) => digestOf(key, token))) : []
+
+/**
+ * Makes the invited person a member with a credential. One of several concurrent requests with the same token succeeds. Throws Failure 404
+ * invitation.not_found.
+ */
 export async function acceptInvitation(system: System, { token, name }: Acceptance): Promise<Signup> {
   const { db, now } = system
   const digests = await digestsOfToken(system, token)
   const invitation = digests.length === 0 ? undefined : await findOpenInvitation(db, digests, now)
-  if (!invitation) throw closed()
+  if (!invitation) throw noInvitation()
   const { organization_id, email, role } = invitation
   const member: MemberRow = { member_id: newId('mem'), organization_id, name, email, role, status: 'active', created_at: now }
   const draft = { name: 'Invitation', role, member_id: member.member_id, expires_at: null }
   const { row, shown } = await mintCredential(system, organization_id, draft)
   try {
     await commit(db.$client, [
-      takeInvitation(db, invitation.invitation_id, now),
+      assertInvitationOpen(db, invitation.invitation_id, now),
+      markAccepted(db, invitation.invitation_id),
       insertMember(db, member),
       insertCredential(db, row),
       audited({ ...system, actor: { kind: 'credential', api_key: row.api_key, role } }, organization_id, {
@@ -91,7 +106,7 @@ export async function acceptInvitation(system: System, { token, name }: Acceptan
       }),
     ])
   } catch (error) {
-    throw isGuardViolation(error) || isUniqueViolation(error) ? closed() : error
+    throw isGuardViolation(error, 'invitation.open') || isUniqueViolation(error) ? noInvitation() : error
   }
   return { organization: viewOrganization(await findOrganization(db, organization_id)), member: viewMember(member), credential: shown }
 }

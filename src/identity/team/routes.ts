@@ -8,7 +8,8 @@ import { changeMember, deleteMember, listMembers } from './members.ts'
 
 const TAG = 'Team'
 const ABSENT = 'There is no such member.'
-const LAST = 'It is the last owner who can act: there is no other owner, or none with a credential that works for as long.'
+const CONFLICT =
+  'The member is the last owner who can act: there is no other owner, or no other credential with the role owner that is valid for as long. Or other requests keep changing the member.'
 
 export const teamRoutes = new Hono<App>()
   .get(
@@ -23,14 +24,14 @@ export const teamRoutes = new Hono<App>()
     operation(
       'inviteMember',
       TAG,
-      'Invite somebody',
-      'The token is shown this once, good for seven days and for one person; no mail is sent. Inviting an address again replaces its pending ' +
-        'invitation. Only an owner invites owners. Addresses at disposable domains are 422.',
+      'Invite a person',
+      'The token is shown only in this answer and can be used once, within seven days. No e-mail is sent. A new invitation replaces a pending ' +
+        'one of the same address. Only an owner can invite owners. Addresses at disposable domains are refused with 422.',
     ),
     roles('owner', 'admin'),
     body(InvitationDraft),
-    returns(201, NewInvitation, 'The invitation with its token, shown this once'),
-    refuses(409, 'The organization has a member with this e-mail address.'),
+    returns(201, NewInvitation, 'The invitation with its token, which is shown only in this answer'),
+    refuses(409, 'A member of the organization has this e-mail address.'),
     idempotent(),
     async (c) => c.json(await inviteMember(c.var.ctx, c.req.valid('json')), 201),
   )
@@ -40,14 +41,14 @@ export const teamRoutes = new Hono<App>()
       'updateMember',
       TAG,
       'Change a member',
-      'Their credentials take a new role at once; invitations that they sent and that it does not allow are withdrawn. Only an owner promotes to owner, or changes one.',
+      'The member’s credentials take a new role at once, and pending invitations that the new role does not allow are withdrawn. Only an owner can change an owner or give the role owner.',
     ),
     params(MemberPath),
     roles('owner', 'admin'),
     body(MemberChanges),
     returns(200, Member),
     refuses(404, ABSENT),
-    refuses(409, LAST),
+    refuses(409, CONFLICT),
     async (c) => c.json(await changeMember(c.var.ctx, c.req.valid('param').member_id, c.req.valid('json'))),
   )
   .delete(
@@ -56,12 +57,12 @@ export const teamRoutes = new Hono<App>()
       'removeMember',
       TAG,
       'Remove a member',
-      'Their own credentials fail from the next request on, and what they invited is withdrawn. Credentials that they made for the organization stay, as what integrations use: the audit events `credential.created` tell which those are. Only an owner removes owners.',
+      'The member’s credentials fail from their next request on, and the pending invitations that the member sent are withdrawn. Credentials that the member created for the organization stay valid, because integrations use them; the audit events `credential.created` name them. Only an owner can remove an owner.',
     ),
     params(MemberPath),
     roles('owner', 'admin'),
-    returns(204, undefined, 'Removed'),
+    returns(204, undefined, 'The member is removed.'),
     refuses(404, ABSENT),
-    refuses(409, LAST),
+    refuses(409, CONFLICT),
     (c) => deleteMember(c.var.ctx, c.req.valid('param').member_id).then(() => c.body(null, 204)),
   )

@@ -1,8 +1,8 @@
-import { and, asc, eq, gt, inArray, type SQL, sql } from 'drizzle-orm'
+import { and, asc, count, eq, gt, inArray } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
+import { type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { assertThat } from '../../platform/db/guard.ts'
 import type { Role } from '../../platform/tenant.ts'
-import { credentials } from '../credentials/tables.ts'
-import { organizations } from '../organization/tables.ts'
 import { invitations, members } from './tables.ts'
 
 export type MemberRow = typeof members.$inferSelect
@@ -29,81 +29,81 @@ export const listActiveMembers = (db: Database, organization_id: string, after: 
     .orderBy(asc(members.member_id))
     .limit(limit)
 
-/** Whether the organization has, beside this member, another owner and a credential of an owner's that works for as long as theirs. */
-const anotherOwner = ({ organization_id, member_id }: MemberRow, now: Date): SQL => sql`
-  exists (select 1 from members o where o.organization_id = ${organization_id} and o.member_id <> ${member_id}
-    and o.status = 'active' and o.role = 'owner')
-  and exists (select 1 from credentials c where c.organization_id = ${organization_id} and c.member_id is not ${member_id}
-    and c.role = 'owner' and c.revoked_at is null and (c.expires_at is null or (c.expires_at > ${now.getTime()} and not exists (
-      select 1 from credentials m where m.organization_id = ${organization_id} and m.member_id = ${member_id} and m.role = 'owner'
-        and m.revoked_at is null and (m.expires_at is null or m.expires_at > c.expires_at)))))`
+/** Counts the organization's active members, as `n` of one row. */
+export const countActiveMembers = (db: Database, organization_id: string) =>
+  db.select({ n: count() }).from(members).where(active(organization_id))
 
-/** A value for a member that is still as it was read, and is not the last owner; else null, which refuses the whole batch. */
-const unlessLast = (row: MemberRow, staysOwner: boolean, now: Date, value: string): SQL =>
-  row.role === 'owner' && !staysOwner
-    ? sql`case when status = 'active' and role = 'owner' and ${anotherOwner(row, now)} then ${value} end`
-    : sql`case when status = 'active' and role = ${row.role} then ${value} end`
+/** Refuses its batch unless the member is active and has the role that was read. */
+export const assertMemberUnchanged = (db: Database, { organization_id, member_id, role }: MemberRow): D1PreparedStatement =>
+  assertThat(
+    db.$client,
+    sql`exists (select 1 from members where organization_id = ${organization_id} and member_id = ${member_id} and status = 'active' and role = ${role})`,
+    'member.unchanged',
+  )
 
-/** Each of these two refuses its whole batch with a guard violation when the member is not as read any more, or the last owner. */
-export const updateMember = (db: Database, row: MemberRow, changes: { name?: string; role?: Role }, now: Date) =>
+/**
+ * Refuses its batch unless the organization has, besides this member, another owner, and a credential with the role owner that is valid
+ * for as long as the member's.
+ */
+export const assertOwnerLeft = (db: Database, { organization_id, member_id }: MemberRow, now: Date): D1PreparedStatement =>
+  assertThat(
+    db.$client,
+    sql`exists (select 1 from members o where o.organization_id = ${organization_id} and o.member_id <> ${member_id}
+        and o.status = 'active' and o.role = 'owner')
+      and exists (select 1 from credentials c where c.organization_id = ${organization_id} and c.member_id is not ${member_id}
+        and c.role = 'owner' and c.revoked_at is null and (c.expires_at is null or (c.expires_at > ${now.getTime()} and not exists (
+          select 1 from credentials m where m.organization_id = ${organization_id} and m.member_id = ${member_id} and m.role = 'owner'
+            and m.revoked_at is null and (m.expires_at is null or m.expires_at > c.expires_at)))))`,
+    'member.owner_left',
+  )
+
+export const updateMember = (db: Database, { organization_id, member_id }: MemberRow, changes: Partial<MemberRow>) =>
   db
     .update(members)
-    .set({ ...changes, role: unlessLast(row, (changes.role ?? row.role) === 'owner', now, changes.role ?? row.role) })
-    .where(and(eq(members.member_id, row.member_id), eq(members.organization_id, row.organization_id)))
-
-export const removeMember = (db: Database, row: MemberRow, now: Date) =>
-  db
-    .update(members)
-    .set({ status: unlessLast(row, false, now, 'removed') })
-    .where(and(eq(members.member_id, row.member_id), eq(members.organization_id, row.organization_id)))
+    .set(changes)
+    .where(and(eq(members.member_id, member_id), eq(members.organization_id, organization_id)))
 
 export const insertInvitation = (db: Database, row: InvitationRow) => db.insert(invitations).values(row)
 
-/** Refuses its whole batch with a guard violation when the address is an active member's. */
-export const assertNotMember = (db: Database, organization_id: string, email: string) =>
-  db
-    .update(organizations)
-    .set({
-      extractor_count: sql`case when not exists (select 1 from members where organization_id = ${organization_id}
-        and lower(email) = lower(${email}) and status = 'active') then extractor_count end`,
-    })
-    .where(eq(organizations.id, organization_id))
+/** Refuses its batch when an active member has this e-mail address. */
+export const assertNotMember = (db: Database, organization_id: string, email: string): D1PreparedStatement =>
+  assertThat(
+    db.$client,
+    sql`not exists (select 1 from members where organization_id = ${organization_id} and lower(email) = lower(${email}) and status = 'active')`,
+    'member.new_address',
+  )
 
-const pendingOf = (organization_id: string) => and(eq(invitations.organization_id, organization_id), eq(invitations.status, 'pending'))
+const pendingOf = (organization_id: string): Fragment => sql`organization_id = ${organization_id} and status = 'pending'`
 
-/** Frees the address for a new invitation. What invites as an owner and has not expired stays, unless an owner asks. */
-export const replacePending = (db: Database, organization_id: string, email: string, byOwner: boolean, now: Date) =>
-  db
-    .update(invitations)
-    .set({ status: 'replaced' })
-    .where(
-      and(
-        pendingOf(organization_id),
-        sql`lower(email) = lower(${email})`,
-        byOwner ? undefined : sql`(role <> 'owner' or expires_at <= ${now.getTime()})`,
-      ),
-    )
+/**
+ * Marks the pending invitation of the address as replaced. One with the role owner that has not expired stays unless an owner replaces
+ * it.
+ */
+export const replacePending = (db: Database, organization_id: string, email: string, byOwner: boolean, now: Date): D1PreparedStatement =>
+  prepared(
+    db.$client,
+    sql`update invitations set status = 'replaced' where ${pendingOf(organization_id)} and lower(email) = lower(${email})
+      and ${byOwner ? raw('true') : sql`(role <> 'owner' or expires_at <= ${now.getTime()})`}`,
+  )
 
-/** What a member has sent out and, with the role that is left to them, may not have. */
-export const withdrawSent = (db: Database, organization_id: string, member_id: string, left: Role | null) =>
-  db
-    .update(invitations)
-    .set({ status: 'withdrawn' })
-    .where(
-      and(
-        pendingOf(organization_id),
-        inArray(
-          invitations.invited_by,
-          db
-            .select({ api_key: credentials.api_key })
-            .from(credentials)
-            .where(and(eq(credentials.organization_id, organization_id), eq(credentials.member_id, member_id))),
+const sentBy = (organization_id: string, member_id: string): Fragment =>
+  sql`invited_by in (select api_key from credentials where organization_id = ${organization_id} and member_id = ${member_id})`
+
+/**
+ * Withdraws the pending invitations that a member sent and that the member's new role does not allow; all of them when the role is null.
+ */
+export const withdrawSent = (db: Database, organization_id: string, member_id: string, role: Role | null): D1PreparedStatement[] =>
+  role === 'owner'
+    ? []
+    : [
+        prepared(
+          db.$client,
+          sql`update invitations set status = 'withdrawn' where ${pendingOf(organization_id)} and ${sentBy(organization_id, member_id)}
+            and ${role === 'admin' ? raw("role = 'owner'") : raw('true')}`,
         ),
-        left === 'owner' ? sql`0` : left === 'admin' ? eq(invitations.role, 'owner') : undefined,
-      ),
-    )
+      ]
 
-/** The invitation that a token is of, if it can still be accepted. */
+/** The invitation of a token, by its digests, unless it was used, replaced or withdrawn, or has expired. */
 export const findOpenInvitation = async (db: Database, digests: readonly string[], now: Date): Promise<InvitationRow | undefined> =>
   (
     await db
@@ -113,9 +113,17 @@ export const findOpenInvitation = async (db: Database, digests: readonly string[
       .limit(1)
   )[0]
 
-/** Accepts an invitation; refuses its whole batch with a guard violation when that is not possible any more. */
-export const takeInvitation = (db: Database, invitation_id: string, now: Date) =>
-  db
-    .update(invitations)
-    .set({ status: sql`case when status = 'pending' and expires_at > ${now.getTime()} then 'accepted' end` })
-    .where(eq(invitations.invitation_id, invitation_id))
+/** Refuses its batch unless the invitation is pending and has not expired. */
+export const assertInvitationOpen = (db: Database, invitation_id: string, now: Date): D1PreparedStatement =>
+  assertThat(
+    db.$client,
+    sql`exists (select 1 from invitations where invitation_id = ${invitation_id} and status = 'pending' and expires_at > ${now.getTime()})`,
+    'invitation.open',
+  )
+
+export const markAccepted = (db: Database, invitation_id: string) =>
+  db.update(invitations).set({ status: 'accepted' }).where(eq(invitations.invitation_id, invitation_id))
+
+/** Withdraws the pending invitations that were sent with a credential. */
+export const withdrawInvitationsOf = (db: Database, organization_id: string, api_key: string): D1PreparedStatement =>
+  prepared(db.$client, sql`update invitations set status = 'withdrawn' where ${pendingOf(organization_id)} and invited_by = ${api_key}`)

@@ -16,7 +16,7 @@ export const members = sqliteTable(
   (table) => [
     // The organization's members, and their count.
     index('members_organization').on(table.organization_id, table.member_id),
-    // One active membership an address, in whatever case it is written.
+    // One active member for each address, regardless of case.
     uniqueIndex('members_email').on(table.organization_id, sql`lower(email)`).where(sql`status = 'active'`),
   ],
 )
@@ -29,18 +29,18 @@ export const invitations = sqliteTable(
     email: text('email').notNull(),
     role: text('role', { enum: ['owner', 'admin', 'member'] }).notNull(),
     name: text('name'),
-    /** HMAC-SHA256 of the token under the pepper, hex. The token itself is kept nowhere. */
+    /** Key version and HMAC-SHA256 of the token in hex. The token itself is not stored. */
     digest: text('digest').notNull(),
     status: text('status', { enum: ['pending', 'accepted', 'replaced', 'withdrawn'] }).notNull(),
-    /** The api_key that invited: what a removed member has sent out is withdrawn. */
+    /** The api_key that sent it. Invitations that a removed member sent are withdrawn. */
     invited_by: text('invited_by').notNull(),
     created_at: instant('created_at').notNull(),
     expires_at: instant('expires_at').notNull(),
   },
   (table) => [
-    // Accepting, by what is presented.
+    // Accepting an invitation by its token.
     uniqueIndex('invitations_digest').on(table.digest),
-    // One pending invitation an address: a new one replaces it. Also those that a removed member sent.
+    // One pending invitation for each address, which a new one replaces. Also finds the invitations that a member sent.
     uniqueIndex('invitations_pending').on(table.organization_id, sql`lower(email)`).where(sql`status = 'pending'`),
   ],
 )

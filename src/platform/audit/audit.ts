@@ -4,18 +4,18 @@ import { commit, type Statement } from '../db/commit.ts'
 import { isGuardViolation } from '../db/guard.ts'
 import { newId } from '../db/id.ts'
 import { inFlight } from '../idempotency/idempotency.ts'
-import { mark } from '../idempotency/store.ts'
-import { openCursor, pageOf } from '../paging/cursor.ts'
+import { assertClaimed, CLAIMED, markKey } from '../idempotency/store.ts'
+import { openCursor, paginate } from '../paging/cursor.ts'
 import type { Actor } from '../tenant.ts'
 import type { AuditEvent, AuditQuery } from './contract.ts'
 import { auditEvents } from './tables.ts'
 
-/** Who did what to which resource. `changed` names members, never values: an audit row holds no secret. */
+/** A change as the audit log records it. `changed` names members, never their values, so that an audit row contains no secret. */
 export interface Change {
   action: string
   resource_id: string
   changed?: readonly string[]
-  /** What it makes lies in other databases too: this commit begins it, and whoever repeats the request goes on with it. */
+  /** The change spans other databases too: this commit begins it, and a repetition of the request continues it. */
   begins?: true
 }
 
@@ -23,7 +23,7 @@ type Author = Pick<System, 'db' | 'now' | 'requestId'> & { actor: Actor }
 
 const nameOf = (actor: Actor): string => (actor.kind === 'credential' ? actor.api_key : `system:${actor.process}`)
 
-/** The audit row of a change to something of an organization's, for a commit that carries several. */
+/** The audit row of a change, for a commit that the caller makes itself. */
 export const audited = ({ db, now, requestId, actor }: Author, organization_id: string, { action, resource_id, changed = [] }: Change) =>
   db.insert(auditEvents).values({
     audit_event_id: newId('aud'),
@@ -37,17 +37,17 @@ export const audited = ({ db, now, requestId, actor }: Author, organization_id: 
   })
 
 /**
- * Commits a change of the control plane together with its audit row: the one way to write for a customer. Under an Idempotency-Key the
- * same commit says that it is done; 409 when another request has taken the key over.
+ * Commits a change of the control plane together with its audit row. Every write for a customer goes through here. Under an
+ * Idempotency-Key the same commit marks the key; Failure 409 when another request has claimed the key since.
  */
 export async function change(ctx: Ctx, what: Change, statements: readonly Statement[]): Promise<D1Result<Record<string, unknown>>[]> {
   const { db, organization, claim } = ctx
-  // First, so that who has lost the key hears of that and not of what the other one made.
-  const marks = claim ? [mark(db, claim, what.resource_id, what.begins ? 'running' : 'done')] : []
+  // They come first, so that a request that has lost its claim is refused for that, and not for what the other request changed.
+  const marks = claim ? [assertClaimed(db, claim), markKey(db, claim, what.resource_id, what.begins ? 'running' : 'done')] : []
   try {
     return (await commit(db.$client, [...marks, ...statements, audited(ctx, organization.id, what)])).slice(marks.length)
   } catch (error) {
-    throw claim && isGuardViolation(error, 'idempotency_keys') ? inFlight() : error
+    throw claim && isGuardViolation(error, CLAIMED) ? inFlight() : error
   }
 }
 
@@ -57,7 +57,7 @@ const view = ({ changed, created_at, organization_id: _, ...row }: typeof auditE
   created_at: created_at.toISOString(),
 })
 
-/** The organization's audit events, newest first. */
+/** Returns the organization's audit events, newest first. */
 export async function listAuditEvents(ctx: Ctx, query: AuditQuery) {
   const scope = { list: 'audit_events', filters: query }
   const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
@@ -74,5 +74,5 @@ export async function listAuditEvents(ctx: Ctx, query: AuditQuery) {
     )
     .orderBy(desc(auditEvents.audit_event_id))
     .limit(query.limit + 1)
-  return pageOf(ctx, scope, query.limit, rows, (row) => [row.audit_event_id], view)
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.audit_event_id], view)
 }

@@ -4,11 +4,13 @@ import { Id, Instant, Paging } from '../http/shapes.ts'
 export const AuditEvent = z
   .strictObject({
     audit_event_id: Id('aud'),
-    actor: z.string().meta({ description: 'The api_key that did it, or `system:` and the process.' }),
+    actor: z
+      .string()
+      .meta({ description: 'The api_key of the credential that made the change, or `system:` and the name of the process.' }),
     action: z.string().meta({ examples: ['extractor.created'] }),
     resource_id: z.string(),
-    changed: z.array(z.string()).meta({ description: 'Names of the members that were sent or changed.' }),
-    request_id: z.string(),
+    changed: z.array(z.string()).meta({ description: 'Names of the members that were sent or changed, never their values.' }),
+    request_id: z.string().meta({ description: 'The request, message or cron run that made the change.' }),
     created_at: Instant,
   })
   .meta({ id: 'AuditEvent' })

@@ -7,7 +7,7 @@ import { AuditEvent, AuditQuery } from './contract.ts'
 
 export const auditRoutes = new Hono<App>().get(
   '/',
-  operation('listAuditEvents', 'Audit', 'List who did what to which resource, newest first'),
+  operation('listAuditEvents', 'Audit', 'List the changes that were made to resources, newest first'),
   roles('owner'),
   query(AuditQuery),
   returns(200, pageOf(AuditEvent)),

@@ -9,7 +9,7 @@ export const auditEvents = sqliteTable(
     actor: text('actor').notNull(),
     action: text('action').notNull(),
     resource_id: text('resource_id').notNull(),
-    /** Names of the members that were changed, as JSON; never their values. */
+    /** Names of the members that were sent or changed, as JSON; never their values. */
     changed: text('changed', { mode: 'json' }).$type<string[]>().notNull(),
     request_id: text('request_id').notNull(),
     created_at: instant('created_at').notNull(),

@@ -1,6 +1,6 @@
 import { integer } from 'drizzle-orm/sqlite-core'
 
-/** An instant, kept as milliseconds since 1970 in UTC. */
+/** An instant, stored as milliseconds since 1970 in UTC. */
 export const instant = (name: string) => integer(name, { mode: 'timestamp_ms' })
 
 export const flag = (name: string) => integer(name, { mode: 'boolean' })

@@ -1,9 +1,9 @@
 import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1'
 
-/** The control plane, for queries. */
+/** The control plane as drizzle's query builder. */
 export type Database = DrizzleD1Database & { $client: D1Database }
 
-/** A write that has not happened yet: a query of drizzle's, or a prepared statement. */
+/** A write that is not executed yet: a drizzle query or a prepared statement. */
 export type Statement = D1PreparedStatement | { toSQL(): { sql: string; params: unknown[] } }
 
 export const connect = (d1: D1Database): Database => drizzle(d1)
@@ -14,17 +14,17 @@ const prepare = (d1: D1Database, statement: Statement): D1PreparedStatement => {
   return d1.prepare(sql).bind(...params)
 }
 
-/** All of it or none: D1 has no interactive transaction, a batch is the only atomic write. Results are in the order of the statements. */
+/** Executes statements atomically, in one batch: D1 has no interactive transactions. Returns their results in the same order. */
 export const commit = <Row = Record<string, unknown>>(d1: D1Database, statements: readonly Statement[]): Promise<D1Result<Row>[]> =>
   d1.batch<Row>(statements.map((statement) => prepare(d1, statement)))
 
-/** D1 refuses values over 2 MB; a JSON parameter stays well under it. */
+/** Well below 2 MB, the largest value that D1 accepts. */
 const CHUNK_BYTES = 1_500_000
 const CHUNK_ROWS = 10_000
 
 const utf8 = new TextEncoder()
 
-/** JSON array texts for `json_each(?)`, cut at 10,000 rows and at 1.5 MB: a slice of 1,000 documents is seldom cut. */
+/** Writes rows as JSON arrays for `json_each(?)`, each of at most 10,000 rows and 1.5 MB. A slice of 1,000 documents rarely needs two. */
 export function jsonChunks(rows: readonly unknown[]): string[] {
   const chunks: string[] = []
   let parts: string[] = []

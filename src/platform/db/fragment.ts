@@ -1,4 +1,4 @@
-/** A piece of SQL with the values of its placeholders, in order. */
+/** A piece of SQL with the values of its placeholders in order. */
 export interface Fragment {
   readonly text: string
   readonly values: readonly Value[]
@@ -8,10 +8,10 @@ export type Value = string | number | null
 
 const isFragment = (part: unknown): part is Fragment => typeof part === 'object' && part !== null && 'text' in part
 
-/** SQL as it is written here, never from a request: names of columns and indexes. */
+/** SQL from the source code, such as names of columns and indexes. Never pass text of a request. */
 export const raw = (text: string): Fragment => ({ text, values: [] })
 
-/** A piece of SQL: what is interpolated is either a piece itself or becomes a bound value. */
+/** Builds a piece of SQL. An interpolated fragment becomes a part of it, any other value a bound parameter. */
 export function sql(strings: TemplateStringsArray, ...parts: (Fragment | Value)[]): Fragment {
   const values: Value[] = []
   const text = strings.reduce((before, after, n) => {
@@ -22,13 +22,13 @@ export function sql(strings: TemplateStringsArray, ...parts: (Fragment | Value)[
   return { text, values }
 }
 
-/** Pieces one after the other. */
+/** Joins pieces with a separator. */
 export const join = (pieces: readonly Fragment[], separator: string): Fragment => ({
   text: pieces.map(({ text }) => text).join(separator),
   values: pieces.flatMap(({ values }) => values),
 })
 
-/** Conditions that must all hold. */
+/** The condition that all these conditions hold. */
 export const all = (conditions: readonly Fragment[]): Fragment => (conditions.length === 0 ? raw('1') : join(conditions, ' and '))
 
 export const prepared = (d1: D1Database, { text, values }: Fragment): D1PreparedStatement => d1.prepare(text).bind(...values)

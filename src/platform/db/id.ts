@@ -1,12 +1,12 @@
 import { fromString, fromUUID, toUUID, typeidUnboxed } from 'typeid-js'
 
-/** Every kind of thing with an identifier of its own (decisions.md 2). */
+/** The prefix of every kind of identifier (decisions.md 2). */
 export type Prefix = 'org' | 'mem' | 'ivt' | 'fe' | 'ext' | 'run' | 'job' | 'doc' | 'imp' | 'inv' | 'aud' | 'wh' | 'evt' | 'alr'
 
-/** A new TypeID, `{prefix}_{26 characters}`. It sorts by time of creation. */
+/** Creates a TypeID, `{prefix}_{26 characters}`. TypeIDs sort by the time of their creation. */
 export const newId = (prefix: Prefix): string => typeidUnboxed(prefix)
 
-/** What every TypeID of this prefix that is made from an instant on sorts behind. */
+/** The least TypeID of an instant: every TypeID with this prefix that is created then or later sorts after it. */
 export const idsFrom = (prefix: Prefix, instant: Date): string =>
   idOfUuid(
     prefix,
@@ -23,13 +23,13 @@ export function isId(prefix: Prefix, text: string): boolean {
   }
 }
 
-/** The TypeID of a UUID's 128 bits. */
+/** The TypeID with the 128 bits of a UUID. */
 export const idOfUuid = (prefix: Prefix, uuid: string): string => fromUUID(uuid.toLowerCase(), prefix)
 
-/** A TypeID's 128 bits as a UUID. */
+/** The 128 bits of a TypeID as a UUID. */
 export const uuidOf = (id: string): string => toUUID(fromString(id))
 
-/** The TypeID that belongs to a text, always the same: the first 128 bits of its sha256, as a UUID of version 8. */
+/** Derives a TypeID from a text: the first 128 bits of its SHA-256, as a UUID of version 8. */
 export async function idOfText(prefix: Prefix, text: string): Promise<string> {
   const bytes = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))).subarray(0, 16)
   bytes[6] = (bytes[6]! & 0x0f) | 0x80

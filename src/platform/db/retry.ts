@@ -1,13 +1,14 @@
 import type { Failure } from '../../failures.ts'
 import { isGuardViolation, isUniqueViolation } from './guard.ts'
 
-/** Each round of concurrent changes lets at least one of them through. */
+/** Of concurrent changes at least one succeeds in each round, so that this allows for 100 of them. */
 const MAX_ATTEMPTS = 100
+const MAX_WAIT_MS = 20
 
-/** Whether a batch lost against a concurrent change. */
+/** Whether a concurrent change refused the batch. */
 export const isConflict = (error: unknown): boolean => isGuardViolation(error) || isUniqueViolation(error)
 
-/** Reads, decides and commits; when a concurrent change refuses the commit, does so again. Throws `exhausted()` after 100 attempts. */
+/** Repeats an attempt to read, decide and commit while concurrent changes refuse its commit. Throws `exhausted()` after 100 attempts. */
 export async function retryOnConflict<T>(attempt: () => Promise<T>, exhausted: () => Failure): Promise<T> {
   for (let n = 1; ; n++) {
     try {
@@ -15,6 +16,8 @@ export async function retryOnConflict<T>(attempt: () => Promise<T>, exhausted: (
     } catch (error) {
       if (!isConflict(error)) throw error
       if (n === MAX_ATTEMPTS) throw exhausted()
+      // Concurrent changes that lost the same round try again at different times.
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * MAX_WAIT_MS))
     }
   }
 }

@@ -1,14 +1,9 @@
-/** What an Authorization header presents. */
-export interface Presented {
-  /** Null when the secret alone was presented, as a Bearer token. */
-  api_key: string | null
-  api_secret: string
-}
+import type { PresentedCredential } from '../tenant.ts'
 
 const MAX_HEADER = 1_000
 
-/** Reads an Authorization header; undefined when it is absent or malformed. */
-export function readAuthorization(header: string | undefined): Presented | undefined {
+/** Reads an Authorization header, Basic or Bearer; undefined when it is absent or malformed. */
+export function readAuthorization(header: string | undefined): PresentedCredential | undefined {
   if (!header || header.length > MAX_HEADER) return undefined
   const [, scheme = '', value = ''] = header.match(/^(\w+) +([\w~+/=.-]+)$/) ?? []
   if (scheme.toLowerCase() === 'bearer') return { api_key: null, api_secret: value }

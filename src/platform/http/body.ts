@@ -4,9 +4,10 @@ import { Failure, invalid } from '../../failures.ts'
 const MIB = 1024 * 1024
 const JSON_LIMIT = MIB
 
-const tooLarge = (limit: number) => new Failure('too_large', 'request.too_large', `The body is larger than ${limit / MIB} MiB.`)
+const tooLarge = (limit: number) =>
+  new Failure('too_large', 'request.too_large', `The body is larger than ${limit / MIB} MiB. Send less at once.`)
 
-/** The body's bytes, counted as they arrive: a Content-Length can lie. 413 beyond the limit. */
+/** Reads a body and counts its bytes as they arrive, because a Content-Length can be wrong. Throws Failure 413 beyond the limit in bytes. */
 export async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
   if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge(limit)
   if (!request.body) return new Uint8Array()
@@ -29,7 +30,7 @@ export async function readBytes(request: Request, limit: number): Promise<Uint8A
 
 export const mediaType = (request: Request): string => (request.headers.get('content-type') ?? '').split(';')[0]!.trim().toLowerCase()
 
-/** Refuses what is not JSON of at most 1 MiB (413, 415, 400) and leaves the body where the validator looks for it. */
+/** Reads a JSON body of at most 1 MiB and leaves it where Hono's validator finds it. Throws Failure 413, 415 or 400. */
 export async function readJson(c: Context): Promise<void> {
   const bytes = await readBytes(c.req.raw, JSON_LIMIT)
   if (mediaType(c.req.raw) !== 'application/json')
@@ -39,17 +40,21 @@ export async function readJson(c: Context): Promise<void> {
     text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)
     JSON.parse(text)
   } catch {
-    throw new Failure('malformed', 'request.malformed_json', 'The body is not JSON.')
+    throw new Failure('malformed', 'request.malformed_json', 'The body is not valid JSON in UTF-8.')
   }
-  // Hono keeps promises here, whatever its types say.
+  // Hono stores promises here, although its types say otherwise.
   c.req.bodyCache.text = Promise.resolve(text) as unknown as string
 }
 
-/** A raw body of one of these content types, not empty, up to a limit (413, 415, 422). */
+/** Reads a raw body of one of these content types. Throws Failure 413 beyond the limit in bytes, 415, or 422 when the body is empty. */
 export async function readUpload(c: Context, contentTypes: readonly string[], limit: number): Promise<Uint8Array> {
   const bytes = await readBytes(c.req.raw, limit)
   if (!contentTypes.includes(mediaType(c.req.raw)))
-    throw new Failure('unsupported_media_type', 'request.content_type', `Send the body as one of ${contentTypes.join(', ')}.`)
-  if (bytes.length === 0) throw invalid('request.empty_body', [{ path: 'body', message: 'The body is empty.' }])
+    throw new Failure(
+      'unsupported_media_type',
+      'request.content_type',
+      `Send the body with one of these content types: ${contentTypes.join(', ')}.`,
+    )
+  if (bytes.length === 0) throw invalid('request.empty_body', [{ path: 'body', message: 'Must not be empty.' }])
   return bytes
 }

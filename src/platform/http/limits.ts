@@ -3,34 +3,36 @@ import { Failure } from '../../failures.ts'
 import type { App, Ctx } from '../context.ts'
 import { networkOf } from './network.ts'
 
-/** Of both limits, in seconds: the platform counts in minutes, at each of its places for itself. Against abuse, not for accounts. */
+/** Seconds that both limits count in. The platform counts at each of its locations by itself: against abuse, not for billing. */
 const WINDOW = 60
 
-interface Limit {
+interface RequestLimit {
   name: 'credential' | 'address'
-  /** Bound where there is a limit. */
+  /** Undefined where no limit is bound. */
   binding: RateLimit | undefined
-  requests: string
+  /** The limit as the answer names it. */
+  requests: number
 }
 
-async function take({ name, binding, requests }: Limit, key: string): Promise<void> {
+async function count({ name, binding, requests }: RequestLimit, key: string): Promise<void> {
   if (!binding || (await binding.limit({ key })).success) return
-  throw new Failure('too_many_requests', 'request.rate_limit', `More than ${requests} requests a minute from one ${name}. Slow down.`, {
+  const message = `This ${name} has made more than ${requests} requests a minute. Send requests more slowly.`
+  throw new Failure('too_many_requests', 'request.rate_limit', message, {
     retry_after_seconds: WINDOW,
     quota: { name, requests, seconds: WINDOW },
   })
 }
 
-/** 429 when a credential asks too often. */
-export const limitCredential = ({ env, actor }: Ctx): Promise<void> =>
-  take(
-    { name: 'credential', binding: env.PER_CREDENTIAL, requests: env.CREDENTIAL_REQUESTS_PER_MINUTE },
+/** Counts a request of a credential. Throws Failure 429 beyond the limit. */
+export const limitCredential = ({ env, settings, actor }: Ctx): Promise<void> =>
+  count(
+    { name: 'credential', binding: env.PER_CREDENTIAL, requests: settings.credentialRequestsPerMinute },
     actor.kind === 'credential' ? actor.api_key : actor.process,
   )
 
-/** 429 when a client asks too often for what needs no credential. */
-export const limitAddress = ({ env, req }: Context<App>): Promise<void> =>
-  take(
-    { name: 'address', binding: env.PER_ADDRESS, requests: env.ADDRESS_REQUESTS_PER_MINUTE },
+/** Counts a request without a credential for the network that it comes from. Throws Failure 429 beyond the limit. */
+export const limitAddress = ({ env, req, var: { system } }: Context<App>): Promise<void> =>
+  count(
+    { name: 'address', binding: env.PER_ADDRESS, requests: system.settings.addressRequestsPerMinute },
     networkOf(req.header('cf-connecting-ip') ?? ''),
   )

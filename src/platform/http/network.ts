@@ -1,9 +1,9 @@
 const group = (text: string): string => Number.parseInt(text, 16).toString(16)
 
-/** Whose a client's address is: an IPv4 address itself; of an IPv6 one the first 64 bits, for a subscriber has all of the rest. */
+/** The network of a client's address: an IPv4 address itself, or the first 64 bits of an IPv6 address, because one subscriber controls all the other bits. */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address
-  // An IPv4 address in an IPv6 one.
+  // An IPv4 address mapped into IPv6.
   if (address.includes('.')) return address.slice(address.lastIndexOf(':') + 1)
   const [before = '', after = ''] = address.split('::')
   const [left, right] = [before, after].map((text) => (text === '' ? [] : text.split(':')))

@@ -1,7 +1,8 @@
 import { waitUntil } from 'cloudflare:workers'
-import { zValidator } from '@hono/zod-validator'
 import type { Context, MiddlewareHandler } from 'hono'
+import { routePath } from 'hono/route'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import { validator } from 'hono/validator'
 import * as z from 'zod'
 import { Failure } from '../../failures.ts'
 import type { App } from '../context.ts'
@@ -9,14 +10,18 @@ import { answerOnce } from '../idempotency/idempotency.ts'
 import type { Role } from '../tenant.ts'
 import { readAuthorization } from './authorization.ts'
 import { readJson, readUpload } from './body.ts'
-import { limitAddress } from './limits.ts'
-import { InvalidInput } from './problem.ts'
+import { limitAddress, limitCredential } from './limits.ts'
+import { parse } from './validation/faults.ts'
+import type { InputTarget } from './validation/messages.ts'
 
-/** What one middleware contributes to the description of the route that it sits on. */
+/**
+ * A route is a list of clauses: middleware that both refuses requests and describes the route in the OpenAPI document. The order of the
+ * clauses is the order of the refusals (decisions.md 3): operation 401, params 400, roles 403, body 413, 415, 400 and 422.
+ */
 export interface Clause {
   operation?: { id: string; tag: string; summary: string; description?: string; isPublic: boolean }
   roles?: readonly Role[]
-  input?: { target: 'json' | 'query' | 'param'; schema: z.ZodObject }
+  input?: { target: InputTarget; schema: z.ZodObject }
   isIdempotent?: true
   upload?: { contentTypes: readonly string[]; description: string }
   output?: { status: number; description: string; schema?: z.ZodType; headers?: Record<string, string>; contentTypes?: readonly string[] }
@@ -30,46 +35,88 @@ export const clauseOf = (handler: unknown): Clause | undefined => (handler as { 
 
 const pass = (): MiddlewareHandler<App> => (_c, next) => next()
 
-type Guard = (c: Context) => Promise<void> | void
+const named = (id: string, tag: string, summary: string, description: string | undefined, isPublic: boolean): Clause => ({
+  operation: { id, tag, summary, isPublic, ...(description && { description }) },
+})
 
-const valid = <S extends z.ZodObject, T extends 'json' | 'query' | 'param'>(target: T, schema: S, guard: Guard = () => {}) => {
-  const validator = zValidator(target, schema, (result) => {
-    if (!result.success) throw new InvalidInput(target, result.error.issues)
-  })
-  const guarded = (async (c, next) => {
-    await guard(c as Context)
-    return validator(c, next)
-  }) as typeof validator
-  return described({ input: { target, schema } }, guarded)
-}
-
-/** Names a route: the operationId, the tag that it is listed under, one line, and what else a reader should know. */
+/**
+ * Names a route (operationId, tag, one-line summary, further description) and admits only requests with a valid credential: 401 without
+ * one, 429 when it makes too many requests.
+ */
 export const operation = (id: string, tag: string, summary: string, description?: string) =>
-  described({ operation: { id, tag, summary, isPublic: false, ...(description && { description }) } }, pass())
+  described(named(id, tag, summary, description, false), (async (c, next) => {
+    c.set('route', routePath(c))
+    const fiscalEntity = c.req.param('fiscal_entity_id') ?? c.req.query('fiscal_entity_id') ?? c.req.query('fiscalEntityId')
+    const ctx = await c.var.authenticate(c.var.system, readAuthorization(c.req.header('authorization')), fiscalEntity)
+    c.set('ctx', ctx)
+    await limitCredential(ctx)
+    return next()
+  }) as MiddlewareHandler<App>)
 
-/** The same for a route that needs no credential. */
+/** Names a route that needs no credential. */
 export const publicOperation = (id: string, tag: string, summary: string, description?: string) =>
-  described({ operation: { id, tag, summary, isPublic: true, ...(description && { description }) } }, pass())
+  described(named(id, tag, summary, description, true), ((c, next) => {
+    c.set('route', routePath(c))
+    return next()
+  }) as MiddlewareHandler<App>)
 
-/** Only credentials of these roles pass; any other answers 403. */
+/** Admits only credentials with one of these roles; 403 for any other. */
 export const roles = (...allowed: [Role, ...Role[]]) =>
   described({ roles: allowed }, ((c, next) => {
     const { actor } = c.var.ctx
     if (actor.kind !== 'credential' || !allowed.includes(actor.role))
-      throw new Failure('forbidden', 'credential.role', `This needs a credential with the role ${allowed.join(' or ')}.`)
+      throw new Failure('forbidden', 'credential.role', `This request needs a credential with the role ${allowed.join(' or ')}.`)
     return next()
   }) as MiddlewareHandler<App>)
 
-/** A JSON body. */
+/** Makes what the schema read out of this part of a request available under `c.req.valid(target)`. */
+type Validation<T extends InputTarget, S extends z.ZodType> = MiddlewareHandler<
+  App,
+  string,
+  { in: { [K in T]: z.input<S> }; out: { [K in T]: z.output<S> } }
+>
+
+const valid = <S extends z.ZodObject, T extends InputTarget>(
+  target: T,
+  schema: S,
+  prepare: (c: Context) => Promise<void> | void = () => {},
+) => {
+  const validate = validator(target, (value: unknown): unknown => parse(target, schema, value)) as MiddlewareHandler
+  return described({ input: { target, schema } }, (async (c, next) => {
+    await prepare(c)
+    return validate(c, next)
+  }) as Validation<T, S>)
+}
+
+/** A JSON body of at most 1 MiB: 413, 415, 400 when it is not JSON, 422 when it does not have this shape. */
 export const body = <S extends z.ZodObject>(schema: S) => valid('json', schema, readJson)
+/** Query parameters: 422 when they do not have this shape. */
 export const query = <S extends z.ZodObject>(schema: S) => valid('query', schema)
+/** Parameters of the path: 400 when they do not have this shape. */
 export const params = <S extends z.ZodObject>(schema: S) => valid('param', schema)
 
-/** Whatever is tried again: not a failure of ours, and no refusal that a payment, time or another credential lifts. */
+/** A raw body of one of these content types: 413 above the limit in bytes, 415, 422 when it is empty. */
+export const upload = (contentTypes: readonly string[], limit: number, description: string) =>
+  described({ upload: { contentTypes, description } }, (async (c, next) => {
+    c.set('upload', await readUpload(c, contentTypes, limit))
+    return next()
+  }) as MiddlewareHandler<App>)
+
+/** Limits a public route by network address: 429. It stands after the body, so that a malformed request does not count. */
+export const perAddress = () =>
+  described(
+    { output: { status: 429, description: 'The address makes too many requests. RateLimit-Policy says how many are accepted.' } },
+    (async (c, next) => {
+      await limitAddress(c)
+      return next()
+    }) as MiddlewareHandler<App>,
+  )
+
+/** Whether the same request would get the same answer later: not after a failure of the service, nor a refusal that another credential, a payment or time lifts. */
 const isFinal = (status: number, error: Error | undefined): boolean =>
   status < 500 && ![401, 402, 403, 429].includes(status) && !(error instanceof Failure && error.kind === 'contention')
 
-/** The body as it came, for a fingerprint: JSON as text, an upload by its digest. */
+/** The content of the body for a fingerprint: JSON as it was sent, or the digest of an upload. */
 async function contentOf(c: Context<App>): Promise<string> {
   const uploaded = c.get('upload') as Uint8Array | undefined
   if (uploaded) return new Uint8Array(await crypto.subtle.digest('SHA-256', uploaded)).toHex()
@@ -77,61 +124,44 @@ async function contentOf(c: Context<App>): Promise<string> {
 }
 
 /**
- * A request that, sent again, would do something again: with the same Idempotency-Key it gets the same answer. The last clause, because
- * what the others refuse is not kept.
+ * Carries the request out once for each Idempotency-Key and answers repetitions alike. It is the last clause, so that the refusals of the
+ * others are not kept.
  */
 export const idempotent = () =>
   described({ isIdempotent: true }, (async (c, next) => {
     const key = c.req.header('idempotency-key')
     const presented = readAuthorization(c.req.header('authorization'))
     if (key === undefined || !presented) return next()
-    const asked = { key, request: [c.req.method, c.req.path, await contentOf(c)], api_secret: presented.api_secret }
-    const answering = answerOnce(c.var.ctx, asked, async (ctx) => {
+    const keyed = { key, content: [c.req.method, c.req.path, await contentOf(c)], api_secret: presented.api_secret }
+    const answering = answerOnce(c.var.ctx, keyed, async (ctx) => {
       c.set('ctx', ctx)
       await next()
       const answer = { status: c.res.status, content_type: c.res.headers.get('content-type') ?? '', text: await c.res.clone().text() }
       return { answer, isFinal: isFinal(answer.status, c.error) }
     })
-    // Also when the caller hangs up: that is what they will send the key again for.
+    // A caller who hangs up will send the key again, so the work goes on without them.
     waitUntil(answering.catch(() => {}))
-    const { status, content_type, text, replayed } = await answering
-    if (!replayed) return
+    const { status, content_type, text, isReplayed } = await answering
+    if (!isReplayed) return
     return c.body(text, status as ContentfulStatusCode, { 'Content-Type': content_type, 'Idempotency-Replayed': 'true' })
-  }) as MiddlewareHandler<App>)
-
-/** What needs no credential and makes something: so often from one address, and no more. After the shape, which costs nothing. */
-export const perAddress = () =>
-  described({ output: { status: 429, description: 'Too many from one address. RateLimit-Policy says how many are accepted.' } }, (async (
-    c,
-    next,
-  ) => {
-    await limitAddress(c)
-    return next()
-  }) as MiddlewareHandler<App>)
-
-/** A raw body of one of these content types, not empty and not above the limit. */
-export const upload = (contentTypes: readonly string[], limit: number, description: string) =>
-  described({ upload: { contentTypes, description } }, (async (c, next) => {
-    c.set('upload', await readUpload(c, contentTypes, limit))
-    return next()
   }) as MiddlewareHandler<App>)
 
 const noQuery = query(z.strictObject({}))
 
-/** A route that declares no query takes none, lest a misspelled filter be ignored in silence; public pages take any. */
-const passUnasked = (): MiddlewareHandler<App> => (c, next) => {
-  const isPage = c.get('ctx') === undefined && c.req.method !== 'POST'
-  return isPage || c.req.valid('query' as never) !== undefined ? next() : noQuery(c as never, next)
+/** Refuses query parameters where a route declares none, so that a misspelled filter is never ignored. Public pages accept any. */
+const refuseUndeclaredQuery = (): MiddlewareHandler<App> => (c, next) => {
+  const isPublicPage = c.get('ctx') === undefined && c.req.method !== 'POST'
+  return isPublicPage || c.req.valid('query' as never) !== undefined ? next() : noQuery(c as never, next)
 }
 
-/** What the route answers. */
+/** Declares an answer of the route: its status, and its body where there is one. */
 export const returns = (status: number, schema?: z.ZodType, description = 'OK', headers?: Record<string, string>) =>
-  described({ output: { status, description, ...(schema && { schema }), ...(headers && { headers }) } }, passUnasked())
+  described({ output: { status, description, ...(schema && { schema }), ...(headers && { headers }) } }, refuseUndeclaredQuery())
 
-/** What the route answers when it does not answer JSON. */
+/** Declares an answer with a body that is not JSON. */
 export const returnsFile = (description: string, ...contentTypes: string[]) =>
-  described({ output: { status: 200, description, contentTypes } }, passUnasked())
+  described({ output: { status: 200, description, contentTypes } }, refuseUndeclaredQuery())
 
-/** A refusal of this route beyond those that its other clauses imply (400, 401, 403, 413, 415, 422). */
+/** Declares a refusal beyond those that the other clauses imply (400, 401, 403, 413, 415, 422). */
 export const refuses = (status: 400 | 402 | 404 | 409 | 413 | 415 | 422 | 429 | 503, description: string) =>
   described({ output: { status, description } }, pass())

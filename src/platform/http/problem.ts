@@ -1,38 +1,33 @@
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import * as z from 'zod'
-import { Failure, type Fault, type Kind, Unavailable } from '../../failures.ts'
+import { Failure, type Kind, Unavailable } from '../../failures.ts'
 import type { App } from '../context.ts'
-import { errorMessage, stackOf } from '../log.ts'
+import { log } from '../log.ts'
+import { UnusableSettings } from '../settings.ts'
+import { InvalidInput } from './validation/faults.ts'
 
 /** Every error of the API (decisions.md 3). */
 export const Problem = z
   .strictObject({
     detail: z
       .union([z.string(), z.strictObject({ message: z.string(), retry_after_seconds: z.int() })])
-      .meta({ description: 'What went wrong and what to do about it. An object on 429 only.' }),
-    code: z.string().meta({ description: 'Stable and machine readable, such as `extractor.not_found`.' }),
+      .meta({ description: 'What went wrong and what to do about it. An object on 429, text otherwise.' }),
+    code: z.string().meta({ description: 'A stable, machine-readable code, such as `extractor.not_found`.' }),
     errors: z
       .array(z.strictObject({ path: z.string(), message: z.string() }))
       .optional()
       .meta({ description: 'On 422: every fault of the body or query.' }),
-    checkout_url: z.string().optional(),
-    resource_id: z.string().optional().meta({ description: 'What a request with the same Idempotency-Key made.' }),
-    request_id: z.string(),
+    checkout_url: z.string().optional().meta({ description: 'Where the plan or seat that the request needs can be bought.' }),
+    resource_id: z
+      .string()
+      .optional()
+      .meta({ description: 'The resource that an earlier request with the same Idempotency-Key made or changed.' }),
+    request_id: z.string().meta({
+      description: 'The id of the request. In an answer that is repeated under an Idempotency-Key it is that of the first request.',
+    }),
   })
   .meta({ id: 'Problem' })
-
-/** The request does not have the documented shape. */
-export class InvalidInput extends Error {
-  readonly target: 'json' | 'query' | 'param'
-  readonly issues: readonly z.core.$ZodIssue[]
-
-  constructor(target: 'json' | 'query' | 'param', issues: readonly z.core.$ZodIssue[]) {
-    super('The request does not have the documented shape.')
-    this.target = target
-    this.issues = issues
-  }
-}
 
 export const STATUS = {
   malformed: 400,
@@ -49,56 +44,64 @@ export const STATUS = {
   too_many_requests: 429,
 } as const satisfies Record<Kind, ContentfulStatusCode>
 
-const pathOf = (path: readonly PropertyKey[]): string =>
-  path.reduce<string>((text, part) => (typeof part === 'number' ? `${text}[${part}]` : text ? `${text}.${String(part)}` : String(part)), '')
+const RETRY_AFTER_SECONDS = '30'
 
-/** An issue names an unknown member in a list; each becomes a fault of its own. */
-const faultsOf = (issue: z.core.$ZodIssue, what: string): Fault[] =>
-  issue.code === 'unrecognized_keys'
-    ? issue.keys.map((key) => ({ path: pathOf([...issue.path, key.slice(0, 64)]), message: `Unknown ${what}.` }))
-    : [{ path: pathOf(issue.path), message: issue.message }]
+export const unknownPath = (): Failure =>
+  new Failure('not_found', 'request.unknown_path', 'There is nothing at this path. GET /docs lists all paths.')
 
-const WHAT = { json: 'member', query: 'query parameter', param: 'path parameter' } as const
+export const wrongMethod = (methods: readonly string[]): Failure => {
+  const allow = methods.filter((method) => method !== 'HEAD').sort()
+  return new Failure('method_not_allowed', 'request.method_not_allowed', `This path allows ${allow.join(', ')}.`, { allow })
+}
 
 function asFailure(error: Error): Failure | undefined {
   if (error instanceof Failure) return error
   if (!(error instanceof InvalidInput)) return undefined
-  const errors = error.issues.flatMap((issue) => faultsOf(issue, WHAT[error.target]))
-  const [first] = errors
-  const says = first ? `${first.path || 'body'}: ${first.message}` : error.message
+  const [first] = error.faults
+  const detail = first ? `${first.path || 'body'}: ${first.message}` : error.message
   return error.target === 'param'
-    ? new Failure('malformed', 'request.malformed_id', says)
-    : new Failure('invalid', 'request.invalid', says, { errors })
+    ? new Failure('malformed', 'request.malformed_id', detail)
+    : new Failure('invalid', 'request.invalid', detail, { errors: [...error.faults] })
 }
 
-/** The one place where a failure becomes an answer. */
+/** Turns an error into its answer. No other place knows statuses. */
 export function problem(error: Error, c: Context<App>): Response {
   const request_id = c.var.requestId
   const failure = asFailure(error)
-  if (failure) {
-    const { retry_after_seconds, errors, checkout_url, resource_id, quota, allow } = failure.extra
-    if (allow) c.header('Allow', allow.join(', '))
-    if (retry_after_seconds !== undefined) c.header('Retry-After', String(retry_after_seconds))
-    if (quota) c.header('RateLimit-Policy', `"${quota.name}";q=${quota.requests};w=${quota.seconds}`)
-    if (failure.kind === 'unauthenticated') c.header('WWW-Authenticate', 'Basic realm="fiscal-data-service", charset="UTF-8"')
-    const detail =
-      failure.kind === 'too_many_requests' ? { message: failure.message, retry_after_seconds: retry_after_seconds ?? 1 } : failure.message
+  if (failure) return refusal(failure, c)
+  if (error instanceof Unavailable) {
+    c.header('Retry-After', RETRY_AFTER_SECONDS)
     return c.json(
-      {
-        detail,
-        code: failure.code,
-        ...(errors && { errors }),
-        ...(checkout_url && { checkout_url }),
-        ...(resource_id && { resource_id }),
-        request_id,
-      },
-      STATUS[failure.kind],
+      { detail: 'The tax authority does not answer. Try again later.', code: `authority.${error.error_class}`, request_id },
+      503,
     )
   }
-  if (error instanceof Unavailable) {
-    c.header('Retry-After', '30')
-    return c.json({ detail: 'The tax authority does not answer. Try again.', code: `authority.${error.error_class}`, request_id }, 503)
+  if (error instanceof UnusableSettings) {
+    log.error(c.var, 'The settings of this deployment cannot be used.', { faults: error.faults })
+    c.header('Retry-After', RETRY_AFTER_SECONDS)
+    const detail = 'The service is not configured completely. Its operator finds what is missing at GET /health.'
+    return c.json({ detail, code: 'service.unusable_settings', request_id }, 503)
   }
-  console.error(JSON.stringify({ level: 'error', request_id, error: errorMessage(error), stack: stackOf(error) }))
+  log.error(c.var, 'A request failed.', {}, error)
   return c.json({ detail: 'Something went wrong on our side.', code: 'internal', request_id }, 500)
+}
+
+function refusal({ kind, code, message, extra }: Failure, c: Context<App>): Response {
+  const { retry_after_seconds, errors, checkout_url, resource_id, quota, allow } = extra
+  if (allow) c.header('Allow', allow.join(', '))
+  if (retry_after_seconds !== undefined) c.header('Retry-After', String(retry_after_seconds))
+  if (quota) c.header('RateLimit-Policy', `"${quota.name}";q=${quota.requests};w=${quota.seconds}`)
+  if (kind === 'unauthenticated') c.header('WWW-Authenticate', 'Basic realm="fiscal-data-service", charset="UTF-8"')
+  const detail = kind === 'too_many_requests' ? { message, retry_after_seconds: retry_after_seconds ?? 1 } : message
+  return c.json(
+    {
+      detail,
+      code,
+      ...(errors && { errors }),
+      ...(checkout_url && { checkout_url }),
+      ...(resource_id && { resource_id }),
+      request_id: c.var.requestId,
+    },
+    STATUS[kind],
+  )
 }

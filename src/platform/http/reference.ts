@@ -1,8 +1,9 @@
 import type { Context } from 'hono'
-import { Failure } from '../../failures.ts'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { App } from '../context.ts'
+import { unknownPath } from './problem.ts'
 
-/** The files of the viewer's package that the reference page needs; nothing else of it is served. */
+/** The only files of the viewer's package that are served. */
 const VIEWER: Record<string, string> = {
   'swagger-ui.css': 'text/css; charset=utf-8',
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
@@ -30,7 +31,7 @@ const PAGE = `<!doctype html>
 </head>
 <body>
 <div id="reference"></div>
-<noscript>The reference needs JavaScript. The document itself is at <a href="/v1/openapi.json">/v1/openapi.json</a>.</noscript>
+<noscript>The reference needs JavaScript. The OpenAPI document is at <a href="/v1/openapi.json">/v1/openapi.json</a>.</noscript>
 <script src="/docs/swagger-ui-bundle.js"></script>
 <script src="/docs/start.js"></script>
 </body>
@@ -40,16 +41,16 @@ const PAGE = `<!doctype html>
 const START = `SwaggerUIBundle({ url: '/v1/openapi.json', dom_id: '#reference', deepLinking: true, docExpansion: 'list', defaultModelsExpandDepth: 0, filter: true, tryItOutEnabled: true, validatorUrl: null, persistAuthorization: false })
 `
 
-const cached = { 'Cache-Control': 'public, max-age=3600' }
+const CACHED = { 'Cache-Control': 'public, max-age=3600' }
 
-/** The API reference page. It loads nothing from elsewhere. */
-export const referencePage = (c: Context<App>): Response => c.html(PAGE, 200, { ...cached, 'Content-Security-Policy': POLICY })
+/** Answers with the API reference page, which loads nothing from other hosts. */
+export const referencePage = (c: Context<App>): Response => c.html(PAGE, 200, { ...CACHED, 'Content-Security-Policy': POLICY })
 
-/** One of the page's files. */
+/** Answers with one of the page's files. Throws Failure 404 for any other name. */
 export async function referenceFile(c: Context<App>, file: string): Promise<Response> {
-  if (file === 'start.js') return c.body(START, 200, { ...cached, 'Content-Type': 'text/javascript; charset=utf-8' })
+  if (file === 'start.js') return c.body(START, 200, { ...CACHED, 'Content-Type': 'text/javascript; charset=utf-8' })
   const type = VIEWER[file]
-  if (!type) throw new Failure('not_found', 'request.unknown_path', 'There is nothing at this path.')
+  if (!type) throw unknownPath()
   const asset = await c.env.ASSETS.fetch(new URL(`/${file}`, c.req.url))
-  return new Response(asset.body, { status: asset.status, headers: { ...cached, 'Content-Type': type } })
+  return c.newResponse(asset.body, asset.status as ContentfulStatusCode, { ...CACHED, 'Content-Type': type })
 }

@@ -1,16 +1,17 @@
 import * as z from 'zod'
 import { isId, type Prefix } from '../db/id.ts'
+import type { JsonSchema } from './validation/json-schema.ts'
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** What the JSON Schema of a value that travels as text should say instead. */
-export const documented = <S extends z.ZodType>(schema: S, json: Record<string, unknown>): S => schema.meta({ documented: json })
+/** Documents a schema with this JSON Schema instead of the one that zod derives. Messages about its faults follow it too. */
+export const documented = <S extends z.ZodType>(schema: S, json: JsonSchema): S => schema.meta({ documented: json })
 
 /** A TypeID in an answer or a request. */
 export const Id = (prefix: Prefix) =>
   z
     .string()
-    .refine((text) => isId(prefix, text), `Not an identifier with the prefix ${prefix}_.`)
+    .refine((text) => isId(prefix, text), `Must be an identifier with the prefix ${prefix}_.`)
     .meta({ examples: [`${prefix}_01kabcdefghjkmnpqrstvwxyz0`] })
 
 /** An integer in a query. */
@@ -18,7 +19,7 @@ export const integerParameter = (min: number, max: number, standard: number) =>
   documented(
     z
       .string()
-      .regex(/^\d{1,6}$/, 'Not an integer.')
+      .regex(/^\d{1,6}$/)
       .transform(Number)
       .pipe(z.int().min(min).max(max))
       .default(standard),
@@ -27,8 +28,8 @@ export const integerParameter = (min: number, max: number, standard: number) =>
 
 /** `limit` and `cursor` of every list. */
 export const Paging = {
-  limit: integerParameter(1, 100, 25),
-  cursor: z.string().optional().meta({ description: 'The previous page’s next_cursor. Good only for the same query.' }),
+  limit: integerParameter(1, 100, 25).meta({ description: 'The greatest number of items in the page.' }),
+  cursor: z.string().optional().meta({ description: 'The next_cursor of the previous page. It is valid only with the same filters.' }),
 }
 
 /** The envelope of every list. */
@@ -39,19 +40,19 @@ export const pageOf = <T extends z.ZodType>(item: T) =>
     next_cursor: z.string().nullable(),
   })
 
-/** Text that is trimmed before its length, in code points, is checked. */
+/** Text that is trimmed before its length in code points is checked. */
 export const trimmedText = (min: number, max: number) =>
   documented(
     z
       .string()
       .transform((text) => text.trim())
-      .refine((text) => lengthOf(text) >= min && lengthOf(text) <= max, `Must have ${min} to ${max} characters.`)
+      .refine((text) => lengthOf(text) >= min && lengthOf(text) <= max)
       .refine((text) => !/[\u0000-\u001f\u007f]/.test(text), 'Must not contain control characters.'),
     { type: 'string', minLength: min, maxLength: max },
   )
 
-/** One e-mail address, trimmed, without a display name. */
-export const Email = documented(z.string().trim().pipe(z.email('Not an e-mail address.').max(254)), {
+/** One e-mail address without a display name. It is trimmed. */
+export const Email = documented(z.string().trim().pipe(z.email().max(254)), {
   type: 'string',
   format: 'email',
   maxLength: 254,

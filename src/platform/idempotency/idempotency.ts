@@ -1,106 +1,126 @@
 /**
- * `Idempotency-Key`: a request that creates is carried out once, however often it is sent.
+ * `Idempotency-Key`: a request that creates something is carried out once, however often it is sent.
  *
- * A request takes the key with a lease (`running`). The commit of its change says so in the key's row (`done`, audit.ts), and fails when
- * another request has taken the key meanwhile: whatever the interleaving, one change is committed under a key. What is answered is kept
- * then, sealed (`answered`). A change that lies in several databases begins with a commit that names what it makes; whoever asks again goes
- * on with that one. So a crash leaves one of two things: nothing changed, and the key is free when the lease ends; or the change
- * without its answer, and whoever asks again is told that it is done, and what it made.
+ * A request claims its key with a lease (`running`). The commit of its change also marks the key (`done`, audit.ts), and is refused when
+ * another request has claimed the key since: in any interleaving, one change is committed for a key. The answer is then kept, sealed
+ * (`answered`). A change that spans several databases begins with a commit that records which resource it makes; a repetition continues
+ * with that resource. A crash therefore leaves one of two states. Either nothing has changed, and the key can be claimed again when the
+ * lease ends; or the change is committed without its answer, and a repetition is refused with the id of what was made.
  */
 
 import { Failure, invalid } from '../../failures.ts'
 import type { Ctx, KeyClaim, System } from '../context.ts'
 import { commit } from '../db/commit.ts'
-import { errorMessage } from '../log.ts'
+import { log } from '../log.ts'
 import { type Answer, openAnswer, sealAnswer } from './seal.ts'
-import { claimKey, freeKey, type Held, keepAnswer, removeForgotten } from './store.ts'
+import { type ClaimedKey, claimKey, deleteExpired, keepAnswer, releaseKey } from './store.ts'
 
 export type { Answer } from './seal.ts'
 
 const LEASE_MS = 30_000
-const KEPT_MS = 24 * 3_600_000
-const PRUNED_AT_ONCE = 1_000
-const ROUNDS = 500
+const LIFETIME_MS = 24 * 3_600_000
+const PRUNE_BATCH = 1_000
+const MAX_PRUNE_BATCHES = 500
 const KEY = /^[\x20-\x7e]{1,255}$/
 
-/** What is asked, and how it is presented. */
-export interface Asked {
+/** A request with an Idempotency-Key. */
+export interface KeyedRequest {
   key: string
   /** Method, path and body. */
-  request: readonly string[]
+  content: readonly string[]
   api_secret: string
 }
 
 export const inFlight = (): Failure =>
-  new Failure('conflict', 'idempotency.in_flight', 'A request with this key is being carried out. Ask again for its answer.')
+  new Failure(
+    'conflict',
+    'idempotency.in_flight',
+    'A request with this Idempotency-Key is being carried out. Send the request again later to get its answer.',
+  )
 
-const forgottenAt = (now: Date): Date => new Date(now.getTime() - KEPT_MS)
+const expiredAt = (now: Date): Date => new Date(now.getTime() - LIFETIME_MS)
 
 /**
- * Carries a request out, or answers what it was answered before: 24 hours long, per organization. 422 for a key that is not one, or
- * was another request’s; 409 while the first one is being carried out, or when its answer cannot be given again.
+ * Carries a request out, or returns the answer that it got before. Keys are valid for 24 hours, per organization. Throws Failure 422 for a
+ * malformed key or one that belongs to another request, and 409 while the first request is being carried out or when its answer cannot be
+ * repeated. `carryOut` gets the claim in its ctx; an answer that is not final releases the key.
  */
 export async function answerOnce(
   ctx: Ctx,
-  asked: Asked,
+  request: KeyedRequest,
   carryOut: (ctx: Ctx) => Promise<{ answer: Answer; isFinal: boolean }>,
-): Promise<Answer & { replayed: boolean }> {
-  if (!KEY.test(asked.key))
+): Promise<Answer & { isReplayed: boolean }> {
+  if (!KEY.test(request.key))
     throw invalid('idempotency.invalid_key', [{ path: 'Idempotency-Key', message: 'Must be 1 to 255 printable ASCII characters.' }])
-  const holder = { organization_id: ctx.organization.id, key: asked.key, token: crypto.randomUUID() }
-  const fingerprints = await fingerprintsOf(ctx, asked.request)
+  const own = { organization_id: ctx.organization.id, key: request.key, token: crypto.randomUUID() }
+  const fingerprints = await fingerprintsOf(ctx, request.content)
   const asked_at = Date.now()
-  const times = { asked_at, lease_until: asked_at + LEASE_MS, now: ctx.now, forgotten: forgottenAt(ctx.now) }
-  const found = await claimKey(ctx.db, { ...holder, fingerprints, ...times })
-  const claim: KeyClaim = { ...holder, begun: found.resource_id }
-  if (found.token !== claim.token) return { ...(await earlier(claim, asked.api_secret, found, fingerprints)), replayed: true }
+  const times = { asked_at, lease_until: asked_at + LEASE_MS, now: ctx.now, expired_at: expiredAt(ctx.now) }
+  const found = await claimKey(ctx.db, { ...own, fingerprints, ...times })
+  const claim: KeyClaim = { ...own, begun: found.resource_id }
+  if (found.token !== claim.token) return { ...(await previousAnswer(claim, request.api_secret, found, fingerprints)), isReplayed: true }
   const { answer, isFinal } = await carryOut({ ...ctx, claim })
-  await settle(ctx, claim, asked.api_secret, answer, isFinal)
-  return { ...answer, replayed: false }
+  if (isFinal) await keep(ctx, claim, request.api_secret, answer)
+  else await release(ctx, claim)
+  return { ...answer, isReplayed: false }
 }
 
-/** No CIEC can be guessed from it by whoever reads the row without our keys. The prefix keeps it apart from what else they hash. */
-const fingerprintsOf = ({ settings }: System, request: readonly string[]): Promise<string[]> =>
+/** Keyed hashes of a request, so that a stored fingerprint does not allow a CIEC to be guessed. The prefix separates them from other uses of the keys. */
+const fingerprintsOf = ({ settings }: System, content: readonly string[]): Promise<string[]> =>
   Promise.all(
-    settings.apiSecretKeys.all.map(async (key) => `${key.version}.${(await key.hmac(`idempotency ${JSON.stringify(request)}`)).toHex()}`),
+    settings.apiSecretKeys.all.map(async (key) => `${key.version}.${(await key.hmac(`idempotency ${JSON.stringify(content)}`)).toHex()}`),
   )
 
-async function earlier(claim: KeyClaim, api_secret: string, found: Held, fingerprints: readonly string[]): Promise<Answer> {
+async function previousAnswer(claim: KeyClaim, api_secret: string, found: ClaimedKey, fingerprints: readonly string[]): Promise<Answer> {
   if (!fingerprints.includes(found.fingerprint))
-    throw invalid('idempotency.mismatch', [{ path: 'Idempotency-Key', message: 'Was sent with another request. Use a key once.' }])
+    throw invalid('idempotency.mismatch', [
+      { path: 'Idempotency-Key', message: 'Was sent with another request before. Use a new key for each request.' },
+    ])
   if (found.state === 'running') throw inFlight()
   const { answer, token, resource_id } = found
   const made = resource_id === null ? {} : { resource_id }
   if (answer === null)
-    throw new Failure('conflict', 'idempotency.done', 'The request was carried out, but its answer was lost: look at what it made.', made)
+    throw new Failure(
+      'conflict',
+      'idempotency.done',
+      'The request was carried out, but its answer was lost. Read the resource that resource_id names.',
+      made,
+    )
   const opened = await openAnswer(api_secret, { ...claim, token }, answer)
   if (opened) return opened
   throw new Failure(
     'conflict',
     'idempotency.other_credential',
-    'The request was answered to another credential, and only to that one.',
+    'The request was carried out with another credential, and its answer is repeated to that one only.',
     made,
   )
 }
 
 /**
- * Keeps a final answer, frees the key after any other. Its failure is not the caller's: the change is what it is. Who has lost the key
- * has changed nothing, and what they would be told may be of what the other request made.
+ * Keeps an answer. Throws Failure 409 when another request has claimed the key since: then this one has changed nothing, and its answer may
+ * be about what the other request made. A failure to keep the answer is only logged, because the change is committed.
  */
-async function settle(ctx: Ctx, claim: KeyClaim, api_secret: string, answer: Answer, isFinal: boolean): Promise<void> {
-  const { db, requestId } = ctx
+async function keep({ db, requestId }: Ctx, claim: KeyClaim, api_secret: string, answer: Answer): Promise<void> {
   let isLost = false
   try {
-    const kept = isFinal ? [keepAnswer(db, claim, await sealAnswer(api_secret, claim, answer))] : freeKey(db, claim)
-    const [result] = await commit(db.$client, kept)
-    isLost = isFinal && result!.meta.changes === 0
+    const [result] = await commit(db.$client, [keepAnswer(db, claim, await sealAnswer(api_secret, claim, answer))])
+    isLost = result!.meta.changes === 0
   } catch (error) {
-    console.error(JSON.stringify({ level: 'error', request_id: requestId, message: 'An answer was not kept.', error: errorMessage(error) }))
+    log.error({ requestId }, 'An answer was not kept under its Idempotency-Key.', {}, error)
   }
   if (isLost) throw inFlight()
 }
 
-/** Removes the keys that are a day old. */
+/** Releases a key whose request may be carried out later. A failure is only logged: the lease ends by itself. */
+async function release({ db, requestId }: Ctx, claim: KeyClaim): Promise<void> {
+  try {
+    await commit(db.$client, releaseKey(db, claim))
+  } catch (error) {
+    log.error({ requestId }, 'An Idempotency-Key was not released.', {}, error)
+  }
+}
+
+/** Deletes the keys that are older than 24 hours. */
 export async function pruneKeys({ db, now }: System): Promise<void> {
-  for (let round = 0; round < ROUNDS; round++) if ((await removeForgotten(db, forgottenAt(now), PRUNED_AT_ONCE)) < PRUNED_AT_ONCE) return
+  for (let batch = 0; batch < MAX_PRUNE_BATCHES; batch++) if ((await deleteExpired(db, expiredAt(now), PRUNE_BATCH)) < PRUNE_BATCH) return
 }

@@ -1,7 +1,7 @@
 import type { KeyClaim } from '../context.ts'
-import { base64ToBytes, bytesToBase64, type Key, keyOf } from '../db/keyring.ts'
+import { base64ToBytes, bytesToBase64, type Key, keyOf } from '../crypto/keyring.ts'
 
-/** What a route answered. */
+/** The answer of a route. */
 export interface Answer {
   status: number
   content_type: string
@@ -10,21 +10,21 @@ export interface Answer {
 
 const utf8 = new TextEncoder()
 
-const about = ({ organization_id, key, token }: KeyClaim): string => JSON.stringify(['idempotency', organization_id, key, token])
+const contextOf = ({ organization_id, key, token }: KeyClaim): string => JSON.stringify(['idempotency', organization_id, key, token])
 
-/** The key of one answer: HKDF-SHA256 of the secret that the caller presented, which is kept nowhere. */
+/** Derives the key of one answer from the caller's api_secret (HKDF-SHA256), which is stored nowhere. */
 async function keyFor(api_secret: string, claim: KeyClaim): Promise<Key> {
   const material = await crypto.subtle.importKey('raw', utf8.encode(api_secret), 'HKDF', false, ['deriveBits'])
-  const parameters = { name: 'HKDF', hash: 'SHA-256', salt: utf8.encode(claim.token), info: utf8.encode(about(claim)) }
+  const parameters = { name: 'HKDF', hash: 'SHA-256', salt: utf8.encode(claim.token), info: utf8.encode(contextOf(claim)) }
   return keyOf('', new Uint8Array(await crypto.subtle.deriveBits(parameters, material, 256)))
 }
 
-/** An answer as it is kept: it can claim a secret, and nobody but who was answered can open it. */
+/** Seals an answer for storage, because it can contain a secret. Only the caller who got it can open it. */
 export const sealAnswer = async (api_secret: string, claim: KeyClaim, answer: Answer): Promise<string> =>
-  bytesToBase64(await (await keyFor(api_secret, claim)).seal(JSON.stringify(answer), about(claim)))
+  bytesToBase64(await (await keyFor(api_secret, claim)).seal(JSON.stringify(answer), contextOf(claim)))
 
-/** Null when another secret was presented than when it was sealed. */
+/** Opens a sealed answer. Returns null unless the same api_secret is presented as when it was sealed. */
 export async function openAnswer(api_secret: string, claim: KeyClaim, sealed: string): Promise<Answer | null> {
-  const text = await (await keyFor(api_secret, claim)).open(base64ToBytes(sealed), about(claim))
+  const text = await (await keyFor(api_secret, claim)).open(base64ToBytes(sealed), contextOf(claim))
   return text === null ? null : (JSON.parse(text) as Answer)
 }

@@ -1,34 +1,35 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import type { KeyClaim } from '../context.ts'
 import { commit, type Database, type Statement } from '../db/commit.ts'
+import { sql as fragment } from '../db/fragment.ts'
+import { assertThat } from '../db/guard.ts'
 import { idempotencyKeys as keys } from './tables.ts'
 
-/** What stands under a key. */
-export type Held = Pick<typeof keys.$inferSelect, 'token' | 'fingerprint' | 'state' | 'resource_id' | 'answer'>
+/** The row of a key, with the token of the request that has claimed it. */
+export type ClaimedKey = Pick<typeof keys.$inferSelect, 'token' | 'fingerprint' | 'state' | 'resource_id' | 'answer'>
 
-/** What a request asks for. Times are milliseconds of the real clock, but for `now` and `forgotten`. */
+/** A request for a key. Times are milliseconds of the real clock, except `now` and `expired_at`. */
 export interface KeyRequest extends Omit<KeyClaim, 'begun'> {
-  /** Under each of the keys that hash them, the current one first. */
+  /** The request's fingerprint under each hashing key, the current key first. */
   fingerprints: readonly string[]
   asked_at: number
   lease_until: number
   now: Date
-  /** Keys made up to then are as good as unknown. */
-  forgotten: Date
+  /** A key created at or before this instant is free. */
+  expired_at: Date
 }
 
-type Holder = Pick<KeyClaim, 'organization_id' | 'key' | 'token'>
+type Token = Pick<KeyClaim, 'organization_id' | 'key' | 'token'>
 
-const one = ({ organization_id, key }: Pick<KeyClaim, 'organization_id' | 'key'>) =>
-  and(eq(keys.organization_id, organization_id), eq(keys.key, key))
-const held = (claim: Holder) => and(one(claim), eq(keys.token, claim.token))
+const rowOf = ({ organization_id, key }: Omit<Token, 'token'>) => and(eq(keys.organization_id, organization_id), eq(keys.key, key))
+const claimedRow = (claim: Token) => and(rowOf(claim), eq(keys.token, claim.token))
 
 /**
- * Takes a key that is free, forgotten, or held for the same request under a lease that has ended; and reads who has it then. What a
- * request that died under it had begun to make stays there.
+ * Claims a key that is free or expired, or whose claim is for the same request under a lease that has ended; then reads which request has
+ * it. The resource that an interrupted request began to make stays in the row.
  */
-export async function claimKey(db: Database, claim: KeyRequest): Promise<Held> {
-  const { fingerprints, asked_at, lease_until, now, forgotten, organization_id, key, token } = claim
+export async function claimKey(db: Database, request: KeyRequest): Promise<ClaimedKey> {
+  const { fingerprints, asked_at, lease_until, now, expired_at, organization_id, key, token } = request
   const columns = {
     fingerprint: fingerprints[0]!,
     token,
@@ -38,56 +39,62 @@ export async function claimKey(db: Database, claim: KeyRequest): Promise<Held> {
     answer: null,
     created_at: now,
   } as const
-  const [, found] = await commit<Held>(db.$client, [
+  const [, found] = await commit<ClaimedKey>(db.$client, [
     db
       .insert(keys)
       .values({ organization_id, key, ...columns })
       .onConflictDoUpdate({
         target: [keys.organization_id, keys.key],
-        set: { ...columns, resource_id: sql`iif(${keys.created_at} <= ${forgotten.getTime()}, null, ${keys.resource_id})` },
-        setWhere: sql`${keys.created_at} <= ${forgotten.getTime()} or (${keys.state} = 'running' and ${keys.lease_until} <= ${asked_at}
+        set: { ...columns, resource_id: sql`iif(${keys.created_at} <= ${expired_at.getTime()}, null, ${keys.resource_id})` },
+        setWhere: sql`${keys.created_at} <= ${expired_at.getTime()} or (${keys.state} = 'running' and ${keys.lease_until} <= ${asked_at}
           and ${keys.fingerprint} in (select value from json_each(${JSON.stringify(fingerprints)})))`,
       }),
-    db.select().from(keys).where(one(claim)),
+    db.select().from(keys).where(rowOf(request)),
   ])
   return found!.results[0]!
 }
 
-/**
- * Says, in the commit of a change, that it is done, or that it has begun and can be gone on with. Refuses its whole batch with a guard
- * violation unless the request still has the key: an insert, because an update of a row that is gone refuses nothing. It always meets
- * the row that it read.
- */
-export const mark = (db: Database, { organization_id, key, token }: KeyClaim, resource_id: string, how: 'done' | 'running') =>
-  db.$client
-    .prepare(
-      `insert into idempotency_keys (organization_id, key, fingerprint, token, lease_until, state, resource_id, created_at)
-       values (?1, ?2, '', ?3, 0, (
-         select iif(state = 'running', ?5, state) from idempotency_keys where organization_id = ?1 and key = ?2 and token = ?3), ?4, 0)
-       on conflict (organization_id, key) do update set state = excluded.state, resource_id = coalesce(resource_id, excluded.resource_id)`,
-    )
-    .bind(organization_id, key, token, resource_id, how)
+/** The name of the guard in `assertClaimed`. */
+export const CLAIMED = 'idempotency_key.claimed'
 
-export const keepAnswer = (db: Database, claim: KeyClaim, answer: string) =>
-  db.update(keys).set({ state: 'answered', answer }).where(held(claim))
+/** Refuses its batch unless the request still has its claim on the key. */
+export const assertClaimed = (db: Database, { organization_id, key, token }: KeyClaim): Statement =>
+  assertThat(
+    db.$client,
+    fragment`exists (select 1 from idempotency_keys where organization_id = ${organization_id} and key = ${key} and token = ${token})`,
+    CLAIMED,
+  )
 
-/** Frees a key under which nothing has changed; what has begun under it waits for who asks again. */
-export const freeKey = (db: Database, claim: KeyClaim): Statement[] => [
-  db.delete(keys).where(and(held(claim), eq(keys.state, 'running'), isNull(keys.resource_id))),
+/** Records in the commit of a change that the change is done, or that it has begun and can be continued. */
+export const markKey = (db: Database, claim: KeyClaim, resource_id: string, state: 'done' | 'running'): Statement =>
+  db
+    .update(keys)
+    .set({
+      state: sql`iif(${keys.state} = 'running', ${state}, ${keys.state})`,
+      resource_id: sql`coalesce(${keys.resource_id}, ${resource_id})`,
+    })
+    .where(claimedRow(claim))
+
+export const keepAnswer = (db: Database, claim: KeyClaim, answer: string): Statement =>
+  db.update(keys).set({ state: 'answered', answer }).where(claimedRow(claim))
+
+/** Releases a key whose request has changed nothing. If the request has begun a change, only its lease ends, so that a repetition continues the change. */
+export const releaseKey = (db: Database, claim: KeyClaim): Statement[] => [
+  db.delete(keys).where(and(claimedRow(claim), eq(keys.state, 'running'), isNull(keys.resource_id))),
   db
     .update(keys)
     .set({ lease_until: new Date(0) })
-    .where(and(held(claim), eq(keys.state, 'running'))),
+    .where(and(claimedRow(claim), eq(keys.state, 'running'))),
 ]
 
-/** Removes so many that are forgotten, and tells how many there were. */
-export const removeForgotten = async (db: Database, forgotten: Date, limit: number): Promise<number> =>
+/** Deletes up to `limit` expired keys. Returns how many it deleted. */
+export const deleteExpired = async (db: Database, expired_at: Date, limit: number): Promise<number> =>
   (
     await db.$client
       .prepare(
         `delete from idempotency_keys where (organization_id, key) in
            (select organization_id, key from idempotency_keys where created_at <= ? limit ?)`,
       )
-      .bind(forgotten.getTime(), limit)
+      .bind(expired_at.getTime(), limit)
       .run()
   ).meta.changes

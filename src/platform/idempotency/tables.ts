@@ -6,22 +6,22 @@ export const idempotencyKeys = sqliteTable(
   {
     organization_id: text('organization_id').notNull(),
     key: text('key').notNull(),
-    /** Keyed hash of method, path and body: a body can hold a secret that is short enough to be guessed. */
+    /** Keyed hash of method, path and body, because a body can contain a secret that is short enough to be guessed. */
     fingerprint: text('fingerprint').notNull(),
-    /** Of the request that may carry it out: another one may only when its lease has ended. */
+    /** The request that has claimed the key. Another request can claim it only after the lease has ended. */
     token: text('token').notNull(),
     lease_until: instant('lease_until').notNull(),
-    /** running: nothing has changed yet, or it has begun what `resource_id` names. done: the change is committed, with this row. answered: so is what was answered. */
+    /** running: nothing has changed, or the change that `resource_id` names has begun. done: the change is committed. answered: its answer is kept too. */
     state: text('state', { enum: ['running', 'done', 'answered'] }).notNull(),
-    /** What was changed, or is begun. */
+    /** The resource that the request made, changed or began to make. */
     resource_id: text('resource_id'),
-    /** Sealed under a key that only the api_secret that was presented gives. */
+    /** Sealed with a key that is derived from the caller's api_secret. */
     answer: text('answer'),
     created_at: instant('created_at').notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.organization_id, table.key] }),
-    // The daily removal of those that are a day old.
+    // The daily deletion of expired keys.
     index('idempotency_keys_created').on(table.created_at),
   ],
 )

@@ -5,8 +5,8 @@ export type Acquired = { acquired: true } | { acquired: false; retry_after_secon
 const UNTIL = 'until'
 
 /**
- * A pause between two doings of the same thing, one object a thing: of any number of calls at once, one acquires. Times are
- * milliseconds of the real clock.
+ * A minimum time between two repetitions of the same action, one object for each. One of any number of concurrent calls acquires it. Times
+ * are milliseconds of the real clock.
  */
 export class Cooldown extends DurableObject<Env> {
   #until: number
@@ -16,7 +16,7 @@ export class Cooldown extends DurableObject<Env> {
     this.#until = ctx.storage.kv.get<number>(UNTIL) ?? 0
   }
 
-  /** Starts a pause of so many seconds, or tells how many are left of the one that runs: 1 to `seconds`. */
+  /** Starts a cooldown of this many seconds, or returns how many remain of the current one, from 1 to `seconds`. */
   acquire(seconds: number, now: number): Acquired {
     if (now < this.#until) return { acquired: false, retry_after_seconds: Math.min(seconds, Math.ceil((this.#until - now) / 1000)) }
     this.#until = now + seconds * 1000
@@ -24,7 +24,7 @@ export class Cooldown extends DurableObject<Env> {
     return { acquired: true }
   }
 
-  /** Ends the pause: what it was acquired for did not happen. */
+  /** Ends the cooldown, because the action did not happen. */
   release(): void {
     this.#until = 0
     this.ctx.storage.kv.delete(UNTIL)

@@ -6,29 +6,29 @@ interface Held {
 }
 
 /**
- * One for each RFC: whoever holds it may log in, so that the authority sees one login of an RFC at a time. A courtesy to the
- * authority, not what correctness rests on: jobs are claimed under leases of their own. Times are of the real clock.
+ * A mutex with a lease: at most one token holds it at a time. It is advisory, because a lease can end while its holder still works.
+ * Times are milliseconds of the real clock.
  */
 export class Mutex extends DurableObject<Env> {
-  /** Somebody came while the lane was held: the holder looks once more before it goes. */
-  #calledAgain = false
+  /** Whether another token was refused since the last leave. */
+  #refused = false
 
-  /** Takes the lane, or prolongs the hold that the token has. */
+  /** Takes the mutex, or extends the lease of the token that holds it. Returns false while another token holds it. */
   enter(token: string, milliseconds: number): boolean {
     const held = this.ctx.storage.kv.get<Held>('held')
     if (held && held.token !== token && held.until > Date.now()) {
-      this.#calledAgain = true
+      this.#refused = true
       return false
     }
     this.ctx.storage.kv.put('held', { token, until: Date.now() + milliseconds })
     return true
   }
 
-  /** Gives the lane back. True when somebody came meanwhile and was sent away. */
+  /** Releases the mutex. Returns true when another token was refused meanwhile, so that the holder can look for its work. */
   leave(token: string): boolean {
     if (this.ctx.storage.kv.get<Held>('held')?.token === token) this.ctx.storage.kv.delete('held')
-    const again = this.#calledAgain
-    this.#calledAgain = false
-    return again
+    const refused = this.#refused
+    this.#refused = false
+    return refused
   }
 }

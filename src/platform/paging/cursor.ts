@@ -1,17 +1,17 @@
 import { Failure } from '../../failures.ts'
 import type { Ctx } from '../context.ts'
-import { base64ToBytes } from '../db/keyring.ts'
+import { base64ToBytes } from '../crypto/keyring.ts'
 
-/** The place after which a page goes on: the values of the keyset's columns. */
+/** The position of a row in a list: its values of the columns that the list is sorted by. */
 export type Position = readonly (string | number)[]
 
-/** What a cursor is good for: one list, with one set of filters, of one organization. */
+/** A cursor is valid for one list with one set of filters. */
 export interface CursorScope {
   list: string
   filters: object
 }
 
-/** What a verb answers with for a page. */
+/** A page of a list, as it is answered. */
 export interface Page<T> {
   data: T[]
   has_more: boolean
@@ -32,7 +32,7 @@ const canonical = (filters: object): string =>
 const signed = ({ list, filters }: CursorScope, organization: string, position: string): string =>
   JSON.stringify([list, organization, canonical(filters), position])
 
-/** An opaque cursor, signed for its scope. */
+/** Writes an opaque cursor that is signed for its scope and its organization. */
 export async function sealCursor({ settings, organization }: Ctx, scope: CursorScope, position: Position): Promise<string> {
   const text = JSON.stringify(position)
   const { version, hmac } = settings.cursorKeys.current
@@ -41,9 +41,9 @@ export async function sealCursor({ settings, organization }: Ctx, scope: CursorS
 }
 
 const refused = () =>
-  new Failure('malformed', 'cursor.invalid', 'The cursor is not one that this list gave for this query. Start again without it.')
+  new Failure('malformed', 'cursor.invalid', 'The cursor does not belong to this list with these filters. Start again without a cursor.')
 
-/** The position in a cursor; undefined without one. Tampered with, foreign or of another query: 400. */
+/** Reads the position from a cursor; undefined without one. Throws Failure 400 when it was made for another scope or altered. */
 export async function openCursor(
   { settings, organization }: Ctx,
   scope: CursorScope,
@@ -65,8 +65,8 @@ export async function openCursor(
 
 const standard = (text: string): string => text.replaceAll('-', '+').replaceAll('_', '/') + '='.repeat((4 - (text.length % 4)) % 4)
 
-/** Makes a page of rows of which one more than the limit was asked for. */
-export async function pageOf<Row, T>(
+/** Makes a page of rows. The caller reads one row more than the limit, which tells whether there is another page. */
+export async function paginate<Row, T>(
   ctx: Ctx,
   scope: CursorScope,
   limit: number,

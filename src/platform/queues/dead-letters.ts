@@ -1,6 +1,7 @@
 import type { System } from '../context.ts'
 import { deadLetters } from './tables.ts'
 
+/** Records a message that no consumer could handle, once. */
 export const keepDeadLetter = async (
   { db, now }: System,
   letter: { queue: string; id: string; body: unknown; reason: string },

@@ -1,8 +1,8 @@
 import type { System } from '../context.ts'
 import { log } from '../log.ts'
 
-/** The platform's limit of one sendBatch. */
-const MESSAGES_A_BATCH = 100
+/** Cloudflare's limit of one sendBatch. */
+const MAX_BATCH = 100
 
 export interface Message<Body> {
   body: Body
@@ -11,10 +11,10 @@ export interface Message<Body> {
 
 /** Sends any number of messages, 100 at a time. */
 export async function sendAll<Body>(queue: Queue<Body>, messages: readonly Message<Body>[]): Promise<void> {
-  for (let at = 0; at < messages.length; at += MESSAGES_A_BATCH) await queue.sendBatch(messages.slice(at, at + MESSAGES_A_BATCH))
+  for (let at = 0; at < messages.length; at += MAX_BATCH) await queue.sendBatch(messages.slice(at, at + MAX_BATCH))
 }
 
-/** Sends messages that only hasten work that a sweep finds anyway. A queue that refuses them costs a log line and nothing else. */
+/** Sends messages that only hasten work that a sweep would find. A failure is only logged. */
 export async function sendHints<Body>(system: System, queue: Queue<Body>, messages: readonly Message<Body>[]): Promise<void> {
   try {
     await sendAll(queue, messages)

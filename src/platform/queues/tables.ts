@@ -1,9 +1,9 @@
 import { sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { instant } from '../db/columns.ts'
 
-/** Messages that no consumer could handle: what they said, and why they were given up where that is known. */
+/** Messages that no consumer could handle, with the reason. */
 export const deadLetters = sqliteTable('dead_letters', {
-  /** Queue and message id: the same letter twice is one row. */
+  /** Queue and message id, so that the same message is recorded once. */
   dead_letter_id: text('dead_letter_id').primaryKey(),
   queue: text('queue').notNull(),
   body: text('body').notNull(),

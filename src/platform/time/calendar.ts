@@ -1,4 +1,4 @@
-/** A calendar day, `YYYY-MM-DD`. Days compare as texts. */
+/** A calendar day, `YYYY-MM-DD`. Days can be compared as texts. */
 export type Day = string
 
 const MS = 86_400_000
@@ -6,10 +6,10 @@ const MS = 86_400_000
 /** Days since 1970-01-01. */
 export const epochDayOf = (day: Day): number => Date.parse(`${day}T00:00:00Z`) / MS
 
-/** The day that is so many days after 1970-01-01. */
+/** The day this many days after 1970-01-01. */
 export const dayOfEpoch = (epochDay: number): Day => new Date(epochDay * MS).toISOString().slice(0, 10)
 
-// Making a formatter takes 36 µs, asking one 2 µs.
+// Making a formatter takes 36 µs, using one 2 µs.
 const formatters = new Map<string, Intl.DateTimeFormat>()
 
 function formatterOf(zone: string): Intl.DateTimeFormat {
@@ -25,19 +25,19 @@ function formatterOf(zone: string): Intl.DateTimeFormat {
   return made
 }
 
-/** What the clocks of the zone show, as the milliseconds at which clocks of UTC show the same. */
+/** The local date and time of an instant in a zone, as the milliseconds at which UTC has the same date and time. */
 function wallClock(at: number, zone: string): number {
   const part: Record<string, number> = {}
   for (const { type, value } of formatterOf(zone).formatToParts(at)) part[type] = Number(value)
   return Date.UTC(part['year']!, part['month']! - 1, part['day'], part['hour'], part['minute'], part['second'])
 }
 
-/** The calendar day of an instant in an IANA time zone. */
+/** Returns the calendar day of an instant in an IANA time zone. */
 export const localDayOf = (instant: Date, zone: string): Day => dayOfEpoch(Math.floor(wallClock(instant.getTime(), zone) / MS))
 
 /**
- * The first moment of a day in an IANA time zone: 00:00, the earlier one where it comes twice, and the moment of the jump where
- * daylight saving skips midnight (decisions.md 5).
+ * Returns the first instant of a day in an IANA time zone: 00:00, the earlier of two where it occurs twice, or the instant of the change
+ * where daylight saving skips midnight (decisions.md 5).
  */
 export function firstInstantOf(day: Day, zone: string): Date {
   const midnight = epochDayOf(day) * MS
@@ -47,7 +47,7 @@ export function firstInstantOf(day: Day, zone: string): Date {
   return new Date(exact ?? firstReaching(midnight, earlier, later, zone))
 }
 
-/** By halving: the first moment after `from`, up to `to`, at which the clocks show this or more. */
+/** Searches for the first instant after `from`, up to `to`, whose local time is this or later. */
 function firstReaching(wall: number, from: number, to: number, zone: string): number {
   let [before, reached] = [from, to]
   while (reached - before > 1) {

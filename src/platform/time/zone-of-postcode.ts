@@ -1,9 +1,9 @@
-/** Where a document says nothing else, and what the authority's own times are in. */
+/** The zone of documents whose place of issue is unknown, and of the authority's own times. */
 export const CENTRAL = 'America/Mexico_City'
 
 /**
- * Postal codes outside central time, from and to, by the authority's catalog of postal codes (c_CodigoPostal) and the Ley de los Husos
- * Horarios of 2022-10-30, which the catalog does not follow in Chihuahua. The tz database knows since when each of them applies.
+ * Ranges of postal codes outside central time, from the authority's catalog of postal codes (c_CodigoPostal) and the Ley de los Husos
+ * Horarios of 2022-10-30, which the catalog does not follow in Chihuahua. The tz database has the dates from which each zone applies.
  */
 const ZONES: readonly (readonly [from: number, to: number, zone: string])[] = [
   [21000, 22999, 'America/Tijuana'],
@@ -34,30 +34,31 @@ const ZONES: readonly (readonly [from: number, to: number, zone: string])[] = [
   [88900, 88999, 'America/Matamoros'],
 ]
 
-/** The IANA zone of a LugarExpedicion: central time for none, for an unknown one, and for 3.2's free text. */
+/** Returns the IANA zone of a LugarExpedicion: central time when it is absent, unknown, or the free text of version 3.2. */
 export function zoneOf(lugar_expedicion: string | null): string {
   if (lugar_expedicion === null || !/^\d{5}$/.test(lugar_expedicion)) return CENTRAL
   const code = Number(lugar_expedicion)
   return ZONES.find(([from, to]) => code >= from && code <= to)?.[2] ?? CENTRAL
 }
 
+/** A point in time with the offset of its place. */
 export interface Instant {
   /** Seconds since 1970 in UTC. */
   issued_at: number
-  /** Minutes to add to UTC for the local time at that instant. */
+  /** Minutes to add to UTC for the local time. */
   utc_offset: number
 }
 
 /**
- * The instant of a literal local time `YYYY-MM-DDTHH:mm:ss` at a place of issue. A time that comes twice is the first of the two; one
- * that is skipped is moved by what is skipped.
+ * Returns the instant of a local time `YYYY-MM-DDTHH:mm:ss` at a place of issue. A local time that occurs twice means the first instant;
+ * one that daylight saving skips is moved forward by the skipped time.
  */
 export const instantOf = (fecha: string, lugar_expedicion: string | null): Instant => instantIn(fecha, zoneOf(lugar_expedicion))
 
-/** A literal local time of central Mexico with its offset, `YYYY-MM-DDTHH:mm:ss-06:00`. */
+/** Adds the offset to a local time of central Mexico: `YYYY-MM-DDTHH:mm:ss-06:00`. */
 export const centralTime = (local: string): string => `${local}${offsetText(instantIn(local, CENTRAL).utc_offset)}`
 
-/** `-06:00` for -360. */
+/** Writes an offset in minutes: `-06:00` for -360. */
 export function offsetText(minutes: number): string {
   const size = Math.abs(minutes)
   return `${minutes < 0 ? '-' : '+'}${String(Math.floor(size / 60)).padStart(2, '0')}:${String(size % 60).padStart(2, '0')}`
@@ -81,12 +82,12 @@ interface DayOffsets {
 const HOUR = 3600
 const days = new Map<string, DayOffsets>()
 
-/** Offsets in seconds shortly before and after a local day: equal on every day but those around a transition. */
+/** The offsets in seconds shortly before and after a local day. They differ only around a change of daylight saving. */
 function offsetsOf(date: string, zone: string): DayOffsets {
   const key = date + zone
   const known = days.get(key)
   if (known !== undefined) return known
-  // Mexico lies 5 to 8 hours behind UTC.
+  // Mexico is 5 to 8 hours behind UTC.
   const start = Date.parse(`${date}T00:00:00Z`) / 1000
   const found = { before: offsetAt(start + 4 * HOUR, zone), after: offsetAt(start + 33 * HOUR, zone) }
   if (days.size >= 20_000) days.clear()

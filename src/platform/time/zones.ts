@@ -1,4 +1,4 @@
-/** Every name of the time zone database, links included, by area (tzdata 2025b: the Z and L lines of tzdata.zi, without Factory). */
+/** All names of the time zone database by area, links included (tzdata 2025b: the Z and L lines of tzdata.zi, without Factory). */
 const NAMES: Record<string, string> = {
   '': `
     CET CST6CDT Cuba EET EST EST5EDT Egypt Eire GB GB-Eire GMT GMT+0 GMT-0 GMT0 Greenwich HST Hongkong Iceland Iran Israel Jamaica Japan
@@ -101,7 +101,7 @@ const isUsable = (name: string): boolean => {
   }
 }
 
-// A runtime newer than the list above may know zones that were made since.
+// A newer runtime may have zones that were added after the list above.
 let supported: Set<string> | undefined
 const isSupported = (name: string): boolean => {
   supported ??= new Set(Intl.supportedValuesOf('timeZone'))
@@ -109,7 +109,7 @@ const isSupported = (name: string): boolean => {
 }
 
 /**
- * Whether a text is the name of an IANA time zone, or a link to one, in its exact spelling (decisions.md 5). Intl cannot tell: it
- * takes offsets, names in any case and abbreviations such as PST as well.
+ * Whether a text is the exact name of an IANA time zone or of a link to one (decisions.md 5). Intl alone cannot decide it, because it also
+ * accepts offsets, names in any case and abbreviations such as PST.
  */
 export const isTimeZone = (text: string): boolean => (named.has(text) && isUsable(text)) || isSupported(text)

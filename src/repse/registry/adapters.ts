@@ -2,16 +2,12 @@ import type { System } from '../../platform/context.ts'
 import { liveRegistry } from './live.ts'
 import type { Registry } from './registry.ts'
 import { sandboxRegistry } from './sandbox.ts'
-import { sandboxRecords } from './sandbox-overrides.ts'
+import { recordOverrides } from './sandbox-overrides.ts'
 
-/** The adapter that REPSE_REGISTRY names. */
-export function registryOf({ env, db, now }: System): Registry {
-  switch (env.REPSE_REGISTRY) {
-    case 'sandbox':
-      return sandboxRegistry(sandboxRecords(db), now)
-    case 'live':
-      return liveRegistry(env.REPSE_REGISTRY_URL)
-    default:
-      throw new Error('REPSE_REGISTRY names no adapter.')
-  }
+const ADAPTERS: Record<System['settings']['repseRegistry'], (system: System) => Registry> = {
+  sandbox: ({ db, now }) => sandboxRegistry(recordOverrides(db), now),
+  live: ({ settings }) => liveRegistry(settings.repseRegistryUrl),
 }
+
+/** Returns the adapter that REPSE_REGISTRY names. */
+export const registryOf = (system: System): Registry => ADAPTERS[system.settings.repseRegistry](system)

@@ -1,4 +1,4 @@
-/** Kinds of company as they stand at the end of a name, without points: CFDI 4.0 leaves them out, the registry writes them. */
+/** Kinds of company as they end a name, without punctuation. CFDI 4.0 omits them; the registry includes them. */
 const KINDS_OF_COMPANY = [
   'SOCIEDAD ANONIMA DE CAPITAL VARIABLE',
   'SOCIEDAD ANONIMA',
@@ -29,7 +29,7 @@ const KINDS_OF_COMPANY = [
   'AC',
 ].sort((a, b) => b.length - a.length)
 
-/** A name as two writers of the same name agree on it: letters and digits in upper case, no accents, no kind of company. */
+/** Normalizes a name for comparison: letters, digits and `&` in upper case, without accents, punctuation or the kind of company. */
 export function normalName(name: string): string {
   const plain = name
     .normalize('NFD')

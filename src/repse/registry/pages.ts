@@ -1,7 +1,7 @@
 import { type RegistryRecord, RegistryUnavailable } from './registry.ts'
 
-/** A line of the registry's search: a registration, to be opened by its number. */
-export interface Found {
+/** A search result of the registry. The registration is opened by its number. */
+export interface FoundRegistration {
   razon_social: string
   number: string
 }
@@ -18,42 +18,47 @@ const decoded = (text: string): string =>
     return code <= 0x10ffff ? String.fromCodePoint(code) : whole
   })
 
-/** What a piece of HTML shows. */
+/** Returns the visible text of HTML. */
 const textOf = (html: string): string =>
   decoded(html.replace(/<[^>]*>/g, ' '))
     .replace(/\s+/g, ' ')
     .trim()
 
-const unreadable = (what: string) => new RegistryUnavailable(`The registry answered ${what}.`)
+const unreadable = (what: string) => new RegistryUnavailable(`The registry returned ${what}.`)
+
+const REFUSAL = 'a captcha or a refusal'
 
 const isRefusal = (page: string): boolean => /captcha|acceso denegado|access denied|mantenimiento|temporalmente/i.test(textOf(page))
 
-/** The value of a field of the page that a later request has to send back. */
+/** Returns the value of a form field that a later request must send back. Throws RegistryUnavailable when the page lacks it. */
 export function fieldOf(page: string, name: string): string {
   for (const [field] of page.matchAll(/<input\b[^>]*>/gi)) {
     const value = (attribute: string) => new RegExp(`\\b${attribute}\\s*=\\s*["']([^"']*)["']`, 'i').exec(field)?.[1]
     if (value('name') === name || value('id') === name) return decoded(value('value') ?? '')
   }
-  throw unreadable(isRefusal(page) ? 'with a captcha or a refusal' : `without its field ${name}`)
+  throw unreadable(isRefusal(page) ? REFUSAL : `a page without the field ${name}`)
 }
 
-/** One page of the search: its lines, and how many pages there are. None means that the registry says so in its own words. */
-export function readSearch(body: string): { found: Found[]; pages: number } {
+/**
+ * Reads a page of search results and the number of pages. There are none only when the registry states so. Throws RegistryUnavailable when
+ * the page cannot be read.
+ */
+export function readSearch(body: string): { found: FoundRegistration[]; pages: number } {
   let answer: { data?: unknown; total_pag?: unknown }
   try {
     answer = JSON.parse(body) as typeof answer
   } catch {
-    throw unreadable(isRefusal(body) ? 'with a captcha or a refusal' : 'a search with something else than JSON')
+    throw unreadable(isRefusal(body) ? REFUSAL : 'search results that are not JSON')
   }
   const data = answer?.data
-  if (typeof data !== 'string') throw unreadable('a search without data')
+  if (typeof data !== 'string') throw unreadable('search results without data')
   if (/NO HAY DATOS/i.test(textOf(data))) return { found: [], pages: 0 }
-  const found = [...data.matchAll(/<tr\b[^>]*>([\s\S]*?)<\/tr>/gi)].flatMap(([, row]): Found[] => {
+  const found = [...data.matchAll(/<tr\b[^>]*>([\s\S]*?)<\/tr>/gi)].flatMap(([, row]): FoundRegistration[] => {
     const [name, number] = [...row!.matchAll(/<td\b[^>]*>([\s\S]*?)<\/td>/gi)].map(([, cell]) => textOf(cell!))
     return name && number ? [{ razon_social: name, number }] : []
   })
   const pages = Number(answer.total_pag)
-  if (found.length === 0 || !Number.isInteger(pages) || pages < 1) throw unreadable('a search that cannot be read')
+  if (found.length === 0 || !Number.isInteger(pages) || pages < 1) throw unreadable('unreadable search results')
   return { found, pages }
 }
 
@@ -62,21 +67,21 @@ const DAY = /^\d{4}-\d{2}-\d{2}$/
 const dayOf = (text: string | undefined): string | null => {
   if (text === undefined || text === '') return null
   const isDay = DAY.test(text) && new Date(`${text}T00:00:00Z`).toJSON()?.startsWith(text)
-  if (!isDay) throw unreadable('with a day that is none')
+  if (!isDay) throw unreadable('an invalid date')
   return text
 }
 
-/** The page of one registration. */
+/** Reads the page of a registration. Throws RegistryUnavailable when it cannot be read. */
 export function readRegistration(page: string): RegistryRecord {
   const folio = /REGISTRO LOCALIZADO FOLIO:\s*([\w-]+)/i.exec(textOf(page))?.[1]
-  if (folio === undefined) throw unreadable(isRefusal(page) ? 'with a captcha or a refusal' : 'a registration that cannot be read')
-  const errorMessage = labelledIn(page)
-  const razon_social = errorMessage('Nombre o Razón Social')
+  if (folio === undefined) throw unreadable(isRefusal(page) ? REFUSAL : 'an unreadable registration')
+  const paragraphAfter = highlightedValues(page)
+  const razon_social = paragraphAfter('Nombre o Razón Social')
   if (!razon_social) throw unreadable('a registration without a name')
-  const [entidad, municipio] = pairOf(errorMessage('Entidad / Municipio'))
-  const [num_aviso, fecha_aviso] = pairOf(errorMessage('Fecha de aviso de registro'))
-  const vigencia = errorMessage('Vigencia del Registro')
-  if (vigencia === undefined) throw unreadable('a registration without the words for its end')
+  const [entidad, municipio] = pairOf(paragraphAfter('Entidad / Municipio'))
+  const [num_aviso, fecha_aviso] = pairOf(paragraphAfter('Fecha de aviso de registro'))
+  const vigencia = paragraphAfter('Vigencia del Registro')
+  if (vigencia === undefined) throw unreadable('a registration without the label of its last day')
   return {
     is_registered: true,
     folio,
@@ -90,8 +95,8 @@ export function readRegistration(page: string): RegistryRecord {
   }
 }
 
-/** The highlighted paragraphs, each by the end of the words before it. */
-function labelledIn(page: string): (label: string) => string | undefined {
+/** Returns a function that finds a highlighted paragraph by the label that precedes it. */
+function highlightedValues(page: string): (label: string) => string | undefined {
   const values: { before: string; text: string }[] = []
   let end = 0
   for (const match of page.matchAll(/<p\b[^>]*\bhighlightname\b[^>]*>([\s\S]*?)<\/p>/gi)) {

@@ -1,24 +1,25 @@
+/** A specialized service of a registration. */
 export interface Activity {
   descripcion: string
   folio: string
 }
 
-/** What the registry publishes of an RFC. Days are `YYYY-MM-DD`. */
+/** The registry's record of an RFC. Days are `YYYY-MM-DD`. */
 export interface RegistryRecord {
   is_registered: boolean
   folio: string | null
-  /** As the registry writes it. */
+  /** The name as the registry spells it. */
   razon_social: string | null
   entidad: string | null
   municipio: string | null
   num_aviso: string | null
   fecha_aviso: string | null
-  /** Null when no end is published. */
+  /** The last day of the registration; null when the registry publishes none. */
   vigencia_hasta: string | null
   actividades: Activity[]
 }
 
-/** The answer that an RFC is not in the registry. */
+/** The record of an RFC that is not registered. */
 export const ABSENT: RegistryRecord = {
   is_registered: false,
   folio: null,
@@ -31,14 +32,14 @@ export const ABSENT: RegistryRecord = {
   actividades: [],
 }
 
-/** The public registry of providers of specialized services (REPSE): one port, with the sandbox and the live registry behind it. */
+/** The port to the public registry of providers of specialized services (REPSE). The sandbox and the live registry implement it. */
 export interface Registry {
   /**
-   * What it says of an RFC. `nameOf` tells the taxpayer's name where the registry is searched by it. Throws RegistryUnavailable when there
-   * is no answer, and never takes that for absence.
+   * Returns the record of an RFC. `nameOf` returns the taxpayer's name for a registry that is searched by name. Throws RegistryUnavailable
+   * when there is no answer, which never counts as absence.
    */
   lookUp(rfc: string, nameOf: () => Promise<string | null>): Promise<RegistryRecord>
 }
 
-/** The registry gave no answer: it is down, wants a captcha, or wrote something that cannot be read. */
+/** The registry gave no answer: it is down, requires a captcha, or returned an unreadable page. */
 export class RegistryUnavailable extends Error {}

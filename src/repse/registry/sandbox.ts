@@ -1,16 +1,17 @@
+import { fnv1a } from '../../platform/hash.ts'
 import { ABSENT, type Registry, type RegistryRecord } from './registry.ts'
 
-/** What test helpers told the sandbox, which it otherwise has no memory of. */
-export interface SandboxRecords {
+/** Records that test helpers gave the sandbox registry to answer with. */
+export interface RecordOverrides {
   find(rfc: string): Promise<RegistryRecord | null>
 }
 
-/** A registry that makes up its records: what it was told, else always the same kind of record for an RFC. */
-export const sandboxRegistry = (told: SandboxRecords, now: Date): Registry => ({
-  lookUp: async (rfc) => (await told.find(rfc)) ?? madeUp(rfc, now),
+/** A registry that answers with the override of an RFC, or else with a generated record, always of the same kind for an RFC. */
+export const sandboxRegistry = (overrides: RecordOverrides, now: Date): Registry => ({
+  lookUp: async (rfc) => (await overrides.find(rfc)) ?? generatedRecord(rfc, now),
 })
 
-/** Of ten RFCs four are registered, one of them without an end; three are absent, two expire soon, one has expired. */
+/** Of ten RFCs, four are registered, one of them without an end; three are absent, two expire soon, and one has expired. */
 const KINDS = [
   'registered',
   'absent',
@@ -33,18 +34,17 @@ const PLACES = [
 
 const ACTIVITIES = ['Servicios de limpieza', 'Servicios de vigilancia', 'Mantenimiento de instalaciones', 'Servicios de comedor'] as const
 
-/** A number that the RFC always has (FNV-1a). */
+/** The number of an RFC from which its record is generated. */
 function numberOf(rfc: string): number {
-  let hash = 0x811c9dc5
-  for (const letter of rfc) hash = Math.imul(hash ^ letter.codePointAt(0)!, 0x01000193)
+  const hash = fnv1a(rfc)
   return (hash ^ (hash >>> 15)) >>> 0
 }
 
-/** The fifteenth of a month so many months from now: what expires soon does so at any time of the month. */
+/** The fifteenth of the month so many months from now. For one month that is within 60 days on any day, so `expiring` always holds. */
 const fifteenth = (now: Date, months: number): string =>
   new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + months, 15)).toISOString().slice(0, 10)
 
-function madeUp(rfc: string, now: Date): RegistryRecord {
+function generatedRecord(rfc: string, now: Date): RegistryRecord {
   const number = numberOf(rfc)
   const kind = KINDS[number % KINDS.length]!
   if (kind === 'absent') return ABSENT

@@ -1,8 +1,8 @@
 import { sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
-/** What a test helper told the sandbox registry to answer. */
+/** Records that test helpers gave the sandbox registry. */
 export const sandboxRepseRecords = sqliteTable('sandbox_repse_records', {
   rfc: text('rfc').primaryKey(),
-  /** A RegistryRecord. */
+  /** A RegistryRecord as JSON. */
   record: text('record').notNull(),
 })

@@ -13,7 +13,10 @@ export const EVENT_KEYS = [
   'obligation.due_soon',
 ] as const
 
-export const EventKey = z.enum(EVENT_KEYS, 'Must be a key of the event catalog.').meta({ id: 'EventKey' })
+export const EventKey = z.enum(EVENT_KEYS, 'Must be a key of the event catalog.').meta({
+  id: 'EventKey',
+  description: 'A key of the event catalog (`GET /v1/webhooks/event-catalog`).',
+})
 export type EventKey = z.infer<typeof EventKey>
 
 export const EventCatalogItem = z

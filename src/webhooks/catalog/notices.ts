@@ -7,7 +7,7 @@ const HEADERS = {
   'Service-Delivery-Id': 'The event’s identifier: the same for every attempt, redelivery and endpoint.',
   'Service-Attempt': 'The number of the attempt, from 1. A redelivery counts from 1 again.',
   'Service-Signature':
-    '`v1,` followed by the HMAC-SHA256 of the raw body in lowercase hex. The key is the signing secret as it was shown, including `whsec_`.',
+    '`v1,` followed by the HMAC-SHA256 of the raw body in lowercase hex. The key is the whole signing secret, including `whsec_`.',
   'webhook-id': 'The same as Service-Delivery-Id, under its Standard Webhooks name.',
   'webhook-timestamp': 'When this attempt was made, in seconds since 1970 (Standard Webhooks).',
   'webhook-signature': '`v1,` followed by the Standard Webhooks signature in base64, made with the same signing secret.',

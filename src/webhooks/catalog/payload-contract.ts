@@ -8,7 +8,8 @@ const head = <K extends string>(key: K) => ({
   event: z.literal(key).meta({ description: 'The event key, as in the header Service-Event.' }),
   event_id: z.string().meta({
     description:
-      'The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to recognize duplicates.',
+      'The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to ' +
+      'recognize duplicates.',
   }),
   occurred_at: Instant.meta({ description: 'When the service recorded the change, in UTC.' }),
 })
@@ -30,13 +31,13 @@ const cancellation = <K extends string>(key: K, id: string) =>
       }),
       cancellation_reason: z.enum(['01', '02', '03', '04', 'unknown']).meta({
         description:
-          'The tax authority’s code for the reason: `01` issued with errors and replaced, `02` issued with errors and not replaced, `03` the ' +
-          'operation did not take place, `04` a named operation that belongs to a global invoice. `unknown` if no reason is reported.',
+          'The tax authority’s code for the reason: `01` issued with errors and replaced, `02` issued with errors and not replaced, `03` ' +
+          'the operation did not take place, `04` a named operation that belongs to a global invoice. `unknown` if no reason is reported.',
       }),
       severity: z.enum(['critical', 'warning']).meta({
         description:
-          '`critical` if payments were applied to the CFDI (or it was issued as paid at once, PUE), or if it was an issued income CFDI of a ' +
-          'month that is over and already counted as income; otherwise `warning`.',
+          '`critical` if payments were applied to the CFDI (one with MetodoPago PUE counts as paid), or if it is an issued income CFDI ' +
+          'of a month that had ended, so that it already counted as income; otherwise `warning`.',
       }),
       direction: z.enum(['issued', 'received']).meta({ description: 'Whether the fiscal entity issued or received the CFDI.' }),
       cfdi_type: z.string().meta({

@@ -2,20 +2,20 @@ import * as z from 'zod'
 import { Id, Instant, Paging } from '../../platform/http/shapes.ts'
 import { DELIVERY_STATUSES } from './tables.ts'
 
-const DeliveryStatus = z.enum(DELIVERY_STATUSES, 'Must be pending, delivered, failed or lost.').meta({
+const DeliveryStatus = z.enum(DELIVERY_STATUSES).meta({
   id: 'DeliveryStatus',
   description:
-    '`pending`: an attempt is due or under way. `delivered`: the endpoint answered 2xx. `failed`: the endpoint gave an answer that is not ' +
-    'retried, or the request could not be sent. `lost`: six attempts ended with 5xx, 408, 429 or without an answer.',
+    '`pending`: an attempt is due or under way. `delivered`: the endpoint answered 2xx. `failed`: the endpoint gave an answer that is ' +
+    'not retried, or nothing could be sent. `lost`: each of the six attempts ended with 5xx, 408, 429 or without an answer.',
 })
 
 const DeliveryAttempt = z
   .strictObject({
     attempt: z.int().meta({ description: 'The number of the attempt, from 1, as in the header Service-Attempt.' }),
     attempted_at: Instant,
-    duration_ms: z.int().meta({ description: 'Milliseconds until the headers of the answer arrived, or until the attempt was given up.' }),
-    status_code: z.int().nullable().meta({ description: 'The status of the answer; null without an answer.' }),
-    error: z.string().nullable().meta({ description: 'Why there is no answer; null with an answer.' }),
+    duration_ms: z.int().meta({ description: 'Milliseconds until the headers of the answer arrived, or until the attempt failed.' }),
+    status_code: z.int().nullable().meta({ description: 'The status code of the answer; null if there was none.' }),
+    error: z.string().nullable().meta({ description: 'Why there was no answer, or why nothing was sent; null if there was an answer.' }),
     response_body: z.string().nullable().meta({ description: 'The beginning of the answer’s body, at most 1 KiB.' }),
   })
   .meta({ id: 'WebhookAttempt' })
@@ -36,7 +36,7 @@ export type Delivery = z.infer<typeof Delivery>
 export const DeliveryQuery = z.strictObject({
   ...Paging,
   status: DeliveryStatus.optional(),
-  event_key: z.string().max(100, 'Must have at most 100 characters.').optional().meta({
+  event_key: z.string().max(100).optional().meta({
     description: 'Lists only deliveries of events with this key.',
   }),
 })
@@ -48,8 +48,8 @@ export const RedeliveryRequest = z
   .strictObject({
     since: Instant.meta({ description: 'Redelivers events that occurred at this time or later.' }),
     statuses: z
-      .array(z.enum(['lost', 'failed'], 'Must be lost or failed.'))
-      .min(1, 'Must contain at least one status.')
+      .array(z.enum(['lost', 'failed']))
+      .min(1)
       .default(['lost'])
       .meta({ description: 'Redelivers events whose latest delivery to this webhook has one of these statuses.' }),
   })

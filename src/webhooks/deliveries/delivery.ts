@@ -24,7 +24,7 @@ import type { AttemptRecord } from './tables.ts'
 
 /** Concurrent attempts of one consumer. The platform allows an invocation six connections. */
 const CONCURRENT_ATTEMPTS = 4
-/** Longer than an attempt and its record take. */
+/** Longer than an attempt takes, its recording included. */
 const LEASE_MS = 20_000
 /** How long a consumer works on one message before it sends another for the rest. */
 const WORK_MS = 2_000

@@ -12,15 +12,15 @@ interface Reservation {
 }
 
 /**
- * Limits the attempts in flight to one destination host; there is one object for each host. Its state is in memory only: losing it allows
- * a few attempts too many for a few seconds. The leases of deliveries, not this limit, keep two consumers from making the same attempt.
+ * Limits the attempts in flight to one destination host; each host has its own object. The state is kept in memory only: losing it allows a
+ * few attempts too many for a few seconds. Correctness does not depend on this limit but on the leases of deliveries.
  */
 export class HostLimiter extends DurableObject<Env> {
   #reservations = new Map<string, Reservation>()
   /** Endpoints that got no place, in the order in which they asked. */
   #waiting = new Set<number>()
 
-  /** Takes at most `wanted` places for an endpoint and returns how many; 0 if none is free, in which case a later release names the endpoint. */
+  /** Takes at most `wanted` places for an endpoint and returns how many. If it returns 0, a later release returns the endpoint. */
   acquire(token: string, webhook: number, wanted: number, milliseconds: number): number {
     const now = Date.now()
     for (const [other, { until }] of this.#reservations) if (until <= now) this.#reservations.delete(other)
@@ -34,7 +34,7 @@ export class HostLimiter extends DurableObject<Env> {
     return places
   }
 
-  /** Gives the places of a token back, and returns waiting endpoints to wake, at most one for each free place. */
+  /** Releases the places of a token. Returns waiting endpoints to wake, at most one for each free place. */
   release(token: string): number[] {
     this.#reservations.delete(token)
     const next = [...this.#waiting].slice(0, PER_HOST - this.#taken())

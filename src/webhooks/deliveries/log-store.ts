@@ -15,24 +15,24 @@ export type DeliveryRow = Pick<
 const COLUMNS = raw('d.webhook, d.seq, d.redelivery, d.event_key, d.status, d.due_at, d.created_at, d.attempts, e.event_id')
 
 interface DeliveryFilters {
-  status?: DeliveryRow['status'] | undefined
-  event_key?: string | undefined
+  status?: DeliveryRow['status'] | null | undefined
+  event_key?: string | null | undefined
 }
 
 /** Reads an endpoint's deliveries after a position, newest event first. */
 export function scanDeliveries(
   d1: D1Database,
   { webhook, organization_id }: { webhook: number; organization_id: string },
-  { status, event_key }: DeliveryFilters,
+  { status = null, event_key = null }: DeliveryFilters,
   after: Position | undefined,
   limit: number,
 ): Promise<Scan<DeliveryRow>> {
   const isIndexed = status === 'failed' || status === 'lost'
   const before: Fragment = after ? sql`and (seq, redelivery) < (${after[0]!}, ${after[1]!})` : raw('')
   const from = raw(isIndexed ? "deliveries indexed by deliveries_undelivered where status in ('failed', 'lost') and" : 'deliveries where')
-  const rows = isIndexed || status !== undefined || event_key !== undefined ? Math.max(SCAN_ROWS, limit) : limit
+  const rows = isIndexed || status !== null || event_key !== null ? Math.max(SCAN_ROWS, limit) : limit
   const query = sql`
-    select ${COLUMNS}, (${status ?? null} is null or d.status = ${status ?? null}) and (${event_key ?? null} is null or d.event_key = ${event_key ?? null}) as is_match
+    select ${COLUMNS}, (${status} is null or d.status = ${status}) and (${event_key} is null or d.event_key = ${event_key}) as is_match
     from (select * from ${from} webhook = ${webhook} ${before} order by seq desc, redelivery desc limit ${rows}) d
     cross join events e on e.organization_id = ${organization_id} and e.seq = d.seq
     order by d.seq desc, d.redelivery desc`

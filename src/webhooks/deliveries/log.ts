@@ -114,7 +114,7 @@ export async function redeliver(ctx: Ctx, webhook_id: string, event_id: string):
 const REDELIVERY_LIMIT = 1_000
 
 /**
- * Creates a new delivery of each event since an instant whose latest delivery has one of the statuses, at most 1,000. Throws Failure 404
+ * For each event since an instant, creates a new delivery if its latest delivery has one of the statuses; at most 1,000. Throws Failure 404
  * webhook.not_found.
  */
 export async function redeliverAll(ctx: Ctx, webhook_id: string, { since, statuses }: RedeliveryRequest): Promise<Redelivered> {

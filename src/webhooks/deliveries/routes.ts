@@ -52,7 +52,7 @@ export const deliveryRoutes = new Hono<App>()
     params(WebhookPath),
     roles('owner', 'admin'),
     body(RedeliveryRequest),
-    returns(202, Redelivered, 'The number of pending deliveries'),
+    returns(202, Redelivered, 'The number of deliveries created'),
     refuses(404, NOT_FOUND),
     idempotent(),
     async (c) => c.json(await redeliverAll(c.var.ctx, c.req.valid('param').webhook_id, c.req.valid('json')), 202),
@@ -63,8 +63,8 @@ export const deliveryRoutes = new Hono<App>()
       'redeliver',
       TAG,
       'Redeliver an event',
-      'Creates a new delivery of the same event, whatever became of the last one. It has the same `Service-Delivery-Id`, and its attempts ' +
-        'count from 1.',
+      'Creates a new delivery of the same event, whatever became of the last one. It has the same `Service-Delivery-Id`, and its ' +
+        'attempts count from 1.',
     ),
     params(DeliveryPath),
     roles('owner', 'admin'),

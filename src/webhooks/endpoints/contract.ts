@@ -7,20 +7,20 @@ const TYPE = '`custom` is the only type. Null means the same.'
 
 const writable = {
   name: documented(trimmedText(1, 120), { type: 'string', minLength: 1, maxLength: 120, description: NAME }),
-  type: z.literal('custom', 'Must be custom or null.').nullable().meta({ description: TYPE }),
+  type: z.literal('custom').nullable().meta({ description: TYPE }),
   url: z
     .string()
     .max(2_048, 'Must have at most 2048 characters.')
     .meta({
       description:
-        'The URL that receives the events: https, port 443 or 8443, and the name of a public host. It is checked again before every delivery. ' +
-        'Redirects are not followed.',
+        'The URL that receives the events: https, port 443 or 8443, and the name of a public host. It is checked again before every ' +
+        'delivery. Redirects are not followed.',
     }),
   event_keys: documented(
     z
       .array(EventKey)
-      .min(1, 'Must contain at least one event key.')
-      .max(100, 'Must contain at most 100 event keys.')
+      .min(1)
+      .max(100)
       .transform((keys) => [...new Set(keys)]),
     {
       type: 'array',
@@ -53,7 +53,7 @@ const webhook = {
   url: z.string().meta({ description: 'The URL that receives the events.' }),
   event_keys: z.array(EventKey).meta({ description: 'The events that the webhook subscribes to.' }),
   is_enabled: z.boolean().meta({
-    description: 'While false, pending deliveries wait, and events that occur are not delivered to this webhook, neither now nor later.',
+    description: 'While false, nothing is sent: pending deliveries wait, and new events create no deliveries to this webhook.',
   }),
   secret_hint: z.string().meta({ description: 'The last four characters of the current signing secret.' }),
   created_at: Instant,

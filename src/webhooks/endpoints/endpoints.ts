@@ -3,7 +3,7 @@ import { change } from '../../platform/audit/audit.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
 import { newId } from '../../platform/db/id.ts'
-import { openCursor, pageOf } from '../../platform/paging/cursor.ts'
+import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import type { NewWebhook, RotatedSecret, Webhook, WebhookChanges, WebhookDraft, WebhookQuery } from './contract.ts'
 import { newSecret, wrapDigests } from './secret.ts'
 import { ownerOf } from './signing.ts'
@@ -72,7 +72,7 @@ export async function listWebhooks(ctx: Ctx, query: WebhookQuery) {
   const scope = { list: 'webhooks', filters: query }
   const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
   const rows = await listWebhookRows(ctx.db, ctx.organization.id, Number(after ?? 0), query.limit + 1)
-  return pageOf(ctx, scope, query.limit, rows, (row) => [row.webhook], view)
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.webhook], view)
 }
 
 /** Returns one endpoint. Throws Failure 404 webhook.not_found. */

@@ -44,8 +44,8 @@ export const webhookRoutes = new Hono<App>()
       'updateWebhook',
       TAG,
       'Change a webhook',
-      'Changes only the members that you send. Deliveries that are pending when you enable the webhook again are sent at once; events that ' +
-        'occurred while it was disabled are only in the feed (`GET /v1/events`).',
+      'Changes only the members that you send. Deliveries that are pending when you enable the webhook again are sent at once; events ' +
+        'that occurred while it was disabled are only in the feed (`GET /v1/events`).',
     ),
     params(WebhookPath),
     roles('owner', 'admin'),

@@ -1,16 +1,16 @@
-import { base64ToBytes, bytesToBase64, type Keyring } from '../../platform/db/keyring.ts'
+import { base64ToBytes, bytesToBase64, type Keyring } from '../../platform/crypto/keyring.ts'
 
 const PREFIX = 'whsec_'
-/** More than HMAC's block of 64 bytes, as text and as bytes: HMAC then replaces the key by its SHA-256 (decisions.md 9). */
+/** Longer than HMAC's block of 64 bytes, as text and as bytes, so that HMAC uses the SHA-256 of the key in its place (decisions.md 9). */
 const SECRET_BYTES = 66
 
-/** SHA-256 of the secret's text (a) and of the bytes that it encodes (b). They sign like the secret, so they must be kept as secret as it. */
+/** SHA-256 of the secret's text (a) and of the bytes that it encodes (b). They can sign like the secret and need the same protection. */
 export interface Digests {
   a: Uint8Array
   b: Uint8Array
 }
 
-/** The owner of a secret, bound to the wrapped digests: they do not unwrap for any other owner. */
+/** The owner of a secret. Wrapped digests are bound to it and cannot be opened for another owner. */
 export interface Owner {
   environment: string
   organization_id: string

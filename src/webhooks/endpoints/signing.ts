@@ -1,7 +1,7 @@
 import type { System } from '../../platform/context.ts'
 import { errorMessage } from '../../platform/log.ts'
 import { type Digests, isWrappedWithCurrent, type Owner, unwrapDigests, type Wrapped, wrapDigests } from './secret.ts'
-import { listWrappedOtherwise, replaceDigests, type WebhookRow } from './store.ts'
+import { listOutdatedDigests, replaceDigests, type WebhookRow } from './store.ts'
 
 type Endpoint = Omit<Owner, 'environment'>
 
@@ -20,15 +20,15 @@ export const openDigests = (system: System, endpoint: Endpoint & { digests: stri
 const PAGE = 100
 
 /**
- * Wraps digests that are wrapped with an older key again, with the current one, so that the older key can leave the keyring. Signatures
- * do not change. Digests that cannot be opened do not stop the others; they end in an AggregateError.
+ * Wraps all digests with the current key, so that older keys can leave the keyring. Signatures do not change. Digests that cannot be
+ * opened do not stop the others; an AggregateError reports them at the end.
  */
 export async function rewrapSecrets(system: System): Promise<void> {
   const { db, settings } = system
   const failures: unknown[] = []
   let rows: WebhookRow[] = []
   do {
-    rows = await listWrappedOtherwise(db, settings.webhookKeys.current.version, rows.at(-1)?.webhook ?? 0, PAGE)
+    rows = await listOutdatedDigests(db, settings.webhookKeys.current.version, rows.at(-1)?.webhook ?? 0, PAGE)
     for (const row of rows) await rewrapSecret(system, row).catch((error: unknown) => failures.push(error))
   } while (rows.length === PAGE)
   if (failures.length > 0)

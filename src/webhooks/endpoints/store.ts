@@ -23,7 +23,7 @@ export const listWebhookRows = (db: Database, organization_id: string, after: nu
 
 export const insertWebhook = (db: Database, row: Omit<WebhookRow, 'webhook'>) => db.insert(webhooks).values(row)
 
-/** Refuses the batch once the endpoint is deleted. */
+/** Refuses the batch if the endpoint is deleted. */
 export const assertWebhookExists = (d1: D1Database, webhook: number): D1PreparedStatement =>
   assertThat(d1, sql`exists (select 1 from webhooks where webhook = ${webhook} and deleted_at is null)`, 'webhook.exists')
 
@@ -45,14 +45,14 @@ interface SecretDigests {
   next: StoredDigests
 }
 
-/** Replaces wrapped digests by the same digests wrapped with another key, unless a rotation changed them in the meantime. */
+/** Replaces wrapped digests by the same digests under another key, unless a rotation has changed them in the meantime. */
 export const replaceDigests = (db: Database, webhook: number, from: SecretDigests, to: SecretDigests): D1PreparedStatement =>
   db.$client
     .prepare('update webhooks set digests = ?2, next_digests = ?3 where webhook = ?1 and digests = ?4 and next_digests is ?5')
     .bind(webhook, ...[to.digests, to.next, from.digests, from.next].map((digests) => digests && JSON.stringify(digests)))
 
-/** Returns endpoints after this one that have digests wrapped with another key version than this, in order. */
-export const listWrappedOtherwise = (db: Database, version: string, after: number, limit: number): Promise<WebhookRow[]> =>
+/** Returns a page of endpoints with digests that are wrapped with another version of the key, in the order of their numbers. */
+export const listOutdatedDigests = (db: Database, version: string, after: number, limit: number): Promise<WebhookRow[]> =>
   db
     .select()
     .from(webhooks)

@@ -1,4 +1,7 @@
-/** The rule for the URLs of webhooks. It reads their text alone: what a name resolves to is checked by the network that deliveries leave by (decisions.md 9). */
+/**
+ * The rule for URLs of webhooks (decisions.md 9). It judges their text alone: the network that deliveries leave by judges what a host name
+ * resolves to.
+ */
 
 const MAX_LENGTH = 2_048
 const PORTS = ['443', '8443']
@@ -38,6 +41,9 @@ export function targetFault(url: string, own: readonly string[]): string | null 
   if (!name.includes('.')) return 'Must have a full host name with a dot, such as hooks.example.com.'
   if (!PORTS.includes(port)) return `Must use port ${PORTS.join(' or ')}.`
   if (!NAME.test(host) || URL.parse(url)?.hostname !== host)
-    return 'Must have a valid host name: labels of 1 to 63 letters, digits and inner hyphens, the last of which starts with a letter, at most 253 characters, no dot at the end.'
+    return (
+      'Must have a valid host name: labels of 1 to 63 letters, digits and inner hyphens, a last label that starts with a letter, at most ' +
+      '253 characters, and no dot at the end.'
+    )
   return null
 }

@@ -5,18 +5,18 @@ import { FiscalEntityId } from '../../taxpayers/contract.ts'
 export const EventQuery = z
   .strictObject({
     ...Paging,
-    event_key: z.string().max(100, 'Must have at most 100 characters.').optional().meta({
+    event_key: z.string().max(100).optional().meta({
       description: 'Lists only events with this key, such as `cfdi.cancelled`.',
     }),
     fiscal_entity_id: documented(FiscalEntityId.optional(), {
       type: 'string',
       description: 'Lists only events about this fiscal entity: a `fe_…` identifier, or its UUID form.',
     }),
-    fiscalEntityId: documented(FiscalEntityId.optional(), { type: 'string', description: 'Another name for `fiscal_entity_id`.' }),
+    fiscalEntityId: documented(FiscalEntityId.optional(), { type: 'string', description: 'Alternative spelling of `fiscal_entity_id`.' }),
   })
   .superRefine(({ fiscal_entity_id, fiscalEntityId }, context) => {
     if (fiscal_entity_id !== undefined && fiscalEntityId !== undefined && fiscal_entity_id !== fiscalEntityId)
-      context.addIssue({ code: 'custom', path: ['fiscalEntityId'], message: 'Must be the same as fiscal_entity_id: send one of the two.' })
+      context.addIssue({ code: 'custom', path: ['fiscalEntityId'], message: 'Must be the same as fiscal_entity_id.' })
   })
 export type EventQuery = z.infer<typeof EventQuery>
 

@@ -8,7 +8,7 @@ import { findEvent, scanEvents } from './store.ts'
 
 const payloadOf = ({ body }: { body: string }): EventPayload => JSON.parse(body) as EventPayload
 
-/** Returns a page of the organization's events, oldest first. The last page has a cursor too, with which later events are listed. */
+/** Returns a page of the organization's events, oldest first. The last page has a cursor too, unless nothing was found; it lists later events. */
 export async function listEvents(ctx: Ctx, query: EventQuery): Promise<Page<EventPayload>> {
   const { limit, cursor, fiscalEntityId, fiscal_entity_id = fiscalEntityId, ...others } = query
   const filters = { ...others, fiscal_entity_id }

@@ -15,9 +15,9 @@ export const eventRoutes = new Hono<App>()
       'listEvents',
       TAG,
       'List the events of the organization, oldest first',
-      'The feed holds every event for 90 days, whether or not a webhook subscribes to it, with the same payload that webhooks deliver.\n\n' +
-        'To follow the feed, store `next_cursor` and send it with the next request. The last page has a `next_cursor` too, so that you can ' +
-        'later continue with the events that have occurred since. When `next_cursor` is null, nothing new has occurred: keep your cursor.\n\n' +
+      'The feed holds every event for 90 days, whether or not a webhook subscribes to it, with the payload that webhooks deliver.\n\n' +
+        'To follow the feed, store `next_cursor` and send it with the next request. The last page has a `next_cursor` too: with it ' +
+        'you list the events that occur later. When `next_cursor` is null, nothing new has occurred: keep your cursor.\n\n' +
         'With a filter, a page may hold fewer events than `limit`, or none, although `has_more` is true.',
     ),
     query(EventQuery),

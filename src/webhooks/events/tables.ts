@@ -5,7 +5,7 @@ export const events = sqliteTable(
   'events',
   {
     organization_id: text('organization_id').notNull(),
-    /** The event's place in its organization's feed: it grows with every event and is at least the time of its insertion, in milliseconds since 1970. */
+    /** The event's place in the feed. It grows with every event, and is at least the time of the insertion in milliseconds since 1970. */
     seq: integer('seq').notNull(),
     event_id: text('event_id').notNull(),
     key: text('key').notNull(),

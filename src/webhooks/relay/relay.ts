@@ -23,7 +23,7 @@ import { findKnownEvents, findRecipients, type RecipientRow } from './store.ts'
 
 const PAGE = 100
 /** Pages relayed for one message; another message then continues. */
-const PAGES_A_MESSAGE = 20
+const PAGES_PER_MESSAGE = 20
 const MUTEX_MS = 30_000
 /** How long an outbox event waits at most for runs that may widen a recipient's window. */
 const MAX_WAIT_MS = 120_000
@@ -31,7 +31,7 @@ const MAX_WAIT_MS = 120_000
 /**
  * Turns the events of an outbox into events in the feeds of the organizations that may see them, and into deliveries, page by page. Feed
  * and deliveries commit together, before the outbox events are deleted, under identifiers derived from the outbox event and the
- * organization: relaying an event twice creates nothing twice. The mutex only saves double work.
+ * organization, so that relaying an event twice creates nothing twice. The mutex only avoids double work.
  */
 export async function relayOutbox(system: System, outbox: Outbox): Promise<void> {
   const mutex = system.env.MUTEXES.getByName(`relay:${outbox}`)
@@ -41,7 +41,7 @@ export async function relayOutbox(system: System, outbox: Outbox): Promise<void>
   let relayed = 0
   let isCalledAgain = false
   try {
-    for (let pages = 0; pages < PAGES_A_MESSAGE && after !== null; pages++) {
+    for (let pages = 0; pages < PAGES_PER_MESSAGE && after !== null; pages++) {
       const page = await relayPage(system, outbox, after)
       after = page.last
       relayed += page.relayed
@@ -75,8 +75,8 @@ async function relayPage(system: System, outbox: Outbox, after: string): Promise
 }
 
 /**
- * Whether a planned run of a recipient may still widen its window. A run does so after it has written its jobs, and only then is it known
- * what the organization may see of a download or a cancellation.
+ * Whether a planned run of a recipient may still widen its window. A run widens windows after it has written its jobs. Until then, it is
+ * unknown what the organization may see of a download or a cancellation.
  */
 const isEarly = ({ organizations, entity, created_at }: StoredOutboxEvent, rows: readonly RecipientRow[]): boolean =>
   created_at > Date.now() - MAX_WAIT_MS &&
@@ -89,12 +89,12 @@ async function commitEvents(system: System, events: readonly NewEvent[], others:
   const d1 = system.db.$client
   const now = Date.now()
   const event_ids = events.map(({ event_id }) => event_id)
-  // Nearly always every event is new: only a conflict makes it worth looking.
-  let isConflict = false
+  // Usually every event is new, so the feed is searched for known events only after a conflict.
+  let isRetry = false
   const results = await retryOnConflict(
     async () => {
-      const known = isConflict ? await findKnownEvents(d1, event_ids) : new Set<string>()
-      isConflict = true
+      const known = isRetry ? await findKnownEvents(d1, event_ids) : new Set<string>()
+      isRetry = true
       const fresh = events.filter(({ event_id }) => !known.has(event_id))
       const fresh_ids = fresh.map(({ event_id }) => event_id)
       const statements = [...insertEvents(d1, fresh, now), ...insertDeliveries(d1, fresh_ids, now), ...others]
@@ -136,8 +136,8 @@ async function feedEvents(system: System, outboxEvents: readonly StoredOutboxEve
 }
 
 /**
- * Fiscal data is readable only through an active connection, so without one the window is empty. An event from before the connection
- * ceased to be active keeps the window of that time.
+ * Fiscal data is readable only through an active connection: without one, the window is empty. The window still applies to an event that
+ * is older than the end of the active connection.
  */
 const recipientOf = (row: RecipientRow, { created_at }: StoredOutboxEvent): Recipient => ({
   organization_id: row.organization_id,

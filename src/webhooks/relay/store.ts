@@ -7,7 +7,7 @@ export interface RecipientRow {
   fiscal_entity_id: string
   rfc: string
   state: string
-  /** Milliseconds. The connection has been in its state since then or longer. */
+  /** Milliseconds since 1970. The connection entered its state then or earlier. */
   updated_at: number
   visible_from: string | null
   visible_to: number | null

@@ -2,7 +2,7 @@ import { inflateRawSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { type Login, LoginRejected, type Package } from '../../../src/authority/port/authority.ts'
 import { DATA_SOURCE_KEYS } from '../../../src/authority/port/catalog.ts'
-import { type SandboxState, sandboxAuthority, type ToldCancellation } from '../../../src/authority/sandbox/sandbox.ts'
+import { type CancellationOverride, type SandboxOverrides, sandboxAuthority } from '../../../src/authority/sandbox/sandbox.ts'
 import { withCheckDigit } from '../../../src/authority/sandbox/world/taxpayers.ts'
 import { Unavailable } from '../../../src/failures.ts'
 
@@ -11,7 +11,7 @@ const PERSON = 'MISC491214B86'
 const LATE = new Date('2026-06-20T18:00:00Z')
 type Direction = 'issued' | 'received'
 
-const stateOf = (told = new Map<string, ToldCancellation>(), refused = ''): SandboxState => ({
+const stateOf = (told = new Map<string, CancellationOverride>(), refused = ''): SandboxOverrides => ({
   isRefused: async (_rfc, ciec) => ciec === refused,
   cancellations: async () => told,
 })

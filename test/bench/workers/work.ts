@@ -7,8 +7,8 @@ import { requestStatements } from '../../../src/downloads/request-store.ts'
 import { claimStatement, finishJobStatements, type Job, progressStatement } from '../../../src/downloads/store.ts'
 import { type Dispatch, evaluateCadences, planPage } from '../../../src/extractors/ticks/ticks.ts'
 import type { System } from '../../../src/platform/context.ts'
+import { keyring } from '../../../src/platform/crypto/keyring.ts'
 import { connect, jsonChunks } from '../../../src/platform/db/commit.ts'
-import { keyring } from '../../../src/platform/db/keyring.ts'
 import { countSlice } from '../../../src/visibility/visible-counts.ts'
 import { deliverDue } from '../../../src/webhooks/deliveries/delivery.ts'
 import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
@@ -38,11 +38,11 @@ function webhooksIn({ DB, LEDGER_0, WEBHOOK_KEYS }: Work) {
   let relays = 0
   const env = {
     WEBHOOKS: {
-      send: async () => {
-        relays++
-      },
-      sendBatch: async (messages: { body: { webhook: number } }[]) => {
-        for (const { body } of messages) webhooks.add(body.webhook)
+      sendBatch: async (messages: { body: { webhook: number } | { outbox: number } }[]) => {
+        for (const { body } of messages) {
+          if ('webhook' in body) webhooks.add(body.webhook)
+          else relays++
+        }
       },
     },
     MUTEXES: { getByName: () => ({ enter: async () => true, leave: async () => false }) },
@@ -80,7 +80,7 @@ const routes: Record<string, Route> = {
     const sideStatements = (outcome: SliceOutcome) =>
       job === null || isIdle(outcome)
         ? []
-        : [progressStatement(LEDGER_0, job, { ...outcome, tally: countSlice(outcome.changes, job.as_of) }, Date.now() + LEASE_MS)]
+        : [progressStatement(LEDGER_0, job, { ...outcome, counts: countSlice(outcome.changes, job.as_of) }, Date.now() + LEASE_MS)]
     const target = { ledger: LEDGER_0, files: FILES, entity, rfc, now: new Date(), provenance: 'authority' as const, sideStatements }
     const slices = []
     for await (const { created, unchanged, rejected } of ingestXmlPackage(target, packages.get(name)!))

@@ -2,7 +2,7 @@ import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { commandOf, LATEST, sqlOf } from '../../../scripts/operator-commands.ts'
-import { runOperatorCommands } from '../../../src/billing/invoices/operator-commands.ts'
+import { runOperatorCommands } from '../../../src/billing/operator/commands.ts'
 import worker from '../../../src/index.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
@@ -121,8 +121,8 @@ describe('what an operator records', () => {
     await minute()
     expect(await outcomes(of.id)).toEqual(['pay 1 There is no such invoice.', 'plan 1 There is no such plan.'])
     expect(error.mock.calls.map(([line]) => JSON.parse(line))).toEqual([
-      expect.objectContaining({ order_id: 'o1', refused: 'There is no such invoice.' }),
-      expect.objectContaining({ order_id: 'o2', refused: 'There is no such plan.' }),
+      expect.objectContaining({ command_id: 'o1', refused: 'There is no such invoice.' }),
+      expect.objectContaining({ command_id: 'o2', refused: 'There is no such plan.' }),
     ])
     const { results } = await env.DB.prepare(LATEST).all()
     expect(results.slice(-2).map(({ order_id, outcome }) => [order_id, outcome])).toEqual([

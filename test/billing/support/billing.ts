@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers'
-import type { Invoice } from '../../../src/billing/contract.ts'
+import type { Invoice } from '../../../src/billing/invoices/contract.ts'
 import { organization } from '../../support/tenants.ts'
 
 export const RFCS = '/v1/billing/rfcs'

@@ -8,7 +8,7 @@ export const NOW = '2026-08-05T10:00:00Z'
 /** What the daily work is given, with other bindings where a test says so. */
 export const systemAt = (now = NOW, more: Partial<Record<keyof Env, unknown>> = {}): System => {
   const bindings = { ...env, ...more } as Env
-  return { env: bindings, settings: settingsOf(env), db: connect(bindings.DB), now: new Date(now), requestId: 'cron_test' }
+  return { env: bindings, settings: settingsOf(bindings), db: connect(bindings.DB), now: new Date(now), requestId: 'cron_test' }
 }
 
 /** Everything that is held of the lists, in order. */

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { type EntryResult, ingestFile, ingestPackage, metadataOf, type Target } from '../../../src/cfdi/ingest/ingest.ts'
+import { type EntryResult, type IngestTarget, ingestFile, ingestPackage, metadataOf } from '../../../src/cfdi/ingest/ingest.ts'
 import { readDirectory } from '../../../src/cfdi/package/directory.ts'
 import { inflate, startOf } from '../../../src/cfdi/package/package.ts'
 import { randomOf } from '../../support/random.ts'
@@ -39,14 +39,14 @@ const txt = (...rows: [document: Plain, estatus: 0 | 1][]) =>
   )
 
 /** All that is said of an upload's files: what is committed with the slices, then what is returned. */
-async function resultsOf(ingest: typeof ingestPackage, target: Target, bytes: Uint8Array): Promise<EntryResult[]> {
+async function resultsOf(ingest: typeof ingestPackage, target: IngestTarget, bytes: Uint8Array): Promise<EntryResult[]> {
   const { slices, returned } = await sliced(ingest, target, bytes)
   return [...slices.flat(), ...returned]
 }
 
-async function sliced(ingest: typeof ingestPackage, target: Target, bytes: Uint8Array) {
+async function sliced(ingest: typeof ingestPackage, target: IngestTarget, bytes: Uint8Array) {
   const slices: EntryResult[][] = []
-  const sideStatements: Target['sideStatements'] = ({ entries }) => {
+  const sideStatements: IngestTarget['sideStatements'] = ({ entries }) => {
     slices.push(entries)
     return []
   }

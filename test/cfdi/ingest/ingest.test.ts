@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { ingestMetadata, ingestXmlPackage, type Target } from '../../../src/cfdi/ingest/ingest.ts'
+import { type IngestTarget, ingestMetadata, ingestXmlPackage } from '../../../src/cfdi/ingest/ingest.ts'
 import { readXml } from '../../../src/cfdi/xml/xml-store.ts'
 import { randomOf } from '../../support/random.ts'
 import { zipOf } from '../../support/zip.ts'
@@ -10,8 +10,8 @@ import { expectedMonths } from '../support/oracle.ts'
 
 const random = randomOf(11)
 const deferred = (given: Partial<Plain> = {}) => plainOf(random, '2025-01', { metodo: 'PPD', ...given })
-const bring = async (target: Target, documents: readonly Plain[]) => (await all(ingestXmlPackage(target, packageOf(documents))))[0]!
-const report = async (target: Target, rows: Parameters<typeof reported>[]) =>
+const bring = async (target: IngestTarget, documents: readonly Plain[]) => (await all(ingestXmlPackage(target, packageOf(documents))))[0]!
+const report = async (target: IngestTarget, rows: Parameters<typeof reported>[]) =>
   (
     await all(
       ingestMetadata(
@@ -21,7 +21,7 @@ const report = async (target: Target, rows: Parameters<typeof reported>[]) =>
     )
   )[0]!
 const encoded = (text: string) => new TextEncoder().encode(text)
-const counted = (target: Target, documents: readonly Plain[]) =>
+const counted = (target: IngestTarget, documents: readonly Plain[]) =>
   expect(monthsOf(target)).resolves.toEqual(expectedMonths(documents.map((document) => ({ document, hasXml: true, isCancelled: false }))))
 
 describe('a package', () => {

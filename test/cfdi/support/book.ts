@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:workers'
-import type { SliceOutcome, Target } from '../../../src/cfdi/ingest/ingest.ts'
+import type { IngestTarget, SliceOutcome } from '../../../src/cfdi/ingest/ingest.ts'
 import type { MetadataRow } from '../../../src/cfdi/package/metadata.ts'
 import { type Plain, RFC } from './documents.ts'
 
 let books = 0
 
 /** A book of its own; a private one has a negative number. */
-export function newBook(provenance: Target['provenance'] = 'authority'): Target {
+export function newBook(provenance: IngestTarget['provenance'] = 'authority'): IngestTarget {
   const number = ++books
   const entity = provenance === 'authority' ? number : -number
   return { ledger: env.LEDGER_0, files: env.FILES, entity, rfc: RFC, now: new Date(), provenance }
@@ -64,13 +64,13 @@ export interface StoredCfdi {
 }
 
 /** The rows of a book by UUID. */
-export async function rowsOf({ entity }: Target): Promise<Map<string, StoredCfdi>> {
+export async function rowsOf({ entity }: IngestTarget): Promise<Map<string, StoredCfdi>> {
   const { results } = await env.LEDGER_0.prepare('select * from cfdi where entity = ?').bind(entity).all<StoredCfdi>()
   return new Map(results.map((row) => [row.uuid, row]))
 }
 
 /** The totals of a book by month and direction, empty months left out. */
-export async function monthsOf({ entity }: Target): Promise<Record<string, Record<string, unknown>>> {
+export async function monthsOf({ entity }: IngestTarget): Promise<Record<string, Record<string, unknown>>> {
   const { results } = await env.LEDGER_0.prepare('select * from cfdi_months where entity = ?')
     .bind(entity)
     .all<{ month: string; direction: number; cells: string }>()
@@ -80,7 +80,7 @@ export async function monthsOf({ entity }: Target): Promise<Record<string, Recor
 }
 
 /** What a book keeps of its suppliers, by month and RFC. */
-export async function suppliersOf({ entity }: Target): Promise<Record<string, unknown>> {
+export async function suppliersOf({ entity }: IngestTarget): Promise<Record<string, unknown>> {
   const { results } = await env.LEDGER_0.prepare('select month, totals from cfdi_suppliers where entity = ?')
     .bind(entity)
     .all<{ month: string; totals: string }>()

@@ -1,5 +1,6 @@
 import { getTableColumns, type Table } from 'drizzle-orm'
-import { type Applied, balanceOf, type Invoice } from '../../../src/cfdi/balances.ts'
+import type { Payable } from '../../../src/cfdi/balances.ts'
+import { type Applied, balanceOf } from '../../../src/cfdi/balances.ts'
 import { addSupplier, type Suppliers, shareOf, writeSuppliers } from '../../../src/cfdi/supplier-totals.ts'
 import { cfdi, cfdiMonths, cfdiPayments, cfdiSuppliers } from '../../../src/cfdi/tables.ts'
 import { addTo, type Cells, type Countable, contribution, writeCells } from '../../../src/cfdi/totals.ts'
@@ -7,7 +8,12 @@ import { jsonChunks } from '../../../src/platform/db/commit.ts'
 import { RFC } from '../../support/context.ts'
 import { randomOf, uuidFrom } from '../../support/random.ts'
 
-export type Row = typeof cfdi.$inferInsert
+/** A row to insert, with micros as numbers. */
+export type Row = {
+  [K in keyof typeof cfdi.$inferInsert]: NonNullable<(typeof cfdi.$inferInsert)[K]> extends bigint
+    ? Exclude<(typeof cfdi.$inferInsert)[K], bigint> | number
+    : (typeof cfdi.$inferInsert)[K]
+}
 
 /** A row with every column that must not be null; amounts follow `total`. */
 export function rowOf(some: Partial<Row> & Pick<Row, 'uuid' | 'fecha'>): Row {
@@ -163,7 +169,7 @@ export function invoices(seed: number, count: number, firstDay: string, days: nu
       const { issued_at } = source
       return { kind, amount, currency: 'MXN', tipo_cambio: null, fecha_pago: fecha, issued_at, cancelled: estatus === 'cancelado', source }
     })
-    const { paid, credited, ...balance } = balanceOf({ ...invoice, total_micros: 100_000_000n } as Invoice, sources)
+    const { paid, credited, ...balance } = balanceOf({ ...invoice, total_micros: 100_000_000n } as Payable, sources)
     rows.push({ ...invoice, ...balance, paid: Number(paid), credited: Number(credited) }, ...sources.map(({ source }) => source))
     for (const { source, cancelled: _, amount, ...applied } of sources)
       applications.push({ ...applied, entity, invoice: invoice.uuid, source: source.uuid, n: 1, amount: Number(amount) })

@@ -23,7 +23,11 @@ export function losingMessages() {
   return {
     /** Announcements since the last look, in order. */
     announced: (): DownloadHint[] =>
-      many.mock.calls.splice(0).flatMap(([batch]) => [...(batch as Iterable<MessageSendRequest<DownloadHint>>)].map(({ body }) => body)),
+      many.mock.calls
+        .splice(0)
+        .flatMap(([batch]) => [...(batch as Iterable<MessageSendRequest<DownloadHint>>)].map(({ body }) => body))
+        // Calls of the relay come whenever something is to be told.
+        .filter((body) => !('outbox' in body)),
     /** Delays of messages that were sent to come later, in seconds. */
     delays: (): (number | undefined)[] =>
       one.mock.calls.splice(0).flatMap(([body, options]) => ('entity' in (body as object) ? [options?.delaySeconds] : [])),

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { cfdiXml } from '../../../src/authority/sandbox/xml/cfdi-xml.ts'
-import type { MonthRow } from '../../../src/cfdi/summary/contract.ts'
+import type { CfdiMonth } from '../../../src/cfdi/summary/contract.ts'
 import { api, basic, request } from '../../support/client.ts'
 import { type History, type Player, pick } from './sharing-history.ts'
 import { dayIn, filesSeenBy, isBounded, MEXICO, type Seen, seenBy } from './sharing-model.ts'
@@ -91,7 +91,7 @@ async function checkList(history: History, player: Player, sight: Sight): Promis
 }
 
 /** The search that a row leads to answers the documents that it counts. */
-async function checkDrilldown({ tenant }: Player, row: MonthRow | undefined, seen: ReadonlyMap<string, Seen>): Promise<void> {
+async function checkDrilldown({ tenant }: Player, row: CfdiMonth | undefined, seen: ReadonlyMap<string, Seen>): Promise<void> {
   if (!row) return
   const found: string[] = []
   for (let cursor = ''; ; ) {
@@ -121,7 +121,7 @@ async function checkSummary(history: History, player: Player, seen: ReadonlyMap<
   const isAll = player.rules.length === 0
   const asked = only === '' ? seen : new Map([...seen].filter(([, { direction }]) => direction === only))
   const rows = expectedMonths(asked, player, { from, to }, now).filter(({ direction }) => only === '' || direction === only)
-  const found: MonthRow[] = body.data
+  const found: CfdiMonth[] = body.data
   expect(found.map(({ drilldown: _, ...row }) => row)).toEqual(rows)
   await checkDrilldown(player, pick(history, found), asked)
   const ceiling = isAll || player.ceiling === null ? null : new Date(player.ceiling).toISOString()

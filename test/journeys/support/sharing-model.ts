@@ -2,7 +2,7 @@ import { Temporal } from 'temporal-polyfill'
 import type { DocumentFile } from '../../../src/authority/port/authority.ts'
 import type { DataSourceKey } from '../../../src/authority/port/catalog.ts'
 import { filesOf } from '../../../src/authority/sandbox/documents/documents.ts'
-import type { Comprobante } from '../../../src/authority/sandbox/world/comprobante.ts'
+import type { SandboxComprobante } from '../../../src/authority/sandbox/world/comprobante.ts'
 import { documentsOf } from '../../../src/authority/sandbox/world/month.ts'
 
 /** The plain oracle of a shared RFC: what was fetched by anybody, and what each organization may see of it. Nothing here is clever. */
@@ -24,7 +24,7 @@ export interface Rule {
 
 /** A document that is kept: as XML or as metadata only, and what the authority said of it last. */
 export interface Held {
-  document: Comprobante
+  document: SandboxComprobante
   direction: Direction
   hasXml: boolean
   cancelled: boolean
@@ -152,7 +152,7 @@ export function seenBy({ held }: Shared, seat: Seat): Map<string, Seen> {
 }
 
 /** Imports a document for the organization. Answers what is told of the file. */
-export function importDocument(shared: Shared, seat: Seat, document: Comprobante, direction: Direction): 'created' | 'unchanged' {
+export function importDocument(shared: Shared, seat: Seat, document: SandboxComprobante, direction: Direction): 'created' | 'unchanged' {
   const twin = shared.held.get(document.uuid)
   const isShownForGood = seat.state === 'active' && twin !== undefined && isInReach(seat, twin)
   if (seat.imports.has(document.uuid) || isShownForGood) return 'unchanged'

@@ -1,7 +1,7 @@
 import { Temporal } from 'temporal-polyfill'
 import type { Cfdi } from '../../../src/cfdi/contract.ts'
 import type { CfdiPayments } from '../../../src/cfdi/detail/contract.ts'
-import type { MonthRow } from '../../../src/cfdi/summary/contract.ts'
+import type { CfdiMonth } from '../../../src/cfdi/summary/contract.ts'
 import { DIRECTIONS, dayIn, type Held, instantOf, MEXICO, type Seat, type Seen } from './sharing-model.ts'
 
 /** What documents add up to, one by one: balances and months of what an organization sees. */
@@ -107,9 +107,9 @@ export function expectedMonths(
   seat: Seat,
   span: { from: string; to: string },
   now: number,
-): Omit<MonthRow, 'drilldown'>[] {
+): Omit<CfdiMonth, 'drilldown'>[] {
   const counted = [...seen.values()].filter(({ document }) => document.emisor.rfc !== document.receptor.rfc)
-  const rows: Omit<MonthRow, 'drilldown'>[] = []
+  const rows: Omit<CfdiMonth, 'drilldown'>[] = []
   for (let at = Temporal.PlainYearMonth.from(span.from); at.toString() <= span.to; at = at.add({ months: 1 })) {
     const month = at.toString()
     const here = counted.filter(({ document }) => document.fecha.startsWith(month))
@@ -135,7 +135,7 @@ function placeOf(month: Temporal.PlainYearMonth, { rules, floor, ceiling }: Seat
   return { is_partial: (!isAll && floor! > first) || !isOver, through_date: through_date! }
 }
 
-function totalsOf(of: readonly Seen[]): Omit<MonthRow, 'month' | 'direction' | 'is_partial' | 'through_date' | 'drilldown'> {
+function totalsOf(of: readonly Seen[]): Omit<CfdiMonth, 'month' | 'direction' | 'is_partial' | 'through_date' | 'drilldown'> {
   const valid = of.filter(({ cancelled }) => !cancelled)
   const income = valid.filter(({ document }) => document.tipo === 'I')
   const credits = valid.filter(({ document }) => document.tipo === 'E')

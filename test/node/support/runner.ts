@@ -67,7 +67,7 @@ export class Started {
   async ready(): Promise<this> {
     await until(`the service is ready; it said:\n${this.said}`, 90_000, () => {
       if (this.#child.exitCode !== null) throw new Error(`The runner ended with ${this.#child.exitCode}:\n${this.said}`)
-      return this.said.includes('Ctrl-C stops it.')
+      return this.said.includes('Press Ctrl-C to stop.')
     })
     return this
   }

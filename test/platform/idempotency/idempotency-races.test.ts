@@ -96,7 +96,7 @@ describe('a crash', () => {
     const failing = withBatches((batch) => (commits++ === 2 ? Promise.reject(new Error('not today')) : batch()))
     const { status, body } = await post(owner, 'not kept', 'not kept', failing)
     expect([status, await made('not kept')]).toEqual([201, [body.api_key]])
-    expect(error.mock.calls.flat().join()).toContain('An answer was not kept.')
+    expect(error.mock.calls.flat().join()).toContain('An answer was not kept under its Idempotency-Key.')
   })
 })
 

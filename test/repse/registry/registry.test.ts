@@ -219,7 +219,7 @@ describe('the live registry', () => {
     expect(requests.length).toBe(4)
     await registryOf(system('sandbox')).lookUp('LMN010101AA1', named)
     expect(requests.length).toBe(4)
-    expect(() => registryOf(system('none'))).toThrow('REPSE_REGISTRY names no adapter.')
+    expect(() => registryOf(system('none'))).toThrow('REPSE_REGISTRY must be sandbox or live.')
   })
 })
 

@@ -12,10 +12,10 @@ const REGIMES: Record<string, string> = {
   '626': 'Régimen Simplificado de Confianza',
 }
 
-/** Returns are due on the 17th of the month after; annual ones by the end of March, or April for natural persons. */
+/** Monthly returns are due on the 17th of the next month. Annual returns are due at the end of March, or of April for natural persons. */
 const DUE_DAY = '17'
 
-/** What each document source holds on a day. Certificates of status are of the first of the month: a month has one of each. */
+/** Returns the files of a document source on a day. Certificates of status bear the first of the month, so that each month has one. */
 export function filesOf(rfc: string, source: DataSourceKey, now: Date): DocumentFile[] {
   const { self } = circleOf(rfc)
   const today = localTime(now).slice(0, 10)
@@ -110,9 +110,9 @@ function pdf(
   period_end: string | null,
   { rfc, nombre, ...attributes }: { rfc: string; nombre: string } & Record<string, string>,
 ): DocumentFile {
-  const facts = Object.entries({ rfc, nombre, fecha: document_date, ...attributes }).map(([key, value]) => `${key}: ${value}`)
+  const lines = Object.entries({ rfc, nombre, fecha: document_date, ...attributes }).map(([key, value]) => `${key}: ${value}`)
   const name = `${slug}-${rfc}-${period_end ?? document_date}.pdf`
-  return { name, content_type: 'application/pdf', bytes: pdfOf(title, facts), document_date, period_end, title, attributes }
+  return { name, content_type: 'application/pdf', bytes: pdfOf(title, lines), document_date, period_end, title, attributes }
 }
 
 const json = (

@@ -1,4 +1,4 @@
-/** A one-page PDF of plain lines: a title, then `label: value` pairs. Letters outside windows-1252 are not for it. */
+/** Returns a one-page PDF with a title and plain lines. The text must consist of windows-1252 characters. */
 export function pdfOf(title: string, lines: readonly string[]): Uint8Array {
   const text = [
     'BT /F2 14 Tf 56 760 Td 18 TL',
@@ -26,7 +26,7 @@ export function pdfOf(title: string, lines: readonly string[]): Uint8Array {
   file += `xref\n0 ${objects.length + 1}\n0000000000 65535 f \n`
   file += offsets.map((offset) => `${String(offset).padStart(10, '0')} 00000 n \n`).join('')
   file += `trailer\n<< /Size ${objects.length + 1} /Root 1 0 R /Info 7 0 R >>\nstartxref\n${start}\n%%EOF\n`
-  // One byte a letter, so that the offsets above are those of the file.
+  // One byte per character, so that the offsets above are offsets in the file.
   return Uint8Array.from(file, (letter) => letter.charCodeAt(0) & 0xff)
 }
 

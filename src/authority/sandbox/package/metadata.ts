@@ -1,4 +1,4 @@
-import type { Cancellation, Comprobante } from '../world/comprobante.ts'
+import type { SandboxCancellation, SandboxComprobante } from '../world/comprobante.ts'
 import { pacOf, stampedAt } from '../xml/cfdi-xml.ts'
 import { money } from '../xml/markup.ts'
 
@@ -19,13 +19,13 @@ const COLUMNS = [
   'FolioSustitucion',
 ]
 
-/** A document and what the authority says of it at the time of the download. */
+/** A document with its cancellation at the time of the download, null while it is valid. */
 export interface Reported {
-  document: Comprobante
-  cancellation: Cancellation | null
+  document: SandboxComprobante
+  cancellation: SandboxCancellation | null
 }
 
-/** The metadata TXT: the twelve columns of the bulk service, then what the portal adds about cancellations (sat.md 1.7, 7). */
+/** Returns a metadata TXT: the twelve columns of the bulk service and the portal's columns about cancellations (sat.md 1.7, 7). */
 export function metadataText(list: readonly Reported[]): string {
   const rows = list.map(({ document, cancellation }) => [
     document.uuid,

@@ -2,10 +2,10 @@ import { crc32, deflateRawSync } from 'node:zlib'
 
 const UTF8_NAMES = 0x0800
 const DEFLATE = 8
-/** 1980-01-01, the first day that ZIP knows: a package is the same whenever it is packed. */
+/** 1980-01-01, the first date in the ZIP format. A fixed date makes packages reproducible. */
 const DOS_DATE = 0x0021
 
-/** A ZIP of deflated entries, in the given order. */
+/** Returns a ZIP of deflated entries in the given order. */
 export function zipOf(entries: readonly { name: string; bytes: Uint8Array }[]): Uint8Array {
   const encoder = new TextEncoder()
   const files: Uint8Array[] = []

@@ -1,9 +1,9 @@
-import type { Place } from './places.ts'
+import type { Locality } from './places.ts'
 import type { Product } from './products.ts'
 import { withholdings } from './products.ts'
 import { isCompany, type Taxpayer } from './taxpayers.ts'
 
-/** Amounts are integer cents of the document's currency, rates integer millionths. */
+/** A tax of a line or document. Amounts are integer cents of the document's currency, rates integer millionths. */
 export interface TaxLine {
   impuesto: '001' | '002' | '003'
   factor: 'Tasa' | 'Exento'
@@ -12,7 +12,7 @@ export interface TaxLine {
   importe: number
 }
 
-export interface Concepto {
+export interface SandboxConcepto {
   clave: string
   no_identificacion: string | null
   cantidad: number
@@ -30,25 +30,25 @@ export interface Concepto {
 interface Amounts {
   subtotal: number
   descuento: number
-  /** One a rate. */
+  /** One per tax and rate. */
   traslados: TaxLine[]
   retenciones: TaxLine[]
   total: number
 }
 
-export interface Cancellation {
-  /** Wall clock of central Mexico. */
+export interface SandboxCancellation {
+  /** Local time of central Mexico. */
   at: string
   motivo: string | null
   folio_sustitucion: string | null
 }
 
-/** A document before it is written as XML. */
-export interface Comprobante {
+/** A generated CFDI, from which the XML and the metadata are written. */
+export interface SandboxComprobante {
   uuid: string
   tipo: 'I' | 'E' | 'P' | 'N' | 'T'
   fecha: string
-  lugar: Place
+  lugar: Locality
   serie: string
   folio: string
   emisor: Taxpayer
@@ -58,34 +58,34 @@ export interface Comprobante {
   forma: string | null
   condiciones: string | null
   moneda: string
-  /** Ten-thousandths of a peso; null where the currency is the peso or none. */
+  /** Ten-thousandths of a peso; null when the currency is the peso or none. */
   tipo_cambio: number | null
   relacion: { tipo: string; uuid: string } | null
   global: { periodicidad: string; meses: string; anio: string } | null
-  conceptos: Concepto[]
+  conceptos: SandboxConcepto[]
   amounts: Amounts
-  pago: Pago | null
-  nomina: Nomina | null
-  cancellation: Cancellation | null
+  pago: SandboxPago | null
+  nomina: SandboxNomina | null
+  cancellation: SandboxCancellation | null
 }
 
-export interface Pago {
+export interface SandboxPago {
   fecha: string
   forma: string
   num_operacion: string
   moneda: string
   tipo_cambio: number
-  documentos: DoctoRelacionado[]
+  documentos: SandboxDoctoRelacionado[]
 }
 
-export interface DoctoRelacionado {
-  invoice: Comprobante
+export interface SandboxDoctoRelacionado {
+  invoice: SandboxComprobante
   parcialidad: number
   saldo_anterior: number
   pagado: number
 }
 
-export interface Nomina {
+export interface SandboxNomina {
   fecha_pago: string
   inicial: string
   final: string
@@ -100,7 +100,7 @@ export interface Nomina {
   subsidio: number
 }
 
-/** `amount * numerator / denominator`, half up, exact. */
+/** Returns `amount * numerator / denominator`, computed exactly and rounded half up. */
 export const share = (amount: number, numerator: number, denominator: number): number =>
   Number((2n * BigInt(amount) * BigInt(numerator) + BigInt(denominator)) / (2n * BigInt(denominator)))
 
@@ -114,14 +114,14 @@ const line = (impuesto: TaxLine['impuesto'], base: number, tasa: number): TaxLin
   importe: taxOn(base, tasa),
 })
 
-/** A line of an invoice with the taxes that follow from who sells what to whom, and where. */
+/** Returns a line of an invoice with the taxes that follow from its parties, its product and its place of issue. */
 export function conceptoOf(
   emisor: Taxpayer,
   receptor: Taxpayer,
-  lugar: Place,
+  lugar: Locality,
   product: Product,
   amounts: { cantidad: number; valor_unitario: number; descuento: number; no_identificacion: string },
-): Concepto {
+): SandboxConcepto {
   const importe = amounts.cantidad * amounts.valor_unitario
   const net = importe - amounts.descuento
   const traslados: TaxLine[] = []
@@ -141,8 +141,8 @@ export function conceptoOf(
   }
 }
 
-/** One line without taxes: what payments, payrolls and transfers carry. */
-export const untaxed = (clave: string, clave_unidad: string, descripcion: string, importe = 0, descuento = 0): Concepto => ({
+/** Returns a line without taxes, as payments, payroll receipts and transfers have. */
+export const untaxed = (clave: string, clave_unidad: string, descripcion: string, importe = 0, descuento = 0): SandboxConcepto => ({
   ...{ clave, clave_unidad, descripcion, importe, descuento },
   ...{ no_identificacion: null, cantidad: 1, unidad: null, valor_unitario: importe, objeto_imp: '01', traslados: [], retenciones: [] },
 })
@@ -159,7 +159,7 @@ const byRate = (lines: TaxLine[]): TaxLine[] => {
 
 export const sum = <T>(list: readonly T[], amount: (item: T) => number): number => list.reduce((total, item) => total + amount(item), 0)
 
-export function amountsOf(conceptos: Concepto[]): Amounts {
+export function amountsOf(conceptos: SandboxConcepto[]): Amounts {
   const subtotal = sum(conceptos, (c) => c.importe)
   const descuento = sum(conceptos, (c) => c.descuento)
   const traslados = byRate(conceptos.flatMap((c) => c.traslados))

@@ -2,7 +2,7 @@ import { random } from './seed.ts'
 
 const AROUND: Record<string, number> = { USD: 185_000, EUR: 203_000 }
 
-/** Pesos for one unit of a foreign currency on a day, in ten-thousandths; null for the peso itself. */
+/** Returns the pesos for one unit of a foreign currency on a day, in ten-thousandths; null for MXN and for XXX. */
 export function exchangeRate(moneda: string, day: string): number | null {
   const around = AROUND[moneda]
   if (around === undefined) return null

@@ -1,6 +1,6 @@
-import { amountsOf, type Comprobante, conceptoOf, untaxed } from './comprobante.ts'
+import { amountsOf, conceptoOf, type SandboxComprobante, untaxed } from './comprobante.ts'
 import { exchangeRate } from './exchange.ts'
-import { CANCUN, daysIn, later, type Place, TIJUANA } from './places.ts'
+import { CANCUN, daysIn, type Locality, later, TIJUANA } from './places.ts'
 import { type Product, productsOf } from './products.ts'
 import { type Random, random, uuidOf } from './seed.ts'
 import { type Circle, circleOf, isCompany, type Taxpayer } from './taxpayers.ts'
@@ -20,7 +20,7 @@ const ADVANCE: Product = {
   price: [500_000, 3_000_000],
 }
 
-/** What a document of the month starts from. */
+/** The key, date and parties of a document to generate. */
 interface Draft {
   key: string
   fecha: string
@@ -28,8 +28,11 @@ interface Draft {
   receptor: Taxpayer
 }
 
-/** A document with everything that is the same for most of them. */
-export function comprobante(draft: Draft, rest: Partial<Comprobante> & Pick<Comprobante, 'tipo' | 'serie' | 'conceptos'>): Comprobante {
+/** Returns a document with the given members and common values for the others. */
+export function comprobante(
+  draft: Draft,
+  rest: Partial<SandboxComprobante> & Pick<SandboxComprobante, 'tipo' | 'serie' | 'conceptos'>,
+): SandboxComprobante {
   const { key, fecha, emisor, receptor } = draft
   const moneda = rest.moneda ?? 'MXN'
   const uuid = uuidOf(key)
@@ -49,18 +52,18 @@ function usoOf(emisor: Taxpayer, receptor: Taxpayer): string {
   return emisor.lines.includes('computo') ? 'I04' : emisor.lines.includes('papeleria') ? 'G01' : 'G03'
 }
 
-/** A working hour of a day of the month. */
+/** Returns a local time in working hours on a day of the month. */
 export const hourOf = (draws: Random, month: string, first: number, last: number): string =>
   later(`${month}-${String(draws.int(first, Math.min(last, daysIn(month)))).padStart(2, '0')}T08:00:00`, draws.int(0, 43_199))
 
 /**
- * The invoices that a month begins by itself, in order of drawing: sales and purchases, sales to the public, foreign sales, advances,
- * and what was issued with errors and substituted. Payments and credit notes follow from them (settlement.ts).
+ * Returns the invoices of a month in the order in which they are drawn: sales or purchases with corrections, advances, sales to the public and
+ * foreign sales. Payments and credit notes follow from them (payments.ts).
  */
-export function invoicesOf(rfc: string, direction: Direction, month: string): Comprobante[] {
+export function invoicesOf(rfc: string, direction: Direction, month: string): SandboxComprobante[] {
   const draws = random(`${rfc}|${direction}|${month}|invoices`)
   const circle = circleOf(rfc)
-  const list: Comprobante[] = []
+  const list: SandboxComprobante[] = []
   const fewer = direction === 'issued' && isCompany(rfc) ? 5 : 0
   const regular = draws.int(21, 26) - fewer
   let substitutions = 0
@@ -89,9 +92,9 @@ function draftOf(circle: Circle, direction: Direction, key: string, fecha: strin
     : { key, fecha, emisor: draws.pick(circle.suppliers), receptor: circle.self }
 }
 
-const branchOf = (draws: Random, self: Taxpayer): Place => (draws.chance(0.1) ? draws.pick([TIJUANA, CANCUN]) : self.place)
+const branchOf = (draws: Random, self: Taxpayer): Locality => (draws.chance(0.1) ? draws.pick([TIJUANA, CANCUN]) : self.place)
 
-function saleOf(draws: Random, draft: Draft, lugar: Place): Comprobante {
+function saleOf(draws: Random, draft: Draft, lugar: Locality): SandboxComprobante {
   const { emisor, receptor } = draft
   const products = productsOf(draws.pick(emisor.lines))
   const discounted = draws.chance(0.15)
@@ -118,14 +121,14 @@ function saleOf(draws: Random, draft: Draft, lugar: Place): Comprobante {
 
 const currencyOf = ({ emisor, receptor }: Draft): string => (emisor.moneda === 'MXN' ? receptor.moneda : emisor.moneda)
 
-/** Prices are listed in pesos: a foreign currency is worth some twenty. */
+/** Prices are listed in pesos. A unit of a foreign currency is taken to be worth twenty pesos. */
 const priceIn = (draft: Draft, cents: number): number => (currencyOf(draft) === 'MXN' ? cents : Math.ceil(cents / 20))
 const inCurrency = (draft: Draft, descuento: number) => ({
   descuento: currencyOf(draft) === 'MXN' ? descuento : Math.floor(descuento / 20),
 })
 
-/** The same invoice again, a day or more later; the first is cancelled in favour of it. */
-function substitute(wrong: Comprobante, draft: Draft, draws: Random): Comprobante {
+/** Returns an invoice that replaces a wrong one a day or more later, and cancels the wrong one. */
+function substitute(wrong: SandboxComprobante, draft: Draft, draws: Random): SandboxComprobante {
   const fecha = later(wrong.fecha, draws.int(1, 3) * 86_400 + 600)
   const right = comprobante(
     { ...draft, key: `${draft.key}|substitute`, fecha },
@@ -135,8 +138,8 @@ function substitute(wrong: Comprobante, draft: Draft, draws: Random): Comprobant
   return right
 }
 
-/** An advance, the invoice of the whole that names it, and the credit note that takes it off, as the guide of the SAT has them. */
-function advance(draws: Random, draft: Draft): Comprobante[] {
+/** Returns an advance, the invoice for the whole amount (which refers to the advance), and the credit note that deducts the advance, as the authority's guide prescribes. */
+function advance(draws: Random, draft: Draft): SandboxComprobante[] {
   const { emisor, receptor } = draft
   const whole = draws.int(...ADVANCE.price)
   const moneda = currencyOf(draft)
@@ -144,7 +147,7 @@ function advance(draws: Random, draft: Draft): Comprobante[] {
     step: number,
     valor_unitario: number,
     product: Product,
-    rest: Partial<Comprobante> & Pick<Comprobante, 'tipo' | 'serie'>,
+    rest: Partial<SandboxComprobante> & Pick<SandboxComprobante, 'tipo' | 'serie'>,
   ) =>
     comprobante(
       { ...draft, key: `${draft.key}|${step}`, fecha: later(draft.fecha, step === 0 ? 0 : 9 * 86_400 + step * 600) },
@@ -171,8 +174,8 @@ function advance(draws: Random, draft: Draft): Comprobante[] {
   return [received, invoice, applied]
 }
 
-/** Tickets of the fortnight in one invoice to the general public. */
-function publicSales(draws: Random, { self }: Circle, month: string): Comprobante[] {
+/** Returns invoices to the general public, each for the tickets of a fortnight. */
+function publicSales(draws: Random, { self }: Circle, month: string): SandboxComprobante[] {
   const receptor: Taxpayer = { ...self, rfc: 'XAXX010101000', nombre: 'PUBLICO EN GENERAL', regimen: '616' }
   return Array.from({ length: draws.int(1, 2) }, (_, i) => {
     const draft = {
@@ -193,7 +196,7 @@ function publicSales(draws: Random, { self }: Circle, month: string): Comprobant
   })
 }
 
-function exports(draws: Random, { self, foreigners }: Circle, month: string): Comprobante[] {
+function exports(draws: Random, { self, foreigners }: Circle, month: string): SandboxComprobante[] {
   return foreigners
     .filter(() => draws.chance(0.4))
     .map((receptor) =>
@@ -205,8 +208,8 @@ function exports(draws: Random, { self, foreigners }: Circle, month: string): Co
     )
 }
 
-/** Goods that move without a sale. */
-export function transfersOf(rfc: string, direction: Direction, month: string): Comprobante[] {
+/** Returns the documents of goods that move without a sale. */
+export function transfersOf(rfc: string, direction: Direction, month: string): SandboxComprobante[] {
   const draws = random(`${rfc}|${direction}|${month}|transfers`)
   if (!draws.chance(0.4)) return []
   const draft = draftOf(circleOf(rfc), direction, `${rfc}|${direction}|${month}|transfer`, hourOf(draws, month, 1, 28))

@@ -1,28 +1,28 @@
-import { type Comprobante, type DoctoRelacionado, untaxed } from './comprobante.ts'
+import { type SandboxComprobante, type SandboxDoctoRelacionado, untaxed } from './comprobante.ts'
 import { exchangeRate } from './exchange.ts'
 import { comprobante, type Direction, hourOf, invoicesOf, transfersOf } from './invoices.ts'
-import { LONGEST, type Settlement, settlementOf } from './payments.ts'
+import { MAX_MONTHS, type PaymentPlan, paymentPlanOf } from './payments.ts'
 import { payrollOf } from './payroll.ts'
 import { addMonths, later } from './places.ts'
 import { random, uuidOf } from './seed.ts'
 
-/** The sandbox knows of nothing before. */
+/** The first month with documents. */
 const FIRST_MONTH = '2018-01'
 
-interface Opening {
-  invoice: Comprobante
-  settlement: Settlement
+interface PlannedInvoice {
+  invoice: SandboxComprobante
+  plan: PaymentPlan
 }
 
 /**
- * Every document of a month, by date: 20 to 60 of them. A month can be told alone: what settles earlier invoices is derived from the
+ * Returns the 20 to 60 documents of a month by date. A month is generated independently: the payments of earlier invoices follow from the
  * invoices of the months before it, which are drawn again.
  */
-export function documentsOf(rfc: string, direction: Direction, month: string): Comprobante[] {
+export function documentsOf(rfc: string, direction: Direction, month: string): SandboxComprobante[] {
   if (month < FIRST_MONTH) return []
-  const earlier = Array.from({ length: LONGEST }, (_, i) => openingsOf(rfc, direction, addMonths(month, -1 - i)))
+  const earlier = Array.from({ length: MAX_MONTHS }, (_, i) => plannedInvoices(rfc, direction, addMonths(month, -1 - i)))
   return [
-    ...openingsOf(rfc, direction, month).map(({ invoice }) => invoice),
+    ...plannedInvoices(rfc, direction, month).map(({ invoice }) => invoice),
     ...transfersOf(rfc, direction, month),
     ...payrollOf(rfc, direction, month),
     ...creditNotesOf(earlier[0]!, month),
@@ -31,20 +31,20 @@ export function documentsOf(rfc: string, direction: Direction, month: string): C
 }
 
 const KEPT = 48
-const drawn = new Map<string, Opening[]>()
+const drawn = new Map<string, PlannedInvoice[]>()
 
-function openingsOf(rfc: string, direction: Direction, month: string): Opening[] {
+function plannedInvoices(rfc: string, direction: Direction, month: string): PlannedInvoice[] {
   if (month < FIRST_MONTH) return []
   const key = `${rfc}|${direction}|${month}`
-  const openings = drawn.get(key) ?? invoicesOf(rfc, direction, month).map((invoice) => ({ invoice, settlement: settlementOf(invoice) }))
+  const invoices = drawn.get(key) ?? invoicesOf(rfc, direction, month).map((invoice) => ({ invoice, plan: paymentPlanOf(invoice) }))
   drawn.delete(key)
-  drawn.set(key, openings)
+  drawn.set(key, invoices)
   if (drawn.size > KEPT) drawn.delete(drawn.keys().next().value!)
-  return openings
+  return invoices
 }
 
-function creditNotesOf(openings: Opening[], month: string): Comprobante[] {
-  return openings.flatMap(({ invoice, settlement: { credit } }) => {
+function creditNotesOf(invoices: PlannedInvoice[], month: string): SandboxComprobante[] {
+  return invoices.flatMap(({ invoice, plan: { credit } }) => {
     if (!credit) return []
     const draws = random(`${invoice.uuid}|credit`)
     const { emisor, receptor, lugar, moneda } = invoice
@@ -60,12 +60,12 @@ function creditNotesOf(openings: Opening[], month: string): Comprobante[] {
   })
 }
 
-/** One complement a month for each counterparty and currency of payment, for everything that falls due. */
-function paymentsOf(earlier: Opening[][], month: string): Comprobante[] {
-  const groups = new Map<string, { moneda: string; documentos: DoctoRelacionado[] }>()
-  earlier.forEach((openings, i) => {
-    for (const { invoice, settlement } of openings) {
-      for (const due of settlement.instalments) {
+/** Returns one payment per counterparty and currency, for all instalments of the month. */
+function paymentsOf(earlier: PlannedInvoice[][], month: string): SandboxComprobante[] {
+  const groups = new Map<string, { moneda: string; documentos: SandboxDoctoRelacionado[] }>()
+  earlier.forEach((invoices, i) => {
+    for (const { invoice, plan } of invoices) {
+      for (const due of plan.instalments) {
         if (due.after !== i + 1) continue
         const moneda = currencyOf(invoice)
         const key = `${invoice.emisor.rfc}|${invoice.receptor.rfc}|${invoice.receptor.nombre}|${moneda}`
@@ -84,11 +84,11 @@ function paymentsOf(earlier: Opening[][], month: string): Comprobante[] {
   })
 }
 
-/** Mexicans may settle a foreign invoice in pesos; foreigners pay in its currency. */
-const currencyOf = (invoice: Comprobante): string =>
+/** The currency in which an invoice is paid. Mexicans may pay a foreign invoice in pesos; foreigners pay in its currency. */
+const currencyOf = (invoice: SandboxComprobante): string =>
   invoice.moneda !== 'MXN' && !invoice.receptor.foreign && random(`${invoice.uuid}|currency`).chance(0.5) ? 'MXN' : invoice.moneda
 
-function paymentOf(key: string, month: string, moneda: string, documentos: DoctoRelacionado[]): Comprobante {
+function paymentOf(key: string, month: string, moneda: string, documentos: SandboxDoctoRelacionado[]): SandboxComprobante {
   const draws = random(key)
   const { emisor, receptor } = documentos[0]!.invoice
   const fecha = hourOf(draws, month, 12, 25)
@@ -111,8 +111,8 @@ function paymentOf(key: string, month: string, moneda: string, documentos: Docto
   )
 }
 
-/** A complement that was issued with the wrong form of payment, and the one that replaces it. */
-function withCorrection(right: Comprobante): Comprobante[] {
+/** Returns a cancelled payment with the wrong form of payment, and the correct one that replaces it. */
+function withCorrection(right: SandboxComprobante): SandboxComprobante[] {
   const wrong = { ...right, pago: { ...right.pago!, forma: '01' } }
   const uuid = uuidOf(`${right.uuid}|correction`)
   const fecha = later(right.fecha, 2 * 86_400)

@@ -1,4 +1,4 @@
-/** Names with the letters that their RFC begins with. Among them: `&` and `Ñ`, in the name and in the RFC. */
+/** Names with the first letters of their RFCs. Some of both contain `&` and `Ñ`. */
 type Named = readonly [name: string, letters: string]
 
 export const COMPANIES: readonly Named[] = [

@@ -1,31 +1,31 @@
-import { amountsOf, type Comprobante, type Concepto, share, taxOn } from './comprobante.ts'
+import { amountsOf, type SandboxComprobante, type SandboxConcepto, share, taxOn } from './comprobante.ts'
 import { random } from './seed.ts'
 
-/** What becomes of an invoice in the months after its own. */
-export interface Settlement {
-  /** A credit note, a month later and before any payment. */
-  credit: { tipo_relacion: '01' | '03'; conceptos: Concepto[] } | null
+/** How an invoice is paid in the months after its own. */
+export interface PaymentPlan {
+  /** A credit note, one month later and before any payment. */
+  credit: { tipo_relacion: '01' | '03'; conceptos: SandboxConcepto[] } | null
   instalments: Instalment[]
 }
 
 interface Instalment {
-  /** Months after the invoice, 1 to `LONGEST`. */
+  /** Months after the invoice, from 1 to `MAX_MONTHS`. */
   after: number
   parcialidad: number
   saldo_anterior: number
   pagado: number
 }
 
-/** An invoice is settled within so many months, if ever. */
-export const LONGEST = 4
+/** The maximum number of months after an invoice in which it is paid. */
+export const MAX_MONTHS = 4
 
 const CREDIT_SHARE = 0.08
 
-/** Decided by the invoice alone, so that any later month can derive its part without the months between. */
-export function settlementOf(invoice: Comprobante): Settlement {
+/** Returns the payment plan of an invoice. It depends on the invoice alone, so that a later month needs no months in between. */
+export function paymentPlanOf(invoice: SandboxComprobante): PaymentPlan {
   const draws = random(`${invoice.uuid}|settlement`)
   if (invoice.tipo !== 'I' || invoice.cancellation || invoice.global) return { credit: null, instalments: [] }
-  // An advance and what it paid for are over within their month.
+  // An advance and its invoice are complete within their month.
   if (invoice.serie === 'AN' || invoice.relacion?.tipo === '07') return { credit: null, instalments: [] }
   const credit = draws.chance(CREDIT_SHARE)
     ? { tipo_relacion: draws.pick(['01', '03'] as const), conceptos: [returned(invoice.conceptos[0]!, draws.int(5, 20))] }
@@ -47,10 +47,10 @@ export function settlementOf(invoice: Comprobante): Settlement {
   return { credit, instalments }
 }
 
-/** A percentage of what was sold, with the taxes that it bore. */
-function returned(sold: Concepto, percent: number): Concepto {
+/** Returns the line of a credit note for a percentage of a sold line, with its taxes. */
+function returned(sold: SandboxConcepto, percent: number): SandboxConcepto {
   const importe = share(sold.importe - sold.descuento, percent, 100)
-  const portion = (tax: Concepto['traslados'][number]) => {
+  const portion = (tax: SandboxConcepto['traslados'][number]) => {
     const base = share(tax.base, percent, 100)
     return { ...tax, base, importe: tax.factor === 'Tasa' ? taxOn(base, tax.tasa) : 0 }
   }

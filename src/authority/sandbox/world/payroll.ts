@@ -1,17 +1,17 @@
-import { type Comprobante, untaxed } from './comprobante.ts'
+import { type SandboxComprobante, untaxed } from './comprobante.ts'
 import { comprobante, type Direction } from './invoices.ts'
 import { daysIn, later } from './places.ts'
 import { random } from './seed.ts'
 import { circleOf, type Taxpayer } from './taxpayers.ts'
 
-/** The salaries of a month, a receipt a fortnight: those that a company pays, or the one that a natural person is paid. */
-export function payrollOf(rfc: string, direction: Direction, month: string): Comprobante[] {
+/** Returns the fortnightly payroll receipts of a month: those that a company issues, or those that a natural person receives. */
+export function payrollOf(rfc: string, direction: Direction, month: string): SandboxComprobante[] {
   const { self, employees, employer } = circleOf(rfc)
   if (direction === 'issued') return employees.flatMap((employee) => receiptsOf(self, employee, month))
   return employer ? receiptsOf(employer, { ...self, regimen: '605' }, month) : []
 }
 
-function receiptsOf(emisor: Taxpayer, receptor: Taxpayer, month: string): Comprobante[] {
+function receiptsOf(emisor: Taxpayer, receptor: Taxpayer, month: string): SandboxComprobante[] {
   const contract = random(`${emisor.rfc}|${receptor.rfc}|contract`)
   const salario_diario = contract.int(31_500, 220_000)
   const inicio_relacion = `201${contract.int(0, 7)}-0${contract.int(1, 9)}-${contract.int(10, 28)}`

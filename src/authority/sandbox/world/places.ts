@@ -1,17 +1,17 @@
-/** Where a document is issued: a real postal code and its clock. */
-export interface Place {
+/** A place of issue: a real postal code and its time zone. */
+export interface Locality {
   codigo_postal: string
   entidad: string
   municipio: string
   zone: string
-  /** Inside the northern border region: 8 % IVA. */
+  /** Whether it lies in the northern border region, where IVA is 8%. */
   border: boolean
-  /** Hours that central Mexico is ahead of this clock, near enough for a stamp. */
+  /** Approximate hours by which central Mexico is ahead of the local time. */
   behind_center: number
 }
 
 const CENTER = 'America/Mexico_City'
-const central = (codigo_postal: string, entidad: string, municipio: string): Place => ({
+const central = (codigo_postal: string, entidad: string, municipio: string): Locality => ({
   codigo_postal,
   entidad,
   municipio,
@@ -20,7 +20,7 @@ const central = (codigo_postal: string, entidad: string, municipio: string): Pla
   behind_center: 0,
 })
 
-export const CENTRAL_PLACES: readonly Place[] = [
+export const CENTRAL_PLACES: readonly Locality[] = [
   central('06600', 'Ciudad de México', 'Cuauhtémoc'),
   central('03100', 'Ciudad de México', 'Benito Juárez'),
   central('64000', 'Nuevo León', 'Monterrey'),
@@ -30,7 +30,7 @@ export const CENTRAL_PLACES: readonly Place[] = [
   central('37000', 'Guanajuato', 'León'),
 ]
 
-export const TIJUANA: Place = {
+export const TIJUANA: Locality = {
   codigo_postal: '22000',
   entidad: 'Baja California',
   municipio: 'Tijuana',
@@ -39,7 +39,7 @@ export const TIJUANA: Place = {
   behind_center: 2,
 }
 
-export const CANCUN: Place = {
+export const CANCUN: Locality = {
   codigo_postal: '77500',
   entidad: 'Quintana Roo',
   municipio: 'Benito Juárez',
@@ -50,7 +50,7 @@ export const CANCUN: Place = {
 
 const clocks = new Map<string, Intl.DateTimeFormat>()
 
-/** The wall clock at an instant, `YYYY-MM-DDTHH:mm:ss`: it sorts like `Fecha` and compares with it. */
+/** Returns the local time at an instant, `YYYY-MM-DDTHH:mm:ss`, which can be compared with `Fecha`. */
 export function localTime(instant: Date, zone: string = CENTER): string {
   const clock =
     clocks.get(zone) ?? new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short', timeStyle: 'medium', hourCycle: 'h23' })
@@ -58,11 +58,11 @@ export function localTime(instant: Date, zone: string = CENTER): string {
   return clock.format(instant).replace(' ', 'T')
 }
 
-/** Moves a wall-clock time. */
+/** Adds seconds to a local time. */
 export const later = (fecha: string, seconds: number): string =>
   new Date(Date.parse(`${fecha}Z`) + seconds * 1000).toISOString().slice(0, 19)
 
-/** `2025-12` and 2 give `2026-02`. */
+/** Adds months to a month: `2025-12` and 2 give `2026-02`. */
 export function addMonths(month: string, count: number): string {
   const index = Number(month.slice(0, 4)) * 12 + Number(month.slice(5, 7)) - 1 + count
   return `${Math.floor(index / 12)}-${String((index % 12) + 1).padStart(2, '0')}`

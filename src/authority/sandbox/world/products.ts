@@ -1,17 +1,18 @@
 export type LineOfBusiness = keyof typeof LINES
 
-/** Something that is sold, and how it is taxed. Prices in cents. */
+/** A product and its taxes. Prices are in cents. */
 export interface Product {
   clave: string
   clave_unidad: string
   unidad: string
   descripcion: string
   price: readonly [min: number, max: number]
+  /** The maximum quantity on a line. */
   most: number
   iva: 'general' | 'cero' | 'exento'
-  /** Rate of IEPS in millionths. */
+  /** The rate of IEPS in millionths. */
   ieps?: number
-  /** What a company that buys it must withhold. */
+  /** The kind of withholding that applies when a company buys it. */
   withheld?: 'servicios_personales' | 'autotransporte'
 }
 
@@ -75,7 +76,7 @@ export const OWN_PERSON_LINES: readonly LineOfBusiness[] = ['honorarios', 'honor
 
 export const productsOf = (line: LineOfBusiness): readonly Product[] => LINES[line]
 
-/** Rates in millionths that the receiver of a document withholds (insights.md 8.2). */
+/** Returns the rates in millionths that the receiver of a document withholds (insights.md 8.2). `regimen` is the issuer's. */
 export function withholdings(regimen: string, product: Product, iva: number): { impuesto: '001' | '002'; tasa: number }[] {
   if (product.withheld === 'autotransporte') return iva > 0 ? [{ impuesto: '002', tasa: 40_000 }] : []
   if (product.withheld !== 'servicios_personales') return []

@@ -1,24 +1,26 @@
-/** Chance that is no chance: the same text always gives the same draws. */
+import { fnv1a } from '../../../platform/hash.ts'
+
+/** Pseudorandom draws. The same seed always gives the same draws. */
 export interface Random {
-  /** 32 fresh bits, as an unsigned integer. */
+  /** 32 random bits as an unsigned integer. */
   bits(): number
-  /** An integer, both ends included. */
+  /** An integer from `min` to `max`, inclusive. */
   int(min: number, max: number): number
   chance(probability: number): boolean
   pick<T>(list: readonly T[]): T
-  /** `count` different members, in drawn order. */
+  /** `count` different members in the order in which they were drawn. */
   sample<T>(list: readonly T[], count: number): T[]
 }
 
+/** FNV-1a, mixed with the finalizer of MurmurHash3 so that similar texts give unrelated hashes. */
 const hash = (text: string): number => {
-  let h = 0x811c9dc5
-  for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193)
+  let h = fnv1a(text)
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b)
   h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35)
   return (h ^ (h >>> 16)) >>> 0
 }
 
-/** Draws seeded with a text (mulberry32). */
+/** Returns draws seeded with a text (mulberry32). */
 export function random(seed: string): Random {
   let state = hash(seed)
   const bits = () => {
@@ -40,7 +42,7 @@ export function random(seed: string): Random {
   }
 }
 
-/** A version 4 UUID in upper case, as a PAC writes it. Four independent hashes: 122 bits do not collide over millions of documents. */
+/** Returns a version 4 UUID in upper case, as PACs write it. Its 122 bits come from four hashes, so that millions of keys do not collide. */
 export function uuidOf(key: string): string {
   const hex = [0, 1, 2, 3].map((n) => hash(`${n}|${key}|${n}`).toString(16).padStart(8, '0')).join('')
   const variant = '89AB'[Number.parseInt(hex[16]!, 16) & 3]
@@ -49,7 +51,7 @@ export function uuidOf(key: string): string {
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 
-/** Base64 of as many pseudorandom bytes. */
+/** Returns the Base64 of `bytes` pseudorandom bytes. */
 export function base64Of(seed: string, bytes: number): string {
   const draws = random(seed)
   const sextets = Math.floor((bytes * 8) / 6)
@@ -58,13 +60,13 @@ export function base64Of(seed: string, bytes: number): string {
     if (text.length % 5 === 0) word = draws.bits()
     text += ALPHABET[word & 63]
   }
-  // The last character of a padded group may only carry the bits that are left.
+  // The last character of a padded group carries only the remaining bits.
   if (bytes % 3 === 1) return `${text + ALPHABET[(draws.bits() & 3) << 4]}==`
   if (bytes % 3 === 2) return `${text + ALPHABET[(draws.bits() & 15) << 2]}=`
   return text
 }
 
-/** Digits only, the first not zero. */
+/** Returns `length` pseudorandom digits, the first of which is not zero. */
 export function digitsOf(seed: string, length: number): string {
   const draws = random(seed)
   return Array.from({ length }, (_, i) => draws.int(i === 0 ? 1 : 0, 9)).join('')

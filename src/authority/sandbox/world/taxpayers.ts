@@ -1,5 +1,5 @@
 import { COMPANIES, FOREIGNERS, PEOPLE } from './names.ts'
-import { CANCUN, CENTRAL_PLACES, type Place, TIJUANA } from './places.ts'
+import { CANCUN, CENTRAL_PLACES, type Locality, TIJUANA } from './places.ts'
 import { type LineOfBusiness, OWN_COMPANY_LINES, OWN_PERSON_LINES } from './products.ts'
 import { type Random, random } from './seed.ts'
 
@@ -8,31 +8,31 @@ export interface Taxpayer {
   rfc: string
   nombre: string
   regimen: string
-  place: Place
-  /** What it sells. */
+  place: Locality
+  /** The lines of business in which it sells. */
   lines: readonly LineOfBusiness[]
-  /** What it invoices or is invoiced in. */
+  /** The currency of its invoices. */
   moneda: 'MXN' | 'USD' | 'EUR'
   foreign: { pais: string; registro: string } | null
 }
 
-/** Whom a taxpayer deals with: always the same for one RFC. */
+/** A taxpayer and its counterparties, always the same for an RFC. */
 export interface Circle {
   self: Taxpayer
   clients: Taxpayer[]
   foreigners: Taxpayer[]
   suppliers: Taxpayer[]
   employees: Taxpayer[]
-  /** Who pays a salary to a natural person; null for companies and for those who have none. */
+  /** The employer of a natural person; null for companies and for persons without one. */
   employer: Taxpayer | null
 }
 
 const DIGITS = '0123456789ABCDEFGHIJKLMN&OPQRSTUVWXYZ Ñ'
 
-/** Twelve characters are a company, thirteen a natural person. */
+/** Whether an RFC is a company’s (twelve characters) and not a natural person’s (thirteen). */
 export const isCompany = (rfc: string): boolean => [...rfc].length === 12
 
-/** An RFC without its last character, completed with the check digit (sat.md 4). */
+/** Appends the check digit to an RFC that lacks it (sat.md 4). */
 export function withCheckDigit(stem: string): string {
   const sum = [...stem.padStart(12, ' ')].reduce((total, letter, i) => total + DIGITS.indexOf(letter) * (13 - i), 0)
   const digit = (11 - (sum % 11)) % 11
@@ -58,7 +58,7 @@ function drawSelf(rfc: string): Taxpayer {
   return { ...shared, nombre: draws.pick(PEOPLE)[0], regimen: draws.pick(['612', '612', '626']), lines: OWN_PERSON_LINES }
 }
 
-const SUPPLIER_COMPANIES: readonly { lines: readonly LineOfBusiness[]; place?: Place; moneda?: 'USD' | 'EUR' }[] = [
+const SUPPLIER_COMPANIES: readonly { lines: readonly LineOfBusiness[]; place?: Locality; moneda?: 'USD' | 'EUR' }[] = [
   { lines: ['papeleria'] },
   { lines: ['papeleria', 'computo'] },
   { lines: ['computo'], moneda: 'USD' },
@@ -123,7 +123,7 @@ function drawCircle(rfc: string): Circle {
 const KEPT = 64
 const circles = new Map<string, Circle>()
 
-/** The circle of an RFC, kept for the RFCs that were asked for last. */
+/** Returns the circle of an RFC. Caches the most recently used ones. */
 export function circleOf(rfc: string): Circle {
   const circle = circles.get(rfc) ?? drawCircle(rfc)
   circles.delete(rfc)

@@ -1,4 +1,4 @@
-import { type Comprobante, type Concepto, sum, type TaxLine } from '../world/comprobante.ts'
+import { type SandboxComprobante, type SandboxConcepto, sum, type TaxLine } from '../world/comprobante.ts'
 import { later } from '../world/places.ts'
 import { base64Of, digitsOf } from '../world/seed.ts'
 import { withCheckDigit } from '../world/taxpayers.ts'
@@ -13,15 +13,15 @@ const COMPLEMENTS = {
   N: { prefix: 'nomina12', namespace: 'http://www.sat.gob.mx/nomina12', schema: `${SITE}/nomina/nomina12.xsd` },
 } as const
 
-/** Who stamped a document. */
-export const pacOf = (document: Comprobante): string => withCheckDigit(document.uuid < '8' ? 'SPR190613I5' : 'MAS0810247C')
+/** The RFC of the provider that stamped a document. */
+export const pacOf = (document: SandboxComprobante): string => withCheckDigit(document.uuid < '8' ? 'SPR190613I5' : 'MAS0810247C')
 
-/** When it was stamped, by the clock of central Mexico. */
-export const stampedAt = (document: Comprobante): string =>
+/** When a document was stamped, in the local time of central Mexico. */
+export const stampedAt = (document: SandboxComprobante): string =>
   later(document.fecha, document.lugar.behind_center * 3600 + 5 + (Number.parseInt(document.uuid.slice(0, 2), 16) % 240))
 
-/** A stamped CFDI 4.0. The seals have the size of real ones and certify nothing. */
-export function cfdiXml(document: Comprobante): string {
+/** Returns a stamped CFDI 4.0. Its seals have the size of real ones and certify nothing. */
+export function cfdiXml(document: SandboxComprobante): string {
   const { tipo, amounts, emisor, receptor, moneda, relacion, global } = document
   const complement = tipo === 'P' || tipo === 'N' ? COMPLEMENTS[tipo] : null
   const bare = tipo === 'P' || tipo === 'T'
@@ -61,7 +61,7 @@ export function cfdiXml(document: Comprobante): string {
     element('cfdi:Receptor', {
       Rfc: receptor.rfc,
       Nombre: receptor.nombre,
-      // Who has no domicile here has that of the place of issue.
+      // With regimen 616, which foreigners and the general public have, it is the postal code of the place of issue.
       DomicilioFiscalReceptor: receptor.regimen === '616' ? document.lugar.codigo_postal : receptor.place.codigo_postal,
       ResidenciaFiscal: receptor.foreign?.pais,
       NumRegIdTrib: receptor.foreign?.registro,
@@ -81,7 +81,7 @@ export function cfdiXml(document: Comprobante): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n${root}`
 }
 
-function conceptoXml(concepto: Concepto, bare: boolean): string {
+function conceptoXml(concepto: SandboxConcepto, bare: boolean): string {
   const traslados = concepto.traslados.map((tax) => element('cfdi:Traslado', taxAttributes(tax)))
   const retenciones = concepto.retenciones.map((tax) => element('cfdi:Retencion', taxAttributes(tax)))
   return element(
@@ -110,7 +110,7 @@ const taxAttributes = ({ base, impuesto, factor, tasa, importe }: TaxLine) => ({
   Importe: factor === 'Tasa' ? money(importe) : null,
 })
 
-function taxesXml({ amounts: { traslados, retenciones } }: Comprobante): string {
+function taxesXml({ amounts: { traslados, retenciones } }: SandboxComprobante): string {
   const withheld = (['001', '002'] as const)
     .map((impuesto) => ({ impuesto, lines: retenciones.filter((tax) => tax.impuesto === impuesto) }))
     .filter(({ lines }) => lines.length > 0)
@@ -126,7 +126,7 @@ function taxesXml({ amounts: { traslados, retenciones } }: Comprobante): string 
   )
 }
 
-const stampXml = (document: Comprobante, sello: string): string =>
+const stampXml = (document: SandboxComprobante, sello: string): string =>
   element('tfd:TimbreFiscalDigital', {
     'xmlns:tfd': 'http://www.sat.gob.mx/TimbreFiscalDigital',
     'xsi:schemaLocation': `http://www.sat.gob.mx/TimbreFiscalDigital ${SITE}/TimbreFiscalDigital/TimbreFiscalDigitalv11.xsd`,

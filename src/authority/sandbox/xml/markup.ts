@@ -2,7 +2,7 @@ const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;'
 
 type Attributes = Record<string, string | number | null | undefined>
 
-/** An element; attributes that are null or undefined are left out. */
+/** Returns an element. Attributes that are null or undefined are omitted. */
 export function element(name: string, attributes: Attributes, ...children: string[]): string {
   let text = `<${name}`
   for (const [key, value] of Object.entries(attributes)) {
@@ -12,21 +12,21 @@ export function element(name: string, attributes: Attributes, ...children: strin
   return inner === '' ? `${text}/>` : `${text}>${inner}</${name}>`
 }
 
-/** An element that only exists when it has children. */
+/** Returns an element, or an empty string when all children are empty. */
 export const group = (name: string, attributes: Attributes, ...children: string[]): string =>
   children.some((child) => child !== '') ? element(name, attributes, ...children) : ''
 
-/** 1234567 cents as `12345.67`. */
+/** Formats cents: 1234567 gives `12345.67`. */
 export function money(cents: number): string {
   const digits = String(cents).padStart(3, '0')
   return `${digits.slice(0, -2)}.${digits.slice(-2)}`
 }
 
-/** Whole units of 10^-places as a decimal. */
+/** Formats units of 10^-places as a decimal. */
 export function decimal(units: number | bigint, places: number): string {
   const digits = String(units).padStart(places + 1, '0')
   return `${digits.slice(0, -places)}.${digits.slice(-places)}`
 }
 
-/** 160000 millionths as `0.160000`. */
+/** Formats millionths: 160000 gives `0.160000`. */
 export const rate = (millionths: number): string => decimal(millionths, 6)

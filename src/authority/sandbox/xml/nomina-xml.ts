@@ -1,12 +1,12 @@
-import type { Nomina } from '../world/comprobante.ts'
+import type { SandboxNomina } from '../world/comprobante.ts'
 import { digitsOf } from '../world/seed.ts'
 import { isCompany, type Taxpayer } from '../world/taxpayers.ts'
 import { element, group, money } from './markup.ts'
 
 const WEEK = 7 * 86_400_000
 
-/** A fortnight's ordinary receipt, nómina 1.2. */
-export function nominaXml(nomina: Nomina, emisor: Taxpayer, receptor: Taxpayer): string {
+/** Returns the nómina 1.2 complement of an ordinary fortnightly payroll receipt. */
+export function nominaXml(nomina: SandboxNomina, emisor: Taxpayer, receptor: Taxpayer): string {
   const earned = nomina.sueldo + nomina.puntualidad
   const weeks = Math.floor((Date.parse(nomina.final) - Date.parse(nomina.inicio_relacion) + 86_400_000) / WEEK)
   const perception = (tipo: string, concepto: string, gravado: number) =>
@@ -79,7 +79,7 @@ const subsidy = (importe: string): string =>
     element('nomina12:SubsidioAlEmpleo', { SubsidioCausado: importe }),
   )
 
-/** The shape of a CURP, on the letters of the RFC. */
+/** Returns a text in the format of a CURP, derived from the RFC. */
 const curpOf = (rfc: string): string => {
   const letters = rfc.replaceAll(/[Ñ&]/g, 'X')
   const digits = digitsOf(`${rfc}|curp`, 2)

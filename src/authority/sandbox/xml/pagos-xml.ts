@@ -1,10 +1,10 @@
-import { type DoctoRelacionado, type Pago, share, type TaxLine, taxOn } from '../world/comprobante.ts'
+import { type SandboxDoctoRelacionado, type SandboxPago, share, type TaxLine, taxOn } from '../world/comprobante.ts'
 import { decimal, element, group, money, rate } from './markup.ts'
 
 /** EquivalenciaDR has ten decimals. */
 const ONE = 10_000_000_000n
 
-/** Taxes of the payment, in millionths of its currency. */
+/** A tax of the payment, in millionths of the payment's currency. */
 interface PaidTax {
   impuesto: string
   factor: TaxLine['factor']
@@ -13,8 +13,8 @@ interface PaidTax {
   importe: bigint
 }
 
-/** The complement of payments 2.0 with one payment. Totals are in pesos. */
-export function pagosXml(pago: Pago): string {
+/** Returns the complement pagos 2.0 with one payment. Its totals are in pesos. */
+export function pagosXml(pago: SandboxPago): string {
   const documentos = pago.documentos.map((documento) => {
     const equivalencia = documento.invoice.moneda === pago.moneda ? ONE : divide(ONE * 10_000n, BigInt(rateOfPayment(pago, documento)))
     return { ...documento, equivalencia, ...partOf(documento) }
@@ -57,12 +57,12 @@ export function pagosXml(pago: Pago): string {
 
 const divide = (dividend: bigint, divisor: bigint): bigint => (2n * dividend + divisor) / (2n * divisor)
 
-/** Pesos that were paid for one unit of the document's currency. */
-const rateOfPayment = (pago: Pago, { invoice }: DoctoRelacionado): number =>
+/** The pesos paid for one unit of the document's currency, in ten-thousandths. */
+const rateOfPayment = (pago: SandboxPago, { invoice }: SandboxDoctoRelacionado): number =>
   (invoice.tipo_cambio ?? 10_000) + (Number(pago.num_operacion) % 2_000) - 1_000
 
-/** The part of the invoice's taxes that this payment covers. */
-function partOf({ invoice, pagado }: DoctoRelacionado): { traslados: TaxLine[]; retenciones: TaxLine[] } {
+/** Returns the part of the invoice's taxes that the payment covers. */
+function partOf({ invoice, pagado }: SandboxDoctoRelacionado): { traslados: TaxLine[]; retenciones: TaxLine[] } {
   const part = (tax: TaxLine): TaxLine => {
     const base = share(tax.base, pagado, invoice.amounts.total)
     return { ...tax, base, importe: tax.factor === 'Tasa' ? taxOn(base, tax.tasa) : 0 }
@@ -103,7 +103,7 @@ function totals(traslados: PaidTax[], retenciones: PaidTax[], pesos: (millionths
   return list
 }
 
-function documentoXml(documento: DoctoRelacionado & { equivalencia: bigint; traslados: TaxLine[]; retenciones: TaxLine[] }): string {
+function documentoXml(documento: SandboxDoctoRelacionado & { equivalencia: bigint; traslados: TaxLine[]; retenciones: TaxLine[] }): string {
   const { invoice, equivalencia, saldo_anterior, pagado } = documento
   const taxXml = (name: string, tax: TaxLine) =>
     element(name, {

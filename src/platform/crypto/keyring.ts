@@ -1,6 +1,6 @@
 /**
- * Keys of one purpose, newest first, each with a version: `2:base64,1:base64`, 32 bytes each. New things are made with the first key;
- * older ones are still read with theirs (decisions.md 11).
+ * The keys of one purpose, newest first, each of 32 bytes with a version: `2:base64,1:base64`. The first key makes everything new; the
+ * others still read what was made with them (decisions.md 11).
  */
 export interface Keyring {
   current: Key
@@ -12,16 +12,16 @@ export interface Key {
   version: string
   /** HMAC-SHA256 under this key. */
   hmac(data: Uint8Array | string): Promise<Uint8Array>
-  /** AES-256-GCM under this key with a fresh nonce: nonce and ciphertext. */
+  /** AES-256-GCM under this key: a fresh nonce, followed by the ciphertext. */
   seal(plain: string, context: string): Promise<Uint8Array>
-  /** The reverse; null when the bytes, the key or the context are not the ones that were sealed. */
+  /** Reverses seal. Returns null when the bytes, the key or the context differ from those of the seal. */
   open(sealed: Uint8Array, context: string): Promise<string | null>
 }
 
 const utf8 = new TextEncoder()
 const NONCE = 12
 
-/** A key of 32 bytes. */
+/** Makes a key of 32 bytes. */
 export function keyOf(version: string, raw: Uint8Array): Key {
   const hmacKey = crypto.subtle.importKey('raw', raw, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
   const aesKey = crypto.subtle.importKey('raw', raw, 'AES-GCM', false, ['encrypt', 'decrypt'])
@@ -50,7 +50,7 @@ export function keyOf(version: string, raw: Uint8Array): Key {
   }
 }
 
-/** Reads a keyring out of a secret's text; `name` is said when it is not one, its value never. */
+/** Reads a keyring. Throws an error with the name, and without the value, when the text is not a keyring. */
 export function keyring(name: string, text: string | undefined): Keyring {
   const all = (text ?? '').split(',').map((part) => {
     const [, version, encoded] = part.trim().match(/^(\d+):([A-Za-z0-9+/]{43}=)$/) ?? []
@@ -65,8 +65,9 @@ export function keyring(name: string, text: string | undefined): Keyring {
 }
 
 const unusable = (name: string): Error =>
-  new Error(`${name} is not a keyring: "version:base64 of 32 bytes", newest first, comma separated.`)
+  new Error(`${name} must be a keyring: keys of the form "version:base64 of 32 bytes", newest first, separated by commas.`)
 
 export const bytesToBase64 = (bytes: Uint8Array): string => bytes.toBase64()
-/** Strict: of the spellings that would decode alike only the canonical one is taken. */
+
+/** Decodes base64. Throws unless the text is the canonical spelling of its bytes. */
 export const base64ToBytes = (text: string): Uint8Array => Uint8Array.fromBase64(text, { lastChunkHandling: 'strict' })

@@ -1,0 +1,63 @@
+import { Failure } from '../../failures.ts'
+import { actingFor } from '../../identity/organization/acting.ts'
+import { PLAN_KEYS } from '../../plans/plans.ts'
+import type { Ctx, System } from '../../platform/context.ts'
+import type { Statement } from '../../platform/db/commit.ts'
+import { each } from '../../platform/each.ts'
+import { log } from '../../platform/log.ts'
+import { payInvoice } from '../invoices/invoices.ts'
+import { findSubscription } from '../subscription/store.ts'
+import { changeSubscription } from '../subscription/subscription.ts'
+import { assertCommandOpen, finishCommand, isOpen, listOpenCommands, type OperatorCommandRow } from './store.ts'
+
+const PAGE = 50
+
+/** Carries out what operators recorded with `npm run billing`, each command once. */
+export async function runOperatorCommands(system: System): Promise<void> {
+  for (let page = await listOpenCommands(system.db, PAGE); page.length > 0; ) {
+    await each(page, (command) => carryOut(system, command))
+    page = page.length < PAGE ? [] : await listOpenCommands(system.db, PAGE)
+  }
+}
+
+async function carryOut(system: System, command: OperatorCommandRow): Promise<void> {
+  const { db, now } = system
+  try {
+    if (!(await findSubscription(db, command.organization_id)))
+      throw new Failure('not_found', 'organization.not_found', 'There is no such organization.')
+    const ctx = await actingFor(system, command.organization_id, 'operator')
+    await (command.kind === 'plan' ? changePlan(ctx, command) : pay(ctx, command))
+    // An invoice that was paid already changed nothing, so the command is still open.
+    await finishCommand(db, command, now)
+  } catch (error) {
+    // A concurrent run carried it out.
+    if (!(await isOpen(db, command))) return
+    // After contention the next run tries again.
+    if (!(error instanceof Failure) || error.kind === 'contention') throw error
+    await finishCommand(db, command, now, error.message)
+    log.error(system, 'An operator command was refused.', { command_id: command.command_id, refused: error.message })
+  }
+}
+
+const finished = (ctx: Ctx, command: OperatorCommandRow): Statement[] => [
+  assertCommandOpen(ctx.db, command),
+  finishCommand(ctx.db, command, ctx.now),
+]
+
+async function pay(ctx: Ctx, command: OperatorCommandRow): Promise<void> {
+  // The provider would continue to request the payment.
+  if (command.kind === 'pay' && ctx.settings.billingProvider !== 'manual')
+    throw new Failure(
+      'conflict',
+      'billing.collected',
+      'The payment provider collects the invoices. Record the payment at the provider, whose event pays the invoice here; or void the invoice there and use the command settle.',
+    )
+  await payInvoice(ctx, command.invoice_id ?? '', 'invoice.paid', finished(ctx, command))
+}
+
+async function changePlan(ctx: Ctx, command: OperatorCommandRow): Promise<void> {
+  const { plan, rfc_allowance } = command
+  if (plan === null || !PLAN_KEYS.includes(plan)) throw new Failure('invalid', 'billing.plan', 'There is no such plan.')
+  const what = { action: 'billing.plan_changed', resource_id: ctx.organization.id, changed: ['plan', 'rfc_allowance'] }
+  await changeSubscription(ctx, what, () => ({ plan, rfc_allowance }), finished(ctx, command))
+}

@@ -1,0 +1,85 @@
+import { resumeDownloads } from '../../downloads/downloads.ts'
+import { announceRuns, planRuns } from '../../extractors/runs/dispatch.ts'
+import { updateOrganization } from '../../identity/organization/organization.ts'
+import { audited } from '../../platform/audit/audit.ts'
+import type { Ctx, System } from '../../platform/context.ts'
+import type { Statement } from '../../platform/db/commit.ts'
+import { log } from '../../platform/log.ts'
+import type { Suspension } from '../../platform/tenant.ts'
+import { leavePaused, pauseActive, resumePaused, suspendedConnections } from '../../taxpayers/suspended-connections.ts'
+import { type Subscription, type SubscriptionStatus, subscriptionStatus } from './status.ts'
+import { assertSubscription, type StoredSubscription } from './store.ts'
+
+/** What follows from a subscription change: statements for its commit, and work for after it. */
+export interface SubscriptionEffects {
+  statements: Statement[]
+  /** Starts at once what a sweep would start later. */
+  afterCommit(): Promise<void>
+}
+
+const nothing = async (): Promise<void> => {}
+
+/**
+ * The effects of a change from the stored subscription to the next one, which the statements before these in the batch write. When the
+ * organization becomes suspended, its active connections pause. When its suspension ends, the connections that the suspension paused
+ * become active again as far as there are seats, oldest first, and their extractors run; those without a seat stay paused as if the
+ * customer had paused them. Connections that the customer paused stay paused.
+ */
+export async function effectsOf(
+  ctx: Ctx,
+  { suspension, seats_used }: StoredSubscription,
+  next: Subscription,
+): Promise<SubscriptionEffects> {
+  const { db, organization, now } = ctx
+  const unchanged = assertSubscription(db, organization.id, next, suspension)
+  const status = subscriptionStatus(next, now)
+  if (status.suspension === suspension) return { statements: [unchanged], afterCommit: nothing }
+  if (status.suspension !== null)
+    return { statements: [unchanged, ...suspend(ctx, organization.id, status.suspension)], afterCommit: nothing }
+  const { statements, afterCommit } = await endSuspension(ctx, seats_used, status)
+  return { statements: [unchanged, ...statements], afterCommit }
+}
+
+/** Statements that suspend an organization and pause its active connections. */
+export const suspend = (system: System, organization_id: string, suspension: Suspension): Statement[] => [
+  updateOrganization(system.db, organization_id, { suspension }),
+  pauseActive(system.db, organization_id, suspension, system.now),
+  statusAudited(system, organization_id, 'organization.suspended'),
+]
+
+async function endSuspension(ctx: Ctx, seats_used: number, { allowance }: SubscriptionStatus): Promise<SubscriptionEffects> {
+  const { db, organization, now } = ctx
+  const paused = await suspendedConnections(db, organization.id)
+  const resumed = allowance === null ? paused : paused.slice(0, Math.max(0, allowance - seats_used))
+  const ids = resumed.map(({ fiscal_entity_id }) => fiscal_entity_id)
+  const planned = await planRuns(ctx, 'connection_reactivated', ids)
+  return {
+    statements: [
+      updateOrganization(db, organization.id, { suspension: null }),
+      resumePaused(db, resumed, now),
+      leavePaused(db, organization.id),
+      ...planned.statements,
+      statusAudited(ctx, organization.id, 'organization.reactivated'),
+    ],
+    afterCommit: async () => {
+      await announceRuns(ctx, planned.runs)
+      for (const entity of resumed) await resumeDownloads(ctx, entity)
+    },
+  }
+}
+
+const statusAudited = (system: System, organization_id: string, action: string): Statement =>
+  audited({ ...system, actor: { kind: 'system', process: 'billing' } }, organization_id, {
+    action,
+    resource_id: organization_id,
+    changed: ['status'],
+  })
+
+/** Does what follows a commit. A failure is logged and does not fail the caller, because a sweep repeats the work. */
+export async function runAfterCommit(ctx: Ctx, { afterCommit }: SubscriptionEffects): Promise<void> {
+  try {
+    await afterCommit()
+  } catch (error) {
+    log.error(ctx, 'Downloads of reactivated connections could not be started. The next sweep starts them.', {}, error)
+  }
+}

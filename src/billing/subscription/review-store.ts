@@ -1,0 +1,69 @@
+import type { Database } from '../../platform/db/commit.ts'
+
+/** Where the next page of expired organizations begins: behind this grace period and its invoice, and this trial and its organization. */
+export type ExpiryCursor = readonly [review_at: number, invoice_id: string, trial_ends_at: number, organization_id: string]
+
+/** A page of the organizations whose grace period or trial has ended, at most `limit` of each; `next` is null on the last page. */
+export async function findExpired(
+  db: Database,
+  now: Date,
+  after: ExpiryCursor,
+  limit: number,
+): Promise<{ ids: string[]; next: ExpiryCursor | null }> {
+  const prepare = (sql: string, at: number, id: string) => db.$client.prepare(sql).bind(now.getTime(), at, id, limit)
+  const [invoices, trials] = await db.$client.batch<{ at: number; key: string; id: string }>([
+    prepare(
+      `select review_at as at, invoice_id as key, organization_id as id from invoices indexed by invoices_review
+       where status = 'open' and review_at is not null and review_at <= ?1 and (review_at, invoice_id) > (?2, ?3)
+       order by review_at, invoice_id limit ?4`,
+      after[0],
+      after[1],
+    ),
+    prepare(
+      `select trial_ends_at as at, id as key, id from organizations indexed by organizations_trial
+       where plan = 'diagnostic' and suspension is null and trial_ends_at <= ?1 and (trial_ends_at, id) > (?2, ?3)
+       order by trial_ends_at, id limit ?4`,
+      after[2],
+      after[3],
+    ),
+  ])
+  const pages = [invoices!.results, trials!.results]
+  const [lastInvoice, lastTrial] = pages.map((page) => page.at(-1))
+  const next = [lastInvoice?.at ?? after[0], lastInvoice?.key ?? after[1], lastTrial?.at ?? after[2], lastTrial?.key ?? after[3]] as const
+  return {
+    ids: [...new Set(pages.flat().map(({ id }) => id))],
+    next: pages.some((page) => page.length === limit) ? next : null,
+  }
+}
+
+/** Marks the ended grace periods of these organizations as acted upon. */
+export const clearReviews = (db: Database, organization_ids: readonly string[], now: Date): D1PreparedStatement =>
+  db.$client
+    .prepare(
+      `update invoices set review_at = null
+       where organization_id in (select value from json_each(?1)) and status = 'open' and review_at <= ?2`,
+    )
+    .bind(JSON.stringify(organization_ids), now.getTime())
+
+/** Organizations whose stored suspension may differ from what their subscription implies, in the order of their ids, behind `after`. */
+export const findStaleSuspensions = async (
+  db: Database,
+  { now, due, after, limit }: { now: Date; due: string; after: string; limit: number },
+): Promise<string[]> =>
+  (
+    await db.$client
+      .prepare(
+        `select id from (
+           select o.id from invoices i indexed by invoices_due cross join organizations o on o.id = i.organization_id
+             where i.status = 'open' and i.due_on <= ?2 and o.suspension is not 'payment'
+           union select id from organizations indexed by organizations_trial
+             where plan = 'diagnostic' and suspension is null and trial_ends_at <= ?1
+           union select id from organizations indexed by organizations_suspended where suspension is not null and suspension = 'trial'
+             and (plan <> 'diagnostic' or trial_ends_at is null or trial_ends_at > ?1)
+           union select o.id from organizations o indexed by organizations_suspended where o.suspension is not null and o.suspension = 'payment'
+             and not exists (select 1 from invoices i where i.organization_id = o.id and i.status = 'open' and i.due_on <= ?2)
+         ) where +id > ?3 order by id limit ?4`,
+      )
+      .bind(now.getTime(), due, after, limit)
+      .raw<[string]>()
+  ).flat()

@@ -1,0 +1,73 @@
+import { actingFor } from '../../identity/organization/acting.ts'
+import type { System } from '../../platform/context.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { each } from '../../platform/each.ts'
+import { effectsOf, runAfterCommit, suspend } from './effects.ts'
+import { clearReviews, findStaleSuspensions } from './review-store.ts'
+import { lastDueBeyondGrace, subscriptionStatus } from './status.ts'
+import { assertSubscription, type ListedSubscription, listSubscriptions } from './store.ts'
+import { commitBillingChange, getSubscription } from './subscription.ts'
+
+/** Suspends or reactivates one organization as its subscription implies now. */
+async function reviewOrganization(system: System, organization_id: string): Promise<void> {
+  const ctx = await actingFor(system, organization_id, 'billing')
+  await commitBillingChange(async () => {
+    const stored = await getSubscription(ctx)
+    if (subscriptionStatus(stored, ctx.now).suspension === stored.suspension) return false
+    const effects = await effectsOf(ctx, stored, stored)
+    await commit(ctx.db.$client, effects.statements)
+    await runAfterCommit(ctx, effects)
+    return true
+  })
+}
+
+/**
+ * Suspends or reactivates organizations as their subscriptions imply now. All suspensions are one commit; when it fails, each
+ * organization is reviewed by itself.
+ */
+export async function reviewOrganizations(system: System, organization_ids: readonly string[]): Promise<void> {
+  if (organization_ids.length === 0) return
+  try {
+    const others = await suspendTogether(system, await listSubscriptions(system.db, organization_ids))
+    await each(others, (id) => reviewOrganization(system, id))
+  } catch {
+    await each(organization_ids, (id) => reviewOrganization(system, id))
+  }
+}
+
+/** Suspends in one commit, and returns the organizations whose suspension has to end instead. */
+async function suspendTogether(system: System, subscriptions: readonly ListedSubscription[]): Promise<string[]> {
+  const { db, now } = system
+  const reviewed = subscriptions.map((stored) => ({ stored, suspension: subscriptionStatus(stored, now).suspension }))
+  const statements = reviewed.flatMap(({ stored, suspension }) =>
+    suspension === null || suspension === stored.suspension
+      ? []
+      : [assertSubscription(db, stored.id, stored, stored.suspension), ...suspend(system, stored.id, suspension)],
+  )
+  const owing = reviewed.flatMap(({ stored, suspension }) => (suspension === 'payment' ? [stored.id] : []))
+  if (owing.length > 0) statements.push(clearReviews(db, owing, now))
+  if (statements.length > 0) await commit(db.$client, statements)
+  return reviewed.flatMap(({ stored, suspension }) => (suspension === null && stored.suspension !== null ? [stored.id] : []))
+}
+
+/** Organizations reviewed in one commit. */
+const PAGE = 50
+
+/** The greatest offset of a time zone: no place has a later local day. */
+const EARLIEST_OFFSET_MS = 14 * 3_600_000
+
+/**
+ * Reviews every organization whose stored suspension differs from what its subscription implies, for whatever reason. Runs daily; bears
+ * repetition and missed days.
+ */
+export async function reviewSubscriptions(system: System): Promise<void> {
+  const latestToday = new Date(system.now.getTime() + EARLIEST_OFFSET_MS).toISOString().slice(0, 10)
+  const failures: unknown[] = []
+  for (let after = ''; ; ) {
+    const page = await findStaleSuspensions(system.db, { now: system.now, due: lastDueBeyondGrace(latestToday), after, limit: PAGE })
+    await reviewOrganizations(system, page).catch((error: unknown) => failures.push(error))
+    if (page.length < PAGE) break
+    after = page[page.length - 1]!
+  }
+  if (failures.length > 0) throw failures[0]
+}

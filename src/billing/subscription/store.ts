@@ -1,0 +1,90 @@
+import type { Database } from '../../platform/db/commit.ts'
+import { type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { assertThat } from '../../platform/db/guard.ts'
+import type { Suspension } from '../../platform/tenant.ts'
+import type { Subscription } from './status.ts'
+
+/** An organization's subscription as it is stored, with the connections that count against it. */
+export interface StoredSubscription extends Subscription {
+  suspension: Suspension | null
+  /** Connections that take a seat: active ones, and those with an invalid CIEC. */
+  seats_used: number
+  /** Connections that are not drafts, paused ones included. */
+  connected: number
+}
+
+/** A subscription among several, with the id of its organization. */
+export type ListedSubscription = Subscription & { id: string; suspension: Suspension | null }
+
+const TAKES_SEAT = raw(`state in ('active', 'invalid_ciec')`)
+const IS_CONNECTED = raw(`state in ('active', 'invalid_ciec') or (state = 'paused' and paused_from is not 'draft')`)
+const OLDEST_DUE = raw(`(select min(due_on) from invoices where organization_id = organizations.id and status = 'open')`)
+const SUBSCRIPTION = sql`plan, rfc_allowance, trial_ends_at, timezone, suspension, ${OLDEST_DUE} as oldest_due`
+
+const countConnections = (condition: Fragment, exceptRfc: string | null): Fragment =>
+  sql`(select count(*) from connections where organization_id = organizations.id and rfc is not ${exceptRfc} and (${condition}))`
+
+type Raw<T extends Subscription> = Omit<T, 'trial_ends_at'> & { trial_ends_at: number | null }
+
+const parsed = <T extends Subscription>(row: Raw<T>) => ({
+  ...row,
+  trial_ends_at: row.trial_ends_at === null ? null : new Date(row.trial_ends_at),
+})
+
+/**
+ * The organization's subscription; connections are counted without the one to `exceptRfc`. Undefined when there is no such organization.
+ */
+export async function findSubscription(
+  db: Database,
+  organization_id: string,
+  exceptRfc: string | null = null,
+): Promise<StoredSubscription | undefined> {
+  const row = await prepared(
+    db.$client,
+    sql`select ${SUBSCRIPTION}, ${countConnections(TAKES_SEAT, exceptRfc)} as seats_used, ${countConnections(IS_CONNECTED, exceptRfc)} as connected
+      from organizations where id = ${organization_id}`,
+  ).first<Raw<StoredSubscription>>()
+  return row ? parsed(row) : undefined
+}
+
+/** The subscriptions of several organizations. */
+export const listSubscriptions = async (db: Database, organization_ids: readonly string[]): Promise<ListedSubscription[]> =>
+  (
+    await prepared(
+      db.$client,
+      sql`select id, ${SUBSCRIPTION} from organizations where id in (select value from json_each(${JSON.stringify(organization_ids)}))`,
+    ).all<Raw<ListedSubscription>>()
+  ).results.map(parsed)
+
+/** The name of the guard that refuses a change whose payment event or operator command was applied before. */
+export const APPLIED_ONCE = 'billing.applied_once'
+
+/** Refuses its batch unless the statements before it leave this subscription, and the stored suspension is still this one. */
+export const assertSubscription = (
+  db: Database,
+  organization_id: string,
+  { plan, rfc_allowance, trial_ends_at, oldest_due }: Subscription,
+  suspension: Suspension | null,
+): D1PreparedStatement =>
+  assertThat(
+    db.$client,
+    sql`exists (select 1 from organizations where id = ${organization_id} and plan = ${plan} and rfc_allowance is ${rfc_allowance}
+      and trial_ends_at is ${trial_ends_at?.getTime() ?? null} and suspension is ${suspension} and ${OLDEST_DUE} is ${oldest_due})`,
+    'subscription.unchanged',
+  )
+
+/**
+ * Refuses its batch unless the organization is not suspended and its other RFCs leave a seat of the plan free; a null allowance is
+ * without limit.
+ */
+export const assertSeat = (
+  db: Database,
+  organization_id: string,
+  { plan, rfc, allowance, isTrial }: { plan: string; rfc: string; allowance: number | null; isTrial: boolean },
+): D1PreparedStatement =>
+  assertThat(
+    db.$client,
+    sql`exists (select 1 from organizations where id = ${organization_id} and suspension is null and plan = ${plan}
+      and (${allowance} is null or ${countConnections(isTrial ? IS_CONNECTED : TAKES_SEAT, rfc)} < ${allowance}))`,
+    'subscription.free_seat',
+  )

@@ -1,0 +1,73 @@
+import type { DocumentChange } from '../../visibility/visible-counts.ts'
+import type { CancelledCfdi, SliceChanges } from './apply-changes.ts'
+
+export type EntryStatus = 'created' | 'updated' | 'unchanged' | 'rejected'
+
+/** The result of one file, or of one row of metadata. */
+export interface EntryResult {
+  /** Its place in the package, from 0; -1 for the result of an upload as a whole. */
+  n: number
+  name: string
+  status: EntryStatus
+  uuid: string | null
+  code: string | null
+  detail: string | null
+}
+
+/** What a committed slice changed. */
+export interface SliceOutcome {
+  entries: EntryResult[]
+  created: number
+  /** Documents that got their XML. */
+  updated: number
+  unchanged: number
+  cancelled: number
+  rejected: number
+  cancellations: CancelledCfdi[]
+  changes: DocumentChange[]
+  /** Of the changes, in seconds since 1970; null without any. */
+  first_issued_at: number | null
+  last_issued_at: number | null
+}
+
+/** An entry that has been read: the UUID of its document, or why it is rejected. */
+export type ReadEntry = Pick<EntryResult, 'n' | 'name'> &
+  ({ uuid: string; code?: never } | { code: string; detail: string; uuid: string | null })
+
+/** The outcome of a slice. When several entries have one UUID, the last one has the document's status, and the others are unchanged. */
+export function outcomeOf({ created, completed }: SliceChanges, read: readonly ReadEntry[], cancellations: CancelledCfdi[]): SliceOutcome {
+  const status = new Map<string, EntryStatus>()
+  for (const { row } of created) status.set(row.uuid, 'created')
+  for (const { row } of completed) status.set(row.uuid, 'updated')
+  for (const { uuid } of cancellations) status.set(uuid, 'updated')
+  const last = new Map(read.flatMap(({ uuid, code }, i) => (code === undefined ? [[uuid, i] as const] : [])))
+  const entries = read.map((entry, i): EntryResult => {
+    const { n, name, uuid } = entry
+    if (entry.code !== undefined) return { n, name, status: 'rejected', uuid, code: entry.code, detail: entry.detail }
+    return { n, name, status: (last.get(entry.uuid) === i && status.get(entry.uuid)) || 'unchanged', uuid, code: null, detail: null }
+  })
+  const rejected = entries.filter((entry) => entry.status === 'rejected').length
+  const changeOf = (what: DocumentChange['what'], { fecha, issued_at }: { fecha: string; issued_at: number }): DocumentChange => ({
+    what,
+    fecha,
+    issued_at,
+  })
+  const changes = [
+    ...created.map(({ row }) => changeOf('created', row)),
+    ...completed.map(({ row }) => changeOf('updated', row)),
+    ...cancellations.map((row) => changeOf('cancelled', row)),
+  ]
+  const instants = changes.map(({ issued_at }) => issued_at)
+  return {
+    entries,
+    created: created.length,
+    updated: completed.length,
+    unchanged: entries.length - rejected - changes.length,
+    cancelled: cancellations.length,
+    rejected,
+    cancellations,
+    changes,
+    first_issued_at: instants.length === 0 ? null : instants.reduce((a, b) => Math.min(a, b)),
+    last_issued_at: instants.length === 0 ? null : instants.reduce((a, b) => Math.max(a, b)),
+  }
+}

@@ -1,0 +1,29 @@
+import { resumeDownloads } from '../downloads/downloads.ts'
+import { planRuns, startPlanned } from '../extractors/runs/dispatch.ts'
+import type { Ctx } from '../platform/context.ts'
+import { log } from '../platform/log.ts'
+
+type Runs = Awaited<ReturnType<typeof planRuns>>['runs']
+
+/**
+ * What activating a connection changes, and the runs that it starts: of extractors for new connections the first time, and of extractors
+ * for reactivated connections later.
+ */
+export async function planActivation(ctx: Ctx, fiscal_entity_id: string, first_active_at: Date | null) {
+  const trigger = first_active_at === null ? 'connection_created' : 'connection_reactivated'
+  const planned = await planRuns(ctx, trigger, [fiscal_entity_id])
+  return { changes: { state: 'active', first_active_at: first_active_at ?? ctx.now, active_since: ctx.now } as const, planned }
+}
+
+/**
+ * Starts planned runs, and downloads that waited for a CIEC. A failure is logged and does not fail the request, because the runs are
+ * committed and the next sweep starts them.
+ */
+export async function startDownloads(ctx: Ctx, entity: { entity: number; shard: number }, runs: Runs): Promise<void> {
+  try {
+    await startPlanned(ctx, runs)
+    await resumeDownloads(ctx, entity)
+  } catch (error) {
+    log.error(ctx, 'Downloads of an activated connection could not be started. The next sweep starts them.', {}, error)
+  }
+}

@@ -1,0 +1,40 @@
+import { Failure, notFound } from '../failures.ts'
+import { change } from '../platform/audit/audit.ts'
+import type { Ctx } from '../platform/context.ts'
+import { isGuardViolation } from '../platform/db/guard.ts'
+import { countActiveConnections } from '../taxpayers/taxpayers.ts'
+import type { OrganizationStats } from './contract.ts'
+import { requireCredential, requireOwnerFor } from './credentials/credentials.ts'
+import { assertCredentialActive, assertOwnerCredentialLeft, markRevoked } from './credentials/store.ts'
+import { countActiveMembers, withdrawInvitationsOf } from './team/store.ts'
+
+/**
+ * Revokes a credential, which fails from its next request on, and withdraws the pending invitations that were sent with it. Throws Failure
+ * 403 credential.owner_only, 404 credential.not_found, and 409 credential.last_owner.
+ */
+export async function revokeCredential(ctx: Ctx, api_key: string): Promise<void> {
+  const { db, organization, now } = ctx
+  requireOwnerFor(ctx, (await requireCredential(ctx, api_key)).role)
+  try {
+    await change(ctx, { action: 'credential.revoked', resource_id: api_key }, [
+      assertCredentialActive(db, organization.id, api_key),
+      assertOwnerCredentialLeft(db, organization.id, api_key, now),
+      markRevoked(db, organization.id, api_key, now),
+      withdrawInvitationsOf(db, organization.id, api_key),
+    ])
+  } catch (error) {
+    if (isGuardViolation(error, 'credential.active')) throw notFound('credential')
+    if (!isGuardViolation(error, 'credential.owner_left')) throw error
+    throw new Failure(
+      'conflict',
+      'credential.last_owner',
+      'No other credential with the role owner is valid for as long as this one. Create another one first.',
+    )
+  }
+}
+
+/** Counts the active members and the active connections of the organization, now. */
+export async function getOrganizationStats({ db, organization }: Ctx): Promise<OrganizationStats> {
+  const [members, rfcs] = await db.batch([countActiveMembers(db, organization.id), countActiveConnections(db, organization.id)])
+  return { total_members: members[0]!.n, active_rfcs: rfcs[0]!.n }
+}

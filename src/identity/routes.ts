@@ -1,0 +1,30 @@
+import { Hono } from 'hono'
+import type { App } from '../platform/context.ts'
+import { operation, params, refuses, returns, roles } from '../platform/http/operation.ts'
+import { OrganizationStats } from './contract.ts'
+import { CredentialPath } from './credentials/contract.ts'
+import { getOrganizationStats, revokeCredential } from './identity.ts'
+
+/** Operations that concern several parts of identity, for /v1. */
+export const identityRoutes = new Hono<App>()
+  .get(
+    '/organization/stats',
+    operation('getOrganizationStats', 'Organization', 'Count members and active connections'),
+    returns(200, OrganizationStats),
+    async (c) => c.json(await getOrganizationStats(c.var.ctx)),
+  )
+  .delete(
+    '/credentials/:api_key',
+    operation(
+      'revokeCredential',
+      'Credentials',
+      'Revoke a credential',
+      'The credential fails from its next request on, and pending invitations that were sent with it are withdrawn. Only an owner can revoke a credential with the role owner.',
+    ),
+    params(CredentialPath),
+    roles('owner', 'admin'),
+    returns(204, undefined, 'The credential is revoked.'),
+    refuses(404, 'There is no such credential.'),
+    refuses(409, 'No other credential with the role owner is valid for as long as this one.'),
+    (c) => revokeCredential(c.var.ctx, c.req.valid('param').api_key).then(() => c.body(null, 204)),
+  )

@@ -1,0 +1,36 @@
+import type * as z from 'zod'
+import type { Fault } from '../../../failures.ts'
+import { type InputTarget, messageOf } from './messages.ts'
+
+/** The request does not have the documented shape. */
+export class InvalidInput extends Error {
+  readonly target: InputTarget
+  readonly faults: readonly Fault[]
+
+  constructor(target: InputTarget, faults: readonly Fault[]) {
+    super('The request does not have the documented shape.')
+    this.target = target
+    this.faults = faults
+  }
+}
+
+const MEMBER = { json: 'member', query: 'query parameter', param: 'path parameter' } as const
+
+/** Reads a value with a schema. Throws InvalidInput, which names every fault in words of ours. */
+export function parse<S extends z.ZodType>(target: InputTarget, schema: S, value: unknown): z.output<S> {
+  const result = schema.safeParse(value, { error: (issue) => messageOf(target, schema, issue) })
+  if (result.success) return result.data
+  throw new InvalidInput(
+    target,
+    result.error.issues.flatMap((issue) => faultsOf(target, issue)),
+  )
+}
+
+/** Each unknown member is a fault of its own. */
+const faultsOf = (target: InputTarget, issue: z.core.$ZodIssue): Fault[] =>
+  issue.code === 'unrecognized_keys'
+    ? issue.keys.map((key) => ({ path: pathOf([...issue.path, key.slice(0, 64)]), message: `Unknown ${MEMBER[target]}.` }))
+    : [{ path: pathOf(issue.path), message: issue.message }]
+
+const pathOf = (path: readonly PropertyKey[]): string =>
+  path.reduce<string>((text, part) => (typeof part === 'number' ? `${text}[${part}]` : text ? `${text}.${String(part)}` : String(part)), '')

@@ -1,0 +1,64 @@
+import { and, asc, eq, inArray, or, sql } from 'drizzle-orm'
+import type { Database } from '../platform/db/commit.ts'
+import { SUSPENSIONS, type Suspension } from '../platform/tenant.ts'
+import { connections } from './tables.ts'
+import type { ConnectionRow } from './taxpayers.ts'
+
+/**
+ * Pauses an organization's active connections. When the trial has ended, connections that an unpaid invoice paused are paused for that
+ * instead.
+ */
+export const pauseActive = (db: Database, organization_id: string, paused_by: Suspension, now: Date) =>
+  db
+    .update(connections)
+    .set({ state: 'paused', paused_from: 'active', paused_by, updated_at: now })
+    .where(
+      and(
+        eq(connections.organization_id, organization_id),
+        // The end of the trial prevails, because it ends reading too.
+        or(
+          eq(connections.state, 'active'),
+          paused_by === 'trial' ? and(eq(connections.state, 'paused'), eq(connections.paused_by, 'payment')) : undefined,
+        ),
+      ),
+    )
+
+/** Connections that a suspension paused, in the order in which they first became active. */
+export const suspendedConnections = (db: Database, organization_id: string) =>
+  db
+    .select()
+    .from(connections)
+    .where(
+      and(
+        eq(connections.organization_id, organization_id),
+        eq(connections.state, 'paused'),
+        inArray(connections.paused_by, [...SUSPENSIONS]),
+      ),
+    )
+    .orderBy(asc(connections.first_active_at), asc(connections.connection))
+
+/** Reactivates these connections, except those that the customer paused meanwhile. */
+export const resumePaused = (db: Database, rows: readonly ConnectionRow[], now: Date) =>
+  db
+    .update(connections)
+    .set({ state: 'active', active_since: now, paused_from: null, paused_by: null, updated_at: now })
+    .where(
+      and(
+        sql`connection in (select value from json_each(${JSON.stringify(rows.map(({ connection }) => connection))}))`,
+        eq(connections.state, 'paused'),
+        inArray(connections.paused_by, [...SUSPENSIONS]),
+      ),
+    )
+
+/** Leaves the connections that a suspension paused to the customer, who can resume them when a seat is free. */
+export const leavePaused = (db: Database, organization_id: string) =>
+  db
+    .update(connections)
+    .set({ paused_by: 'customer' })
+    .where(
+      and(
+        eq(connections.organization_id, organization_id),
+        eq(connections.state, 'paused'),
+        inArray(connections.paused_by, [...SUSPENSIONS]),
+      ),
+    )

@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest'
+import { settingsOf, UnusableSettings } from '../../src/platform/settings.ts'
+
+const KEYRING = `2:${'b'.repeat(42)}A=,1:${'a'.repeat(42)}A=`
+const ledger = (n: number) => ({ ledger: n })
+
+const RIGHT = {
+  ENVIRONMENT: 'live',
+  API_SECRET_KEYS: KEYRING,
+  CIEC_KEYS: KEYRING,
+  CURSOR_KEYS: KEYRING,
+  WEBHOOK_KEYS: KEYRING,
+  PUBLIC_HOSTS: ' API.example.com, ,www.example.com ',
+  LEDGER_0: ledger(0),
+  LEDGER_1: ledger(1),
+  TAX_AUTHORITY: 'sandbox',
+  REPSE_REGISTRY: 'live',
+  REPSE_REGISTRY_URL: 'https://repse.stps.gob.mx',
+  SPREAD_SECONDS: '10800',
+  CREDENTIAL_REQUESTS_PER_MINUTE: '600',
+  ADDRESS_REQUESTS_PER_MINUTE: '10',
+  LIST_69B_URL: 'https://sat.example/69b.csv',
+  BILLING_PROVIDER: 'stripe',
+  CHECKOUT_URL: 'https://checkout.example.com/seats',
+  STRIPE_API_BASE: 'http://127.0.0.1:4000',
+  STRIPE_SECRET_KEY: 'sk_test_1',
+  STRIPE_WEBHOOK_SECRET: 'whsec_1',
+}
+
+const read = (changed: Record<string, unknown> = {}) => settingsOf({ ...RIGHT, ...changed } as unknown as Env)
+
+function faultsOf(changed: Record<string, unknown>): readonly string[] {
+  try {
+    read(changed)
+  } catch (error) {
+    if (error instanceof UnusableSettings) return error.faults
+    throw error
+  }
+  return []
+}
+
+const KEYS = 'must be a keyring: keys of the form "version:base64 of 32 bytes", newest first, separated by commas.'
+const LEDGERS = 'LEDGER_0 to LEDGER_n must be bound without a gap.'
+
+/** Each variable: what it must be, values that it may not have, and others that it may. */
+const VARIABLES: [name: string, must: string, wrong: unknown[], right: unknown[]][] = [
+  ['ENVIRONMENT', 'must be test or live.', [undefined, '', 'prod', 'Live'], ['test', ' live ']],
+  ...['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS'].map((name): (typeof VARIABLES)[number] => [
+    name,
+    KEYS,
+    [undefined, '', 'secret', '1:AAAA', `1:${'a'.repeat(43)}=`, `${KEYRING},`, `v1:${'a'.repeat(42)}A=`],
+    [`1:${'a'.repeat(42)}A=`, KEYRING.replace(',', ' , ')],
+  ]),
+  ['TAX_AUTHORITY', 'must be sandbox.', [undefined, '', 'sat'], ['sandbox']],
+  ['REPSE_REGISTRY', 'must be sandbox or live.', [undefined, '', 'none'], ['sandbox', 'live']],
+  ['REPSE_REGISTRY_URL', 'must be an http or https URL.', [undefined, '', 'repse', 'ftp://repse.example'], ['http://127.0.0.1:1/']],
+  ['SPREAD_SECONDS', 'must be an integer from 0 to 86400.', [undefined, '', '-1', '1.5', '86401', 'x', '1e3'], ['0', '86400']],
+  ...['CREDENTIAL_REQUESTS_PER_MINUTE', 'ADDRESS_REQUESTS_PER_MINUTE'].map((name): (typeof VARIABLES)[number] => [
+    name,
+    'must be an integer from 0 to 1000000.',
+    [undefined, '', 'many', '1000001', 600],
+    ['0', '1000000'],
+  ]),
+  ['LIST_69B_URL', 'must be an http or https URL.', ['sat', 'file:///etc/passwd'], [undefined, '', ' ', 'http://sat.example/']],
+  ['BILLING_PROVIDER', 'must be manual or stripe.', [undefined, '', 'paypal'], ['manual', 'stripe']],
+  ['CHECKOUT_URL', 'must be an http or https URL.', [undefined, '', '/seats'], ['http://127.0.0.1/']],
+  ['STRIPE_API_BASE', 'must be an http or https URL.', [undefined, '', 'api.stripe.com'], ['https://api.stripe.com']],
+  ...['STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'].map((name): (typeof VARIABLES)[number] => [
+    name,
+    'must be set, because BILLING_PROVIDER is stripe.',
+    [undefined, '', ' '],
+    ['sk_live_2'],
+  ]),
+]
+
+describe('settings', () => {
+  it('are every variable, parsed', () => {
+    const settings = read()
+    expect(settings).toMatchObject({
+      environment: 'live',
+      publicHosts: ['api.example.com', 'www.example.com'],
+      ledgers: [ledger(0), ledger(1)],
+      taxAuthority: 'sandbox',
+      repseRegistry: 'live',
+      repseRegistryUrl: 'https://repse.stps.gob.mx',
+      spreadSeconds: 10_800,
+      credentialRequestsPerMinute: 600,
+      addressRequestsPerMinute: 10,
+      list69bUrl: 'https://sat.example/69b.csv',
+      billingProvider: 'stripe',
+      checkoutUrl: 'https://checkout.example.com/seats',
+      stripeApiBase: 'http://127.0.0.1:4000',
+      stripeSecretKey: 'sk_test_1',
+      stripeWebhookSecret: 'whsec_1',
+    })
+    for (const ring of [settings.apiSecretKeys, settings.ciecKeys, settings.cursorKeys, settings.webhookKeys])
+      expect(ring.all.map(({ version }) => version)).toEqual(['2', '1'])
+  })
+
+  it.each(VARIABLES)('%s %s', (name, must, wrong, right) => {
+    for (const value of wrong) expect([value, faultsOf({ [name]: value })]).toEqual([value, [`${name} ${must}`]])
+    for (const value of right) expect([value, faultsOf({ [name]: value })]).toEqual([value, []])
+  })
+
+  it('have no variable that is not tried above', () => {
+    const tried = VARIABLES.map(([name]) => name)
+    expect(Object.keys(RIGHT).filter((name) => !tried.includes(name))).toEqual(['PUBLIC_HOSTS', 'LEDGER_0', 'LEDGER_1'])
+    expect([read({ PUBLIC_HOSTS: undefined }).publicHosts, read({ LIST_69B_URL: '' }).list69bUrl]).toEqual([[], null])
+  })
+
+  it('need no secret of Stripe when operators record payments', () => {
+    expect(faultsOf({ BILLING_PROVIDER: 'manual', STRIPE_SECRET_KEY: undefined, STRIPE_WEBHOOK_SECRET: undefined })).toEqual([])
+  })
+
+  it('need ledgers from 0 on without a gap', () => {
+    expect(faultsOf({ LEDGER_0: undefined, LEDGER_1: undefined })).toEqual([LEDGERS])
+    expect(faultsOf({ LEDGER_0: undefined })).toEqual([LEDGERS])
+    expect(faultsOf({ LEDGER_3: ledger(3) })).toEqual([LEDGERS])
+    const { LEDGER_0: _, LEDGER_1: __, ...none } = RIGHT
+    expect(() => settingsOf(none as unknown as Env)).toThrow(LEDGERS)
+    const eleven = Object.fromEntries(Array.from({ length: 11 }, (_, n) => [`LEDGER_${n}`, ledger(n)]))
+    expect(read(eleven).ledgers).toEqual(Array.from({ length: 11 }, (_, n) => ledger(n)))
+  })
+
+  it('name all their faults at once, and never a value', () => {
+    const secret = `1:${'s'.repeat(42)}`
+    const faults = faultsOf({
+      API_SECRET_KEYS: secret,
+      CIEC_KEYS: secret,
+      ENVIRONMENT: 'prod',
+      STRIPE_API_BASE: 'not-a-url',
+      LEDGER_0: undefined,
+    })
+    expect(faults.map((fault) => fault.split(' ')[0])).toEqual([
+      'ENVIRONMENT',
+      'API_SECRET_KEYS',
+      'CIEC_KEYS',
+      'LEDGER_0',
+      'STRIPE_API_BASE',
+    ])
+    expect(faults.join()).not.toMatch(/sss|prod|not-a-url/)
+    for (const fault of faults) expect(fault).toMatch(/^[A-Z][A-Z_0-9]+ .*\.$/)
+  })
+
+  it('are read once for one environment', () => {
+    const env = { ...RIGHT } as unknown as Env
+    expect(settingsOf(env)).toBe(settingsOf(env))
+  })
+})
