@@ -3,7 +3,7 @@ import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
 
 /** One worker runs many files. Each file begins with empty databases, buckets and queues, and with the real clock. */
-const worker = globalThis as { hasRunFiles?: boolean }
+const worker = globalThis as { hasRunFiles?: boolean; rfcs?: number }
 const ledgers = Object.entries(env).flatMap(([name, binding]) => (/^LEDGER_\d+$/.test(name) ? [binding as D1Database] : []))
 
 if (worker.hasRunFiles) {
@@ -13,6 +13,7 @@ if (worker.hasRunFiles) {
   await reset()
 }
 worker.hasRunFiles = true
+worker.rfcs = 0
 
 await applyD1Migrations(env.DB, env.CONTROL_MIGRATIONS)
 for (const ledger of ledgers) await applyD1Migrations(ledger, env.LEDGER_MIGRATIONS)

@@ -41,13 +41,17 @@ export async function joined(by: Caller, role: Role = 'member'): Promise<Person>
   return { member_id: member.member_id, email, api_key: credential.api_key, api_secret: credential.api_secret }
 }
 
-let rfcs = 0
+/** How many RFCs a file has used. The setup of each file begins with 0, so that a file's documents do not depend on those before it. */
+const used = globalThis as { rfcs?: number }
 
-/** An RFC that no other test uses. */
-export const freshRfc = (): string =>
-  withCheckDigit(
-    `TST${String(100101 + (rfcs % 28)).padStart(6, '0')}${String.fromCharCode(65 + (Math.floor(rfcs / 28) % 26))}${String.fromCharCode(65 + (rfcs++ % 26))}`,
+/** An RFC that no other test of the file uses. */
+export function freshRfc(): string {
+  const n = used.rfcs ?? 0
+  used.rfcs = n + 1
+  return withCheckDigit(
+    `TST${String(100101 + (n % 28)).padStart(6, '0')}${String.fromCharCode(65 + (Math.floor(n / 28) % 26))}${String.fromCharCode(65 + (n % 26))}`,
   )
+}
 
 /** Connects an RFC with a CIEC that the sandbox accepts. */
 export async function connect(tenant: Tenant, rfc = freshRfc(), more: object = {}): Promise<{ fiscal_entity_id: string; rfc: string }> {
