@@ -50,7 +50,7 @@ export const entityRoutes = new Hono<App>()
     operation(
       'updateFiscalEntity',
       'Fiscal entities',
-      'Change a connection',
+      'Update a connection',
       'A CIEC that the tax authority accepts activates a connection whose status is draft or invalid_ciec.',
     ),
     params(FiscalEntityPath),

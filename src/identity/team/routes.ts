@@ -40,7 +40,7 @@ export const teamRoutes = new Hono<App>()
     operation(
       'updateMember',
       TAG,
-      'Change a member',
+      'Update a member',
       'The member’s credentials take a new role at once, and pending invitations that the new role does not allow are withdrawn. Only an owner can change an owner or give the role owner.',
     ),
     params(MemberPath),

@@ -43,7 +43,7 @@ export const webhookRoutes = new Hono<App>()
     operation(
       'updateWebhook',
       TAG,
-      'Change a webhook',
+      'Update a webhook',
       'Changes only the members that you send. Deliveries that are pending when you enable the webhook again are sent at once; events ' +
         'that occurred while it was disabled are only in the feed (`GET /v1/events`).',
     ),
