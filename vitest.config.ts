@@ -30,7 +30,8 @@ const RULES = [
   'test/architecture/*.test.ts',
   'test/authority/sandbox/*.test.ts',
   'test/cfdi/{balances,totals}.test.ts',
-  'test/extractors/{cadence,cadence-oracle,scope}.test.ts',
+  'test/extractors/{cadence,cadence-oracle}.test.ts',
+  'test/extractors/runs/scope.test.ts',
   'test/platform/time/zone-of-postcode.test.ts',
   'test/visibility/visible-counts.test.ts',
 ]
@@ -38,9 +39,9 @@ const RULES = [
 /** The snippet in JavaScript of docs/webhooks.md is a module that tests import. */
 const documentedSnippet = {
   name: 'documented-snippet',
-  resolveId: (id: string) => (id === 'documented-snippet' ? '\0documented-snippet' : undefined),
+  resolveId: (id: string) => (id === 'virtual:documented-snippet' ? '\0virtual:documented-snippet' : undefined),
   load: (id: string) =>
-    id === '\0documented-snippet' ? /^```js\n(.*?)^```$/ms.exec(readFileSync('docs/webhooks.md', 'utf8'))?.[1] : undefined,
+    id === '\0virtual:documented-snippet' ? /^```js\n(.*?)^```$/ms.exec(readFileSync('docs/webhooks.md', 'utf8'))?.[1] : undefined,
 }
 
 const workers = (name: string, include: string[], exclude: string[] = [], ledgers: string[] = []) => ({

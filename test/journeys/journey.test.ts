@@ -1,6 +1,6 @@
 import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { isSigned } from 'documented-snippet'
+import { isSigned } from 'virtual:documented-snippet'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import type { Cfdi } from '../../src/cfdi/contract.ts'
 import type { CfdiPayments } from '../../src/cfdi/detail/contract.ts'

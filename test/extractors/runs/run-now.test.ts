@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { at } from '../support/clock.ts'
-import { connect, freshRfc, type Organization, organization } from '../support/tenants.ts'
-import { created, draft, EXTRACTORS, listed, scheduled, weekly } from './support/extractors.ts'
+import { at } from '../../support/clock.ts'
+import { connect, freshRfc, type Organization, organization } from '../../support/tenants.ts'
+import { created, draft, EXTRACTORS, listed, scheduled, weekly } from '../support/extractors.ts'
 
 afterEach(() => {
   vi.useRealTimers()

@@ -1,10 +1,10 @@
 import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { describe, expect, it, vi } from 'vitest'
-import worker from '../../../src/index.ts'
-import { at } from '../../support/clock.ts'
-import { type Billed, billed } from '../support/billing.ts'
-import { atStripe, type Break, type Call, eventOf, minute, stripeStandIn, tell } from '../support/stripe.ts'
+import worker from '../../src/index.ts'
+import { at } from '../support/clock.ts'
+import { type Billed, billed } from './support/billing.ts'
+import { atStripe, type Break, type Call, eventOf, minute, stripeStandIn, tell } from './support/stripe.ts'
 
 atStripe()
 

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { highest, labelOf, severityOf } from '../../src/blacklists/catalog.ts'
-import { type ListingStep, listingStatus } from '../../src/blacklists/listing-status.ts'
-import { recordsOf } from '../../src/blacklists/loading/csv.ts'
-import { datesIn } from '../../src/blacklists/loading/dates.ts'
-import { entriesOf } from '../../src/blacklists/loading/entries.ts'
-import { readList69b } from '../../src/blacklists/loading/list-69b.ts'
-import { refuseImplausible } from '../../src/blacklists/loading/refusal.ts'
-import { bytesOf, csvOf, HEADER, type Listed, listOf, listText } from './support/list-csv.ts'
+import { highest, labelOf, severityOf } from '../../../src/blacklists/catalog.ts'
+import { type ListingStep, listingStatus } from '../../../src/blacklists/listing-status.ts'
+import { recordsOf } from '../../../src/blacklists/loading/csv.ts'
+import { datesIn } from '../../../src/blacklists/loading/dates.ts'
+import { entriesOf } from '../../../src/blacklists/loading/entries.ts'
+import { readList69b } from '../../../src/blacklists/loading/list-69b.ts'
+import { refuseImplausible } from '../../../src/blacklists/loading/refusal.ts'
+import { bytesOf, csvOf, HEADER, type Listed, listOf, listText } from '../support/list-csv.ts'
 
 /** A CSV reader one character at a time: slow, and plain to see through. */
 function slowRecords(text: string): string[][] {

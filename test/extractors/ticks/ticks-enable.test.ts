@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { at } from '../support/clock.ts'
-import { organization } from '../support/tenants.ts'
-import { created, EXTRACTORS, weekly } from './support/extractors.ts'
-import { Clockwork, datesOf, forget } from './support/ticks.ts'
+import { at } from '../../support/clock.ts'
+import { organization } from '../../support/tenants.ts'
+import { created, EXTRACTORS, weekly } from '../support/extractors.ts'
+import { Clockwork, datesOf, forget } from '../support/ticks.ts'
 
 it('an extractor that is enabled again does not run for a date on which it was disabled, however late that tick comes', async () => {
   await forget()

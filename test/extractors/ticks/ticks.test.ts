@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Extractor } from '../../src/extractors/contract.ts'
-import { at } from '../support/clock.ts'
-import { runs } from '../support/fuzz.ts'
-import { connect, type Organization, organization, synced } from '../support/tenants.ts'
-import { created, draft, EXTRACTORS, listed, monthly, scheduled, weekly } from './support/extractors.ts'
-import { Clockwork, datesOf, daysAfter, forget, runsOf } from './support/ticks.ts'
+import type { Extractor } from '../../../src/extractors/contract.ts'
+import { at } from '../../support/clock.ts'
+import { runs } from '../../support/fuzz.ts'
+import { connect, type Organization, organization, synced } from '../../support/tenants.ts'
+import { created, draft, EXTRACTORS, listed, monthly, scheduled, weekly } from '../support/extractors.ts'
+import { Clockwork, datesOf, daysAfter, forget, runsOf } from '../support/ticks.ts'
 
 beforeEach(forget)
 afterEach(() => {

@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { loadList } from '../../src/blacklists/loading/load.ts'
-import type { BlacklistHit, CheckedSource } from '../../src/blacklists/lookups/contract.ts'
-import { api } from '../support/client.ts'
-import { costOf } from '../support/meter.ts'
-import { signUp, type Tenant } from '../support/tenants.ts'
-import { type Listed, listOf, manyRows, rfcOf } from './support/list-csv.ts'
-import { forgetLists, systemAt } from './support/lists.ts'
+import { loadList } from '../../../src/blacklists/loading/load.ts'
+import type { BlacklistHit, CheckedSource } from '../../../src/blacklists/lookups/contract.ts'
+import { api } from '../../support/client.ts'
+import { costOf } from '../../support/meter.ts'
+import { signUp, type Tenant } from '../../support/tenants.ts'
+import { type Listed, listOf, manyRows, rfcOf } from '../support/list-csv.ts'
+import { forgetLists, systemAt } from '../support/lists.ts'
 
 vi.spyOn(console, 'log').mockImplementation(() => {})
 

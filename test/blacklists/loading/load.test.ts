@@ -1,13 +1,13 @@
 import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { LIST_OBJECT, loadList, refreshLists } from '../../src/blacklists/loading/load.ts'
-import worker from '../../src/index.ts'
-import { api } from '../support/client.ts'
-import { costOf } from '../support/meter.ts'
-import { signUp } from '../support/tenants.ts'
-import { bytesOf, type Listed, listOf, listText, manyRows, rfcOf } from './support/list-csv.ts'
-import { forgetLists, held, NOW, systemAt } from './support/lists.ts'
+import { LIST_OBJECT, loadList, refreshLists } from '../../../src/blacklists/loading/load.ts'
+import worker from '../../../src/index.ts'
+import { api } from '../../support/client.ts'
+import { costOf } from '../../support/meter.ts'
+import { signUp } from '../../support/tenants.ts'
+import { bytesOf, type Listed, listOf, listText, manyRows, rfcOf } from '../support/list-csv.ts'
+import { forgetLists, held, NOW, systemAt } from '../support/lists.ts'
 
 const logged: string[] = []
 beforeEach(async () => {

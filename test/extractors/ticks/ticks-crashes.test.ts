@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Dispatch } from '../../src/extractors/ticks/ticks.ts'
-import { at } from '../support/clock.ts'
-import { runs } from '../support/fuzz.ts'
-import { randomOf } from '../support/random.ts'
-import { connect, freshRfc, type Organization, organization } from '../support/tenants.ts'
-import { created, scheduled } from './support/extractors.ts'
-import { Clockwork, datesOf, daysAfter, forget, insertMany, runsOf } from './support/ticks.ts'
+import type { Dispatch } from '../../../src/extractors/ticks/ticks.ts'
+import { at } from '../../support/clock.ts'
+import { runs } from '../../support/fuzz.ts'
+import { randomOf } from '../../support/random.ts'
+import { connect, freshRfc, type Organization, organization } from '../../support/tenants.ts'
+import { created, scheduled } from '../support/extractors.ts'
+import { Clockwork, datesOf, daysAfter, forget, insertMany, runsOf } from '../support/ticks.ts'
 
 beforeEach(forget)
 afterEach(() => {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { EARLIEST, monthsOf, rangeOf } from '../../src/extractors/runs/scope.ts'
-import { localDayOf } from '../../src/platform/time/calendar.ts'
+import { EARLIEST, monthsOf, rangeOf } from '../../../src/extractors/runs/scope.ts'
+import { localDayOf } from '../../../src/platform/time/calendar.ts'
 
 const MEXICO = 'America/Mexico_City'
 const now = new Date('2026-03-10T18:00:00Z')
