@@ -45,7 +45,8 @@ export const CRONS: readonly string[] = JSON.parse(/^crons = (\[.*\])$/m.exec(lo
 
 const ATTEMPTS = 10
 /** The local storage is busy while the service writes: nothing was done then. */
-const BUSY = /SQLITE_BUSY|database is locked/
+// The local bucket answers with an unspecified error while its database is busy.
+const BUSY = /SQLITE_BUSY|database is locked|put: Unspecified error \(0\)/
 
 /** Runs a wrangler command to its end, again while the local storage is busy. Returns its output; throws an error with it on failure. */
 export async function wrangler(...args: string[]): Promise<string> {
