@@ -44,8 +44,7 @@ export const DATABASES: readonly LocalDatabase[] = [...local.matchAll(/^ *\{ bin
 export const CRONS: readonly string[] = JSON.parse(/^crons = (\[.*\])$/m.exec(local)?.[1] ?? '[]')
 
 const ATTEMPTS = 10
-/** The local storage is busy while the service writes: nothing was done then. */
-// The local bucket answers with an unspecified error while its database is busy.
+/** The local storage is busy while the service writes, and nothing was done. The local bucket then answers with an unspecified error. */
 const BUSY = /SQLITE_BUSY|database is locked|put: Unspecified error \(0\)/
 
 /** Runs a wrangler command to its end, again while the local storage is busy. Returns its output; throws an error with it on failure. */
