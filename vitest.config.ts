@@ -72,7 +72,7 @@ export default defineConfig({
     silent: 'passed-only',
     provide: { fuzz: process.env['FUZZ'] ?? '' },
     // Much of a test is waiting for another process.
-    maxWorkers: Math.max(3, availableParallelism() - 1),
+    maxWorkers: Math.max(4, availableParallelism()),
     projects: [
       { test: { name: 'rules', include: RULES, isolate: false, testTimeout: 60_000 } },
       workers('workers', ['test/**/*.test.ts'], ['test/{node,samples}/**', ...RULES]),

@@ -1,52 +1,25 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook as Standard } from 'standardwebhooks'
 import { Webhook as Svix } from 'svix'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Customer } from '../../scripts/customer.ts'
-import { all, connected, rfcOf, wantFewMonths } from './support/books.ts'
-import { Hooks, isSigned, type Received } from './support/hooks.ts'
-import { FINISHED_WITHIN, killAndReturn, ROUNDS, Runners, victimOf } from './support/kills.ts'
+import { type Delivery, type Endpoint, Hooks, isSigned, logOf, type Received, register } from './support/hooks.ts'
+import { Runners } from './support/kills.ts'
 import { discard, freePort, freshState, type Started, until } from './support/runner.ts'
 import { hasOpenssl, isInstalled, LANGUAGES, opensslHmac, verifierOf } from './support/snippets.ts'
 
-interface Endpoint {
-  webhook_id: string
-  signing_secret: string
-}
-
-interface Delivery {
-  event_id: string
-  event_key: string
-  status: string
-  attempts: {
-    attempt: number
-    attempted_at: string
-    duration_ms: number
-    status_code: number | null
-    error: string | null
-    response_body: string | null
-  }[]
-  next_attempt_at: string | null
-}
-
 const hooks = await Hooks.open()
 const runners = new Runners({ WEBHOOK_SINK: hooks.sink })
-const [calm, crashing] = [freshState(), freshState()]
+const state = freshState()
 afterAll(async () => {
-  for (const state of [calm, crashing]) await discard(state, runners.all)
+  await discard(state, runners.all)
   hooks.close()
 })
-
-const register = (customer: Customer, path: string, event_keys = ['sync.completed']): Promise<Endpoint> =>
-  customer.ask<Endpoint>('POST', '/v1/webhooks', { name: path, url: `https://hooks.example.com${path}`, event_keys })
-const logOf = (customer: Customer, { webhook_id }: Endpoint): Promise<Delivery[]> =>
-  all<Delivery>(customer, `/v1/webhooks/${webhook_id}/deliveries?limit=100`)
 
 describe('a receiver on this machine', () => {
   let service: Started
   let customer: Customer
   beforeAll(async () => {
-    service = await runners.start(calm, await freePort())
+    service = await runners.start(state, await freePort())
     customer = await Customer.signUp(service.url, 'Despacho con ganchos')
   }, 120_000)
 
@@ -142,63 +115,3 @@ describe('a receiver on this machine', () => {
     expect(unanswered.every(({ attempts }) => attempts.length <= 1)).toBe(true)
   }, 60_000)
 })
-
-it(
-  `tells everything at least once, under one id each, through ${ROUNDS} SIGKILLs`,
-  async () => {
-    let service = await runners.start(crashing, await freePort())
-    const customer = await Customer.signUp(service.url, 'Despacho que se cae')
-    await customer.ask('POST', '/v1/test-helpers/organization', { plan: 'enterprise_gold' })
-    await wantFewMonths(customer)
-    const endpoint = await register(customer, '/c/200')
-    const story: string[] = []
-    for (let round = 0; round < ROUNDS; round++) {
-      const victim = victimOf(round)
-      const after = Math.round(Math.random() * 800)
-      story.push(`${round}: ${victim} after ${after} ms`)
-      const connecting = customer.connect(rfcOf(round)).catch(() => 'lost')
-      await sleep(after)
-      const { port } = service
-      service = await killAndReturn(service, victim, () => runners.start(crashing, port), story.at(-1))
-      await connecting
-    }
-    const ids: string[] = []
-    for (let round = 0; round < ROUNDS; round++) ids.push(await connected(customer, rfcOf(round)))
-    await until(
-      'all downloads are done',
-      FINISHED_WITHIN,
-      async () => (await Promise.all(ids.map((id) => customer.sync(id)))).every(({ status, jobs }) => status === 'idle' && jobs.total > 0),
-      500,
-    )
-    const jobs = (
-      await Promise.all(ids.map((id) => all<{ job_id: string; status: string }>(customer, `/v1/fiscal-entities/${id}/sync-jobs?limit=100`)))
-    )
-      .flat()
-      .map(({ job_id, status }) => `${job_id} ${status}`)
-      .sort()
-    await until(
-      'everything has been told',
-      FINISHED_WITHIN,
-      async () => {
-        const log = await logOf(customer, endpoint)
-        return log.length >= jobs.length && log.every(({ status }) => status !== 'pending')
-      },
-      1_000,
-    )
-    const received = hooks.of('/c/200')
-    const told = Map.groupBy(received, ({ headers }) => String(headers['service-delivery-id']))
-    const log = await logOf(customer, endpoint)
-    expect(
-      log.filter(({ status }) => status !== 'delivered'),
-      story.join('\n'),
-    ).toEqual([])
-    expect([...told.keys()].sort(), story.join('\n')).toEqual(log.map(({ event_id }) => event_id).sort())
-    const about = [...told.values()].map(([first]) => JSON.parse(first!.body.toString()) as { job_id: string })
-    expect(about.map(({ job_id }) => `${job_id} succeeded`).sort(), story.join('\n')).toEqual(jobs)
-    for (const same of told.values()) {
-      expect(new Set(same.map(({ body }) => body.toString())).size).toBe(1)
-      expect(same.every((one) => isSigned(one, endpoint.signing_secret))).toBe(true)
-    }
-  },
-  ROUNDS * 15_000 + 2 * FINISHED_WITHIN,
-)

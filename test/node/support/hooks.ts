@@ -2,6 +2,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Customer } from '../../../scripts/customer.ts'
+import { all } from './books.ts'
 
 export interface Received {
   path: string
@@ -73,3 +75,31 @@ export function isSigned({ headers, body }: Received, secret: string): boolean {
   const given = Buffer.from(hex, 'hex')
   return version === 'v1' && given.length === expected.length && timingSafeEqual(given, expected)
 }
+
+export interface Endpoint {
+  webhook_id: string
+  signing_secret: string
+}
+
+export interface Delivery {
+  event_id: string
+  event_key: string
+  status: string
+  attempts: {
+    attempt: number
+    attempted_at: string
+    duration_ms: number
+    status_code: number | null
+    error: string | null
+    response_body: string | null
+  }[]
+  next_attempt_at: string | null
+}
+
+/** Registers a webhook for finished downloads, at a path of the sink. */
+export const register = (customer: Customer, path: string): Promise<Endpoint> =>
+  customer.ask<Endpoint>('POST', '/v1/webhooks', { name: path, url: `https://hooks.example.com${path}`, event_keys: ['sync.completed'] })
+
+/** The delivery log of a webhook. */
+export const logOf = (customer: Customer, { webhook_id }: Endpoint): Promise<Delivery[]> =>
+  all<Delivery>(customer, `/v1/webhooks/${webhook_id}/deliveries?limit=100`)
