@@ -384,4 +384,5 @@ CREATE UNIQUE INDEX `alerts_dedupe` ON `alerts` (`organization_id`,`dedupe_key`)
 CREATE INDEX `alerts_organization` ON `alerts` (`organization_id`,`alert_id`);--> statement-breakpoint
 CREATE INDEX `alerts_unread` ON `alerts` (`organization_id`,`alert_id`) WHERE read_at is null;
 --> statement-breakpoint
-CREATE TRIGGER `guards_refuse` BEFORE INSERT ON `guards` BEGIN SELECT RAISE(ABORT, 'guard ' || new.name); END;
+CREATE TRIGGER `guards_refuse` BEFORE INSERT ON `guards` BEGIN SELECT RAISE(ABORT, 'guard ' || new.name); END;--> statement-breakpoint
+CREATE TRIGGER `blacklist_lists_version` BEFORE UPDATE OF `version` ON `blacklist_lists` WHEN new.version <> old.version + 1 BEGIN SELECT RAISE(ABORT, 'guard list.version'); END;

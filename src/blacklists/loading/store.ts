@@ -1,6 +1,4 @@
 import { jsonChunks } from '../../platform/db/commit.ts'
-import { sql } from '../../platform/db/fragment.ts'
-import { assertThat } from '../../platform/db/guard.ts'
 import { PUBLIC } from '../catalog.ts'
 import type { ListingStep } from '../listing-status.ts'
 import type { ListState } from '../tables.ts'
@@ -26,8 +24,8 @@ const stepsOf = (history: readonly ListingStep[]) =>
   history.map(({ situacion, sat_at, dof_at, oficio }) => [situacion, sat_at, dof_at, oficio])
 
 /**
- * Returns the batch that replaces a public list. The guard `list.version` refuses it when another load has replaced the list meanwhile.
- * Unchanged entries are not written.
+ * Returns the batch that replaces a public list. A trigger refuses it, as the guard `list.version`, when another load has replaced the list
+ * meanwhile. Unchanged entries are not written.
  */
 export function loadStatements(d1: D1Database, load: ListLoad, entries: readonly ListEntry[]): D1PreparedStatement[] {
   const { source, version, digest, list_date, fetched_at, row_count } = load
@@ -35,11 +33,6 @@ export function loadStatements(d1: D1Database, load: ListLoad, entries: readonly
     ...[rfc, name, situacion, stepsOf(history), has_undated ? list_date : null],
   ])
   return [
-    assertThat(
-      d1,
-      sql`coalesce((select version from blacklist_lists where organization_id = ${PUBLIC} and source = ${source}), 0) = ${version}`,
-      'list.version',
-    ),
     d1
       .prepare(
         `insert into blacklist_lists (organization_id, source, version, digest, list_date, fetched_at, row_count)
