@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const migrations = {
   CONTROL_MIGRATIONS: await readD1Migrations('migrations/control'),
@@ -23,6 +24,16 @@ const egress = {
       fetch() { throw new TypeError('The tests reach no network.') }
     }
     export default {}`,
+}
+
+/** These mostly wait, for leases and crons. They come first, so that everything else is done meanwhile. */
+const WAITING = ['midnight.test.ts', 'crash.test.ts']
+
+class WaitingFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => (WAITING.some((name) => moduleId.endsWith(`/node/${name}`)) ? 0 : 1)
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b))
+  }
 }
 
 /** Rules that depend on the language alone run in Node. What leans on the runtime (URLs, encodings, zones, hashes) is tested in workerd. */
@@ -71,8 +82,9 @@ export default defineConfig({
   test: {
     silent: 'passed-only',
     provide: { fuzz: process.env['FUZZ'] ?? '' },
+    sequence: { sequencer: WaitingFirst },
     // Much of a test is waiting for another process.
-    maxWorkers: Math.max(4, availableParallelism()),
+    maxWorkers: availableParallelism() + 2,
     projects: [
       { test: { name: 'rules', include: RULES, isolate: false, testTimeout: 60_000 } },
       workers('workers', ['test/**/*.test.ts'], ['test/{node,samples}/**', ...RULES]),
