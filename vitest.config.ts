@@ -26,13 +26,14 @@ const egress = {
     export default {}`,
 }
 
-/** These mostly wait, for leases and crons. They come first, so that everything else is done meanwhile. */
-const WAITING = ['midnight.test.ts', 'crash.test.ts']
+/** These mostly wait, for leases and for processes that they start. They come first, so that everything else is done meanwhile. */
+const WAITING = ['midnight', 'crash', 'deploy', 'start'].map((name) => `/test/node/${name}.test.ts`)
 
 class WaitingFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) => (WAITING.some((name) => moduleId.endsWith(`/node/${name}`)) ? 0 : 1)
-    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b))
+    const isWaiting = ({ moduleId }: TestSpecification) => WAITING.some((path) => moduleId.endsWith(path))
+    const sorted = await super.sort(files)
+    return [...sorted.filter(isWaiting), ...sorted.filter((file) => !isWaiting(file))]
   }
 }
 
@@ -84,7 +85,7 @@ export default defineConfig({
     provide: { fuzz: process.env['FUZZ'] ?? '' },
     sequence: { sequencer: WaitingFirst },
     // Much of a test is waiting for another process.
-    maxWorkers: availableParallelism() + 2,
+    maxWorkers: availableParallelism() + 3,
     projects: [
       { test: { name: 'rules', include: RULES, isolate: false, testTimeout: 60_000 } },
       workers('workers', ['test/**/*.test.ts'], ['test/{node,samples}/**', ...RULES]),
