@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const migrations = {
   CONTROL_MIGRATIONS: await readD1Migrations('migrations/control'),
@@ -23,6 +24,17 @@ const egress = {
       fetch() { throw new TypeError('The tests reach no network.') }
     }
     export default {}`,
+}
+
+/** These mostly wait, for leases and for processes that they start. They come first, so that everything else is done meanwhile. */
+const WAITING = ['midnight', 'crash', 'deploy', 'start'].map((name) => `/test/node/${name}.test.ts`)
+
+class WaitingFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isWaiting = ({ moduleId }: TestSpecification) => WAITING.some((path) => moduleId.endsWith(path))
+    const sorted = await super.sort(files)
+    return [...sorted.filter(isWaiting), ...sorted.filter((file) => !isWaiting(file))]
+  }
 }
 
 /** Rules that depend on the language alone run in Node. What leans on the runtime (URLs, encodings, zones, hashes) is tested in workerd. */
@@ -71,8 +83,9 @@ export default defineConfig({
   test: {
     silent: 'passed-only',
     provide: { fuzz: process.env['FUZZ'] ?? '' },
+    sequence: { sequencer: WaitingFirst },
     // Much of a test is waiting for another process.
-    maxWorkers: Math.max(4, availableParallelism()),
+    maxWorkers: availableParallelism() + 3,
     projects: [
       { test: { name: 'rules', include: RULES, isolate: false, testTimeout: 60_000 } },
       workers('workers', ['test/**/*.test.ts'], ['test/{node,samples}/**', ...RULES]),

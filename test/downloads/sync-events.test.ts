@@ -1,7 +1,7 @@
 import { createMessageBatch } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import worker from '../../src/index.ts'
+import { consume } from '../../src/queues.ts'
 import { visibleCounts } from '../../src/visibility/visible-counts.ts'
 import { EVERYTHING } from '../../src/visibility/window.ts'
 import { beforeBatch, drainNow, watchAuthority } from '../authority/support/authority.ts'
@@ -158,7 +158,7 @@ describe('sync.failed', () => {
 describe('messages', () => {
   const deliver = async (purpose: string, bodies: readonly unknown[]): Promise<void> => {
     const messages = bodies.map((body, n) => ({ id: `m${n}`, timestamp: new Date(), attempts: 1, body }))
-    await worker.queue(createMessageBatch(`fiscal-local-${purpose}`, messages), env)
+    await consume(createMessageBatch(`fiscal-local-${purpose}`, messages), env)
   }
 
   it('of downloads that come twice, at once, in any order and late, change nothing that was done', async () => {

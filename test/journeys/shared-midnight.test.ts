@@ -11,7 +11,7 @@ import { freshRfc, type Organization, organization } from '../support/tenants.ts
 import { type Cell, Midnights, type Plan } from './support/midnights.ts'
 
 /** RFCs that ten organizations share. */
-const RFCS = runs(40, 100)
+const RFCS = runs(25, 100)
 const SAVED = '2026-02-26T18:00:00Z'
 /** Three zones at once; after an outage of a day, into a new month; a first Monday in two of the zones only. */
 const TICKS = ['2026-02-27T08:00:00Z', '2026-03-01T16:00:00Z', '2026-03-02T06:00:00Z']

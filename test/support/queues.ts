@@ -1,10 +1,15 @@
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
+import worker from '../../src/index.ts'
 
-/** From here on no message of any queue arrives: what should be done, a test does itself. Returns the messages, as they are sent. */
+/**
+ * From here on no message of any queue arrives, not even one that an earlier test sent: the test does the work itself. Returns the messages
+ * as they are sent.
+ */
 export function silenceQueues(): unknown[] {
   const kept: unknown[] = []
   const queue = Object.getPrototypeOf(env.DOWNLOADS)
+  vi.spyOn(worker, 'queue').mockResolvedValue(undefined)
   vi.spyOn(queue, 'send').mockImplementation(async (body) => {
     kept.push(body)
   })

@@ -11,6 +11,12 @@ if (worker.hasRunFiles) {
   // Only what is loaded is emptied; what has been idle for some seconds is not.
   await Promise.all([...[env.DB, ...ledgers].map((database) => database.prepare('select 1').run()), env.FILES.head('any')])
   await reset()
+} else {
+  // The log line of a request would cost more than a query: vitest passes each line on to its main process.
+  const { log } = console
+  console.log = (...line: unknown[]) => {
+    if (!String(line[0]).startsWith('{"level":"info"')) log(...line)
+  }
 }
 worker.hasRunFiles = true
 worker.rfcs = 0

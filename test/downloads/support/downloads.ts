@@ -5,6 +5,7 @@ import { documentsOf } from '../../../src/authority/sandbox/world/month.ts'
 import type { SyncJob } from '../../../src/downloads/contract.ts'
 import type { DownloadHint } from '../../../src/downloads/downloads.ts'
 import worker from '../../../src/index.ts'
+import { consume } from '../../../src/queues.ts'
 import { created } from '../../extractors/support/extractors.ts'
 import { at } from '../../support/clock.ts'
 import { organization } from '../../support/tenants.ts'
@@ -86,7 +87,7 @@ export async function deliver(bodies: readonly unknown[], purpose = 'downloads')
     bodies.map((body) => ({ id: `m${++messages}`, timestamp: new Date(), attempts: 1, body })),
   )
   const ctx = createExecutionContext()
-  await worker.queue(batch, env)
+  await consume(batch, env)
   return getQueueResult(batch, ctx)
 }
 

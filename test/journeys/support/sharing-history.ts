@@ -4,7 +4,8 @@ import { cfdiXml } from '../../../src/authority/sandbox/xml/cfdi-xml.ts'
 import { ledgerOf } from '../../downloads/support/downloads.ts'
 import { api, basic, request } from '../../support/client.ts'
 import { at } from '../../support/clock.ts'
-import { freshRfc, signUp, type Tenant } from '../../support/tenants.ts'
+import { runs } from '../../support/fuzz.ts'
+import { freshRfc, organization, type Tenant } from '../../support/tenants.ts'
 import { zipOf } from '../../support/zip.ts'
 import {
   activate,
@@ -55,10 +56,7 @@ export async function begin(seed: number, next: () => number, organizations: num
     ...{ now, next, players: [], fiscal_entity_id: '', told_so_far: [] },
   }
   for (const name of ['Ana', 'Beto', 'Caro'].slice(0, organizations)) {
-    const tenant = await signUp(name)
-    await asked(history, tenant, 'POST', '/v1/test-helpers/organization', { plan: 'enterprise_gold' })
-    for (const { extractor_id } of (await api(tenant, 'GET', '/v1/extractors')).body)
-      await asked(history, tenant, 'DELETE', `/v1/extractors/${extractor_id}`)
+    const { owner: tenant } = await organization('enterprise_gold')
     const player = { ...emptySeat(), tenant, name }
     history.players.push(player)
     if (next() < 0.9) await create(history, player)
@@ -111,7 +109,7 @@ function drawScope(history: History): Pick<Rule, 'scope' | 'scope_months'> {
   // Without a watermark it is all of history, which is a few months only early on.
   if (history.next() < 0.2 && history.players.every(({ watermarks: { issued, received } }) => issued && received))
     return { scope: 'since_watermark', scope_months: null }
-  return { scope: 'last_n_months', scope_months: int(history, 1, 4) }
+  return { scope: 'last_n_months', scope_months: int(history, 1, runs(3, 4)) }
 }
 
 const drawSources = (history: History): string[] =>

@@ -109,7 +109,7 @@ describe('a parameter', () => {
     ]
     const names = Object.keys(entry.query).filter((one) => !given(entry).includes(one))
     for (const [n, name] of names.entries())
-      for (const value of sample(values, 3, n + asking.indexOf(entry))) {
+      for (const value of sample(values, 5, n + asking.indexOf(entry))) {
         const { status } = await ask(entry, ours, new URLSearchParams({ [name]: value.isWellFormed() ? value : '' }).toString())
         expect([200, 400, 422], `${name}=${value.slice(0, 20)} → ${status}`).toContain(status)
       }
@@ -224,5 +224,5 @@ describe('a cursor', () => {
 
 afterAll(() => {
   // So that a matrix whose rows went missing does not pass for one without a fault.
-  expect(made.requests).toBeGreaterThan(runs(1_200, 2_400))
+  expect(made.requests).toBeGreaterThan(runs(1_000, 2_400))
 })

@@ -3,6 +3,7 @@ import { fromString, toUUID } from 'typeid-js'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { checksum, newKeyPair } from '../../../src/identity/credentials/key.ts'
 import { basic, type Caller, request } from '../../support/client.ts'
+import { runs, sample } from '../../support/fuzz.ts'
 import { absent, callOf, type Entry, type Given, givenOf, malformed, ofEntity, ROWS, TABLE } from '../../support/matrix.ts'
 import { silenceDownloads } from '../../support/queues.ts'
 import { essence, made, metered, nameOf, ROUTES, send } from '../../support/wire.ts'
@@ -79,7 +80,7 @@ describe('who is not let in reads the same everywhere', () => {
   it.each(closed)('$name', async (entry) => {
     const { path, sent } = callOf(entry, await givenOf(entry, ours))
     const seen = new Set<string>()
-    for (const [who, { authorization, d1 }] of Object.entries(principals)) {
+    for (const [who, { authorization, d1 }] of sample(Object.entries(principals), 3, closed.indexOf(entry))) {
       const asked = await metered(entry.route.method, path, { ...sent, authorization })
       expect([who, asked.answer.status, asked.d1]).toEqual([who, 401, d1])
       seen.add(essence(asked.answer))
@@ -95,7 +96,7 @@ describe('who is not let in reads the same everywhere', () => {
   })
 
   it.each(TABLE.filter(({ row }) => row.may === 'public'))('nobody needs a credential for $name', async (entry) => {
-    for (const { authorization } of Object.values(principals)) {
+    for (const { authorization } of sample(Object.values(principals), 3)) {
       const { path, sent } = callOf(entry, await givenOf(entry, ours))
       expect((await send(entry.route.method, path, { ...sent, authorization })).status).toBe(entry.row.answers)
     }
@@ -209,5 +210,5 @@ describe('what is another organization’s is told like what is not there', () =
 
 afterAll(() => {
   // So that a matrix whose rows went missing does not pass for one without a fault.
-  expect(made.requests).toBeGreaterThan(2_000)
+  expect(made.requests).toBeGreaterThan(runs(900, 2_000))
 })
