@@ -72,17 +72,16 @@ CREATE TABLE `connections` (
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `connections_organization` ON `connections` (`organization_id`,`fiscal_entity_id`);--> statement-breakpoint
+CREATE UNIQUE INDEX `connections_rfc` ON `connections` (`organization_id`,`entity`);--> statement-breakpoint
 CREATE INDEX `connections_entity` ON `connections` (`entity`,`state`);--> statement-breakpoint
 CREATE TABLE `fiscal_entities` (
 	`entity` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
-	`fiscal_entity_id` text NOT NULL,
 	`rfc` text NOT NULL,
 	`shard` integer NOT NULL,
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `fiscal_entities_rfc` ON `fiscal_entities` (`rfc`);--> statement-breakpoint
-CREATE UNIQUE INDEX `fiscal_entities_id` ON `fiscal_entities` (`fiscal_entity_id`);--> statement-breakpoint
 CREATE TABLE `repse_records` (
 	`rfc` text PRIMARY KEY NOT NULL,
 	`name` text,

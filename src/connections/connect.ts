@@ -42,12 +42,7 @@ export async function connectRfc(ctx: Ctx, draft: FiscalEntityDraft): Promise<Fi
   if (ciec !== undefined) await checkCiecEntitlement(ctx, rfc)
   await findUnlinked(ctx, rfc)
   if (ciec !== undefined) await verifyCiec(ctx, rfc, ciec)
-  const entity = await upsertEntity(ctx.db, {
-    fiscal_entity_id: newId('fe'),
-    rfc,
-    shard: shardOf(rfc, ctx.settings.ledgers.length),
-    created_at: ctx.now,
-  })
+  const entity = await upsertEntity(ctx.db, { rfc, shard: shardOf(rfc, ctx.settings.ledgers.length), created_at: ctx.now })
   return commitConnectionChange(async () => commitConnection(ctx, draft, keys, entity, await findUnlinked(ctx, rfc)))
 }
 
@@ -56,11 +51,12 @@ async function commitConnection(
   ctx: Ctx,
   draft: FiscalEntityDraft,
   data_source_keys: DataSourceKey[] | null,
-  { entity, fiscal_entity_id, shard, rfc }: EntityRow,
+  { entity, shard, rfc }: EntityRow,
   former: ConnectionRow | undefined,
 ): Promise<FiscalEntity> {
   const { db, now, organization } = ctx
   const { ciec } = draft
+  const fiscal_entity_id = former?.fiscal_entity_id ?? newId('fe')
   const seat = ciec === undefined ? [] : [await checkCiecEntitlement(ctx, rfc)]
   const active = ciec === undefined ? undefined : await planActivation(ctx, fiscal_entity_id, former?.first_active_at ?? null)
   const columns = {

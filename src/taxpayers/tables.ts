@@ -9,7 +9,6 @@ export const fiscalEntities = sqliteTable(
   {
     /** The RFC's number in the ledgers. */
     entity: integer('entity').primaryKey({ autoIncrement: true }),
-    fiscal_entity_id: text('fiscal_entity_id').notNull(),
     rfc: text('rfc').notNull(),
     /** The ledger that holds the RFC's data; it never changes. */
     shard: integer('shard').notNull(),
@@ -18,8 +17,6 @@ export const fiscalEntities = sqliteTable(
   (table) => [
     // Connecting.
     uniqueIndex('fiscal_entities_rfc').on(table.rfc),
-    // Lookups by id.
-    uniqueIndex('fiscal_entities_id').on(table.fiscal_entity_id),
   ],
 )
 
@@ -33,6 +30,7 @@ export const connections = sqliteTable(
     /** Negated, it is the number of the ledger's partition with the organization's imports. */
     connection: integer('connection').primaryKey({ autoIncrement: true }),
     organization_id: text('organization_id').notNull(),
+    /** The connection's own identifier. It survives unlinking, and no other organization has it. */
     fiscal_entity_id: text('fiscal_entity_id').notNull(),
     entity: integer('entity').notNull(),
     rfc: text('rfc').notNull(),
@@ -63,6 +61,8 @@ export const connections = sqliteTable(
   (table) => [
     // Reads of fiscal data, and GET /fiscal-entities.
     uniqueIndex('connections_organization').on(table.organization_id, table.fiscal_entity_id),
+    // Connecting: one connection for each organization and RFC.
+    uniqueIndex('connections_rfc').on(table.organization_id, table.entity),
     // Logins, and invalid CIECs: all connections to an RFC.
     index('connections_entity').on(table.entity, table.state),
   ],

@@ -33,10 +33,7 @@ export const findConnectionByRfc = async (db: Database, organization_id: string,
       .where(
         and(
           eq(connections.organization_id, organization_id),
-          inArray(
-            connections.fiscal_entity_id,
-            db.select({ id: fiscalEntities.fiscal_entity_id }).from(fiscalEntities).where(eq(fiscalEntities.rfc, rfc)),
-          ),
+          inArray(connections.entity, db.select({ entity: fiscalEntities.entity }).from(fiscalEntities).where(eq(fiscalEntities.rfc, rfc))),
         ),
       )
       .limit(1)
