@@ -1,5 +1,5 @@
 import { and, desc, eq, isNotNull, isNull, lt } from 'drizzle-orm'
-import type { Database } from '../platform/db/commit.ts'
+import { type Database, jsonChunks } from '../platform/db/commit.ts'
 import { newId } from '../platform/db/id.ts'
 import { alerts } from './tables.ts'
 
@@ -15,25 +15,20 @@ export interface AlertDraft extends Pick<AlertRow, 'organization_id' | 'kind' | 
  * draft changes nothing.
  */
 export const alertStatements = (db: Database, drafts: readonly AlertDraft[], now: Date): D1PreparedStatement[] =>
-  drafts.map((draft) =>
+  jsonChunks(
+    drafts.map(({ organization_id, kind, severity, dedupe_key, resource_id, message }) => [
+      ...[newId('alr'), organization_id, kind, severity, dedupe_key, resource_id, message],
+    ]),
+  ).map((json) =>
     db.$client
       .prepare(
         `insert into alerts (alert_id, organization_id, kind, severity, dedupe_key, resource_id, message, created_at)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+         select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, ?2 from json_each(?1) where true
          on conflict (organization_id, dedupe_key) do update set
            kind = excluded.kind, severity = excluded.severity, message = excluded.message, created_at = excluded.created_at, read_at = null
          where alerts.severity = 'warning' and excluded.severity = 'critical'`,
       )
-      .bind(
-        newId('alr'),
-        draft.organization_id,
-        draft.kind,
-        draft.severity,
-        draft.dedupe_key,
-        draft.resource_id,
-        draft.message,
-        now.getTime(),
-      ),
+      .bind(json, now.getTime()),
   )
 
 interface AlertFilters {

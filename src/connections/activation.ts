@@ -22,7 +22,7 @@ export async function planActivation(ctx: Ctx, fiscal_entity_id: string, first_a
 export async function startDownloads(ctx: Ctx, entity: { entity: number; shard: number }, runs: Runs): Promise<void> {
   try {
     await startPlanned(ctx, runs)
-    await resumeDownloads(ctx, entity)
+    await resumeDownloads(ctx, [entity])
   } catch (error) {
     log.error(ctx, 'Downloads of an activated connection could not be started. The next sweep starts them.', {}, error)
   }

@@ -7,17 +7,28 @@ import { keepDocuments } from '../documents/documents.ts'
 import { Unavailable } from '../failures.ts'
 import { insertOutboxEvents, wakeRelay } from '../outbox/outbox.ts'
 import type { System } from '../platform/context.ts'
+import { BudgetUsedUp } from '../platform/db/budget.ts'
 import { log } from '../platform/log.ts'
 import { loginOf, rejectCiec } from '../taxpayers/login.ts'
 import { countSlice } from '../visibility/visible-counts.ts'
 import { cancellationEvents } from './cancellation-events.ts'
 import { announce, type DownloadHint, resumeDownloads } from './downloads.ts'
-import { claimStatement, finishJobStatements, isClaimLost, type Job, parkStatement, progressStatement, requeueStatement } from './store.ts'
+import {
+  claimStatement,
+  finishJobStatements,
+  interruptStatement,
+  isClaimLost,
+  type Job,
+  parkStatement,
+  progressStatement,
+  requeueStatement,
+} from './store.ts'
 
 /** How long a job is leased and the RFC's mutex is held. Each slice extends both. */
 const LEASE_MS = 30_000
-/** Jobs per message. The next message continues, so that no invocation nears the platform's limits. */
-const JOBS_A_MESSAGE = 30
+/** The most statements of a job before and after its slices, and of a slice that has to be read again a few times. */
+const JOB_STATEMENTS = 30
+const SLICE_STATEMENTS = 100
 const MAX_ATTEMPTS = 12
 const FIRST_WAIT_MS = 5_000
 const LONGEST_WAIT_MS = 15 * 60_000
@@ -32,8 +43,9 @@ const waitAfter = (attempts: number): number => Math.min(FIRST_WAIT_MS * 2 ** (a
 /**
  * Runs an RFC's due jobs one after the other while holding its mutex. Leases and retries use the real clock. A job succeeds, returns to the
  * queue with a wait (the authority is unavailable, or an error occurred), or fails after twelve attempts. A rejected login parks all of the
- * RFC's jobs. The job's token fences its progress and its end, and `entities.version` fences slices: when two workers run the same job, each
- * document is stored once and one of them finishes the job.
+ * RFC's jobs. When the budget ends, the job that is running returns to the queue and another invocation continues with it. The job's token
+ * fences its progress and its end, and `entities.version` fences slices: when two workers run the same job, each document is stored once and
+ * one of them finishes the job.
  */
 export async function drain(system: System, { shard, entity }: DownloadHint): Promise<void> {
   const mutex = system.env.MUTEXES.getByName(String(entity))
@@ -41,7 +53,7 @@ export async function drain(system: System, { shard, entity }: DownloadHint): Pr
   if (!(await mutex.enter(holder, LEASE_MS))) return
   let isMore = true
   try {
-    for (let done = 0; done < JOBS_A_MESSAGE && isMore; done++)
+    while (isMore && system.budget.allows(JOB_STATEMENTS + SLICE_STATEMENTS))
       isMore = await runNextJob(system, shard, entity, () => mutex.enter(holder, LEASE_MS))
   } finally {
     isMore = (await mutex.leave(holder)) || isMore
@@ -79,6 +91,10 @@ async function runNextJob(system: System, shard: number, entity: number, extend:
   } catch (error) {
     // The worker that holds the claim now continues with the RFC.
     if (isClaimLost(error)) return false
+    if (error instanceof BudgetUsedUp) {
+      await interruptStatement(ledger, job).run()
+      return true
+    }
     if (error instanceof LoginRejected) {
       await rejectCiec({ ...system, now: new Date() }, entity, login)
       await wakeRelay(system, 'control')
@@ -95,7 +111,7 @@ async function runNextJob(system: System, shard: number, entity: number, extend:
 /** Makes the RFC's jobs wait for an accepted CIEC, and resumes them if one was accepted meanwhile. */
 async function park(system: System, hint: DownloadHint): Promise<void> {
   await parkStatement(system.settings.ledgers[hint.shard]!, hint.entity, Date.now() + PARKED_MS).run()
-  if ((await loginOf(system, hint.entity)) !== null) await resumeDownloads(system, hint)
+  if ((await loginOf(system, hint.entity)) !== null) await resumeDownloads(system, [hint])
 }
 
 /** Puts a job back into the queue after a failed attempt, with a wait, or fails it after the last attempt. */
@@ -139,6 +155,8 @@ async function downloadMonth(system: System, ledger: D1Database, job: Job, login
     rfc: login.rfc,
     now: new Date(),
     provenance: 'authority',
+    beforeSlice: () => system.budget.require(SLICE_STATEMENTS),
+    passesOverStored: job.is_continued === 1,
     sideStatements: (outcome) =>
       isIdle(outcome)
         ? []

@@ -1,8 +1,9 @@
-import { type EntryResult, type IngestTarget, ingestFile, ingestPackage } from '../cfdi/ingest/ingest.ts'
+import { type EntryResult, type IngestTarget, ingestFile, ingestPackage, type UploadProgress } from '../cfdi/ingest/ingest.ts'
 import { notFound } from '../failures.ts'
 import { readerOf } from '../identity/organization/acting.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx, System } from '../platform/context.ts'
+import { BudgetUsedUp } from '../platform/db/budget.ts'
 import { newId } from '../platform/db/id.ts'
 import { sendHints } from '../platform/queues/send.ts'
 import type { Connection } from '../platform/tenant.ts'
@@ -13,15 +14,19 @@ import {
   claimImport,
   completeImport,
   extendLease,
+  filesWithResult,
   findImport,
   type ImportRow,
   insertFileResults,
   insertImport,
+  interruptImport,
   unfinishedImports,
   visibleUuids,
 } from './store.ts'
 
 const LEASE_MS = 60_000
+/** The most statements of a slice that has to be read again a few times. */
+const SLICE_STATEMENTS = 100
 const MAX_ATTEMPTS = 5
 const FILES_SHOWN = 1_000
 const SWEEP_LIMIT = 100
@@ -97,17 +102,38 @@ export async function getImport(ctx: Ctx, import_id: string): Promise<Import> {
   }
 }
 
-/** Ingests an upload into the organization's own partition. When it is repeated after a crash, files that are stored stay unchanged. */
+/**
+ * Ingests an upload into the organization's own partition. When it is repeated after a crash, files that are stored stay unchanged. When the
+ * budget ends, the import returns to the queue, and another invocation continues behind the files that have a result and the rows of metadata
+ * that are stored.
+ */
 export async function workOnImport(system: System, { shard, import_id }: ImportHint): Promise<void> {
   const ledger = system.settings.ledgers[shard]!
   const token = crypto.randomUUID()
   const row = await claimImport(ledger, import_id, token, Date.now(), Date.now() + LEASE_MS)
   if (!row) return
+  const progress: UploadProgress = {
+    done: await filesWithResult(ledger, import_id),
+    metadata: row.place === null ? null : (JSON.parse(row.place) as UploadProgress['metadata']),
+    results: [],
+  }
+  try {
+    await ingestClaimed(system, ledger, row, token, progress)
+  } catch (error) {
+    if (!(error instanceof BudgetUsedUp)) throw error
+    const interrupt = interruptImport(ledger, import_id, token, JSON.stringify(progress.metadata), Date.now())
+    await ledger.batch([...insertFileResults(ledger, import_id, progress.results), interrupt])
+    await announce(system, [{ shard, import_id }])
+  }
+}
+
+async function ingestClaimed(system: System, ledger: D1Database, row: ImportRow, token: string, progress: UploadProgress): Promise<void> {
+  const { import_id } = row
   const upload = await system.env.FILES.get(objectOf(import_id))
   const results =
     !upload || row.attempts > MAX_ATTEMPTS
       ? [failedUpload(upload === null)]
-      : await ingestUpload(system, ledger, row, token, await upload.bytes())
+      : await ingestUpload(system, ledger, row, token, await upload.bytes(), progress)
   const done = await ledger.batch([...insertFileResults(ledger, import_id, results), completeImport(ledger, import_id, token, Date.now())])
   // When another consumer has taken the import over, it still needs the upload.
   if (done.at(-1)!.meta.changes > 0) await system.env.FILES.delete(objectOf(import_id))
@@ -140,7 +166,14 @@ async function alreadyVisible(
 const isZip = (bytes: Uint8Array): boolean => bytes[0] === 0x50 && bytes[1] === 0x4b
 
 /** Ingests an upload. Returns the results that no slice has committed. */
-async function ingestUpload(system: System, ledger: D1Database, row: ImportRow, token: string, bytes: Uint8Array): Promise<EntryResult[]> {
+async function ingestUpload(
+  system: System,
+  ledger: D1Database,
+  row: ImportRow,
+  token: string,
+  bytes: Uint8Array,
+  progress: UploadProgress,
+): Promise<EntryResult[]> {
   const target: IngestTarget = {
     ledger,
     files: system.env.FILES,
@@ -148,13 +181,14 @@ async function ingestUpload(system: System, ledger: D1Database, row: ImportRow, 
     rfc: row.rfc,
     now: system.now,
     provenance: 'import',
+    beforeSlice: () => system.budget.require(SLICE_STATEMENTS),
     alreadyVisible: await alreadyVisible(system, row),
     sideStatements: ({ entries }) => [
       ...insertFileResults(ledger, row.import_id, entries),
       extendLease(ledger, row.import_id, token, Date.now() + LEASE_MS),
     ],
   }
-  return isZip(bytes) ? ingestPackage(target, bytes) : ingestFile(target, bytes)
+  return isZip(bytes) ? ingestPackage(target, bytes, progress) : ingestFile(target, bytes, progress)
 }
 
 /** Announces the imports that lost their message or their consumer. */

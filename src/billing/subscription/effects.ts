@@ -63,7 +63,7 @@ async function endSuspension(ctx: Ctx, seats_used: number, { allowance }: Subscr
     ],
     afterCommit: async () => {
       await announceRuns(ctx, planned.runs)
-      for (const entity of resumed) await resumeDownloads(ctx, entity)
+      await resumeDownloads(ctx, resumed)
     },
   }
 }

@@ -19,6 +19,10 @@ export interface IngestTarget {
   provenance: 'authority' | 'import'
   /** Statements to commit in the batch of each slice, or alone when it changes nothing. Called again when a slice is retried. */
   sideStatements?: (outcome: SliceOutcome) => D1PreparedStatement[]
+  /** Called before each slice. What it throws ends the ingestion; slices before it stay. */
+  beforeSlice?: () => void
+  /** Whether what is stored is left out before slices are formed: for a source whose first part has been ingested. */
+  passesOverStored?: boolean
   /** Which of these documents the organization already sees in the authority's partition. They are not stored again. */
   alreadyVisible?: (uuids: readonly string[]) => Promise<ReadonlySet<string>>
 }
@@ -45,6 +49,7 @@ const MAX_ATTEMPTS = 8
  * else changed the partition meanwhile, the fence refuses the batch and the slice is read again and retried; throws after 8 attempts.
  */
 export async function commitSlice(target: IngestTarget, slice: Slice): Promise<SliceOutcome> {
+  target.beforeSlice?.()
   const storedObjects = new Set<string>()
   for (let attempt = 1; ; attempt++) {
     try {

@@ -6,12 +6,25 @@ import { MAX_XML_BYTES } from '../xml/parse.ts'
 import { commitSlice, type IngestTarget } from './commit-slice.ts'
 import type { EntryResult, SliceOutcome } from './outcome.ts'
 import { fileOfEntry, metadataSlice, singleFile, type UnopenedFile, xmlSlice } from './read-entries.ts'
+import { unstoredFiles, unstoredRows } from './unstored.ts'
 
 export type { CancelledCfdi } from './apply-changes.ts'
 export type { IngestTarget } from './commit-slice.ts'
 export type { EntryResult, SliceOutcome } from './outcome.ts'
 
 type Outcomes = AsyncGenerator<SliceOutcome, void, undefined>
+
+/** How far an upload has been ingested. */
+export interface UploadProgress {
+  /** The places of the files that have a result. */
+  done: ReadonlySet<number>
+  /** The metadata file that is or was under way: its place, how many of its rows are done, and what came of them. */
+  metadata: { n: number; rows: number; created: number; cancelled: number; rejected: number } | null
+  /** The results that no slice has committed. */
+  results: EntryResult[]
+}
+
+const notBegun = (): UploadProgress => ({ done: new Set(), metadata: null, results: [] })
 
 /** The limits of a slice in entries and in inflated bytes, because the whole slice is in memory at once. */
 const SLICE_ENTRIES = 1_000
@@ -37,7 +50,8 @@ function* filesOf(bytes: Uint8Array, entries: readonly ZipEntry[], except: Reado
 }
 
 async function* ingestFiles(target: IngestTarget, files: Iterable<UnopenedFile>, reported: ReadonlyMap<string, MetadataRow>): Outcomes {
-  for (const slice of slicesOf(files)) yield await commitSlice(target, xmlSlice(target, slice, reported))
+  const left = target.passesOverStored ? await unstoredFiles(target, files) : files
+  for (const slice of slicesOf(left)) yield await commitSlice(target, xmlSlice(target, slice, reported))
 }
 
 function* slicesOf(files: Iterable<UnopenedFile>): Generator<UnopenedFile[]> {
@@ -58,13 +72,14 @@ function* slicesOf(files: Iterable<UnopenedFile>): Generator<UnopenedFile[]> {
 /**
  * Ingests metadata rows, slice by slice. Unknown documents are stored without XML; stored valid documents that are cancelled now are
  * cancelled and listed as cancellations. The entries of an outcome are the rows. Payments and credit notes come after all other rows, so
- * that the cancellation of an invoice and its payment is reported as that of a paid invoice, whatever their order in the file.
+ * that the cancellation of an invoice and its payment is reported as that of a paid invoice, whatever their order in the file. The first
+ * `from` rows in that order are left out.
  */
-export async function* ingestMetadata(target: IngestTarget, rows: Iterable<MetadataRow>): Outcomes {
-  const all = [...rows]
+export async function* ingestMetadata(target: IngestTarget, rows: Iterable<MetadataRow>, from = 0): Outcomes {
+  const all = target.passesOverStored ? await unstoredRows(target, rows) : [...rows]
   const isLast = ({ tipo_comprobante }: MetadataRow): boolean => tipo_comprobante === 'P' || tipo_comprobante === 'E'
   const ordered = [...all.filter((row) => !isLast(row)), ...all.filter(isLast)]
-  for (let at = 0; at < ordered.length; at += SLICE_ENTRIES) {
+  for (let at = from; at < ordered.length; at += SLICE_ENTRIES) {
     yield await commitSlice(target, metadataSlice(target, ordered.slice(at, at + SLICE_ENTRIES), at))
   }
 }
@@ -81,19 +96,19 @@ export const metadataOf = (bytes: Uint8Array): { rows: MetadataRow[]; unread: nu
 
 /**
  * Ingests an uploaded ZIP with XML, metadata or both; there is one result for each file. The target's side statements commit the results
- * of a slice with it. Returns the other results: those of the metadata files, or the one of a ZIP that cannot be read.
+ * of a slice with it. Returns the other results: those of the metadata files, or the one of a ZIP that cannot be read. `progress` is kept up
+ * to date, so that an ingestion that ends early can continue.
  */
-export async function ingestPackage(target: IngestTarget, bytes: Uint8Array): Promise<EntryResult[]> {
+export async function ingestPackage(target: IngestTarget, bytes: Uint8Array, progress = notBegun()): Promise<EntryResult[]> {
   try {
     const entries = withinBudget(readDirectory(bytes))
     const { files, recognised } = metadataFilesOf(bytes, entries)
     const reported = new Map<string, MetadataRow>()
     for (const { rows } of files) for (const row of rows) reported.set(row.uuid, row)
-    await finish(ingestFiles(target, filesOf(bytes, entries, recognised), reported))
+    await finish(ingestFiles(target, filesOf(bytes, entries, recognised.union(progress.done)), reported))
     reported.clear()
-    const results: EntryResult[] = []
-    for (const file of files) results.push(await ingestMetadataFile(target, file))
-    return results
+    for (const file of files) if (!progress.done.has(file.n)) progress.results.push(await ingestMetadataFile(target, file, progress))
+    return progress.results
   } catch (error) {
     if (!(error instanceof PackageRejected)) throw error
     return [{ n: 0, name: 'upload.zip', status: 'rejected', uuid: null, code: error.code, detail: error.message }]
@@ -101,9 +116,9 @@ export async function ingestPackage(target: IngestTarget, bytes: Uint8Array): Pr
 }
 
 /** Ingests a single uploaded file, an XML or a metadata TXT. Returns the results that no slice has committed, as `ingestPackage` does. */
-export async function ingestFile(target: IngestTarget, bytes: Uint8Array): Promise<EntryResult[]> {
+export async function ingestFile(target: IngestTarget, bytes: Uint8Array, progress = notBegun()): Promise<EntryResult[]> {
   const metadata = readMetadata(bytes, 'upload.txt', 0)
-  if (metadata !== null) return [await ingestMetadataFile(target, metadata)]
+  if (metadata !== null) return [await ingestMetadataFile(target, metadata, progress)]
   await finish(ingestFiles(target, [singleFile('upload.xml', bytes)], new Map()))
   return []
 }
@@ -123,7 +138,11 @@ function withinBudget(entries: readonly ZipEntry[]): ZipEntry[] {
   })
 }
 
-async function ingestMetadataFile(target: IngestTarget, { n, name, rows, unread, rejected: why }: MetadataFile): Promise<EntryResult> {
+async function ingestMetadataFile(
+  target: IngestTarget,
+  { n, name, rows, unread, rejected: why }: MetadataFile,
+  progress: UploadProgress,
+): Promise<EntryResult> {
   if (why !== null) return { n, name, uuid: null, status: 'rejected', code: why.code, detail: why.message }
   const { sideStatements } = target
   // The upload's results list the file, not its rows.
@@ -131,12 +150,15 @@ async function ingestMetadataFile(target: IngestTarget, { n, name, rows, unread,
     sideStatements === undefined
       ? target
       : { ...target, sideStatements: (outcome: SliceOutcome) => sideStatements({ ...outcome, entries: [] }) }
-  let [created, cancelled, rejected] = [0, 0, unread]
-  for await (const outcome of ingestMetadata(withoutEntries, rows)) {
-    created += outcome.created
-    cancelled += outcome.cancelled
-    rejected += outcome.rejected
+  const sum = progress.metadata?.n === n ? progress.metadata : { n, rows: 0, created: 0, cancelled: 0, rejected: unread }
+  progress.metadata = sum
+  for await (const outcome of ingestMetadata(withoutEntries, rows, sum.rows)) {
+    sum.rows += outcome.entries.length
+    sum.created += outcome.created
+    sum.cancelled += outcome.cancelled
+    sum.rejected += outcome.rejected
   }
+  const { created, cancelled, rejected } = sum
   const result = {
     n,
     name,

@@ -6,7 +6,6 @@ import type { Ctx, System } from '../../platform/context.ts'
 import { commit, type Statement } from '../../platform/db/commit.ts'
 import { newId } from '../../platform/db/id.ts'
 import { each } from '../../platform/each.ts'
-import { log } from '../../platform/log.ts'
 import { type Message, sendHints } from '../../platform/queues/send.ts'
 import { sourcesOf } from '../../taxpayers/sources.ts'
 import { type ConnectionRow, connectionsOfRun, widenWindows } from '../../taxpayers/taxpayers.ts'
@@ -18,6 +17,7 @@ import {
   finishRun,
   insertRun,
   insertRuns,
+  keepPlace,
   markRun,
   plannedRuns,
   type RunRow,
@@ -35,10 +35,16 @@ export interface RunOutcome {
 
 /** Connections dispatched in one round of calls. */
 const PAGE = 50
-/** A run that is still planned after this long was left unfinished by a crash. */
+/** The statements of a run besides its pages. */
+const RUN_STATEMENTS = 4
+/** A planned run that has not moved for this long was left unfinished by a crash. */
 const UNFINISHED_AFTER_MS = 30_000
+const SWEEP_LIMIT = 100
 /** Runs that one queue message names. */
 const RUNS_A_MESSAGE = 20
+
+/** The most statements of a page: its list, the windows, and in each ledger the watermarks and the jobs. */
+const pageStatements = ({ settings }: System): number => 2 + 16 * Math.min(PAGE, settings.ledgers.length)
 
 const newRun = (ctx: System, extractor: ExtractorRow, trigger: RunRow['trigger'], fiscal_entity_id: string | null): RunRow => ({
   run_id: newId('run'),
@@ -51,7 +57,9 @@ const newRun = (ctx: System, extractor: ExtractorRow, trigger: RunRow['trigger']
   status: 'planned',
   connections: 0,
   dispatched: 0,
+  after: '',
   created_at: new Date(),
+  moved_at: new Date(),
 })
 
 /**
@@ -74,7 +82,7 @@ export function runMessages(runs: readonly Pick<RunRow, 'run_id'>[]): Message<{ 
 }
 
 /** Announces planned runs to the consumer. The sweep dispatches them if a message is lost. */
-export const announceRuns = (system: System, runs: readonly RunRow[]): Promise<void> =>
+export const announceRuns = (system: System, runs: readonly Pick<RunRow, 'run_id'>[]): Promise<void> =>
   sendHints(system, system.env.DISPATCH, runMessages(runs))
 
 /** Dispatches those of the named runs that are still planned. */
@@ -82,8 +90,18 @@ export async function dispatchRuns(system: System, run_ids: readonly string[]): 
   await startPlanned(system, await plannedRuns(system.db, run_ids))
 }
 
-/** Dispatches planned runs one after the other, so that later runs join the jobs of earlier ones. */
-export const startPlanned = (system: System, runs: readonly RunRow[]): Promise<void> => each(runs, (run) => dispatch(system, run))
+/**
+ * Dispatches planned runs one after the other, so that later runs join the jobs of earlier ones. Sends on those that the invocation has no
+ * budget for.
+ */
+export async function startPlanned(system: System, runs: readonly RunRow[]): Promise<void> {
+  const left: RunRow[] = []
+  await each(runs, async (run) => {
+    if (!system.budget.allows(RUN_STATEMENTS + pageStatements(system))) left.push(run)
+    else await dispatch(system, run)
+  })
+  await announceRuns(system, left)
+}
 
 /** Commits a run of the extractor, for one connection or all of the organization's, and dispatches it. */
 export async function startRun(
@@ -96,23 +114,27 @@ export async function startRun(
 }
 
 /**
- * Dispatches a run: requests its jobs, widens the windows, announces the jobs, and finally records the outcome. It may be repeated after a
- * crash at any point, because jobs are joined rather than duplicated and windows only widen.
+ * Dispatches a run: requests its jobs, widens the windows, announces the jobs, and finally records the outcome. When the budget ends first,
+ * the run keeps its place and sends itself on; the outcome returned then counts what has been dispatched. It may be repeated after a crash
+ * at any point, because jobs are joined rather than duplicated and windows only widen.
  */
 async function dispatch(system: System, run: RunRow): Promise<RunOutcome> {
   const extractor = await findExtractorOfRun(system.db, run.extractor_id)
-  let after = ''
-  let connections = 0
-  let dispatched = 0
+  let { after, connections, dispatched } = run
   for (;;) {
     const page = extractor ? await connectionsOfRun(system.db, run, after, PAGE) : []
     if (extractor && page.length > 0) dispatched += await dispatchPage(system, run, extractor, page)
     connections += page.length
     if (page.length < PAGE || run.fiscal_entity_id !== null) break
     after = page.at(-1)!.fiscal_entity_id
+    if (!system.budget.allows(pageStatements(system) + RUN_STATEMENTS)) {
+      await commit(system.db.$client, [keepPlace(system.db, run, { after, connections, dispatched }, new Date())])
+      await announceRuns(system, [run])
+      return { status: 'dispatched', connections, dispatched }
+    }
   }
   const outcome: RunOutcome = { status: connections === 0 ? 'no_connections' : 'dispatched', connections, dispatched }
-  await commit(system.db.$client, [finishRun(system.db, run.run_id, outcome), ...(connections > 0 ? [markRun(system.db, run)] : [])])
+  await commit(system.db.$client, [finishRun(system.db, run, outcome), ...(connections > 0 ? [markRun(system.db, run)] : [])])
   return outcome
 }
 
@@ -153,13 +175,7 @@ function earliest(rows: readonly { connection: number; from: string; to: number 
   return [...widest.values()]
 }
 
-/** Dispatches runs that a crash left planned. A run that fails is logged and does not stop the others. */
-export async function finishRuns(system: System): Promise<void> {
-  for (const run of await unfinishedRuns(system.db, new Date(Date.now() - UNFINISHED_AFTER_MS), PAGE)) {
-    try {
-      await dispatch(system, run)
-    } catch (error) {
-      log.error(system, 'A planned run could not be dispatched. The next sweep tries again.', { run: run.run_id }, error)
-    }
-  }
+/** Announces runs that a crash left planned, and those whose message is lost. */
+export async function sweepRuns(system: System): Promise<void> {
+  await announceRuns(system, await unfinishedRuns(system.db, new Date(Date.now() - UNFINISHED_AFTER_MS), SWEEP_LIMIT))
 }

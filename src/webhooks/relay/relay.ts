@@ -149,9 +149,5 @@ const recipientOf = (row: RecipientRow, { created_at }: StoredOutboxEvent): Reci
 /** Wakes the relay of every outbox that holds events. */
 export async function sweepOutboxes(system: System): Promise<void> {
   const outboxes: Outbox[] = ['control', ...system.settings.ledgers.keys()]
-  await Promise.all(
-    outboxes.map(async (outbox) => {
-      if (await hasOutboxEvents(databaseOf(system, outbox))) await wakeRelay(system, outbox)
-    }),
-  )
+  for (const outbox of outboxes) if (await hasOutboxEvents(databaseOf(system, outbox))) await wakeRelay(system, outbox)
 }

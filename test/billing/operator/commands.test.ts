@@ -7,6 +7,7 @@ import worker from '../../../src/index.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
 import { at } from '../../support/clock.ts'
+import { daily } from '../../support/crons.ts'
 import { audited, freshRfc } from '../../support/tenants.ts'
 import { billed } from '../support/billing.ts'
 import { stripeEnv } from '../support/stripe.ts'
@@ -41,7 +42,7 @@ describe('what an operator records', () => {
     const of = await billed()
     await of.connect(freshRfc())
     const { invoice_id } = await of.invoice('2027-03-01')
-    await worker.scheduled(createScheduledController({ cron: '0 10 * * *', scheduledTime: new Date() }), env)
+    await daily()
     expect(await of.states()).toEqual(['paused active payment'])
     expect([await recorded('pay', invoice_id), await recorded('pay', invoice_id)]).toEqual([1, 1])
     await Promise.all([minute(), minute()])

@@ -5,6 +5,7 @@ import type { Dispatch } from '../../../src/extractors/ticks/ticks.ts'
 import worker from '../../../src/index.ts'
 import { dayOfEpoch } from '../../../src/platform/time/calendar.ts'
 import { at } from '../../support/clock.ts'
+import { daily } from '../../support/crons.ts'
 import type { Organization } from '../../support/tenants.ts'
 import { EXTRACTORS } from './extractors.ts'
 
@@ -65,7 +66,10 @@ export class Clockwork {
   sweep = (time: string): Promise<void> => this.#cron('* * * * *', time)
 
   /** The cron of every day. */
-  daily = (time: string): Promise<void> => this.#cron('0 10 * * *', time)
+  daily = (time: string): Promise<string[]> => {
+    at(time)
+    return daily(this.env, new Date(time))
+  }
 
   /** One batch of the dispatch queue, or of another. */
   async deliver(
