@@ -28,6 +28,8 @@ const CONCURRENT_ATTEMPTS = 4
 const LEASE_MS = 20_000
 /** How long a consumer works on one message before it sends another for the rest. */
 const WORK_MS = 2_000
+/** The most statements of one round of attempts. */
+const BATCH_STATEMENTS = 3 + 4 * CONCURRENT_ATTEMPTS
 /** After this long a consumer acknowledges its message, so that no message waits behind a receiver that does not answer. */
 const ACKNOWLEDGE_AFTER_MS = 250
 /** Number of undelivered deliveries in a row that raises an alert. */
@@ -53,7 +55,8 @@ export async function deliver(system: System, webhook: number): Promise<void> {
  */
 export async function deliverDue(system: System, webhook: number): Promise<void> {
   const until = Date.now() + WORK_MS
-  while (await deliverBatch(system, webhook)) if (Date.now() >= until) return wakeEndpoints(system, [webhook])
+  while (await deliverBatch(system, webhook))
+    if (Date.now() >= until || !system.budget.allows(BATCH_STATEMENTS)) return wakeEndpoints(system, [webhook])
 }
 
 /** Attempts as many deliveries as may be in flight at once. Returns whether more can be done now. */
