@@ -26,6 +26,8 @@ import {
 
 /** How long a job is leased and the RFC's mutex is held. Each slice extends both. */
 const LEASE_MS = 30_000
+/** Jobs per message at most. The next message continues, so that RFCs take turns. */
+const JOBS_A_MESSAGE = 30
 /** The most statements of a job before and after its slices, and of a slice that has to be read again a few times. */
 const JOB_STATEMENTS = 30
 const SLICE_STATEMENTS = 100
@@ -53,7 +55,7 @@ export async function drain(system: System, { shard, entity }: DownloadHint): Pr
   if (!(await mutex.enter(holder, LEASE_MS))) return
   let isMore = true
   try {
-    while (isMore && system.budget.allows(JOB_STATEMENTS + SLICE_STATEMENTS))
+    for (let done = 0; done < JOBS_A_MESSAGE && isMore && system.budget.allows(JOB_STATEMENTS + SLICE_STATEMENTS); done++)
       isMore = await runNextJob(system, shard, entity, () => mutex.enter(holder, LEASE_MS))
   } finally {
     isMore = (await mutex.leave(holder)) || isMore

@@ -8,7 +8,7 @@ import { newId } from '../../platform/db/id.ts'
 import { each } from '../../platform/each.ts'
 import { type Message, sendHints } from '../../platform/queues/send.ts'
 import { sourcesOf } from '../../taxpayers/sources.ts'
-import { type ConnectionRow, connectionsOfRun, widenWindows } from '../../taxpayers/taxpayers.ts'
+import { type ConnectionRow, connectionsOfRun, countActiveConnections, widenWindows } from '../../taxpayers/taxpayers.ts'
 import type { ExtractorRow } from '../store.ts'
 import { monthsOf, rangeOf } from './scope.ts'
 import {
@@ -103,14 +103,20 @@ export async function startPlanned(system: System, runs: readonly RunRow[]): Pro
   await announceRuns(system, left)
 }
 
-/** Commits a run of the extractor, for one connection or all of the organization's, and dispatches it. */
+/**
+ * Commits a run of the extractor, for one connection or all of the organization's, and dispatches it. When the budget ends first, the outcome
+ * has all RFCs that the run covers, and those dispatched so far.
+ */
 export async function startRun(
   ctx: Ctx,
   { extractor, trigger, fiscal_entity_id }: { extractor: ExtractorRow; trigger: RunRow['trigger']; fiscal_entity_id: string | null },
 ): Promise<RunOutcome> {
   const run = newRun(ctx, extractor, trigger, fiscal_entity_id)
   await change(ctx, { action: 'extractor.run', resource_id: extractor.extractor_id }, [insertRun(ctx.db, run)])
-  return dispatch(ctx, run)
+  const { isDone, ...outcome } = await dispatch(ctx, run)
+  if (isDone) return outcome
+  const [active] = await countActiveConnections(ctx.db, ctx.organization.id)
+  return { ...outcome, connections: Math.max(outcome.connections, active!.n) }
 }
 
 /**
@@ -118,7 +124,7 @@ export async function startRun(
  * the run keeps its place and sends itself on; the outcome returned then counts what has been dispatched. It may be repeated after a crash
  * at any point, because jobs are joined rather than duplicated and windows only widen.
  */
-async function dispatch(system: System, run: RunRow): Promise<RunOutcome> {
+async function dispatch(system: System, run: RunRow): Promise<RunOutcome & { isDone: boolean }> {
   const extractor = await findExtractorOfRun(system.db, run.extractor_id)
   let { after, connections, dispatched } = run
   for (;;) {
@@ -130,12 +136,12 @@ async function dispatch(system: System, run: RunRow): Promise<RunOutcome> {
     if (!system.budget.allows(pageStatements(system) + RUN_STATEMENTS)) {
       await commit(system.db.$client, [keepPlace(system.db, run, { after, connections, dispatched }, new Date())])
       await announceRuns(system, [run])
-      return { status: 'dispatched', connections, dispatched }
+      return { status: 'dispatched', connections, dispatched, isDone: false }
     }
   }
   const outcome: RunOutcome = { status: connections === 0 ? 'no_connections' : 'dispatched', connections, dispatched }
   await commit(system.db.$client, [finishRun(system.db, run, outcome), ...(connections > 0 ? [markRun(system.db, run)] : [])])
-  return outcome
+  return { ...outcome, isDone: true }
 }
 
 const isCfdiSource = (source: DataSourceKey): boolean => source === 'sat_cfdi_issued' || source === 'sat_cfdi_received'
