@@ -19,9 +19,13 @@ export async function pageByPage(
   work: (place: string, fail: (error: unknown) => void) => Promise<string>,
 ): Promise<string> {
   const failures: unknown[] = []
+  const fail = (error: unknown) => {
+    if (error instanceof BudgetUsedUp) throw error
+    failures.push(error)
+  }
   let next = place
   try {
-    do next = await work(next === START ? '' : next, (error) => failures.push(error))
+    do next = await work(next === START ? '' : next, fail)
     while (next !== '' && system.budget.allows(statements))
   } catch (error) {
     if (!(error instanceof BudgetUsedUp)) throw error

@@ -13,11 +13,8 @@ const random = randomOf(14)
 const COLUMNS =
   'Uuid~RfcEmisor~NombreEmisor~RfcReceptor~NombreReceptor~RfcPac~FechaEmision~FechaCertificacionSat~Monto~EfectoComprobante~Estatus~FechaCancelacion'
 
-const { queue } = (await import('../../src/index.ts')).default
-
-beforeEach(async () => {
+beforeEach(() => {
   silenceQueues()
-  vi.mocked((await import('../../src/index.ts')).default.queue).mockImplementation(queue)
 })
 afterEach(() => {
   vi.restoreAllMocks()
@@ -66,7 +63,7 @@ async function uploaded(platform: Platform) {
 /** What breaks without it: an upload of many documents is tried five times, ended by the platform each time, and reported as failed. */
 describe('an import that the budget of an invocation does not suffice for', () => {
   it.each([2, 3, 4])('has the results of one that it suffices for, when the budget ends before every %ith slice', async (nth) => {
-    const whole = await uploaded(new Platform()).then(async (one) => one)
+    const whole = await uploaded(new Platform())
     const platform = new Platform()
     const parts = await uploaded(platform)
     await new Platform().deliver('imports', [{ shard: 0, import_id: whole.import_id }])

@@ -1,6 +1,7 @@
 import { createMessageBatch, createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import worker from '../../src/index.ts'
+import { consume } from '../../src/queues.ts'
 import type { TaskMessage } from '../../src/schedule.ts'
 
 /**
@@ -18,7 +19,7 @@ export async function daily(bindings: Env = env, time = new Date()): Promise<str
     const body = sent.shift()!
     const batch = createMessageBatch('fiscal-local-tasks', [{ id: `task${n}`, timestamp: new Date(), attempts: 1, body }])
     batch.messages[0]!.retry = () => void retried.push(body.task)
-    await worker.queue(batch, own)
+    await consume(batch, own)
   }
   return retried
 }

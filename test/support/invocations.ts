@@ -3,6 +3,7 @@ import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
 import worker from '../../src/index.ts'
 import { Budget } from '../../src/platform/db/budget.ts'
+import { consume } from '../../src/queues.ts'
 import { basic, type Caller } from './client.ts'
 import { type Method, ownerOf, patched } from './meter.ts'
 
@@ -141,7 +142,7 @@ export class Platform {
       bodies.map((body) => ({ id: `message${++this.#messages}`, timestamp: new Date(), attempts: 1, body })),
     )
     for (const message of batch.messages) message.retry = () => void this.deadLetters.push({ purpose, body: message.body })
-    await this.measure(purpose, async () => worker.queue(batch, this.env))
+    await this.measure(purpose, () => consume(batch, this.env))
   }
 
   /** Delivers what was sent, one message an invocation, and what that sends, until nothing is left or `isDone`. */

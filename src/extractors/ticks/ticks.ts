@@ -3,7 +3,7 @@ import { commit } from '../../platform/db/commit.ts'
 import { newId } from '../../platform/db/id.ts'
 import { pageByPage, START } from '../../platform/pages.ts'
 import { type Message, sendHints } from '../../platform/queues/send.ts'
-import { type Day, dayOfEpoch, epochDayOf, localDayOf } from '../../platform/time/calendar.ts'
+import { dayOfEpoch, epochDayOf, localDayOf } from '../../platform/time/calendar.ts'
 import { cadencesBetween, lastDueDay } from '../cadence.ts'
 import { runMessages } from '../runs/dispatch.ts'
 import { insertScheduledRuns } from '../runs/store.ts'
@@ -43,17 +43,15 @@ export type Dispatch = { page: PageKey } | { runs: string[] }
  */
 export const evaluateCadences = (system: System, place = START): Promise<string> =>
   pageByPage(system, 0, place, async (_, fail) => {
-    for (const zone of await listZones(system.db)) {
-      const today = localDayOf(system.now, zone.timezone)
-      if (today <= zone.evaluated_day) continue
-      system.budget.require(ZONE_STATEMENTS)
-      await evaluateZone(system, zone, today).catch(fail)
-    }
+    for (const zone of await listZones(system.db)) await evaluateZone(system, zone).catch(fail)
     return ''
   })
 
-async function evaluateZone(system: System, { timezone, evaluated_day }: Zone, today: Day): Promise<void> {
-  const { db, now } = system
+async function evaluateZone(system: System, { timezone, evaluated_day }: Zone): Promise<void> {
+  const { db, now, budget } = system
+  const today = localDayOf(now, timezone)
+  if (today <= evaluated_day) return
+  budget.require(ZONE_STATEMENTS)
   const used = await cadencesInUse(db, timezone, cadencesBetween(evaluated_day, today))
   const pages = used.flatMap((cadence): TickPage[] => {
     const due_day = lastDueDay(cadence, evaluated_day, today)

@@ -1,6 +1,6 @@
 import { and, desc, eq, lt } from 'drizzle-orm'
 import type { Ctx, System } from '../context.ts'
-import { commit, type Statement } from '../db/commit.ts'
+import { commit, jsonChunks, type Statement } from '../db/commit.ts'
 import { isGuardViolation } from '../db/guard.ts'
 import { newId } from '../db/id.ts'
 import { inFlight } from '../idempotency/idempotency.ts'
@@ -35,6 +35,24 @@ export const audited = ({ db, now, requestId, actor }: Author, organization_id: 
     request_id: requestId,
     created_at: now,
   })
+
+/** The audit rows of many changes, each of its organization, for a commit that the caller makes itself. */
+export const auditedEach = (
+  { db, now, requestId, actor }: Author,
+  changes: readonly (Change & { organization_id: string })[],
+): D1PreparedStatement[] =>
+  jsonChunks(
+    changes.map(({ organization_id, action, resource_id, changed = [] }) => [
+      ...[newId('aud'), organization_id, action, resource_id, JSON.stringify(changed)],
+    ]),
+  ).map((json) =>
+    db.$client
+      .prepare(
+        `insert into audit_events (audit_event_id, organization_id, actor, action, resource_id, changed, request_id, created_at)
+         select value->>0, value->>1, ?2, value->>2, value->>3, value->>4, ?3, ?4 from json_each(?1)`,
+      )
+      .bind(json, nameOf(actor), requestId, now.getTime()),
+  )
 
 /**
  * Commits a change of the control plane together with its audit row. Every write for a customer goes through here. Under an

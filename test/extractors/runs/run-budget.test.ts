@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Budget } from '../../../src/platform/db/budget.ts'
+import { newId } from '../../../src/platform/db/id.ts'
 import { multiply } from '../../platform/support/rows.ts'
 import { at } from '../../support/clock.ts'
 import { connect, freshRfc, organization } from '../../support/tenants.ts'
@@ -28,7 +29,7 @@ async function planned() {
     ...{ connection: 'null', fiscal_entity_id: `t.j->>'$.fiscal_entity_id' || n.i`, entity: '7000000 + n.i', rfc: `'RFC' || n.i` },
   })
   await env.LEDGER_0.prepare('delete from sync_jobs').run()
-  const run_id = `run_${crypto.randomUUID()}`
+  const run_id = newId('run')
   await env.DB.prepare(
     `insert into runs (run_id, organization_id, extractor_id, trigger, instant, status, connections, dispatched, created_at, moved_at)
      values (?1, ?2, ?3, 'manual', ?4, 'planned', 0, 0, ?4, ?4)`,

@@ -15,6 +15,7 @@ export type Watch = (step: string, when: 'before' | 'after') => void
 /** What runs by itself, in the test's hands: crons at any time, and dispatch messages, which wait in `sent` until it delivers them. */
 export class Clockwork {
   readonly sent: Dispatch[] = []
+  readonly tasks: unknown[] = []
   watch: Watch = () => {}
   #messages = 0
   readonly env: Env
@@ -32,6 +33,7 @@ export class Clockwork {
       DB: this.#watched('DB', env.DB),
       LEDGER_0: this.#watched('LEDGER_0', env.LEDGER_0),
       DISPATCH: queue('DISPATCH', (body) => this.sent.push(body as Dispatch)),
+      TASKS: queue('TASKS', (body) => this.tasks.push(body)),
       DOWNLOADS: queue('DOWNLOADS', nobody),
       DOWNLOADS_SPREAD: queue('DOWNLOADS_SPREAD', nobody),
     } as unknown as Env
@@ -60,7 +62,11 @@ export class Clockwork {
   }
 
   /** The cron that evaluates cadences. */
-  tick = (time: string): Promise<void> => this.#cron('*/15 * * * *', time)
+  tick = async (time: string): Promise<void> => {
+    await this.#cron('*/15 * * * *', time)
+    // What a quarter of an hour had no budget left for comes as a message of its own.
+    while (this.tasks.length > 0) await this.deliver(this.tasks.splice(0, 1), { queue: 'tasks' })
+  }
 
   /** The cron that finishes what was left. */
   sweep = (time: string): Promise<void> => this.#cron('* * * * *', time)

@@ -12,12 +12,9 @@ const STATEMENTS = 900
 const CONNECTIONS = 6
 const MESSAGE_BYTES = 128_000
 
-const { queue } = (await import('../../../src/index.ts')).default
-
 beforeEach(async () => {
   at('2026-05-20T09:00:00Z')
   silenceQueues()
-  vi.mocked((await import('../../../src/index.ts')).default.queue).mockImplementation(queue)
   for (const database of [env.DB, env.LEDGER_0]) await empty(database)
 })
 afterEach(() => {
