@@ -138,6 +138,20 @@ describe('GET /v1/cfdi/{uuid}/payments', () => {
       [uuid(5), '20.00', 'vigente'],
     ])
   })
+
+  it.each([
+    ['50.00', false],
+    ['50.01', false],
+    ['49.99', false],
+    ['50.010001', true],
+    ['49.989999', true],
+  ])('allows one cent between the balance, 50.00, and a reported %s: mismatch %s', async (reported, isMismatch) => {
+    const report = (text: string) =>
+      env.LEDGER_0.prepare('update cfdi_payments set imp_saldo_insoluto = ? where source = ?').bind(text, uuid(3)).run()
+    await report(reported)
+    expect(await listPayments(contextOf(), uuid(2))).toMatchObject({ reported_balance: reported, balance_mismatch: isMismatch })
+    await report('70.00')
+  })
 })
 
 describe('GET /v1/cfdi/{uuid}/xml', () => {
