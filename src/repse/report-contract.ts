@@ -51,11 +51,9 @@ export const SupplierReport = z
     basis: z.strictObject({ population: z.string(), amounts: z.string(), currency: z.string(), month: z.string() }),
     windows: CfdiWindows,
     window_state: WindowStateName,
-    as_of: z.iso
-      .datetime()
-      .meta({
-        description: 'The instant up to which the report is complete: the ceiling of the window on received CFDIs, or now without one.',
-      }),
+    as_of: z.iso.datetime().meta({
+      description: 'The instant up to which the report is complete: the ceiling of the window on received CFDIs, or now without one.',
+    }),
     data_quality: z.strictObject({
       cfdi_total: z.int().meta({ description: 'Number of CFDIs that were summed.' }),
       missing_rate: z.int().meta({ description: 'Number of those CFDIs that no amount includes because their exchange rate is unknown.' }),

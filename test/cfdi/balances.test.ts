@@ -2,13 +2,21 @@ import { describe, expect, it } from 'vitest'
 import type { Payable } from '../../src/cfdi/balances.ts'
 import { type Applied, balanceOf } from '../../src/cfdi/balances.ts'
 
-const invoice: Payable = { tipo_comprobante: 'I', metodo_pago: 'PPD', total_micros: 1_000n, currency: 'MXN', tipo_cambio: null }
+const invoice: Payable = {
+  direction: 0,
+  tipo_comprobante: 'I',
+  metodo_pago: 'PPD',
+  total_micros: 1_000n,
+  currency: 'MXN',
+  tipo_cambio: null,
+}
 const paid = (amount: bigint, fecha_pago: string, more: Partial<Applied> = {}): Applied => ({
   kind: 'P',
   amount,
   currency: 'MXN',
   tipo_cambio: null,
   fecha_pago,
+  direction: 0,
   issued_at: Date.parse(`${fecha_pago}Z`) / 1_000,
   cancelled: false,
   ...more,
