@@ -69,7 +69,9 @@ export const MonthlySummary = z
     }),
     windows: CfdiWindows,
     window_state: WindowStateName,
-    as_of: z.iso.datetime().meta({ description: 'The later ceiling of the windows, or the time of the request when there is none.' }),
+    as_of: z.iso
+      .datetime()
+      .meta({ description: 'The later ceiling of the directions that are summed, or the time of the request when there is none.' }),
     data_quality: z.strictObject({
       cfdi_total: z.int().meta({ description: 'Number of documents in all rows, including cancelled ones.' }),
       missing_rate: z

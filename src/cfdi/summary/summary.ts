@@ -32,6 +32,7 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
   const ledger = openLedger(ctx)
   const span = spanOf(query, ctx.now)
   const [latest, months] = await Promise.all([latestCeilings(ctx.db, [ledger.entity]), sumMonths(ledger, span)])
+  const { windows, window } = ledger
   const rows = placesOf(ledger, span, months, ctx.now.getTime()).map((place) =>
     rowOf(ledger.fiscal_entity_id, place, months.get(`${place.month}|${place.direction}`) ?? new Map()),
   )
@@ -41,9 +42,9 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
     to: span.to,
     currency: 'MXN',
     basis: BASIS,
-    windows: viewWindows(ledger.windows),
-    window_state: windowStateOf(ledger.windows, latest.get(ledger.entity)),
-    as_of: new Date(ledger.window.ceiling ?? ctx.now).toISOString(),
+    windows: viewWindows(windows),
+    window_state: windowStateOf(windows, latest.get(ledger.entity)),
+    as_of: new Date((span.directions.length === 2 ? window : windows[DIRECTIONS[span.directions[0]!]]).ceiling ?? ctx.now).toISOString(),
     data_quality: {
       cfdi_total: rows.reduce((sum, { count, cancelled_count }) => sum + count + cancelled_count, 0),
       missing_rate: [...months.values()].reduce((sum, cells) => sum + sumOf(cells, isValid).missing_rate, 0),
