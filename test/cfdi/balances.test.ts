@@ -56,6 +56,14 @@ describe('the balance of a deferred invoice', () => {
     })
   })
 
+  it('leaves out what comes from documents of the other direction', () => {
+    const list = [paid(400n, '2025-01-01T00:00:00'), paid(600n, '2025-02-01T00:00:00', { direction: 1 }), credited(10n, { direction: 1 })]
+    const own = { paid: 400n, credited: 0n, payment_status: 'partially_paid', applied_until: list[0]!.issued_at }
+    expect(balanceOf(invoice, list)).toMatchObject(own)
+    const others = { paid: 600n, credited: 10n, payment_status: 'partially_paid', applied_until: list[1]!.issued_at }
+    expect(balanceOf({ ...invoice, direction: 1 }, list)).toMatchObject(others)
+  })
+
   it('converts credit notes of another currency through MXN, where both rates are known', () => {
     const dollars: Payable = { ...invoice, currency: 'USD', tipo_cambio: '20' }
     expect(balanceOf(dollars, [credited(10_000n)]).credited).toBe(500n)

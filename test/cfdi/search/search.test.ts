@@ -264,6 +264,41 @@ describe('the edges of a window', () => {
   })
 })
 
+/** What would be told without it: when a stranger first downloaded a document. */
+describe('updated_at', () => {
+  const uuid = (n: number) => `00000000-0000-0000-0000-0000000000a${n}`
+  const EARLIER = Date.parse('2026-01-05T12:00:00Z')
+  const FIRST = '2026-01-20T18:00:00.000Z'
+  const LATER = Date.parse('2026-01-25T09:00:00Z')
+  const row = (n: number, updated_at: number, entity = 6) => rowOf({ entity, uuid: uuid(n), fecha: `2026-01-0${n}T10:00:00`, updated_at })
+
+  beforeAll(() => insertCfdi(env.LEDGER_0, [row(1, EARLIER), row(2, LATER), row(3, EARLIER, -8)]))
+
+  const ctx = contextOf({ entity: 6, connection: 8, imported_at: 1, first_active_at: Date.parse(FIRST) })
+  const since = async (updated_since?: string) =>
+    (await searchCfdi(ctx, ask(updated_since === undefined ? {} : { updated_since }))).data.map((one) => [one.uuid, one.updated_at])
+
+  it('is not before the connection first became active, alike in the list and alone, and updated_since agrees with it', async () => {
+    const imported = [uuid(3), new Date(EARLIER).toISOString()]
+    const [changed, known] = [
+      [uuid(2), new Date(LATER).toISOString()],
+      [uuid(1), FIRST],
+    ]
+    expect(await since()).toEqual([imported, changed, known])
+    for (const [one, updated_at] of [imported, changed, known]) expect((await getCfdi(ctx, one!)).updated_at).toBe(updated_at)
+    expect(await since('2026-01-05T12:00:00Z')).toEqual([imported, changed, known])
+    expect(await since('2026-01-05T12:00:00.001Z')).toEqual([changed, known])
+    expect(await since(FIRST)).toEqual([changed, known])
+    expect(await since('2026-01-20T18:00:00.001Z')).toEqual([changed])
+    expect(await since('2026-01-25T09:00:00.001Z')).toEqual([])
+  })
+
+  it('stands alone: no answer says when the service first had a document', async () => {
+    for (const one of [(await searchCfdi(ctx, ask({}))).data[0]!, await getCfdi(ctx, uuid(1))])
+      expect(one).not.toHaveProperty('first_seen_at')
+  })
+})
+
 describe('what is refused', () => {
   it('refuses a cursor that was changed, or is of another query or organization', async () => {
     const cursor = (await searchCfdi(contextOf(), ask({}))).next_cursor!
