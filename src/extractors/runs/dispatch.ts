@@ -96,8 +96,8 @@ export async function startRun(
 }
 
 /**
- * Dispatches a run: requests its jobs, widens the windows of the sources that it fetches, announces the jobs, and finally records the outcome. It may be repeated after a
- * crash at any point, because jobs are joined rather than duplicated and windows only widen.
+ * Dispatches a run: requests its jobs, widens the windows of the sources that it fetches, announces the jobs, and finally records the
+ * outcome. It may be repeated after a crash at any point, because jobs are joined rather than duplicated and windows only widen.
  */
 async function dispatch(system: System, run: RunRow): Promise<RunOutcome> {
   const extractor = await findExtractorOfRun(system.db, run.extractor_id)
