@@ -9,8 +9,9 @@ import type { CfdiMonth } from '../../src/cfdi/summary/contract.ts'
 import { MonthlySummaryQuery } from '../../src/cfdi/summary/contract.ts'
 import { summarizeMonths } from '../../src/cfdi/summary/summary.ts'
 import { sumSuppliers } from '../../src/cfdi/suppliers/suppliers.ts'
-import type { Ctx } from '../../src/platform/context.ts'
+import { type Ctx, systemOf } from '../../src/platform/context.ts'
 import { openLedger } from '../../src/visibility/scoped-ledger.ts'
+import { relayOutbox } from '../../src/webhooks/relay/relay.ts'
 import {
   documents,
   insertApplications,
@@ -21,7 +22,7 @@ import {
   monthsOf,
   suppliersOf,
 } from '../cfdi/support/ledger.ts'
-import { cfdiOf, later, losingMessages, subscriber, work } from '../downloads/support/downloads.ts'
+import { callOf, cfdiOf, later, losingMessages, subscriber, work } from '../downloads/support/downloads.ts'
 import { created } from '../extractors/support/extractors.ts'
 import { contextOf, FISCAL_ENTITY, type Reach, reaching } from '../support/context.ts'
 import { runs } from '../support/fuzz.ts'
@@ -95,6 +96,30 @@ describe('an organization that only ever fetched issued CFDIs', () => {
     expect(await own.entity()).toMatchObject({ ...reached, windows, window_state: 'bounded' })
     for (const answer of [months, await reportOf(own)]) expect(answer).toMatchObject({ windows, window_state: 'bounded' })
     expect((await own.ask('GET', '/v1/fiscal-entities')).body.data).toEqual([await own.entity()])
+  })
+
+  it('is told of the cancellation of an issued one, and not of a received one', async () => {
+    const { rfc, stranger, own, held } = await both()
+    const recent = held.filter(
+      ({ estatus, fecha, tipo_comprobante }) => estatus === 'vigente' && fecha >= '2026-03-21' && tipo_comprobante === 'I',
+    )
+    const chosen = (['issued', 'received'] as const).map((direction) => recent.find((one) => one.direction === direction)!)
+    for (const { uuid } of chosen)
+      await stranger.ask('POST', `/v1/test-helpers/cfdi/${uuid}/cancel`, { fiscal_entity_id: stranger.fiscal_entity_id })
+    later(700)
+    await stranger.run()
+    await work(rfc)
+    await relayOutbox(systemOf(env, new Date(), 'req_test'), (await callOf(rfc)).shard)
+    const told = async (who: typeof own) => {
+      const { body } = await who.ask('GET', '/v1/events?limit=100&event_key=cfdi.cancelled')
+      return new Set((body.data as { cfdi_uuid: string }[]).map(({ cfdi_uuid }) => cfdi_uuid))
+    }
+    const [issued, received] = chosen.map(({ uuid }) => uuid)
+    const [ofStranger, ofOwn] = [await told(stranger), await told(own)]
+    expect([ofStranger.has(issued!), ofStranger.has(received!)]).toEqual([true, true])
+    expect([ofOwn.has(issued!), ofOwn.has(received!)]).toEqual([true, false])
+    const directionOf = new Map(held.map(({ uuid, direction }) => [uuid, direction]))
+    for (const uuid of ofOwn) expect(directionOf.get(uuid)).toBe('issued')
   })
 
   it('reads as many of them as its own runs reach, once they fetch them', async () => {
