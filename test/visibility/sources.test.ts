@@ -192,15 +192,28 @@ const isShown = (windows: { issued: Reach; received: Reach }, { direction, fecha
 }
 
 const ENTITY = 31
-const HELD = [...documents(31, 250, '2025-12-20', 45, ENTITY), ...invoices(32, 120, '2025-12-20', 40, ENTITY).rows]
+const BILLED = invoices(32, 120, '2025-12-20', 40, ENTITY)
+const HELD = [...documents(31, 250, '2025-12-20', 45, ENTITY), ...BILLED.rows]
 type Held = (typeof HELD)[number]
+
+/** What was paid and credited of an invoice up to the ceiling of its own source, in pesos. */
+function appliedTo(windows: { issued: Reach; received: Reach }, { uuid, direction }: Held): [paid: string, credited: string] {
+  const ceiling = Number((direction === 0 ? windows.issued : windows.received)![1])
+  const sum = (kind: string) =>
+    BILLED.applications
+      .filter((one) => one.invoice === uuid && one.kind === kind && one.issued_at * 1_000 <= ceiling)
+      .filter(({ source }) => BILLED.rows.find((row) => row.uuid === source)!.estatus === 'vigente')
+      .reduce((total, { amount }) => total + amount / 1e6, 0)
+      .toFixed(2)
+  return [sum('P'), sum('E')]
+}
 
 describe('any two windows', () => {
   beforeAll(async () => {
     await applyD1Migrations(env.DB, env.CONTROL_MIGRATIONS)
     await applyD1Migrations(env.LEDGER_0, env.LEDGER_MIGRATIONS)
     await insertCfdi(env.LEDGER_0, HELD)
-    await insertApplications(env.LEDGER_0, invoices(32, 120, '2025-12-20', 40, ENTITY).applications)
+    await insertApplications(env.LEDGER_0, BILLED.applications)
     await insertMonths(env.LEDGER_0, monthsOf(HELD))
     await insertSuppliers(env.LEDGER_0, suppliersOf(HELD))
   })
@@ -230,7 +243,7 @@ describe('any two windows', () => {
     }
   }
 
-  it('show in lists, details, payments, months and suppliers what each shows of its own source', async () => {
+  it('show in lists, details, balances, months and suppliers what each shows of its own source', async () => {
     await fc.assert(
       fc.asyncProperty(reach, reach, fc.nat(HELD.length - 1), async (issued, received, at) => {
         const ctx = contextOf({ entity: ENTITY, ...reaching(issued, received) }, { extractor_count: 1 })
@@ -238,6 +251,15 @@ describe('any two windows', () => {
         const found = await listed(ctx, {})
         const newestFirst = [...shown].sort((a, b) => b.issued_at - a.issued_at || (a.uuid < b.uuid ? 1 : -1))
         expect(found.map(({ uuid }) => uuid)).toEqual(newestFirst.map(({ uuid }) => uuid))
+        const billed = shown.filter((row) => row.metodo_pago === 'PPD' && BILLED.rows.includes(row))
+        for (const row of billed) {
+          const { paid_amount, credited_amount } = found.find(({ uuid }) => uuid === row.uuid)!
+          expect([paid_amount, credited_amount]).toEqual(appliedTo({ issued, received }, row))
+        }
+        for (const row of billed.slice(0, 2)) {
+          const { paid_amount, credited_amount } = await listPayments(ctx, row.uuid)
+          expect([paid_amount, credited_amount]).toEqual(appliedTo({ issued, received }, row))
+        }
         for (const query of [{ direction: 'issued' }, { direction: 'received' }, { tipo_comprobante: 'I,P', estatus: 'vigente' }]) {
           const expected = found.filter(
             (one) =>
