@@ -64,8 +64,10 @@ CREATE TABLE `connections` (
 	`active_since` integer,
 	`paused_from` text,
 	`paused_by` text,
-	`visible_from` text,
-	`visible_to` integer,
+	`issued_from` text,
+	`issued_to` integer,
+	`received_from` text,
+	`received_to` integer,
 	`imported_at` integer,
 	`linked_at` integer NOT NULL,
 	`updated_at` integer NOT NULL
