@@ -22,6 +22,7 @@ const viewWith =
     name: row.name,
     status: row.state as FiscalEntity['status'],
     data_source_keys: sourcesOf(row, active),
+    invalid_reason: row.state === 'invalid_ciec' || row.paused_from === 'invalid_ciec' ? row.invalid_reason : null,
     ciec_set: row.ciec !== null,
     visible_from: row.visible_from,
     visible_to: row.visible_to?.toISOString() ?? null,
