@@ -23,7 +23,7 @@ import {
 import type { ConnectionRow } from './taxpayers.ts'
 
 /** Different CIECs of an RFC about which one call asks the authority. The next call continues. */
-const VALUES_A_CALL = 10
+const VALUES_A_CALL = 25
 const FIRST_WAIT_MS = 30_000
 const LONGEST_WAIT_MS = 60 * 60_000
 
