@@ -32,6 +32,9 @@ export type Suspension = (typeof SUSPENSIONS)[number]
 export const PAUSED_BY = ['customer', ...SUSPENSIONS] as const
 export type PausedBy = (typeof PAUSED_BY)[number]
 
+/** Why a connection's CIEC is invalid: the tax authority rejected it, or the organization withdrew it. */
+export const INVALID_REASONS = ['rejected', 'withdrawn'] as const
+
 /** The organization's connection to the fiscal entity that a request names, as authentication read it. */
 export interface Connection {
   connection: number
