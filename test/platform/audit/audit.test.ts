@@ -106,7 +106,7 @@ describe('one event for each write, of who did it', () => {
     expect(await byPeople()).toBe(before)
   })
 
-  it('and none for what was refused, or changed nothing', async () => {
+  it('and none for what was refused, or changed nothing, except for each CIEC that the authority refused', async () => {
     const { owner, callers } = await organizationWith('diagnostic')
     const { body: draft } = await api(owner, 'POST', '/v1/fiscal-entities', { rfc: freshRfc() })
     const before = (await rows(owner.organization_id)).length
@@ -123,7 +123,10 @@ describe('one event for each write, of who did it', () => {
     await api(owner, 'POST', '/v1/fiscal-entities', { rfc: draft.rfc })
     await api(owner, 'POST', '/v1/fiscal-entities', { rfc: freshRfc(), ciec: 'rejected' })
     await api(owner, 'PATCH', `/v1/fiscal-entities/${draft.fiscal_entity_id}`, { ciec: 'rejected' })
-    expect((await rows(owner.organization_id)).length).toBe(before)
+    const left = (await rows(owner.organization_id)).slice(before)
+    expect(left.map(({ action, actor, changed }) => [action, actor, changed])).toEqual(
+      Array(2).fill(['fiscal_entity.ciec_refused', owner.api_key, '["ciec"]']),
+    )
   })
 
   it('the first of an organization is its creation, by its owner', async () => {
