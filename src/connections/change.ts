@@ -40,14 +40,14 @@ const needsCiec = ({ state }: ConnectionRow): boolean => state === 'draft' || st
 const isDraft = ({ state, paused_from }: ConnectionRow): boolean => state === 'draft' || (state === 'paused' && paused_from === 'draft')
 
 /** Checks the entitlement to store a CIEC. A connection with a seat takes no other one, and a paused connection takes none. */
-const seatFor = async (ctx: Ctx, row: ConnectionRow): Promise<Statement> =>
+const seatFor = async (ctx: Ctx, row: ConnectionRow): Promise<Statement[]> =>
   checkCiecEntitlement(ctx, row.rfc, { isNew: isDraft(row), takesSeat: row.state === 'draft' })
 
 async function commitColumns(ctx: Ctx, row: ConnectionRow, changed: readonly string[], submitted: SubmittedColumns): Promise<void> {
   const { connection, fiscal_entity_id, state, first_active_at } = row
   const hasCiec = submitted.ciec !== undefined
   const activates = hasCiec && needsCiec(row)
-  const seat = activates || (hasCiec && isDraft(row)) ? [await seatFor(ctx, row)] : []
+  const seat = activates || (hasCiec && isDraft(row)) ? await seatFor(ctx, row) : []
   const active = activates ? await planActivation(ctx, fiscal_entity_id, first_active_at) : undefined
   const paused = hasCiec && state === 'paused' ? { paused_from: 'active' as const } : {}
   await change(ctx, { action: 'fiscal_entity.updated', resource_id: fiscal_entity_id, changed }, [

@@ -57,7 +57,7 @@ async function commitConnection(
   const { db, now, organization } = ctx
   const { ciec } = draft
   const fiscal_entity_id = former?.fiscal_entity_id ?? newId('fe')
-  const seat = ciec === undefined ? [] : [await checkCiecEntitlement(ctx, rfc)]
+  const seat = ciec === undefined ? [] : await checkCiecEntitlement(ctx, rfc)
   const active = ciec === undefined ? undefined : await planActivation(ctx, fiscal_entity_id, former?.first_active_at ?? null)
   const columns = {
     ...({ state: 'draft', ciec: null, ciec_accepted_at: null, paused_from: null, paused_by: null } as const),
