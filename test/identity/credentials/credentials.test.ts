@@ -59,8 +59,11 @@ describe('creating', () => {
       api_secret: expect.any(String),
       name: 'CI',
       role: 'member',
+      member_id: (await api(owner, 'GET', '/v1/team/members')).body.data[0].member_id,
+      created_by: owner.api_key,
       created_at: expect.any(String),
       expires_at: null,
+      last_used_on: null,
     })
     const listed = await api(owner, 'GET', CREDENTIALS)
     expect(JSON.stringify(listed.body)).not.toContain('secret')

@@ -17,6 +17,7 @@ const ACTIONS: Record<string, string | null> = {
   'POST /v1/team/members/invite': 'invitation.created',
   'PATCH /v1/team/members/:member_id': 'member.updated',
   'DELETE /v1/team/members/:member_id': 'member.removed',
+  'DELETE /v1/team/invitations/:invitation_id': 'invitation.withdrawn',
   'POST /v1/credentials': 'credential.created',
   'DELETE /v1/credentials/:api_key': 'credential.revoked',
   'POST /v1/extractors': 'extractor.created',
