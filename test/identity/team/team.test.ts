@@ -473,6 +473,23 @@ describe('an address at a disposable domain', () => {
     }
   })
 
+  it.each([
+    ...['tempmail.com', 'tempmail.net', 'temp-mail.io', 'mx.tempmail.dev', 'TempMail.xyz', 'tempmail.us.com', 'temp-inbox.com'],
+    ...['10minutemail.de', '10minmail.com', '20-minute-mail.org', 'minutemail.com', 'trashmail.ws', 'throw-away-mail.com', 'burnermail.io'],
+  ])('%s is refused by its name, whether or not it is listed', async (domain) => {
+    const draft = { organization_name: 'Uno', name: 'Ana', email: `ana@${domain}` }
+    const { status, body } = await send('POST', '/v1/auth/signup', json(draft))
+    expect([status, body.code]).toEqual([422, 'email.disposable'])
+  })
+
+  it.each([
+    ...['gmail.com', 'outlook.com', 'hotmail.com', 'live.com.mx', 'yahoo.com.mx', 'prodigy.net.mx', 'icloud.com', 'proton.me', 'unam.mx'],
+    ...['contempmail.com', 'templo.mx', 'temporal.com', 'minemail.mx', 'maildespacho.mx', 'duck.com', 'mozmail.com', 'simplelogin.com'],
+  ])('%s is accepted', async (domain) => {
+    const draft = { organization_name: 'Uno', name: 'Ana', email: `ana@${domain}` }
+    expect((await send('POST', '/v1/auth/signup', json(draft))).status).toBe(201)
+  })
+
   it('is told by an oracle that knows nothing of labels', async () => {
     const domains = await list()
     const listed = new Set(domains)
