@@ -1,4 +1,5 @@
 import { env } from 'cloudflare:workers'
+import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { suspendExpired } from '../../src/billing/expiry.ts'
 import { reviewSubscriptions } from '../../src/billing/subscription/review.ts'
@@ -7,6 +8,7 @@ import { losingMessages } from '../downloads/support/downloads.ts'
 import { api, type Caller, request } from '../support/client.ts'
 import { at } from '../support/clock.ts'
 import { beforeCommit } from '../support/commits.ts'
+import { runs } from '../support/fuzz.ts'
 import { freshRfc } from '../support/tenants.ts'
 import { json } from '../support/wire.ts'
 import { billed } from './support/billing.ts'
@@ -95,6 +97,55 @@ describe('the trial covers the first RFC that is ever connected in it', () => {
     })
     expect(told(await of.connect(freshRfc()))).toBe('402 billing.trial_rfcs')
     expect(await of.states()).toEqual(['unlinked'])
+  })
+})
+
+describe('whatever many requests do at once', () => {
+  const step = fc.record({
+    by: fc.nat(1),
+    rfc: fc.nat(2),
+    what: fc.constantFrom('connect', 'connect', 'draft', 'give', 'give', 'unlink', 'pause', 'resume'),
+  })
+
+  it('of two organizations with one address at most one ever has an active RFC, and at most one RFC', async () => {
+    let connected = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(step, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 5 }), async (rounds) => {
+        const email = freshAddress()
+        const accounts = [await signUpAs(email), await signUpAs(email)]
+        const rfcs = [freshRfc(), freshRfc(), freshRfc()]
+        const ids = accounts.map(() => new Map<string, string>())
+        const act = async ({ by, rfc: n, what }: { by: number; rfc: number; what: string }): Promise<void> => {
+          const [caller, rfc] = [accounts[by]!, rfcs[n]!]
+          if (what === 'connect' || what === 'draft') {
+            const { status, body } = await connect(caller, rfc, what === 'draft' ? null : 'empty1')
+            expect([201, 402, 409]).toContain(status)
+            if (status === 201) ids[by]!.set(rfc, body.fiscal_entity_id)
+            return
+          }
+          const id = ids[by]!.get(rfc)
+          if (id === undefined) return
+          const reply = await (what === 'give'
+            ? api(caller, 'PATCH', `${CONNECTIONS}/${id}`, { ciec: 'empty2' })
+            : what === 'unlink'
+              ? api(caller, 'DELETE', `${CONNECTIONS}/${id}`)
+              : api(caller, 'PATCH', `/v1/billing/rfcs/${id}`, { active: what === 'resume' }))
+          expect(reply.status).toBeLessThan(500)
+        }
+        for (const round of rounds) await Promise.all(round.map(act))
+        const { results } = await env.DB.prepare(
+          'select organization_id, rfc from connections where organization_id in (?, ?) and first_active_at is not null',
+        )
+          .bind(...accounts.map(({ id }) => id))
+          .all()
+        expect(results.length).toBeLessThanOrEqual(1)
+        connected += results.length
+        const { results: used } = await env.DB.prepare('select organization_id from trials where email = ?').bind(email).all()
+        if (results.length === 1) expect(used).toEqual([{ organization_id: results[0]!['organization_id'] }])
+      }),
+      { numRuns: runs(20, 200) },
+    )
+    expect(connected).toBeGreaterThan(0)
   })
 })
 
