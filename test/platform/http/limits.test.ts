@@ -16,10 +16,10 @@ vi.spyOn(console, 'log').mockImplementation(() => {})
 const tight = (name: 'PER_CREDENTIAL' | 'PER_ADDRESS'): Env => ({ ...env, [name]: env.TIGHT })
 
 /** A limit that says what it was asked for, and what the test wants. */
-const heard = (keys: string[], success: () => boolean): RateLimit => ({
+const heard = (keys: string[], success: (key: string) => boolean): RateLimit => ({
   async limit({ key }) {
     keys.push(key)
-    return { success: success() }
+    return { success: success(key) }
   },
 })
 
@@ -247,6 +247,40 @@ describe('requests without a valid credential, from one address', () => {
     at('2026-11-18T12:01:00Z')
     expect(await metred()).toEqual([401, 1, 4])
     vi.useRealTimers()
+  })
+
+  it('beyond the limit credentials that were not valid lately are looked up as often as one credential may send requests', async () => {
+    const owner = await signUp()
+    const [regular, newcomer] = [await credentialOf(owner, 'member'), await credentialOf(owner, 'member')]
+    const address = freshAddress()
+    const keys: string[] = []
+    let [isBelow, hasLookUps] = [true, true]
+    const bindings: Env = {
+      ...env,
+      PER_ADDRESS: heard([], () => isBelow),
+      PER_CREDENTIAL: heard(keys, (key) => hasLookUps || !key.startsWith('unknown ')),
+    }
+    const cost = async (authorization: string) => {
+      const { answer, d1 } = await metered('GET', PATH, { authorization, headers: { 'cf-connecting-ip': address }, env: bindings })
+      return [answer.status, d1]
+    }
+    // Whoever is known is not counted among the unknown, also of a network that is over its limit.
+    expect((await cost(basic(regular)))[0]).toBe(200)
+    isBelow = false
+    expect([await cost(unknown()), await cost(unknown())]).toEqual([
+      [429, 1],
+      [429, 1],
+    ])
+    expect(keys).toEqual([regular.api_key, `unknown ${address}`])
+    expect((await cost(basic(newcomer)))[0]).toBe(200)
+    hasLookUps = false
+    const { answer } = await metered('GET', PATH, { authorization: unknown(), headers: { 'cf-connecting-ip': address }, env: bindings })
+    expect([answer.status, answer.headers.get('ratelimit-policy')]).toEqual([429, `"address";q=${env.CREDENTIAL_REQUESTS_PER_MINUTE};w=60`])
+    expect([await cost(unknown()), await cost(basic(owner))]).toEqual([
+      [429, 0],
+      [429, 0],
+    ])
+    for (const known of [regular, newcomer]) expect((await cost(basic(known)))[0]).toBe(200)
   })
 
   it('beyond the limit what cannot be a credential costs no query at all', async () => {
