@@ -5,7 +5,7 @@ import { issueInvoices } from './billing/invoices/issue.ts'
 import { runOperatorCommands } from './billing/operator/commands.ts'
 import { reviewSubscriptions } from './billing/subscription/review.ts'
 import { refreshLists } from './blacklists/loading/load.ts'
-import { sweepJobs } from './downloads/downloads.ts'
+import { sweepJobs, sweepVerifications } from './downloads/downloads.ts'
 import { pruneJobs } from './downloads/prune.ts'
 import { sweepRuns } from './extractors/runs/dispatch.ts'
 import { pruneRuns } from './extractors/runs/history.ts'
@@ -19,6 +19,7 @@ import { START } from './platform/pages.ts'
 import { sendAll } from './platform/queues/send.ts'
 import { sweepLookups } from './repse/lookups.ts'
 import { refreshRepse, sweepRounds } from './repse/rounds.ts'
+import { pruneAttempts } from './taxpayers/attempts.ts'
 import { sweepDeliveries } from './webhooks/deliveries/delivery.ts'
 import { pruneEvents } from './webhooks/deliveries/prune.ts'
 import { rewrapSecrets } from './webhooks/endpoints/signing.ts'
@@ -65,6 +66,7 @@ export const TASKS = {
   pruneKeys,
   pruneRuns,
   pruneJobs,
+  pruneAttempts: once(pruneAttempts),
 } as const satisfies Record<string, Task>
 
 /** A message of the queue of tasks: the time `at` for which the task works, in milliseconds, and the place where it continues. */
@@ -100,6 +102,7 @@ const DAILY: readonly (keyof typeof TASKS)[] = [
   'pruneKeys',
   'pruneRuns',
   'pruneJobs',
+  'pruneAttempts',
 ]
 
 /** The verbs of each cron expression, which share an invocation. A cron can be missed or delivered twice, and the verbs bear both. */
@@ -108,6 +111,7 @@ export const CRONS: Readonly<Record<string, readonly Verb[]>> = {
     sweepTicks,
     sweepRuns,
     sweepJobs,
+    sweepVerifications,
     sweepImports,
     sweepOutboxes,
     sweepDeliveries,

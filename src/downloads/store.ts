@@ -131,14 +131,17 @@ export const interruptStatement = (ledger: D1Database, job: Job) =>
     )
     .bind(...keysOf(job), job.ingested)
 
-/** Makes the entity's open jobs wait for an accepted CIEC, but no longer than until `notBefore`. Resets their attempts. */
-export const parkStatement = (ledger: D1Database, entity: number, notBefore: number) =>
+/**
+ * Makes the open jobs that the same organizations asked for wait for an accepted CIEC, but no longer than until `notBefore`. Resets their
+ * attempts.
+ */
+export const parkStatement = (ledger: D1Database, { entity, organizations }: Job, notBefore: number) =>
   ledger
     .prepare(
       `update sync_jobs set status = 'queued', error_class = 'invalid_credentials', not_before = ?2, attempts = 0, token = null, lease_until = null
-       where entity = ?1 and open = 1`,
+       where entity = ?1 and open = 1 and organizations = ?3`,
     )
-    .bind(entity, notBefore)
+    .bind(entity, notBefore, organizations)
 
 /** Makes the entities' jobs that wait for an accepted CIEC due now. Returns a row `{entity}` for each of them. */
 export const resumeStatement = (ledger: D1Database, entities: readonly number[]) =>

@@ -121,7 +121,7 @@ describe('a job that the budget of an invocation does not suffice for', () => {
     expect(await again.run()).toMatchObject({ dispatched: 1 })
     const ended = endingWith()
     await work(rfc)
-    expect(ended()).toBeGreaterThan(1)
+    expect(ended()).toBeGreaterThan(0)
     const job = (await mayOf(rfc)).at(-1)!
     expect(job).toMatchObject({
       status: 'succeeded',

@@ -22,8 +22,8 @@ const nothing = async (): Promise<void> => {}
 /**
  * The effects of a change from the stored subscription to the next one, which the statements before these in the batch write. When the
  * organization becomes suspended, its active connections pause. When its suspension ends, the connections that the suspension paused
- * become active again as far as there are seats, oldest first, and their extractors run; those without a seat stay paused as if the
- * customer had paused them. Connections that the customer paused stay paused.
+ * become what they were before as far as there are seats, oldest first; the extractors of the active ones run as soon as their CIECs are
+ * verified. Those without a seat stay paused as if the customer had paused them. Connections that the customer paused stay paused.
  */
 export async function effectsOf(
   ctx: Ctx,
@@ -54,7 +54,8 @@ async function endSuspension(ctx: Ctx, seats_used: number, { allowance }: Subscr
   const { db, organization, now } = ctx
   const paused = await suspendedConnections(db, organization.id)
   const resumed = allowance === null ? paused : paused.slice(0, Math.max(0, allowance - seats_used))
-  const ids = resumed.map(({ fiscal_entity_id }) => fiscal_entity_id)
+  const active = resumed.filter(({ paused_from }) => paused_from === 'active')
+  const ids = active.map(({ fiscal_entity_id }) => fiscal_entity_id)
   const planned = await planRuns(ctx, 'connection_reactivated', ids)
   return {
     statements: [
@@ -66,7 +67,7 @@ async function endSuspension(ctx: Ctx, seats_used: number, { allowance }: Subscr
     ],
     afterCommit: async () => {
       await announceRuns(ctx, planned.runs)
-      await resumeDownloads(ctx, resumed)
+      await resumeDownloads(ctx, active)
     },
   }
 }
@@ -74,7 +75,8 @@ async function endSuspension(ctx: Ctx, seats_used: number, { allowance }: Subscr
 const statusAudited = (system: System, organization_ids: readonly string[], action: string): Statement[] =>
   auditedEach(
     { ...system, actor: { kind: 'system', process: 'billing' } },
-    organization_ids.map((id) => ({ organization_id: id, action, resource_id: id, changed: ['status'] })),
+    organization_ids.map((id) => ({ organization_id: id, resource_id: id })),
+    { action, changed: ['status'] },
   )
 
 /** Does what follows a commit. A failure is logged and does not fail the caller, because a sweep repeats the work. */

@@ -10,15 +10,15 @@ export const insertRun = (db: Database, row: RunRow) => db.insert(runs).values(r
 /** Returns statements that insert planned runs, each for one connection. */
 export const insertRuns = (db: Database, rows: readonly RunRow[]): D1PreparedStatement[] =>
   jsonChunks(
-    rows.map(({ run_id, organization_id, extractor_id, trigger, fiscal_entity_id, instant, created_at }) => [
+    rows.map(({ run_id, organization_id, extractor_id, trigger, fiscal_entity_id, instant, created_at, moved_at }) => [
       ...[run_id, organization_id, extractor_id, trigger, fiscal_entity_id],
-      ...[instant.getTime(), created_at.getTime()],
+      ...[instant.getTime(), created_at.getTime(), moved_at.getTime()],
     ]),
   ).map((json) =>
     db.$client
       .prepare(
         `insert into runs (run_id, organization_id, extractor_id, trigger, fiscal_entity_id, instant, status, connections, dispatched, after, created_at, moved_at)
-         select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, 'planned', 0, 0, '', value->>6, value->>6 from json_each(?1)`,
+         select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, 'planned', 0, 0, '', value->>6, value->>7 from json_each(?1)`,
       )
       .bind(json),
   )
@@ -33,6 +33,13 @@ export const deleteRuns = async (db: Database, before: string, limit: number): P
       .bind(before, limit)
       .run()
   ).meta.changes
+
+/** Makes a planned run wait for the sweep after `until`. */
+export const postponeRun = (db: Database, run_id: string, until: Date) =>
+  db
+    .update(runs)
+    .set({ moved_at: until })
+    .where(and(eq(runs.run_id, run_id), eq(runs.status, 'planned')))
 
 const isAtPlace = ({ run_id, after }: RunRow) => and(eq(runs.run_id, run_id), eq(runs.status, 'planned'), eq(runs.after, after))
 

@@ -24,7 +24,7 @@ export const runs = sqliteTable(
     /** The last connection that has been dispatched; empty before the first. The counts are those up to it. */
     after: text('after').notNull().default(''),
     created_at: instant('created_at').notNull(),
-    /** When the run was created, or `after` last moved. */
+    /** When it was planned, or `after` last moved; for a run that waits for the verification of a CIEC, the time of that. */
     moved_at: instant('moved_at').notNull().default(new Date(0)),
   },
   (table) => [

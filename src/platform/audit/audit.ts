@@ -36,22 +36,19 @@ export const audited = ({ db, now, requestId, actor }: Author, organization_id: 
     created_at: now,
   })
 
-/** The audit rows of many changes, each of its organization, for a commit that the caller makes itself. */
+/** The audit rows of a change that concerns several organizations, for a commit that the caller makes itself. */
 export const auditedEach = (
   { db, now, requestId, actor }: Author,
-  changes: readonly (Change & { organization_id: string })[],
+  rows: readonly { organization_id: string; resource_id: string }[],
+  { action, changed = [] }: Pick<Change, 'action' | 'changed'>,
 ): D1PreparedStatement[] =>
-  jsonChunks(
-    changes.map(({ organization_id, action, resource_id, changed = [] }) => [
-      ...[newId('aud'), organization_id, action, resource_id, JSON.stringify(changed)],
-    ]),
-  ).map((json) =>
+  jsonChunks(rows.map(({ organization_id, resource_id }) => [newId('aud'), organization_id, resource_id])).map((json) =>
     db.$client
       .prepare(
         `insert into audit_events (audit_event_id, organization_id, actor, action, resource_id, changed, request_id, created_at)
-         select value->>0, value->>1, ?2, value->>2, value->>3, value->>4, ?3, ?4 from json_each(?1)`,
+         select value->>0, value->>1, ?2, ?3, value->>2, ?4, ?5, ?6 from json_each(?1)`,
       )
-      .bind(json, nameOf(actor), requestId, now.getTime()),
+      .bind(json, nameOf(actor), action, JSON.stringify(changed), requestId, now.getTime()),
   )
 
 /**
