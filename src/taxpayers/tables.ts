@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import type { DataSourceKey } from '../authority/port/catalog.ts'
 import { instant } from '../platform/db/columns.ts'
@@ -65,5 +66,7 @@ export const connections = sqliteTable(
     uniqueIndex('connections_rfc').on(table.organization_id, table.entity),
     // Logins, and invalid CIECs: all connections to an RFC.
     index('connections_entity').on(table.entity, table.state),
+    // The quota of drafts.
+    index('connections_drafts').on(table.organization_id).where(sql`state = 'draft' or (state = 'paused' and paused_from = 'draft')`),
   ],
 )

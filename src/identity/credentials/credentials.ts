@@ -1,13 +1,14 @@
 import { Failure, invalid, notFound } from '../../failures.ts'
+import { takePlace } from '../../plans/place.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import type { Role } from '../../platform/tenant.ts'
 import type { Credential, CredentialDraft, CredentialQuery, NewCredential } from './contract.ts'
 import { digestOf, type KeyPair, newKeyPair } from './key.ts'
-import { type CredentialRow, findCredential, insertCredential, listCredentialRows } from './store.ts'
+import { type CredentialRow, credentialsUsed, findCredential, insertCredential, listCredentialRows } from './store.ts'
 
-export { insertCredential, revokeMemberCredentials, setCredentialRole } from './store.ts'
+export { credentialsUsed, insertCredential, revokeMemberCredentials, setCredentialRole } from './store.ts'
 
 const view = ({ api_key, name, role, created_at, expires_at }: CredentialRow): Credential => ({
   api_key,
@@ -39,17 +40,20 @@ export function requireOwnerFor(ctx: Ctx, role: Role): void {
 }
 
 /**
- * Creates a credential. The secret is in this answer and is not stored. Throws Failure 403 credential.owner_only and 422
- * credential.expired.
+ * Creates a credential. The secret is in this answer and is not stored. Throws Failure 403 credential.owner_only, 409
+ * credential.plan_limit and 422 credential.expired.
  */
 export async function createCredential(ctx: Ctx, draft: CredentialDraft): Promise<NewCredential> {
   requireOwnerFor(ctx, draft.role)
   const expires_at = draft.expires_at === null ? null : new Date(draft.expires_at)
   if (expires_at && expires_at <= ctx.now) throw invalid('credential.expired', [{ path: 'expires_at', message: 'Must be in the future.' }])
   const { row, shown } = await mintCredential(ctx, ctx.organization.id, { name: draft.name, role: draft.role, member_id: null, expires_at })
-  await change(ctx, { action: 'credential.created', resource_id: row.api_key, changed: ['name', 'role', 'expires_at'] }, [
-    insertCredential(ctx.db, row),
-  ])
+  await takePlace(ctx, 'credentials', credentialsUsed(ctx.organization.id), (guard) =>
+    change(ctx, { action: 'credential.created', resource_id: row.api_key, changed: ['name', 'role', 'expires_at'] }, [
+      guard,
+      insertCredential(ctx.db, row),
+    ]),
+  )
   return shown
 }
 

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import type { App } from '../../platform/context.ts'
-import { body, idempotent, operation, query, returns, roles } from '../../platform/http/operation.ts'
+import { body, idempotent, operation, query, refuses, returns, roles } from '../../platform/http/operation.ts'
 import { pageOf } from '../../platform/http/shapes.ts'
 import { Credential, CredentialDraft, CredentialQuery, NewCredential } from './contract.ts'
 import { createCredential, listCredentials } from './credentials.ts'
@@ -19,6 +19,7 @@ export const credentialRoutes = new Hono<App>()
     roles('owner', 'admin'),
     body(CredentialDraft),
     returns(201, NewCredential, 'The credential with its secret, which is shown only in this answer'),
+    refuses(409, 'The organization has as many credentials as its plan allows (`credential.plan_limit`).'),
     idempotent(),
     async (c) => c.json(await createCredential(c.var.ctx, c.req.valid('json')), 201),
   )

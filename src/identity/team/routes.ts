@@ -31,7 +31,10 @@ export const teamRoutes = new Hono<App>()
     roles('owner', 'admin'),
     body(InvitationDraft),
     returns(201, NewInvitation, 'The invitation with its token, which is shown only in this answer'),
-    refuses(409, 'A member of the organization has this e-mail address.'),
+    refuses(
+      409,
+      'A member of the organization has this e-mail address, or as many invitations are pending as the plan allows (`invitation.plan_limit`).',
+    ),
     idempotent(),
     async (c) => c.json(await inviteMember(c.var.ctx, c.req.valid('json')), 201),
   )
