@@ -41,13 +41,15 @@ export const insertHoldings = (ledger: D1Database, import_id: string, book: numb
       .bind(import_id, book, json),
   )
 
-/** Returns some of the documents that an import holds. */
+/** Returns some of the documents that an import holds, with the size of the largest XML that any import holds of each. */
 export const someHoldings = async (ledger: D1Database, import_id: string, limit: number) =>
   (
     await prepared(
       ledger,
-      sql`select uuid, is_counted from import_documents where import_id = ${import_id} order by uuid limit ${limit}`,
-    ).all<Pick<HoldingRow, 'uuid' | 'is_counted'>>()
+      sql`select d.uuid, d.is_counted, coalesce((select max(o.xml_size) from import_documents o indexed by import_documents_uuid
+          where o.book = d.book and o.uuid = d.uuid), 0) as size
+        from import_documents d where d.import_id = ${import_id} order by d.uuid limit ${limit}`,
+    ).all<Pick<HoldingRow, 'uuid' | 'is_counted'> & { size: number }>()
   ).results
 
 /** Returns what the other imports hold of these documents, in the order of the imports. */
@@ -71,14 +73,19 @@ export const deleteHoldings = (ledger: D1Database, import_id: string, uuids: rea
     sql`delete from import_documents where import_id = ${import_id} and uuid in (select value from json_each(${JSON.stringify(uuids)}))`,
   )
 
-/** Makes documents count through another import. */
-export const countThrough = (ledger: D1Database, import_id: string, uuids: readonly string[]): D1PreparedStatement[] => [
+/** Makes documents count through other imports: those that these name. */
+export const countThrough = (ledger: D1Database, heirs: ReadonlyMap<string, readonly string[]>): D1PreparedStatement[] => [
   prepared(
     ledger,
-    sql`update import_documents set is_counted = 1
-      where import_id = ${import_id} and uuid in (select value from json_each(${JSON.stringify(uuids)}))`,
+    sql`update import_documents set is_counted = 1 where (import_id, uuid) in (select value->>0, value->>1
+      from json_each(${JSON.stringify([...heirs].flatMap(([heir, uuids]) => uuids.map((uuid) => [heir, uuid])))}))`,
   ),
-  prepared(ledger, sql`update imports set documents = documents + ${uuids.length} where import_id = ${import_id}`),
+  prepared(
+    ledger,
+    sql`update imports set documents = documents + j.n
+      from (select value->>0 as id, value->>1 as n from json_each(${JSON.stringify([...heirs].map(([heir, uuids]) => [heir, uuids.length]))})) j
+      where import_id = j.id`,
+  ),
 ]
 
 /** Returns how many documents count through each of these imports. */

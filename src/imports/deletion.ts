@@ -18,8 +18,9 @@ import { announce, connectionOf, getImport, type ImportHint, LEASE_MS, objectOf 
 import { assertHeld, endLease, extendLease, findImport, type ImportRow } from './store.ts'
 import { leaveRoom, recordDocuments } from './usage/usage.ts'
 
-/** How many documents one commit takes out, and how many commits one message makes. */
+/** How many documents one commit takes out, how many bytes of XML they may have together, and how many commits one message makes. */
 const SLICE = 250
+const SLICE_BYTES = 16 * 1024 * 1024
 const STEPS = 10
 const FILES_AT_ONCE = 5_000
 const OBJECTS_AT_ONCE = 1_000
@@ -51,7 +52,7 @@ export async function continueDeletion(system: System, hint: ImportHint, row: Im
 /** Takes out some of the documents that only this import holds, and leaves the others to the imports that hold them too. False when there are none. */
 async function takeOutSlice(system: System, ledger: D1Database, row: ImportRow, token: string): Promise<boolean> {
   const { import_id, book } = row
-  const held = await someHoldings(ledger, import_id, SLICE)
+  const held = withinWeight(await someHoldings(ledger, import_id, SLICE))
   if (held.length === 0) return false
   const uuids = held.map(({ uuid }) => uuid)
   const counted = new Set(held.filter(({ is_counted }) => is_counted === 1).map(({ uuid }) => uuid))
@@ -63,17 +64,17 @@ async function takeOutSlice(system: System, ledger: D1Database, row: ImportRow, 
       const others = await otherHoldings(ledger, import_id, book, uuids)
       heirs = heirsOf(others, counted)
       // Before the commit, so that a crash in between makes documents count twice for a moment, and never not at all.
-      await recordHeirs(system, ledger, heirs, (uuids) => uuids.length)
+      await recordHeirs(system, ledger, row, heirs, (uuids) => uuids.length)
       return { holdings: Map.groupBy(others, ({ uuid }) => uuid) }
     },
     () => [
       assertHeld(ledger, import_id, token),
       deleteHoldings(ledger, import_id, uuids),
-      ...[...heirs].flatMap(([heir, inherited]) => countThrough(ledger, heir, inherited)),
+      ...countThrough(ledger, heirs),
       extendLease(ledger, import_id, token, Date.now() + LEASE_MS, -counted.size),
     ],
   )
-  await recordHeirs(system, ledger, heirs, () => 0)
+  await recordHeirs(system, ledger, row, heirs, () => 0)
   return true
 }
 
@@ -84,10 +85,25 @@ function heirsOf(others: readonly { import_id: string; uuid: string }[], counted
   return new Map([...Map.groupBy(first, ([, heir]) => heir)].map(([heir, pairs]) => [heir, pairs.map(([uuid]) => uuid)]))
 }
 
-async function recordHeirs(system: System, ledger: D1Database, heirs: ReadonlyMap<string, string[]>, more: (uuids: string[]) => number) {
+async function recordHeirs(
+  system: System,
+  ledger: D1Database,
+  { organization_id }: ImportRow,
+  heirs: ReadonlyMap<string, string[]>,
+  more: (uuids: string[]) => number,
+): Promise<void> {
   if (heirs.size === 0) return
-  for (const [heir, documents] of await documentsOf(ledger, [...heirs.keys()]))
-    await recordDocuments(system, heir, documents + more(heirs.get(heir)!))
+  const documents = await documentsOf(ledger, [...heirs.keys()])
+  await recordDocuments(system, organization_id, new Map([...documents].map(([heir, n]) => [heir, n + more(heirs.get(heir)!)])))
+}
+
+/** As many of the documents as may be opened at once; at least one. */
+function withinWeight<T extends { size: number }>(held: readonly T[]): T[] {
+  let weight = 0
+  return held.filter(({ size }, n) => {
+    weight += size
+    return n === 0 || weight <= SLICE_BYTES
+  })
 }
 
 /** Deletes what is left of an import without documents. The row comes last, because it is what finds the rest. */

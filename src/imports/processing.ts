@@ -57,7 +57,7 @@ async function ingestImport(system: System, ledger: D1Database, row: ImportRow, 
     ...insertFileResults(ledger, import_id, results),
     completeImport(ledger, import_id, token, Date.now()),
   ])
-  await recordDocuments(system, import_id, done.at(-1)!.results[0]!.documents, true)
+  await recordDocuments(system, row.organization_id, new Map([[import_id, done.at(-1)!.results[0]!.documents]]), true)
   await system.env.FILES.delete(objectOf(import_id))
 }
 
@@ -119,7 +119,7 @@ export async function sweepUploads(system: System): Promise<void> {
   const open = await openUploads(system, Date.now() - ABANDONED_MS, SWEEP_LIMIT)
   await each(open, async ({ import_id, shard }) => {
     const row = await readImport(system.settings.ledgers[shard]!, import_id)
-    if (row?.status === 'completed') await recordDocuments(system, import_id, row.documents, true)
+    if (row?.status === 'completed') await recordDocuments(system, row.organization_id, new Map([[import_id, row.documents]]), true)
     if (row) return
     await system.env.FILES.delete(objectOf(import_id))
     await leaveRoom(system, import_id)

@@ -70,16 +70,19 @@ export const giveBack = (d1: D1Database, import_id: string): D1PreparedStatement
   prepared(d1, sql`delete from import_usage where import_id = ${import_id}`),
 ]
 
-/** Adds to the totals what has changed in the documents of an import; to those of the day, too, when they are of that day. */
-const countDocuments = (d1: D1Database, import_id: string, day: Day | null): D1PreparedStatement[] => [
-  prepared(
-    d1,
-    sql`update import_totals set documents = import_totals.documents + u.documents - u.counted,
-        day_documents = iif(import_totals.day = ${day}, max(0, import_totals.day_documents + u.documents - u.counted), import_totals.day_documents)
-      from import_usage u where u.import_id = ${import_id} and import_totals.organization_id = u.organization_id`,
-  ),
-  prepared(d1, sql`update import_usage set counted = documents where import_id = ${import_id}`),
-]
+/** Adds to the totals what has changed in the documents of imports; to those of the day, too, when they are of that day. */
+const countDocuments = (d1: D1Database, organization_id: string, import_ids: readonly string[], day: Day | null): D1PreparedStatement[] => {
+  const ids = JSON.stringify(import_ids)
+  const change = sql`(select coalesce(sum(u.documents - u.counted), 0) from json_each(${ids}) j cross join import_usage u on u.import_id = j.value)`
+  return [
+    prepared(
+      d1,
+      sql`update import_totals set documents = documents + ${change},
+          day_documents = iif(day = ${day}, max(0, day_documents + ${change}), day_documents) where organization_id = ${organization_id}`,
+    ),
+    prepared(d1, sql`update import_usage set counted = documents where import_id in (select value from json_each(${ids}))`),
+  ]
+}
 
 /**
  * Takes room for an import to have this many documents, or for as many as there is room. Returns in the second result how many it may have:
@@ -99,16 +102,22 @@ export const takeDocuments = (
       from import_totals t where t.organization_id = import_usage.organization_id and import_usage.import_id = ${import_id}
       returning documents`,
   ),
-  ...countDocuments(d1, import_id, day),
+  ...countDocuments(d1, organization_id, [import_id], day),
 ]
 
-/** Sets how many documents an import has, beside any limit, and for a completed import that it is. */
-export const setDocuments = (d1: D1Database, import_id: string, documents: number, isCompleted: boolean): D1PreparedStatement[] => [
+/** Sets how many documents imports of an organization have, beside any limit, and for completed ones that they are. */
+export const setDocuments = (
+  d1: D1Database,
+  organization_id: string,
+  documents: ReadonlyMap<string, number>,
+  areCompleted: boolean,
+): D1PreparedStatement[] => [
   prepared(
     d1,
-    sql`update import_usage set documents = ${documents}, is_open = iif(${isCompleted ? 1 : 0}, 0, is_open) where import_id = ${import_id}`,
+    sql`update import_usage set documents = j.documents, is_open = iif(${areCompleted ? 1 : 0}, 0, is_open)
+      from (select value->>0 as id, value->>1 as documents from json_each(${JSON.stringify([...documents])})) j where import_id = j.id`,
   ),
-  ...countDocuments(d1, import_id, null),
+  ...countDocuments(d1, organization_id, [...documents.keys()], null),
 ]
 
 /** Returns uploads from before an instant, in milliseconds, that are not completed. */

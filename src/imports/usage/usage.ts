@@ -89,9 +89,9 @@ const isFull = (quota: ImportQuota, limits: Limits, used: Record<ImportQuota, nu
   return limit !== null && used[quota] >= limit
 }
 
-/** Sets how many documents count through an import, once its ledger says so. */
-export const recordDocuments = ({ db }: System, import_id: string, documents: number, isCompleted = false) =>
-  commit(db.$client, setDocuments(db.$client, import_id, documents, isCompleted))
+/** Sets how many documents count through each of these imports of an organization, once their ledger says so. */
+export const recordDocuments = ({ db }: System, organization_id: string, documents: ReadonlyMap<string, number>, areCompleted = false) =>
+  commit(db.$client, setDocuments(db.$client, organization_id, documents, areCompleted))
 
 /** Gives back what a deleted import used in all. What it used of its day stays used. */
 export const leaveRoom = ({ db }: System, import_id: string) => commit(db.$client, giveBack(db.$client, import_id))
