@@ -128,8 +128,11 @@ const paidInvoice = async (side: Side): Promise<void> => {
 
 /** Lists that are empty in a new organization have several pages from here on. */
 export const fill = async (side: Side): Promise<void> => {
-  for (let n = 0; n < 4; n++)
-    await Promise.all([freshWebhook(side), freshAlert(side), freshMember(side), paidInvoice(side), freshImport(side)])
+  const spare = { ...side, fiscal_entity_id: side.spare_entity_id }
+  for (let n = 0; n < 4; n++) {
+    await Promise.all([freshWebhook(side), freshAlert(side), freshMember(side), paidInvoice(side)])
+    await Promise.all([freshImport(side), freshImport(spare)])
+  }
 }
 /** The registry has answered about the RFC. */
 const answered = async ({ callers, fiscal_entity_id }: Side): Promise<Given> => {
