@@ -74,7 +74,7 @@ CREATE TABLE `connections` (
 CREATE UNIQUE INDEX `connections_organization` ON `connections` (`organization_id`,`fiscal_entity_id`);--> statement-breakpoint
 CREATE UNIQUE INDEX `connections_rfc` ON `connections` (`organization_id`,`entity`);--> statement-breakpoint
 CREATE INDEX `connections_entity` ON `connections` (`entity`,`state`);--> statement-breakpoint
-CREATE INDEX `connections_drafts` ON `connections` (`organization_id`) WHERE state = 'draft' or (state = 'paused' and paused_from = 'draft');--> statement-breakpoint
+CREATE INDEX `connections_drafts` ON `connections` (`organization_id`,`state`,`paused_from`) WHERE state = 'draft' or (state = 'paused' and paused_from = 'draft');--> statement-breakpoint
 CREATE TABLE `fiscal_entities` (
 	`entity` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`rfc` text NOT NULL,

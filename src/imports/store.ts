@@ -48,13 +48,15 @@ export async function findImport(ledger: D1Database, organization_id: string, fi
 export const readImport = (ledger: D1Database, import_id: string): Promise<ImportRow | null> =>
   prepared(ledger, sql`select * from imports where import_id = ${import_id}`).first<ImportRow>()
 
+/** Sorts after every identifier of an import. */
+const LAST = 'imq'
+
 /** Returns a page of the imports in a partition, newest first, before an import. */
 export const listImportRows = async (ledger: D1Database, book: number, before: string | undefined, limit: number): Promise<ImportRow[]> =>
   (
     await prepared(
       ledger,
-      sql`select * from imports indexed by imports_book where book = ${book} and (${before ?? null} is null or import_id < ${before ?? null})
-        order by import_id desc limit ${limit}`,
+      sql`select * from imports indexed by imports_book where book = ${book} and import_id < ${before ?? LAST} order by import_id desc limit ${limit}`,
     ).all<ImportRow>()
   ).results
 

@@ -67,6 +67,8 @@ export const connections = sqliteTable(
     // Logins, and invalid CIECs: all connections to an RFC.
     index('connections_entity').on(table.entity, table.state),
     // The quota of drafts.
-    index('connections_drafts').on(table.organization_id).where(sql`state = 'draft' or (state = 'paused' and paused_from = 'draft')`),
+    index('connections_drafts')
+      .on(table.organization_id, table.state, table.paused_from)
+      .where(sql`state = 'draft' or (state = 'paused' and paused_from = 'draft')`),
   ],
 )
