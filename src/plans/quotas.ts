@@ -55,7 +55,7 @@ const LISTS: readonly [LimitList, ...LimitList[]] = [
         webhooks: 20,
         drafts: 25,
         credentials: 20,
-        invitations: 10,
+        invitations: 25,
         import_bytes_per_day: 500 * MIB,
         import_bytes: GIB,
         import_documents_per_day: 250_000,

@@ -45,7 +45,7 @@ const MADE: Record<
   invitations: {
     path: '/v1/team/members/invite',
     body: () => ({ email: `quota${++mails}@example.com`, role: 'member' }),
-    ...{ plan: 'diagnostic', limit: 10, things: 'pending invitations', code: 'invitation.plan_limit', action: 'invitation.created' },
+    ...{ plan: 'diagnostic', limit: 25, things: 'pending invitations', code: 'invitation.plan_limit', action: 'invitation.created' },
   },
 }
 
@@ -167,14 +167,14 @@ describe('credentials and invitations', () => {
     await fillTo(of, 'invitations', invite, 0)
     expect((await invite()).status).toBe(409)
     expect((await invite('again@example.com')).status).toBe(201)
-    expect(await usedOf(of, 'invitations')).toBe(10)
+    expect(await usedOf(of, 'invitations')).toBe(25)
     at('2026-11-25T18:00:01Z')
     expect(await usedOf(of, 'invitations')).toBe(0)
     await fillTo(of, 'invitations', invite, 0)
     expect((await invite()).status).toBe(409)
     // What has expired is not read over and over.
     const pending = "select count(*) as n from invitations where organization_id = ? and status = 'pending'"
-    expect(await env.DB.prepare(pending).bind(of.id).first('n')).toBe(10)
+    expect(await env.DB.prepare(pending).bind(of.id).first('n')).toBe(25)
   })
 
   it('a member that joins counts as one credential', async () => {

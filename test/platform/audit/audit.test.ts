@@ -27,6 +27,7 @@ const ACTIONS: Record<string, string | null> = {
   'PATCH /v1/fiscal-entities/:fiscal_entity_id': 'fiscal_entity.updated',
   'DELETE /v1/fiscal-entities/:fiscal_entity_id': 'fiscal_entity.unlinked',
   'POST /v1/fiscal-entities/:fiscal_entity_id/cfdi/imports': 'import.created',
+  'DELETE /v1/fiscal-entities/:fiscal_entity_id/cfdi/imports/:import_id': 'import.deleted',
   'POST /v1/alerts/:alert_id/read': 'alert.read',
   'POST /v1/webhooks': 'webhook.created',
   'PATCH /v1/webhooks/:webhook_id': 'webhook.updated',
