@@ -51,10 +51,13 @@ export class Failure extends Error {
 export class Unavailable extends Error {
   /** error_class of insights.md 8.17. */
   readonly error_class: 'login_failed' | 'sat_unavailable' | 'rate_limited'
+  /** Whether the authority has locked the taxpayer's account for a while, which says nothing about the CIEC. */
+  readonly isLocked: boolean
 
-  constructor(error_class: Unavailable['error_class'], message: string) {
+  constructor(error_class: Unavailable['error_class'], message: string, isLocked = false) {
     super(message)
     this.error_class = error_class
+    this.isLocked = isLocked
   }
 }
 

@@ -4,7 +4,7 @@ import { issueInvoices } from './billing/invoices/issue.ts'
 import { runOperatorCommands } from './billing/operator/commands.ts'
 import { reviewSubscriptions } from './billing/subscription/review.ts'
 import { refreshLists } from './blacklists/loading/load.ts'
-import { sweepJobs } from './downloads/downloads.ts'
+import { sweepJobs, sweepVerifications } from './downloads/downloads.ts'
 import { pruneJobs } from './downloads/prune.ts'
 import { finishRuns } from './extractors/runs/dispatch.ts'
 import { pruneRuns } from './extractors/runs/history.ts'
@@ -16,6 +16,7 @@ import { pruneKeys } from './platform/idempotency/idempotency.ts'
 import { log } from './platform/log.ts'
 import { sweepLookups } from './repse/lookups.ts'
 import { refreshRepse, sweepRounds } from './repse/rounds.ts'
+import { pruneAttempts } from './taxpayers/attempts.ts'
 import { sweepDeliveries } from './webhooks/deliveries/delivery.ts'
 import { pruneEvents } from './webhooks/deliveries/prune.ts'
 import { rewrapSecrets } from './webhooks/endpoints/signing.ts'
@@ -33,6 +34,7 @@ const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
     sweepTicks,
     finishRuns,
     sweepJobs,
+    sweepVerifications,
     sweepImports,
     sweepOutboxes,
     sweepDeliveries,
@@ -54,6 +56,7 @@ const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
     pruneRuns,
     pruneJobs,
     sweepUploads,
+    pruneAttempts,
   ],
 }
 

@@ -60,12 +60,17 @@ CREATE TABLE `connections` (
 	`data_source_keys` text,
 	`ciec` text,
 	`ciec_accepted_at` integer,
+	`verify_at` integer,
+	`verify_attempts` integer DEFAULT 0 NOT NULL,
+	`invalid_reason` text,
 	`first_active_at` integer,
 	`active_since` integer,
 	`paused_from` text,
 	`paused_by` text,
-	`visible_from` text,
-	`visible_to` integer,
+	`issued_from` text,
+	`issued_to` integer,
+	`received_from` text,
+	`received_to` integer,
 	`imported_at` integer,
 	`linked_at` integer NOT NULL,
 	`updated_at` integer NOT NULL
@@ -75,10 +80,22 @@ CREATE UNIQUE INDEX `connections_organization` ON `connections` (`organization_i
 CREATE UNIQUE INDEX `connections_rfc` ON `connections` (`organization_id`,`entity`);--> statement-breakpoint
 CREATE INDEX `connections_entity` ON `connections` (`entity`,`state`);--> statement-breakpoint
 CREATE INDEX `connections_drafts` ON `connections` (`organization_id`,`state`,`paused_from`) WHERE state = 'draft' or (state = 'paused' and paused_from = 'draft');--> statement-breakpoint
+CREATE INDEX `connections_unverified` ON `connections` (`entity`,`verify_at`) WHERE verify_at is not null;--> statement-breakpoint
+CREATE TABLE `ciec_attempts` (
+	`attempt_id` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`rfc` text NOT NULL,
+	`is_stranger` integer NOT NULL,
+	`is_refused` integer NOT NULL,
+	`attempted_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `ciec_attempts_rfc` ON `ciec_attempts` (`rfc`,`attempted_at`);--> statement-breakpoint
 CREATE TABLE `fiscal_entities` (
 	`entity` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`rfc` text NOT NULL,
 	`shard` integer NOT NULL,
+	`ciec_version` integer DEFAULT 0 NOT NULL,
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint

@@ -66,7 +66,7 @@ function expected({ plan, invoice, state, other, operation }: Case): Told {
     case 'connect as draft':
       return [201]
     case 'unlink':
-      if (state === 'draft') return [204]
+      if (state === 'draft' || state === 'paused from draft') return [204]
       if (isOverdue) return OVERDUE
       return state.startsWith('paused') ? [402, 'billing.connection_paused'] : [204]
     case 'connect':

@@ -111,7 +111,7 @@ function applicationsByInvoice(
   }
   for (const { row, applications } of documents) {
     for (const application of applications)
-      put(application.invoice, { ...application, issued_at: row.issued_at, cancelled: row.cancelled === 1 })
+      put(application.invoice, { ...application, direction: row.direction, issued_at: row.issued_at, cancelled: row.cancelled === 1 })
   }
   return all
 }
@@ -193,6 +193,8 @@ function cancellationOf(row: StoredRow | undefined, status: StatusColumns, appli
   if (row === undefined) return []
   const had_applied_payments =
     (row.tipo_comprobante === 'I' && row.metodo_pago === 'PUE') ||
-    applications.some(({ invoice, kind, cancelled }) => invoice === row.uuid && kind === 'P' && !cancelled)
+    applications.some(
+      ({ invoice, kind, cancelled, direction }) => invoice === row.uuid && kind === 'P' && !cancelled && direction === row.direction,
+    )
   return [{ ...row, ...status, had_applied_payments }]
 }

@@ -14,6 +14,15 @@ import { limitAddress, limitCredential } from './limits.ts'
 import { parse } from './validation/faults.ts'
 import type { InputTarget } from './validation/messages.ts'
 
+/** A declared answer of a route. */
+export interface Output {
+  status: number
+  description: string
+  schema?: z.ZodType
+  headers?: Record<string, string>
+  contentTypes?: readonly string[]
+}
+
 /**
  * A route is a list of clauses: middleware that both refuses requests and describes the route in the OpenAPI document. The order of the
  * clauses is the order of the refusals (decisions.md 3): operation 401, params 400, roles 403, body 413, 415, 400 and 422.
@@ -24,7 +33,7 @@ export interface Clause {
   input?: { target: InputTarget; schema: z.ZodObject }
   isIdempotent?: true
   upload?: { contentTypes: readonly string[]; description: string }
-  output?: { status: number; description: string; schema?: z.ZodType; headers?: Record<string, string>; contentTypes?: readonly string[] }
+  outputs?: readonly Output[]
 }
 
 const CLAUSE: unique symbol = Symbol('clause')
@@ -105,7 +114,7 @@ export const upload = (contentTypes: readonly string[], limit: number, descripti
 /** Limits a public route by network address: 429. It stands after the body, so that a malformed request does not count. */
 export const perAddress = () =>
   described(
-    { output: { status: 429, description: 'The address makes too many requests. RateLimit-Policy says how many are accepted.' } },
+    { outputs: [{ status: 429, description: 'The address makes too many requests. RateLimit-Policy says how many are accepted.' }] },
     (async (c, next) => {
       await limitAddress(c)
       return next()
@@ -156,12 +165,17 @@ const refuseUndeclaredQuery = (): MiddlewareHandler<App> => (c, next) => {
 
 /** Declares an answer of the route: its status, and its body where there is one. */
 export const returns = (status: number, schema?: z.ZodType, description = 'OK', headers?: Record<string, string>) =>
-  described({ output: { status, description, ...(schema && { schema }), ...(headers && { headers }) } }, refuseUndeclaredQuery())
+  described({ outputs: [{ status, description, ...(schema && { schema }), ...(headers && { headers }) }] }, refuseUndeclaredQuery())
 
 /** Declares an answer with a body that is not JSON. */
 export const returnsFile = (description: string, ...contentTypes: string[]) =>
-  described({ output: { status: 200, description, contentTypes } }, refuseUndeclaredQuery())
+  described({ outputs: [{ status: 200, description, contentTypes }] }, refuseUndeclaredQuery())
+
+type Refusal = 400 | 402 | 404 | 409 | 413 | 415 | 422 | 429 | 503
 
 /** Declares a refusal beyond those that the other clauses imply (400, 401, 403, 413, 415, 422). */
-export const refuses = (status: 400 | 402 | 404 | 409 | 413 | 415 | 422 | 429 | 503, description: string) =>
-  described({ output: { status, description } }, pass())
+export const refuses = (status: Refusal, description: string) => refusesAny({ [status]: description })
+
+/** Declares several refusals at once: Hono's types allow for ten clauses. */
+export const refusesAny = (refusals: Partial<Record<Refusal, string>>) =>
+  described({ outputs: Object.entries(refusals).map(([status, description]) => ({ status: Number(status), description })) }, pass())
