@@ -9,7 +9,7 @@ import { pruneJobs } from './downloads/prune.ts'
 import { finishRuns } from './extractors/runs/dispatch.ts'
 import { pruneRuns } from './extractors/runs/history.ts'
 import { evaluateCadences, sweepTicks } from './extractors/ticks/ticks.ts'
-import { sweepImports } from './imports/imports.ts'
+import { sweepImports, sweepUploads } from './imports/processing.ts'
 import { type System, systemOf } from './platform/context.ts'
 import { each } from './platform/each.ts'
 import { pruneKeys } from './platform/idempotency/idempotency.ts'
@@ -55,6 +55,7 @@ const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
     pruneKeys,
     pruneRuns,
     pruneJobs,
+    sweepUploads,
     pruneAttempts,
   ],
 }
