@@ -10,7 +10,7 @@ import { pruneJobs } from './downloads/prune.ts'
 import { sweepRuns } from './extractors/runs/dispatch.ts'
 import { pruneRuns } from './extractors/runs/history.ts'
 import { evaluateCadences, sweepTicks } from './extractors/ticks/ticks.ts'
-import { sweepImports } from './imports/imports.ts'
+import { sweepImports, sweepUploads } from './imports/processing.ts'
 import { type System, systemOf } from './platform/context.ts'
 import { each } from './platform/each.ts'
 import { pruneKeys } from './platform/idempotency/idempotency.ts'
@@ -66,6 +66,7 @@ export const TASKS = {
   pruneKeys,
   pruneRuns,
   pruneJobs,
+  sweepUploads: once(sweepUploads),
   pruneAttempts: once(pruneAttempts),
 } as const satisfies Record<string, Task>
 
@@ -102,6 +103,7 @@ const DAILY: readonly (keyof typeof TASKS)[] = [
   'pruneKeys',
   'pruneRuns',
   'pruneJobs',
+  'sweepUploads',
   'pruneAttempts',
 ]
 

@@ -79,6 +79,7 @@ CREATE TABLE `connections` (
 CREATE UNIQUE INDEX `connections_organization` ON `connections` (`organization_id`,`fiscal_entity_id`);--> statement-breakpoint
 CREATE UNIQUE INDEX `connections_rfc` ON `connections` (`organization_id`,`entity`);--> statement-breakpoint
 CREATE INDEX `connections_entity` ON `connections` (`entity`,`state`);--> statement-breakpoint
+CREATE INDEX `connections_drafts` ON `connections` (`organization_id`,`state`,`paused_from`) WHERE state = 'draft' or (state = 'paused' and paused_from = 'draft');--> statement-breakpoint
 CREATE INDEX `connections_unverified` ON `connections` (`entity`,`verify_at`) WHERE verify_at is not null;--> statement-breakpoint
 CREATE TABLE `ciec_attempts` (
 	`attempt_id` text PRIMARY KEY NOT NULL,
@@ -179,6 +180,27 @@ CREATE TABLE `outbox` (
 	`created_at` integer NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `import_totals` (
+	`organization_id` text PRIMARY KEY NOT NULL,
+	`bytes` integer NOT NULL,
+	`documents` integer NOT NULL,
+	`day` text NOT NULL,
+	`day_bytes` integer NOT NULL,
+	`day_documents` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `import_usage` (
+	`import_id` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`shard` integer NOT NULL,
+	`bytes` integer NOT NULL,
+	`documents` integer NOT NULL,
+	`counted` integer NOT NULL,
+	`is_open` integer NOT NULL,
+	`created_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `import_usage_open` ON `import_usage` (`created_at`) WHERE is_open = 1;--> statement-breakpoint
 CREATE TABLE `invitations` (
 	`invitation_id` text PRIMARY KEY NOT NULL,
 	`organization_id` text NOT NULL,
@@ -242,6 +264,7 @@ CREATE TABLE `credentials` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `credentials_api_key` ON `credentials` (`api_key`);--> statement-breakpoint
 CREATE INDEX `credentials_organization` ON `credentials` (`organization_id`,`created_at`,`api_key`);--> statement-breakpoint
+CREATE INDEX `credentials_valid` ON `credentials` (`organization_id`) WHERE revoked_at is null;--> statement-breakpoint
 CREATE TABLE `extractors` (
 	`extractor_id` text PRIMARY KEY NOT NULL,
 	`organization_id` text NOT NULL,

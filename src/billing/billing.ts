@@ -1,8 +1,8 @@
+import { limitsNow } from '../plans/place.ts'
 import { planOf } from '../plans/plans.ts'
 import type { Ctx } from '../platform/context.ts'
 import { localDayOf } from '../platform/time/calendar.ts'
-import { countActiveConnections } from '../taxpayers/taxpayers.ts'
-import type { Billing, BillingPlan, BillingUsage } from './contract.ts'
+import type { Billing, BillingPlan } from './contract.ts'
 import { listOpenInvoices } from './invoices/store.ts'
 import { CURRENCY, priceOf, sumOf } from './subscription/prices.ts'
 import { type SubscriptionStatus, subscriptionStatus } from './subscription/status.ts'
@@ -38,22 +38,10 @@ export async function getPlan(ctx: Ctx): Promise<BillingPlan> {
   return {
     plan: subscription.plan,
     name: plan.name,
-    limits: { extractors: plan.extractors, rfcs: plan.rfcs },
+    limits: { extractors: limitsNow(ctx).extractors, rfcs: plan.rfcs },
     seats_included: plan.rfcs,
     rfc_allowance: status.allowance,
     trial_ends_at: trialEndOf(subscription),
     prices: priceOf(subscription.plan, localDayOf(ctx.now, subscription.timezone)),
-  }
-}
-
-/** Returns what counts against the plan now. */
-export async function getUsage(ctx: Ctx): Promise<BillingUsage> {
-  const { db, organization, now } = ctx
-  const [{ subscription, status }, active] = await Promise.all([currentSubscription(ctx), countActiveConnections(db, organization.id)])
-  return {
-    period: localDayOf(now, organization.timezone).slice(0, 7),
-    active_rfcs: active[0]!.n,
-    seats: { used: subscription.seats_used, limit: status.allowance },
-    extractors: { used: organization.extractor_count, limit: planOf(subscription.plan).extractors },
   }
 }

@@ -1,14 +1,17 @@
 import type { DataSourceKey } from '../authority/port/catalog.ts'
 import { checkCiecEntitlement } from '../billing/entitlements.ts'
 import { Failure } from '../failures.ts'
+import { takePlace } from '../plans/place.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx } from '../platform/context.ts'
+import type { Statement } from '../platform/db/commit.ts'
 import { newId } from '../platform/db/id.ts'
 import { fnv1a } from '../platform/hash.ts'
 import type { VersionedLogin } from '../taxpayers/login.ts'
 import {
   assertConnectionUnchanged,
   type ConnectionRow,
+  draftsUsed,
   type EntityRow,
   findConnection,
   findConnectionByRfc,
@@ -37,8 +40,8 @@ const shardOf = (rfc: string, shards: number): number => fnv1a(rfc) % shards
 /**
  * Connects an RFC. With a CIEC that the tax authority accepts, the connection is active and its extractors run; without one it is a draft.
  * An RFC that was unlinked gets its former visibility window back (decisions.md 4). Throws Failure 402 before the tax authority sees the
- * CIEC, as checkCiecEntitlement; 409 fiscal_entity.already_linked; 422 data_source.unknown and fiscal_entity.ciec_rejected; 429
- * fiscal_entity.ciec_attempts; and Unavailable.
+ * CIEC, as checkCiecEntitlement; 409 fiscal_entity.already_linked, and fiscal_entity.plan_limit for a draft beyond the plan's; 422
+ * data_source.unknown and fiscal_entity.ciec_rejected; 429 fiscal_entity.ciec_attempts; and Unavailable.
  */
 export async function connectRfc(ctx: Ctx, draft: FiscalEntityDraft): Promise<FiscalEntity> {
   const { rfc, ciec } = draft
@@ -78,12 +81,15 @@ async function commitConnection(
   const noWindows = { issued_from: null, issued_to: null, received_from: null, received_to: null }
   const initial = { first_active_at: null, active_since: null, ...noWindows, imported_at: null }
   const row = { ...initial, ...former, ...identity, ...columns }
-  await change(ctx, { action: 'fiscal_entity.connected', resource_id: fiscal_entity_id, changed: Object.keys(draft) }, [
-    ...seat,
-    ...(acceptances?.statements ?? []),
-    ...(former ? [assertConnectionUnchanged(db, former), updateConnection(db, former.connection, columns)] : [insertConnection(db, row)]),
-    ...(active?.planned.statements ?? []),
-  ])
+  const connected = (guards: readonly Statement[]) =>
+    change(ctx, { action: 'fiscal_entity.connected', resource_id: fiscal_entity_id, changed: Object.keys(draft) }, [
+      ...guards,
+      ...(acceptances?.statements ?? []),
+      ...(former ? [assertConnectionUnchanged(db, former), updateConnection(db, former.connection, columns)] : [insertConnection(db, row)]),
+      ...(active?.planned.statements ?? []),
+    ])
+  if (active) await connected(seat)
+  else await takePlace(ctx, 'drafts', draftsUsed(organization.id), (place) => connected([place]))
   if (active) await startDownloads(ctx, identity, active.planned.runs, acceptances!.areOthersOutstanding || !acceptances!.isVerified)
   return viewConnection(ctx, (await findConnection(db, organization.id, fiscal_entity_id)) ?? row)
 }

@@ -37,7 +37,10 @@ export const entityRoutes = new Hono<App>()
     body(FiscalEntityDraft),
     returns(201, FiscalEntity),
     refuses(402, CIEC_REFUSED),
-    refuses(409, 'The organization is already connected to this RFC, or other requests keep changing the connection.'),
+    refuses(
+      409,
+      'The organization is already connected to this RFC, other requests keep changing the connection, or without a CIEC: the plan allows no further drafts (`fiscal_entity.plan_limit`).',
+    ),
     refusesAny({ 429: TOO_MANY_CIECS, 503: NO_ANSWER }),
     idempotent(),
     async (c) => c.json(await connectRfc(c.var.ctx, c.req.valid('json')), 201),

@@ -79,6 +79,10 @@ export const connections = sqliteTable(
     uniqueIndex('connections_rfc').on(table.organization_id, table.entity),
     // Logins, and invalid CIECs: all connections to an RFC.
     index('connections_entity').on(table.entity, table.state),
+    // The quota of drafts.
+    index('connections_drafts')
+      .on(table.organization_id, table.state, table.paused_from)
+      .where(sql`state = 'draft' or (state = 'paused' and paused_from = 'draft')`),
     // Downloads and the sweep: CIECs that are to be verified.
     index('connections_unverified').on(table.entity, table.verify_at).where(sql`verify_at is not null`),
   ],

@@ -1,6 +1,6 @@
 import { and, asc, count, eq, gt, inArray, isNull, ne } from 'drizzle-orm'
 import type { Database } from '../platform/db/commit.ts'
-import { sql } from '../platform/db/fragment.ts'
+import { type Fragment, sql } from '../platform/db/fragment.ts'
 import { assertThat } from '../platform/db/guard.ts'
 import type { ConnectionState } from '../platform/tenant.ts'
 import { connections, fiscalEntities } from './tables.ts'
@@ -159,6 +159,11 @@ export const widenWindows = (
        returning connections.connection`,
     )
     .bind(JSON.stringify(rows.map(({ connection, from, to }) => [connection, from, to])))
+
+/** Selects the number of the organization's drafts, paused ones included. */
+export const draftsUsed = (organization_id: string): Fragment =>
+  sql`select count(*) from connections indexed by connections_drafts
+    where organization_id = ${organization_id} and (state = 'draft' or (state = 'paused' and paused_from = 'draft'))`
 
 /** Counts the organization's active connections, as `n` of one row. */
 export const countActiveConnections = (db: Database, organization_id: string) =>

@@ -3,14 +3,16 @@ import type { MetadataRow } from '../package/metadata.ts'
 import { type MetadataFile, metadataFilesOf, readMetadata } from '../package/metadata-files.ts'
 import { isXml } from '../package/package.ts'
 import { MAX_XML_BYTES } from '../xml/parse.ts'
-import { commitSlice, type IngestTarget } from './commit-slice.ts'
+import { commitSlice, type IngestTarget, QUOTA_EXCEEDED } from './commit-slice.ts'
 import type { EntryResult, SliceOutcome } from './outcome.ts'
 import { fileOfEntry, metadataSlice, singleFile, type UnopenedFile, xmlSlice } from './read-entries.ts'
 import { unstoredFiles, unstoredRows } from './unstored.ts'
 
 export type { CancelledCfdi } from './apply-changes.ts'
-export type { IngestTarget } from './commit-slice.ts'
-export type { EntryResult, SliceOutcome } from './outcome.ts'
+export { type IngestTarget, importPrefix } from './commit-slice.ts'
+export type { Holding } from './holdings.ts'
+export type { CommittedHolding, EntryResult, SliceOutcome } from './outcome.ts'
+export { replaceDocuments } from './replace.ts'
 
 type Outcomes = AsyncGenerator<SliceOutcome, void, undefined>
 
@@ -19,7 +21,7 @@ export interface UploadProgress {
   /** The places of the files that have a result. */
   done: ReadonlySet<number>
   /** The metadata file that is or was under way: its place, how many of its rows are done, and what came of them. */
-  metadata: { n: number; rows: number; created: number; cancelled: number; rejected: number } | null
+  metadata: { n: number; rows: number; created: number; cancelled: number; rejected: number; beyondQuota: string | null } | null
   /** The results that no slice has committed. */
   results: EntryResult[]
 }
@@ -150,22 +152,24 @@ async function ingestMetadataFile(
     sideStatements === undefined
       ? target
       : { ...target, sideStatements: (outcome: SliceOutcome) => sideStatements({ ...outcome, entries: [] }) }
-  const sum = progress.metadata?.n === n ? progress.metadata : { n, rows: 0, created: 0, cancelled: 0, rejected: unread }
+  const sum = progress.metadata?.n === n ? progress.metadata : { n, rows: 0, created: 0, cancelled: 0, rejected: unread, beyondQuota: null }
   progress.metadata = sum
   for await (const outcome of ingestMetadata(withoutEntries, rows, sum.rows)) {
     sum.rows += outcome.entries.length
     sum.created += outcome.created
     sum.cancelled += outcome.cancelled
     sum.rejected += outcome.rejected
+    sum.beyondQuota ??= outcome.entries.find(({ code }) => code === QUOTA_EXCEEDED)?.detail ?? null
   }
-  const { created, cancelled, rejected } = sum
+  const { created, cancelled, rejected, beyondQuota } = sum
+  const unstored = `${rejected} ${rejected === 1 ? 'row' : 'rows'} could not be stored.`
   const result = {
     n,
     name,
     uuid: null,
-    code: null,
-    detail: rejected === 0 ? null : `${rejected} ${rejected === 1 ? 'row' : 'rows'} could not be stored.`,
+    code: beyondQuota === null ? null : QUOTA_EXCEEDED,
+    detail: rejected === 0 ? null : [unstored, beyondQuota].filter(Boolean).join(' '),
   }
-  if (rejected > 0 && rejected === rows.length + unread) return { ...result, status: 'rejected', code: 'metadata.no_rows' }
+  if (rejected > 0 && rejected === rows.length + unread) return { ...result, status: 'rejected', code: result.code ?? 'metadata.no_rows' }
   return { ...result, status: created > 0 ? 'created' : cancelled > 0 ? 'updated' : 'unchanged' }
 }

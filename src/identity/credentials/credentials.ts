@@ -1,4 +1,5 @@
 import { Failure, invalid, notFound } from '../../failures.ts'
+import { takePlace } from '../../plans/place.ts'
 import { type Change, change } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import type { Statement } from '../../platform/db/commit.ts'
@@ -7,9 +8,9 @@ import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import type { Role } from '../../platform/tenant.ts'
 import type { Credential, CredentialDraft, CredentialQuery, NewCredential } from './contract.ts'
 import { digestOf, type KeyPair, newKeyPair } from './key.ts'
-import { assertMaker, type CredentialRow, findCredential, insertCredential, listCredentialRows } from './store.ts'
+import { assertMaker, type CredentialRow, credentialsUsed, findCredential, insertCredential, listCredentialRows } from './store.ts'
 
-export { insertCredential, revokeMemberCredentials, setCredentialRole } from './store.ts'
+export { credentialsUsed, insertCredential, revokeMemberCredentials, setCredentialRole } from './store.ts'
 
 const view = ({ api_key, name, role, member_id, created_by, created_at, expires_at, last_used_on }: CredentialRow): Credential => ({
   api_key,
@@ -85,7 +86,7 @@ function expiryOf({ now }: Ctx, maker: CredentialRow, wanted: string | null | un
 
 /**
  * Creates a credential, which has neither a higher role nor a longer life than the caller's. The secret is in this answer and is not stored.
- * Throws Failure 403 credential.owner_only, 409 credential.changed, and 422 credential.expired and credential.outlives_maker.
+ * Throws Failure 403 credential.owner_only, 409 credential.changed and credential.plan_limit, and 422 credential.expired and credential.outlives_maker.
  */
 export async function createCredential(ctx: Ctx, draft: CredentialDraft): Promise<NewCredential> {
   const { name, role } = draft
@@ -94,9 +95,10 @@ export async function createCredential(ctx: Ctx, draft: CredentialDraft): Promis
   const expires_at = expiryOf(ctx, maker, draft.expires_at)
   const made = { name, role, member_id: maker.member_id, created_by: maker.api_key, expires_at }
   const { row, shown } = await mintCredential(ctx, ctx.organization.id, made)
-  await changeAsMaker(ctx, { action: 'credential.created', resource_id: row.api_key, changed: ['name', 'role', 'expires_at'] }, [
-    insertCredential(ctx.db, row),
-  ])
+  const what = { action: 'credential.created', resource_id: row.api_key, changed: ['name', 'role', 'expires_at'] }
+  await takePlace(ctx, 'credentials', credentialsUsed(ctx.organization.id), (guard) =>
+    changeAsMaker(ctx, what, [guard, insertCredential(ctx.db, row)]),
+  )
   return shown
 }
 

@@ -24,7 +24,10 @@ export const credentialRoutes = new Hono<App>()
     roles('owner', 'admin'),
     body(CredentialDraft),
     returns(201, NewCredential, 'The credential with its secret, which is shown only in this answer'),
-    refuses(409, 'The credential of the request was revoked or got another role in the meantime.'),
+    refuses(
+      409,
+      'The organization has as many credentials as its plan allows (`credential.plan_limit`), or the credential of the request was revoked or got another role in the meantime.',
+    ),
     idempotent(),
     async (c) => c.json(await createCredential(c.var.ctx, c.req.valid('json')), 201),
   )

@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { instant } from '../../platform/db/columns.ts'
 import { ROLES } from '../../platform/tenant.ts'
@@ -26,5 +27,7 @@ export const credentials = sqliteTable(
     uniqueIndex('credentials_api_key').on(table.api_key),
     // The organization's list, oldest first.
     index('credentials_organization').on(table.organization_id, table.created_at, table.api_key),
+    // The quota of credentials.
+    index('credentials_valid').on(table.organization_id).where(sql`revoked_at is null`),
   ],
 )

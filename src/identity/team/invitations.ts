@@ -1,11 +1,12 @@
 import { Failure, notFound } from '../../failures.ts'
+import { takePlace } from '../../plans/place.ts'
 import { audited, change } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { isGuardViolation, isUniqueViolation } from '../../platform/db/guard.ts'
 import { newId } from '../../platform/db/id.ts'
 import { openCursor, paginate } from '../../platform/paging/cursor.ts'
-import { changeAsMaker, insertCredential, isOwner, mintCredential, requireMaker } from '../credentials/credentials.ts'
+import { changeAsMaker, credentialsUsed, insertCredential, isOwner, mintCredential, requireMaker } from '../credentials/credentials.ts'
 import { digestOf, isInvitationToken, newInvitationToken } from '../credentials/key.ts'
 import { findOrganization, viewOrganization } from '../organization/organization.ts'
 import type { Acceptance, Invitation, InvitationDraft, MemberQuery, NewInvitation, Signup } from './contract.ts'
@@ -14,17 +15,21 @@ import { requireOwnerFor, viewMember } from './members.ts'
 import {
   assertInvitationOpen,
   assertNotMember,
+  closeExpired,
   findInvitation,
   findOpenInvitation,
   type InvitationRow,
   insertInvitation,
   insertMember,
+  invitationsUsed,
   listOpenInvitations,
   type MemberRow,
   markAccepted,
   markWithdrawn,
   replacePending,
 } from './store.ts'
+
+export { invitationsUsed } from './store.ts'
 
 const VALID_MS = 7 * 86_400_000
 
@@ -41,7 +46,7 @@ const viewInvitation = ({ invitation_id, email, role, name, invited_by, created_
 /**
  * Invites an e-mail address to the organization. The token is in this answer and is not stored. A pending invitation of the address is
  * replaced, so that a lost token can be issued again. Other organizations play no part. Neither the invitation nor the credential that
- * accepting it makes outlives the caller's credential. Throws Failure 403 member.owner_only, 409 member.exists and credential.changed, and
+ * accepting it makes outlives the caller's credential. Throws Failure 403 member.owner_only, 409 member.exists, credential.changed and invitation.plan_limit, and
  * 422 email.disposable.
  */
 export async function inviteMember(ctx: Ctx, draft: InvitationDraft): Promise<NewInvitation> {
@@ -64,11 +69,16 @@ export async function inviteMember(ctx: Ctx, draft: InvitationDraft): Promise<Ne
     expires_at: new Date(Math.min(now.getTime() + VALID_MS, inviter.expires_at?.getTime() ?? Number.POSITIVE_INFINITY)),
   }
   try {
-    await changeAsMaker(ctx, { action: 'invitation.created', resource_id: row.invitation_id, changed: Object.keys(draft) }, [
-      assertNotMember(db, organization.id, draft.email),
-      replacePending(db, organization.id, draft.email, isOwner(ctx), now),
-      insertInvitation(db, row),
-    ])
+    // The place of an invitation that is replaced is free again.
+    await takePlace(ctx, 'invitations', invitationsUsed(organization.id, now), (guard) =>
+      changeAsMaker(ctx, { action: 'invitation.created', resource_id: row.invitation_id, changed: Object.keys(draft) }, [
+        assertNotMember(db, organization.id, draft.email),
+        closeExpired(db, organization.id, now),
+        replacePending(db, organization.id, draft.email, isOwner(ctx), now),
+        guard,
+        insertInvitation(db, row),
+      ]),
+    )
   } catch (error) {
     if (isGuardViolation(error, 'member.new_address'))
       throw new Failure(
@@ -122,7 +132,7 @@ const digestsOfToken = async ({ settings }: System, token: string): Promise<stri
 
 /**
  * Makes the invited person a member with a credential. One of several concurrent requests with the same token succeeds. Throws Failure 404
- * invitation.not_found.
+ * invitation.not_found, and 409 credential.plan_limit; the invitation then stays open.
  */
 export async function acceptInvitation(system: System, { token, name }: Acceptance): Promise<Signup> {
   const { db, now } = system
@@ -132,20 +142,26 @@ export async function acceptInvitation(system: System, { token, name }: Acceptan
   const { organization_id, email, role, credential_expires_at: expires_at } = invitation
   const member: MemberRow = { member_id: newId('mem'), organization_id, name, email, role, status: 'active', created_at: now }
   const draft = { name: 'Invitation', role, member_id: member.member_id, created_by: null, expires_at }
-  const { row, shown } = await mintCredential(system, organization_id, draft)
+  const [{ row, shown }, organization] = await Promise.all([
+    mintCredential(system, organization_id, draft),
+    findOrganization(db, organization_id),
+  ])
   try {
-    await commit(db.$client, [
-      assertInvitationOpen(db, invitation.invitation_id, now),
-      markAccepted(db, invitation.invitation_id),
-      insertMember(db, member),
-      insertCredential(db, row),
-      audited({ ...system, actor: { kind: 'credential', api_key: row.api_key, role } }, organization_id, {
-        action: 'member.joined',
-        resource_id: member.member_id,
-      }),
-    ])
+    await takePlace({ ...system, organization }, 'credentials', credentialsUsed(organization_id), (guard) =>
+      commit(db.$client, [
+        assertInvitationOpen(db, invitation.invitation_id, now),
+        guard,
+        markAccepted(db, invitation.invitation_id),
+        insertMember(db, member),
+        insertCredential(db, row),
+        audited({ ...system, actor: { kind: 'credential', api_key: row.api_key, role } }, organization_id, {
+          action: 'member.joined',
+          resource_id: member.member_id,
+        }),
+      ]),
+    )
   } catch (error) {
     throw isGuardViolation(error, 'invitation.open') || isUniqueViolation(error) ? noInvitation() : error
   }
-  return { organization: viewOrganization(await findOrganization(db, organization_id)), member: viewMember(member), credential: shown }
+  return { organization: viewOrganization(organization), member: viewMember(member), credential: shown }
 }

@@ -44,7 +44,7 @@ export const teamRoutes = new Hono<App>()
     returns(201, NewInvitation, 'The invitation with its token, which is shown only in this answer'),
     refuses(
       409,
-      'A member of the organization has this e-mail address, or the credential of the request was revoked or got another role in the meantime.',
+      'A member of the organization has this e-mail address, as many invitations are pending as the plan allows (`invitation.plan_limit`), or the credential of the request was revoked or got another role in the meantime.',
     ),
     idempotent(),
     async (c) => c.json(await inviteMember(c.var.ctx, c.req.valid('json')), 201),

@@ -94,6 +94,17 @@ export const replacePending = (db: Database, organization_id: string, email: str
       and ${byOwner ? raw('true') : sql`(role <> 'owner' or expires_at <= ${now.getTime()})`}`,
   )
 
+/** Closes the pending invitations of the organization that have expired, so that only open ones are counted. */
+export const closeExpired = (db: Database, organization_id: string, now: Date): D1PreparedStatement =>
+  prepared(
+    db.$client,
+    sql`update invitations set status = 'expired' where ${pendingOf(organization_id)} and expires_at <= ${now.getTime()}`,
+  )
+
+/** Selects the number of the organization's pending invitations that have not expired. */
+export const invitationsUsed = (organization_id: string, now: Date): Fragment =>
+  sql`select count(*) from invitations indexed by invitations_pending where ${pendingOf(organization_id)} and expires_at > ${now.getTime()}`
+
 const sentBy = (organization_id: string, member_id: string): Fragment =>
   sql`invited_by in (select api_key from credentials where organization_id = ${organization_id} and member_id = ${member_id})`
 

@@ -32,7 +32,7 @@ export const invitations = sqliteTable(
     name: text('name'),
     /** Key version and HMAC-SHA256 of the token in hex. The token itself is not stored. */
     digest: text('digest').notNull(),
-    status: text('status', { enum: ['pending', 'accepted', 'replaced', 'withdrawn'] }).notNull(),
+    status: text('status', { enum: ['pending', 'accepted', 'replaced', 'withdrawn', 'expired'] }).notNull(),
     /** The api_key that sent it. Invitations that a removed member sent are withdrawn. */
     invited_by: text('invited_by').notNull(),
     /** When the credential that sent it expires, and with it the one that accepting it makes; null for never. */

@@ -125,7 +125,7 @@ export const perAddress = () =>
 
 /** Whether the same request would get the same answer later: not after a failure of the service, nor a refusal that another credential, a payment or time lifts. */
 const isFinal = (status: number, error: Error | undefined): boolean =>
-  status < 500 && ![401, 402, 403, 429].includes(status) && !(error instanceof Failure && error.kind === 'contention')
+  status < 500 && ![401, 402, 403, 429].includes(status) && !(error instanceof Failure && ['contention', 'no_room'].includes(error.kind))
 
 /** The content of the body for a fingerprint: JSON as it was sent, or the digest of an upload. */
 async function contentOf(c: Context<App>): Promise<string> {

@@ -38,6 +38,7 @@ export const STATUS = {
   method_not_allowed: 405,
   conflict: 409,
   contention: 409,
+  no_room: 409,
   too_large: 413,
   unsupported_media_type: 415,
   invalid: 422,

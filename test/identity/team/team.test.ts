@@ -6,7 +6,7 @@ import { domainsOf } from '../../../src/identity/team/domains.ts'
 import type { Role } from '../../../src/platform/tenant.ts'
 import { api, type Caller, type Reply, request } from '../../support/client.ts'
 import { at } from '../../support/clock.ts'
-import { joined, type Person, signUp, type Tenant } from '../../support/tenants.ts'
+import { joined, organization, type Person, signUp, type Tenant } from '../../support/tenants.ts'
 import { essence, json, send } from '../../support/wire.ts'
 import { credentialOf, organizationWith } from '../../support/world.ts'
 
@@ -450,7 +450,8 @@ describe('an address at a disposable domain', () => {
   })
 
   it('is 422 on sign-up and on inviting, at the domain and below, in any case; a look-alike is not', async () => {
-    const owner = await signUp()
+    // A plan with room for as many pending invitations.
+    const { owner } = await organization('enterprise_gold')
     const join = async (email: string) => {
       const [signedUp, invited] = [
         await send('POST', '/v1/auth/signup', json({ organization_name: 'Uno', name: 'Ana', email })),

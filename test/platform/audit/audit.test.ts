@@ -28,6 +28,7 @@ const ACTIONS: Record<string, string | null> = {
   'PATCH /v1/fiscal-entities/:fiscal_entity_id': 'fiscal_entity.updated',
   'DELETE /v1/fiscal-entities/:fiscal_entity_id': 'fiscal_entity.unlinked',
   'POST /v1/fiscal-entities/:fiscal_entity_id/cfdi/imports': 'import.created',
+  'DELETE /v1/fiscal-entities/:fiscal_entity_id/cfdi/imports/:import_id': 'import.deleted',
   'POST /v1/alerts/:alert_id/read': 'alert.read',
   'POST /v1/webhooks': 'webhook.created',
   'PATCH /v1/webhooks/:webhook_id': 'webhook.updated',
@@ -84,7 +85,9 @@ describe('one event for each write, of who did it', () => {
     const { status, headers, body } = await send(entry.route.method, path, { ...sent, authorization: basic(caller) })
     expect(status).toBe(entry.row.answers)
     const left = (await rows()).filter(({ request_id, actor }) => !before.has(request_id) && !actor.startsWith('system:'))
-    const [id] = [...entry.route.path.matchAll(/:(\w+)/g)].map(([, name]) => given[name!])
+    const ids = [...entry.route.path.matchAll(/:(\w+)/g)].map(([, name]) => given[name!])
+    // An import is named by the second id of its path, everything else by the first.
+    const id = given['import_id'] ?? ids[0]
     const made = Object.entries((body ?? {}) as Record<string, string>).find(([name]) =>
       /^(extractor_id|fiscal_entity_id|import_id|invoice_id|invitation_id|webhook_id|api_key)$/.test(name),
     )?.[1]

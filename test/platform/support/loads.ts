@@ -342,6 +342,27 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     expect(await countOf('runs', "organization_id = 'org_many'")).toBe(0)
   },
 
+  async pruneAttempts(platform) {
+    await env.DB.prepare(
+      `with recursive n (i) as (select 1 union all select i + 1 from n where i < 5000)
+       insert into ciec_attempts (attempt_id, organization_id, rfc, is_stranger, is_refused, attempted_at)
+       select 'attempt' || n.i, 'org_many', 'X', 1, 1, 0 from n`,
+    ).run()
+    await finish(platform, 'pruneAttempts')
+    expect(await countOf('ciec_attempts')).toBe(0)
+  },
+
+  async sweepUploads(platform) {
+    await env.DB.prepare(
+      `with recursive n (i) as (select 1 union all select i + 1 from n where i < 150)
+       insert into import_usage (import_id, organization_id, shard, bytes, documents, counted, is_open, created_at)
+       select ${idSql('imp')}, 'org_many', 0, 1, 0, 0, 1, 0 from n`,
+    ).run()
+    await finish(platform, 'sweepUploads')
+    await finish(platform, 'sweepUploads')
+    expect(await countOf('import_usage')).toBe(0)
+  },
+
   async pruneJobs(platform) {
     await env.LEDGER_0.batch([
       env.LEDGER_0.prepare(
@@ -397,7 +418,7 @@ export const CRON_LOADS: Record<string, Load> = {
   async '0 10 * * *'(platform) {
     await organizations(600, { billed_month: `'2026-04'` })
     await platform.cron('0 10 * * *')
-    expect(platform.of('tasks')).toHaveLength(9)
+    expect(platform.of('tasks')).toHaveLength(11)
     await platform.run(['tasks'])
     expect(await countOf('invoices', "period = '2026-05'")).toBe(600)
   },
