@@ -210,6 +210,7 @@ CREATE TABLE `invitations` (
 	`digest` text NOT NULL,
 	`status` text NOT NULL,
 	`invited_by` text NOT NULL,
+	`credential_expires_at` integer,
 	`created_at` integer NOT NULL,
 	`expires_at` integer NOT NULL
 ) WITHOUT ROWID;
@@ -237,6 +238,7 @@ CREATE TABLE `organizations` (
 	`plan` text NOT NULL,
 	`rfc_allowance` integer,
 	`trial_ends_at` integer,
+	`trial_email` text,
 	`suspension` text,
 	`billed_month` text,
 	`extractor_count` integer NOT NULL,
@@ -252,9 +254,11 @@ CREATE TABLE `credentials` (
 	`organization_id` text NOT NULL,
 	`name` text NOT NULL,
 	`role` text NOT NULL,
-	`member_id` text,
+	`member_id` text NOT NULL,
+	`created_by` text,
 	`created_at` integer NOT NULL,
 	`expires_at` integer,
+	`last_used_on` text,
 	`revoked_at` integer
 ) WITHOUT ROWID;
 --> statement-breakpoint
@@ -395,6 +399,12 @@ CREATE TABLE `provider_events` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE UNIQUE INDEX `provider_events_subject` ON `provider_events` (`subject`);--> statement-breakpoint
+CREATE TABLE `trials` (
+	`email` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`started_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `sandbox_cancellations` (
 	`rfc` text NOT NULL,
 	`uuid` text NOT NULL,

@@ -13,6 +13,9 @@ async function currentSubscription(ctx: Ctx): Promise<{ subscription: StoredSubs
   return { subscription, status: subscriptionStatus(subscription, ctx.now) }
 }
 
+const trialEndOf = ({ trial_ends_at, is_trial_used }: StoredSubscription): string | null =>
+  is_trial_used ? null : (trial_ends_at?.toISOString() ?? null)
+
 /** Returns the organization's subscription status, and what it owes. */
 export async function getBilling(ctx: Ctx): Promise<Billing> {
   const [{ subscription, status }, open] = await Promise.all([currentSubscription(ctx), listOpenInvoices(ctx.db, ctx.organization.id)])
@@ -20,7 +23,7 @@ export async function getBilling(ctx: Ctx): Promise<Billing> {
     state: status.state,
     plan: subscription.plan,
     seats: { allowance: status.allowance, used: subscription.seats_used },
-    trial_ends_at: subscription.trial_ends_at?.toISOString() ?? null,
+    trial_ends_at: trialEndOf(subscription),
     open_invoices: open.length,
     amount_due: sumOf(open.map(({ total }) => total)),
     currency: CURRENCY,
@@ -38,7 +41,7 @@ export async function getPlan(ctx: Ctx): Promise<BillingPlan> {
     limits: { extractors: limitsNow(ctx).extractors, rfcs: plan.rfcs },
     seats_included: plan.rfcs,
     rfc_allowance: status.allowance,
-    trial_ends_at: subscription.trial_ends_at?.toISOString() ?? null,
+    trial_ends_at: trialEndOf(subscription),
     prices: priceOf(subscription.plan, localDayOf(ctx.now, subscription.timezone)),
   }
 }

@@ -8,7 +8,8 @@ import { BILLING_STATES } from './subscription/status.ts'
 const Limit = z.int().nullable().meta({ description: 'Null when there is no limit.' })
 const TrialEnd = Instant.nullable().meta({
   description:
-    'The trial lasts seven calendar days in the organization’s time zone, the day of the sign-up included. Null without a trial.',
+    'The trial lasts seven calendar days in the organization’s time zone, the day of the sign-up included, and covers the first RFC that is connected in it. ' +
+    'Null without a trial: an e-mail address has one, which the first organization that connects an RFC uses.',
 })
 
 export const Billing = z
@@ -16,7 +17,7 @@ export const Billing = z
     state: z.enum(BILLING_STATES).meta({
       description:
         '`past_due`: an invoice was not paid on its due day and is in its grace period. `suspended`: the grace period has ended, and connections are paused. ' +
-        '`diagnostic_expired`: the trial has ended, and connections are paused.',
+        '`diagnostic_expired`: the trial has ended and connections are paused, or another organization used the trial of the e-mail address.',
     }),
     plan: z.enum(PLAN_KEYS),
     seats: z.strictObject({

@@ -37,7 +37,7 @@ export async function changeFiscalEntity(ctx: Ctx, fiscal_entity_id: string, cha
 const needsCiec = ({ state }: ConnectionRow): boolean => state === 'draft' || state === 'invalid_ciec'
 
 /** Checks the entitlement to store a CIEC. A connection with a seat takes no other one, and a paused connection takes none. */
-const seatFor = async (ctx: Ctx, row: ConnectionRow): Promise<Statement> =>
+const seatFor = async (ctx: Ctx, row: ConnectionRow): Promise<Statement[]> =>
   checkCiecEntitlement(ctx, row.rfc, { isNew: isDraft(row), takesSeat: row.state === 'draft' })
 
 /** The columns of a connection whose CIEC the organization withdraws. */
@@ -70,7 +70,7 @@ async function commitCiec(
 ): Promise<void> {
   const { connection, fiscal_entity_id, state, first_active_at } = row
   const activates = needsCiec(row)
-  const seat = activates || isDraft(row) ? [await seatFor(ctx, row)] : []
+  const seat = activates || isDraft(row) ? await seatFor(ctx, row) : []
   const active = activates ? await planActivation(ctx, fiscal_entity_id, first_active_at) : undefined
   const paused = state === 'paused' ? { paused_from: 'active' as const } : {}
   const { statements, isVerified, areOthersOutstanding } = await acceptance(ctx, row.entity, accepted, connection)

@@ -64,7 +64,7 @@ async function commitConnection(
 ): Promise<FiscalEntity> {
   const { db, now, organization } = ctx
   const fiscal_entity_id = former?.fiscal_entity_id ?? newId('fe')
-  const seat = accepted ? [await checkCiecEntitlement(ctx, rfc)] : []
+  const seat = accepted ? await checkCiecEntitlement(ctx, rfc) : []
   const active = accepted && (await planActivation(ctx, fiscal_entity_id, former?.first_active_at ?? null))
   const acceptances = accepted && (await acceptance(ctx, entity, accepted, former?.connection))
   const columns = {

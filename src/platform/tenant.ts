@@ -1,6 +1,11 @@
 /** Who acts for which organization: the types that requests, crons and consumers share. */
 
-export type Role = 'owner' | 'admin' | 'member'
+/** From the highest to the lowest. */
+export const ROLES = ['owner', 'admin', 'member'] as const
+export type Role = (typeof ROLES)[number]
+
+/** The roles that are higher than this one. */
+export const rolesAbove = (role: Role): Role[] => ROLES.slice(0, ROLES.indexOf(role))
 
 export interface ActingOrganization {
   id: string

@@ -130,7 +130,7 @@ const paidInvoice = async (side: Side): Promise<void> => {
 export const fill = async (side: Side): Promise<void> => {
   const spare = { ...side, fiscal_entity_id: side.spare_entity_id }
   for (let n = 0; n < 4; n++) {
-    await Promise.all([freshWebhook(side), freshAlert(side), freshMember(side), paidInvoice(side)])
+    await Promise.all([freshWebhook(side), freshAlert(side), freshMember(side), freshInvitation(side), paidInvoice(side)])
     await Promise.all([freshImport(side), freshImport(spare)])
   }
 }
@@ -151,6 +151,10 @@ let mails = 0
 const invited = async ({ callers }: Side): Promise<Given> => ({
   token: (await api(callers.owner, 'POST', '/v1/team/members/invite', { email: `matrix${++mails}@example.com`, role: 'member' })).body
     .token,
+})
+const freshInvitation = async ({ callers }: Side): Promise<Given> => ({
+  invitation_id: (await api(callers.owner, 'POST', '/v1/team/members/invite', { email: `matrix${++mails}@example.com`, role: 'member' }))
+    .body.invitation_id,
 })
 const freshMember = async ({ callers }: Side): Promise<Given> => ({ member_id: (await joined(callers.owner)).member_id })
 
@@ -173,14 +177,16 @@ export const ROWS: Record<string, Row> = {
     json: () => ({ email: `matrix${++mails}@example.com`, role: 'member' }),
   },
   'PATCH /v1/team/members/:member_id': { may: WRITERS, answers: 200, given: freshMember, json: () => ({ role: 'admin' }) },
-  'DELETE /v1/team/members/:member_id': { may: WRITERS, answers: 204, given: freshMember },
+  'DELETE /v1/team/members/:member_id': { may: WRITERS, answers: 200, given: freshMember },
+  'GET /v1/team/invitations': { may: ALL, answers: 200 },
+  'DELETE /v1/team/invitations/:invitation_id': { may: WRITERS, answers: 204, given: freshInvitation },
   'GET /v1/organization': { may: ALL, answers: 200 },
   'PATCH /v1/organization': { may: WRITERS, answers: 200, json: () => ({ name: 'Otro nombre' }) },
   'GET /v1/organization/stats': { may: ALL, answers: 200 },
   'GET /v1/credentials': { may: ALL, answers: 200 },
   'POST /v1/credentials': { may: WRITERS, answers: 201, json: () => ({ name: 'CI', role: 'member' }) },
   'DELETE /v1/credentials/:api_key': { may: WRITERS, answers: 204, given: freshCredential },
-  'GET /v1/audit-events': { may: OWNER, answers: 200 },
+  'GET /v1/audit-events': { may: WRITERS, answers: 200 },
   'GET /v1/extractors': { may: ALL, answers: 200 },
   'POST /v1/extractors': { may: WRITERS, answers: 201, json: () => EXTRACTOR },
   'PATCH /v1/extractors/:extractor_id': { may: WRITERS, answers: 200, given: freshExtractor, json: () => ({ name: 'Dos' }) },
@@ -293,6 +299,7 @@ export const PREFIXES: Record<string, Parameters<typeof newId>[0]> = {
   alert_id: 'alr',
   invoice_id: 'inv',
   member_id: 'mem',
+  invitation_id: 'ivt',
 }
 
 /** Malformed in a path, by the parameter's name. */

@@ -1,27 +1,31 @@
-import { Failure } from '../../failures.ts'
+import { Failure, notFound } from '../../failures.ts'
 import { takePlace } from '../../plans/place.ts'
 import { audited, change } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { isGuardViolation, isUniqueViolation } from '../../platform/db/guard.ts'
 import { newId } from '../../platform/db/id.ts'
-import { credentialsUsed, insertCredential, isOwner, mintCredential } from '../credentials/credentials.ts'
+import { openCursor, paginate } from '../../platform/paging/cursor.ts'
+import { changeAsMaker, credentialsUsed, insertCredential, isOwner, mintCredential, requireMaker } from '../credentials/credentials.ts'
 import { digestOf, isInvitationToken, newInvitationToken } from '../credentials/key.ts'
 import { findOrganization, viewOrganization } from '../organization/organization.ts'
-import type { Acceptance, InvitationDraft, NewInvitation, Signup } from './contract.ts'
+import type { Acceptance, Invitation, InvitationDraft, MemberQuery, NewInvitation, Signup } from './contract.ts'
 import { refuseDisposable } from './disposable.ts'
 import { requireOwnerFor, viewMember } from './members.ts'
 import {
   assertInvitationOpen,
   assertNotMember,
   closeExpired,
+  findInvitation,
   findOpenInvitation,
   type InvitationRow,
   insertInvitation,
   insertMember,
   invitationsUsed,
+  listOpenInvitations,
   type MemberRow,
   markAccepted,
+  markWithdrawn,
   replacePending,
 } from './store.ts'
 
@@ -29,35 +33,45 @@ export { invitationsUsed } from './store.ts'
 
 const VALID_MS = 7 * 86_400_000
 
+const viewInvitation = ({ invitation_id, email, role, name, invited_by, created_at, expires_at }: InvitationRow): Invitation => ({
+  invitation_id,
+  email,
+  role,
+  name,
+  invited_by,
+  created_at: created_at.toISOString(),
+  expires_at: expires_at.toISOString(),
+})
+
 /**
  * Invites an e-mail address to the organization. The token is in this answer and is not stored. A pending invitation of the address is
- * replaced, so that a lost token can be issued again. Other organizations play no part. Throws Failure 403 member.owner_only, 409
- * member.exists and invitation.plan_limit, and 422 email.disposable.
+ * replaced, so that a lost token can be issued again. Other organizations play no part. Neither the invitation nor the credential that
+ * accepting it makes outlives the caller's credential. Throws Failure 403 member.owner_only, 409 member.exists, credential.changed and invitation.plan_limit, and
+ * 422 email.disposable.
  */
 export async function inviteMember(ctx: Ctx, draft: InvitationDraft): Promise<NewInvitation> {
-  const { db, organization, settings, now, actor } = ctx
+  const { db, organization, settings, now } = ctx
   requireOwnerFor(ctx, draft.role)
   await refuseDisposable(ctx, draft.email)
+  const inviter = await requireMaker(ctx)
   const token = newInvitationToken(settings.environment)
-  const shown = {
+  const row: InvitationRow = {
     invitation_id: newId('ivt'),
+    organization_id: organization.id,
     email: draft.email,
     role: draft.role,
     name: draft.name ?? null,
-    created_at: now,
-    expires_at: new Date(now.getTime() + VALID_MS),
-  }
-  const row: InvitationRow = {
-    ...shown,
-    organization_id: organization.id,
     digest: await digestOf(settings.apiSecretKeys.current, token),
     status: 'pending',
-    invited_by: actor.kind === 'credential' ? actor.api_key : actor.process,
+    invited_by: inviter.api_key,
+    credential_expires_at: inviter.expires_at,
+    created_at: now,
+    expires_at: new Date(Math.min(now.getTime() + VALID_MS, inviter.expires_at?.getTime() ?? Number.POSITIVE_INFINITY)),
   }
   try {
     // The place of an invitation that is replaced is free again.
     await takePlace(ctx, 'invitations', invitationsUsed(organization.id, now), (guard) =>
-      change(ctx, { action: 'invitation.created', resource_id: row.invitation_id, changed: Object.keys(draft) }, [
+      changeAsMaker(ctx, { action: 'invitation.created', resource_id: row.invitation_id, changed: Object.keys(draft) }, [
         assertNotMember(db, organization.id, draft.email),
         closeExpired(db, organization.id, now),
         replacePending(db, organization.id, draft.email, isOwner(ctx), now),
@@ -76,7 +90,32 @@ export async function inviteMember(ctx: Ctx, draft: InvitationDraft): Promise<Ne
     if (isUniqueViolation(error)) requireOwnerFor(ctx, 'owner')
     throw error
   }
-  return { ...shown, created_at: shown.created_at.toISOString(), expires_at: shown.expires_at.toISOString(), token }
+  return { ...viewInvitation(row), token }
+}
+
+/** Lists the pending invitations, oldest first. */
+export async function listInvitations(ctx: Ctx, query: MemberQuery) {
+  const { db, organization, now } = ctx
+  const scope = { list: 'invitations', filters: query }
+  const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
+  const rows = await listOpenInvitations(db, organization.id, after === undefined ? undefined : String(after), query.limit + 1, now)
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.invitation_id], viewInvitation)
+}
+
+/** Withdraws a pending invitation; its token fails at once. Throws Failure 403 member.owner_only and 404 invitation.not_found. */
+export async function withdrawInvitation(ctx: Ctx, invitation_id: string): Promise<void> {
+  const { db, organization, now } = ctx
+  const row = await findInvitation(db, organization.id, invitation_id, now)
+  if (!row) throw notFound('invitation')
+  requireOwnerFor(ctx, row.role)
+  try {
+    await change(ctx, { action: 'invitation.withdrawn', resource_id: invitation_id }, [
+      assertInvitationOpen(db, invitation_id, now),
+      markWithdrawn(db, organization.id, invitation_id),
+    ])
+  } catch (error) {
+    throw isGuardViolation(error, 'invitation.open') ? notFound('invitation') : error
+  }
 }
 
 /** The same answer for an unknown, used, replaced, withdrawn or expired token. */
@@ -100,9 +139,9 @@ export async function acceptInvitation(system: System, { token, name }: Acceptan
   const digests = await digestsOfToken(system, token)
   const invitation = digests.length === 0 ? undefined : await findOpenInvitation(db, digests, now)
   if (!invitation) throw noInvitation()
-  const { organization_id, email, role } = invitation
+  const { organization_id, email, role, credential_expires_at: expires_at } = invitation
   const member: MemberRow = { member_id: newId('mem'), organization_id, name, email, role, status: 'active', created_at: now }
-  const draft = { name: 'Invitation', role, member_id: member.member_id, expires_at: null }
+  const draft = { name: 'Invitation', role, member_id: member.member_id, created_by: null, expires_at }
   const [{ row, shown }, organization] = await Promise.all([
     mintCredential(system, organization_id, draft),
     findOrganization(db, organization_id),

@@ -10,7 +10,7 @@ import { answerOnce } from '../idempotency/idempotency.ts'
 import type { Role } from '../tenant.ts'
 import { readAuthorization } from './authorization.ts'
 import { readJson, readUpload } from './body.ts'
-import { limitAddress, limitCredential } from './limits.ts'
+import { limitAddress, limitCredential, limitFailures } from './limits.ts'
 import { parse } from './validation/faults.ts'
 import type { InputTarget } from './validation/messages.ts'
 
@@ -50,16 +50,18 @@ const named = (id: string, tag: string, summary: string, description: string | u
 
 /**
  * Names a route (operationId, tag, one-line summary, further description) and admits only requests with a valid credential: 401 without
- * one, 429 when it makes too many requests.
+ * one, 429 when it makes too many requests, or its address too many without one.
  */
 export const operation = (id: string, tag: string, summary: string, description?: string) =>
   described(named(id, tag, summary, description, false), (async (c, next) => {
     c.set('route', routePath(c))
     const fiscalEntity = c.req.param('fiscal_entity_id') ?? c.req.query('fiscal_entity_id') ?? c.req.query('fiscalEntityId')
-    const ctx = await c.var.authenticate(c.var.system, readAuthorization(c.req.header('authorization')), fiscalEntity)
+    const presented = readAuthorization(c.req.header('authorization'))
+    const { ctx, afterwards } = await limitFailures(c, () => c.var.authenticate(c.var.system, presented, fiscalEntity))
     c.set('ctx', ctx)
     await limitCredential(ctx)
-    return next()
+    await next()
+    if (afterwards) waitUntil(afterwards())
   }) as MiddlewareHandler<App>)
 
 /** Names a route that needs no credential. */
