@@ -67,6 +67,7 @@ CREATE TABLE `connections` (
 	`visible_from` text,
 	`visible_to` integer,
 	`imported_at` integer,
+	`untold` text,
 	`linked_at` integer NOT NULL,
 	`updated_at` integer NOT NULL
 );
@@ -74,6 +75,7 @@ CREATE TABLE `connections` (
 CREATE UNIQUE INDEX `connections_organization` ON `connections` (`organization_id`,`fiscal_entity_id`);--> statement-breakpoint
 CREATE UNIQUE INDEX `connections_rfc` ON `connections` (`organization_id`,`entity`);--> statement-breakpoint
 CREATE INDEX `connections_entity` ON `connections` (`entity`,`state`);--> statement-breakpoint
+CREATE INDEX `connections_untold` ON `connections` (`connection`) WHERE untold is not null and state = 'active';--> statement-breakpoint
 CREATE TABLE `fiscal_entities` (
 	`entity` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`rfc` text NOT NULL,
@@ -384,4 +386,5 @@ CREATE INDEX `alerts_organization` ON `alerts` (`organization_id`,`alert_id`);--
 CREATE INDEX `alerts_unread` ON `alerts` (`organization_id`,`alert_id`) WHERE read_at is null;
 --> statement-breakpoint
 CREATE TRIGGER `guards_refuse` BEFORE INSERT ON `guards` BEGIN SELECT RAISE(ABORT, 'guard ' || new.name); END;--> statement-breakpoint
-CREATE TRIGGER `blacklist_lists_version` BEFORE UPDATE OF `version` ON `blacklist_lists` WHEN new.version <> old.version + 1 BEGIN SELECT RAISE(ABORT, 'guard list.version'); END;
+CREATE TRIGGER `blacklist_lists_version` BEFORE UPDATE OF `version` ON `blacklist_lists` WHEN new.version <> old.version + 1 BEGIN SELECT RAISE(ABORT, 'guard list.version'); END;--> statement-breakpoint
+CREATE TRIGGER `connections_left` AFTER UPDATE OF `state` ON `connections` WHEN old.state = 'active' AND new.state <> 'active' BEGIN UPDATE connections SET untold = json_object('since', coalesce(old.untold->>'since', new.updated_at), 'visible_from', new.visible_from, 'visible_to', new.visible_to) WHERE connection = new.connection; END;

@@ -1,7 +1,9 @@
 import { resumeDownloads } from '../downloads/downloads.ts'
+import { announceUntold } from '../downloads/missed-cancellations.ts'
 import { planRuns, startPlanned } from '../extractors/runs/dispatch.ts'
 import type { Ctx } from '../platform/context.ts'
 import { log } from '../platform/log.ts'
+import type { ConnectionRow } from '../taxpayers/taxpayers.ts'
 
 type Runs = Awaited<ReturnType<typeof planRuns>>['runs']
 
@@ -16,13 +18,18 @@ export async function planActivation(ctx: Ctx, fiscal_entity_id: string, first_a
 }
 
 /**
- * Starts planned runs, and downloads that waited for a CIEC. A failure is logged and does not fail the request, because the runs are
+ * Starts planned runs and downloads that waited for a CIEC, and tells what was missed since the connection was active. A failure is logged and does not fail the request, because the runs are
  * committed and the next sweep starts them.
  */
-export async function startDownloads(ctx: Ctx, entity: { entity: number; shard: number }, runs: Runs): Promise<void> {
+export async function startDownloads(
+  ctx: Ctx,
+  row: Pick<ConnectionRow, 'connection' | 'entity' | 'shard' | 'untold'>,
+  runs: Runs,
+): Promise<void> {
   try {
     await startPlanned(ctx, runs)
-    await resumeDownloads(ctx, entity)
+    await resumeDownloads(ctx, row)
+    if (row.untold !== null) await announceUntold(ctx, [row])
   } catch (error) {
     log.error(ctx, 'Downloads of an activated connection could not be started. The next sweep starts them.', {}, error)
   }

@@ -69,13 +69,13 @@ async function commitConnection(
     updated_at: now,
   }
   const identity = { organization_id: organization.id, fiscal_entity_id, entity, rfc, shard }
-  const initial = { first_active_at: null, active_since: null, visible_from: null, visible_to: null, imported_at: null }
+  const initial = { first_active_at: null, active_since: null, visible_from: null, visible_to: null, imported_at: null, untold: null }
   const row = { ...initial, ...former, ...identity, ...columns }
   await change(ctx, { action: 'fiscal_entity.connected', resource_id: fiscal_entity_id, changed: Object.keys(draft) }, [
     ...seat,
     ...(former ? [assertConnectionUnchanged(db, former), updateConnection(db, former.connection, columns)] : [insertConnection(db, row)]),
     ...(active?.planned.statements ?? []),
   ])
-  if (active) await startDownloads(ctx, identity, active.planned.runs)
+  if (active) await startDownloads(ctx, { connection: 0, ...row }, active.planned.runs)
   return viewConnection(ctx, (await findConnection(db, organization.id, fiscal_entity_id)) ?? row)
 }

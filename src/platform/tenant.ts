@@ -47,6 +47,8 @@ export interface Connection {
   visible_from: string | null
   /** Ceiling of the window, in milliseconds since 1970; null before the first extraction. */
   visible_to: number | null
+  /** When the connection first became active, in milliseconds since 1970; null before. */
+  first_active_at: number | null
   /** When the organization first imported a file for this RFC, in milliseconds since 1970; null before. */
   imported_at: number | null
 }

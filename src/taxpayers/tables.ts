@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import type { DataSourceKey } from '../authority/port/catalog.ts'
 import { instant } from '../platform/db/columns.ts'
@@ -55,6 +56,8 @@ export const connections = sqliteTable(
     visible_to: instant('visible_to'),
     /** When the organization first imported files for this RFC; null before. */
     imported_at: instant('imported_at'),
+    /** Set by a trigger when the connection leaves active, and cleared when all cancellations since are told: an Untold (untold.ts) as JSON. */
+    untold: text('untold'),
     linked_at: instant('linked_at').notNull(),
     updated_at: instant('updated_at').notNull(),
   },
@@ -65,5 +68,7 @@ export const connections = sqliteTable(
     uniqueIndex('connections_rfc').on(table.organization_id, table.entity),
     // Logins, and invalid CIECs: all connections to an RFC.
     index('connections_entity').on(table.entity, table.state),
+    // The sweep: active connections with cancellations to be told.
+    index('connections_untold').on(table.connection).where(sql`untold is not null and state = 'active'`),
   ],
 )

@@ -47,6 +47,7 @@ export const contextOf = (
     paused_by: null,
     visible_from: null,
     visible_to: null,
+    first_active_at: null,
     imported_at: null,
     ...connection,
   },

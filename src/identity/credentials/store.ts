@@ -93,6 +93,7 @@ export interface AuthenticatedRow {
   paused_by: string | null
   visible_from: string | null
   visible_to: number | null
+  first_active_at: number | null
   imported_at: number | null
 }
 
@@ -105,7 +106,7 @@ export const findAuthenticated = async (db: Database, digests: readonly string[]
     await db.$client
       .prepare(
         `select c.api_key, c.role, c.expires_at, o.id as organization_id, o.name as organization_name, o.timezone, o.plan, o.extractor_count,
-           n.connection, n.fiscal_entity_id, n.entity, n.rfc, n.shard, n.state, n.paused_by, n.visible_from, n.visible_to, n.imported_at
+           n.connection, n.fiscal_entity_id, n.entity, n.rfc, n.shard, n.state, n.paused_by, n.visible_from, n.visible_to, n.first_active_at, n.imported_at
          from credentials c
          cross join organizations o on o.id = c.organization_id
          left join connections n on n.organization_id = c.organization_id and n.fiscal_entity_id = ?1 and n.state <> 'unlinked'

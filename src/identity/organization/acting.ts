@@ -23,5 +23,6 @@ export async function readerOf({ db }: System, organization_id: string, fiscal_e
 const connectionView = (row: ConnectionRow): Connection => ({
   ...row,
   visible_to: row.visible_to?.getTime() ?? null,
+  first_active_at: row.first_active_at?.getTime() ?? null,
   imported_at: row.imported_at?.getTime() ?? null,
 })
