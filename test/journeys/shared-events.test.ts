@@ -87,7 +87,9 @@ it('organizations that share an RFC are each told of what they can read of it', 
   const visible = new Set(ofNarrow.map(({ uuid }) => uuid))
   for (const one of of) {
     const events = await told(one, 'cfdi.cancelled')
-    const expected = cancelled.filter(({ uuid }) => one !== narrow || visible.has(uuid))
+    // As each reads it: the ceiling hides from the narrow one what was paid after it last downloaded.
+    const own = new Map((await read(one)).map((cfdi) => [cfdi.uuid, cfdi]))
+    const expected = cancelled.filter(({ uuid }) => one !== narrow || visible.has(uuid)).map(({ uuid }) => own.get(uuid)!)
     expect(events.map(({ cfdi_uuid }) => cfdi_uuid).sort()).toEqual(expected.map(({ uuid }) => uuid).sort())
     for (const { event_id, occurred_at, severity, ...event } of events) {
       const cfdi = expected.find(({ uuid }) => uuid === event.cfdi_uuid)!
@@ -101,7 +103,7 @@ it('organizations that share an RFC are each told of what they can read of it', 
           cfdi_type: cfdi.tipo_comprobante,
         },
         ...{ direction, total, currency, emisor_rfc, receptor_rfc, issued_at, cancelled_at, cancellation_reason },
-        payment_status: one === narrow ? expect.any(String) : payment_status,
+        payment_status,
       })
       expect([event_id, occurred_at, severity]).toEqual([
         expect.stringMatching(/^evt_/),
