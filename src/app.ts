@@ -44,7 +44,7 @@ const INFO = {
   title: 'Fiscal Data Service',
   version: '1.0.0',
   description:
-    'Connect Mexican taxpayers (RFCs), have their CFDIs downloaded on a cadence, and read them through your visibility window. ' +
+    'Connect Mexican taxpayers (RFCs), have their CFDIs downloaded on a cadence, and read them through your visibility windows. ' +
     'Amounts are decimal strings. Lists are paged with cursors. Unknown query parameters and unknown members of a body are refused with 422.',
 }
 

@@ -64,8 +64,10 @@ CREATE TABLE `connections` (
 	`active_since` integer,
 	`paused_from` text,
 	`paused_by` text,
-	`visible_from` text,
-	`visible_to` integer,
+	`issued_from` text,
+	`issued_to` integer,
+	`received_from` text,
+	`received_to` integer,
 	`imported_at` integer,
 	`untold` text,
 	`linked_at` integer NOT NULL,
@@ -387,4 +389,4 @@ CREATE INDEX `alerts_unread` ON `alerts` (`organization_id`,`alert_id`) WHERE re
 --> statement-breakpoint
 CREATE TRIGGER `guards_refuse` BEFORE INSERT ON `guards` BEGIN SELECT RAISE(ABORT, 'guard ' || new.name); END;--> statement-breakpoint
 CREATE TRIGGER `blacklist_lists_version` BEFORE UPDATE OF `version` ON `blacklist_lists` WHEN new.version <> old.version + 1 BEGIN SELECT RAISE(ABORT, 'guard list.version'); END;--> statement-breakpoint
-CREATE TRIGGER `connections_left` AFTER UPDATE OF `state` ON `connections` WHEN old.state = 'active' AND new.state <> 'active' BEGIN UPDATE connections SET untold = json_object('since', coalesce(old.untold->>'since', new.updated_at), 'visible_from', new.visible_from, 'visible_to', new.visible_to) WHERE connection = new.connection; END;
+CREATE TRIGGER `connections_left` AFTER UPDATE OF `state` ON `connections` WHEN old.state = 'active' AND new.state <> 'active' BEGIN UPDATE connections SET untold = json_object('since', coalesce(old.untold->>'since', new.updated_at), 'issued_from', new.issued_from, 'issued_to', new.issued_to, 'received_from', new.received_from, 'received_to', new.received_to) WHERE connection = new.connection; END;

@@ -54,7 +54,6 @@ CREATE TABLE `cfdi` (
 	`xml_method` integer,
 	`xml_size` integer,
 	`xml_crc` integer,
-	`first_seen_at` integer NOT NULL,
 	`updated_at` integer NOT NULL,
 	`related` text,
 	`detail` text,

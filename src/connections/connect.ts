@@ -69,7 +69,8 @@ async function commitConnection(
     updated_at: now,
   }
   const identity = { organization_id: organization.id, fiscal_entity_id, entity, rfc, shard }
-  const initial = { first_active_at: null, active_since: null, visible_from: null, visible_to: null, imported_at: null, untold: null }
+  const noWindows = { issued_from: null, issued_to: null, received_from: null, received_to: null }
+  const initial = { first_active_at: null, active_since: null, ...noWindows, imported_at: null, untold: null }
   const row = { ...initial, ...former, ...identity, ...columns }
   await change(ctx, { action: 'fiscal_entity.connected', resource_id: fiscal_entity_id, changed: Object.keys(draft) }, [
     ...seat,

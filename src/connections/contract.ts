@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { Id, Instant, Paging, trimmedText } from '../platform/http/shapes.ts'
 import { ConnectionStatus, Rfc } from '../taxpayers/contract.ts'
+import { CfdiWindows, WindowStateName } from '../visibility/contract.ts'
 
 const Ciec = z
   .string()
@@ -23,10 +24,14 @@ export const FiscalEntity = z
     visible_from: z.iso
       .date()
       .nullable()
-      .meta({ description: 'Floor of the visibility window: the first visible day of Fecha. Null before the first extraction.' }),
+      .meta({ description: 'The earlier floor of both windows: the first visible day of Fecha. Null before the first extraction.' }),
     visible_to: Instant.nullable().meta({
-      description: 'Ceiling of the visibility window: the last visible instant. Null before the first extraction.',
+      description: 'The later ceiling of both windows: the last visible instant. Null before the first extraction.',
     }),
+    windows: CfdiWindows.meta({
+      description: 'How far the extractions of each source have reached. Null before the first extraction of the source.',
+    }),
+    window_state: WindowStateName,
     warnings: z.array(z.strictObject({ code: z.string(), message: z.string() })),
     linked_at: Instant,
     updated_at: Instant,

@@ -68,7 +68,7 @@ export const entityRoutes = new Hono<App>()
       'unlinkFiscalEntity',
       'Fiscal entities',
       'Unlink an RFC',
-      'The stored CIEC is erased. Connecting the RFC again restores its visibility window.',
+      'The stored CIEC is erased. Connecting the RFC again restores its visibility windows.',
     ),
     params(FiscalEntityPath),
     roles('owner', 'admin'),

@@ -3,7 +3,7 @@ import type { System } from '../platform/context.ts'
 import { log } from '../platform/log.ts'
 import { sendHints } from '../platform/queues/send.ts'
 import { findUntold, findUntoldConnection, moveUntold, type Untold, type UntoldConnection } from '../taxpayers/untold.ts'
-import { shows, windowOf } from '../visibility/window.ts'
+import { shows, windowsOf } from '../visibility/window.ts'
 import { type CancellationBody, cancellationEvent } from './cancellation-events.ts'
 import { findCancellations } from './missed-store.ts'
 
@@ -29,7 +29,7 @@ export const announceUntold = (system: System, rows: readonly { connection: numb
   )
 
 /**
- * Tells an organization of the cancellations that were found while its connection was not active, of the CFDIs that its window showed when
+ * Tells an organization of the cancellations that were found while its connection was not active, of the CFDIs that its windows showed when
  * the connection was left: later ones it sees cancelled from the start. Each step puts a page of events into the outbox, for this organization
  * alone, and then records its place. A step that is repeated tells nothing twice, because the events' identifiers derive from the CFDI.
  */
@@ -49,9 +49,9 @@ export async function tellMissed(system: System, connection: number): Promise<vo
 async function tellPage(system: System, row: UntoldConnection): Promise<boolean> {
   const ledger = system.settings.ledgers[row.shard]!
   const untold = JSON.parse(row.untold) as Untold
-  const window = windowOf(row.extractor_count, untold)
+  const windows = windowsOf(row.extractor_count, untold)
   const page = await findCancellations(ledger, row.entity, untold.after ?? [firstOf(untold), ''], PAGE)
-  const bodies = page.map(({ body }) => JSON.parse(body) as CancellationBody).filter((body) => shows(window, body))
+  const bodies = page.map(({ body }) => JSON.parse(body) as CancellationBody).filter((body) => shows(windows[body.direction], body))
   const events = bodies.map((body) => eventFor(row, body))
   if (events.length > 0) await ledger.batch(insertOutboxEvents(ledger, events, Date.now()))
   const last = page.length === PAGE ? page.at(-1)! : null

@@ -4,7 +4,7 @@ import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import type { Connection } from '../platform/tenant.ts'
 import { shownJobId } from '../visibility/job-id.ts'
 import { type SliceCounts, visibleCounts } from '../visibility/visible-counts.ts'
-import { type Window, windowOf } from '../visibility/window.ts'
+import { type Windows, windowsOf } from '../visibility/window.ts'
 import type { SyncJob, SyncJobQuery, SyncStatus } from './contract.ts'
 import { type JobPlace, type JobRow, jobCounts, jobsOfOrganization } from './progress-store.ts'
 
@@ -38,13 +38,13 @@ export async function getSync(ctx: Ctx): Promise<SyncStatus> {
   }
 }
 
-/** The counts of a job as its event tells them: those of CFDIs are of what the window shows. */
-const countsOf = ({ month, brought, ...row }: JobRow, window: Window) =>
-  month === '' ? row : visibleCounts(window, JSON.parse(brought) as SliceCounts[])
+/** The counts of a job as its event tells them: those of CFDIs are of what the window of the source shows. */
+const countsOf = ({ source, month, brought, ...row }: JobRow, { issued, received }: Windows) =>
+  month === '' ? row : visibleCounts(source === 'sat_cfdi_issued' ? issued : received, JSON.parse(brought) as SliceCounts[])
 
 /** A job as the organization may know it: nothing of it is from before its own run that created or joined the job. */
 async function view(ctx: Ctx, { fiscal_entity_id, ...bounds }: Connection, row: JobRow): Promise<SyncJob> {
-  const { created_count, updated_count, cancelled_count } = countsOf(row, windowOf(ctx.organization.extractor_count, bounds))
+  const { created_count, updated_count, cancelled_count } = countsOf(row, windowsOf(ctx.organization.extractor_count, bounds))
   const since = (milliseconds: number | null) => iso(milliseconds === null ? null : Math.max(milliseconds, row.requested_at))
   const attempts = Math.max(0, row.attempts - row.attempts_before)
   // A login is refused after the run: joining a job that waits for a login ends the wait.

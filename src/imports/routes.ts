@@ -16,8 +16,8 @@ export const importRoutes = new Hono<App>()
       'Imports',
       'Import your own CFDIs',
       'Send one XML, one metadata TXT, or a ZIP of such files as the tax authority packs them, as the raw body, up to 25 MiB. Only your ' +
-        'organization can read what it imports, and its visibility window does not limit that. Once the tax authority delivers the same ' +
-        'UUID inside your window, that document replaces the imported one. Imports are processed in the background: get the import to read ' +
+        'organization can read what it imports, and its visibility windows do not limit that. Once the tax authority delivers the same ' +
+        'UUID inside your windows, that document replaces the imported one. Imports are processed in the background: get the import to read ' +
         'the result of each file. A rejected file does not affect the others.',
     ),
     params(FiscalEntityPath),

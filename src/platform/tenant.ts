@@ -43,12 +43,15 @@ export interface Connection {
   state: ConnectionState
   /** Null unless the connection is paused. */
   paused_by: PausedBy | null
-  /** Floor of the window, a calendar day `YYYY-MM-DD`; null before the first extraction. */
-  visible_from: string | null
-  /** Ceiling of the window, in milliseconds since 1970; null before the first extraction. */
-  visible_to: number | null
-  /** When the connection first became active, in milliseconds since 1970; null before. */
+  /** When it first became active, in milliseconds since 1970; null before. */
   first_active_at: number | null
+  /** Floor of the window on issued CFDIs, a calendar day `YYYY-MM-DD`; null before the source is first extracted. */
+  issued_from: string | null
+  /** Ceiling of that window, in milliseconds since 1970; null before the source is first extracted. */
+  issued_to: number | null
+  /** The window on received CFDIs. */
+  received_from: string | null
+  received_to: number | null
   /** When the organization first imported a file for this RFC, in milliseconds since 1970; null before. */
   imported_at: number | null
 }

@@ -22,7 +22,7 @@ export const fiscalEntities = sqliteTable(
 )
 
 /**
- * An organization's connection to an RFC, with its visibility window. It is kept when the RFC is unlinked, because a window never
+ * An organization's connection to an RFC, with its visibility windows. It is kept when the RFC is unlinked, because a window never
  * shrinks.
  */
 export const connections = sqliteTable(
@@ -50,10 +50,12 @@ export const connections = sqliteTable(
     /** For a paused connection: the state to which resuming returns, and who paused it. */
     paused_from: text('paused_from', { enum: CONNECTION_STATES }),
     paused_by: text('paused_by', { enum: PAUSED_BY }),
-    /** Floor of the window, a day `YYYY-MM-DD`. Floor and ceiling are null until the first extraction. */
-    visible_from: text('visible_from'),
-    /** Ceiling of the window. */
-    visible_to: instant('visible_to'),
+    /** The window on issued CFDIs: its floor, a day `YYYY-MM-DD`, and its ceiling. Both are null until the source is first extracted. */
+    issued_from: text('issued_from'),
+    issued_to: instant('issued_to'),
+    /** The window on received CFDIs. */
+    received_from: text('received_from'),
+    received_to: instant('received_to'),
     /** When the organization first imported files for this RFC; null before. */
     imported_at: instant('imported_at'),
     /** Set by a trigger when the connection leaves active, and cleared when all cancellations since are told: an Untold (untold.ts) as JSON. */

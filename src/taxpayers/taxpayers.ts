@@ -1,4 +1,4 @@
-import { and, asc, count, eq, gt, inArray, isNull, max, ne } from 'drizzle-orm'
+import { and, asc, count, eq, gt, inArray, isNull, ne } from 'drizzle-orm'
 import type { Database } from '../platform/db/commit.ts'
 import { sql } from '../platform/db/fragment.ts'
 import { assertThat } from '../platform/db/guard.ts'
@@ -116,13 +116,20 @@ export const connectionsOfRun = (
     .orderBy(asc(connections.fiscal_entity_id))
     .limit(limit)
 
-/** Widens windows to the earlier floor and the later ceiling (decisions.md 6). `from` is a day, `to` milliseconds since 1970. */
-export const widenWindows = (db: Database, rows: readonly { connection: number; from: string; to: number }[]): D1PreparedStatement =>
+/**
+ * Widens the windows on issued or on received CFDIs to the earlier floor and the later ceiling (decisions.md 6). `from` is a day, `to`
+ * milliseconds since 1970. There is at most one row for each connection.
+ */
+export const widenWindows = (
+  db: Database,
+  direction: 'issued' | 'received',
+  rows: readonly { connection: number; from: string; to: number }[],
+): D1PreparedStatement =>
   db.$client
     .prepare(
       `update connections set
-         visible_from = min(coalesce(visible_from, j.floor), j.floor),
-         visible_to = max(coalesce(visible_to, j.ceiling), j.ceiling)
+         ${direction}_from = min(coalesce(${direction}_from, j.floor), j.floor),
+         ${direction}_to = max(coalesce(${direction}_to, j.ceiling), j.ceiling)
        from (select value->>0 as connection, value->>1 as floor, value->>2 as ceiling from json_each(?1)) j
        where connections.connection = j.connection`,
     )
@@ -135,11 +142,20 @@ export const countActiveConnections = (db: Database, organization_id: string) =>
     .from(connections)
     .where(and(eq(connections.organization_id, organization_id), eq(connections.state, 'active')))
 
-/** The latest ceiling of any connection to an RFC, in milliseconds: when anybody last downloaded it. Null before the first download. */
-export const latestCeiling = async (db: Database, entity: number): Promise<number | null> => {
-  const [found] = await db
-    .select({ latest: max(connections.visible_to) })
-    .from(connections)
-    .where(eq(connections.entity, entity))
-  return found?.latest?.getTime() ?? null
+/** The latest ceilings of any connection to an RFC, in milliseconds: when anybody last downloaded each source. Null before. */
+export interface LatestCeilings {
+  issued: number | null
+  received: number | null
+}
+
+/** Returns the latest ceilings of these entities. */
+export const latestCeilings = async (db: Database, entities: readonly number[]): Promise<Map<number, LatestCeilings>> => {
+  const { results } = await db.$client
+    .prepare(
+      `select entity, max(issued_to) as issued, max(received_to) as received from connections indexed by connections_entity
+       where entity in (select value from json_each(?1)) group by entity`,
+    )
+    .bind(JSON.stringify(entities))
+    .all<LatestCeilings & { entity: number }>()
+  return new Map(results.map(({ entity, ...latest }) => [entity, latest]))
 }

@@ -1,13 +1,12 @@
 import type { Database } from '../platform/db/commit.ts'
+import type { Connection } from '../platform/tenant.ts'
 
 /**
  * The state of `connections.untold`, which a trigger sets when a connection leaves active: since when, in milliseconds, cancellations may
- * not have been told, and the window as it was then.
+ * not have been told, and the windows as they were then.
  */
-export interface Untold {
+export interface Untold extends Pick<Connection, 'issued_from' | 'issued_to' | 'received_from' | 'received_to'> {
   since: number
-  visible_from: string | null
-  visible_to: number | null
   /** The last cancellation that has been considered: found_at and UUID. Absent before the first. */
   after?: [found_at: number, uuid: string]
 }

@@ -102,15 +102,19 @@ describe('linking', () => {
 
   it('again shrinks no window that grew meanwhile', async () => {
     const one = await connected({ ciec: 'empty1' })
-    await one.put("visible_from = '2024-01-01', visible_to = 1700000000000")
+    await one.put("issued_from = '2024-01-01', issued_to = 1700000000000, received_from = '2024-02-01', received_to = 1700000000000")
     await one.unlink()
     beforeCommit(async () => {
       await one.link({ ciec: 'empty2' })
-      await one.put("visible_from = '2020-01-01', visible_to = 1770000000000")
+      await one.put("issued_from = '2020-01-01', issued_to = 1770000000000")
       await one.unlink()
     })
     const { status, body } = await one.link({ ciec: 'empty3' })
     expect([status, body.status, body.visible_from, Date.parse(body.visible_to)]).toEqual([201, 'active', '2020-01-01', 1_770_000_000_000])
+    expect(body.windows).toEqual({
+      sat_cfdi_issued: { visible_from: '2020-01-01', visible_to: new Date(1_770_000_000_000).toISOString() },
+      sat_cfdi_received: { visible_from: '2024-02-01', visible_to: new Date(1_700_000_000_000).toISOString() },
+    })
   })
 })
 

@@ -42,6 +42,8 @@ describe('connecting an RFC', () => {
     const rfc = freshRfc()
     const made = await connected(acme, { rfc, name: ' Uno ' })
     expect(made).toMatchObject({ rfc, name: 'Uno', status: 'draft', ciec_set: false, visible_from: null, visible_to: null, warnings: [] })
+    const never = { visible_from: null, visible_to: null }
+    expect(made).toMatchObject({ windows: { sat_cfdi_issued: never, sat_cfdi_received: never }, window_state: 'empty' })
     expect((await acme.ask('GET', pathOf(made))).body).toEqual(made)
     expect(await triggers(acme)).toEqual([])
     expect((await acme.ask('GET', `/v1/cfdi?fiscal_entity_id=${made.fiscal_entity_id}`)).status).toBe(404)
@@ -141,10 +143,12 @@ describe('unlinking', () => {
     const acme = await organization()
     for (const trigger_kind of ['connection_created', 'connection_reactivated']) await created(acme, { ...draft, trigger_kind })
     const made = await connected(acme, { ciec: 'empty1', name: 'Antes', data_source_keys: ['sat_csf'] })
-    await put(acme, made, "visible_from = '2021-02-03', visible_to = 1770000000000, imported_at = 1760000000000")
+    await put(acme, made, "received_from = '2021-02-03', received_to = 1770000000000, imported_at = 1760000000000")
     const { connection } = (await rowOf(acme, made))!
     await acme.ask('DELETE', pathOf(made))
-    const window = { visible_from: '2021-02-03', visible_to: new Date(1_770_000_000_000).toISOString() }
+    const reached = { visible_from: '2021-02-03', visible_to: new Date(1_770_000_000_000).toISOString() }
+    const windows = { sat_cfdi_issued: { visible_from: null, visible_to: null }, sat_cfdi_received: reached }
+    const window = { ...reached, windows, window_state: 'bounded' }
     const again = await connected(acme, { rfc: made.rfc })
     expect(again).toMatchObject({ ...window, fiscal_entity_id: made.fiscal_entity_id, status: 'draft', name: null, ciec_set: false })
     expect(again.data_source_keys).toContain('sat_cfdi_issued')

@@ -101,7 +101,7 @@ const membersOf = (before: Book, after: Book, entity: number) =>
 const toldBy = (facts: readonly Kept[]): string[] =>
   facts
     .flatMap(({ body }) => {
-      const recipient = { fiscal_entity_uuid: '', rfc: '', window: EVERYTHING, known_at: body['detected_at'] }
+      const recipient = { fiscal_entity_uuid: '', rfc: '', windows: EVERYTHING, known_at: body['detected_at'] }
       return cancellationContents(body as CancellationBody, recipient).map((content) =>
         'severity' in content ? `${content.event} ${content.cfdi_uuid} ${content.severity} ${content.payment_status}` : '',
       )

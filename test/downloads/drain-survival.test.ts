@@ -189,7 +189,7 @@ describe('the sweep', () => {
 
   it.each([
     ['before its jobs', /insert into sync_jobs/],
-    ['between its jobs and the window', /visible_from = min/],
+    ['between its jobs and the window', /issued_from = min/],
     ['after the window, before its word on how it went', /update "runs" set/],
   ])('finishes a run that ended %s', async (_, where) => {
     const rfc = freshRfc()

@@ -13,6 +13,7 @@ import { relayOutbox } from '../../src/webhooks/relay/relay.ts'
 import { drainNow } from '../authority/support/authority.ts'
 import { connected, fetching, runNow } from '../outbox/support/outbox-events.ts'
 import { at } from '../support/clock.ts'
+import { reaching } from '../support/context.ts'
 import { silenceQueues } from '../support/queues.ts'
 import { connect } from '../support/tenants.ts'
 import { pagesOf } from '../webhooks/support/feed.ts'
@@ -182,8 +183,8 @@ async function missing(count: number) {
   const [organization_id] = (await organizations([{ extractor_count: 1 }])) as [string]
   const entity = newEntity()
   const left = Date.parse('2026-03-10T18:00:00Z')
-  await link([{ organization_id, ...entity, state: 'active', visible_from: '2026-03-01', visible_to: Date.parse(NOW) }])
-  const untold = JSON.stringify({ since: left, visible_from: '2026-03-01', visible_to: left })
+  await link([{ organization_id, ...entity, state: 'active', ...reaching(['2026-03-01', NOW]) }])
+  const untold = JSON.stringify({ since: left, ...reaching(['2026-03-01', left]) })
   await env.DB.prepare('update connections set untold = ?2, active_since = ?3 where entity = ?1')
     .bind(entity.entity, untold, Date.parse(NOW))
     .run()

@@ -104,7 +104,7 @@ function applicationsByInvoice(
   }
   for (const { row, applications } of documents) {
     for (const application of applications)
-      put(application.invoice, { ...application, issued_at: row.issued_at, cancelled: row.cancelled === 1 })
+      put(application.invoice, { ...application, direction: row.direction, issued_at: row.issued_at, cancelled: row.cancelled === 1 })
   }
   return all
 }

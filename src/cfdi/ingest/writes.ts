@@ -39,7 +39,7 @@ const MICROS: ReadonlySet<string> = new Set([cfdi, cfdiPayments].flatMap(microsO
  */
 const KEPT: ReadonlySet<string> = new Set([
   ...['uuid', 'direction', 'cancelled', 'estatus', 'issued_at', 'utc_offset', 'fecha', 'tipo_comprobante', 'emisor_rfc', 'receptor_rfc'],
-  ...['counterparty_rfc', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'first_seen_at'],
+  ...['counterparty_rfc', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion'],
 ])
 
 const value = (name: string, i: number): string => (MICROS.has(name) ? `cast(value->>${i} as integer)` : `value->>${i}`)
@@ -63,7 +63,7 @@ const LINES = columnsOf(cfdiLines)
 const APPLICATIONS = columnsOf(cfdiPayments)
 const INDEXED = ['direction', 'issued_at', 'utc_offset', 'fecha', 'tipo_comprobante', 'emisor_rfc', 'receptor_rfc', 'counterparty_rfc']
 const STATUS = ['estatus', 'cancelled', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'updated_at']
-const BALANCE = ['paid', 'credited', 'last_payment_at', 'fully_paid_at', 'applied_until', 'updated_at']
+const BALANCE = ['paid', 'credited', 'last_payment_at', 'fully_paid_at', 'applied_until']
 const BALANCE_AND_STATUS = [...BALANCE, 'payment_status']
 
 const UPSERT_CFDI = insert(

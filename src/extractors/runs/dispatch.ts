@@ -96,8 +96,8 @@ export async function startRun(
 }
 
 /**
- * Dispatches a run: requests its jobs, widens the windows, announces the jobs, and finally records the outcome. It may be repeated after a
- * crash at any point, because jobs are joined rather than duplicated and windows only widen.
+ * Dispatches a run: requests its jobs, widens the windows of the sources that it fetches, announces the jobs, and finally records the
+ * outcome. It may be repeated after a crash at any point, because jobs are joined rather than duplicated and windows only widen.
  */
 async function dispatch(system: System, run: RunRow): Promise<RunOutcome> {
   const extractor = await findExtractorOfRun(system.db, run.extractor_id)
@@ -116,6 +116,8 @@ async function dispatch(system: System, run: RunRow): Promise<RunOutcome> {
   return outcome
 }
 
+type Widening = Parameters<typeof widenWindows>[2][number]
+
 const isCfdiSource = (source: DataSourceKey): boolean => source === 'sat_cfdi_issued' || source === 'sat_cfdi_received'
 
 async function dispatchPage(system: System, run: RunRow, extractor: ExtractorRow, page: readonly ConnectionRow[]): Promise<number> {
@@ -125,32 +127,31 @@ async function dispatchPage(system: System, run: RunRow, extractor: ExtractorRow
     return { connection, sources: extractor.data_source_keys.filter((key) => enabled.includes(key) && active.includes(key)) }
   })
   const reached = extractor.scope === 'since_watermark' ? await watermarks(system, run.organization_id, selected) : undefined
-  const wider: { connection: number; from: string; to: number }[] = []
+  const wider = { issued: [] as Widening[], received: [] as Widening[] }
   const demands: ConnectionDemand[] = selected.map(({ connection, sources }) => {
     const jobs = sources.flatMap((source) => {
       if (!isCfdiSource(source)) return [{ source, month: '' }]
       const watermark = reached?.get(`${connection.entity}|${source}`) ?? null
       const range = rangeOf(extractor.scope, extractor.scope_months, run.instant, extractor.timezone, watermark)
-      wider.push({ connection: connection.connection, from: range.from, to: run.instant.getTime() })
+      wider[source === 'sat_cfdi_issued' ? 'issued' : 'received'].push({
+        connection: connection.connection,
+        from: range.from,
+        to: run.instant.getTime(),
+      })
       return monthsOf(range, extractor.timezone).map((month) => ({ source, month }))
     })
     return { entity: connection.entity, shard: connection.shard, rfc: connection.rfc, jobs }
   })
   const spread = run.trigger === 'schedule' ? system.settings.spreadSeconds : 0
   const queued = await requestJobs(system, run, demands, spread)
-  if (wider.length > 0) await commit(system.db.$client, [widenWindows(system.db, earliest(wider))])
+  const widened = (['issued', 'received'] as const).filter((direction) => wider[direction].length > 0)
+  if (widened.length > 0)
+    await commit(
+      system.db.$client,
+      widened.map((direction) => widenWindows(system.db, direction, wider[direction])),
+    )
   await announce(system, demands, spread)
   return queued
-}
-
-/** Returns the row with the earliest floor of each connection: its sources may reach back to different days. */
-function earliest(rows: readonly { connection: number; from: string; to: number }[]) {
-  const widest = new Map<number, { connection: number; from: string; to: number }>()
-  for (const row of rows) {
-    const known = widest.get(row.connection)
-    if (!known || row.from < known.from) widest.set(row.connection, row)
-  }
-  return [...widest.values()]
 }
 
 /** Dispatches runs that a crash left planned. A run that fails is logged and does not stop the others. */

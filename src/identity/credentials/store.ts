@@ -91,9 +91,11 @@ export interface AuthenticatedRow {
   shard: number | null
   state: string | null
   paused_by: string | null
-  visible_from: string | null
-  visible_to: number | null
   first_active_at: number | null
+  issued_from: string | null
+  issued_to: number | null
+  received_from: string | null
+  received_to: number | null
   imported_at: number | null
 }
 
@@ -106,7 +108,8 @@ export const findAuthenticated = async (db: Database, digests: readonly string[]
     await db.$client
       .prepare(
         `select c.api_key, c.role, c.expires_at, o.id as organization_id, o.name as organization_name, o.timezone, o.plan, o.extractor_count,
-           n.connection, n.fiscal_entity_id, n.entity, n.rfc, n.shard, n.state, n.paused_by, n.visible_from, n.visible_to, n.first_active_at, n.imported_at
+           n.connection, n.fiscal_entity_id, n.entity, n.rfc, n.shard, n.state, n.paused_by, n.first_active_at,
+           n.issued_from, n.issued_to, n.received_from, n.received_to, n.imported_at
          from credentials c
          cross join organizations o on o.id = c.organization_id
          left join connections n on n.organization_id = c.organization_id and n.fiscal_entity_id = ?1 and n.state <> 'unlinked'

@@ -2,7 +2,7 @@ import type { CancellationBody } from '../../downloads/cancellation-events.ts'
 import type { StoredOutboxEvent } from '../../outbox/outbox.ts'
 import { idOfText, uuidOf } from '../../platform/db/id.ts'
 import { shownJobId } from '../../visibility/job-id.ts'
-import { NOTHING, shows, windowOf } from '../../visibility/window.ts'
+import { NOTHING, shows, windowsOf } from '../../visibility/window.ts'
 import type { NewEvent } from '../events/store.ts'
 import { cancellationContents, contentOf, type Recipient, type SyncBody } from './payloads.ts'
 import type { RecipientRow } from './store.ts'
@@ -28,7 +28,7 @@ export async function feedEventsOf(event: StoredOutboxEvent, row: RecipientRow):
 async function cancellationsOf(event: StoredOutboxEvent, body: CancellationBody, row: RecipientRow): Promise<NewEvent[]> {
   const known_at = row.state === 'active' ? Math.max(event.created_at, row.active_since ?? 0) : event.created_at
   const recipient = recipientOf(row, known_at, event.created_at)
-  if (event.organizations === null ? !shows(recipient.window, body) : !isNamed(event, row)) return []
+  if (event.organizations === null ? !shows(recipient.windows[body.direction], body) : !isNamed(event, row)) return []
   const contents = cancellationContents(body, recipient)
   return Promise.all(contents.map((content) => feedEvent(row, content, `${content.event}:${event.entity}:${body.cfdi_uuid}`)))
 }
@@ -42,15 +42,15 @@ async function bodyFor({ kind, body }: StoredOutboxEvent, { fiscal_entity_id }: 
 }
 
 /**
- * Fiscal data is readable only through an active connection: without one, the window is empty. The window still applies to a change that
- * is older than the end of the active connection; `changed_at` is in milliseconds.
+ * Fiscal data is readable only through an active connection: without one, the windows are empty. They still apply to a change that is
+ * older than the end of the active connection; `changed_at` is in milliseconds.
  */
 const recipientOf = (row: RecipientRow, known_at: number, changed_at: number): Recipient => ({
   fiscal_entity_uuid: uuidOf(row.fiscal_entity_id),
   rfc: row.rfc,
-  window:
+  windows:
     row.state === 'active' || (row.state !== 'draft' && changed_at < (row.inactive_since ?? 0))
-      ? windowOf(row.extractor_count, row)
+      ? windowsOf(row.extractor_count, row)
       : NOTHING,
   known_at,
 })

@@ -1,10 +1,10 @@
-import { hasAppliedPayments, paymentStatusAt, type Reach } from '../../cfdi/payment-thresholds.ts'
+import { hasAppliedPayments, paymentStatusAt } from '../../cfdi/payment-thresholds.ts'
 import type { CancellationBody } from '../../downloads/cancellation-events.ts'
 import type { StoredOutboxEvent } from '../../outbox/outbox.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
 import { offsetText } from '../../platform/time/zone-of-postcode.ts'
 import { type SliceCounts, visibleCounts } from '../../visibility/visible-counts.ts'
-import type { Window } from '../../visibility/window.ts'
+import type { Windows } from '../../visibility/window.ts'
 import type { EventPayload } from '../catalog/payload-contract.ts'
 
 /** An organization that is notified of a change to one of its fiscal entities. */
@@ -12,7 +12,7 @@ export interface Recipient {
   /** The fiscal entity in UUID form. */
   fiscal_entity_uuid: string
   rfc: string
-  window: Window
+  windows: Windows
   /** When the organization can have known of the change at the earliest, in milliseconds since 1970. */
   known_at: number
 }
@@ -39,10 +39,10 @@ export interface SyncBody {
   completed_at: number
 }
 
-/** Up to where the payments and credit notes of either direction count for a window. */
-function reachOfPayments({ isEmpty, ceiling }: Window): Reach {
-  const until = isEmpty ? Number.NEGATIVE_INFINITY : ceiling === null ? Number.POSITIVE_INFINITY : Math.floor(ceiling / 1_000)
-  return { issued: until, received: until }
+/** Up to which second payments and credit notes of a CFDI count for an organization; null without a bound. */
+const untilOf = ({ direction }: CancellationBody, windows: Windows): number | null => {
+  const { ceiling } = windows[direction]
+  return ceiling === null ? null : Math.floor(ceiling / 1_000)
 }
 
 /** Whether a CFDI had been counted as income: it was issued, and the month of its Fecha was over in Mexico City (decisions.md 7). */
@@ -61,8 +61,8 @@ const headOf = ({ fiscal_entity_uuid: fiscal_entity_id, rfc, known_at }: Recipie
  */
 export function cancellationContents(body: CancellationBody, recipient: Recipient): Content[] {
   const head = headOf(recipient)
-  const reach = reachOfPayments(recipient.window)
-  const isCritical = hasAppliedPayments(body.payments, reach) || isIncome(body, Math.max(body.detected_at, recipient.known_at))
+  const until = untilOf(body, recipient.windows)
+  const isCritical = hasAppliedPayments(body.payments, until) || isIncome(body, Math.max(body.detected_at, recipient.known_at))
   const members = {
     ...head,
     cfdi_uuid: body.cfdi_uuid,
@@ -71,7 +71,7 @@ export function cancellationContents(body: CancellationBody, recipient: Recipien
     severity: isCritical ? 'critical' : 'warning',
     direction: body.direction,
     cfdi_type: body.cfdi_type ?? 'retenciones',
-    payment_status: paymentStatusAt(body.payments, reach),
+    payment_status: paymentStatusAt(body.payments, until),
     total: body.total ?? '0',
     currency: body.currency ?? 'XXX',
     emisor_rfc: body.emisor_rfc,
@@ -86,10 +86,10 @@ export function contentOf({ kind }: StoredOutboxEvent, body: unknown, recipient:
   const head = headOf(recipient)
   switch (kind) {
     case 'sync.completed':
-      return { event: kind, ...head, ...syncOf(body as SyncBody, recipient.window) }
+      return { event: kind, ...head, ...syncOf(body as SyncBody, recipient.windows) }
     case 'sync.failed': {
       const error_class = (body as SyncBody).error_class ?? 'undefined'
-      return { event: kind, ...head, ...syncOf(body as SyncBody, recipient.window), error_class, will_retry: false, next_attempt_at: null }
+      return { event: kind, ...head, ...syncOf(body as SyncBody, recipient.windows), error_class, will_retry: false, next_attempt_at: null }
     }
     case 'connection.ciec_invalid':
       return { event: kind, ...head, rejected_at: (body as { rejected_at: string }).rejected_at }
@@ -100,10 +100,11 @@ export function contentOf({ kind }: StoredOutboxEvent, body: unknown, recipient:
 
 const DIRECTIONS = { sat_cfdi_issued: 'issued', sat_cfdi_received: 'received' } as const
 
-/** Returns the members of a sync event. The window limits the counts of CFDIs; documents of other sources have no window. */
-function syncOf({ job_id, data_source_key, period, brought: slices, completed_at, ...all }: SyncBody, window: Window) {
+/** Returns the members of a sync event. The window of the source limits the counts of CFDIs; documents of other sources have no window. */
+function syncOf({ job_id, data_source_key, period, brought: slices, completed_at, ...all }: SyncBody, windows: Windows) {
+  const direction = DIRECTIONS[data_source_key as keyof typeof DIRECTIONS] ?? null
   const counts =
-    period === null
+    period === null || direction === null
       ? {
           created_count: all.created_count,
           updated_count: all.updated_count,
@@ -111,13 +112,13 @@ function syncOf({ job_id, data_source_key, period, brought: slices, completed_at
           first_issued_at: null,
           last_issued_at: null,
         }
-      : visibleCounts(window, slices)
+      : visibleCounts(windows[direction], slices)
   return {
     job_id,
     data_source_key,
     period,
     document_type: period === null ? data_source_key.replace(/^sat_/, '') : 'cfdi',
-    direction: DIRECTIONS[data_source_key as keyof typeof DIRECTIONS] ?? null,
+    direction,
     ...counts,
     first_issued_at: isoOfSeconds(counts.first_issued_at),
     last_issued_at: isoOfSeconds(counts.last_issued_at),

@@ -104,8 +104,10 @@ export interface Linked {
   fiscal_entity_id: string
   rfc: string
   state: string
-  visible_from: string | null
-  visible_to: number | null
+  issued_from: string | null
+  issued_to: number | null
+  received_from: string | null
+  received_to: number | null
 }
 
 /** RFCs that only these tests know, by the number that ledgers know them by. */
@@ -200,12 +202,12 @@ export async function deliveriesOf(webhooks: readonly number[]): Promise<string[
 let uuids = 0
 
 /** What was applied to an invoice in parts: nothing, or all of it by a payment of some instant in seconds. */
-export const UNPAID: PaymentThresholds = { fixed: null, has_payment: [], is_begun: [], is_paid: [] }
+export const UNPAID: PaymentThresholds = { fixed: null, has_payment: null, is_begun: null, is_paid: null }
 export const paidFrom = (issued_at: number): PaymentThresholds => ({
   fixed: null,
-  has_payment: [[null, issued_at]],
-  is_begun: [[null, issued_at]],
-  is_paid: [[null, issued_at]],
+  has_payment: issued_at,
+  is_begun: issued_at,
+  is_paid: issued_at,
 })
 
 /** The fact of a cancellation, of a document with this literal date in Mexico City. */
