@@ -47,7 +47,8 @@ const cancellation = <K extends string>(key: K, id: string) =>
           'document.',
       }),
       payment_status: z.enum(['paid', 'partially_paid', 'unpaid', 'not_applicable']).meta({
-        description: 'How much of an income CFDI was paid before its cancellation, as far as your visibility window shows; `not_applicable` for other types.',
+        description:
+          'How much of an income CFDI was paid before its cancellation, as far as your visibility window shows; `not_applicable` for other types.',
       }),
       total: z.string().meta({ description: 'Total of the CFDI as a decimal string.' }),
       currency: z.string().meta({
