@@ -188,6 +188,22 @@ CREATE TABLE `documents` (
 	PRIMARY KEY(`entity`, `document_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `import_documents` (
+	`import_id` text NOT NULL,
+	`uuid` text NOT NULL,
+	`book` integer NOT NULL,
+	`is_counted` integer NOT NULL,
+	`xml_object` text,
+	`xml_offset` integer,
+	`xml_length` integer,
+	`xml_method` integer,
+	`xml_size` integer,
+	`xml_crc` integer,
+	`metadata` text,
+	PRIMARY KEY(`import_id`, `uuid`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `import_documents_uuid` ON `import_documents` (`book`,`uuid`);--> statement-breakpoint
 CREATE TABLE `import_files` (
 	`import_id` text NOT NULL,
 	`n` integer NOT NULL,
@@ -206,6 +222,8 @@ CREATE TABLE `imports` (
 	`book` integer NOT NULL,
 	`entity` integer NOT NULL,
 	`rfc` text NOT NULL,
+	`bytes` integer NOT NULL,
+	`documents` integer NOT NULL,
 	`status` text NOT NULL,
 	`token` text,
 	`lease_until` integer NOT NULL,
@@ -215,6 +233,7 @@ CREATE TABLE `imports` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `imports_open` ON `imports` (`lease_until`) WHERE status <> 'completed';--> statement-breakpoint
+CREATE INDEX `imports_book` ON `imports` (`book`,`import_id`);--> statement-breakpoint
 CREATE TABLE `outbox` (
 	`fact_id` text PRIMARY KEY NOT NULL,
 	`kind` text NOT NULL,

@@ -1,4 +1,4 @@
-import { resumeDownloads } from '../downloads/downloads.ts'
+import { announce, resumeDownloads } from '../downloads/downloads.ts'
 import { announceUntold } from '../downloads/missed-cancellations.ts'
 import { planRuns, startPlanned } from '../extractors/runs/dispatch.ts'
 import type { Ctx } from '../platform/context.ts'
@@ -18,15 +18,17 @@ export async function planActivation(ctx: Ctx, fiscal_entity_id: string, first_a
 }
 
 /**
- * Starts planned runs and downloads that waited for a CIEC, and tells what was missed since the connection was active. A failure is logged and does not fail the request, because the runs are
- * committed and the next sweep starts them.
+ * Starts planned runs, downloads that waited for a CIEC, the verification of other CIECs, and telling what was missed since the connection
+ * was active before. A failure is logged and does not fail the request, because all of it is committed and the next sweep starts it.
  */
 export async function startDownloads(
   ctx: Ctx,
   row: Pick<ConnectionRow, 'connection' | 'entity' | 'shard' | 'untold'>,
   runs: Runs,
+  areOthersOutstanding: boolean,
 ): Promise<void> {
   try {
+    if (areOthersOutstanding) await announce(ctx, [{ entity: row.entity, shard: row.shard }])
     await startPlanned(ctx, runs)
     await resumeDownloads(ctx, row)
     if (row.untold !== null) await announceUntold(ctx, [row])

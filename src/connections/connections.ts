@@ -33,6 +33,7 @@ async function viewsOf(ctx: Ctx, rows: readonly Row[]): Promise<(row: Row) => Fi
       name: row.name,
       status: row.state as FiscalEntity['status'],
       data_source_keys: sourcesOf(row, active),
+      invalid_reason: row.state === 'invalid_ciec' || row.paused_from === 'invalid_ciec' ? row.invalid_reason : null,
       ciec_set: row.ciec !== null,
       ...viewWindow(hullOf(reached)),
       windows: viewWindows(reached),

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { Id, Instant, Paging, trimmedText } from '../platform/http/shapes.ts'
+import { INVALID_REASONS } from '../platform/tenant.ts'
 import { ConnectionStatus, Rfc } from '../taxpayers/contract.ts'
 import { CfdiWindows, WindowStateName } from '../visibility/contract.ts'
 
@@ -20,6 +21,14 @@ export const FiscalEntity = z
     data_source_keys: z
       .array(z.string())
       .meta({ description: 'Data sources that are enabled for this connection. The mandatory ones are always included.' }),
+    invalid_reason: z
+      .enum(INVALID_REASONS)
+      .nullable()
+      .meta({
+        description:
+          'Why the CIEC is invalid: the tax authority `rejected` it, or the organization has `withdrawn` it. Null unless the status is ' +
+          'invalid_ciec, or a pause that ends in it.',
+      }),
     ciec_set: z.boolean().meta({ description: 'Whether a CIEC is stored.' }),
     visible_from: z.iso
       .date()
@@ -53,7 +62,11 @@ export type FiscalEntityDraft = z.infer<typeof FiscalEntityDraft>
 
 export const FiscalEntityChanges = z
   .strictObject({
-    ciec: Ciec.optional(),
+    ciec: Ciec.nullable().optional().meta({
+      description:
+        'The password of the RFC at the tax authority. It is stored encrypted and never shown. Null erases the stored one: an active connection becomes invalid_ciec.',
+      writeOnly: true,
+    }),
     data_source_keys: DataSourceKeys.nullable().optional(),
     name: trimmedText(1, 200).nullable().optional(),
   })

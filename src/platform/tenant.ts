@@ -1,6 +1,11 @@
 /** Who acts for which organization: the types that requests, crons and consumers share. */
 
-export type Role = 'owner' | 'admin' | 'member'
+/** From the highest to the lowest. */
+export const ROLES = ['owner', 'admin', 'member'] as const
+export type Role = (typeof ROLES)[number]
+
+/** The roles that are higher than this one. */
+export const rolesAbove = (role: Role): Role[] => ROLES.slice(0, ROLES.indexOf(role))
 
 export interface ActingOrganization {
   id: string
@@ -31,6 +36,9 @@ export type Suspension = (typeof SUSPENSIONS)[number]
 /** Who paused a connection: the organization itself, or a suspension. */
 export const PAUSED_BY = ['customer', ...SUSPENSIONS] as const
 export type PausedBy = (typeof PAUSED_BY)[number]
+
+/** Why a connection's CIEC is invalid: the tax authority rejected it, or the organization withdrew it. */
+export const INVALID_REASONS = ['rejected', 'withdrawn'] as const
 
 /** The organization's connection to the fiscal entity that a request names, as authentication read it. */
 export interface Connection {

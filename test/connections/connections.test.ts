@@ -1,12 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import type { FiscalEntity } from '../../src/connections/contract.ts'
-import { systemOf } from '../../src/platform/context.ts'
-import { rejectCiec } from '../../src/taxpayers/login.ts'
-import { callOf } from '../downloads/support/downloads.ts'
 import { created, draft, scheduled } from '../extractors/support/extractors.ts'
 import { pathsOf } from '../support/client.ts'
 import { audited, freshRfc, type Organization, organization } from '../support/tenants.ts'
+import { refusedNow } from '../taxpayers/support/ciec.ts'
 
 const PATH = '/v1/fiscal-entities'
 const pathOf = ({ fiscal_entity_id }: FiscalEntity): string => `${PATH}/${fiscal_entity_id}`
@@ -30,10 +28,6 @@ const put = (of: Organization, { fiscal_entity_id }: FiscalEntity, assignment: s
 /** The triggers of all runs of the organization, in order of their being planned. */
 const triggers = async (of: Organization): Promise<unknown[]> =>
   (await env.DB.prepare('select trigger from runs where organization_id = ? order by run_id').bind(of.id).raw()).flat()
-
-/** The authority refuses this CIEC at the next download. */
-const reject = async (rfc: string, ciec: string) =>
-  rejectCiec(systemOf(env, new Date(), 'req_test'), (await callOf(rfc)).entity, { rfc, ciec })
 
 describe('connecting an RFC', () => {
   it('without a CIEC makes a draft, which runs nothing and reads nothing', async () => {
@@ -200,7 +194,7 @@ describe('changing', () => {
     expect(await triggers(acme)).toEqual(first)
     expect(await give('empty2')).toMatchObject({ status: 'active' })
     expect(await triggers(acme)).toEqual(first)
-    await reject(made.rfc, 'empty2')
+    await refusedNow(made.rfc, 'empty2')
     expect((await acme.ask('GET', pathOf(made))).body.status).toBe('invalid_ciec')
     expect((await acme.ask('PATCH', pathOf(made), { name: 'Dos' })).body).toMatchObject({ status: 'invalid_ciec', name: 'Dos' })
     expect(await give('empty3')).toMatchObject({ status: 'active' })

@@ -480,7 +480,7 @@ it('the audit log says who did what, and holds no secret', async () => {
     new Set([
       ...['organization.created', 'organization.suspended', 'organization.reactivated'],
       ...['extractor.updated', 'extractor.run', 'import.created'],
-      ...['fiscal_entity.connected', 'fiscal_entity.unlinked', 'fiscal_entity.updated'],
+      ...['fiscal_entity.connected', 'fiscal_entity.unlinked', 'fiscal_entity.updated', 'fiscal_entity.ciec_refused'],
     ]),
   )
   expect(JSON.stringify(events)).not.toMatch(/secreta|whsec_|fds_test_secret/)
