@@ -6,6 +6,7 @@ import { runOperatorCommands } from './billing/operator/commands.ts'
 import { reviewSubscriptions } from './billing/subscription/review.ts'
 import { refreshLists } from './blacklists/loading/load.ts'
 import { sweepJobs, sweepVerifications } from './downloads/downloads.ts'
+import { sweepUntold } from './downloads/missed-cancellations.ts'
 import { pruneJobs } from './downloads/prune.ts'
 import { sweepRuns } from './extractors/runs/dispatch.ts'
 import { pruneRuns } from './extractors/runs/history.ts'
@@ -113,6 +114,7 @@ export const CRONS: Readonly<Record<string, readonly Verb[]>> = {
     sweepTicks,
     sweepRuns,
     sweepJobs,
+    sweepUntold,
     sweepVerifications,
     sweepImports,
     sweepOutboxes,

@@ -1,4 +1,5 @@
 import { resumeDownloads } from '../../downloads/downloads.ts'
+import { announceUntold } from '../../downloads/missed-cancellations.ts'
 import { announceRuns, planRuns } from '../../extractors/runs/dispatch.ts'
 import { suspendOrganizations, updateOrganization } from '../../identity/organization/organization.ts'
 import { auditedEach } from '../../platform/audit/audit.ts'
@@ -68,6 +69,7 @@ async function endSuspension(ctx: Ctx, seats_used: number, { allowance }: Subscr
     afterCommit: async () => {
       await announceRuns(ctx, planned.runs)
       await resumeDownloads(ctx, active)
+      await announceUntold(ctx, active)
     },
   }
 }
