@@ -96,7 +96,7 @@ export const announce = (system: System, hints: readonly (DownloadHint & { rfc?:
 export async function resumeDownloads(system: System, rfcs: readonly DownloadHint[]): Promise<void> {
   for (const [shard, rfcsOfShard] of byShard(rfcs)) {
     const entities = rfcsOfShard.map(({ entity }) => entity)
-    const { results } = await resumeStatement(system.settings.ledgers[shard]!, entities).all<{ entity: number }>()
+    const { results } = await resumeStatement(system.settings.ledgers[shard]!, entities).run<{ entity: number }>()
     const resumed = new Set(results.map(({ entity }) => entity))
     await announce(
       system,

@@ -1,5 +1,6 @@
 import { insertOutboxEvents, type OutboxEvent, wakeRelay } from '../outbox/outbox.ts'
 import type { System } from '../platform/context.ts'
+import { log } from '../platform/log.ts'
 import { sendHints } from '../platform/queues/send.ts'
 import { findUntold, findUntoldConnection, moveUntold, type Untold, type UntoldConnection } from '../taxpayers/untold.ts'
 import { shows, windowsOf } from '../visibility/window.ts'
@@ -11,6 +12,8 @@ const PAGE = 100
 /** Steps for one message; another message then continues. */
 const STEPS_A_MESSAGE = 20
 const SWEEP_LIMIT = 50
+/** Statements that must be left for what one message may do and for the other sweeps of the minute. */
+const SWEEP_RESERVE = 500
 /** How long cancellations are kept. No event of a younger one has left the feed, so that none is told twice. */
 export const KEPT_MS = 90 * 86_400_000
 /**
@@ -66,5 +69,18 @@ function eventFor({ entity, organization_id }: UntoldConnection, body: Cancellat
   return { ...event, outbox_event_id: `${event.outbox_event_id}:${organization_id}`, organizations: [organization_id] }
 }
 
-/** Announces connections whose organizations are still to be told: after a crash, or when a message was lost. */
-export const sweepUntold = async (system: System): Promise<void> => announceUntold(system, await findUntold(system.db, 0, SWEEP_LIMIT))
+/**
+ * Tells what is left to tell: after a crash, or when a message was lost. A connection that fails is logged and does not stop the others. What
+ * the sweep has no budget for is announced.
+ */
+export async function sweepUntold(system: System): Promise<void> {
+  const left: { connection: number }[] = []
+  for (const { connection } of await findUntold(system.db, 0, SWEEP_LIMIT)) {
+    if (!system.budget.allows(SWEEP_RESERVE)) left.push({ connection })
+    else
+      await tellMissed(system, connection).catch((error: unknown) =>
+        log.error(system, 'Missed cancellations could not be told. The next sweep tries again.', { connection }, error),
+      )
+  }
+  await announceUntold(system, left)
+}

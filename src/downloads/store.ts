@@ -151,7 +151,7 @@ export const resumeStatement = (ledger: D1Database, entities: readonly number[])
        where (entity, source, month, job_id) in (
          select s.entity, s.source, s.month, s.job_id
          from json_each(?1) e cross join sync_jobs s indexed by sync_jobs_open on s.entity = e.value and s.open = 1
-         where s.status = 'queued' and s.error_class = 'invalid_credentials')
+         where status = 'queued' and error_class = 'invalid_credentials')
        returning entity`,
     )
     .bind(JSON.stringify(entities))
