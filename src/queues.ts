@@ -9,6 +9,7 @@ import { keepDeadLetter } from './platform/queues/dead-letters.ts'
 import { runLookups } from './repse/lookups.ts'
 import { runRoundPage } from './repse/rounds.ts'
 import { deliver } from './webhooks/deliveries/delivery.ts'
+import { fanOut } from './webhooks/relay/fan-out.ts'
 import { relayOutbox } from './webhooks/relay/relay.ts'
 
 /**
@@ -20,6 +21,8 @@ import { relayOutbox } from './webhooks/relay/relay.ts'
  * one that fails does not affect its batch.
  */
 interface Consumer<Message> {
+  /** The binding that sends to the queue. */
+  producer: 'DOWNLOADS' | 'DOWNLOADS_SPREAD' | 'DISPATCH' | 'IMPORTS' | 'REPSE' | 'WEBHOOKS'
   message: z.ZodType<Message>
   handle(system: System, message: Message): Promise<void>
 }
@@ -30,23 +33,34 @@ const EntityCall = z.strictObject({ shard: z.int().min(0), entity: z.int().posit
 const TickPage = z.strictObject({ timezone: z.string(), day: z.string(), cadence: z.string() })
 
 const CONSUMERS: Record<string, Consumer<unknown>> = {
-  downloads: consumer({ message: EntityCall, handle: drain }),
-  'downloads-spread': consumer({ message: EntityCall, handle: drain }),
+  downloads: consumer({ producer: 'DOWNLOADS', message: EntityCall, handle: drain }),
+  'downloads-spread': consumer({ producer: 'DOWNLOADS_SPREAD', message: EntityCall, handle: drain }),
   dispatch: consumer({
+    producer: 'DISPATCH',
     message: z.union([z.strictObject({ page: TickPage }), z.strictObject({ runs: z.array(z.string()) })]),
     handle: (system, it) => ('page' in it ? planPage(system, it.page) : dispatchRuns(system, it.runs)),
   }),
-  imports: consumer({ message: z.strictObject({ shard: z.int().min(0), import_id: z.string() }), handle: workOnImport }),
+  imports: consumer({
+    producer: 'IMPORTS',
+    message: z.strictObject({ shard: z.int().min(0), import_id: z.string() }),
+    handle: workOnImport,
+  }),
   repse: consumer({
+    producer: 'REPSE',
     message: z.union([z.strictObject({ rfcs: z.array(z.string()) }), z.strictObject({ round: z.string() })]),
     handle: (system, it) => ('round' in it ? runRoundPage(system, it.round) : runLookups(system, it.rfcs)),
   }),
   webhooks: consumer({
+    producer: 'WEBHOOKS',
     message: z.union([
       z.strictObject({ outbox: z.union([z.literal('control'), z.int().min(0)]) }),
+      z.strictObject({ fan_out: z.string() }),
       z.strictObject({ webhook: z.int().positive() }),
     ]),
-    handle: (system, it) => ('outbox' in it ? relayOutbox(system, it.outbox) : deliver(system, it.webhook)),
+    handle: (system, it) => {
+      if ('outbox' in it) return relayOutbox(system, it.outbox)
+      return 'fan_out' in it ? fanOut(system, it.fan_out) : deliver(system, it.webhook)
+    },
   }),
 }
 
@@ -93,4 +107,11 @@ async function bury(system: System, queue: string, message: Message): Promise<vo
   const reason = 'Every attempt failed. The log lines with its request_id say why.'
   await keepDeadLetter(system, { queue, id: message.id, body: message.body, reason })
   message.ack()
+}
+
+/** Sends a message that had become a dead letter again, to the first queue whose messages have its shape. Returns false without such a queue. */
+export async function resend(system: System, body: unknown): Promise<boolean> {
+  const known = Object.values(CONSUMERS).find(({ message }) => message.safeParse(body).success)
+  if (known) await system.env[known.producer].send(body)
+  return known !== undefined
 }

@@ -10,10 +10,12 @@ import { finishRuns } from './extractors/runs/dispatch.ts'
 import { pruneRuns } from './extractors/runs/history.ts'
 import { evaluateCadences, sweepTicks } from './extractors/ticks/ticks.ts'
 import { sweepImports } from './imports/imports.ts'
+import { carryOutLetters } from './letters.ts'
 import { type System, systemOf } from './platform/context.ts'
 import { each } from './platform/each.ts'
 import { pruneKeys } from './platform/idempotency/idempotency.ts'
 import { log } from './platform/log.ts'
+import { reportLetters } from './platform/queues/dead-letters.ts'
 import { sweepLookups } from './repse/lookups.ts'
 import { refreshRepse, sweepRounds } from './repse/rounds.ts'
 import { sweepDeliveries } from './webhooks/deliveries/delivery.ts'
@@ -39,6 +41,7 @@ const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
     sweepLookups,
     sweepRounds,
     runOperatorCommands,
+    carryOutLetters,
     collectInvoices,
   ],
   // In this order, because an organization that is suspended at midnight gets no downloads that night.
@@ -53,6 +56,7 @@ const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
     pruneKeys,
     pruneRuns,
     pruneJobs,
+    reportLetters,
   ],
 }
 

@@ -207,12 +207,27 @@ CREATE TABLE `imports` (
 --> statement-breakpoint
 CREATE INDEX `imports_open` ON `imports` (`lease_until`) WHERE status <> 'completed';--> statement-breakpoint
 CREATE TABLE `outbox` (
-	`fact_id` text PRIMARY KEY NOT NULL,
-	`kind` text NOT NULL,
 	`entity` integer NOT NULL,
+	`fact_id` text NOT NULL,
+	`kind` text NOT NULL,
 	`organizations` text,
 	`body` text NOT NULL,
-	`created_at` integer NOT NULL
+	`created_at` integer NOT NULL,
+	`place` integer DEFAULT 0 NOT NULL,
+	`attempts` integer DEFAULT 0 NOT NULL,
+	`retry_at` integer DEFAULT 0 NOT NULL,
+	PRIMARY KEY(`entity`, `fact_id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `outbox_aside` (
+	`entity` integer NOT NULL,
+	`fact_id` text NOT NULL,
+	`kind` text NOT NULL,
+	`organizations` text,
+	`body` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`place` integer NOT NULL,
+	PRIMARY KEY(`entity`, `fact_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `guards` (

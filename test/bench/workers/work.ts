@@ -47,7 +47,10 @@ function webhooksIn({ DB, LEDGER_0, WEBHOOK_KEYS }: Work) {
     },
     MUTEXES: { getByName: () => ({ enter: async () => true, leave: async () => false }) },
     HOST_LIMITERS: {
-      getByName: () => ({ acquire: async (_token: string, _webhook: number, wanted: number) => wanted, release: async () => [] }),
+      getByName: () => ({
+        acquire: async (_token: string, _caller: unknown, wanted: number) => ({ places: wanted, next: [] }),
+        release: async () => [],
+      }),
     },
     EGRESS: { fetch: async () => new Response(null, { status: 200 }) },
   }
