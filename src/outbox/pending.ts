@@ -85,11 +85,11 @@ export const moveStatement = (d1: D1Database, events: readonly (Key & { place: n
 
 const FIRST_WAIT_MS = 5_000
 
-/** Counts a failed attempt of each event. They wait for 5 seconds after the first, and twice as long after each that follows. */
+/** Counts a failed attempt of each event. They wait for 5 seconds after the first, and twice as long after each of the next four. */
 export const failStatement = (d1: D1Database, events: readonly Key[], now: number): D1PreparedStatement =>
   d1
     .prepare(
-      `update outbox set attempts = attempts + 1, retry_at = ?2 + (?3 << min(attempts, 10))
+      `update outbox set attempts = attempts + 1, retry_at = ?2 + (?3 << min(attempts, 4))
        where (entity, fact_id) in (select value->>0, value->>1 from json_each(?1))`,
     )
     .bind(keysOf(events), now, FIRST_WAIT_MS)
