@@ -9,22 +9,22 @@ import { insertEvents } from '../events/store.ts'
 import { wakeFanOuts } from './fan-out.ts'
 import { insertFanOuts } from './fan-out-store.ts'
 import type { FeedEvent } from './feed.ts'
-import type { Slice } from './slices.ts'
+import type { Portion } from './portions.ts'
 import { findKnownEvents } from './store.ts'
 
-/** A slice with the events that it creates. */
-export interface BuiltSlice extends Slice {
+/** A portion with the events that it creates. */
+export interface BuiltPortion extends Portion {
   events: FeedEvent[]
 }
 
 export interface Failed {
-  slice: BuiltSlice
+  portion: BuiltPortion
   error: unknown
 }
 
-/** How the slices of a page ended. Slices that are in neither list were not tried for lack of statements. */
+/** How the portions of a page ended. Portions that are in neither list were not tried for lack of statements. */
 export interface Committed {
-  done: BuiltSlice[]
+  done: BuiltPortion[]
   failed: Failed[]
 }
 
@@ -41,9 +41,9 @@ const MAX_STATEMENTS = 700
 const ALL = Number.MAX_SAFE_INTEGER
 
 /** The statements that keep how far outbox events are relayed. */
-export const progressStatements = (source: D1Database, slices: readonly Slice[]): D1PreparedStatement[] => {
-  const done = slices.filter(({ place }) => place === null)
-  const moved = slices.flatMap(({ event, place }) => (place === null || place === event.place ? [] : [{ ...event, place }]))
+export const progressStatements = (source: D1Database, portions: readonly Portion[]): D1PreparedStatement[] => {
+  const done = portions.filter(({ place }) => place === null)
+  const moved = portions.flatMap(({ event, place }) => (place === null || place === event.place ? [] : [{ ...event, place }]))
   return [
     ...(done.length > 0
       ? [
@@ -58,39 +58,39 @@ export const progressStatements = (source: D1Database, slices: readonly Slice[])
 }
 
 /**
- * Commits slices together. When that fails, it commits their halves, and theirs, so that only what cannot be committed alone fails. With
+ * Commits portions together. When that fails, it commits their halves, and theirs, so that only what cannot be committed alone fails. With
  * `source`, the same commit keeps how far the outbox events are relayed.
  */
-export async function commitSlices(
+export async function commitPortions(
   system: System,
-  slices: readonly BuiltSlice[],
+  portions: readonly BuiltPortion[],
   source: D1Database | null,
   meter: Meter,
 ): Promise<Committed> {
   const ends: Committed = { done: [], failed: [] }
-  const attempt = async (part: readonly BuiltSlice[]): Promise<void> => {
+  const attempt = async (part: readonly BuiltPortion[]): Promise<void> => {
     try {
       await commitTogether(system, part, source, meter)
       ends.done.push(...part)
     } catch (error) {
-      if (part.length === 1) ends.failed.push({ slice: part[0]!, error })
+      if (part.length === 1) ends.failed.push({ portion: part[0]!, error })
       const half = Math.ceil(part.length / 2)
       for (const other of part.length === 1 ? [] : [part.slice(0, half), part.slice(half)])
         if (meter.statements < MAX_STATEMENTS) await attempt(other)
     }
   }
-  if (slices.length > 0) await attempt(slices)
+  if (portions.length > 0) await attempt(portions)
   return ends
 }
 
 /** Commits the events that are not in a feed yet, with their deliveries and the progress, and wakes the endpoints. */
-async function commitTogether(system: System, slices: readonly BuiltSlice[], source: D1Database | null, meter: Meter): Promise<void> {
+async function commitTogether(system: System, portions: readonly BuiltPortion[], source: D1Database | null, meter: Meter): Promise<void> {
   const d1 = system.db.$client
   const now = Date.now()
-  const events = slices.toSorted((a, b) => a.event.created_at - b.event.created_at).flatMap((slice) => slice.events)
-  const progress = source === null ? [] : progressStatements(source, slices)
+  const events = portions.toSorted((a, b) => a.event.created_at - b.event.created_at).flatMap((portion) => portion.events)
+  const progress = source === null ? [] : progressStatements(source, portions)
   // Usually every event is new. Events may be known after a conflict, and where a recipient is considered again.
-  let mayBeKnown = slices.some(({ isWaiting }) => isWaiting)
+  let mayBeKnown = portions.some(({ isWaiting }) => isWaiting)
   for (let conflicts = 0; ; conflicts++) {
     const fresh = mayBeKnown ? await withoutKnown(d1, events, meter) : events
     const statements = [...statementsOf(d1, fresh, now), ...progress]

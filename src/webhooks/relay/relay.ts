@@ -3,10 +3,10 @@ import { MAX_EVENT_BYTES, pendingEntities, readPage } from '../../outbox/pending
 import type { System } from '../../platform/context.ts'
 import { repeatAlone } from '../../platform/locks/alone.ts'
 import { type FailedEvent, handleFailures, isRefusal } from './aside.ts'
-import { type BuiltSlice, commitSlices, type Meter, progressStatements } from './commit.ts'
+import { type BuiltPortion, commitPortions, type Meter, progressStatements } from './commit.ts'
 import { sweepFanOuts } from './fan-out.ts'
 import { feedEvents } from './feed.ts'
-import { RECIPIENTS_AT_ONCE, type RelayEvent, requestOf, type Slice, selectSlices, sliceOf } from './slices.ts'
+import { type Portion, portionOf, RECIPIENTS_AT_ONCE, type RelayEvent, requestOf, selectPortions } from './portions.ts'
 import { findOrganizations, findRecipients, type RecipientRequest } from './store.ts'
 import { Turns } from './turns.ts'
 
@@ -64,35 +64,35 @@ async function relayPage(system: System, work: Work): Promise<boolean> {
       error: new Error(`The event has ${event.bytes} bytes; at most ${MAX_EVENT_BYTES} are relayed.`),
       isCertain: true,
     }))
-  const slices = await readSlices(
+  const portions = await readPortions(
     system,
     work,
     page.filter((event): event is RelayEvent => event.body !== null),
     failed,
   )
-  const selected = selectSlices(slices)
-  const built: BuiltSlice[] = []
-  for (const slice of selected) {
+  const selected = selectPortions(portions)
+  const built: BuiltPortion[] = []
+  for (const portion of selected) {
     try {
-      built.push({ ...slice, events: await feedEvents(slice.event, slice.rows) })
+      built.push({ ...portion, events: await feedEvents(portion.event, portion.rows) })
     } catch (error) {
-      failed.push({ event: slice.event, error, isCertain: true })
+      failed.push({ event: portion.event, error, isCertain: true })
     }
   }
   const isControl = outbox === 'control'
-  const ends = await commitSlices(system, built, isControl ? source : null, work)
+  const ends = await commitPortions(system, built, isControl ? source : null, work)
   const progress = isControl ? [] : progressStatements(source, ends.done)
   if (progress.length > 0) await source.batch(progress)
   work.statements += progress.length
 
-  for (const { slice, error } of ends.failed) failed.push({ event: slice.event, error, isCertain: isRefusal(error) })
+  for (const { portion, error } of ends.failed) failed.push({ event: portion.event, error, isCertain: isRefusal(error) })
   if (failed.length > 0) {
     const { statements, isWaiting } = await handleFailures(system, outbox, source, failed)
     work.statements += statements
     if (isWaiting) await wakeRelay(system, outbox, RETRY_SECONDS)
   }
 
-  const isRelayed = ({ place, isWaiting }: Slice): boolean => place === null || isWaiting
+  const isRelayed = ({ place, isWaiting }: Portion): boolean => place === null || isWaiting
   const over = new Set([...failed, ...ends.done.filter(isRelayed)].map(({ event }) => event))
   for (const part of parts) {
     const events = page.filter(({ entity }) => entity === part.entity)
@@ -123,7 +123,7 @@ async function giveTurns(system: System, work: Work): Promise<void> {
 }
 
 /** Reads the next recipients of events. Adds events whose organizations cannot be read to those that failed. */
-async function readSlices(system: System, work: Work, events: readonly RelayEvent[], failed: FailedEvent[]): Promise<Slice[]> {
+async function readPortions(system: System, work: Work, events: readonly RelayEvent[], failed: FailedEvent[]): Promise<Portion[]> {
   const requests = new Map<string, { request: RecipientRequest; events: RelayEvent[] }>()
   for (const event of events) {
     try {
@@ -145,10 +145,10 @@ async function readSlices(system: System, work: Work, events: readonly RelayEven
   )
   work.statements++
   const answers = Map.groupBy(rows, ({ request }) => request)
-  const sliceOfEvent = new Map<RelayEvent, Slice>()
+  const portionOfEvent = new Map<RelayEvent, Portion>()
   for (const [n, { events: same }] of asked.entries())
-    for (const event of same) sliceOfEvent.set(event, sliceOf(event, answers.get(n) ?? [], Date.now()))
-  return events.flatMap((event) => sliceOfEvent.get(event) ?? [])
+    for (const event of same) portionOfEvent.set(event, portionOf(event, answers.get(n) ?? [], Date.now()))
+  return events.flatMap((event) => portionOfEvent.get(event) ?? [])
 }
 
 /** Wakes the relay of every outbox that holds events, and the organizations whose events lack deliveries. */

@@ -6,11 +6,11 @@ import type { RecipientRequest, RecipientRow } from './store.ts'
 export type RelayEvent = StoredOutboxEvent & PendingEvent & { body: string }
 
 /** What is relayed of an event at once: its next recipients. */
-export interface Slice {
+export interface Portion {
   event: RelayEvent
   /** Recipients that may be notified now. */
   rows: RecipientRow[]
-  /** How far the event is relayed after this slice; null when that is all. */
+  /** How far the event is relayed after this portion; null when that is all. */
   place: number | null
   /** Whether a recipient must be considered again, because a run may still widen its window. */
   isWaiting: boolean
@@ -18,9 +18,9 @@ export interface Slice {
 
 /** Recipients of an event that one page considers at most. */
 export const RECIPIENTS_AT_ONCE = 50
-/** Events and deliveries that one page creates at most, and then those of one more slice. */
+/** Events and deliveries that one page creates at most, and then those of one more portion. */
 const MAX_WEIGHT = 1_500
-/** A slice that creates more than this gives way to all that create less. */
+/** A portion that creates more than this gives way to all that create less. */
 const LIGHT_WEIGHT = 200
 /** How long an outbox event waits at most for runs that may widen a recipient's window. */
 const MAX_WAIT_MS = 120_000
@@ -40,8 +40,8 @@ export function requestOf(event: RelayEvent): RecipientRequest {
   return names === null ? { entity, after: place } : { entity, organizations: names.slice(place, place + RECIPIENTS_AT_ONCE) }
 }
 
-/** Cuts the next slice of an event from the answer to its request, which has one row more than a slice when the event names nobody. */
-export function sliceOf(event: RelayEvent, answer: readonly RecipientRow[], now: number): Slice {
+/** Cuts the next portion of an event from the answer to its request, which has one row more than a portion when the event names nobody. */
+export function portionOf(event: RelayEvent, answer: readonly RecipientRow[], now: number): Portion {
   const names = namedOrganizations(event)
   const considered = answer.slice(0, RECIPIENTS_AT_ONCE)
   const rows = considered.filter((row) => !isEarly(event, row, now))
@@ -58,22 +58,22 @@ export function sliceOf(event: RelayEvent, answer: readonly RecipientRow[], now:
 const isEarly = ({ created_at }: RelayEvent, { has_planned_run }: RecipientRow, now: number): boolean =>
   has_planned_run === 1 && created_at > now - MAX_WAIT_MS
 
-const weightOf = ({ rows }: Slice): number => rows.reduce((sum, { endpoint_count }) => sum + 1 + endpoint_count, 0)
+const weightOf = ({ rows }: Portion): number => rows.reduce((sum, { endpoint_count }) => sum + 1 + endpoint_count, 0)
 
 /**
- * Selects the slices of a page. Events with few recipients come first, and at least one of the others. The rest waits for the next page.
+ * Selects the portions of a page. Events with few recipients come first, and at least one of the others. The rest waits for the next page.
  */
-export function selectSlices(slices: readonly Slice[]): Slice[] {
-  const isLight = (slice: Slice): boolean => weightOf(slice) <= LIGHT_WEIGHT && (slice.place === null || slice.isWaiting)
-  const selected: Slice[] = []
+export function selectPortions(portions: readonly Portion[]): Portion[] {
+  const isLight = (portion: Portion): boolean => weightOf(portion) <= LIGHT_WEIGHT && (portion.place === null || portion.isWaiting)
+  const selected: Portion[] = []
   let weight = 0
-  const take = (slice: Slice): void => {
-    selected.push(slice)
-    weight += weightOf(slice)
+  const take = (portion: Portion): void => {
+    selected.push(portion)
+    weight += weightOf(portion)
   }
-  for (const slice of slices.filter(isLight)) if (weight + weightOf(slice) <= MAX_WEIGHT) take(slice)
-  const [first, ...others] = slices.filter((slice) => !isLight(slice))
+  for (const portion of portions.filter(isLight)) if (weight + weightOf(portion) <= MAX_WEIGHT) take(portion)
+  const [first, ...others] = portions.filter((portion) => !isLight(portion))
   if (first) take(first)
-  for (const slice of others) if (weight + weightOf(slice) <= MAX_WEIGHT) take(slice)
+  for (const portion of others) if (weight + weightOf(portion) <= MAX_WEIGHT) take(portion)
   return selected
 }
