@@ -1,29 +1,39 @@
 /** Carries out what operators decide about dead letters with `npm run letters`. */
 import * as z from 'zod'
-import { databaseOf, wakeRelay } from './outbox/outbox.ts'
+import { databaseOf, type Outbox, wakeRelay } from './outbox/outbox.ts'
 import { dropStatement, putBackStatements } from './outbox/pending.ts'
 import type { System } from './platform/context.ts'
-import { each } from './platform/each.ts'
-import { type DeadLetter, deleteLetter, listDecidedLetters, refuseRetry } from './platform/queues/dead-letters.ts'
+import { type DeadLetter, deleteLetters, listDecidedLetters, refuseRetry } from './platform/queues/dead-letters.ts'
 import { resend } from './queues.ts'
 
-const PAGE = 50
+/** Letters of one sweep. */
+const PAGE = 200
 
 /** What the relay writes into the letter of an outbox event. */
 const PutAside = z.object({ outbox: z.union([z.literal('control'), z.int().min(0)]), entity: z.int(), outbox_event_id: z.string() })
+type PutAside = z.infer<typeof PutAside>
 
-/** Puts letters back or drops them as an operator has decided. The letter goes last, so that a crash only repeats the work. */
+/** Puts letters back or drops them as an operator has decided. The letters go last, so that a crash only repeats the work. */
 export async function carryOutLetters(system: System): Promise<void> {
-  await each(await listDecidedLetters(system, PAGE), async (letter) => {
-    if (letter.queue === 'outbox') await carryOutEvent(system, letter)
-    else if (letter.wanted === 'retry' && !(await resend(system, JSON.parse(letter.body)))) return void (await refuseRetry(system, letter))
-    await deleteLetter(system, letter)
-  })
-}
-
-async function carryOutEvent(system: System, { body, wanted }: DeadLetter): Promise<void> {
-  const { outbox, ...key } = PutAside.parse(JSON.parse(body))
-  const d1 = databaseOf(system, outbox)
-  await d1.batch(wanted === 'retry' ? putBackStatements(d1, key) : [dropStatement(d1, key)])
-  if (wanted === 'retry') await wakeRelay(system, outbox)
+  const letters = await listDecidedLetters(system, PAGE)
+  const events = new Map<string, { outbox: Outbox; wanted: DeadLetter['wanted']; keys: PutAside[] }>()
+  const refused: DeadLetter[] = []
+  for (const letter of letters) {
+    const { wanted, queue } = letter
+    const body: unknown = JSON.parse(letter.body)
+    const event = queue === 'outbox' ? PutAside.safeParse(body).data : undefined
+    if (event) {
+      const key = `${event.outbox} ${wanted}`
+      const same = events.get(key)
+      if (same) same.keys.push(event)
+      else events.set(key, { outbox: event.outbox, wanted, keys: [event] })
+    } else if (wanted === 'retry' && !(await resend(system, body))) refused.push(letter)
+  }
+  for (const { outbox, wanted, keys } of events.values()) {
+    const d1 = databaseOf(system, outbox)
+    await d1.batch(wanted === 'retry' ? putBackStatements(d1, keys) : [dropStatement(d1, keys)])
+    if (wanted === 'retry') await wakeRelay(system, outbox)
+  }
+  if (refused.length > 0) await refuseRetry(system, refused)
+  if (letters.length > 0) await deleteLetters(system, letters)
 }

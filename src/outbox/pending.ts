@@ -107,14 +107,17 @@ export const putAsideStatements = (d1: D1Database, events: readonly Key[]): D1Pr
   deleteStatement(d1, events),
 ]
 
-/** Puts an event back that was put aside, so that the relay goes on where it stopped. */
-export const putBackStatements = (d1: D1Database, key: Key): D1PreparedStatement[] => [
+/** Puts events back that were put aside, so that the relay goes on where it stopped. */
+export const putBackStatements = (d1: D1Database, events: readonly Key[]): D1PreparedStatement[] => [
   d1
-    .prepare(`insert into outbox (${COLUMNS}) select ${COLUMNS} from outbox_aside where entity = ? and fact_id = ? on conflict do nothing`)
-    .bind(key.entity, key.outbox_event_id),
-  dropStatement(d1, key),
+    .prepare(
+      `insert into outbox (${COLUMNS}) select ${COLUMNS} from outbox_aside
+       where (entity, fact_id) in (select value->>0, value->>1 from json_each(?)) on conflict do nothing`,
+    )
+    .bind(keysOf(events)),
+  dropStatement(d1, events),
 ]
 
-/** Deletes an event that was put aside. */
-export const dropStatement = (d1: D1Database, { entity, outbox_event_id }: Key): D1PreparedStatement =>
-  d1.prepare('delete from outbox_aside where entity = ? and fact_id = ?').bind(entity, outbox_event_id)
+/** Deletes events that were put aside. */
+export const dropStatement = (d1: D1Database, events: readonly Key[]): D1PreparedStatement =>
+  d1.prepare('delete from outbox_aside where (entity, fact_id) in (select value->>0, value->>1 from json_each(?))').bind(keysOf(events))

@@ -1,4 +1,4 @@
-import { and, count, eq, isNotNull } from 'drizzle-orm'
+import { and, count, isNotNull, sql } from 'drizzle-orm'
 import type { System } from '../context.ts'
 import { log } from '../log.ts'
 import { deadLetters } from './tables.ts'
@@ -23,16 +23,18 @@ export async function keepDeadLetter(
 export const listDecidedLetters = ({ db }: System, limit: number): Promise<DeadLetter[]> =>
   db.select().from(deadLetters).where(isNotNull(deadLetters.wanted)).limit(limit).all()
 
-/** Deletes a letter, unless it was put aside again after the operator's decision. */
-export const deleteLetter = ({ db }: System, { dead_letter_id }: DeadLetter) =>
-  db.delete(deadLetters).where(and(eq(deadLetters.dead_letter_id, dead_letter_id), isNotNull(deadLetters.wanted)))
+const among = (letters: readonly DeadLetter[]) =>
+  sql`dead_letter_id in (select value from json_each(${JSON.stringify(letters.map(({ dead_letter_id }) => dead_letter_id))}))`
 
-/** Undoes the decision to retry a letter that no queue takes. */
-export const refuseRetry = ({ db }: System, { dead_letter_id }: DeadLetter) =>
-  db
-    .update(deadLetters)
-    .set({ wanted: null, reason: 'No queue takes this message: it can only be dropped.' })
-    .where(eq(deadLetters.dead_letter_id, dead_letter_id))
+/** Deletes letters, except those that were put aside again after the operator's decision. */
+export async function deleteLetters({ db }: System, letters: readonly DeadLetter[]): Promise<void> {
+  await db.delete(deadLetters).where(and(among(letters), isNotNull(deadLetters.wanted)))
+}
+
+/** Undoes the decision to retry letters that cannot be retried. */
+export async function refuseRetry({ db }: System, letters: readonly DeadLetter[]): Promise<void> {
+  await db.update(deadLetters).set({ wanted: null, reason: 'No queue takes this message: it can only be dropped.' }).where(among(letters))
+}
 
 /** Reminds the operator of what is still put aside. */
 export async function reportLetters(system: System): Promise<void> {

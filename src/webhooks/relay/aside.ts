@@ -7,7 +7,7 @@ import { keepDeadLetter } from '../../platform/queues/dead-letters.ts'
 /** Attempts after which an event that cannot be committed is put aside. */
 const MAX_ATTEMPTS = 5
 /** How much of an event's body its dead letter shows. */
-const SHOWN_CHARACTERS = 100_000
+const SHOWN_CHARACTERS = 10_000
 
 /** An outbox event that could not be relayed. */
 export interface FailedEvent {

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { LETTERS, letterCommandOf, letterSqlOf } from '../../../scripts/letter-commands.ts'
 import { carryOutLetters } from '../../../src/letters.ts'
 import type { OutboxEvent } from '../../../src/outbox/outbox.ts'
 import { reportLetters } from '../../../src/platform/queues/dead-letters.ts'
@@ -255,7 +256,7 @@ describe('many events that fail', () => {
 })
 
 describe('an operator', () => {
-  const decide = (wanted: string) => env.DB.prepare('update dead_letters set wanted = ?').bind(wanted).run()
+  const decide = (...words: string[]) => env.DB.prepare(letterSqlOf(letterCommandOf(words)!)).all<{ dead_letter_id: string }>()
   const carryOut = (it = watchedEnv().env) => carryOutLetters(systemIn(it))
 
   it.each(OUTBOXES())('puts an event of outbox %s back, and it is relayed under the same id', async (outbox, source) => {
@@ -265,7 +266,7 @@ describe('an operator', () => {
     await tell(source, [one])
     await relay(outbox as 0)
     await env.DB.prepare('drop trigger poison').run()
-    await decide('retry')
+    await decide('retry', 'all')
     const it = watchedEnv()
     await carryOut(it.env)
     expect(it.sent).toEqual([{ outbox }])
@@ -279,7 +280,7 @@ describe('an operator', () => {
     const { entity } = await reader()
     await tell(env.LEDGER_0, [poison(entity)])
     await relay(0)
-    await decide('retry')
+    await decide('retry', 'all')
     await carryOut()
     await relay(0)
     expect([(await letters()).map(({ wanted }) => wanted), (await aside()).length]).toEqual([[null], 1])
@@ -290,7 +291,7 @@ describe('an operator', () => {
     const { organization_id, entity } = await reader()
     await tell(env.LEDGER_0, [poison(entity)])
     await relay(0)
-    await decide('drop')
+    await decide('drop', 'all')
     await carryOut()
     expect([await letters(), await toldTo(organization_id), await left(env.LEDGER_0)]).toEqual([[], [], []])
     expect(await aside()).toEqual([])
@@ -305,7 +306,7 @@ describe('an operator', () => {
       await tell(env.LEDGER_0, [one])
       await relay(0)
       await env.DB.prepare('drop trigger poison').run()
-      await decide('retry')
+      await decide('retry', 'all')
       let [steps, hasDied] = [0, false]
       const dying = watchedEnv((_, now) => {
         if (now === 'before') steps++
@@ -340,6 +341,32 @@ describe('an operator', () => {
       expect.objectContaining({ dead_letter_id: 'dead-letters:2', wanted: null, reason: expect.stringMatching(/No queue takes/) }),
     ])
   })
+
+  it('lists letters with their reasons, and decides on one or on all of them', async () => {
+    await refusedByDatabase()
+    const { entity } = await reader()
+    const [one, other] = [poison(entity), poison(entity)]
+    await tell(env.LEDGER_0, [one, other])
+    await relay(0)
+    const listed = async () => (await env.DB.prepare(LETTERS).all<{ dead_letter_id: string; reason: string; letters: number }>()).results
+    expect((await listed()).map(({ reason, letters }) => [reason, letters])).toEqual(Array(2).fill([expect.stringMatching(/poison/), 2]))
+    const id = `outbox:${one.outbox_event_id}`
+    expect((await decide('drop', id)).results).toEqual([{ dead_letter_id: id }])
+    expect((await listed()).filter(({ reason }) => reason.startsWith('(is dropped) ')).map(({ dead_letter_id }) => dead_letter_id)).toEqual(
+      [id],
+    )
+    await carryOut()
+    expect([(await listed()).length, await aside()]).toEqual([1, [other.outbox_event_id]])
+    expect((await decide('drop', "nobody' or 'x' = 'x")).results).toEqual([])
+    expect((await decide('retry', 'all')).results.length).toBe(1)
+  })
+
+  it.each([[], ['retry'], ['drop'], ['drop', ''], ['list', 'all'], ['drop', 'a', 'b']])(
+    'who writes %s %s %s gives no command',
+    (...words) => {
+      expect(letterCommandOf(words.filter((word) => word !== undefined))).toBeNull()
+    },
+  )
 
   it('is reminded every day of what is still put aside, and of nothing else', async () => {
     await reportLetters(systemIn(env))
