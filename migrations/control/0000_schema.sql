@@ -169,7 +169,7 @@ CREATE TABLE `outbox` (
 	`organizations` text,
 	`body` text NOT NULL,
 	`created_at` integer NOT NULL,
-	`place` integer DEFAULT 0 NOT NULL,
+	`progress` integer DEFAULT 0 NOT NULL,
 	`attempts` integer DEFAULT 0 NOT NULL,
 	`retry_at` integer DEFAULT 0 NOT NULL,
 	PRIMARY KEY(`entity`, `fact_id`)
@@ -182,7 +182,7 @@ CREATE TABLE `outbox_aside` (
 	`organizations` text,
 	`body` text NOT NULL,
 	`created_at` integer NOT NULL,
-	`place` integer NOT NULL,
+	`progress` integer NOT NULL,
 	PRIMARY KEY(`entity`, `fact_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint

@@ -11,7 +11,7 @@ export interface PendingEvent extends Omit<StoredOutboxEvent, 'body'> {
   body: string | null
   /** Bytes of its body and organizations. */
   bytes: number
-  place: number
+  progress: number
   attempts: number
 }
 
@@ -51,7 +51,7 @@ export const readPage = async (d1: D1Database, parts: readonly PagePart[], now: 
          page as materialized (
            select f.*, sum(iif(bytes <= ?4, bytes, 0)) over (order by f.n, f.part) as held
            from json_each(?1) p cross join found f on f.part = p.key and f.n <= p.value->>2)
-         select o.fact_id as outbox_event_id, o.kind, o.entity, o.created_at, o.place, o.attempts, p.bytes,
+         select o.fact_id as outbox_event_id, o.kind, o.entity, o.created_at, o.progress, o.attempts, p.bytes,
            iif(p.bytes <= ?4 and p.held <= ?5, o.organizations, null) as organizations, iif(p.bytes <= ?4 and p.held <= ?5, o.body, null) as body
          from page p cross join outbox o on o.entity = p.entity and o.fact_id = p.fact_id
          order by p.n, p.part`,
@@ -74,14 +74,14 @@ const keysOf = (events: readonly Key[]): string => JSON.stringify(events.map(({ 
 export const deleteStatement = (d1: D1Database, events: readonly Key[]): D1PreparedStatement =>
   d1.prepare('delete from outbox where (entity, fact_id) in (select value->>0, value->>1 from json_each(?))').bind(keysOf(events))
 
-/** Keeps how far events are relayed; a place never moves back. */
-export const moveStatement = (d1: D1Database, events: readonly (Key & { place: number })[]): D1PreparedStatement =>
+/** Keeps how far events are relayed. Progress is never taken back. */
+export const moveStatement = (d1: D1Database, events: readonly (Key & { progress: number })[]): D1PreparedStatement =>
   d1
     .prepare(
-      `update outbox set place = max(place, m.value->>2), attempts = 0 from json_each(?) m
+      `update outbox set progress = max(progress, m.value->>2), attempts = 0 from json_each(?) m
        where outbox.entity = m.value->>0 and outbox.fact_id = m.value->>1`,
     )
-    .bind(JSON.stringify(events.map(({ entity, outbox_event_id, place }) => [entity, outbox_event_id, place])))
+    .bind(JSON.stringify(events.map(({ entity, outbox_event_id, progress }) => [entity, outbox_event_id, progress])))
 
 const FIRST_WAIT_MS = 5_000
 
@@ -94,7 +94,7 @@ export const failStatement = (d1: D1Database, events: readonly Key[], now: numbe
     )
     .bind(keysOf(events), now, FIRST_WAIT_MS)
 
-const COLUMNS = 'entity, fact_id, kind, organizations, body, created_at, place'
+const COLUMNS = 'entity, fact_id, kind, organizations, body, created_at, progress'
 
 /** Puts events aside, whatever their size. */
 export const putAsideStatements = (d1: D1Database, events: readonly Key[]): D1PreparedStatement[] => [

@@ -27,7 +27,7 @@ export const outbox = sqliteTable(
      * How far the event is relayed: the number of the last connection to the RFC that has been considered, or, when organizations are
      * named, how many of them; 0 at the beginning.
      */
-    place: integer('place').notNull().default(0),
+    progress: integer('progress').notNull().default(0),
     /** Number of times that the event could not be committed, and until when it waits after the last time. */
     attempts: integer('attempts').notNull().default(0),
     retry_at: integer('retry_at').notNull().default(0),
@@ -36,6 +36,6 @@ export const outbox = sqliteTable(
 )
 
 /** Events that cannot be relayed. The control plane has a dead letter with the reason for each. */
-export const outboxAside = sqliteTable('outbox_aside', { ...columns, place: integer('place').notNull() }, (table) => [
+export const outboxAside = sqliteTable('outbox_aside', { ...columns, progress: integer('progress').notNull() }, (table) => [
   primaryKey({ columns: [table.entity, table.outbox_event_id] }),
 ])

@@ -42,8 +42,10 @@ const ALL = Number.MAX_SAFE_INTEGER
 
 /** The statements that keep how far outbox events are relayed. */
 export const progressStatements = (source: D1Database, portions: readonly Portion[]): D1PreparedStatement[] => {
-  const done = portions.filter(({ place }) => place === null)
-  const moved = portions.flatMap(({ event, place }) => (place === null || place === event.place ? [] : [{ ...event, place }]))
+  const done = portions.filter(({ progress }) => progress === null)
+  const moved = portions.flatMap(({ event, progress }) =>
+    progress === null || progress === event.progress ? [] : [{ ...event, progress }],
+  )
   return [
     ...(done.length > 0
       ? [

@@ -13,7 +13,7 @@ const PAGES_PER_MESSAGE = 20
 const SWEEP_ORGANIZATIONS = 1_000
 
 /**
- * Creates the deliveries of an organization's events to its many endpoints, page by page. The commit of a page moves the place of its
+ * Creates the deliveries of an organization's events to its many endpoints, page by page. The commit of a page moves its
  * events, so that after a crash another message goes on there. Each organization has messages of its own, and none waits for another's.
  */
 export async function fanOut(system: System, organization_id: string): Promise<void> {

@@ -11,7 +11,7 @@ export interface Portion {
   /** Recipients that may be notified now. */
   rows: RecipientRow[]
   /** How far the event is relayed after this portion; null when that is all. */
-  place: number | null
+  progress: number | null
   /** Whether a recipient must be considered again, because a run may still widen its window. */
   isWaiting: boolean
 }
@@ -36,8 +36,8 @@ export function namedOrganizations({ organizations }: Pick<RelayEvent, 'organiza
 /** Returns what to ask for an event's next recipients. */
 export function requestOf(event: RelayEvent): RecipientRequest {
   const names = namedOrganizations(event)
-  const { entity, place } = event
-  return names === null ? { entity, after: place } : { entity, organizations: names.slice(place, place + RECIPIENTS_AT_ONCE) }
+  const { entity, progress } = event
+  return names === null ? { entity, after: progress } : { entity, organizations: names.slice(progress, progress + RECIPIENTS_AT_ONCE) }
 }
 
 /** Cuts the next portion of an event from the answer to its request, which has one row more than a portion when the event names nobody. */
@@ -46,9 +46,9 @@ export function portionOf(event: RelayEvent, answer: readonly RecipientRow[], no
   const considered = answer.slice(0, RECIPIENTS_AT_ONCE)
   const rows = considered.filter((row) => !isEarly(event, row, now))
   const isWaiting = rows.length < considered.length
-  const isLast = names === null ? answer.length <= RECIPIENTS_AT_ONCE : event.place + RECIPIENTS_AT_ONCE >= names.length
-  const next = names === null ? (considered.at(-1)?.connection ?? event.place) : event.place + RECIPIENTS_AT_ONCE
-  return { event, rows, isWaiting, place: isWaiting ? event.place : isLast ? null : next }
+  const isLast = names === null ? answer.length <= RECIPIENTS_AT_ONCE : event.progress + RECIPIENTS_AT_ONCE >= names.length
+  const next = names === null ? (considered.at(-1)?.connection ?? event.progress) : event.progress + RECIPIENTS_AT_ONCE
+  return { event, rows, isWaiting, progress: isWaiting ? event.progress : isLast ? null : next }
 }
 
 /**
@@ -64,7 +64,7 @@ const weightOf = ({ rows }: Portion): number => rows.reduce((sum, { endpoint_cou
  * Selects the portions of a page. Events with few recipients come first, and at least one of the others. The rest waits for the next page.
  */
 export function selectPortions(portions: readonly Portion[]): Portion[] {
-  const isLight = (portion: Portion): boolean => weightOf(portion) <= LIGHT_WEIGHT && (portion.place === null || portion.isWaiting)
+  const isLight = (portion: Portion): boolean => weightOf(portion) <= LIGHT_WEIGHT && (portion.progress === null || portion.isWaiting)
   const selected: Portion[] = []
   let weight = 0
   const take = (portion: Portion): void => {

@@ -33,7 +33,7 @@ interface Work extends Meter {
 /**
  * Turns the events of an outbox into events in the feeds of the organizations that may see them, and into deliveries, page by page. Feed
  * and deliveries commit together, before the outbox event is deleted, under identifiers derived from the outbox event and the organization,
- * so that relaying an event twice creates nothing twice. An event with many recipients takes several pages and keeps its place. The mutex
+ * so that relaying an event twice creates nothing twice. An event with many recipients takes several pages, and its row keeps its progress. The mutex
  * only avoids double work.
  */
 export async function relayOutbox(system: System, outbox: Outbox): Promise<void> {
@@ -92,7 +92,7 @@ async function relayPage(system: System, work: Work): Promise<boolean> {
     if (isWaiting) await wakeRelay(system, outbox, RETRY_SECONDS)
   }
 
-  const isRelayed = ({ place, isWaiting }: Portion): boolean => place === null || isWaiting
+  const isRelayed = ({ progress, isWaiting }: Portion): boolean => progress === null || isWaiting
   const over = new Set([...failed, ...ends.done.filter(isRelayed)].map(({ event }) => event))
   for (const part of parts) {
     const events = page.filter(({ entity }) => entity === part.entity)
