@@ -43,12 +43,12 @@ const ciecOf = (nth: number): string => `secreto${nth}`
 export function historyOf(seed: number, next: () => number): { steps: Step[]; rfc: string } {
   const int = (least: number, most: number): number => least + Math.floor(next() * (most - least + 1))
   const pick = <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)]!
-  const begin = Date.parse(pick(['2018-02-03', '2018-03-20', '2025-03-29', '2026-07-15'])) + int(0, 86_399) * 1_000
+  const begin = Date.parse(pick(['2018-01-20', '2018-02-03', '2018-02-24', '2018-03-05', '2026-07-15'])) + int(0, 86_399) * 1_000
   let now = begin
   let current = 1
   const steps: Step[] = []
   const add = (who: Who, what: Act): void => {
-    now += pick([int(1, 50) * 60_000, int(1, 11) * HOUR, int(12, 60) * HOUR, int(3, 25) * DAY])
+    now += pick([int(1, 50) * 60_000, int(1, 11) * HOUR, int(12, 60) * HOUR, int(2, 6) * DAY])
     // Nobody acts in the same second as another.
     now = Math.ceil(now / 1_000) * 1_000 + (who === 'A' ? 300 : who === 'B' ? 700 : 0)
     steps.push({ at: now, who, what })
@@ -117,7 +117,7 @@ export function historyOf(seed: number, next: () => number): { steps: Step[]; rf
   add('B', { do: 'resume' })
   add('B', { do: 'connect', ciec: current })
   add('B', { do: 'give', ciec: current })
-  const months = Math.min(16, Math.ceil((now - begin) / (30 * DAY)) + 4)
+  const months = Math.min(16, Math.ceil((now - begin) / (30 * DAY)) + 2)
   const all: Source[] = ['sat_cfdi_issued', 'sat_cfdi_received', 'sat_csf', 'sat_declaracion_mensual']
   const last = { name: 'Todo', trigger_kind: 'connection_created', scope: 'last_n_months', scope_months: months, data_source_keys: all }
   add('B', { do: 'extract', draft: last })
