@@ -14,7 +14,8 @@ const SWEEP_ORGANIZATIONS = 1_000
 
 /**
  * Creates the deliveries of an organization's events to its many endpoints, page by page. The commit of a page moves its
- * events, so that after a crash another message goes on there. Each organization has messages of its own, and none waits for another's.
+ * events on to the next endpoint, where another message continues after a crash. Each organization has messages of its own, and none waits
+ * for another's.
  */
 export async function fanOut(system: System, organization_id: string): Promise<void> {
   let pages = 0

@@ -183,33 +183,37 @@ describe('an RFC with many organizations', () => {
 })
 
 describe('a crash of a fan-out', () => {
-  it.each(['before', 'after'] as const)('%s any round trip loses and doubles nothing: the sweep goes on where it stopped', async (when) => {
-    let ended = false
-    const places = new Set<string>()
-    for (let step = 1; !ended; step++) {
-      const worlds = [await organizationWith(45), await organizationWith(2)]
-      for (const world of worlds) await tell(env.LEDGER_0, facts(world, 2))
-      let [steps, died] = [0, '']
-      const dying = watchedEnv((name, now) => {
-        if (now === 'before') steps++
-        if (died === '' && steps === step && now === when) died = `${name} ${when}`
-        if (died !== '') throw new Error(`Died at ${died}.`)
-      })
-      await relayOutbox(systemIn(dying.env), 0)
-        .then(() => fanOut(systemIn(dying.env), worlds[0]!.organization_id))
-        .catch(() => {})
-      ended = died === ''
-      if (!ended) places.add(died)
-      vi.setSystemTime(Date.now() + 31_000)
-      const healthy = watchedEnv()
-      await sweepOutboxes(systemIn(healthy.env))
-      await work(healthy, healthy.sent.slice())
-      for (const world of worlds) expect((await feedOf([world.organization_id])).length, `${step} ${died}`).toBe(2)
-      expect(await deliveriesOf(worlds.flatMap(({ webhooks }) => webhooks)), `${step} ${died}`).toEqual(await productOf(worlds))
-      expect([await waiting(), await left(env.LEDGER_0)], `${step} ${died}`).toEqual([0, []])
-    }
-    expect(places.size).toBeGreaterThanOrEqual(4)
-  })
+  it.each(['before', 'after'] as const)(
+    '%s any round trip loses and doubles nothing: the sweep goes on where it stopped',
+    async (when) => {
+      let ended = false
+      const places = new Set<string>()
+      for (let step = 1; !ended; step++) {
+        const worlds = [await organizationWith(45), await organizationWith(2)]
+        for (const world of worlds) await tell(env.LEDGER_0, facts(world, 2))
+        let [steps, died] = [0, '']
+        const dying = watchedEnv((name, now) => {
+          if (now === 'before') steps++
+          if (died === '' && steps === step && now === when) died = `${name} ${when}`
+          if (died !== '') throw new Error(`Died at ${died}.`)
+        })
+        await relayOutbox(systemIn(dying.env), 0)
+          .then(() => fanOut(systemIn(dying.env), worlds[0]!.organization_id))
+          .catch(() => {})
+        ended = died === ''
+        if (!ended) places.add(died)
+        vi.setSystemTime(Date.now() + 31_000)
+        const healthy = watchedEnv()
+        await sweepOutboxes(systemIn(healthy.env))
+        await work(healthy, healthy.sent.slice())
+        for (const world of worlds) expect((await feedOf([world.organization_id])).length, `${step} ${died}`).toBe(2)
+        expect(await deliveriesOf(worlds.flatMap(({ webhooks }) => webhooks)), `${step} ${died}`).toEqual(await productOf(worlds))
+        expect([await waiting(), await left(env.LEDGER_0)], `${step} ${died}`).toEqual([0, []])
+      }
+      expect(places.size).toBeGreaterThanOrEqual(4)
+    },
+    300_000,
+  )
 })
 
 describe('messages of a fan-out', () => {

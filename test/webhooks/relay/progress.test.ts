@@ -129,7 +129,7 @@ it('every event reaches every recipient and every endpoint once, wherever invoca
       }
       expect(await env.DB.prepare('select count(*) as n from fan_outs').first('n')).toBe(0)
     }),
-    { numRuns: runs(6, 200), seed: 21 },
+    { numRuns: runs(5, 200), seed: 21 },
   )
   expect(deaths).toBeGreaterThan(5)
-})
+}, 600_000)
