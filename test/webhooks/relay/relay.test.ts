@@ -185,6 +185,33 @@ describe('what a fact says', () => {
     await env.DB.prepare('delete from runs where run_id = ?').bind(organization_id).run()
   })
 
+  it('cfdi.cancelled: waits only for those whose own run may widen their window; everybody else is told at once, and nobody twice', async () => {
+    const ours = await reader()
+    const [theirs] = (await organizations([{ extractor_count: 1 }])) as [string]
+    const { entity, rfc } = ours
+    const window = { state: 'active', visible_from: '2026-03-10', visible_to: AS_OF }
+    await link([{ organization_id: theirs, entity, rfc, fiscal_entity_id: newEntity().fiscal_entity_id, ...window }])
+    await env.DB.prepare(
+      `insert into runs (run_id, organization_id, extractor_id, trigger, instant, status, connections, dispatched, created_at)
+       values (?1, ?1, 'ext', 'manual', ?2, 'planned', 0, 0, ?2)`,
+    )
+      .bind(theirs, AS_OF)
+      .run()
+    const fact = cancelled(entity, '2026-03-03T10:15:00')
+    await tell(ledgerOf(entity), [fact])
+    for (let times = 0; times < 3; times++) await relayAll()
+    expect([keys(await feedOf([ours.organization_id])), keys(await feedOf([theirs]))]).toEqual([['cfdi.cancelled'], []])
+    expect(await outboxes()).toEqual([fact.outbox_event_id])
+    await env.DB.batch([
+      env.DB.prepare('update connections set visible_from = ?2 where organization_id = ?1').bind(theirs, '2026-03-01'),
+      env.DB.prepare("update runs set status = 'dispatched' where run_id = ?").bind(theirs),
+    ])
+    await relayAll()
+    expect([keys(await feedOf([ours.organization_id])), keys(await feedOf([theirs]))]).toEqual([['cfdi.cancelled'], ['cfdi.cancelled']])
+    expect(await outboxes()).toEqual([])
+    await env.DB.prepare('delete from runs where run_id = ?').bind(theirs).run()
+  })
+
   it('sync.completed: of a document source, without a month', async () => {
     const { organization_id, entity, head } = await reader()
     const job = { ...JOB, data_source_key: 'sat_opinion_32d', period: null, created_count: 1, cancelled_count: 0, brought: [] }
