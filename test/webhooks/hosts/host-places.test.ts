@@ -145,6 +145,23 @@ describe('the places of a host', () => {
     expect(Math.max(...made)).toBeLessThanOrEqual(105)
   })
 
+  it('go to the organization that holds the fewest, whoever asked first; between equals, to the one that has waited longer for its turn', () => {
+    const places = new HostPlaces()
+    const of = (organization_id: string, webhook: number): Caller => ({ webhook, organization_id })
+    for (const [webhook, wanted] of [4, 4, 2].entries()) places.acquire(`${webhook}`, of('a', webhook), wanted, 0, LEASE)
+    expect(places.acquire('more', of('a', 3), 4, 0, LEASE).places).toBe(0)
+    expect(places.acquire('b', of('b', 11), 2, 0, LEASE).places).toBe(0)
+    expect(places.acquire('c', of('c', 21), 1, 0, LEASE).places).toBe(0)
+    // Two become free: a holds eight, b and c hold none.
+    expect(places.release('2', of('a', 2), 0, 1)).toEqual([11, 21])
+    expect(places.acquire('b', of('b', 11), 2, 2, LEASE).places).toBe(1)
+    expect(places.acquire('c', of('c', 21), 1, 2, LEASE).places).toBe(1)
+    // Four more: a holds four, and b, which waits for one more, holds one.
+    expect(places.release('0', of('a', 0), 0, 3)).toEqual([11, 3])
+    expect(places.acquire('b2', of('b', 11), 1, 4, LEASE).places).toBe(1)
+    expect(places.acquire('more', of('a', 3), 4, 4, LEASE).places).toBe(3)
+  })
+
   it('that are kept for an endpoint that does not come, and those of one that never left, are free again after a time', () => {
     const places = new HostPlaces()
     const of = (webhook: number): Caller => ({ webhook, organization_id: `org_${webhook}` })
