@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import { drain } from './downloads/drain.ts'
+import { tellMissed } from './downloads/missed-cancellations.ts'
 import { dispatchRuns } from './extractors/runs/dispatch.ts'
 import { planPage } from './extractors/ticks/ticks.ts'
-import { workOnImport } from './imports/imports.ts'
+import { workOnImport } from './imports/processing.ts'
 import { type System, systemOf } from './platform/context.ts'
 import { log } from './platform/log.ts'
 import { keepDeadLetter } from './platform/queues/dead-letters.ts'
@@ -56,10 +57,12 @@ const CONSUMERS: Record<string, Consumer<unknown>> = {
       z.strictObject({ outbox: z.union([z.literal('control'), z.int().min(0)]) }),
       z.strictObject({ fan_out: z.string() }),
       z.strictObject({ webhook: z.int().positive() }),
+      z.strictObject({ untold: z.int().positive() }),
     ]),
     handle: (system, it) => {
       if ('outbox' in it) return relayOutbox(system, it.outbox)
-      return 'fan_out' in it ? fanOut(system, it.fan_out) : deliver(system, it.webhook)
+      if ('fan_out' in it) return fanOut(system, it.fan_out)
+      return 'webhook' in it ? deliver(system, it.webhook) : tellMissed(system, it.untold)
     },
   }),
 }

@@ -4,12 +4,13 @@ import { issueInvoices } from './billing/invoices/issue.ts'
 import { runOperatorCommands } from './billing/operator/commands.ts'
 import { reviewSubscriptions } from './billing/subscription/review.ts'
 import { refreshLists } from './blacklists/loading/load.ts'
-import { sweepJobs } from './downloads/downloads.ts'
+import { sweepJobs, sweepVerifications } from './downloads/downloads.ts'
+import { sweepUntold } from './downloads/missed-cancellations.ts'
 import { pruneJobs } from './downloads/prune.ts'
 import { finishRuns } from './extractors/runs/dispatch.ts'
 import { pruneRuns } from './extractors/runs/history.ts'
 import { evaluateCadences, sweepTicks } from './extractors/ticks/ticks.ts'
-import { sweepImports } from './imports/imports.ts'
+import { sweepImports, sweepUploads } from './imports/processing.ts'
 import { carryOutLetters } from './letters.ts'
 import { type System, systemOf } from './platform/context.ts'
 import { each } from './platform/each.ts'
@@ -18,6 +19,7 @@ import { log } from './platform/log.ts'
 import { reportLetters } from './platform/queues/dead-letters.ts'
 import { sweepLookups } from './repse/lookups.ts'
 import { refreshRepse, sweepRounds } from './repse/rounds.ts'
+import { pruneAttempts } from './taxpayers/attempts.ts'
 import { sweepDeliveries } from './webhooks/deliveries/delivery.ts'
 import { pruneEvents } from './webhooks/deliveries/prune.ts'
 import { rewrapSecrets } from './webhooks/endpoints/signing.ts'
@@ -35,6 +37,8 @@ const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
     sweepTicks,
     finishRuns,
     sweepJobs,
+    sweepUntold,
+    sweepVerifications,
     sweepImports,
     sweepOutboxes,
     sweepDeliveries,
@@ -56,6 +60,8 @@ const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
     pruneKeys,
     pruneRuns,
     pruneJobs,
+    sweepUploads,
+    pruneAttempts,
     reportLetters,
   ],
 }

@@ -7,19 +7,22 @@ interface Scenario {
   accepted: boolean
   /** The error of downloads, and whether it follows the metadata; null when downloads succeed. */
   fails: { error_class: Unavailable['error_class']; after_metadata: boolean } | null
+  /** Whether the authority has locked the account. */
+  locked: boolean
   /** Whether the taxpayer has no documents. */
   empty: boolean
 }
 
 const SCENARIOS: readonly Scenario[] = [
-  { prefix: 'rejected', accepted: false, fails: null, empty: false },
-  { prefix: 'unavailable', accepted: true, fails: { error_class: 'sat_unavailable', after_metadata: false }, empty: false },
-  { prefix: 'limited', accepted: true, fails: { error_class: 'rate_limited', after_metadata: false }, empty: false },
-  { prefix: 'interrupted', accepted: true, fails: { error_class: 'sat_unavailable', after_metadata: true }, empty: false },
-  { prefix: 'empty', accepted: true, fails: null, empty: true },
+  { prefix: 'rejected', accepted: false, fails: null, locked: false, empty: false },
+  { prefix: 'locked', accepted: false, fails: null, locked: true, empty: false },
+  { prefix: 'unavailable', accepted: true, fails: { error_class: 'sat_unavailable', after_metadata: false }, locked: false, empty: false },
+  { prefix: 'limited', accepted: true, fails: { error_class: 'rate_limited', after_metadata: false }, locked: false, empty: false },
+  { prefix: 'interrupted', accepted: true, fails: { error_class: 'sat_unavailable', after_metadata: true }, locked: false, empty: false },
+  { prefix: 'empty', accepted: true, fails: null, locked: false, empty: true },
 ]
 
-const PLAIN: Scenario = { prefix: '', accepted: true, fails: null, empty: false }
+const PLAIN: Scenario = { prefix: '', accepted: true, fails: null, locked: false, empty: false }
 
 export const scenarioOf = (ciec: string): Scenario => SCENARIOS.find(({ prefix }) => ciec.startsWith(prefix)) ?? PLAIN
 

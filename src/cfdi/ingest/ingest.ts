@@ -3,13 +3,15 @@ import type { MetadataRow } from '../package/metadata.ts'
 import { type MetadataFile, metadataFilesOf, readMetadata } from '../package/metadata-files.ts'
 import { isXml } from '../package/package.ts'
 import { MAX_XML_BYTES } from '../xml/parse.ts'
-import { commitSlice, type IngestTarget } from './commit-slice.ts'
+import { commitSlice, type IngestTarget, QUOTA_EXCEEDED } from './commit-slice.ts'
 import type { EntryResult, SliceOutcome } from './outcome.ts'
 import { fileOfEntry, metadataSlice, singleFile, type UnopenedFile, xmlSlice } from './read-entries.ts'
 
 export type { CancelledCfdi } from './apply-changes.ts'
-export type { IngestTarget } from './commit-slice.ts'
-export type { EntryResult, SliceOutcome } from './outcome.ts'
+export { type IngestTarget, importPrefix } from './commit-slice.ts'
+export type { Holding } from './holdings.ts'
+export type { CommittedHolding, EntryResult, SliceOutcome } from './outcome.ts'
+export { replaceDocuments } from './replace.ts'
 
 type Outcomes = AsyncGenerator<SliceOutcome, void, undefined>
 
@@ -132,18 +134,21 @@ async function ingestMetadataFile(target: IngestTarget, { n, name, rows, unread,
       ? target
       : { ...target, sideStatements: (outcome: SliceOutcome) => sideStatements({ ...outcome, entries: [] }) }
   let [created, cancelled, rejected] = [0, 0, unread]
+  let beyondQuota: EntryResult | undefined
   for await (const outcome of ingestMetadata(withoutEntries, rows)) {
     created += outcome.created
     cancelled += outcome.cancelled
     rejected += outcome.rejected
+    beyondQuota ??= outcome.entries.find(({ code }) => code === QUOTA_EXCEEDED)
   }
+  const unstored = `${rejected} ${rejected === 1 ? 'row' : 'rows'} could not be stored.`
   const result = {
     n,
     name,
     uuid: null,
-    code: null,
-    detail: rejected === 0 ? null : `${rejected} ${rejected === 1 ? 'row' : 'rows'} could not be stored.`,
+    code: beyondQuota?.code ?? null,
+    detail: rejected === 0 ? null : [unstored, beyondQuota?.detail].filter(Boolean).join(' '),
   }
-  if (rejected > 0 && rejected === rows.length + unread) return { ...result, status: 'rejected', code: 'metadata.no_rows' }
+  if (rejected > 0 && rejected === rows.length + unread) return { ...result, status: 'rejected', code: result.code ?? 'metadata.no_rows' }
   return { ...result, status: created > 0 ? 'created' : cancelled > 0 ? 'updated' : 'unchanged' }
 }

@@ -45,7 +45,6 @@ export function rowOf(document: CfdiDocument, rfc: string, status: StatusColumns
     total_mxn: total_micros === null ? null : bounded(inMxn(total_micros, rateOf(currency, tipo_cambio))),
     paid: 0n,
     credited: 0n,
-    first_seen_at: now,
     updated_at: now,
     detail: detailText(document),
   }
@@ -74,7 +73,6 @@ export function rowOfMetadata(metadata: MetadataRow, rfc: string, now: number): 
     total_micros: bounded(micros(total)),
     paid: 0n,
     credited: 0n,
-    first_seen_at: now,
     updated_at: now,
   }
 }

@@ -89,7 +89,9 @@ export async function commitPortions(
 async function commitTogether(system: System, portions: readonly BuiltPortion[], source: D1Database | null, meter: Meter): Promise<void> {
   const d1 = system.db.$client
   const now = Date.now()
-  const events = portions.toSorted((a, b) => a.event.created_at - b.event.created_at).flatMap((portion) => portion.events)
+  const inOrder = portions.toSorted((a, b) => a.event.created_at - b.event.created_at).flatMap((portion) => portion.events)
+  // A cancellation can be in the outbox for everybody and for an organization that missed it.
+  const events = [...new Map(inOrder.map((event) => [event.event_id, event])).values()]
   const progress = source === null ? [] : progressStatements(source, portions)
   // Usually every event is new. Events may be known after a conflict, and where a recipient is considered again.
   let mayBeKnown = portions.some(({ isWaiting }) => isWaiting)

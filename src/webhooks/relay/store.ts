@@ -3,7 +3,7 @@ import { jsonChunks } from '../../platform/db/commit.ts'
 /** Endpoints of an organization that get their deliveries in the commit of the event. Further ones get them page by page (fan-out.ts). */
 const ENDPOINTS_AT_ONCE = 20
 
-/** An organization's connection to an entity, with the bounds of its window. */
+/** An organization's connection to an entity, with the bounds of its windows. */
 export interface RecipientRow {
   /** Which request for recipients the row answers. */
   request: number
@@ -13,10 +13,13 @@ export interface RecipientRow {
   fiscal_entity_id: string
   rfc: string
   state: string
-  /** Milliseconds since 1970. The connection entered its state then or earlier. */
-  updated_at: number
-  visible_from: string | null
-  visible_to: number | null
+  /** When the connection last became active, and when it was left since; in milliseconds since 1970, null before. */
+  active_since: number | null
+  inactive_since: number | null
+  issued_from: string | null
+  issued_to: number | null
+  received_from: string | null
+  received_to: number | null
   extractor_count: number
   /** 1 while the organization has a planned run, which may widen its window. */
   has_planned_run: number
@@ -54,8 +57,8 @@ export const findRecipients = async (d1: D1Database, requests: readonly Recipien
              select webhook from webhooks indexed by webhooks_organization
              where organization_id = o.organization_id and deleted_at is null order by webhook limit ?4 + 1)) as first
          from (select distinct organization_id from found) o)
-       select f.request, c.connection, c.entity, c.organization_id, c.fiscal_entity_id, c.rfc, c.state, c.updated_at, c.visible_from,
-         c.visible_to, o.extractor_count, c.organization_id in planned as has_planned_run,
+       select f.request, c.connection, c.entity, c.organization_id, c.fiscal_entity_id, c.rfc, c.state, c.active_since,
+         c.untold->>'since' as inactive_since, c.issued_from, c.issued_to, c.received_from, c.received_to, o.extractor_count, c.organization_id in planned as has_planned_run,
          min(e.first->>0, ?4) as endpoint_count, iif(e.first->>0 > ?4, e.first->>1, null) as fan_out_from
        from found f
        cross join connections c on c.connection = f.connection

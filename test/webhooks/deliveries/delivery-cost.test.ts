@@ -3,6 +3,7 @@ import { afterEach, expect, it, vi } from 'vitest'
 import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
 import { at } from '../../support/clock.ts'
+import { reaching } from '../../support/context.ts'
 import { costOf } from '../../support/meter.ts'
 import { organization } from '../../support/tenants.ts'
 import { Courier, type Endpoint, endpoint, keptOf, pending } from '../support/deliveries.ts'
@@ -21,7 +22,7 @@ it('a delivery writes five rows from its fact to its end, a hundred facts take f
   losingMessages()
   const of = await organization()
   const entity = newEntity()
-  await link([{ organization_id: of.id, ...entity, state: 'active', visible_from: null, visible_to: null } as Linked])
+  await link([{ organization_id: of.id, ...entity, state: 'active', ...reaching(null) } as Linked])
   const endpoints: Endpoint[] = []
   for (let n = 0; n < ENDPOINTS; n++) endpoints.push(await endpoint(of, `https://hooks-${n}.cost.example/in`))
   await tell(

@@ -4,6 +4,7 @@ import type { OutboxEvent } from '../../../src/outbox/outbox.ts'
 import { fanOut } from '../../../src/webhooks/relay/fan-out.ts'
 import { relayOutbox, sweepOutboxes } from '../../../src/webhooks/relay/relay.ts'
 import { at } from '../../support/clock.ts'
+import { reaching } from '../../support/context.ts'
 import { runs } from '../../support/fuzz.ts'
 import { costOf } from '../../support/meter.ts'
 import { silenceQueues } from '../../support/queues.ts'
@@ -45,7 +46,7 @@ type World = Awaited<ReturnType<typeof organizationWith>>
 
 async function organizationWith(count: number, entity = newEntity()) {
   const [organization_id] = (await organizations([{ extractor_count: 0 }])) as [string]
-  await link([{ organization_id, ...entity, state: 'active', visible_from: null, visible_to: null } as Linked])
+  await link([{ organization_id, ...entity, state: 'active', ...reaching(null) } as Linked])
   const webhooks = count === 0 ? [] : await endpoints(Array.from({ length: count }, () => ({ organization_id, event_keys: [KEY] })))
   return { organization_id, webhooks, entity }
 }

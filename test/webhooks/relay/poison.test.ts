@@ -6,6 +6,7 @@ import type { OutboxEvent } from '../../../src/outbox/outbox.ts'
 import { reportLetters } from '../../../src/platform/queues/dead-letters.ts'
 import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
 import { at } from '../../support/clock.ts'
+import { reaching } from '../../support/context.ts'
 import { silenceQueues } from '../../support/queues.ts'
 import {
   cancelled,
@@ -46,7 +47,7 @@ afterEach(async () => {
 
 async function reader(entity = newEntity()) {
   const [organization_id] = (await organizations([{ extractor_count: 0 }])) as [string]
-  await link([{ organization_id, ...entity, state: 'active', visible_from: null, visible_to: null } as Linked])
+  await link([{ organization_id, ...entity, state: 'active', ...reaching(null) } as Linked])
   return { organization_id, ...entity }
 }
 const fact = (entity: number, more: Record<string, unknown> = {}): OutboxEvent => cancelled(entity, '2026-03-03T10:15:00', more)

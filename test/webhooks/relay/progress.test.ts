@@ -5,6 +5,7 @@ import type { OutboxEvent } from '../../../src/outbox/outbox.ts'
 import { fanOut } from '../../../src/webhooks/relay/fan-out.ts'
 import { relayOutbox, sweepOutboxes } from '../../../src/webhooks/relay/relay.ts'
 import { at } from '../../support/clock.ts'
+import { reaching } from '../../support/context.ts'
 import { runs } from '../../support/fuzz.ts'
 import { silenceQueues } from '../../support/queues.ts'
 import { randomOf } from '../../support/random.ts'
@@ -77,7 +78,7 @@ it('every event reaches every recipient and every endpoint once, wherever invoca
         const members = ids.toSorted(() => random() - 0.5).slice(0, size)
         const links = members.map((organization_id) => ({
           ...{ organization_id, entity, rfc, fiscal_entity_id: newEntity().fiscal_entity_id },
-          ...{ state: random() < 0.9 ? 'active' : 'unlinked', visible_from: null, visible_to: null },
+          ...{ state: random() < 0.9 ? 'active' : 'unlinked', ...reaching(null) },
         }))
         if (links.length > 0) await link(links as Linked[])
         const linked = new Set(links.filter(({ state }) => state === 'active').map(({ organization_id }) => organization_id))
