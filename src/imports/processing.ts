@@ -57,8 +57,8 @@ async function ingestImport(system: System, ledger: D1Database, row: ImportRow, 
     ...insertFileResults(ledger, import_id, results),
     completeImport(ledger, import_id, token, Date.now()),
   ])
-  await recordDocuments(system, row.organization_id, new Map([[import_id, done.at(-1)!.results[0]!.documents]]), true)
   await system.env.FILES.delete(objectOf(import_id))
+  await recordDocuments(system, row.organization_id, new Map([[import_id, done.at(-1)!.results[0]!.documents]]), true)
 }
 
 const failedUpload = (isMissing: boolean): EntryResult => ({

@@ -186,7 +186,7 @@ describe('an upload', () => {
         { name: 'a.xml', status: 'created' },
       ],
     })
-    expect(await env.FILES.head(`imports/${import_id}`)).toBeNull()
+    await vi.waitUntil(async () => (await env.FILES.head(`imports/${import_id}`)) === null, { timeout: 5_000 })
   })
 
   it('whose upload is gone says that it has to be sent again', async () => {
