@@ -197,6 +197,7 @@ CREATE TABLE `imports` (
 	`book` integer NOT NULL,
 	`entity` integer NOT NULL,
 	`rfc` text NOT NULL,
+	`object` text NOT NULL,
 	`status` text NOT NULL,
 	`token` text,
 	`lease_until` integer NOT NULL,

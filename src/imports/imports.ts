@@ -1,8 +1,10 @@
-import { type EntryResult, type IngestTarget, ingestFile, ingestPackage } from '../cfdi/ingest/ingest.ts'
+import type { EntryResult, IngestTarget } from '../cfdi/ingest/ingest.ts'
+import { ingestUpload } from '../cfdi/ingest/upload.ts'
+import { bytesOfObject } from '../cfdi/package/bytes.ts'
 import { notFound } from '../failures.ts'
 import { readerOf } from '../identity/organization/acting.ts'
 import { change } from '../platform/audit/audit.ts'
-import type { Ctx, System } from '../platform/context.ts'
+import type { Ctx, StoredUpload, System } from '../platform/context.ts'
 import { newId } from '../platform/db/id.ts'
 import { sendHints } from '../platform/queues/send.ts'
 import type { Connection } from '../platform/tenant.ts'
@@ -26,7 +28,8 @@ const MAX_ATTEMPTS = 5
 const FILES_SHOWN = 1_000
 const SWEEP_LIMIT = 100
 
-const objectOf = (import_id: string): string => `imports/${import_id}`
+/** Where uploads are in the bucket. */
+export const UPLOADS = 'imports/'
 
 /** Imports work on a connection in any state; reading documents needs an active one. */
 function connectionOf(ctx: Ctx): Connection {
@@ -35,22 +38,22 @@ function connectionOf(ctx: Ctx): Connection {
 }
 
 /**
- * Accepts an upload: commits its id with the audit row, stores the bytes, inserts the row that refers to them, and announces it. Under an
- * Idempotency-Key the id is committed before the bytes are stored, and a repetition after a crash continues with the same import: every
- * step can be repeated. Throws Failure 404 fiscal_entity.not_found.
+ * Accepts an upload whose bytes are stored: commits its id with the audit row, inserts the row that refers to the bytes, and announces it.
+ * Under an Idempotency-Key, a repetition after a crash continues with the same import: every step can be repeated, and only the bytes that
+ * the row refers to are kept. Throws Failure 404 fiscal_entity.not_found.
  */
-export async function importFiles(ctx: Ctx, bytes: Uint8Array): Promise<Import> {
+export async function importFiles(ctx: Ctx, upload: StoredUpload): Promise<Import> {
   const { connection, entity, fiscal_entity_id, rfc, shard } = connectionOf(ctx)
   const import_id = ctx.claim?.begun ?? newId('imp')
-  const begin = () =>
-    change(ctx, { action: 'import.created', resource_id: import_id, begins: true }, [markImported(ctx.db, connection, ctx.now)])
-  if (ctx.claim?.begun === null) await begin()
-  await ctx.env.FILES.put(objectOf(import_id), bytes)
-  if (!ctx.claim) await begin()
+  if (!ctx.claim || ctx.claim.begun === null)
+    await change(ctx, { action: 'import.created', resource_id: import_id, begins: true }, [markImported(ctx.db, connection, ctx.now)])
   const ledger = ctx.settings.ledgers[shard]!
   const created_at = ctx.now.getTime()
-  await insertImport(ledger, {
+  // From here on a row may refer to the bytes, also when this request fails.
+  upload.isKept = true
+  const object = await insertImport(ledger, {
     import_id,
+    object: upload.key,
     organization_id: ctx.organization.id,
     fiscal_entity_id,
     book: -connection,
@@ -59,11 +62,10 @@ export async function importFiles(ctx: Ctx, bytes: Uint8Array): Promise<Import> 
     created_at,
     lease_until: Date.now(),
   })
+  // The request that this one repeats had inserted the row, with bytes of its own.
+  upload.isKept = object === upload.key
   await announce(ctx, [{ shard, import_id }])
-  const created = await getImport(ctx, import_id)
-  // A repetition that was slower than the consumer has stored the bytes again.
-  if (created.status === 'completed') await ctx.env.FILES.delete(objectOf(import_id))
-  return created
+  return getImport(ctx, import_id)
 }
 
 interface ImportHint {
@@ -103,14 +105,12 @@ export async function workOnImport(system: System, { shard, import_id }: ImportH
   const token = crypto.randomUUID()
   const row = await claimImport(ledger, import_id, token, Date.now(), Date.now() + LEASE_MS)
   if (!row) return
-  const upload = await system.env.FILES.get(objectOf(import_id))
+  const upload = await system.env.FILES.head(row.object)
   const results =
-    !upload || row.attempts > MAX_ATTEMPTS
-      ? [failedUpload(upload === null)]
-      : await ingestUpload(system, ledger, row, token, await upload.bytes())
+    !upload || row.attempts > MAX_ATTEMPTS ? [failedUpload(upload === null)] : await ingest(system, ledger, row, token, upload.size)
   const done = await ledger.batch([...insertFileResults(ledger, import_id, results), completeImport(ledger, import_id, token, Date.now())])
   // When another consumer has taken the import over, it still needs the upload.
-  if (done.at(-1)!.meta.changes > 0) await system.env.FILES.delete(objectOf(import_id))
+  if (done.at(-1)!.meta.changes > 0) await system.env.FILES.delete(row.object)
 }
 
 const failedUpload = (isMissing: boolean): EntryResult => ({
@@ -137,10 +137,8 @@ async function alreadyVisible(
   return (uuids) => visibleUuids(ledger, uuids)
 }
 
-const isZip = (bytes: Uint8Array): boolean => bytes[0] === 0x50 && bytes[1] === 0x4b
-
 /** Ingests an upload. Returns the results that no slice has committed. */
-async function ingestUpload(system: System, ledger: D1Database, row: ImportRow, token: string, bytes: Uint8Array): Promise<EntryResult[]> {
+async function ingest(system: System, ledger: D1Database, row: ImportRow, token: string, size: number): Promise<EntryResult[]> {
   const target: IngestTarget = {
     ledger,
     files: system.env.FILES,
@@ -154,7 +152,7 @@ async function ingestUpload(system: System, ledger: D1Database, row: ImportRow, 
       extendLease(ledger, row.import_id, token, Date.now() + LEASE_MS),
     ],
   }
-  return isZip(bytes) ? ingestPackage(target, bytes) : ingestFile(target, bytes)
+  return ingestUpload(target, bytesOfObject(system.env.FILES, row.object, size))
 }
 
 /** Announces the imports that lost their message or their consumer. */

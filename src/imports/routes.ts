@@ -1,9 +1,9 @@
 import { Hono } from 'hono'
 import type { App } from '../platform/context.ts'
-import { idempotent, operation, params, refuses, returns, roles, upload } from '../platform/http/operation.ts'
+import { idempotent, operation, params, refuses, returns, roles, storedUpload } from '../platform/http/operation.ts'
 import { FiscalEntityPath } from '../taxpayers/contract.ts'
 import { Import, ImportPath } from './contract.ts'
-import { getImport, importFiles } from './imports.ts'
+import { getImport, importFiles, UPLOADS } from './imports.ts'
 
 const CONTENT_TYPES = ['application/xml', 'text/xml', 'application/zip', 'application/octet-stream']
 const MAX_BYTES = 25 * 1024 * 1024
@@ -22,12 +22,12 @@ export const importRoutes = new Hono<App>()
     ),
     params(FiscalEntityPath),
     roles('owner', 'admin'),
-    upload(CONTENT_TYPES, MAX_BYTES, 'One XML, one metadata TXT, or a ZIP.'),
+    storedUpload(CONTENT_TYPES, MAX_BYTES, 'One XML, one metadata TXT, or a ZIP.', UPLOADS, ({ connection }) => connection !== null),
     returns(202, Import, 'The import. It is queued.'),
     refuses(404, 'The organization has no connection to the fiscal entity.'),
     refuses(422, 'The body is empty.'),
     idempotent(),
-    async (c) => c.json(await importFiles(c.var.ctx, c.var.upload), 202),
+    async (c) => c.json(await importFiles(c.var.ctx, c.var.stored), 202),
   )
   .get(
     '/:fiscal_entity_id/cfdi/imports/:import_id',

@@ -7,20 +7,26 @@ import type { importFiles, imports } from './tables.ts'
 export type ImportRow = typeof imports.$inferSelect
 export type ImportFileRow = typeof importFiles.$inferSelect
 
-/** Inserts a queued import and its partition, unless they exist. */
-export const insertImport = (
+/** Inserts a queued import and its partition, unless they exist. Returns the object that the row refers to. */
+export const insertImport = async (
   ledger: D1Database,
-  row: Pick<ImportRow, 'import_id' | 'organization_id' | 'fiscal_entity_id' | 'book' | 'entity' | 'rfc' | 'created_at' | 'lease_until'>,
-) =>
-  ledger.batch([
+  row: Pick<ImportRow, 'import_id' | 'object' | 'organization_id' | 'fiscal_entity_id' | 'book' | 'entity' | 'rfc' | 'created_at' | 'lease_until'>,
+) => {
+  const results = await ledger.batch<{ object: string }>([
     ledger.prepare('insert into entities (entity, rfc, version) values (?1, ?2, 0) on conflict do nothing').bind(row.book, row.rfc),
     ledger
       .prepare(
-        `insert into imports (import_id, organization_id, fiscal_entity_id, book, entity, rfc, status, lease_until, attempts, created_at)
-         values (?1, ?2, ?3, ?4, ?5, ?6, 'queued', ?8, 0, ?7) on conflict do nothing`,
+        `insert into imports (import_id, organization_id, fiscal_entity_id, book, entity, rfc, object, status, lease_until, attempts, created_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?9, 'queued', ?8, 0, ?7) on conflict do nothing`,
       )
-      .bind(row.import_id, row.organization_id, row.fiscal_entity_id, row.book, row.entity, row.rfc, row.created_at, row.lease_until),
+      .bind(
+        ...[row.import_id, row.organization_id, row.fiscal_entity_id, row.book, row.entity, row.rfc, row.created_at, row.lease_until],
+        row.object,
+      ),
+    ledger.prepare('select object from imports where import_id = ?1').bind(row.import_id),
   ])
+  return results.at(-1)!.results[0]!.object
+}
 
 /** Finds an import of an organization, with its first files and the number of files in each status. */
 export async function findImport(ledger: D1Database, organization_id: string, fiscal_entity_id: string, import_id: string, limit: number) {

@@ -1,7 +1,9 @@
 import { crc32, deflateRawSync } from 'node:zlib'
+import type { Bytes } from '../package/bytes.ts'
 import { EntryRejected, type ZipEntry } from '../package/directory.ts'
 import type { MetadataRow } from '../package/metadata.ts'
 import { inflate, isXml, kindOf, shownName, uuidOfName } from '../package/package.ts'
+import type { Reported } from '../package/reported.ts'
 import { MAX_XML_BYTES, parseCfdi } from '../xml/parse.ts'
 import { CfdiRejected } from '../xml/rejected.ts'
 import { applicationsOf, relatedOf } from './applications.ts'
@@ -31,19 +33,26 @@ export interface UnopenedFile {
   content(): Uint8Array
 }
 
-/** An entry of a ZIP as a file. Its bytes are not copied. */
-export const fileOfEntry = (bytes: Uint8Array, entry: ZipEntry, n: number): UnopenedFile => ({
-  n,
-  name: shownName(entry.name),
-  isXml: isXml(entry.name),
-  uuid: uuidOfName(entry.name),
-  crc: entry.crc32,
-  size: entry.size,
-  method: entry.method,
-  packed: bytes.subarray(entry.offset, entry.offset + entry.compressed_size),
-  weight: entry.rejected !== null || entry.size > MAX_XML_BYTES ? 0 : entry.size,
-  content: () => inflate(bytes, entry, MAX_XML_BYTES),
-})
+/** The limit of the compressed bytes of a document: the least compressible one is hardly larger than itself. */
+const MAX_PACKED_BYTES = MAX_XML_BYTES + 64 * 1024
+
+/** An entry of a ZIP as a file. Its bytes are not copied when the ZIP is in memory. Those of an entry that is too large are not read. */
+export async function fileOfEntry(file: Bytes, entry: ZipEntry): Promise<UnopenedFile> {
+  const isUnopened = entry.rejected !== null || entry.size > MAX_XML_BYTES || entry.compressed_size > MAX_PACKED_BYTES
+  const packed = isUnopened ? new Uint8Array() : await file.read(entry.offset, entry.compressed_size)
+  return {
+    n: entry.n,
+    name: shownName(entry.name),
+    isXml: isXml(entry.name),
+    uuid: uuidOfName(entry.name),
+    crc: entry.crc32,
+    size: entry.size,
+    method: entry.method,
+    packed,
+    weight: isUnopened ? 0 : Math.max(entry.size, entry.compressed_size),
+    content: () => inflate(packed, entry, MAX_XML_BYTES),
+  }
+}
 
 /** A file that was uploaded without a ZIP. */
 export const singleFile = (name: string, bytes: Uint8Array): UnopenedFile => ({
@@ -64,15 +73,39 @@ const LARGE_BYTES = 100_000
 
 type ReadFile = { document: Incoming; entry: ReadEntry } | { document: null; entry: ReadEntry | null }
 
+/**
+ * The limit of a slice in bytes of the rows that it writes. 1,000 usual documents have a quarter of it. The document that exceeds it is the
+ * last one of its slice.
+ */
+const SLICE_ROWS_BYTES = 6 * 1024 * 1024
+/** An application is a row, and brings a row of its invoice. */
+const APPLICATION_BYTES = 1_000
+
+const rowBytesOf = ({ row, lines, applications }: Incoming): number =>
+  (row.detail?.length ?? 0) + lines.reduce((sum, { length }) => sum + length, 0) + applications.length * APPLICATION_BYTES
+
+/** A slice of as many of these XML files as fit, and at least one. */
+export interface XmlSlice extends Slice {
+  /** How many of the files are in the slice. It is known once the slice has been read. */
+  taken(): number
+}
+
 /** A slice of XML files. `reported` is the metadata of the same download by UUID: it gives new documents their status. */
-export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], reported: ReadonlyMap<string, MetadataRow>): Slice {
+export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], reported: Reported): XmlSlice {
   const opened = new Map<UnopenedFile, ReadFile>()
+  let taken: number | null = null
   return {
     uuids: [...new Set(files.flatMap(({ uuid }) => uuid ?? []))],
+    taken: () => taken ?? 0,
     read(known) {
       const documents = new Map<string, Incoming>()
       const entries: ReadEntry[] = []
-      for (const file of files) {
+      let bytes = 0
+      for (const [i, file] of files.entries()) {
+        if (taken === null ? bytes > SLICE_ROWS_BYTES : i === taken) {
+          taken = i
+          break
+        }
         const stored = file.uuid === null ? undefined : known.get(file.uuid)
         if (!opened.has(file) && stored?.xml_crc === file.crc && stored.xml_size === file.size) {
           entries.push({ n: file.n, name: file.name, uuid: stored.uuid })
@@ -82,15 +115,17 @@ export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], r
         opened.set(file, read)
         if (read.entry !== null) entries.push(read.entry)
         if (read.document === null) continue
+        bytes += rowBytesOf(read.document)
         documents.delete(read.document.row.uuid)
         documents.set(read.document.row.uuid, read.document)
       }
+      taken ??= files.length
       return { documents, cancelled: [], entries }
     },
   }
 }
 
-function readFile({ rfc, now, provenance }: IngestTarget, file: UnopenedFile, reported: ReadonlyMap<string, MetadataRow>): ReadFile {
+function readFile({ rfc, now, provenance }: IngestTarget, file: UnopenedFile, reported: Reported): ReadFile {
   const { n, name } = file
   let uuid = file.uuid
   try {
@@ -117,7 +152,7 @@ function readFile({ rfc, now, provenance }: IngestTarget, file: UnopenedFile, re
       xml_crc: file.crc,
     })
     const lines = linesOf(document, row.uuid)
-    if (file.size > LARGE_BYTES) fitToLimits(row, lines)
+    if (file.size > LARGE_BYTES) fitToLimits(row)
     return { document: { row, lines, applications, packed: file.packed }, entry: { n, name, uuid: row.uuid } }
   } catch (error) {
     if (!(error instanceof CfdiRejected || error instanceof EntryRejected || error instanceof RowRejected)) throw error
@@ -139,7 +174,7 @@ export function metadataSlice({ rfc, now }: IngestTarget, rows: readonly Metadat
         try {
           if (stored === undefined) {
             const document = { row: rowOfMetadata(row, rfc, now.getTime()), lines: [], applications: [], packed: null }
-            fitToLimits(document.row, document.lines)
+            fitToLimits(document.row)
             documents.set(row.uuid, document)
           } else if (row.cancelled && stored.cancelled === 0) cancelled.set(row.uuid, row)
           entries.push(entry)
