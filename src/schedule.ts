@@ -10,6 +10,7 @@ import { finishRuns } from './extractors/runs/dispatch.ts'
 import { pruneRuns } from './extractors/runs/history.ts'
 import { evaluateCadences, sweepTicks } from './extractors/ticks/ticks.ts'
 import { sweepImports } from './imports/imports.ts'
+import { sweepUploads } from './imports/uploads.ts'
 import { type System, systemOf } from './platform/context.ts'
 import { each } from './platform/each.ts'
 import { pruneKeys } from './platform/idempotency/idempotency.ts'
@@ -53,6 +54,7 @@ const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
     pruneKeys,
     pruneRuns,
     pruneJobs,
+    sweepUploads,
   ],
 }
 

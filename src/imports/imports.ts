@@ -28,9 +28,6 @@ const MAX_ATTEMPTS = 5
 const FILES_SHOWN = 1_000
 const SWEEP_LIMIT = 100
 
-/** Where uploads are in the bucket. */
-export const UPLOADS = 'imports/'
-
 /** Imports work on a connection in any state; reading documents needs an active one. */
 function connectionOf(ctx: Ctx): Connection {
   if (!ctx.connection) throw notFound('fiscal_entity')

@@ -3,7 +3,8 @@ import type { App } from '../platform/context.ts'
 import { idempotent, operation, params, refuses, returns, roles, storedUpload } from '../platform/http/operation.ts'
 import { FiscalEntityPath } from '../taxpayers/contract.ts'
 import { Import, ImportPath } from './contract.ts'
-import { getImport, importFiles, UPLOADS } from './imports.ts'
+import { getImport, importFiles } from './imports.ts'
+import { UPLOADS } from './uploads.ts'
 
 const CONTENT_TYPES = ['application/xml', 'text/xml', 'application/zip', 'application/octet-stream']
 const MAX_BYTES = 25 * 1024 * 1024

@@ -10,7 +10,10 @@ export type ImportFileRow = typeof importFiles.$inferSelect
 /** Inserts a queued import and its partition, unless they exist. Returns the object that the row refers to. */
 export const insertImport = async (
   ledger: D1Database,
-  row: Pick<ImportRow, 'import_id' | 'object' | 'organization_id' | 'fiscal_entity_id' | 'book' | 'entity' | 'rfc' | 'created_at' | 'lease_until'>,
+  row: Pick<
+    ImportRow,
+    'import_id' | 'object' | 'organization_id' | 'fiscal_entity_id' | 'book' | 'entity' | 'rfc' | 'created_at' | 'lease_until'
+  >,
 ) => {
   const results = await ledger.batch<{ object: string }>([
     ledger.prepare('insert into entities (entity, rfc, version) values (?1, ?2, 0) on conflict do nothing').bind(row.book, row.rfc),
@@ -87,6 +90,21 @@ export const unfinishedImports = async (ledger: D1Database, before: number, limi
       .bind(before, limit)
       .all<{ import_id: string }>()
   ).results
+
+/** Returns those of these objects that unfinished imports refer to. */
+export async function referredObjects(ledgers: readonly D1Database[], objects: readonly string[]): Promise<Set<string>> {
+  const found = new Set<string>()
+  for (const ledger of ledgers) {
+    const { results } = await ledger
+      .prepare(
+        `select object from imports indexed by imports_open where status <> 'completed' and object in (select value from json_each(?1))`,
+      )
+      .bind(JSON.stringify(objects))
+      .all<{ object: string }>()
+    for (const { object } of results) found.add(object)
+  }
+  return found
+}
 
 /** Returns those of these UUIDs that are visible in the authority's partition. */
 export async function visibleUuids(ledger: ScopedLedger, uuids: readonly string[]): Promise<Set<string>> {

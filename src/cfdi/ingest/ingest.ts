@@ -14,7 +14,7 @@ export type Outcomes = AsyncGenerator<SliceOutcome, void, undefined>
 
 /** The limits of a slice in entries and in bytes of XML, because the whole slice is in memory at once. `xmlSlice` adds one in rows. */
 const SLICE_ENTRIES = 1_000
-const SLICE_BYTES = 16 * 1024 * 1024
+const SLICE_BYTES = 8 * 1024 * 1024
 
 /**
  * Ingests the CFDIs of a ZIP, slice by slice; each outcome that is yielded has been committed. `reported` is the metadata of the same

@@ -77,7 +77,7 @@ type ReadFile = { document: Incoming; entry: ReadEntry } | { document: null; ent
  * The limit of a slice in bytes of the rows that it writes. 1,000 usual documents have a quarter of it. The document that exceeds it is the
  * last one of its slice.
  */
-const SLICE_ROWS_BYTES = 6 * 1024 * 1024
+const SLICE_ROWS_BYTES = 3 * 1024 * 1024
 /** An application is a row, and brings a row of its invoice. */
 const APPLICATION_BYTES = 1_000
 

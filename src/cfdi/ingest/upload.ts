@@ -25,7 +25,8 @@ export async function ingestUpload(target: IngestTarget, file: Bytes): Promise<E
   const start = await file.read(0, 64)
   if (isZip(start)) return ingestPackage(target, file)
   if (kindOf('upload.txt', start) === 'metadata') return [await ingestMetadataFile(target, 0, 'upload.txt', await openMetadata(file))]
-  if (file.size > MAX_XML_BYTES) return [rejection(0, 'upload.xml', { code: 'cfdi.too_large', message: 'The document is larger than 4 MiB.' })]
+  if (file.size > MAX_XML_BYTES)
+    return [rejection(0, 'upload.xml', { code: 'cfdi.too_large', message: 'The document is larger than 4 MiB.' })]
   const xml = singleFile('upload.xml', await file.read(0, file.size))
   await finish(ingestFiles(target, only(xml), new Map()))
   return []

@@ -66,7 +66,10 @@ export async function* inflatedParts(file: Bytes, entry: ZipEntry): AsyncGenerat
 async function* inflatedStream(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   const inflater = createInflateRaw({ chunkSize: PART })
   try {
-    for await (const part of Readable.from(packed).on('error', (error) => inflater.destroy(error)).pipe(inflater)) yield part as Uint8Array
+    for await (const part of Readable.from(packed)
+      .on('error', (error) => inflater.destroy(error))
+      .pipe(inflater))
+      yield part as Uint8Array
   } catch (error) {
     throw isOfZlib(error) ? corrupt() : error
   } finally {

@@ -2,7 +2,7 @@ import Big from 'big.js'
 import { complemento } from './complemento.ts'
 import { newConcepto, type Tax } from './document.ts'
 import { amount, dateTime, freeText, isAmount, lastEight, rfc, text, upper } from './fields.ts'
-import { append, children, type Node, path } from './parse-state.ts'
+import { add, append, children, type Node, path } from './parse-state.ts'
 import type { Attributes } from './xml.ts'
 
 const IMPUESTOS: ReadonlyMap<string, string> = new Map([
@@ -52,7 +52,7 @@ const concepto: Node = {
     read.valor_unitario = amount(a, 'valorUnitario')
     read.importe = amount(a, 'importe')
     state.concepto = read
-    state.document.conceptos.push(read)
+    add(state.document.conceptos, read, 'lines')
   },
   ...path({
     InformacionAduanera: { open: (state, a) => append(state.concepto?.pedimentos, text(a, 'numero')) },

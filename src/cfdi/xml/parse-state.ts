@@ -1,4 +1,5 @@
 import { type CfdiDocument, type Concepto, type DoctoRelacionado, type Nomina, newDocument, type Pago } from './document.ts'
+import { CfdiRejected } from './rejected.ts'
 import type { Element } from './xml.ts'
 
 /** A document that is being read, with the parts of it that are open. */
@@ -10,6 +11,8 @@ export interface ParseState {
   concepto: Concepto | null
   pago: Pago | null
   docto: DoctoRelacionado | null
+  /** Those of all payments. */
+  doctos: DoctoRelacionado[]
   nomina: Nomina | null
 }
 
@@ -20,6 +23,15 @@ export const children = (named: Record<string, Node>): ReadonlyMap<string, Node>
 
 /** An element that is read only for its children. */
 export const path = (named: Record<string, Node>): Node => ({ children: children(named) })
+
+/** The limit of a document's lines, and of the documents that it pays or refers to: all of them are in memory at once. */
+const MAX_PARTS = 30_000
+
+/** Adds one of a document's parts to a list. Throws CfdiRejected beyond the limit. */
+export const add = <Part>(list: Part[], part: Part, what: string): void => {
+  if (list.length === MAX_PARTS) throw new CfdiRejected('cfdi.too_complex', `The document has more than 30,000 ${what}.`)
+  list.push(part)
+}
 
 /** Adds a text to a list of an open part, if both are there. */
 export const append = (list: string[] | undefined, value: string | null): void => {
@@ -34,5 +46,6 @@ export const newParseState = (kind: CfdiDocument['kind'], version: string): Pars
   concepto: null,
   pago: null,
   docto: null,
+  doctos: [],
   nomina: null,
 })

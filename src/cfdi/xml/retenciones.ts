@@ -116,7 +116,7 @@ const retenciones = (names: Names): Node => ({
     CfdiRetenRelacionados: {
       open: ({ document }, a) => {
         const uuid = upper(a, 'UUID')
-        if (uuid !== null) document.relacionados.push({ tipo_relacion: text(a, 'TipoRelacion') ?? '', uuid })
+        if (uuid !== null) add(document.relacionados, { tipo_relacion: text(a, 'TipoRelacion') ?? '', uuid }, 'related documents')
       },
     },
     Emisor: {

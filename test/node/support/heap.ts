@@ -115,7 +115,7 @@ const opened = (url: string): Promise<WebSocket> =>
   new Promise((done, failed) => {
     const socket = new WebSocket(url)
     socket.addEventListener('open', () => done(socket), { once: true })
-    for (const event of ['error', 'close']) socket.addEventListener(event, () => failed(new Error(event)), { once: true })
+    for (const event of ['error', 'close'] as const) socket.addEventListener(event, () => failed(new Error(event)), { once: true })
   })
 
 const answered = (socket: WebSocket, id: number, method: string): Promise<unknown> =>
@@ -128,7 +128,7 @@ const answered = (socket: WebSocket, id: number, method: string): Promise<unknow
     }
     const timer = setTimeout(() => end(() => failed(new Error('time'))), 10_000)
     const { signal } = over
-    for (const event of ['error', 'close']) socket.addEventListener(event, () => end(() => failed(new Error(event))), { signal })
+    for (const event of ['error', 'close'] as const) socket.addEventListener(event, () => end(() => failed(new Error(event))), { signal })
     socket.addEventListener(
       'message',
       ({ data }) => {
