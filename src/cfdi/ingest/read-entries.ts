@@ -9,8 +9,9 @@ import { CfdiRejected } from '../xml/rejected.ts'
 import { applicationsOf, relatedOf } from './applications.ts'
 import type { Incoming } from './apply-changes.ts'
 import type { IngestTarget, Slice } from './commit-slice.ts'
+import { Lines } from './lines.ts'
 import type { ReadEntry } from './outcome.ts'
-import { fitToLimits, linesOf, rowOf, rowOfMetadata, statusOf } from './row.ts'
+import { fitToLimits, rowOf, rowOfMetadata, statusOf } from './row.ts'
 import { RowRejected } from './row-rejected.ts'
 
 /** A file that may be a CFDI and has not been opened. */
@@ -140,9 +141,10 @@ function readFile({ rfc, now, provenance }: IngestTarget, file: UnopenedFile, re
         entry: isReported ? { n, name, uuid: null, code: 'cfdi.not_a_cfdi', detail: 'The file is not a CFDI.' } : null,
       }
     }
-    const document = parseCfdi(content)
+    const lines = new Lines()
+    const document = parseCfdi(content, lines)
     uuid = document.uuid
-    const row = rowOf(document, rfc, statusOf(reported.get(uuid ?? '')), now.getTime())
+    const row = rowOf(document, lines.taxes, rfc, statusOf(reported.get(uuid ?? '')), now.getTime())
     const applications = applicationsOf(document, row)
     Object.assign(row, {
       related: relatedOf(applications),
@@ -151,9 +153,8 @@ function readFile({ rfc, now, provenance }: IngestTarget, file: UnopenedFile, re
       xml_size: file.size,
       xml_crc: file.crc,
     })
-    const lines = linesOf(document, row.uuid)
     if (file.size > LARGE_BYTES) fitToLimits(row)
-    return { document: { row, lines, applications, packed: file.packed }, entry: { n, name, uuid: row.uuid } }
+    return { document: { row, lines: lines.rowsOf(row.uuid), applications, packed: file.packed }, entry: { n, name, uuid: row.uuid } }
   } catch (error) {
     if (!(error instanceof CfdiRejected || error instanceof EntryRejected || error instanceof RowRejected)) throw error
     return { document: null, entry: { n, name, uuid, code: error.code, detail: error.message } }

@@ -1,7 +1,7 @@
 import { complemento } from './complemento.ts'
 import { newConcepto, type Tax } from './document.ts'
 import { amount, asRfc, dateTime, freeText, lastEight, rfc, text, upper } from './fields.ts'
-import { add, append, children, type Node, path } from './parse-state.ts'
+import { add, append, beginLine, children, endLine, type Node, path } from './parse-state.ts'
 import type { Attributes } from './xml.ts'
 
 const tax = (a: Attributes): Tax => ({
@@ -59,9 +59,9 @@ const concepto: Node = {
     read.importe = amount(a, 'Importe')
     read.descuento = amount(a, 'Descuento')
     read.objeto_imp = text(a, 'ObjetoImp')
-    state.concepto = read
-    add(state.document.conceptos, read, 'lines')
+    beginLine(state, read)
   },
+  close: endLine,
   ...path({
     Impuestos: path({
       Traslados: path({ Traslado: { open: (state, a) => state.concepto?.impuestos.traslados.push(tax(a)) } }),

@@ -71,8 +71,8 @@ async function streamed(files: R2Bucket, key: string, parts: Parts, length: numb
   let left = length
   for await (const part of parts) {
     left -= part.length
-    if (left < 0) break
-    await writer.write(part)
+    // What is longer than it says is still counted, because it may be too large.
+    if (left >= 0) await writer.write(part)
   }
   if (left === 0) {
     await writer.close()
@@ -81,8 +81,6 @@ async function streamed(files: R2Bucket, key: string, parts: Parts, length: numb
   }
   await writer.abort(new Error('The body is not as long as it says.')).catch(() => {})
   await put.catch(() => {})
-  // It may still be too large.
-  await drained(parts)
   throw new Failure('malformed', 'request.content_length', 'The body is not as long as its Content-Length says.')
 }
 
