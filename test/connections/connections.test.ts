@@ -103,7 +103,7 @@ describe('connecting an RFC', () => {
     expect((await connected(acme, { rfc: right })).warnings).toEqual([])
   })
 
-  it('once: 409 as long as it is linked, in whatever state; another organization has the same entity for itself', async () => {
+  it('once: 409 as long as it is linked, in whatever state; another organization has a connection and an id of its own', async () => {
     const [acme, other] = [await organization(), await organization()]
     const made = await connected(acme)
     for (const state of ['draft', 'active', 'paused', 'invalid_ciec']) {
@@ -112,7 +112,9 @@ describe('connecting an RFC', () => {
       expect([state, again.status, again.body.code]).toEqual([state, 409, 'fiscal_entity.already_linked'])
     }
     const theirs = await connected(other, { rfc: made.rfc, name: 'Suyo' })
-    expect(theirs).toMatchObject({ fiscal_entity_id: made.fiscal_entity_id, name: 'Suyo', status: 'draft' })
+    expect(theirs).toMatchObject({ name: 'Suyo', status: 'draft' })
+    expect(theirs.fiscal_entity_id).not.toBe(made.fiscal_entity_id)
+    expect((await acme.ask('GET', pathOf(theirs))).status).toBe(404)
     expect((await acme.ask('GET', pathOf(made))).body.name).toBeNull()
   })
 })

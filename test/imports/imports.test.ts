@@ -76,7 +76,7 @@ describe('an upload', () => {
   it('is read back byte for byte, whatever the window, by its organization alone', async () => {
     const { tenant, fiscal_entity_id, rfc } = await quietConnection()
     const other = await tenantOfOneMonth()
-    await connect(other, rfc, { ciec: 'empty' })
+    const theirs = await connect(other, rfc, { ciec: 'empty' })
     const old = plainOf(random, '2017-05', { emisor: rfc })
     const xml = utf8.encode(`\ufeff${xmlOf(old)}\n`)
     expect(await upload(tenant, fiscal_entity_id, xml, 'application/xml')).toMatchObject({
@@ -99,8 +99,9 @@ describe('an upload', () => {
       `/v1/cfdi/summary/monthly?fiscal_entity_id=${fiscal_entity_id}&from=2017-05&to=2017-05&direction=issued`,
     )
     expect(months.body.data).toMatchObject([{ month: '2017-05', direction: 'issued', count: 1 }])
-    expect(await idsOf(other, fiscal_entity_id)).toEqual([])
-    expect((await api(other, 'GET', `/v1/cfdi/${old.uuid}?fiscal_entity_id=${fiscal_entity_id}`)).status).toBe(404)
+    for (const id of [theirs.fiscal_entity_id, fiscal_entity_id])
+      expect((await api(other, 'GET', `/v1/cfdi/${old.uuid}?fiscal_entity_id=${id}`)).status).toBe(404)
+    expect(await idsOf(other, theirs.fiscal_entity_id)).toEqual([])
     expect(await upload(tenant, fiscal_entity_id, xml, 'text/xml')).toMatchObject({ files: [{ status: 'unchanged', uuid: old.uuid }] })
   })
 
@@ -229,11 +230,12 @@ describe('what the authority delivers', () => {
     // Another organization has the file before its own extraction: it is its own until then, and the authority's afterwards.
     const draft = await api(early, 'POST', '/v1/fiscal-entities', { rfc })
     expect(draft.body.status).toBe('draft')
-    expect(await upload(early, fiscal_entity_id, bytes, 'application/xml')).toMatchObject({ files: [{ status: 'created', uuid: newest }] })
-    await api(early, 'PATCH', `/v1/fiscal-entities/${fiscal_entity_id}`, { ciec: 'secreta2' })
-    await synced(early, fiscal_entity_id)
-    const shown = await idsOf(early, fiscal_entity_id, `&uuid=${newest}`)
+    const own: string = draft.body.fiscal_entity_id
+    expect(await upload(early, own, bytes, 'application/xml')).toMatchObject({ files: [{ status: 'created', uuid: newest }] })
+    await api(early, 'PATCH', `/v1/fiscal-entities/${own}`, { ciec: 'secreta2' })
+    await synced(early, own)
+    const shown = await idsOf(early, own, `&uuid=${newest}`)
     expect(shown).toEqual([newest])
-    expect((await api(early, 'GET', `/v1/cfdi/${newest}?fiscal_entity_id=${fiscal_entity_id}`)).body.origin).toBe('authority')
+    expect((await api(early, 'GET', `/v1/cfdi/${newest}?fiscal_entity_id=${own}`)).body.origin).toBe('authority')
   })
 })

@@ -33,15 +33,21 @@ it('organizations that share an RFC are each told of what they can read of it', 
   )
   await drainNow(entity)
   // Finds what the first had fetched; and two without any extractor, one of them without a login.
-  await connected(narrow, rfc)
-  await all.ask('POST', '/v1/fiscal-entities', { rfc, ciec: 'secreta1' })
+  const ofNarrowOne = await connected(narrow, rfc)
+  const ofAll = await all.ask('POST', '/v1/fiscal-entities', { rfc, ciec: 'secreta1' })
   await draft.ask('POST', '/v1/fiscal-entities', { rfc })
   await drainNow(entity)
   const relay = () => relayOutbox(systemOf(env, new Date(), 'req_test'), 0)
   await relay()
 
+  const entities = new Map([
+    [wide, fiscal_entity_id],
+    [narrow, ofNarrowOne.fiscal_entity_id],
+    [all, ofAll.body.fiscal_entity_id as string],
+  ])
+  const idOf = (one: Organization): string => entities.get(one as typeof wide)!
   const told = async (one: Organization, key: string) => (await pagesOf<Told>(one, `/v1/events?limit=100&event_key=${key}`)).items
-  const read = async (one: Organization) => (await pagesOf<Cfdi>(one, `/v1/cfdi?limit=100&fiscal_entity_id=${fiscal_entity_id}`)).items
+  const read = async (one: Organization) => (await pagesOf<Cfdi>(one, `/v1/cfdi?limit=100&fiscal_entity_id=${idOf(one)}`)).items
   const [ofWide, ofNarrow] = [await read(wide), await read(narrow)]
   expect(ofNarrow.length).toBeLessThan(ofWide.length)
   for (const [one, documents] of [
@@ -57,7 +63,7 @@ it('organizations that share an RFC are each told of what they can read of it', 
       const brought = documents.filter(({ fecha, direction }) => fecha.startsWith(event.period) && direction === event.direction)
       const times = brought.map(({ issued_at }) => Date.parse(issued_at)).sort((a, b) => a - b)
       expect(event).toMatchObject({
-        ...{ rfc, fiscal_entity_id: uuidOf(fiscal_entity_id), data_source_key: `sat_cfdi_${event.direction}`, document_type: 'cfdi' },
+        ...{ rfc, fiscal_entity_id: uuidOf(idOf(one)), data_source_key: `sat_cfdi_${event.direction}`, document_type: 'cfdi' },
         ...{ created_count: brought.length, updated_count: 0, cancelled_count: 0, completed_at: '2026-03-20T18:00:00.000Z' },
         ...{ first_issued_at: new Date(times[0]!).toISOString(), last_issued_at: new Date(times.at(-1)!).toISOString() },
       })
@@ -89,7 +95,7 @@ it('organizations that share an RFC are each told of what they can read of it', 
       expect(event).toEqual({
         ...{
           event: 'cfdi.cancelled',
-          fiscal_entity_id: uuidOf(fiscal_entity_id),
+          fiscal_entity_id: uuidOf(idOf(one)),
           rfc,
           cfdi_uuid: cfdi.uuid,
           cfdi_type: cfdi.tipo_comprobante,

@@ -29,18 +29,20 @@ const audits = async (of: Organization) => (await audited(of, 'fiscal_entity.cie
 /** Two organizations with the same RFC, and a CIEC that the authority refuses from now on. */
 async function refused(data_source_keys = ['sat_csf', 'sat_opinion_32d', 'sat_certificates']) {
   const [one, two] = [await fetching(data_source_keys), await fetching(data_source_keys)]
-  const { entity, fiscal_entity_id, rfc } = await connected(one)
+  const first = await connected(one)
+  const { entity, rfc } = first
   wait(1)
-  await connected(two, rfc)
+  const second = await connected(two, rfc)
+  const idOf = (of: Organization): string => (of === one ? first : second).fiscal_entity_id
   const expire = async (of: Organization) => {
-    expect((await of.ask('POST', `/v1/test-helpers/fiscal-entities/${fiscal_entity_id}/expire-ciec`)).status).toBe(200)
+    expect((await of.ask('POST', `/v1/test-helpers/fiscal-entities/${idOf(of)}/expire-ciec`)).status).toBe(200)
   }
   const renew = async (of: Organization, ciec: string) => {
     wait(1)
-    expect((await of.ask('PATCH', `/v1/fiscal-entities/${fiscal_entity_id}`, { ciec })).status).toBe(200)
+    expect((await of.ask('PATCH', `/v1/fiscal-entities/${idOf(of)}`, { ciec })).status).toBe(200)
   }
   await expire(two)
-  const states = async () => [await statusOf(one, fiscal_entity_id), await statusOf(two, fiscal_entity_id)]
+  const states = async () => [await statusOf(one, idOf(one)), await statusOf(two, idOf(two))]
   const told = async () => (await factsOf(entity, INVALID)).map(({ organizations }) => organizations![0])
   return { one, two, entity, rfc, expire, renew, states, told }
 }

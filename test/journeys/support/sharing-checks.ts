@@ -19,7 +19,7 @@ import {
 
 type Found = Expected & { updated_at: string }
 
-async function listed({ fiscal_entity_id }: History, { tenant }: Player, query: string): Promise<Found[]> {
+async function listed({ tenant, fiscal_entity_id }: Player, query: string): Promise<Found[]> {
   const found: Found[] = []
   let cursor = ''
   for (;;) {
@@ -82,12 +82,12 @@ function filters(history: History, every: readonly Found[]): Filter[] {
 }
 
 async function checkList(history: History, player: Player, sight: Sight): Promise<void> {
-  const every = await listed(history, player, '&limit=100')
+  const every = await listed(player, '&limit=100')
   const expected = [...sight.seen.values()].map((one) => expectedCfdi(sight, one)).sort(newestFirst)
   expectSame(`list of ${player.name}`, every.map(bare), expected)
   const all = filters(history, every)
   for (const [query, matches] of [pick(history, all.slice(0, 5)), pick(history, all.slice(1, 3)), pick(history, all)])
-    expectSame(`list of ${player.name} ${query.slice(0, 80)}`, await listed(history, player, query), every.filter(matches))
+    expectSame(`list of ${player.name} ${query.slice(0, 80)}`, await listed(player, query), every.filter(matches))
 }
 
 /** The search that a row leads to answers the documents that it counts. */
@@ -109,7 +109,8 @@ async function checkDrilldown({ tenant }: Player, row: CfdiMonth | undefined, se
 }
 
 async function checkSummary(history: History, player: Player, seen: ReadonlyMap<string, Seen>): Promise<void> {
-  const { fiscal_entity_id, now, players } = history
+  const { now, players } = history
+  const { fiscal_entity_id } = player
   const [from, to] = [dayIn(now - 400 * 86_400_000, MEXICO).slice(0, 7), dayIn(now + 40 * 86_400_000, MEXICO).slice(0, 7)]
   const only = pick(history, ['', '', 'issued', 'received'])
   const { status, body } = await api(
@@ -134,7 +135,7 @@ async function checkSummary(history: History, player: Player, seen: ReadonlyMap<
 }
 
 /** One document at each of its addresses: shown, or as absent as one that never was. */
-async function checkOne({ fiscal_entity_id }: History, { tenant }: Player, sight: Sight, uuid: string): Promise<void> {
+async function checkOne({ tenant, fiscal_entity_id }: Player, sight: Sight, uuid: string): Promise<void> {
   const read = (path: string) => api(tenant, 'GET', `/v1/cfdi/${uuid}${path}?fiscal_entity_id=${fiscal_entity_id}`)
   const [detail, payments, xml] = await Promise.all([read(''), read('/payments'), read('/xml')])
   const one = sight.seen.get(uuid)
@@ -152,7 +153,7 @@ async function checkOne({ fiscal_entity_id }: History, { tenant }: Player, sight
 }
 
 async function checkFiles(history: History, player: Player): Promise<void> {
-  const path = `/v1/fiscal-entities/${history.fiscal_entity_id}/documents`
+  const path = `/v1/fiscal-entities/${player.fiscal_entity_id}/documents`
   const found: { document_id: string; data_source_key: string; name: string; document_date: string }[] = []
   for (let cursor = ''; ; ) {
     const { body } = await api(player.tenant, 'GET', `${path}?limit=7${cursor}`)
@@ -178,7 +179,7 @@ async function checkFiles(history: History, player: Player): Promise<void> {
   }
 }
 
-async function checkClosed({ fiscal_entity_id, held }: History, { tenant }: Player): Promise<void> {
+async function checkClosed({ held }: History, { tenant, fiscal_entity_id }: Player): Promise<void> {
   const uuid = [...held.keys()][0] ?? crypto.randomUUID().toUpperCase()
   const query = `fiscal_entity_id=${fiscal_entity_id}`
   const paths = ['', `/${uuid}`, `/${uuid}/xml`, `/${uuid}/payments`, '/summary/monthly'].map((path) => `/v1/cfdi${path}?${query}`)
@@ -190,7 +191,7 @@ async function checkClosed({ fiscal_entity_id, held }: History, { tenant }: Play
 
 /** Everything that the organization can read of the RFC. Answers how many documents it sees, and how many there are that it does not. */
 export async function check(history: History, player: Player): Promise<{ shown: number; hidden: number }> {
-  if (history.fiscal_entity_id === '') return { shown: 0, hidden: 0 }
+  if (player.fiscal_entity_id === '') return { shown: 0, hidden: 0 }
   if (player.state !== 'active') {
     await checkClosed(history, player)
     return { shown: 0, hidden: history.held.size }
@@ -207,6 +208,6 @@ export async function check(history: History, player: Player): Promise<{ shown: 
     .filter(({ document, hasXml }) => hasXml && document.metodo === 'PPD')
     .map(({ document }) => document.uuid)
   const drawn = [hidden, hidden, [...seen.keys()], invoices, [...player.imports.keys()]].flatMap((some) => pick(history, some) ?? [])
-  for (const uuid of new Set(drawn)) await checkOne(history, player, sight, uuid)
+  for (const uuid of new Set(drawn)) await checkOne(player, sight, uuid)
   return { shown: seen.size, hidden: hidden.length }
 }

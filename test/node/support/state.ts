@@ -38,8 +38,8 @@ function factsOf(stateDir: string, ledger: DatabaseSync): Fact[] {
   return databasesWith(stateDir, 'events').flatMap((control) => {
     const events = control
       .prepare(
-        `select e.event_id as fact_id, e.key as kind, f.entity, json_array(e.organization_id) as organizations, e.body
-         from events e join fiscal_entities f using (fiscal_entity_id)`,
+        `select e.event_id as fact_id, e.key as kind, c.entity, json_array(e.organization_id) as organizations, e.body
+         from events e join connections c using (organization_id, fiscal_entity_id)`,
       )
       .all() as unknown as Fact[]
     control.close()
