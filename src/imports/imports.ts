@@ -7,6 +7,7 @@ import { change } from '../platform/audit/audit.ts'
 import type { Ctx, StoredUpload, System } from '../platform/context.ts'
 import { newId } from '../platform/db/id.ts'
 import { sendHints } from '../platform/queues/send.ts'
+import { Room } from '../platform/room.ts'
 import type { Connection } from '../platform/tenant.ts'
 import { markImported } from '../taxpayers/taxpayers.ts'
 import { openReachedLedger } from '../visibility/scoped-ledger.ts'
@@ -27,6 +28,8 @@ const LEASE_MS = 60_000
 const MAX_ATTEMPTS = 5
 const FILES_SHOWN = 1_000
 const SWEEP_LIMIT = 100
+/** Two uploads at once in an isolate: each has some megabytes in memory. */
+const room = new Room(2, 15 * 60_000)
 
 /** Imports work on a connection in any state; reading documents needs an active one. */
 function connectionOf(ctx: Ctx): Connection {
@@ -97,7 +100,9 @@ export async function getImport(ctx: Ctx, import_id: string): Promise<Import> {
 }
 
 /** Ingests an upload into the organization's own partition. When it is repeated after a crash, files that are stored stay unchanged. */
-export async function workOnImport(system: System, { shard, import_id }: ImportHint): Promise<void> {
+export const workOnImport = (system: System, hint: ImportHint): Promise<void> => room.hold(1, () => ingestImport(system, hint))
+
+async function ingestImport(system: System, { shard, import_id }: ImportHint): Promise<void> {
   const ledger = system.settings.ledgers[shard]!
   const token = crypto.randomUUID()
   const row = await claimImport(ledger, import_id, token, Date.now(), Date.now() + LEASE_MS)

@@ -1,3 +1,4 @@
+import { Room } from '../../platform/room.ts'
 import { type Bytes, bytesInMemory } from '../package/bytes.ts'
 import { entriesOf, readDirectory, type ZipEntry } from '../package/directory.ts'
 import type { MetadataRow } from '../package/metadata.ts'
@@ -15,6 +16,11 @@ export type Outcomes = AsyncGenerator<SliceOutcome, void, undefined>
 /** The limits of a slice in entries and in bytes of XML, because the whole slice is in memory at once. `xmlSlice` adds one in rows. */
 const SLICE_ENTRIES = 1_000
 const SLICE_BYTES = 8 * 1024 * 1024
+
+/** The slices that an isolate has in memory at once: one of XML, or some small ones. */
+const slices = new Room(4 * 1024 * 1024, 60_000)
+/** What a row of metadata takes, in bytes of XML that take as much. */
+const METADATA_ROW_BYTES = 1_000
 
 /**
  * Ingests the CFDIs of a ZIP, slice by slice; each outcome that is yielded has been committed. `reported` is the metadata of the same
@@ -40,7 +46,7 @@ export async function* ingestFiles(target: IngestTarget, files: AsyncIterable<Un
   let waiting: UnopenedFile[] = []
   const commit = async (): Promise<SliceOutcome> => {
     const slice = xmlSlice(target, waiting, reported)
-    const outcome = await commitSlice(target, slice)
+    const outcome = await slices.hold(bytesOf(waiting), () => commitSlice(target, slice))
     waiting = waiting.slice(slice.taken())
     return outcome
   }
@@ -51,8 +57,10 @@ export async function* ingestFiles(target: IngestTarget, files: AsyncIterable<Un
   while (waiting.length > 0) yield await commit()
 }
 
+const bytesOf = (files: readonly UnopenedFile[]): number => files.reduce((sum, { weight }) => sum + weight, 0)
+
 const isFull = (files: readonly UnopenedFile[], next: UnopenedFile): boolean =>
-  files.length === SLICE_ENTRIES || (files.length > 0 && files.reduce((sum, { weight }) => sum + weight, next.weight) > SLICE_BYTES)
+  files.length === SLICE_ENTRIES || (files.length > 0 && bytesOf(files) + next.weight > SLICE_BYTES)
 
 /**
  * Ingests metadata rows, slice by slice. Unknown documents are stored without XML; stored valid documents that are cancelled now are
@@ -67,7 +75,7 @@ export async function* ingestMetadata(
   let slice: MetadataRow[] = []
   let [from, later] = [0, 0]
   const commit = async (): Promise<SliceOutcome> => {
-    const outcome = await commitSlice(target, metadataSlice(target, slice, from))
+    const outcome = await slices.hold(slice.length * METADATA_ROW_BYTES, () => commitSlice(target, metadataSlice(target, slice, from)))
     from += slice.length
     slice = []
     return outcome

@@ -141,7 +141,7 @@ function readFile({ rfc, now, provenance }: IngestTarget, file: UnopenedFile, re
         entry: isReported ? { n, name, uuid: null, code: 'cfdi.not_a_cfdi', detail: 'The file is not a CFDI.' } : null,
       }
     }
-    const lines = new Lines()
+    const lines = new Lines(file.uuid)
     const document = parseCfdi(content, lines)
     uuid = document.uuid
     const row = rowOf(document, lines.taxes, rfc, statusOf(reported.get(uuid ?? '')), now.getTime())

@@ -148,7 +148,8 @@ async function happen({ rfc, messages }: World, what: Act): Promise<void> {
   const { db, settings } = systemOf(env, new Date(), 'world')
   if (what.do === 'change-ciec') {
     // The sandbox accepts whatever it was not told to refuse.
-    for (let old = 1; old < what.to; old++) await env.DB.batch([(await refuseCiec(db, settings.ciecKeys, rfc, ciecOf(old))) as D1PreparedStatement])
+    for (let old = 1; old < what.to; old++)
+      await env.DB.batch([(await refuseCiec(db, settings.ciecKeys, rfc, ciecOf(old))) as D1PreparedStatement])
   } else if (what.do === 'cancel') {
     const documents = documentsOf(rfc, what.direction, what.month)
     const document = documents[what.nth % Math.max(1, documents.length)]
