@@ -25,6 +25,8 @@ export interface CancellationOverride {
 
 /** Entries in one package. */
 const PACKAGE_SIZE = 1000
+/** In bytes; a generated document has far fewer. */
+const LONGEST_XML = 1024 * 1024
 
 /**
  * A tax authority that generates its taxpayers. An RFC and a month always have the same documents, from January 2018 to `until`. A document
@@ -96,9 +98,15 @@ function* metadataPackages(period: string, reported: Iterable<Reported>): Genera
 }
 
 function* xmlPackages(reported: Iterable<Reported>): Generator<Package> {
-  for (const part of parts(reported)) {
-    const entries = part.map(({ document }) => ({ name: fileName(document.uuid), bytes: new TextEncoder().encode(cfdiXml(document)) }))
-    yield { kind: 'xml', bytes: zipOf(entries) }
+  for (const part of parts(reported)) yield { kind: 'xml', bytes: zipOf(xmlEntries(part)) }
+}
+
+/** The bytes of an entry are overwritten by those of the next. */
+function* xmlEntries(part: readonly Reported[]): Generator<{ name: string; bytes: Uint8Array }> {
+  const buffer = new Uint8Array(LONGEST_XML)
+  for (const { document } of part) {
+    const { written } = new TextEncoder().encodeInto(cfdiXml(document), buffer)
+    yield { name: fileName(document.uuid), bytes: buffer.subarray(0, written) }
   }
 }
 

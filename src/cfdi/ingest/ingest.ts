@@ -2,7 +2,7 @@ import { Room } from '../../platform/room.ts'
 import { type Bytes, bytesInMemory } from '../package/bytes.ts'
 import { entriesOf, readDirectory, type ZipEntry } from '../package/directory.ts'
 import type { MetadataRow } from '../package/metadata.ts'
-import type { Reported } from '../package/reported.ts'
+import type { StatusLookup } from '../package/reported.ts'
 import { commitSlice, type IngestTarget } from './commit-slice.ts'
 import type { SliceOutcome } from './outcome.ts'
 import { fileOfEntry, metadataSlice, type UnopenedFile, xmlSlice } from './read-entries.ts'
@@ -27,7 +27,7 @@ const METADATA_ROW_BYTES = 1_000
  * download by UUID: new documents that it lists as cancelled are stored as cancelled, and are not reported as cancellations. Throws
  * PackageRejected when the ZIP cannot be read.
  */
-export async function* ingestXmlPackage(target: IngestTarget, bytes: Uint8Array, reported: Reported = new Map()): Outcomes {
+export async function* ingestXmlPackage(target: IngestTarget, bytes: Uint8Array, reported: StatusLookup = new Map()): Outcomes {
   const file = bytesInMemory(bytes)
   yield* ingestFiles(target, filesOf(file, entriesOf(file, await readDirectory(file))), reported)
 }
@@ -42,7 +42,7 @@ export async function* filesOf(
 }
 
 /** Ingests files, slice by slice. */
-export async function* ingestFiles(target: IngestTarget, files: AsyncIterable<UnopenedFile>, reported: Reported): Outcomes {
+export async function* ingestFiles(target: IngestTarget, files: AsyncIterable<UnopenedFile>, reported: StatusLookup): Outcomes {
   let waiting: UnopenedFile[] = []
   const commit = async (): Promise<SliceOutcome> => {
     const slice = xmlSlice(target, waiting, reported)

@@ -3,7 +3,7 @@ import type { Bytes } from '../package/bytes.ts'
 import { EntryRejected, type ZipEntry } from '../package/directory.ts'
 import type { MetadataRow } from '../package/metadata.ts'
 import { inflate, isXml, kindOf, shownName, uuidOfName } from '../package/package.ts'
-import type { Reported } from '../package/reported.ts'
+import type { StatusLookup } from '../package/reported.ts'
 import { MAX_XML_BYTES, parseCfdi } from '../xml/parse.ts'
 import { CfdiRejected } from '../xml/rejected.ts'
 import { applicationsOf, relatedOf } from './applications.ts'
@@ -92,7 +92,7 @@ export interface XmlSlice extends Slice {
 }
 
 /** A slice of XML files. `reported` is the metadata of the same download by UUID: it gives new documents their status. */
-export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], reported: Reported): XmlSlice {
+export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], reported: StatusLookup): XmlSlice {
   const opened = new Map<UnopenedFile, ReadFile>()
   let taken: number | null = null
   return {
@@ -126,7 +126,7 @@ export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], r
   }
 }
 
-function readFile({ rfc, now, provenance }: IngestTarget, file: UnopenedFile, reported: Reported): ReadFile {
+function readFile({ rfc, now, provenance }: IngestTarget, file: UnopenedFile, reported: StatusLookup): ReadFile {
   const { n, name } = file
   let uuid = file.uuid
   try {

@@ -4,8 +4,8 @@ import { type Bytes, partsOf } from './bytes.ts'
 import { EntryRejected, type ZipEntry } from './directory.ts'
 
 /**
- * Inflates the data of an entry and checks its size and its CRC-32. Never returns more than `limit` bytes; a ZIP bomb is stopped at its
- * declared size, or a megabyte later when it declares a megabyte or more. Throws EntryRejected. Source: sat.md 1.7; reliability.md 4 X3.
+ * Inflates the data of an entry and checks its size and its CRC-32. Never returns more than `limit` bytes; a ZIP bomb is stopped at twice
+ * the size that it declares, or a megabyte after it. Throws EntryRejected. Source: sat.md 1.7; reliability.md 4 X3.
  */
 export const inflate = (data: Uint8Array, entry: ZipEntry, limit: number): Uint8Array => {
   if (entry.rejected !== null) throw entry.rejected
@@ -22,10 +22,11 @@ export const inflate = (data: Uint8Array, entry: ZipEntry, limit: number): Uint8
 const CHUNK = 1 << 20
 
 const inflateRaw = (data: Uint8Array, size: number, finishFlush: number = constants.Z_FINISH): Uint8Array => {
-  // workerd grows its buffer in steps and fails when a step exceeds the limit, so some sizes just above 1.25, 2.5 or 5 MiB need room.
-  const maxOutputLength = size < CHUNK ? Math.max(size, 1) : size + CHUNK
+  const chunkSize = Math.min(Math.max(size + 1, 64), CHUNK)
+  // workerd grows its buffer in steps and fails when a step exceeds the limit, although the content does not: so there is room for a step.
+  const maxOutputLength = size + chunkSize
   try {
-    return inflateRawSync(data, { finishFlush, maxOutputLength, chunkSize: Math.min(Math.max(size + 1, 64), CHUNK) })
+    return inflateRawSync(data, { finishFlush, maxOutputLength, chunkSize })
   } catch (error) {
     // The messages of Node and workerd differ, but both throw a RangeError at the limit.
     throw error instanceof RangeError ? wrongSize() : corrupt()

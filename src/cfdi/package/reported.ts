@@ -3,8 +3,8 @@ import type { MetadataRow } from './metadata.ts'
 /** The status that metadata gives a document. */
 export type ReportedStatus = Pick<MetadataRow, 'cancelled' | 'cancelled_at' | 'cancellation_reason' | 'folio_sustitucion'>
 
-/** What a document is known to be by its metadata. A Map of rows is one too. */
-export interface Reported {
+/** Finds the status that metadata gives a document. A Map of rows does so too. */
+export interface StatusLookup {
   get(uuid: string): ReportedStatus | undefined
 }
 
@@ -19,7 +19,7 @@ const [EMPTY, LISTED, DELIVERED, CANCELLED] = [0, 1, 2, 3]
  * thousands a month, whose rows would not fit into the memory. An open hash table in typed arrays; its seed is random, so that no file can
  * be made to fill one place.
  */
-export class ReportedStatuses implements Reported {
+export class ReportedStatuses implements StatusLookup {
   #keys = new Uint32Array(FIRST_SLOTS * WORDS)
   #values = new Uint32Array(FIRST_SLOTS)
   #used = 0

@@ -212,6 +212,32 @@ describe('the size of an upload', () => {
     }
   })
 
+  it('may be any for a file that hardly compresses', async () => {
+    for (const size of [
+      1,
+      1_000,
+      15_000,
+      16_384,
+      20_000,
+      33_000,
+      50_000,
+      65_535,
+      65_537,
+      83_000,
+      130_000,
+      200_000,
+      500_000,
+      MIB - 1,
+      MIB + 1,
+      3 * MIB,
+    ]) {
+      const bytes = new Uint8Array(size)
+      for (let at = 0; at < size; at += 65_536) crypto.getRandomValues(bytes.subarray(at, Math.min(at + 65_536, size)))
+      const zip = zipOf([{ name: 'a.xml', bytes }])
+      expect([size, contentOf(zip, (await entriesIn(zip))[0]!, 4 * MIB).length]).toEqual([size, size])
+    }
+  })
+
   it('is not that of a file that only has to be told from metadata', async () => {
     const many = Array.from({ length: 2_000 }, () => [plainOf(random, '2025-01', {}), 1] as [Plain, 1])
     for (const content of [encoded(xmlOf(many[0]![0])), txt(...many), encoded(' '.repeat(20 * MIB)), encoded('Uuid~')]) {
