@@ -42,6 +42,7 @@ const RULES = [
   'test/architecture/*.test.ts',
   'test/authority/sandbox/*.test.ts',
   'test/cfdi/{balances,totals}.test.ts',
+  'test/billing/subscription/trial-email.test.ts',
   'test/extractors/{cadence,cadence-oracle}.test.ts',
   'test/extractors/runs/scope.test.ts',
   'test/platform/time/zone-of-postcode.test.ts',

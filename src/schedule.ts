@@ -4,19 +4,20 @@ import { issueInvoices } from './billing/invoices/issue.ts'
 import { runOperatorCommands } from './billing/operator/commands.ts'
 import { reviewSubscriptions } from './billing/subscription/review.ts'
 import { refreshLists } from './blacklists/loading/load.ts'
-import { sweepJobs } from './downloads/downloads.ts'
+import { sweepJobs, sweepVerifications } from './downloads/downloads.ts'
 import { pruneJobs } from './downloads/prune.ts'
 import { finishRuns } from './extractors/runs/dispatch.ts'
 import { pruneRuns } from './extractors/runs/history.ts'
 import { evaluateCadences, sweepTicks } from './extractors/ticks/ticks.ts'
-import { sweepImports } from './imports/imports.ts'
-import { sweepUploads } from './imports/uploads.ts'
+import { sweepImports, sweepUploads } from './imports/processing.ts'
+import { sweepUploadObjects } from './imports/uploads.ts'
 import { type System, systemOf } from './platform/context.ts'
 import { each } from './platform/each.ts'
 import { pruneKeys } from './platform/idempotency/idempotency.ts'
 import { log } from './platform/log.ts'
 import { sweepLookups } from './repse/lookups.ts'
 import { refreshRepse, sweepRounds } from './repse/rounds.ts'
+import { pruneAttempts } from './taxpayers/attempts.ts'
 import { sweepDeliveries } from './webhooks/deliveries/delivery.ts'
 import { pruneEvents } from './webhooks/deliveries/prune.ts'
 import { rewrapSecrets } from './webhooks/endpoints/signing.ts'
@@ -34,6 +35,7 @@ const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
     sweepTicks,
     finishRuns,
     sweepJobs,
+    sweepVerifications,
     sweepImports,
     sweepOutboxes,
     sweepDeliveries,
@@ -55,6 +57,8 @@ const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
     pruneRuns,
     pruneJobs,
     sweepUploads,
+    sweepUploadObjects,
+    pruneAttempts,
   ],
 }
 

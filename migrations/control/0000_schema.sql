@@ -60,12 +60,17 @@ CREATE TABLE `connections` (
 	`data_source_keys` text,
 	`ciec` text,
 	`ciec_accepted_at` integer,
+	`verify_at` integer,
+	`verify_attempts` integer DEFAULT 0 NOT NULL,
+	`invalid_reason` text,
 	`first_active_at` integer,
 	`active_since` integer,
 	`paused_from` text,
 	`paused_by` text,
-	`visible_from` text,
-	`visible_to` integer,
+	`issued_from` text,
+	`issued_to` integer,
+	`received_from` text,
+	`received_to` integer,
 	`imported_at` integer,
 	`linked_at` integer NOT NULL,
 	`updated_at` integer NOT NULL
@@ -74,10 +79,23 @@ CREATE TABLE `connections` (
 CREATE UNIQUE INDEX `connections_organization` ON `connections` (`organization_id`,`fiscal_entity_id`);--> statement-breakpoint
 CREATE UNIQUE INDEX `connections_rfc` ON `connections` (`organization_id`,`entity`);--> statement-breakpoint
 CREATE INDEX `connections_entity` ON `connections` (`entity`,`state`);--> statement-breakpoint
+CREATE INDEX `connections_drafts` ON `connections` (`organization_id`,`state`,`paused_from`) WHERE state = 'draft' or (state = 'paused' and paused_from = 'draft');--> statement-breakpoint
+CREATE INDEX `connections_unverified` ON `connections` (`entity`,`verify_at`) WHERE verify_at is not null;--> statement-breakpoint
+CREATE TABLE `ciec_attempts` (
+	`attempt_id` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`rfc` text NOT NULL,
+	`is_stranger` integer NOT NULL,
+	`is_refused` integer NOT NULL,
+	`attempted_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `ciec_attempts_rfc` ON `ciec_attempts` (`rfc`,`attempted_at`);--> statement-breakpoint
 CREATE TABLE `fiscal_entities` (
 	`entity` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`rfc` text NOT NULL,
 	`shard` integer NOT NULL,
+	`ciec_version` integer DEFAULT 0 NOT NULL,
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
@@ -162,6 +180,27 @@ CREATE TABLE `outbox` (
 	`created_at` integer NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `import_totals` (
+	`organization_id` text PRIMARY KEY NOT NULL,
+	`bytes` integer NOT NULL,
+	`documents` integer NOT NULL,
+	`day` text NOT NULL,
+	`day_bytes` integer NOT NULL,
+	`day_documents` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `import_usage` (
+	`import_id` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`shard` integer NOT NULL,
+	`bytes` integer NOT NULL,
+	`documents` integer NOT NULL,
+	`counted` integer NOT NULL,
+	`is_open` integer NOT NULL,
+	`created_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `import_usage_open` ON `import_usage` (`created_at`) WHERE is_open = 1;--> statement-breakpoint
 CREATE TABLE `invitations` (
 	`invitation_id` text PRIMARY KEY NOT NULL,
 	`organization_id` text NOT NULL,
@@ -171,6 +210,7 @@ CREATE TABLE `invitations` (
 	`digest` text NOT NULL,
 	`status` text NOT NULL,
 	`invited_by` text NOT NULL,
+	`credential_expires_at` integer,
 	`created_at` integer NOT NULL,
 	`expires_at` integer NOT NULL
 ) WITHOUT ROWID;
@@ -198,6 +238,7 @@ CREATE TABLE `organizations` (
 	`plan` text NOT NULL,
 	`rfc_allowance` integer,
 	`trial_ends_at` integer,
+	`trial_email` text,
 	`suspension` text,
 	`billed_month` text,
 	`extractor_count` integer NOT NULL,
@@ -213,14 +254,17 @@ CREATE TABLE `credentials` (
 	`organization_id` text NOT NULL,
 	`name` text NOT NULL,
 	`role` text NOT NULL,
-	`member_id` text,
+	`member_id` text NOT NULL,
+	`created_by` text,
 	`created_at` integer NOT NULL,
 	`expires_at` integer,
+	`last_used_on` text,
 	`revoked_at` integer
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE UNIQUE INDEX `credentials_api_key` ON `credentials` (`api_key`);--> statement-breakpoint
 CREATE INDEX `credentials_organization` ON `credentials` (`organization_id`,`created_at`,`api_key`);--> statement-breakpoint
+CREATE INDEX `credentials_valid` ON `credentials` (`organization_id`) WHERE revoked_at is null;--> statement-breakpoint
 CREATE TABLE `extractors` (
 	`extractor_id` text PRIMARY KEY NOT NULL,
 	`organization_id` text NOT NULL,
@@ -355,6 +399,12 @@ CREATE TABLE `provider_events` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE UNIQUE INDEX `provider_events_subject` ON `provider_events` (`subject`);--> statement-breakpoint
+CREATE TABLE `trials` (
+	`email` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`started_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `sandbox_cancellations` (
 	`rfc` text NOT NULL,
 	`uuid` text NOT NULL,

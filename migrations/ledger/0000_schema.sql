@@ -54,7 +54,6 @@ CREATE TABLE `cfdi` (
 	`xml_method` integer,
 	`xml_size` integer,
 	`xml_crc` integer,
-	`first_seen_at` integer NOT NULL,
 	`updated_at` integer NOT NULL,
 	`related` text,
 	`detail` text,
@@ -179,6 +178,22 @@ CREATE TABLE `documents` (
 	PRIMARY KEY(`entity`, `document_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `import_documents` (
+	`import_id` text NOT NULL,
+	`uuid` text NOT NULL,
+	`book` integer NOT NULL,
+	`is_counted` integer NOT NULL,
+	`xml_object` text,
+	`xml_offset` integer,
+	`xml_length` integer,
+	`xml_method` integer,
+	`xml_size` integer,
+	`xml_crc` integer,
+	`metadata` text,
+	PRIMARY KEY(`import_id`, `uuid`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `import_documents_uuid` ON `import_documents` (`book`,`uuid`);--> statement-breakpoint
 CREATE TABLE `import_files` (
 	`import_id` text NOT NULL,
 	`n` integer NOT NULL,
@@ -198,6 +213,8 @@ CREATE TABLE `imports` (
 	`entity` integer NOT NULL,
 	`rfc` text NOT NULL,
 	`object` text NOT NULL,
+	`bytes` integer NOT NULL,
+	`documents` integer NOT NULL,
 	`status` text NOT NULL,
 	`token` text,
 	`lease_until` integer NOT NULL,
@@ -207,6 +224,7 @@ CREATE TABLE `imports` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `imports_open` ON `imports` (`lease_until`) WHERE status <> 'completed';--> statement-breakpoint
+CREATE INDEX `imports_book` ON `imports` (`book`,`import_id`);--> statement-breakpoint
 CREATE TABLE `outbox` (
 	`fact_id` text PRIMARY KEY NOT NULL,
 	`kind` text NOT NULL,

@@ -32,7 +32,7 @@ const NOT_IN_HEADER = [
   ...(['uuid', 'direction', 'cancelled', 'estatus', 'issued_at', 'utc_offset', 'counterparty_rfc', 'payment_status'] as const),
   ...(['last_payment_at', 'fully_paid_at', 'applied_until', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion'] as const),
   ...(['xml_object', 'xml_offset', 'xml_length', 'xml_method', 'xml_size', 'xml_crc'] as const),
-  ...(['first_seen_at', 'updated_at', 'related', 'detail'] as const),
+  ...(['updated_at', 'related', 'detail'] as const),
 ]
 
 /** The header of a document: the columns that hold what its XML says. */

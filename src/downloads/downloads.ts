@@ -2,6 +2,7 @@ import type { System } from '../platform/context.ts'
 import { newId } from '../platform/db/id.ts'
 import { fnv1a } from '../platform/hash.ts'
 import { sendHints } from '../platform/queues/send.ts'
+import { unverifiedEntities } from '../taxpayers/verification.ts'
 import { type RequestingRun, requestStatements, watermarkStatement } from './request-store.ts'
 import { resumeStatement, stuckStatement } from './store.ts'
 
@@ -95,6 +96,11 @@ export const announce = (system: System, hints: readonly (DownloadHint & { rfc?:
 export async function resumeDownloads(system: System, { shard, entity }: DownloadHint): Promise<void> {
   const { meta } = await resumeStatement(system.settings.ledgers[shard]!, entity).run()
   if (meta.changes > 0) await announce(system, [{ shard, entity }])
+}
+
+/** Announces RFCs with CIECs that are to be verified, after a lost message, a crash or a wait. */
+export async function sweepVerifications(system: System): Promise<void> {
+  await announce(system, await unverifiedEntities(system, SWEEP_LIMIT))
 }
 
 /** Announces jobs again after a lost message or the death of a worker. */

@@ -8,7 +8,8 @@ import { Unavailable } from '../failures.ts'
 import { insertOutboxEvents, wakeRelay } from '../outbox/outbox.ts'
 import type { System } from '../platform/context.ts'
 import { log } from '../platform/log.ts'
-import { loginOf, rejectCiec } from '../taxpayers/login.ts'
+import { loginOf, type VersionedLogin } from '../taxpayers/login.ts'
+import { rejectCiec, verifyOutstanding } from '../taxpayers/verification.ts'
 import { countSlice } from '../visibility/visible-counts.ts'
 import { cancellationEvents } from './cancellation-events.ts'
 import { announce, type DownloadHint, resumeDownloads } from './downloads.ts'
@@ -30,9 +31,10 @@ const PARKED_MS = 60 * 60_000
 const waitAfter = (attempts: number): number => Math.min(FIRST_WAIT_MS * 2 ** (attempts - 1), LONGEST_WAIT_MS)
 
 /**
- * Runs an RFC's due jobs one after the other while holding its mutex. Leases and retries use the real clock. A job succeeds, returns to the
- * queue with a wait (the authority is unavailable, or an error occurred), or fails after twelve attempts. A rejected login parks all of the
- * RFC's jobs. The job's token fences its progress and its end, and `entities.version` fences slices: when two workers run the same job, each
+ * Verifies the CIECs of an RFC that are to be verified, and runs its due jobs one after the other, while holding its mutex. Leases and
+ * retries use the real clock. A job succeeds, returns to the
+ * queue with a wait (the authority is unavailable, or an error occurred), or fails after twelve attempts. A job
+ * for whose organizations there is no verified CIEC is parked. The job's token fences its progress and its end, and `entities.version` fences slices: when two workers run the same job, each
  * document is stored once and one of them finishes the job.
  */
 export async function drain(system: System, { shard, entity }: DownloadHint): Promise<void> {
@@ -41,6 +43,7 @@ export async function drain(system: System, { shard, entity }: DownloadHint): Pr
   if (!(await mutex.enter(holder, LEASE_MS))) return
   let isMore = true
   try {
+    if (await verifyOutstanding(atNow(system), entity)) await resumeDownloads(system, { shard, entity })
     for (let done = 0; done < JOBS_A_MESSAGE && isMore; done++)
       isMore = await runNextJob(system, shard, entity, () => mutex.enter(holder, LEASE_MS))
   } finally {
@@ -67,24 +70,22 @@ async function runNextJob(system: System, shard: number, entity: number, extend:
     await ledger.batch(finishJobStatements(ledger, job, 'internal_error', Date.now()))
     return true
   }
-  const login = await loginOf(system, entity)
-  if (!login) {
-    await park(system, { shard, entity })
-    return false
+  const credential = await loginFor(system, job)
+  if (!credential) {
+    await park(system, { shard, entity }, job)
+    return true
   }
   await extend()
   try {
-    await runJob(system, ledger, job, login, extend)
+    await runJob(system, ledger, job, credential.login, extend)
     return true
   } catch (error) {
     // The worker that holds the claim now continues with the RFC.
     if (isClaimLost(error)) return false
     if (error instanceof LoginRejected) {
-      await rejectCiec({ ...system, now: new Date() }, entity, login)
-      await wakeRelay(system, 'control')
-      // Another organization may have a newer CIEC than the rejected one.
-      if ((await loginOf(system, entity)) === null) await park(system, { shard, entity })
-      else await requeueStatement(ledger, job, 'invalid_credentials', Date.now()).run()
+      await rejectCiec(atNow(system), entity, credential)
+      // Another organization that asked for the job may have another CIEC.
+      await requeueStatement(ledger, job, 'invalid_credentials', Date.now()).run()
       return true
     }
     await postpone(system, { shard, entity }, job, error)
@@ -92,10 +93,22 @@ async function runNextJob(system: System, shard: number, entity: number, extend:
   }
 }
 
-/** Makes the RFC's jobs wait for an accepted CIEC, and resumes them if one was accepted meanwhile. */
-async function park(system: System, hint: DownloadHint): Promise<void> {
-  await parkStatement(system.settings.ledgers[hint.shard]!, hint.entity, Date.now() + PARKED_MS).run()
-  if ((await loginOf(system, hint.entity)) !== null) await resumeDownloads(system, hint)
+const atNow = (system: System): System => ({ ...system, now: new Date() })
+
+const organizationsOf = ({ organizations }: Job): string[] => JSON.parse(organizations) as string[]
+
+/** A verified login of an organization that asked for the job; null when there is none. */
+async function loginFor(system: System, job: Job): Promise<VersionedLogin | null> {
+  const login = await loginOf(system, job.entity, organizationsOf(job))
+  // A refusal, just now, may have left only CIECs that are to be verified.
+  if (login || !(await verifyOutstanding(atNow(system), job.entity))) return login
+  return loginOf(system, job.entity, organizationsOf(job))
+}
+
+/** Makes the jobs of the same organizations wait for an accepted CIEC, and resumes them if one was accepted meanwhile. */
+async function park(system: System, hint: DownloadHint, job: Job): Promise<void> {
+  await parkStatement(system.settings.ledgers[hint.shard]!, job, Date.now() + PARKED_MS).run()
+  if ((await loginOf(system, hint.entity, organizationsOf(job))) !== null) await resumeDownloads(system, hint)
 }
 
 /** Puts a job back into the queue after a failed attempt, with a wait, or fails it after the last attempt. */

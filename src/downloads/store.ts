@@ -109,14 +109,17 @@ export const requeueStatement = (ledger: D1Database, job: Job, error_class: stri
     )
     .bind(...keysOf(job), error_class, notBefore)
 
-/** Makes the entity's open jobs wait for an accepted CIEC, but no longer than until `notBefore`. Resets their attempts. */
-export const parkStatement = (ledger: D1Database, entity: number, notBefore: number) =>
+/**
+ * Makes the open jobs that the same organizations asked for wait for an accepted CIEC, but no longer than until `notBefore`. Resets their
+ * attempts.
+ */
+export const parkStatement = (ledger: D1Database, { entity, organizations }: Job, notBefore: number) =>
   ledger
     .prepare(
       `update sync_jobs set status = 'queued', error_class = 'invalid_credentials', not_before = ?2, attempts = 0, token = null, lease_until = null
-       where entity = ?1 and open = 1`,
+       where entity = ?1 and open = 1 and organizations = ?3`,
     )
-    .bind(entity, notBefore)
+    .bind(entity, notBefore, organizations)
 
 /** Makes the entity's jobs that wait for an accepted CIEC due now. */
 export const resumeStatement = (ledger: D1Database, entity: number) =>

@@ -29,12 +29,18 @@ export interface Ctx extends System {
   claim?: KeyClaim
 }
 
+/** Who sent a request, and what is to be noted about it after its answer, if anything. */
+export interface Authenticated {
+  ctx: Ctx
+  afterwards: (() => Promise<void>) | null
+}
+
 /** Finds out who sent a request. Throws Failure 401 unless the presented credential is valid. */
 export type Authenticate = (
   system: System,
   presented: PresentedCredential | undefined,
   fiscal_entity_id: string | undefined,
-) => Promise<Ctx>
+) => Promise<Authenticated>
 
 /** A body that went into the bucket as it came. It is deleted at the end of the request unless it is kept. */
 export interface StoredUpload {

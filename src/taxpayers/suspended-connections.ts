@@ -37,11 +37,22 @@ export const suspendedConnections = (db: Database, organization_id: string) =>
     )
     .orderBy(asc(connections.first_active_at), asc(connections.connection))
 
-/** Reactivates these connections, except those that the customer paused meanwhile. */
+/**
+ * Returns these connections to the state in which they were paused, except those that the customer paused meanwhile. The CIECs of those
+ * that are active again are to be verified.
+ */
 export const resumePaused = (db: Database, rows: readonly ConnectionRow[], now: Date) =>
   db
     .update(connections)
-    .set({ state: 'active', active_since: now, paused_from: null, paused_by: null, updated_at: now })
+    .set({
+      state: sql`paused_from`,
+      active_since: sql`case paused_from when 'active' then ${now.getTime()} else active_since end`,
+      verify_at: sql`case paused_from when 'active' then ${Date.now()} end`,
+      verify_attempts: 0,
+      paused_from: null,
+      paused_by: null,
+      updated_at: now,
+    })
     .where(
       and(
         sql`connection in (select value from json_each(${JSON.stringify(rows.map(({ connection }) => connection))}))`,

@@ -1,7 +1,8 @@
+import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import type { DataSourceKey } from '../authority/port/catalog.ts'
-import { instant } from '../platform/db/columns.ts'
-import { CONNECTION_STATES, PAUSED_BY } from '../platform/tenant.ts'
+import { flag, instant } from '../platform/db/columns.ts'
+import { CONNECTION_STATES, INVALID_REASONS, PAUSED_BY } from '../platform/tenant.ts'
 
 /** An RFC, shared by all organizations that connect it. */
 export const fiscalEntities = sqliteTable(
@@ -12,6 +13,8 @@ export const fiscalEntities = sqliteTable(
     rfc: text('rfc').notNull(),
     /** The ledger that holds the RFC's data; it never changes. */
     shard: integer('shard').notNull(),
+    /** Incremented when any CIEC is accepted or refused for the RFC. An answer of the authority to an earlier version proves nothing. */
+    ciec_version: integer('ciec_version').notNull().default(0),
     created_at: instant('created_at').notNull(),
   },
   (table) => [
@@ -21,7 +24,7 @@ export const fiscalEntities = sqliteTable(
 )
 
 /**
- * An organization's connection to an RFC, with its visibility window. It is kept when the RFC is unlinked, because a window never
+ * An organization's connection to an RFC, with its visibility windows. It is kept when the RFC is unlinked, because a window never
  * shrinks.
  */
 export const connections = sqliteTable(
@@ -42,6 +45,15 @@ export const connections = sqliteTable(
     /** `version:base64`, the key's version and the nonce and ciphertext. */
     ciec: text('ciec'),
     ciec_accepted_at: instant('ciec_accepted_at'),
+    /**
+     * When the authority is to be asked about the stored CIEC. Null while the CIEC is verified: it was accepted after the last time that
+     * another value was accepted for the RFC, or any was refused.
+     */
+    verify_at: instant('verify_at'),
+    /** How often the authority was asked since then. */
+    verify_attempts: integer('verify_attempts').notNull().default(0),
+    /** Why the CIEC of a connection is invalid; also while such a connection is paused. */
+    invalid_reason: text('invalid_reason', { enum: INVALID_REASONS }),
     /** When it first became active; later activations are reactivations. */
     first_active_at: instant('first_active_at'),
     /** When it last became active. */
@@ -49,10 +61,12 @@ export const connections = sqliteTable(
     /** For a paused connection: the state to which resuming returns, and who paused it. */
     paused_from: text('paused_from', { enum: CONNECTION_STATES }),
     paused_by: text('paused_by', { enum: PAUSED_BY }),
-    /** Floor of the window, a day `YYYY-MM-DD`. Floor and ceiling are null until the first extraction. */
-    visible_from: text('visible_from'),
-    /** Ceiling of the window. */
-    visible_to: instant('visible_to'),
+    /** The window on issued CFDIs: its floor, a day `YYYY-MM-DD`, and its ceiling. Both are null until the source is first extracted. */
+    issued_from: text('issued_from'),
+    issued_to: instant('issued_to'),
+    /** The window on received CFDIs. */
+    received_from: text('received_from'),
+    received_to: instant('received_to'),
     /** When the organization first imported files for this RFC; null before. */
     imported_at: instant('imported_at'),
     linked_at: instant('linked_at').notNull(),
@@ -65,5 +79,30 @@ export const connections = sqliteTable(
     uniqueIndex('connections_rfc').on(table.organization_id, table.entity),
     // Logins, and invalid CIECs: all connections to an RFC.
     index('connections_entity').on(table.entity, table.state),
+    // The quota of drafts.
+    index('connections_drafts')
+      .on(table.organization_id, table.state, table.paused_from)
+      .where(sql`state = 'draft' or (state = 'paused' and paused_from = 'draft')`),
+    // Downloads and the sweep: CIECs that are to be verified.
+    index('connections_unverified').on(table.entity, table.verify_at).where(sql`verify_at is not null`),
+  ],
+)
+
+/** CIECs that organizations sent and the authority did not accept: refused ones, and those whose answer is still awaited. Kept for a day. */
+export const ciecAttempts = sqliteTable(
+  'ciec_attempts',
+  {
+    attempt_id: text('attempt_id').primaryKey(),
+    organization_id: text('organization_id').notNull(),
+    rfc: text('rfc').notNull(),
+    /** Whether the organization never had a CIEC accepted for the RFC. */
+    is_stranger: flag('is_stranger').notNull(),
+    /** False while the answer is awaited. An attempt whose answer a crash lost stays so, and counts as refused. */
+    is_refused: flag('is_refused').notNull(),
+    attempted_at: instant('attempted_at').notNull(),
+  },
+  (table) => [
+    // Counting the attempts of an RFC.
+    index('ciec_attempts_rfc').on(table.rfc, table.attempted_at),
   ],
 )

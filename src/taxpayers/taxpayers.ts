@@ -1,6 +1,6 @@
-import { and, asc, count, eq, gt, inArray, isNull, max, ne } from 'drizzle-orm'
+import { and, asc, count, eq, gt, inArray, isNull, ne } from 'drizzle-orm'
 import type { Database } from '../platform/db/commit.ts'
-import { sql } from '../platform/db/fragment.ts'
+import { type Fragment, sql } from '../platform/db/fragment.ts'
 import { assertThat } from '../platform/db/guard.ts'
 import type { ConnectionState } from '../platform/tenant.ts'
 import { connections, fiscalEntities } from './tables.ts'
@@ -9,7 +9,7 @@ export type ConnectionRow = typeof connections.$inferSelect
 export type EntityRow = typeof fiscalEntities.$inferSelect
 
 /** Returns the entity of an RFC, and creates it when no organization connected the RFC before. */
-export async function upsertEntity(db: Database, row: Omit<EntityRow, 'entity'>): Promise<EntityRow> {
+export async function upsertEntity(db: Database, row: Omit<EntityRow, 'entity' | 'ciec_version'>): Promise<EntityRow> {
   await db.insert(fiscalEntities).values(row).onConflictDoNothing()
   return (await db.select().from(fiscalEntities).where(eq(fiscalEntities.rfc, row.rfc)).limit(1))[0]!
 }
@@ -56,9 +56,16 @@ export const assertConnectionUnchanged = (
 export const updateConnection = (db: Database, connection: number, changes: Partial<ConnectionRow>) =>
   db.update(connections).set(changes).where(eq(connections.connection, connection))
 
+/** Whether no CIEC was ever given for the connection, also while it is paused. */
+export const isDraft = ({ state, paused_from }: Pick<ConnectionRow, 'state' | 'paused_from'>): boolean =>
+  state === 'draft' || (state === 'paused' && paused_from === 'draft')
+
+/** The columns of a connection without a CIEC. */
+export const NO_CIEC = { ciec: null, ciec_accepted_at: null, verify_at: null, verify_attempts: 0, invalid_reason: null } as const
+
 /** Unlinks a connection and erases its CIEC. */
 export const unlinkConnection = (db: Database, connection: number, now: Date) =>
-  updateConnection(db, connection, { state: 'unlinked', ciec: null, ciec_accepted_at: null, updated_at: now })
+  updateConnection(db, connection, { ...NO_CIEC, state: 'unlinked', updated_at: now })
 
 export const listConnections = (
   db: Database,
@@ -116,17 +123,47 @@ export const connectionsOfRun = (
     .orderBy(asc(connections.fiscal_entity_id))
     .limit(limit)
 
-/** Widens windows to the earlier floor and the later ceiling (decisions.md 6). `from` is a day, `to` milliseconds since 1970. */
-export const widenWindows = (db: Database, rows: readonly { connection: number; from: string; to: number }[]): D1PreparedStatement =>
+/** Those of the connections that are still active, as they are now, in the order of their ids. */
+export const activeOf = (db: Database, rows: readonly ConnectionRow[]) =>
+  db
+    .select()
+    .from(connections)
+    .where(
+      and(
+        eq(connections.state, 'active'),
+        inArray(
+          connections.connection,
+          rows.map(({ connection }) => connection),
+        ),
+      ),
+    )
+    .orderBy(asc(connections.fiscal_entity_id))
+
+/**
+ * Widens the windows on issued or on received CFDIs to the earlier floor and the later ceiling (decisions.md 6), of connections that are
+ * active and whose CIEC is verified. `from` is a day, `to` milliseconds since 1970. There is at most one row for each connection. The result
+ * names the connections.
+ */
+export const widenWindows = (
+  db: Database,
+  direction: 'issued' | 'received',
+  rows: readonly { connection: number; from: string; to: number }[],
+): D1PreparedStatement =>
   db.$client
     .prepare(
       `update connections set
-         visible_from = min(coalesce(visible_from, j.floor), j.floor),
-         visible_to = max(coalesce(visible_to, j.ceiling), j.ceiling)
+         ${direction}_from = min(coalesce(${direction}_from, j.floor), j.floor),
+         ${direction}_to = max(coalesce(${direction}_to, j.ceiling), j.ceiling)
        from (select value->>0 as connection, value->>1 as floor, value->>2 as ceiling from json_each(?1)) j
-       where connections.connection = j.connection`,
+       where connections.connection = j.connection and connections.state = 'active' and connections.verify_at is null
+       returning connections.connection`,
     )
     .bind(JSON.stringify(rows.map(({ connection, from, to }) => [connection, from, to])))
+
+/** Selects the number of the organization's drafts, paused ones included. */
+export const draftsUsed = (organization_id: string): Fragment =>
+  sql`select count(*) from connections indexed by connections_drafts
+    where organization_id = ${organization_id} and (state = 'draft' or (state = 'paused' and paused_from = 'draft'))`
 
 /** Counts the organization's active connections, as `n` of one row. */
 export const countActiveConnections = (db: Database, organization_id: string) =>
@@ -135,11 +172,20 @@ export const countActiveConnections = (db: Database, organization_id: string) =>
     .from(connections)
     .where(and(eq(connections.organization_id, organization_id), eq(connections.state, 'active')))
 
-/** The latest ceiling of any connection to an RFC, in milliseconds: when anybody last downloaded it. Null before the first download. */
-export const latestCeiling = async (db: Database, entity: number): Promise<number | null> => {
-  const [found] = await db
-    .select({ latest: max(connections.visible_to) })
-    .from(connections)
-    .where(eq(connections.entity, entity))
-  return found?.latest?.getTime() ?? null
+/** The latest ceilings of any connection to an RFC, in milliseconds: when anybody last downloaded each source. Null before. */
+export interface LatestCeilings {
+  issued: number | null
+  received: number | null
+}
+
+/** Returns the latest ceilings of these entities. */
+export const latestCeilings = async (db: Database, entities: readonly number[]): Promise<Map<number, LatestCeilings>> => {
+  const { results } = await db.$client
+    .prepare(
+      `select entity, max(issued_to) as issued, max(received_to) as received from connections indexed by connections_entity
+       where entity in (select value from json_each(?1)) group by entity`,
+    )
+    .bind(JSON.stringify(entities))
+    .all<LatestCeilings & { entity: number }>()
+  return new Map(results.map(({ entity, ...latest }) => [entity, latest]))
 }

@@ -3,6 +3,7 @@ export const PURE: readonly string[] = [
   'src/billing/subscription/offers.ts',
   'src/billing/subscription/prices.ts',
   'src/billing/subscription/status.ts',
+  'src/billing/subscription/trial-email.ts',
   'src/blacklists/catalog.ts',
   'src/blacklists/listing-status.ts',
   'src/blacklists/loading/csv.ts',

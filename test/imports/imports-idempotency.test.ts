@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { sweepUploads } from '../../src/imports/uploads.ts'
+import { sweepUploadObjects } from '../../src/imports/uploads.ts'
 import { systemOf } from '../../src/platform/context.ts'
 import { plainOf, xmlOf } from '../cfdi/support/documents.ts'
 import { basic } from '../support/client.ts'
@@ -63,7 +63,7 @@ const completed = (import_id: string) =>
 async function sweptUploads(passed: number): Promise<void> {
   const now = Date.now()
   const clock = vi.spyOn(Date, 'now').mockImplementation(() => now + passed)
-  await sweepUploads(systemOf(env, new Date(now + passed), 'sweep'))
+  await sweepUploadObjects(systemOf(env, new Date(now + passed), 'sweep'))
   clock.mockRestore()
 }
 

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { sweepUploads } from '../../src/imports/uploads.ts'
+import { sweepUploadObjects } from '../../src/imports/uploads.ts'
 import { systemOf } from '../../src/platform/context.ts'
 import { plainOf, xmlOf } from '../cfdi/support/documents.ts'
 import { basic } from '../support/client.ts'
@@ -62,7 +62,7 @@ const completed = (import_id: string) =>
 async function sweepAfter(passed: number): Promise<void> {
   const now = Date.now()
   vi.spyOn(Date, 'now').mockImplementation(() => now + passed)
-  await sweepUploads(systemOf(env, new Date(now + passed), 'sweep'))
+  await sweepUploadObjects(systemOf(env, new Date(now + passed), 'sweep'))
   vi.restoreAllMocks()
 }
 
@@ -150,7 +150,7 @@ describe('the sweep of uploads', () => {
     const list = vi
       .spyOn(Object.getPrototypeOf(env.FILES), 'list')
       .mockResolvedValue({ objects: [], truncated: true, cursor: 'x', delimitedPrefixes: [] })
-    await sweepUploads(systemOf(env, new Date(), 'sweep'))
+    await sweepUploadObjects(systemOf(env, new Date(), 'sweep'))
     expect(list).toHaveBeenCalledTimes(20)
   })
 })

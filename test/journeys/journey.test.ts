@@ -222,8 +222,9 @@ it('other tax documents are files', async () => {
 it('months are summed, and each sum leads to its documents', async () => {
   const cfdis = await cfdisOf(firm)
   const { body } = await api(firm, 'GET', `/v1/cfdi/summary/monthly?fiscal_entity_id=${firmEntity}&from=2026-01&to=2026-03`)
-  const { data, window }: MonthlySummary = body
-  expect(window).toMatchObject({ floor: '2026-01-19', ceiling: '2026-03-20T18:00:00.000Z' })
+  const { data, windows, window_state }: MonthlySummary = body
+  const reached = { visible_from: '2026-01-19', visible_to: '2026-03-20T18:00:00.000Z' }
+  expect([windows, window_state]).toEqual([{ sat_cfdi_issued: reached, sat_cfdi_received: reached }, 'bounded'])
   expect(data).toHaveLength(6)
   for (const { month, direction, count, cancelled_count, total, is_partial, drilldown } of data) {
     const ofMonth = cfdis.filter((one) => one.fecha.startsWith(month) && one.direction === direction)
@@ -479,7 +480,7 @@ it('the audit log says who did what, and holds no secret', async () => {
     new Set([
       ...['organization.created', 'organization.suspended', 'organization.reactivated'],
       ...['extractor.updated', 'extractor.run', 'import.created'],
-      ...['fiscal_entity.connected', 'fiscal_entity.unlinked', 'fiscal_entity.updated'],
+      ...['fiscal_entity.connected', 'fiscal_entity.unlinked', 'fiscal_entity.updated', 'fiscal_entity.ciec_refused'],
     ]),
   )
   expect(JSON.stringify(events)).not.toMatch(/secreta|whsec_|fds_test_secret/)

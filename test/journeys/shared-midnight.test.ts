@@ -134,13 +134,12 @@ describe.each(TICKS)(`ten organizations, ${RFCS} RFCs, at %s`, (instant) => {
 
   it('every window is where its own organization’s runs put it', async () => {
     const { results } = await env.DB.prepare(
-      "select organization_id, rfc, visible_from, visible_to from connections where state = 'active'",
-    ).all<{ organization_id: string; rfc: string; visible_from: string | null; visible_to: number | null }>()
-    const windows = results.map(({ organization_id, rfc, visible_from, visible_to }) => [
-      `${organization_id} ${rfc}`,
-      visible_from,
-      visible_to,
-    ])
+      `select organization_id || ' ' || rfc || ' sat_cfdi_issued' as key, issued_from as visible_from, issued_to as visible_to
+       from connections where state = 'active'
+       union all select organization_id || ' ' || rfc || ' sat_cfdi_received', received_from, received_to
+       from connections where state = 'active'`,
+    ).all<{ key: string; visible_from: string | null; visible_to: number | null }>()
+    const windows = results.map(({ key, visible_from, visible_to }) => [key, visible_from, visible_to])
     expect(windows.sort()).toEqual(expected.windows.sort())
   })
 

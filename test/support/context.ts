@@ -10,6 +10,17 @@ export const FISCAL_ENTITY = 'fe_01kabcdefghjkmnpqrstvwxyz0'
 
 const KEY = `1:${new Uint8Array(32).fill(7).toBase64()}`
 
+/** How far the runs of a connection have reached: a day, and an instant as text or in milliseconds. */
+export type Reach = readonly [from: string, to: string | number] | null
+
+/** The columns of a connection whose runs have reached this of the issued and of the received CFDIs: the same of both unless it is said. */
+export const reaching = (issued: Reach, received: Reach = issued) => ({
+  issued_from: issued?.[0] ?? null,
+  issued_to: issued && new Date(issued[1]).getTime(),
+  received_from: received?.[0] ?? null,
+  received_to: received && new Date(received[1]).getTime(),
+})
+
 /** What a verb is given, without the HTTP application: an active connection to entity 1 that sees everything, unless said otherwise. */
 export const contextOf = (
   connection: Partial<Connection> | null = {},
@@ -45,8 +56,8 @@ export const contextOf = (
     shard: 0,
     state: 'active',
     paused_by: null,
-    visible_from: null,
-    visible_to: null,
+    first_active_at: null,
+    ...reaching(null),
     imported_at: null,
     ...connection,
   },

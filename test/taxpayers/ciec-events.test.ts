@@ -2,13 +2,12 @@ import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import worker from '../../src/index.ts'
-import { systemOf } from '../../src/platform/context.ts'
-import { rejectCiec } from '../../src/taxpayers/login.ts'
 import { beforeBatch, beforeRun, drainNow } from '../authority/support/authority.ts'
 import { connected, factsOf, fetching, jobsOf, runNow, statusOf } from '../outbox/support/outbox-events.ts'
 import { at } from '../support/clock.ts'
 import { silenceQueues } from '../support/queues.ts'
 import { audited, type Organization } from '../support/tenants.ts'
+import { refusedNow } from './support/ciec.ts'
 
 const INVALID = 'connection.ciec_invalid'
 
@@ -85,9 +84,8 @@ describe('a refused CIEC', () => {
   })
 
   it('found by several workers at once is one invalidation', async () => {
-    const { one, two, entity, rfc, states, told } = await refused()
-    const system = systemOf(env, new Date(), 'req_test')
-    await Promise.all(Array.from({ length: 5 }, () => rejectCiec(system, entity, { rfc, ciec: 'secreta1' })))
+    const { one, two, rfc, states, told } = await refused()
+    await Promise.all(Array.from({ length: 5 }, () => refusedNow(rfc, 'secreta1')))
     expect(await states()).toEqual(['invalid_ciec', 'invalid_ciec'])
     expect((await told()).sort()).toEqual([one.id, two.id].sort())
     expect([await audits(one), await audits(two)]).toEqual([1, 1])

@@ -1,3 +1,4 @@
+import { Unavailable } from '../../failures.ts'
 import { type DownloadRequest, type Login, LoginRejected, type Package, type TaxAuthority } from '../port/authority.ts'
 import { DATA_SOURCE_KEYS } from '../port/catalog.ts'
 import { filesOf } from './documents/documents.ts'
@@ -33,7 +34,11 @@ const LONGEST_XML = 1024 * 1024
  * whose generated cancellation lies after `until` is still valid.
  */
 export function sandboxAuthority(overrides: SandboxOverrides): TaxAuthority {
-  const verify = async ({ rfc, ciec }: Login): Promise<boolean> => scenarioOf(ciec).accepted && !(await overrides.isRefused(rfc, ciec))
+  const verify = async ({ rfc, ciec }: Login): Promise<boolean> => {
+    const { accepted, locked } = scenarioOf(ciec)
+    if (locked) throw new Unavailable('login_failed', 'The CIEC makes the sandbox authority lock the account.', true)
+    return accepted && !(await overrides.isRefused(rfc, ciec))
+  }
 
   const enter = async (login: Login) => {
     if (!(await verify(login))) throw new LoginRejected()

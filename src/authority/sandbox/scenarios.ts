@@ -7,6 +7,8 @@ interface Scenario {
   accepted: boolean
   /** The error of downloads, and whether it follows the metadata; null when downloads succeed. */
   fails: { error_class: Unavailable['error_class']; after_metadata: boolean } | null
+  /** Whether the authority has locked the account. */
+  locked: boolean
   /** Whether the taxpayer has no documents. */
   empty: boolean
   /** How many documents a month has; null for the usual 20 to 60. The number follows the prefix: `busy5000`. */
@@ -14,20 +16,36 @@ interface Scenario {
 }
 
 const SCENARIOS: readonly Scenario[] = [
-  { prefix: 'rejected', accepted: false, fails: null, empty: false, documents: null },
+  { prefix: 'rejected', accepted: false, fails: null, locked: false, empty: false, documents: null },
+  { prefix: 'locked', accepted: false, fails: null, locked: true, empty: false, documents: null },
   {
     prefix: 'unavailable',
     accepted: true,
     fails: { error_class: 'sat_unavailable', after_metadata: false },
+    locked: false,
     empty: false,
     documents: null,
   },
-  { prefix: 'limited', accepted: true, fails: { error_class: 'rate_limited', after_metadata: false }, empty: false, documents: null },
-  { prefix: 'interrupted', accepted: true, fails: { error_class: 'sat_unavailable', after_metadata: true }, empty: false, documents: null },
-  { prefix: 'empty', accepted: true, fails: null, empty: true, documents: null },
+  {
+    prefix: 'limited',
+    accepted: true,
+    fails: { error_class: 'rate_limited', after_metadata: false },
+    locked: false,
+    empty: false,
+    documents: null,
+  },
+  {
+    prefix: 'interrupted',
+    accepted: true,
+    fails: { error_class: 'sat_unavailable', after_metadata: true },
+    locked: false,
+    empty: false,
+    documents: null,
+  },
+  { prefix: 'empty', accepted: true, fails: null, locked: false, empty: true, documents: null },
 ]
 
-const PLAIN: Scenario = { prefix: '', accepted: true, fails: null, empty: false, documents: null }
+const PLAIN: Scenario = { prefix: '', accepted: true, fails: null, locked: false, empty: false, documents: null }
 
 export function scenarioOf(ciec: string): Scenario {
   const busy = /^busy(\d{1,6})/.exec(ciec)?.[1]

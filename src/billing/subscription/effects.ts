@@ -22,8 +22,8 @@ const nothing = async (): Promise<void> => {}
 /**
  * The effects of a change from the stored subscription to the next one, which the statements before these in the batch write. When the
  * organization becomes suspended, its active connections pause. When its suspension ends, the connections that the suspension paused
- * become active again as far as there are seats, oldest first, and their extractors run; those without a seat stay paused as if the
- * customer had paused them. Connections that the customer paused stay paused.
+ * become what they were before as far as there are seats, oldest first; the extractors of the active ones run as soon as their CIECs are
+ * verified. Those without a seat stay paused as if the customer had paused them. Connections that the customer paused stay paused.
  */
 export async function effectsOf(
   ctx: Ctx,
@@ -51,7 +51,8 @@ async function endSuspension(ctx: Ctx, seats_used: number, { allowance }: Subscr
   const { db, organization, now } = ctx
   const paused = await suspendedConnections(db, organization.id)
   const resumed = allowance === null ? paused : paused.slice(0, Math.max(0, allowance - seats_used))
-  const ids = resumed.map(({ fiscal_entity_id }) => fiscal_entity_id)
+  const active = resumed.filter(({ paused_from }) => paused_from === 'active')
+  const ids = active.map(({ fiscal_entity_id }) => fiscal_entity_id)
   const planned = await planRuns(ctx, 'connection_reactivated', ids)
   return {
     statements: [
@@ -63,7 +64,7 @@ async function endSuspension(ctx: Ctx, seats_used: number, { allowance }: Subscr
     ],
     afterCommit: async () => {
       await announceRuns(ctx, planned.runs)
-      for (const entity of resumed) await resumeDownloads(ctx, entity)
+      for (const entity of active) await resumeDownloads(ctx, entity)
     },
   }
 }

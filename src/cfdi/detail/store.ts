@@ -9,7 +9,7 @@ import type { XmlPlace } from '../xml/xml-store.ts'
 /** A visible document with the applications to it that count. */
 export interface FoundCfdi {
   row: ReadRow
-  origin: Partition['origin']
+  partition: Partition
   detail: string | null
   xml: XmlPlace | null
   applied: AppliedRow[]
@@ -53,7 +53,7 @@ function firstOf(partitions: readonly Partition[], results: readonly D1Result<Fo
   if (at < 0) return undefined
   const { detail, applied, xml_object, xml_offset, xml_length, xml_method, ...row } = results[at]!.results[0]!
   const xml = xml_object === null ? null : { xml_object, xml_offset: xml_offset!, xml_length: xml_length!, xml_method: xml_method! }
-  return { row, origin: partitions[at]!.origin, detail, xml, applied: parseApplied(applied) }
+  return { row, partition: partitions[at]!, detail, xml, applied: parseApplied(applied) }
 }
 
 const conceptoOf = ({ entity: _, uuid: __, n: ___, detail, ...header }: LineRow & { entity: number }): Concepto => ({

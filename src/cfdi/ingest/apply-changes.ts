@@ -29,10 +29,12 @@ export interface SliceChanges {
   /** Documents with their XML, where only metadata is stored. */
   completed: Incoming[]
   cancelled: MetadataRow[]
+  /** Documents that are taken out. One that is also in `created` is replaced. */
+  removed: string[]
 }
 
 /** Invoices outside the slice that its documents pay or credit. */
-export const invoicesOf = ({ created, completed }: SliceChanges): string[] => {
+export const invoicesOf = ({ created, completed }: Pick<SliceChanges, 'created' | 'completed'>): string[] => {
   const inside = new Set([...created, ...completed].map(({ row }) => row.uuid))
   return [...new Set([...created, ...completed].flatMap(({ applications }) => applications.map(({ invoice }) => invoice)))].filter(
     (uuid) => !inside.has(uuid),
@@ -46,25 +48,31 @@ export const relatedTo = (rows: readonly StoredRow[]): string[] => [
 
 /** Computes everything that follows from a slice's changes. Pure. `affected` holds the stored rows that they affect (commit-slice.ts). */
 export function applyChanges(
-  { created, completed, cancelled }: SliceChanges,
+  { created, completed, cancelled, removed }: SliceChanges,
   affected: AffectedRows,
 ): { writes: SliceWrites; cancellations: CancelledCfdi[] } {
   const stored = new Map(affected.rows.map((row) => [row.uuid, row]))
   const merged = completed.map((document) => merge(document, stored.get(document.row.uuid)))
   const documents = [...created, ...merged.map(({ document }) => document)]
   const statuses = new Map(cancelled.filter(({ uuid }) => stored.get(uuid)?.cancelled === 0).map((row) => [row.uuid, statusOf(row)]))
-  const applied = applicationsByInvoice(documents, affected.applications, statuses)
+  const gone = new Set(removed)
+  const remaining = affected.applications.filter(({ source }) => !gone.has(source))
+  const applied = applicationsByInvoice(documents, remaining, statuses)
   for (const { row } of documents) withBalance(row, applied.get(row.uuid) ?? [])
   const inside = new Set(documents.map(({ row }) => row.uuid))
-  const counted = countedOf(documents, merged, stored, statuses)
+  const counted = [...countedOf(documents, merged, stored, statuses), ...removed.flatMap((uuid) => takenOut(stored.get(uuid)))]
   return {
     writes: {
+      removed: removed.flatMap((uuid) => stored.get(uuid) ?? []).map((row) => ({ uuid: row.uuid, invoices: relatedTo([row]) })),
+      moved: [],
       rows: documents.map(({ row }) => row),
       reindexed: merged.filter(({ isReindexed }) => isReindexed).map(({ document }) => document.row),
       lines: documents.flatMap(({ lines }) => lines),
       applications: documents.flatMap(({ applications }) => applications),
       cancelled: [...statuses].map(([uuid, status]) => ({ uuid, ...status })),
-      balances: affected.rows.filter(({ uuid }) => !inside.has(uuid)).flatMap((row) => changedBalance(row, applied.get(row.uuid) ?? [])),
+      balances: affected.rows
+        .filter(({ uuid }) => !inside.has(uuid) && !gone.has(uuid))
+        .flatMap((row) => changedBalance(row, applied.get(row.uuid) ?? [])),
       months: monthsOf(counted, affected),
       suppliers: suppliersOf(counted, affected),
     },
@@ -104,7 +112,7 @@ function applicationsByInvoice(
   }
   for (const { row, applications } of documents) {
     for (const application of applications)
-      put(application.invoice, { ...application, issued_at: row.issued_at, cancelled: row.cancelled === 1 })
+      put(application.invoice, { ...application, direction: row.direction, issued_at: row.issued_at, cancelled: row.cancelled === 1 })
   }
   return all
 }
@@ -140,6 +148,8 @@ function countedOf(
     }),
   ]
 }
+
+const takenOut = (row: StoredRow | undefined): Counted[] => (row === undefined ? [] : [{ row, sign: -1 }])
 
 function monthsOf(counted: readonly Counted[], affected: AffectedRows): SliceWrites['months'] {
   const before = new Map(affected.months.map((row) => [monthKey({ fecha: row.month, direction: row.direction }), row.cells]))
@@ -184,6 +194,8 @@ function cancellationOf(row: StoredRow | undefined, status: StatusColumns, appli
   if (row === undefined) return []
   const had_applied_payments =
     (row.tipo_comprobante === 'I' && row.metodo_pago === 'PUE') ||
-    applications.some(({ invoice, kind, cancelled }) => invoice === row.uuid && kind === 'P' && !cancelled)
+    applications.some(
+      ({ invoice, kind, cancelled, direction }) => invoice === row.uuid && kind === 'P' && !cancelled && direction === row.direction,
+    )
   return [{ ...row, ...status, had_applied_payments }]
 }

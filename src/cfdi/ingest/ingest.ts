@@ -1,4 +1,4 @@
-import { Room } from '../../platform/room.ts'
+import { MemoryGate } from '../../platform/memory-gate.ts'
 import { type Bytes, bytesInMemory } from '../package/bytes.ts'
 import { entriesOf, readDirectory, type ZipEntry } from '../package/directory.ts'
 import type { MetadataRow } from '../package/metadata.ts'
@@ -8,8 +8,10 @@ import type { SliceOutcome } from './outcome.ts'
 import { fileOfEntry, metadataSlice, type UnopenedFile, xmlSlice } from './read-entries.ts'
 
 export type { CancelledCfdi } from './apply-changes.ts'
-export type { IngestTarget } from './commit-slice.ts'
-export type { EntryResult, SliceOutcome } from './outcome.ts'
+export { type IngestTarget, importPrefix } from './commit-slice.ts'
+export type { Holding } from './holdings.ts'
+export type { CommittedHolding, EntryResult, SliceOutcome } from './outcome.ts'
+export { replaceDocuments } from './replace.ts'
 
 export type Outcomes = AsyncGenerator<SliceOutcome, void, undefined>
 
@@ -18,7 +20,7 @@ const SLICE_ENTRIES = 1_000
 const SLICE_BYTES = 8 * 1024 * 1024
 
 /** The slices that an isolate has in memory at once: one of XML, or some small ones. */
-const slices = new Room(4 * 1024 * 1024, 60_000)
+const slices = new MemoryGate(4 * 1024 * 1024, 60_000)
 /** What a row of metadata takes, in bytes of XML that take as much. */
 const METADATA_ROW_BYTES = 1_000
 

@@ -1,5 +1,6 @@
 import type { DocumentChange } from '../../visibility/visible-counts.ts'
 import type { CancelledCfdi, SliceChanges } from './apply-changes.ts'
+import type { Holding } from './holdings.ts'
 
 export type EntryStatus = 'created' | 'updated' | 'unchanged' | 'rejected'
 
@@ -14,6 +15,9 @@ export interface EntryResult {
   detail: string | null
 }
 
+/** A holding, and whether its document was not stored before. */
+export type CommittedHolding = Holding & { isNew: boolean }
+
 /** What a committed slice changed. */
 export interface SliceOutcome {
   entries: EntryResult[]
@@ -25,6 +29,8 @@ export interface SliceOutcome {
   rejected: number
   cancellations: CancelledCfdi[]
   changes: DocumentChange[]
+  /** What the import says of each document that it brought; empty for a download. */
+  holdings: CommittedHolding[]
   /** Of the changes, in seconds since 1970; null without any. */
   first_issued_at: number | null
   last_issued_at: number | null
@@ -35,7 +41,12 @@ export type ReadEntry = Pick<EntryResult, 'n' | 'name'> &
   ({ uuid: string; code?: never } | { code: string; detail: string; uuid: string | null })
 
 /** The outcome of a slice. When several entries have one UUID, the last one has the document's status, and the others are unchanged. */
-export function outcomeOf({ created, completed }: SliceChanges, read: readonly ReadEntry[], cancellations: CancelledCfdi[]): SliceOutcome {
+export function outcomeOf(
+  { created, completed }: Pick<SliceChanges, 'created' | 'completed'>,
+  read: readonly ReadEntry[],
+  cancellations: CancelledCfdi[],
+  holdings: CommittedHolding[],
+): SliceOutcome {
   const status = new Map<string, EntryStatus>()
   for (const { row } of created) status.set(row.uuid, 'created')
   for (const { row } of completed) status.set(row.uuid, 'updated')
@@ -67,6 +78,7 @@ export function outcomeOf({ created, completed }: SliceChanges, read: readonly R
     rejected,
     cancellations,
     changes,
+    holdings,
     first_issued_at: instants.length === 0 ? null : instants.reduce((a, b) => Math.min(a, b)),
     last_issued_at: instants.length === 0 ? null : instants.reduce((a, b) => Math.max(a, b)),
   }

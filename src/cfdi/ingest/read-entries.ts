@@ -4,14 +4,16 @@ import { EntryRejected, type ZipEntry } from '../package/directory.ts'
 import type { MetadataRow } from '../package/metadata.ts'
 import { inflate, isXml, kindOf, shownName, uuidOfName } from '../package/package.ts'
 import type { StatusLookup } from '../package/reported.ts'
+import type { CfdiDocument } from '../xml/document.ts'
 import { MAX_XML_BYTES, parseCfdi } from '../xml/parse.ts'
 import { CfdiRejected } from '../xml/rejected.ts'
 import { applicationsOf, relatedOf } from './applications.ts'
 import type { Incoming } from './apply-changes.ts'
-import type { IngestTarget, Slice } from './commit-slice.ts'
+import type { IngestTarget, Slice, SliceHolding } from './commit-slice.ts'
+import type { HeldXml } from './holdings.ts'
 import { Lines } from './lines.ts'
 import type { ReadEntry } from './outcome.ts'
-import { fitToLimits, rowOf, rowOfMetadata, statusOf } from './row.ts'
+import { fitToLimits, rowOf, rowOfMetadata, type StatusColumns, statusOf } from './row.ts'
 import { RowRejected } from './row-rejected.ts'
 
 /** A file that may be a CFDI and has not been opened. */
@@ -100,8 +102,12 @@ export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], r
     taken: () => taken ?? 0,
     read(known) {
       const documents = new Map<string, Incoming>()
+      const holdings = new Map<string, SliceHolding>()
       const entries: ReadEntry[] = []
       let bytes = 0
+      const hold = (uuid: string, file: UnopenedFile) => {
+        if (target.import_id !== undefined) holdings.set(uuid, holdingOf(uuid, file))
+      }
       for (const [i, file] of files.entries()) {
         if (taken === null ? bytes > SLICE_ROWS_BYTES : i === taken) {
           taken = i
@@ -110,6 +116,7 @@ export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], r
         const stored = file.uuid === null ? undefined : known.get(file.uuid)
         if (!opened.has(file) && stored?.xml_crc === file.crc && stored.xml_size === file.size) {
           entries.push({ n: file.n, name: file.name, uuid: stored.uuid })
+          hold(stored.uuid, file)
           continue
         }
         const read = opened.get(file) ?? readFile(target, file, reported)
@@ -119,9 +126,10 @@ export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], r
         bytes += rowBytesOf(read.document)
         documents.delete(read.document.row.uuid)
         documents.set(read.document.row.uuid, read.document)
+        hold(read.document.row.uuid, file)
       }
       taken ??= files.length
-      return { documents, cancelled: [], entries }
+      return { documents, cancelled: [], entries, holdings }
     },
   }
 }
@@ -142,32 +150,52 @@ function readFile({ rfc, now, provenance }: IngestTarget, file: UnopenedFile, re
       }
     }
     const lines = new Lines(file.uuid)
-    const document = parseCfdi(content, lines)
-    uuid = document.uuid
-    const row = rowOf(document, lines.taxes, rfc, statusOf(reported.get(uuid ?? '')), now.getTime())
-    const applications = applicationsOf(document, row)
-    Object.assign(row, {
-      related: relatedOf(applications),
-      xml_length: file.packed.length,
-      xml_method: file.method,
-      xml_size: file.size,
-      xml_crc: file.crc,
-    })
-    if (file.size > LARGE_BYTES) fitToLimits(row)
-    return { document: { row, lines: lines.rowsOf(row.uuid), applications, packed: file.packed }, entry: { n, name, uuid: row.uuid } }
+    const parsed = parseCfdi(content, lines)
+    uuid = parsed.uuid
+    const { packed } = file
+    const bytes = { xml_length: packed.length, xml_method: file.method, xml_size: file.size, xml_crc: file.crc }
+    const document = { ...documentOf(parsed, lines, rfc, statusOf(reported.get(uuid ?? '')), now.getTime(), bytes), packed }
+    return { document, entry: { n, name, uuid: document.row.uuid } }
   } catch (error) {
     if (!(error instanceof CfdiRejected || error instanceof EntryRejected || error instanceof RowRejected)) throw error
     return { document: null, entry: { n, name, uuid, code: error.code, detail: error.message } }
   }
 }
 
+/** The bytes of an XML as its row describes them. */
+type XmlBytes = Pick<HeldXml, 'xml_length' | 'xml_method' | 'xml_size' | 'xml_crc'>
+
+/** A parsed document, whose lines `lines` has taken, with everything that is stored of it. Throws RowRejected. */
+export function documentOf(
+  parsed: CfdiDocument,
+  lines: Lines,
+  rfc: string,
+  status: StatusColumns,
+  now: number,
+  bytes: XmlBytes,
+): Omit<Incoming, 'packed'> {
+  const row = rowOf(parsed, lines.taxes, rfc, status, now)
+  const applications = applicationsOf(parsed, row)
+  Object.assign(row, { related: relatedOf(applications), ...bytes })
+  if (bytes.xml_size > LARGE_BYTES) fitToLimits(row)
+  return { row, lines: lines.rowsOf(row.uuid), applications }
+}
+
+const holdingOf = (uuid: string, { packed, method, size, crc }: UnopenedFile): SliceHolding => ({
+  uuid,
+  packed,
+  xml: { xml_object: '', xml_offset: 0, xml_length: packed.length, xml_method: method, xml_size: size, xml_crc: crc },
+  metadata: null,
+})
+
 /** A slice of metadata rows. It inserts unknown documents and cancels known ones. A cancelled document never becomes valid again. */
-export function metadataSlice({ rfc, now }: IngestTarget, rows: readonly MetadataRow[], from: number): Slice {
+export function metadataSlice({ rfc, now, import_id }: IngestTarget, rows: readonly MetadataRow[], from: number): Slice {
   return {
     uuids: [...new Set(rows.map(({ uuid }) => uuid))],
     read(known) {
       const documents = new Map<string, Incoming>()
       const cancelled = new Map<string, MetadataRow>()
+      const holdings = new Map<string, SliceHolding>()
       const entries: ReadEntry[] = []
       rows.forEach((row, i) => {
         const entry = { n: from + i, name: row.uuid, uuid: row.uuid }
@@ -179,12 +207,13 @@ export function metadataSlice({ rfc, now }: IngestTarget, rows: readonly Metadat
             documents.set(row.uuid, document)
           } else if (row.cancelled && stored.cancelled === 0) cancelled.set(row.uuid, row)
           entries.push(entry)
+          if (import_id !== undefined) holdings.set(row.uuid, { uuid: row.uuid, packed: null, xml: null, metadata: row })
         } catch (error) {
           if (!(error instanceof RowRejected)) throw error
           entries.push({ ...entry, code: error.code, detail: error.message })
         }
       })
-      return { documents, cancelled: [...cancelled.values()], entries }
+      return { documents, cancelled: [...cancelled.values()], entries, holdings }
     },
   }
 }

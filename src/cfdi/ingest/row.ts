@@ -46,7 +46,6 @@ export function rowOf(document: CfdiDocument, lines: LineTaxes, rfc: string, sta
     total_mxn: total_micros === null ? null : bounded(inMxn(total_micros, rateOf(currency, tipo_cambio))),
     paid: 0n,
     credited: 0n,
-    first_seen_at: now,
     updated_at: now,
     detail: detailText(document),
   }
@@ -75,7 +74,6 @@ export function rowOfMetadata(metadata: MetadataRow, rfc: string, now: number): 
     total_micros: bounded(micros(total)),
     paid: 0n,
     credited: 0n,
-    first_seen_at: now,
     updated_at: now,
   }
 }

@@ -4,7 +4,7 @@ import { MAX_METADATA_BYTES, type MetadataFile, openMetadata, openMetadataEntry 
 import { isXml, kindOf, shownName, startOf } from '../package/package.ts'
 import { ReportedStatuses } from '../package/reported.ts'
 import { MAX_XML_BYTES } from '../xml/parse.ts'
-import type { IngestTarget } from './commit-slice.ts'
+import { type IngestTarget, QUOTA_EXCEEDED } from './commit-slice.ts'
 import { filesOf, ingestFiles, ingestMetadata, type Outcomes } from './ingest.ts'
 import { rowsOf } from './month-metadata.ts'
 import type { EntryResult, SliceOutcome } from './outcome.ts'
@@ -135,15 +135,18 @@ async function ingestMetadataFile(target: IngestTarget, n: number, name: string,
       yield lines.flatMap(({ row }) => row ?? [])
     }
   }
+  let beyondQuota: EntryResult | undefined
   for await (const outcome of ingestMetadata(withoutEntries, read)) {
     rows += outcome.entries.length
     created += outcome.created
     cancelled += outcome.cancelled
     rejected += outcome.rejected
+    beyondQuota ??= outcome.entries.find(({ code }) => code === QUOTA_EXCEEDED)
   }
   rejected += unread
-  const detail = rejected === 0 ? null : `${rejected} ${rejected === 1 ? 'row' : 'rows'} could not be stored.`
-  const result = { n, name, uuid: null, code: null, detail }
-  if (rejected > 0 && rejected === rows + unread) return { ...result, status: 'rejected', code: 'metadata.no_rows' }
+  const unstored = `${rejected} ${rejected === 1 ? 'row' : 'rows'} could not be stored.`
+  const detail = rejected === 0 ? null : [unstored, beyondQuota?.detail].filter(Boolean).join(' ')
+  const result = { n, name, uuid: null, code: beyondQuota?.code ?? null, detail }
+  if (rejected > 0 && rejected === rows + unread) return { ...result, status: 'rejected', code: result.code ?? 'metadata.no_rows' }
   return { ...result, status: created > 0 ? 'created' : cancelled > 0 ? 'updated' : 'unchanged' }
 }

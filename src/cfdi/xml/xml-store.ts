@@ -23,8 +23,8 @@ export async function readXml(files: R2Bucket, { xml_object, xml_offset, xml_len
 
 /** The compressed bytes of several documents as one object. */
 export interface XmlObject {
-  /** Derived from the content, so that a late writer cannot change bytes that committed rows point to. */
-  key: string
+  /** Of the bytes. Keys end with it, so that a late writer cannot change bytes that committed rows point to. */
+  hash: string
   bytes: Uint8Array
   offsets: number[]
 }
@@ -40,5 +40,5 @@ export async function packXml(parts: readonly Uint8Array[]): Promise<XmlObject> 
     at += part.length
   }
   const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
-  return { key: `xml/${hash.toHex()}`, bytes, offsets }
+  return { hash: hash.toHex(), bytes, offsets }
 }

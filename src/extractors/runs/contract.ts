@@ -16,13 +16,14 @@ export const Run = z
     run_id: Id('run'),
     extractor_id: Id('ext'),
     trigger: z.enum(RUN_TRIGGERS),
-    local_date: z.iso
-      .date()
-      .nullable()
-      .meta({ description: 'The local date on which a scheduled run was due; null for other triggers. Each date has one run.' }),
-    fiscal_entity_id: Id('fe')
-      .nullable()
-      .meta({ description: 'The only fiscal entity that the run covered; null when it covered all of the organization’s.' }),
+    local_date: z.iso.date().nullable().meta({
+      description:
+        'The local date on which a scheduled run was due; null for other triggers, and for a run that makes up for one. Each date has one run.',
+    }),
+    fiscal_entity_id: Id('fe').nullable().meta({
+      description:
+        'The only fiscal entity that the run covers; null when it covers all of the organization’s. A run leaves an RFC out while its CIEC is to be verified, and a planned run of that RFC alone makes up for it.',
+    }),
     started_at: Instant.meta({ description: 'The instant from which the run’s date range and the visibility windows are computed.' }),
     status: z.enum(['planned', 'dispatched', 'no_connections']),
     connections: z.int(),

@@ -9,7 +9,8 @@ import { each } from '../../platform/each.ts'
 import { log } from '../../platform/log.ts'
 import { type Message, sendHints } from '../../platform/queues/send.ts'
 import { sourcesOf } from '../../taxpayers/sources.ts'
-import { type ConnectionRow, connectionsOfRun, widenWindows } from '../../taxpayers/taxpayers.ts'
+import { activeOf, type ConnectionRow, connectionsOfRun, widenWindows } from '../../taxpayers/taxpayers.ts'
+import { verifyOutstanding } from '../../taxpayers/verification.ts'
 import type { ExtractorRow } from '../store.ts'
 import { monthsOf, rangeOf } from './scope.ts'
 import {
@@ -20,6 +21,7 @@ import {
   insertRuns,
   markRun,
   plannedRuns,
+  postponeRun,
   type RunRow,
   unfinishedRuns,
 } from './store.ts'
@@ -96,61 +98,111 @@ export async function startRun(
 }
 
 /**
- * Dispatches a run: requests its jobs, widens the windows, announces the jobs, and finally records the outcome. It may be repeated after a
- * crash at any point, because jobs are joined rather than duplicated and windows only widen.
+ * Dispatches a run: requests its jobs, widens the windows of the sources that it fetches, announces the jobs, and finally records the
+ * outcome. It may be repeated after a crash at any point, because jobs are joined rather than duplicated and windows only widen. A connection
+ * whose CIEC is not verified is left out, and the same commit plans a run of that connection alone for the time of its next verification.
  */
 async function dispatch(system: System, run: RunRow): Promise<RunOutcome> {
   const extractor = await findExtractorOfRun(system.db, run.extractor_id)
   let after = ''
   let connections = 0
   let dispatched = 0
+  const unverified: ConnectionRow[] = []
   for (;;) {
-    const page = extractor ? await connectionsOfRun(system.db, run, after, PAGE) : []
-    if (extractor && page.length > 0) dispatched += await dispatchPage(system, run, extractor, page)
-    connections += page.length
-    if (page.length < PAGE || run.fiscal_entity_id !== null) break
-    after = page.at(-1)!.fiscal_entity_id
+    const read = extractor ? await connectionsOfRun(system.db, run, after, PAGE) : []
+    const page = await verifiedPage(system, read)
+    const verified = page.filter(({ verify_at }) => verify_at === null)
+    const queued = extractor && verified.length > 0 ? await dispatchPage(system, run, extractor, verified) : undefined
+    const left = page.filter((row) => row.verify_at !== null || queued?.unwidened.has(row.connection))
+    unverified.push(...left)
+    connections += page.length - left.length
+    dispatched += queued?.dispatched ?? 0
+    if (read.length < PAGE || run.fiscal_entity_id !== null) break
+    after = read.at(-1)!.fiscal_entity_id
   }
   const outcome: RunOutcome = { status: connections === 0 ? 'no_connections' : 'dispatched', connections, dispatched }
-  await commit(system.db.$client, [finishRun(system.db, run.run_id, outcome), ...(connections > 0 ? [markRun(system.db, run)] : [])])
+  if (run.fiscal_entity_id !== null && unverified.length > 0)
+    await commit(system.db.$client, [postponeRun(system.db, run.run_id, nextVerification(unverified[0]!))])
+  else
+    await commit(system.db.$client, [
+      finishRun(system.db, run.run_id, outcome),
+      ...(connections > 0 ? [markRun(system.db, run)] : []),
+      ...insertRuns(
+        system.db,
+        unverified.map((row) => laterRun(run, row)),
+      ),
+    ])
   return outcome
 }
 
+type Widening = Parameters<typeof widenWindows>[2][number]
+
+/** RFCs of a page whose CIECs a run verifies itself. The others are verified by the sweep. */
+const VERIFIED_A_PAGE = 10
+
+/** The page after the CIECs that are to be verified now have been, as far as the authority answers. */
+async function verifiedPage(system: System, page: readonly ConnectionRow[]): Promise<readonly ConnectionRow[]> {
+  const due = page.filter(({ verify_at }) => verify_at !== null && verify_at.getTime() <= Date.now()).slice(0, VERIFIED_A_PAGE)
+  if (due.length === 0) return page
+  for (const { entity } of due) await verifyOutstanding({ ...system, now: new Date() }, entity)
+  return activeOf(system.db, page)
+}
+
+const nextVerification = ({ verify_at }: ConnectionRow): Date => verify_at ?? new Date()
+
+/** The run of one connection that makes up for a run that left it out. The sweep dispatches it. */
+const laterRun = (run: RunRow, row: ConnectionRow): RunRow => ({
+  ...run,
+  run_id: newId('run'),
+  local_date: null,
+  fiscal_entity_id: row.fiscal_entity_id,
+  created_at: nextVerification(row),
+})
+
 const isCfdiSource = (source: DataSourceKey): boolean => source === 'sat_cfdi_issued' || source === 'sat_cfdi_received'
 
-async function dispatchPage(system: System, run: RunRow, extractor: ExtractorRow, page: readonly ConnectionRow[]): Promise<number> {
+/**
+ * Returns for how many RFCs new jobs were queued, and the connections whose windows did not widen, because another CIEC was accepted or
+ * refused meanwhile.
+ */
+async function dispatchPage(
+  system: System,
+  run: RunRow,
+  extractor: ExtractorRow,
+  page: readonly ConnectionRow[],
+): Promise<{ dispatched: number; unwidened: Set<number> }> {
   const active = authorityOf(system).sources
   const selected = page.map((connection) => {
     const enabled = sourcesOf(connection, active)
     return { connection, sources: extractor.data_source_keys.filter((key) => enabled.includes(key) && active.includes(key)) }
   })
   const reached = extractor.scope === 'since_watermark' ? await watermarks(system, run.organization_id, selected) : undefined
-  const wider: { connection: number; from: string; to: number }[] = []
+  const wider = { issued: [] as Widening[], received: [] as Widening[] }
   const demands: ConnectionDemand[] = selected.map(({ connection, sources }) => {
     const jobs = sources.flatMap((source) => {
       if (!isCfdiSource(source)) return [{ source, month: '' }]
       const watermark = reached?.get(`${connection.entity}|${source}`) ?? null
       const range = rangeOf(extractor.scope, extractor.scope_months, run.instant, extractor.timezone, watermark)
-      wider.push({ connection: connection.connection, from: range.from, to: run.instant.getTime() })
+      wider[source === 'sat_cfdi_issued' ? 'issued' : 'received'].push({
+        connection: connection.connection,
+        from: range.from,
+        to: run.instant.getTime(),
+      })
       return monthsOf(range, extractor.timezone).map((month) => ({ source, month }))
     })
     return { entity: connection.entity, shard: connection.shard, rfc: connection.rfc, jobs }
   })
   const spread = run.trigger === 'schedule' ? system.settings.spreadSeconds : 0
-  const queued = await requestJobs(system, run, demands, spread)
-  if (wider.length > 0) await commit(system.db.$client, [widenWindows(system.db, earliest(wider))])
-  await announce(system, demands, spread)
-  return queued
-}
-
-/** Returns the row with the earliest floor of each connection: its sources may reach back to different days. */
-function earliest(rows: readonly { connection: number; from: string; to: number }[]) {
-  const widest = new Map<number, { connection: number; from: string; to: number }>()
-  for (const row of rows) {
-    const known = widest.get(row.connection)
-    if (!known || row.from < known.from) widest.set(row.connection, row)
+  const dispatched = await requestJobs(system, run, demands, spread)
+  const directions = (['issued', 'received'] as const).filter((direction) => wider[direction].length > 0)
+  const unwidened = new Set(directions.flatMap((direction) => wider[direction].map(({ connection }) => connection)))
+  if (directions.length > 0) {
+    const statements = directions.map((direction) => widenWindows(system.db, direction, wider[direction]))
+    const widened = await commit<{ connection: number }>(system.db.$client, statements)
+    for (const { connection } of widened.flatMap(({ results }) => results)) unwidened.delete(connection)
   }
-  return [...widest.values()]
+  await announce(system, demands, spread)
+  return { dispatched, unwidened }
 }
 
 /** Dispatches runs that a crash left planned. A run that fails is logged and does not stop the others. */

@@ -34,6 +34,13 @@ export const deleteRuns = async (db: Database, before: string, limit: number): P
       .run()
   ).meta.changes
 
+/** Makes a planned run wait for the sweep after `until`. */
+export const postponeRun = (db: Database, run_id: string, until: Date) =>
+  db
+    .update(runs)
+    .set({ created_at: until })
+    .where(and(eq(runs.run_id, run_id), eq(runs.status, 'planned')))
+
 /** Records the outcome of a planned run. The first outcome is kept. */
 export const finishRun = (db: Database, run_id: string, outcome: Pick<RunRow, 'status' | 'connections' | 'dispatched'>) =>
   db

@@ -21,6 +21,7 @@ export const runs = sqliteTable(
     status: text('status', { enum: ['planned', 'dispatched', 'no_connections'] }).notNull(),
     connections: integer('connections').notNull(),
     dispatched: integer('dispatched').notNull(),
+    /** When it was planned; for a run that waits for the verification of a CIEC, the time of that. */
     created_at: instant('created_at').notNull(),
   },
   (table) => [

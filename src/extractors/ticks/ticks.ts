@@ -53,7 +53,7 @@ async function evaluateZone(system: System, { timezone, evaluated_day }: Zone): 
     return due_day === null ? [] : [{ timezone, day: today, cadence, due_day, instant: now, after: '', is_done: false }]
   })
   await commit(db.$client, [
-    ...(pages.length > 0 ? [insertPages(db, pages)] : []),
+    insertPages(db, pages),
     advanceZone(db, timezone, evaluated_day, today),
     deletePages(db, timezone, dayOfEpoch(epochDayOf(today) - DAYS_KEPT)),
   ])

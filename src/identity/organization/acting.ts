@@ -22,6 +22,8 @@ export async function readerOf({ db }: System, organization_id: string, fiscal_e
 
 const connectionView = (row: ConnectionRow): Connection => ({
   ...row,
-  visible_to: row.visible_to?.getTime() ?? null,
+  first_active_at: row.first_active_at?.getTime() ?? null,
+  issued_to: row.issued_to?.getTime() ?? null,
+  received_to: row.received_to?.getTime() ?? null,
   imported_at: row.imported_at?.getTime() ?? null,
 })

@@ -66,9 +66,9 @@ const sync = {
   direction: z.enum(['issued', 'received']).nullable().meta({
     description: 'Whether the job downloads issued or received CFDIs; null for sources of documents other than CFDIs.',
   }),
-  created_count: z
-    .int()
-    .meta({ description: 'Number of new documents. For CFDIs, this and the other counts cover only your visibility window.' }),
+  created_count: z.int().meta({
+    description: 'Number of new documents. For CFDIs, this and the other counts cover only your visibility window of the source.',
+  }),
   updated_count: z.int().meta({ description: 'Number of CFDIs that were known by their metadata alone and now have their XML.' }),
   cancelled_count: z.int().meta({ description: 'Number of CFDIs that were valid and are now cancelled.' }),
   first_issued_at: Instant.nullable().meta({ description: 'When the earliest of the counted CFDIs was issued; null if there is none.' }),

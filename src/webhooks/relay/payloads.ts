@@ -1,6 +1,6 @@
 import type { StoredOutboxEvent } from '../../outbox/outbox.ts'
 import { type SliceCounts, visibleCounts } from '../../visibility/visible-counts.ts'
-import { shows, type Window } from '../../visibility/window.ts'
+import { shows, type Windows } from '../../visibility/window.ts'
 import type { EventPayload } from '../catalog/payload-contract.ts'
 
 /** An organization that may be notified of a change to one of its fiscal entities. */
@@ -9,7 +9,7 @@ export interface Recipient {
   /** The fiscal entity in UUID form. */
   fiscal_entity_uuid: string
   rfc: string
-  window: Window
+  windows: Windows
 }
 
 const iso = (milliseconds: number): string => new Date(milliseconds).toISOString()
@@ -52,10 +52,11 @@ interface SyncBody {
   completed_at: number
 }
 
-/** Whether an organization is notified of an event: it is named, or its window shows the CFDI. */
-export function mayReceive(event: StoredOutboxEvent, { organization_id, window }: Recipient): boolean {
+/** Whether an organization is notified of an event: it is named, or its window of the CFDI's direction shows the CFDI. */
+export function mayReceive(event: StoredOutboxEvent, { organization_id, windows }: Recipient): boolean {
   if (event.organizations !== null) return (JSON.parse(event.organizations) as string[]).includes(organization_id)
-  return shows(window, JSON.parse(event.body) as CancellationBody)
+  const body = JSON.parse(event.body) as CancellationBody
+  return shows(windows[body.direction], body)
 }
 
 /** Returns the payload of an event for one organization; null for an unknown kind. */
@@ -84,11 +85,11 @@ export function payloadOf(event: StoredOutboxEvent, recipient: Recipient, event_
       }
     }
     case 'sync.completed':
-      return { event: event.kind, ...head, ...syncOf(JSON.parse(event.body) as SyncBody, recipient.window) }
+      return { event: event.kind, ...head, ...syncOf(JSON.parse(event.body) as SyncBody, recipient.windows) }
     case 'sync.failed': {
       const body = JSON.parse(event.body) as SyncBody
       const error_class = body.error_class ?? 'undefined'
-      return { event: event.kind, ...head, ...syncOf(body, recipient.window), error_class, will_retry: false, next_attempt_at: null }
+      return { event: event.kind, ...head, ...syncOf(body, recipient.windows), error_class, will_retry: false, next_attempt_at: null }
     }
     case 'connection.ciec_invalid':
       return { event: event.kind, ...head, rejected_at: (JSON.parse(event.body) as { rejected_at: string }).rejected_at }
@@ -99,10 +100,11 @@ export function payloadOf(event: StoredOutboxEvent, recipient: Recipient, event_
 
 const DIRECTIONS = { sat_cfdi_issued: 'issued', sat_cfdi_received: 'received' } as const
 
-/** Returns the members of a sync event. The window limits the counts of CFDIs; documents of other sources have no window. */
-function syncOf({ job_id, data_source_key, period, brought: slices, completed_at, ...all }: SyncBody, window: Window) {
+/** Returns the members of a sync event. The window of the source limits the counts of CFDIs; documents of other sources have no window. */
+function syncOf({ job_id, data_source_key, period, brought: slices, completed_at, ...all }: SyncBody, windows: Windows) {
+  const direction = DIRECTIONS[data_source_key as keyof typeof DIRECTIONS] ?? null
   const counts =
-    period === null
+    period === null || direction === null
       ? {
           created_count: all.created_count,
           updated_count: all.updated_count,
@@ -110,13 +112,13 @@ function syncOf({ job_id, data_source_key, period, brought: slices, completed_at
           first_issued_at: null,
           last_issued_at: null,
         }
-      : visibleCounts(window, slices)
+      : visibleCounts(windows[direction], slices)
   return {
     job_id,
     data_source_key,
     period,
     document_type: period === null ? data_source_key.replace(/^sat_/, '') : 'cfdi',
-    direction: DIRECTIONS[data_source_key as keyof typeof DIRECTIONS] ?? null,
+    direction,
     ...counts,
     first_issued_at: isoOfSeconds(counts.first_issued_at),
     last_issued_at: isoOfSeconds(counts.last_issued_at),

@@ -14,7 +14,7 @@ import { idOfText, uuidOf } from '../../platform/db/id.ts'
 import { retryOnConflict } from '../../platform/db/retry.ts'
 import { errorMessage } from '../../platform/log.ts'
 import { keepDeadLetter } from '../../platform/queues/dead-letters.ts'
-import { NOTHING, windowOf } from '../../visibility/window.ts'
+import { NOTHING, windowsOf } from '../../visibility/window.ts'
 import { insertDeliveries } from '../deliveries/insert-store.ts'
 import { wakeEndpoints } from '../endpoints/wake.ts'
 import { insertEvents, type NewEvent } from '../events/store.ts'
@@ -136,14 +136,14 @@ async function feedEvents(system: System, outboxEvents: readonly StoredOutboxEve
 }
 
 /**
- * Fiscal data is readable only through an active connection: without one, the window is empty. The window still applies to an event that
+ * Fiscal data is readable only through an active connection: without one, the windows are empty. They still apply to an event that
  * is older than the end of the active connection.
  */
 const recipientOf = (row: RecipientRow, { created_at }: StoredOutboxEvent): Recipient => ({
   organization_id: row.organization_id,
   fiscal_entity_uuid: uuidOf(row.fiscal_entity_id),
   rfc: row.rfc,
-  window: row.state === 'active' || (row.state !== 'draft' && created_at < row.updated_at) ? windowOf(row.extractor_count, row) : NOTHING,
+  windows: row.state === 'active' || (row.state !== 'draft' && created_at < row.updated_at) ? windowsOf(row.extractor_count, row) : NOTHING,
 })
 
 /** Wakes the relay of every outbox that holds events. */

@@ -1,6 +1,6 @@
 import { jsonChunks } from '../../platform/db/commit.ts'
 
-/** An organization's connection to an entity, with the bounds of its window. */
+/** An organization's connection to an entity, with the bounds of its windows. */
 export interface RecipientRow {
   entity: number
   organization_id: string
@@ -9,8 +9,10 @@ export interface RecipientRow {
   state: string
   /** Milliseconds since 1970. The connection entered its state then or earlier. */
   updated_at: number
-  visible_from: string | null
-  visible_to: number | null
+  issued_from: string | null
+  issued_to: number | null
+  received_from: string | null
+  received_to: number | null
   extractor_count: number
   /** 1 while the organization has a planned run, which may widen its window. */
   has_planned_run: number
@@ -22,8 +24,8 @@ export const findRecipients = async (d1: D1Database, entities: readonly number[]
     await d1
       .prepare(
         `with planned as materialized (select distinct organization_id from runs indexed by runs_planned where status = 'planned')
-         select c.entity, c.organization_id, c.fiscal_entity_id, c.rfc, c.state, c.updated_at, c.visible_from, c.visible_to, o.extractor_count,
-           c.organization_id in planned as has_planned_run
+         select c.entity, c.organization_id, c.fiscal_entity_id, c.rfc, c.state, c.updated_at,
+           c.issued_from, c.issued_to, c.received_from, c.received_to, o.extractor_count, c.organization_id in planned as has_planned_run
          from json_each(?) e
          cross join connections c indexed by connections_entity on c.entity = e.value and c.state <> 'unlinked'
          cross join organizations o on o.id = c.organization_id`,

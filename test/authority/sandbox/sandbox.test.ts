@@ -95,6 +95,37 @@ describe('the sandbox authority delivers', () => {
     }
   })
 
+  it('a document from the second in which it was issued, and not before', async () => {
+    for (const { Uuid, FechaEmision } of rowsOf(await packagesOf(PERSON, 'issued', '2025-03')).slice(0, 5)) {
+      // Every place in Mexico is five to eight hours behind UTC, so one of these is the document's own second.
+      const known = async (until: number) =>
+        rowsOf(await packagesOf(PERSON, 'issued', '2025-03', new Date(until))).some((row) => row['Uuid'] === Uuid)
+      const local = Date.parse(`${FechaEmision!.replace(' ', 'T')}Z`)
+      const hours = [5, 6, 7, 8]
+      const shown = await Promise.all(hours.map((hour) => known(local + hour * 3_600_000)))
+      const before = await Promise.all(hours.map((hour) => known(local + hour * 3_600_000 - 1_000)))
+      const first = shown.indexOf(true)
+      expect([first >= 0, before[first]]).toEqual([true, false])
+    }
+  })
+
+  it('the same world in every version: so many documents of each type, and guarantees in the collateral registry for about 40 % of RFCs', async () => {
+    const counts: Record<string, number> = {}
+    for (const { EfectoComprobante } of (await historyOf(COMPANY, 'received', 2025, 6)).rows)
+      counts[EfectoComprobante!] = (counts[EfectoComprobante!] ?? 0) + 1
+    expect(counts).toEqual({ I: 143, E: 9, P: 58, T: 1 })
+    let registered = 0
+    for (let n = 0; n < 200; n++) {
+      const rfc = withCheckDigit(
+        `RUG1001${String(10 + (n % 18))}${String.fromCharCode(65 + (n % 26))}${String.fromCharCode(65 + Math.floor(n / 26))}`,
+      )
+      const [file] = await authority.documents(login(rfc), 'sat_rug', LATE)
+      if (file!.attributes['garantias'] !== '0') registered++
+    }
+    expect(registered).toBeGreaterThan(60)
+    expect(registered).toBeLessThan(100)
+  })
+
   it('nothing before 2018, nor of a month that has not begun', async () => {
     expect(await packagesOf(COMPANY, 'issued', '2017-12')).toEqual([])
     expect(await packagesOf(COMPANY, 'issued', '2026-08')).toEqual([])
@@ -281,6 +312,17 @@ describe('what testers tell the sandbox', () => {
       await expect(stateful.documents(request.login, 'sat_csf', LATE)).rejects.toBeInstanceOf(LoginRejected)
     }
     expect(await stateful.verify(login(COMPANY))).toBe(true)
+  })
+
+  it('a locked account is unavailable, and never refused', async () => {
+    const request = { login: login(COMPANY, 'locked1'), direction: 'issued', month: '2025-03', until: LATE } as const
+    const locked = expect.objectContaining({ isLocked: true, error_class: 'login_failed' })
+    for (const asked of [
+      () => authority.verify(request.login),
+      () => authority.download(request)[Symbol.asyncIterator]().next(),
+      () => authority.documents(request.login, 'sat_csf', LATE),
+    ])
+      await expect(asked()).rejects.toEqual(locked)
   })
 
   it('an authority that is down lets the login pass and fails afterwards', async () => {

@@ -144,6 +144,24 @@ describe('what an operator records', () => {
     expect(commandOf(words.filter((word) => word !== undefined))).toBeNull()
   })
 
+  it('and meets a database that fails stays open for the next run', async () => {
+    const of = await billed('diagnostic')
+    await recorded('plan', of.id, 'starter', '3')
+    const failing = new Proxy(env.DB, {
+      get: (target, name) => {
+        if (name === 'batch') return () => Promise.reject(new Error('D1_ERROR: Network connection lost.'))
+        const value = Reflect.get(target, name) as unknown
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    await runOperatorCommands(systemOf({ ...env, DB: failing }, new Date(), 'failing')).catch(() => {})
+    expect(await outcomes(of.id)).toEqual(['plan 0'])
+    await minute()
+    expect(await outcomes(of.id)).toEqual(['plan 1'])
+    expect(await of.billing()).toMatchObject({ plan: 'starter', seats: { allowance: 3 } })
+  })
+
   it('about what is not there is not recorded', async () => {
     expect(await recorded('pay', 'inv_01kabcdefghjkmnpqrstvwxyz0')).toBe(0)
     expect(await recorded('plan', 'org_01kabcdefghjkmnpqrstvwxyz0', 'api')).toBe(0)

@@ -120,6 +120,49 @@ describe('payments and credit notes', () => {
     }
   })
 
+  it('of the other direction change no balance', async () => {
+    const target = newBook()
+    const [issued, received] = [deferred(), deferred({ emisor: 'BBB020202BB1', receptor: RFC })]
+    const [byRfc, byOther] = [
+      paymentOf(random, '2025-02', [received]),
+      { ...paymentOf(random, '2025-02', [issued]), emisor: 'BBB020202BB1', receptor: RFC },
+    ]
+    await bring(target, [issued, received, byRfc, byOther])
+    for (const { uuid } of [issued, received])
+      expect((await rowsOf(target)).get(uuid)).toMatchObject({ payment_status: 'unpaid', paid: 0, applied_until: null })
+  })
+
+  it('change the balance of an invoice and not its updated_at, which changes with the document itself', async () => {
+    const target = newBook()
+    const invoice = deferred()
+    const payment = paymentOf(random, '2025-01', [invoice])
+    const at = (hour: number): IngestTarget => ({ ...target, now: new Date(Date.UTC(2025, 2, 1, hour)) })
+    const told = async () => {
+      const rows = await rowsOf(target)
+      return [invoice, payment].map(({ uuid }) => [rows.get(uuid)?.payment_status, new Date(rows.get(uuid)?.updated_at ?? 0).getUTCHours()])
+    }
+    await report(at(1), [[invoice, false]])
+    expect((await told())[0]).toEqual([null, 1])
+    await bring(at(2), [invoice])
+    expect((await told())[0]).toEqual(['unpaid', 2])
+    await bring(at(3), [payment])
+    expect(await told()).toEqual([
+      ['paid', 2],
+      [null, 3],
+    ])
+    await report(at(4), [[payment, true]])
+    expect(await told()).toEqual([
+      ['unpaid', 2],
+      [null, 4],
+    ])
+    await report(at(5), [[invoice, true]])
+    await bring(at(6), [invoice, payment])
+    expect(await told()).toEqual([
+      ['unpaid', 5],
+      [null, 4],
+    ])
+  })
+
   it('leave alone an advance (07), a substitution (04) and what is paid at once', async () => {
     const target = newBook()
     const [invoice, atOnce] = [deferred(), plainOf(random, '2025-01', { metodo: 'PUE' })]

@@ -219,7 +219,7 @@ async function upload(history: History, player: Player): Promise<void> {
     const reply = await api(player.tenant, 'GET', `${path}/${import_id}`)
     return reply.body.status === 'completed' && reply.body
   })
-  const expected = documents.map((document) => [document.uuid, importDocument(history, player, document, direction)].join(' '))
+  const expected = documents.map((document) => [document.uuid, importDocument(history, player, document, direction, history.now)].join(' '))
   const actual = done.files.map(({ uuid, status }: { uuid: string; status: string }) => [uuid, status].join(' '))
   if (expected.join() !== actual.join())
     throw new Error(['An import went otherwise', ...expected, ...actual, ...history.told_so_far].join('\n'))

@@ -1,6 +1,8 @@
 import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { commit, connect } from '../../../src/platform/db/commit.ts'
+import { claimKey, type KeyRequest, markKey, releaseKey } from '../../../src/platform/idempotency/store.ts'
 import { basic, type Caller } from '../../support/client.ts'
 import { at } from '../../support/clock.ts'
 import { runs } from '../../support/fuzz.ts'
@@ -267,4 +269,23 @@ describe('whatever the interleaving of requests, crashes and ends of leases', ()
     // So that a run in which nothing happens does not pass for one in which nothing goes wrong.
     expect([...seen.keys()].sort()).toEqual(['201 ', '409 idempotency.done', '409 idempotency.in_flight', '500 internal'])
   })
+})
+
+it('a key that is released leaves the leases of all other keys as they are', async () => {
+  const one = await signUp()
+  const db = connect(env.DB)
+  const request = (key: string): KeyRequest => ({
+    ...{ organization_id: one.organization_id, key, token: crypto.randomUUID(), fingerprints: ['f'] },
+    ...{ asked_at: Date.now(), lease_until: Date.now() + LEASE_MS, now: new Date(), expired_at: new Date(0) },
+  })
+  const [held, released] = [request('held'), request('released')]
+  for (const each of [held, released]) await claimKey(db, each)
+  await commit(env.DB, [markKey(db, { ...released, begun: null }, 'resource', 'running'), ...releaseKey(db, { ...released, begun: null })])
+  const leases = await env.DB.prepare('select key, lease_until from idempotency_keys where organization_id = ? order by key')
+    .bind(one.organization_id)
+    .all()
+  expect(leases.results).toEqual([
+    { key: 'held', lease_until: held.lease_until },
+    { key: 'released', lease_until: 0 },
+  ])
 })

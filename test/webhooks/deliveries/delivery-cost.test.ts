@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, expect, it, vi } from 'vitest'
 import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
+import { reaching } from '../../support/context.ts'
 import { costOf } from '../../support/meter.ts'
 import { organization } from '../../support/tenants.ts'
 import { Courier, type Endpoint, endpoint, keptOf } from '../support/deliveries.ts'
@@ -17,7 +18,7 @@ it('a delivery writes five rows from its fact to its end, a hundred facts take f
   losingMessages()
   const of = await organization()
   const entity = newEntity()
-  await link([{ organization_id: of.id, ...entity, state: 'active', visible_from: null, visible_to: null } as Linked])
+  await link([{ organization_id: of.id, ...entity, state: 'active', ...reaching(null) } as Linked])
   const endpoints: Endpoint[] = []
   for (let n = 0; n < ENDPOINTS; n++) endpoints.push(await endpoint(of, `https://hooks-${n}.cost.example/in`))
   await tell(

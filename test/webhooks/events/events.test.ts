@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { idOfUuid } from '../../../src/platform/db/id.ts'
+import { pathsOf } from '../../support/client.ts'
 import { silenceQueues } from '../../support/queues.ts'
 import { organization } from '../../support/tenants.ts'
 import { endpointOf, happened, linked, pagesOf } from '../support/feed.ts'
@@ -83,6 +84,9 @@ describe('a filter of the feed', () => {
     expect(await at(`fiscal_entity_id=${two.uuid.toUpperCase()}`)).toEqual([1, 3])
     expect(await at(`event_key=sync.failed&fiscal_entity_id=${two.fiscal_entity_id}`)).toEqual([3])
     expect(await at('event_key=nothing')).toEqual([])
+    expect(await at(`fiscalEntityId=${one.uuid}&fiscal_entity_id=${one.fiscal_entity_id}`)).toEqual([0, 2])
+    const both = await of.ask('GET', `${EVENTS}?fiscalEntityId=${one.fiscal_entity_id}&fiscal_entity_id=${two.fiscal_entity_id}`)
+    expect([both.status, pathsOf(both.body)]).toEqual([422, ['fiscalEntityId']])
     expect(await at(`fiscal_entity_id=${idOfUuid('fe', crypto.randomUUID())}`)).toEqual([])
   })
 

@@ -7,6 +7,7 @@ import { PAYLOADS } from '../../../src/webhooks/catalog/payload-contract.ts'
 import { sweepDeliveries } from '../../../src/webhooks/deliveries/delivery.ts'
 import { relayOutbox, sweepOutboxes } from '../../../src/webhooks/relay/relay.ts'
 import { at } from '../../support/clock.ts'
+import { type Reach, reaching } from '../../support/context.ts'
 import { costOf } from '../../support/meter.ts'
 import { randomOf } from '../../support/random.ts'
 import {
@@ -29,7 +30,7 @@ import {
 const NOW = '2026-03-20T20:00:00.000Z'
 const AS_OF = Date.parse(NOW)
 const LEDGERS = OUTBOXES().slice(1)
-const SEES_ALL = { state: 'active', visible_from: null, visible_to: null }
+const SEES_ALL = { state: 'active', ...reaching(null) }
 
 beforeEach(() => {
   at(NOW)
@@ -134,7 +135,7 @@ describe('what a fact says', () => {
   it('sync.completed: counts of what the window admits', async () => {
     const { organization_id, entity, head } = await reader()
     await tell(ledgerOf(entity), [synced(entity, organization_id, JOB)])
-    const narrow = await reader({ state: 'active', visible_from: '2026-03-02', visible_to: AS_OF }, 1)
+    const narrow = await reader({ state: 'active', ...reaching(['2026-03-02', AS_OF]) }, 1)
     await tell(ledgerOf(narrow.entity), [synced(narrow.entity, narrow.organization_id, JOB)])
     const paused = await reader({ ...SEES_ALL, state: 'paused' })
     await tell(ledgerOf(paused.entity), [synced(paused.entity, paused.organization_id, JOB)])
@@ -156,7 +157,7 @@ describe('what a fact says', () => {
   })
 
   it('sync.completed: waits for the run that is about to widen the window, at most two minutes', async () => {
-    const { organization_id, entity } = await reader({ state: 'active', visible_from: null, visible_to: null }, 1)
+    const { organization_id, entity } = await reader({ state: 'active', ...reaching(null) }, 1)
     await env.DB.prepare(
       `insert into runs (run_id, organization_id, extractor_id, trigger, instant, status, connections, dispatched, created_at)
        values (?1, ?1, 'ext', 'manual', ?2, 'planned', 0, 0, ?2)`,
@@ -167,7 +168,7 @@ describe('what a fact says', () => {
     await relayAll()
     expect(await feedOf([organization_id])).toEqual([])
     await env.DB.batch([
-      env.DB.prepare('update connections set visible_from = ?2, visible_to = ?3 where organization_id = ?1').bind(
+      env.DB.prepare('update connections set issued_from = ?2, issued_to = ?3 where organization_id = ?1').bind(
         organization_id,
         '2026-03-01',
         AS_OF,
@@ -348,7 +349,7 @@ describe('a crash', () => {
   }
 
   async function world() {
-    const [wide, narrow] = [await reader(), await reader({ state: 'active', visible_from: '2026-03-10', visible_to: AS_OF }, 1)]
+    const [wide, narrow] = [await reader(), await reader({ state: 'active', ...reaching(['2026-03-10', AS_OF]) }, 1)]
     const { entity, fiscal_entity_id, rfc } = wide
     await link([
       {
@@ -357,8 +358,7 @@ describe('a crash', () => {
         fiscal_entity_id,
         rfc,
         state: 'active',
-        visible_from: '2026-03-10',
-        visible_to: AS_OF,
+        ...reaching(['2026-03-10', AS_OF]),
       },
     ])
     const all = await endpoints([
@@ -469,7 +469,7 @@ describe('a fact that cannot be told', () => {
     ['lacks what it is about', { body: '{}' }],
     ['names nobody in a way that can be read', { organizations: '[' }],
   ])('because it %s is put aside with the reason, and holds nobody up', async (_, more) => {
-    const { organization_id, entity } = await reader({ state: 'active', visible_from: '2018-01-01', visible_to: AS_OF }, 1)
+    const { organization_id, entity } = await reader({ state: 'active', ...reaching(['2018-01-01', AS_OF]) }, 1)
     const ledger = ledgerOf(entity)
     const good = [cancelled(entity, '2026-03-03T10:15:00'), cancelled(entity, '2026-03-04T10:15:00')]
     const bad = cancelled(entity, '2026-03-03T10:15:00')
@@ -513,12 +513,13 @@ describe('of any number of organizations and RFCs', () => {
     const entities = Array.from({ length: 12 }, newEntity)
     // Instants at which something is issued, floors at their days, ceilings at just these instants and a second before.
     const instants = Array.from({ length: 12 }, () => AS_OF / 1_000 - below(40 * 86_400) - 7_200)
-    const windows = (): Pick<Linked, 'visible_from' | 'visible_to'> => {
+    const reach = (): Reach => {
       const turn = random()
-      if (turn < 0.15) return { visible_from: null, visible_to: null }
-      const visible_from = turn < 0.3 ? '2018-01-01' : dayOf(pick(instants) * 1_000 + pick([0, 0, DAY, -DAY]))
-      return { visible_from, visible_to: random() < 0.4 ? AS_OF + below(3) * DAY : pick(instants) * 1_000 - pick([0, 1, 1_000]) }
+      if (turn < 0.15) return null
+      const from = turn < 0.3 ? '2018-01-01' : dayOf(pick(instants) * 1_000 + pick([0, 0, DAY, -DAY]))
+      return [from, random() < 0.4 ? AS_OF + below(3) * DAY : pick(instants) * 1_000 - pick([0, 1, 1_000])]
     }
+    const windows = () => (random() < 0.3 ? reaching(reach()) : reaching(reach(), reach()))
     const states = ['active', 'active', 'active', 'active', 'draft', 'paused', 'invalid_ciec', 'unlinked']
     const links: Linked[] = ids.flatMap((organization_id) =>
       entities.filter(() => random() < 0.4).map((entity) => ({ organization_id, ...entity, state: pick(states), ...windows() })),
@@ -541,7 +542,14 @@ describe('of any number of organizations and RFCs', () => {
       for (let n = below(9); n > 0; n--) {
         const issued_at = pick(instants) + pick([0, 0, 1, -1])
         const fecha = fechaOf(issued_at)
-        facts.push(cancelled(entity, fecha, { issued_at }, pick(['cfdi.cancelled', 'cfdi.cancelled_after_payment'])))
+        facts.push(
+          cancelled(
+            entity,
+            fecha,
+            { issued_at, direction: pick(['issued', 'received']) },
+            pick(['cfdi.cancelled', 'cfdi.cancelled_after_payment']),
+          ),
+        )
       }
       const named = ids.filter(() => random() < 0.3)
       const changes = Array.from({ length: below(12) }, () => pick(instants)).map((issued_at) => ({
@@ -553,7 +561,7 @@ describe('of any number of organizations and RFCs', () => {
       const brought = changes.filter(({ fecha }, n) => changes.findIndex((one) => one.fecha.slice(0, 10) === fecha.slice(0, 10)) === n)
       const body = {
         job_id: `job_${entity}`,
-        data_source_key: 'sat_cfdi_issued',
+        data_source_key: pick(['sat_cfdi_issued', 'sat_cfdi_received']),
         period: '2026-03',
         error_class: null,
         completed_at: AS_OF,
@@ -577,12 +585,15 @@ describe('of any number of organizations and RFCs', () => {
 
     /** Said plainly: the day is not before the floor and the instant not after the ceiling, of an active connection. */
     const shows = (
-      { organization_id, state, visible_from, visible_to }: Linked,
+      { organization_id, state, ...windows }: Linked,
+      direction: 'issued' | 'received',
       { fecha, issued_at }: { fecha: string; issued_at: number },
     ): boolean => {
       if (state !== 'active') return false
       if (counts[ids.indexOf(organization_id)]!.extractor_count === 0) return true
-      return visible_from !== null && visible_to !== null && fecha.slice(0, 10) >= visible_from && issued_at * 1_000 <= visible_to
+      const from = direction === 'issued' ? windows.issued_from : windows.received_from
+      const to = direction === 'issued' ? windows.issued_to : windows.received_to
+      return from !== null && to !== null && fecha.slice(0, 10) >= from && issued_at * 1_000 <= to
     }
     const expected = facts.flatMap((fact) =>
       links.flatMap((one) => {
@@ -590,8 +601,11 @@ describe('of any number of organizations and RFCs', () => {
         const head = { organization_id: one.organization_id, key: fact.kind as string, rfc: one.rfc, of: uuidOf(one.fiscal_entity_id) }
         if (fact.organizations !== null && !fact.organizations.includes(one.organization_id)) return []
         if (fact.kind === 'connection.ciec_invalid') return [{ ...head, says: NOW }]
-        if (fact.organizations === null) return shows(one, fact.body as never) ? [{ ...head, says: fact.body['cfdi_uuid'] }] : []
-        const seen = (fact.body['changes'] as { what: string; fecha: string; issued_at: number }[]).filter((change) => shows(one, change))
+        if (fact.organizations === null)
+          return shows(one, fact.body['direction'] as 'issued', fact.body as never) ? [{ ...head, says: fact.body['cfdi_uuid'] }] : []
+        const direction = fact.body['data_source_key'] === 'sat_cfdi_issued' ? 'issued' : 'received'
+        const changes = fact.body['changes'] as { what: string; fecha: string; issued_at: number }[]
+        const seen = changes.filter((change) => shows(one, direction, change))
         return [{ ...head, says: ['created', 'updated', 'cancelled'].map((what) => seen.filter((it) => it.what === what).length).join() }]
       }),
     )

@@ -103,8 +103,10 @@ export interface Linked {
   fiscal_entity_id: string
   rfc: string
   state: string
-  visible_from: string | null
-  visible_to: number | null
+  issued_from: string | null
+  issued_to: number | null
+  received_from: string | null
+  received_to: number | null
 }
 
 /** RFCs that only these tests know, by the number that ledgers know them by. */

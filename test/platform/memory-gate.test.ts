@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { Room } from '../../src/platform/room.ts'
+import { MemoryGate } from '../../src/platform/memory-gate.ts'
 
 /** Work that lasts until it is told to end. */
 function work() {
@@ -9,13 +9,13 @@ function work() {
 
 const turn = () => scheduler.wait(40)
 
-describe('a room', () => {
+describe('a memory gate', () => {
   it('holds what fits together, and something too large alone', async () => {
-    const room = new Room(10, 60_000)
+    const gate = new MemoryGate(10, 60_000)
     const held: string[] = []
     const begin = (name: string, weight: number) => {
       const { run, end } = work()
-      const done = room.hold(weight, () => {
+      const done = gate.hold(weight, () => {
         held.push(name)
         return run()
       })
@@ -37,12 +37,12 @@ describe('a room', () => {
   })
 
   it('is free again after work that failed, and after work whose end never came', async () => {
-    const room = new Room(1, 60_000)
-    await expect(room.hold(1, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
-    void room.hold(1, () => new Promise(() => {}))
+    const gate = new MemoryGate(1, 60_000)
+    await expect(gate.hold(1, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    void gate.hold(1, () => new Promise(() => {}))
     await turn()
     const next = vi.fn(async () => 'done')
-    const waiting = room.hold(1, next)
+    const waiting = gate.hold(1, next)
     await turn()
     expect(next).not.toHaveBeenCalled()
     const now = Date.now()
