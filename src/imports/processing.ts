@@ -6,7 +6,7 @@ import type { System } from '../platform/context.ts'
 import { commit } from '../platform/db/commit.ts'
 import { isGuardViolation } from '../platform/db/guard.ts'
 import { each } from '../platform/each.ts'
-import { MemoryGate } from '../platform/memory-gate.ts'
+import { MemoryLimiter } from '../platform/memory-limiter.ts'
 import { openReachedLedger } from '../visibility/scoped-ledger.ts'
 import { continueDeletion } from './deletion.ts'
 import { documentsOf, insertHoldings } from './deletion-store.ts'
@@ -32,10 +32,10 @@ const SWEEP_LIMIT = 100
 const ABANDONED_MS = 25 * 3_600_000
 
 /** Two imports at once in an isolate: each has some megabytes in memory. */
-const gate = new MemoryGate(2, 15 * 60_000)
+const limiter = new MemoryLimiter(2, 15 * 60_000)
 
 /** Goes on with an import: ingests its upload, or deletes it. A consumer that has lost it to another one, or to its deletion, stops. */
-export const workOnImport = (system: System, hint: ImportHint): Promise<void> => gate.hold(1, () => goOn(system, hint))
+export const workOnImport = (system: System, hint: ImportHint): Promise<void> => limiter.hold(1, () => goOn(system, hint))
 
 async function goOn(system: System, hint: ImportHint): Promise<void> {
   const ledger = system.settings.ledgers[hint.shard]!

@@ -1,4 +1,4 @@
-import { MemoryGate } from '../../platform/memory-gate.ts'
+import { MemoryLimiter } from '../../platform/memory-limiter.ts'
 import { type Bytes, bytesInMemory } from '../package/bytes.ts'
 import { entriesOf, readDirectory, type ZipEntry } from '../package/directory.ts'
 import type { MetadataRow } from '../package/metadata.ts'
@@ -20,7 +20,7 @@ const SLICE_ENTRIES = 1_000
 const SLICE_BYTES = 8 * 1024 * 1024
 
 /** The slices that an isolate has in memory at once: one of XML, or some small ones. */
-const slices = new MemoryGate(4 * 1024 * 1024, 60_000)
+const slices = new MemoryLimiter(4 * 1024 * 1024, 60_000)
 /** What a row of metadata takes, in bytes of XML that take as much. */
 const METADATA_ROW_BYTES = 1_000
 

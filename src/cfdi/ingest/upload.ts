@@ -1,12 +1,12 @@
 import type { Bytes } from '../package/bytes.ts'
 import { type Directory, EntryRejected, entriesOf, PackageRejected, readDirectory, type ZipEntry } from '../package/directory.ts'
 import { MAX_METADATA_BYTES, type MetadataFile, openMetadata, openMetadataEntry } from '../package/metadata-files.ts'
+import { rowsOf } from '../package/month-metadata.ts'
 import { isXml, kindOf, shownName, startOf } from '../package/package.ts'
 import { ReportedStatuses } from '../package/reported.ts'
 import { MAX_XML_BYTES } from '../xml/parse.ts'
 import { type IngestTarget, QUOTA_EXCEEDED } from './commit-slice.ts'
 import { filesOf, ingestFiles, ingestMetadata, type Outcomes } from './ingest.ts'
-import { rowsOf } from './month-metadata.ts'
 import type { EntryResult, SliceOutcome } from './outcome.ts'
 import { singleFile } from './read-entries.ts'
 

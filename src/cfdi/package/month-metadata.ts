@@ -1,10 +1,9 @@
-import { bytesInMemory } from '../package/bytes.ts'
-import { EntryRejected, entriesOf, PackageRejected, readDirectory } from '../package/directory.ts'
-import type { MetadataRow } from '../package/metadata.ts'
-import { MAX_METADATA_BYTES, type MetadataFile, openMetadataEntry } from '../package/metadata-files.ts'
-import { isXml, kindOf, startOf } from '../package/package.ts'
-import { ReportedStatuses } from '../package/reported.ts'
-import type { EntryResult } from './outcome.ts'
+import { bytesInMemory } from './bytes.ts'
+import { EntryRejected, entriesOf, PackageRejected, readDirectory } from './directory.ts'
+import type { MetadataRow } from './metadata.ts'
+import { MAX_METADATA_BYTES, type MetadataFile, openMetadataEntry } from './metadata-files.ts'
+import { isXml, kindOf, startOf } from './package.ts'
+import { ReportedStatuses } from './reported.ts'
 
 /**
  * The metadata of a month that is being downloaded. The packages are kept as they came, compressed, beside the status of each document;
@@ -25,8 +24,8 @@ export class MonthMetadata {
     }
   }
 
-  /** Notes which documents have been delivered with their XML. */
-  deliver(entries: readonly EntryResult[]): void {
+  /** Notes which documents have been delivered with their XML: the entries of a slice that were not rejected. */
+  deliver(entries: readonly { uuid: string | null; status: string }[]): void {
     for (const { uuid, status } of entries) if (uuid !== null && status !== 'rejected') this.statuses.deliver(uuid)
   }
 

@@ -4,7 +4,7 @@ const LOOK_EVERY_MS = 10
  * Shares the memory of the isolate among the invocations that run in it at the same time: together they hold no more than `size`, except
  * for one that needs more and is alone. What an invocation held that was ended from outside is free again after `longestMs`.
  */
-export class MemoryGate {
+export class MemoryLimiter {
   readonly #size: number
   readonly #longestMs: number
   readonly #held = new Map<object, { weight: number; until: number }>()

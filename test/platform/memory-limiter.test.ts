@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { MemoryGate } from '../../src/platform/memory-gate.ts'
+import { MemoryLimiter } from '../../src/platform/memory-limiter.ts'
 
 /** Work that lasts until it is told to end. */
 function work() {
@@ -9,13 +9,13 @@ function work() {
 
 const turn = () => scheduler.wait(40)
 
-describe('a memory gate', () => {
+describe('a memory limiter', () => {
   it('holds what fits together, and something too large alone', async () => {
-    const gate = new MemoryGate(10, 60_000)
+    const limiter = new MemoryLimiter(10, 60_000)
     const held: string[] = []
     const begin = (name: string, weight: number) => {
       const { run, end } = work()
-      const done = gate.hold(weight, () => {
+      const done = limiter.hold(weight, () => {
         held.push(name)
         return run()
       })
@@ -37,12 +37,12 @@ describe('a memory gate', () => {
   })
 
   it('is free again after work that failed, and after work whose end never came', async () => {
-    const gate = new MemoryGate(1, 60_000)
-    await expect(gate.hold(1, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
-    void gate.hold(1, () => new Promise(() => {}))
+    const limiter = new MemoryLimiter(1, 60_000)
+    await expect(limiter.hold(1, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    void limiter.hold(1, () => new Promise(() => {}))
     await turn()
     const next = vi.fn(async () => 'done')
-    const waiting = gate.hold(1, next)
+    const waiting = limiter.hold(1, next)
     await turn()
     expect(next).not.toHaveBeenCalled()
     const now = Date.now()
