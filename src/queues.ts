@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { drain } from './downloads/drain.ts'
+import { tellMissed } from './downloads/missed-cancellations.ts'
 import { dispatchRuns } from './extractors/runs/dispatch.ts'
 import { planPage } from './extractors/ticks/ticks.ts'
 import { workOnImport } from './imports/processing.ts'
@@ -45,8 +46,12 @@ const CONSUMERS: Record<string, Consumer<unknown>> = {
     message: z.union([
       z.strictObject({ outbox: z.union([z.literal('control'), z.int().min(0)]) }),
       z.strictObject({ webhook: z.int().positive() }),
+      z.strictObject({ untold: z.int().positive() }),
     ]),
-    handle: (system, it) => ('outbox' in it ? relayOutbox(system, it.outbox) : deliver(system, it.webhook)),
+    handle: (system, it) => {
+      if ('outbox' in it) return relayOutbox(system, it.outbox)
+      return 'webhook' in it ? deliver(system, it.webhook) : tellMissed(system, it.untold)
+    },
   }),
 }
 

@@ -5,6 +5,7 @@ import { runOperatorCommands } from './billing/operator/commands.ts'
 import { reviewSubscriptions } from './billing/subscription/review.ts'
 import { refreshLists } from './blacklists/loading/load.ts'
 import { sweepJobs, sweepVerifications } from './downloads/downloads.ts'
+import { sweepUntold } from './downloads/missed-cancellations.ts'
 import { pruneJobs } from './downloads/prune.ts'
 import { finishRuns } from './extractors/runs/dispatch.ts'
 import { pruneRuns } from './extractors/runs/history.ts'
@@ -35,6 +36,7 @@ const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
     sweepTicks,
     finishRuns,
     sweepJobs,
+    sweepUntold,
     sweepVerifications,
     sweepImports,
     sweepOutboxes,

@@ -72,6 +72,7 @@ CREATE TABLE `connections` (
 	`received_from` text,
 	`received_to` integer,
 	`imported_at` integer,
+	`untold` text,
 	`linked_at` integer NOT NULL,
 	`updated_at` integer NOT NULL
 );
@@ -79,6 +80,7 @@ CREATE TABLE `connections` (
 CREATE UNIQUE INDEX `connections_organization` ON `connections` (`organization_id`,`fiscal_entity_id`);--> statement-breakpoint
 CREATE UNIQUE INDEX `connections_rfc` ON `connections` (`organization_id`,`entity`);--> statement-breakpoint
 CREATE INDEX `connections_entity` ON `connections` (`entity`,`state`);--> statement-breakpoint
+CREATE INDEX `connections_untold` ON `connections` (`connection`) WHERE untold is not null and state = 'active';--> statement-breakpoint
 CREATE INDEX `connections_drafts` ON `connections` (`organization_id`,`state`,`paused_from`) WHERE state = 'draft' or (state = 'paused' and paused_from = 'draft');--> statement-breakpoint
 CREATE INDEX `connections_unverified` ON `connections` (`entity`,`verify_at`) WHERE verify_at is not null;--> statement-breakpoint
 CREATE TABLE `ciec_attempts` (
@@ -434,4 +436,5 @@ CREATE INDEX `alerts_organization` ON `alerts` (`organization_id`,`alert_id`);--
 CREATE INDEX `alerts_unread` ON `alerts` (`organization_id`,`alert_id`) WHERE read_at is null;
 --> statement-breakpoint
 CREATE TRIGGER `guards_refuse` BEFORE INSERT ON `guards` BEGIN SELECT RAISE(ABORT, 'guard ' || new.name); END;--> statement-breakpoint
-CREATE TRIGGER `blacklist_lists_version` BEFORE UPDATE OF `version` ON `blacklist_lists` WHEN new.version <> old.version + 1 BEGIN SELECT RAISE(ABORT, 'guard list.version'); END;
+CREATE TRIGGER `blacklist_lists_version` BEFORE UPDATE OF `version` ON `blacklist_lists` WHEN new.version <> old.version + 1 BEGIN SELECT RAISE(ABORT, 'guard list.version'); END;--> statement-breakpoint
+CREATE TRIGGER `connections_left` AFTER UPDATE OF `state` ON `connections` WHEN old.state = 'active' AND new.state <> 'active' BEGIN UPDATE connections SET untold = json_object('since', coalesce(old.untold->>'since', new.updated_at), 'issued_from', new.issued_from, 'issued_to', new.issued_to, 'received_from', new.received_from, 'received_to', new.received_to) WHERE connection = new.connection; END;

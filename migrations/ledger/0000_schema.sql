@@ -122,6 +122,14 @@ CREATE TABLE `entities` (
 	`version` integer NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE `cancellations` (
+	`entity` integer NOT NULL,
+	`found_at` integer NOT NULL,
+	`uuid` text NOT NULL,
+	`body` text NOT NULL,
+	PRIMARY KEY(`entity`, `found_at`, `uuid`)
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `extractions` (
 	`organization_id` text NOT NULL,
 	`entity` integer NOT NULL,
@@ -129,6 +137,8 @@ CREATE TABLE `extractions` (
 	`instant` integer NOT NULL,
 	`jobs` text NOT NULL,
 	`dispatched` integer NOT NULL,
+	`requested_at` integer NOT NULL,
+	`attempts_before` text NOT NULL,
 	PRIMARY KEY(`organization_id`, `entity`, `run_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint

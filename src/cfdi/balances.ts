@@ -77,7 +77,7 @@ export function balanceOf(invoice: Payable, applications: readonly Applied[]): B
 }
 
 /** The amount of a credit note in the invoice's currency: converted through MXN, or as it is when a rate is not known. */
-function creditOf(invoice: Payable, { amount, currency, tipo_cambio }: Applied): Micros {
+export function creditOf(invoice: Payable, { amount, currency, tipo_cambio }: Applied): Micros {
   if ((currency ?? 'MXN') === (invoice.currency ?? 'MXN')) return amount
   const from = rateOf(currency, tipo_cambio)
   const to = rateOf(invoice.currency, invoice.tipo_cambio)

@@ -79,7 +79,7 @@ async function commitConnection(
   }
   const identity = { organization_id: organization.id, fiscal_entity_id, entity, rfc, shard }
   const noWindows = { issued_from: null, issued_to: null, received_from: null, received_to: null }
-  const initial = { first_active_at: null, active_since: null, ...noWindows, imported_at: null }
+  const initial = { first_active_at: null, active_since: null, ...noWindows, imported_at: null, untold: null }
   const row = { ...initial, ...former, ...identity, ...columns }
   const connected = (guards: readonly Statement[]) =>
     change(ctx, { action: 'fiscal_entity.connected', resource_id: fiscal_entity_id, changed: Object.keys(draft) }, [
@@ -90,6 +90,7 @@ async function commitConnection(
     ])
   if (active) await connected(seat)
   else await takePlace(ctx, 'drafts', draftsUsed(organization.id), (place) => connected([place]))
-  if (active) await startDownloads(ctx, identity, active.planned.runs, acceptances!.areOthersOutstanding || !acceptances!.isVerified)
+  if (active)
+    await startDownloads(ctx, { connection: 0, ...row }, active.planned.runs, acceptances!.areOthersOutstanding || !acceptances!.isVerified)
   return viewConnection(ctx, (await findConnection(db, organization.id, fiscal_entity_id)) ?? row)
 }

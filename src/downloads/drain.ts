@@ -11,8 +11,9 @@ import { log } from '../platform/log.ts'
 import { loginOf, type VersionedLogin } from '../taxpayers/login.ts'
 import { rejectCiec, verifyOutstanding } from '../taxpayers/verification.ts'
 import { countSlice } from '../visibility/visible-counts.ts'
-import { cancellationEvents } from './cancellation-events.ts'
+import { cancellationBody, cancellationEvent } from './cancellation-events.ts'
 import { announce, type DownloadHint, resumeDownloads } from './downloads.ts'
+import { insertCancellations } from './missed-store.ts'
 import { claimStatement, finishJobStatements, isClaimLost, type Job, parkStatement, progressStatement, requeueStatement } from './store.ts'
 
 /** How long a job is leased and the RFC's mutex is held. Each slice extends both. */
@@ -162,11 +163,7 @@ async function downloadMonth(system: System, ledger: D1Database, job: Job, login
               { ...outcome, counts: countSlice(outcome.changes, Math.max(job.as_of, until.getTime() - COUNTED_ONE_BY_ONE_MS)) },
               Date.now() + LEASE_MS,
             ),
-            ...insertOutboxEvents(
-              ledger,
-              outcome.cancellations.flatMap((cancellation) => cancellationEvents(job.entity, cancellation, until)),
-              Date.now(),
-            ),
+            ...cancellationStatements(ledger, job, outcome, until),
           ],
   }
   const metadata = new MonthMetadata()
@@ -181,6 +178,14 @@ async function downloadMonth(system: System, ledger: D1Database, job: Job, login
   }
   for await (const _ of ingestMetadata(target, () => metadata.rowsLeft())) await extend()
   await ledger.batch(finishJobStatements(ledger, job, null, Date.now()))
+}
+
+/** Announces the cancellations of a slice, and keeps them for those whose connections are not active. */
+function cancellationStatements(ledger: D1Database, { entity }: Job, { cancellations }: SliceOutcome, until: Date): D1PreparedStatement[] {
+  const now = Date.now()
+  const bodies = cancellations.map((cancellation) => cancellationBody(cancellation, until.getTime()))
+  const events = bodies.map((body) => cancellationEvent(entity, body))
+  return [...insertOutboxEvents(ledger, events, now), ...insertCancellations(ledger, entity, bodies, now)]
 }
 
 const isIdle = ({ created, updated, cancelled, rejected }: SliceOutcome): boolean => created + updated + cancelled + rejected === 0

@@ -22,3 +22,7 @@ export const deleteJobs = (ledger: D1Database, entity: number, before: number): 
          cross join json_each(x.value) m)`,
     )
     .bind(entity, before)
+
+/** Deletes an entity's cancellations that were found before an instant. */
+export const deleteCancellations = (ledger: D1Database, entity: number, before: number): D1PreparedStatement =>
+  ledger.prepare('delete from cancellations where entity = ?1 and found_at < ?2').bind(entity, before)

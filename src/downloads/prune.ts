@@ -1,8 +1,8 @@
 import type { System } from '../platform/context.ts'
 import { each } from '../platform/each.ts'
-import { deleteJobs, entitiesOfTurn } from './prune-store.ts'
+import { deleteCancellations, deleteJobs, entitiesOfTurn } from './prune-store.ts'
 
-/** Age at which finished jobs are deleted. */
+/** Age at which finished jobs and found cancellations are deleted. */
 const KEPT_MS = 90 * 86_400_000
 /** Each entity is pruned on one day of the month. */
 const TURNS = 28
@@ -10,7 +10,7 @@ const TURNS = 28
 const PAGE = 20
 
 /**
- * Deletes jobs that finished more than 90 days ago and that no kept extraction refers to. Each call prunes the entities of its day of the
+ * Deletes jobs that finished more than 90 days ago and that no kept extraction refers to, and cancellations that were found before then. Each call prunes the entities of its day of the
  * month; a missed day is made up for in the next month.
  */
 export async function pruneJobs({ settings, now }: System): Promise<void> {
@@ -30,8 +30,13 @@ export async function pruneJobs({ settings, now }: System): Promise<void> {
 /** Prunes the entities in one batch; if the batch fails, each on its own. */
 async function prune(ledger: D1Database, entities: readonly number[], before: number): Promise<void> {
   try {
-    await ledger.batch(entities.map((entity) => deleteJobs(ledger, entity, before)))
+    await ledger.batch(entities.flatMap((entity) => statementsFor(ledger, entity, before)))
   } catch {
-    await each(entities, (entity) => deleteJobs(ledger, entity, before).run())
+    await each(entities, (entity) => ledger.batch(statementsFor(ledger, entity, before)))
   }
 }
+
+const statementsFor = (ledger: D1Database, entity: number, before: number): D1PreparedStatement[] => [
+  deleteJobs(ledger, entity, before),
+  deleteCancellations(ledger, entity, before),
+]

@@ -61,6 +61,27 @@ export const extractions = sqliteTable(
     jobs: text('jobs').notNull(),
     /** 1 when the run created at least one of the jobs. */
     dispatched: integer('dispatched').notNull(),
+    /** When the run requested the jobs, milliseconds. No time of a job from before is shown to the organization. */
+    requested_at: integer('requested_at').notNull(),
+    /** `{job_id: attempts}`: the attempts that had ended before, of the jobs that had any. They are not shown to the organization. */
+    attempts_before: text('attempts_before').notNull(),
   },
   (table) => [primaryKey({ columns: [table.organization_id, table.entity, table.run_id] })],
+)
+
+/**
+ * Cancellations as they were found, for organizations whose connections were not active then: they are told when theirs is active again. Kept
+ * for 90 days.
+ */
+export const cancellations = sqliteTable(
+  'cancellations',
+  {
+    entity: integer('entity').notNull(),
+    /** Milliseconds since 1970. */
+    found_at: integer('found_at').notNull(),
+    uuid: text('uuid').notNull(),
+    /** The body of its outbox event. */
+    body: text('body').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.entity, table.found_at, table.uuid] })],
 )

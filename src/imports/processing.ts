@@ -123,9 +123,10 @@ export async function sweepUploads(system: System): Promise<void> {
   const open = await openUploads(system, Date.now() - ABANDONED_MS, SWEEP_LIMIT)
   await each(open, async ({ import_id, shard }) => {
     const row = await readImport(system.settings.ledgers[shard]!, import_id)
-    if (row?.status === 'completed') await recordDocuments(system, row.organization_id, new Map([[import_id, row.documents]]), true)
-    if (row) return
-    await leaveRoom(system, import_id)
+    if (row && row.status !== 'completed') return
+    if (row) await system.env.FILES.delete(row.object)
+    if (row) await recordDocuments(system, row.organization_id, new Map([[import_id, row.documents]]), true)
+    else await leaveRoom(system, import_id)
   })
 }
 

@@ -6,12 +6,12 @@ import { sendHints } from '../platform/queues/send.ts'
 export interface OutboxEvent {
   /** Derived from the change: the same change always has the same identifier. */
   outbox_event_id: string
-  kind: 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'connection.ciec_invalid'
+  kind: 'cfdi.cancelled' | 'connection.ciec_invalid'
   /** The number under which the RFC's ledger keeps the authority's documents. */
   entity: number
   /** The organizations to notify; null for every organization whose window shows the document. */
   organizations: readonly string[] | null
-  /** The members of the payload that are the same for every organization. */
+  /** What the payloads are made from, the same for every organization. */
   body: Record<string, unknown>
 }
 

@@ -12,7 +12,7 @@ export const outbox = sqliteTable('outbox', {
   entity: integer('entity').notNull(),
   /** The organizations to notify, as a JSON list; null for every organization whose window shows the document. */
   organizations: text('organizations'),
-  /** The members of the payload that are the same for every organization, as JSON. */
+  /** What the payloads are made from, the same for every organization, as JSON. */
   body: text('body').notNull(),
   /** Milliseconds since 1970. */
   created_at: integer('created_at').notNull(),

@@ -69,6 +69,8 @@ export const connections = sqliteTable(
     received_to: instant('received_to'),
     /** When the organization first imported files for this RFC; null before. */
     imported_at: instant('imported_at'),
+    /** Set by a trigger when the connection leaves active, and cleared when all cancellations since are told: an Untold (untold.ts) as JSON. */
+    untold: text('untold'),
     linked_at: instant('linked_at').notNull(),
     updated_at: instant('updated_at').notNull(),
   },
@@ -79,6 +81,8 @@ export const connections = sqliteTable(
     uniqueIndex('connections_rfc').on(table.organization_id, table.entity),
     // Logins, and invalid CIECs: all connections to an RFC.
     index('connections_entity').on(table.entity, table.state),
+    // The sweep: active connections with cancellations to be told.
+    index('connections_untold').on(table.connection).where(sql`untold is not null and state = 'active'`),
     // The quota of drafts.
     index('connections_drafts')
       .on(table.organization_id, table.state, table.paused_from)

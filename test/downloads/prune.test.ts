@@ -92,8 +92,8 @@ async function store({ jobs, extractions }: ReturnType<typeof worldOf>): Promise
          value->>'status', 0, 0, 0, 0, value->>'finished_at', 0, 0, 0, 0 from json_each(?)`,
     ).bind(JSON.stringify(jobs)),
     env.LEDGER_0.prepare(
-      `insert into extractions (organization_id, entity, run_id, instant, jobs, dispatched)
-       select value->>'organization_id', value->>'entity', value->>'run_id', 7, json_object('${SOURCE}', value->'jobs'), 1 from json_each(?)`,
+      `insert into extractions (organization_id, entity, run_id, instant, jobs, dispatched, requested_at, attempts_before)
+       select value->>'organization_id', value->>'entity', value->>'run_id', 7, json_object('${SOURCE}', value->'jobs'), 1, 7, '{}' from json_each(?)`,
     ).bind(JSON.stringify(extractions)),
   ])
 }
@@ -104,7 +104,7 @@ const asked = async (): Promise<unknown[]> => {
   for (const organization_id of ORGANIZATIONS)
     for (const entity of ENTITIES) {
       seen.push(await jobCounts(env.LEDGER_0, organization_id, entity))
-      seen.push(await jobsOfOrganization(env.LEDGER_0, organization_id, entity, { before: null, status: null, limit: 100 }))
+      seen.push(await jobsOfOrganization(env.LEDGER_0, organization_id, entity, { after: null, status: null, limit: 100 }))
       seen.push((await watermarkStatement(env.LEDGER_0, organization_id, [[entity, SOURCE]]).all()).results)
     }
   return seen

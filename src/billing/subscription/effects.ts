@@ -1,4 +1,5 @@
 import { resumeDownloads } from '../../downloads/downloads.ts'
+import { announceUntold } from '../../downloads/missed-cancellations.ts'
 import { announceRuns, planRuns } from '../../extractors/runs/dispatch.ts'
 import { updateOrganization } from '../../identity/organization/organization.ts'
 import { audited } from '../../platform/audit/audit.ts'
@@ -65,6 +66,7 @@ async function endSuspension(ctx: Ctx, seats_used: number, { allowance }: Subscr
     afterCommit: async () => {
       await announceRuns(ctx, planned.runs)
       for (const entity of active) await resumeDownloads(ctx, entity)
+      await announceUntold(ctx, active)
     },
   }
 }

@@ -1,6 +1,7 @@
 import { type Applied, type Balance, balanceOf, isDeferred } from '../balances.ts'
 import type { ApplicationRow, CfdiRow } from '../columns.ts'
 import type { MetadataRow } from '../package/metadata.ts'
+import { type PaymentThresholds, thresholdsOf } from '../payment-thresholds.ts'
 import { addSupplier, type PartKey, parseSuppliers, type Suppliers, shareOf, writeSuppliers } from '../supplier-totals.ts'
 import { addTo, type Cells, contribution, type MonthKey, monthKey, parseCells, writeCells } from '../totals.ts'
 import type { AffectedRows, StoredApplication, StoredRow } from './reads.ts'
@@ -19,8 +20,8 @@ export interface Incoming {
 
 /** A stored document that has been cancelled: its new status, and everything else as it was before. */
 export interface CancelledCfdi extends StoredRow {
-  /** Whether it was paid at once (PUE) or a valid payment complement referred to it (decisions.md 7). */
-  had_applied_payments: boolean
+  /** What was applied to it right before. */
+  payments: PaymentThresholds
 }
 
 /** What a slice changes, sorted by what the partition knows already. */
@@ -192,10 +193,9 @@ const changedIn = <Key extends MonthKey | PartKey, Value>(
 
 function cancellationOf(row: StoredRow | undefined, status: StatusColumns, applications: readonly StoredApplication[]): CancelledCfdi[] {
   if (row === undefined) return []
-  const had_applied_payments =
-    (row.tipo_comprobante === 'I' && row.metodo_pago === 'PUE') ||
-    applications.some(
-      ({ invoice, kind, cancelled, direction }) => invoice === row.uuid && kind === 'P' && !cancelled && direction === row.direction,
-    )
-  return [{ ...row, ...status, had_applied_payments }]
+  const payments = thresholdsOf(
+    row,
+    applications.filter(({ invoice }) => invoice === row.uuid),
+  )
+  return [{ ...row, ...status, payments }]
 }

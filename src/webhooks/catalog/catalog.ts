@@ -5,7 +5,9 @@ import { SAMPLES } from './samples.ts'
 
 /** When each event is sent. */
 export const DESCRIPTIONS: Record<EventKey, string> = {
-  'cfdi.cancelled': 'The tax authority reports that a CFDI that was valid is now cancelled. Sent once for each CFDI and RFC.',
+  'cfdi.cancelled':
+    'The tax authority reports that a CFDI that was valid is now cancelled. Sent once for each CFDI and RFC. What happens while the ' +
+    'connection is not active is sent when it is active again.',
   'cfdi.cancelled_after_payment':
     'A cancelled CFDI had payments applied to it, or was an issued income CFDI that already counted as income. Sent in addition to ' +
     'cfdi.cancelled.',

@@ -10,15 +10,13 @@ import {
 } from '../../outbox/outbox.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
-import { idOfText, uuidOf } from '../../platform/db/id.ts'
 import { retryOnConflict } from '../../platform/db/retry.ts'
 import { errorMessage } from '../../platform/log.ts'
 import { keepDeadLetter } from '../../platform/queues/dead-letters.ts'
-import { NOTHING, windowsOf } from '../../visibility/window.ts'
 import { insertDeliveries } from '../deliveries/insert-store.ts'
 import { wakeEndpoints } from '../endpoints/wake.ts'
 import { insertEvents, type NewEvent } from '../events/store.ts'
-import { mayReceive, payloadOf, type Recipient } from './payloads.ts'
+import { feedEventsOf } from './feed-events.ts'
 import { findKnownEvents, findRecipients, type RecipientRow } from './store.ts'
 
 const PAGE = 100
@@ -106,45 +104,22 @@ async function commitEvents(system: System, events: readonly NewEvent[], others:
 }
 
 /**
- * Returns an event for each organization that may see an outbox event. An outbox event that cannot be read becomes a dead letter and does
- * not stop the others.
+ * Returns the events of each organization that may see an outbox event, each once: a cancellation can be in the outbox for everybody and for
+ * an organization that missed it. An outbox event that cannot be read becomes a dead letter and does not stop the others.
  */
 async function feedEvents(system: System, outboxEvents: readonly StoredOutboxEvent[], rows: readonly RecipientRow[]): Promise<NewEvent[]> {
   const rowsByEntity = Map.groupBy(rows, ({ entity }) => entity)
-  const events: NewEvent[] = []
+  const events = new Map<string, NewEvent>()
   for (const outboxEvent of outboxEvents) {
     try {
-      for (const row of rowsByEntity.get(outboxEvent.entity) ?? []) {
-        const recipient = recipientOf(row, outboxEvent)
-        if (!mayReceive(outboxEvent, recipient)) continue
-        const event_id = await idOfText('evt', JSON.stringify([outboxEvent.outbox_event_id, row.organization_id]))
-        const payload = payloadOf(outboxEvent, recipient, event_id)
-        if (payload === null) throw new Error(`There is no payload for the kind ${outboxEvent.kind}.`)
-        events.push({
-          event_id,
-          organization_id: row.organization_id,
-          key: payload.event,
-          fiscal_entity_id: row.fiscal_entity_id,
-          body: JSON.stringify(payload),
-        })
-      }
+      const told = await Promise.all((rowsByEntity.get(outboxEvent.entity) ?? []).map((row) => feedEventsOf(outboxEvent, row)))
+      for (const event of told.flat()) events.set(event.event_id, event)
     } catch (error) {
       await keepDeadLetter(system, { queue: 'outbox', id: outboxEvent.outbox_event_id, body: outboxEvent, reason: errorMessage(error) })
     }
   }
-  return events
+  return [...events.values()]
 }
-
-/**
- * Fiscal data is readable only through an active connection: without one, the windows are empty. They still apply to an event that
- * is older than the end of the active connection.
- */
-const recipientOf = (row: RecipientRow, { created_at }: StoredOutboxEvent): Recipient => ({
-  organization_id: row.organization_id,
-  fiscal_entity_uuid: uuidOf(row.fiscal_entity_id),
-  rfc: row.rfc,
-  windows: row.state === 'active' || (row.state !== 'draft' && created_at < row.updated_at) ? windowsOf(row.extractor_count, row) : NOTHING,
-})
 
 /** Wakes the relay of every outbox that holds events. */
 export async function sweepOutboxes(system: System): Promise<void> {

@@ -7,8 +7,9 @@ export interface RecipientRow {
   fiscal_entity_id: string
   rfc: string
   state: string
-  /** Milliseconds since 1970. The connection entered its state then or earlier. */
-  updated_at: number
+  /** When the connection last became active, and when it was left since; in milliseconds since 1970, null before. */
+  active_since: number | null
+  inactive_since: number | null
   issued_from: string | null
   issued_to: number | null
   received_from: string | null
@@ -24,7 +25,7 @@ export const findRecipients = async (d1: D1Database, entities: readonly number[]
     await d1
       .prepare(
         `with planned as materialized (select distinct organization_id from runs indexed by runs_planned where status = 'planned')
-         select c.entity, c.organization_id, c.fiscal_entity_id, c.rfc, c.state, c.updated_at,
+         select c.entity, c.organization_id, c.fiscal_entity_id, c.rfc, c.state, c.active_since, c.untold->>'since' as inactive_since,
            c.issued_from, c.issued_to, c.received_from, c.received_to, o.extractor_count, c.organization_id in planned as has_planned_run
          from json_each(?) e
          cross join connections c indexed by connections_entity on c.entity = e.value and c.state <> 'unlinked'

@@ -191,7 +191,7 @@ describe('metadata', () => {
         tipo_comprobante: 'P',
         cancellation_reason: '02',
         cancelled_at: '2025-06-01T10:00:00-06:00',
-        had_applied_payments: false,
+        payments: { fixed: 'not_applicable', has_payment: null, is_begun: null, is_paid: null },
       },
     ])
     const rows = await rowsOf(target)
@@ -225,9 +225,15 @@ describe('metadata', () => {
       [atOnce, true],
     ])
     const told = new Map(cancellations.map((it) => [it.uuid, it]))
-    expect(told.get(paid.uuid)).toMatchObject({ had_applied_payments: true, payment_status: 'paid', total: paid.total, currency: 'MXN' })
-    expect(told.get(unpaid.uuid)).toMatchObject({ had_applied_payments: false, payment_status: 'unpaid', paid: 0n })
-    expect(told.get(atOnce.uuid)).toMatchObject({ had_applied_payments: true, payment_status: 'paid' })
+    // From the instant of its payment on it was paid.
+    const { issued_at } = (await rowsOf(target)).get(payment.uuid)!
+    expect(told.get(paid.uuid)).toMatchObject({
+      payments: { fixed: null, has_payment: issued_at, is_begun: issued_at, is_paid: issued_at },
+      ...{ payment_status: 'paid', total: paid.total, currency: 'MXN' },
+    })
+    const never = { has_payment: null, is_begun: null, is_paid: null }
+    expect(told.get(unpaid.uuid)).toMatchObject({ payments: { fixed: null, ...never }, payment_status: 'unpaid', paid: 0n })
+    expect(told.get(atOnce.uuid)).toMatchObject({ payments: { fixed: 'paid', ...never }, payment_status: 'paid' })
   })
 
   it('of a document that is first seen cancelled is no cancellation, with its XML or without', async () => {

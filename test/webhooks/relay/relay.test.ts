@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { OutboxEvent } from '../../../src/outbox/outbox.ts'
 import { uuidOf } from '../../../src/platform/db/id.ts'
+import { shownJobId } from '../../../src/visibility/job-id.ts'
 import { countSlice } from '../../../src/visibility/visible-counts.ts'
 import { PAYLOADS } from '../../../src/webhooks/catalog/payload-contract.ts'
 import { sweepDeliveries } from '../../../src/webhooks/deliveries/delivery.ts'
@@ -22,8 +23,10 @@ import {
   newEntity,
   OUTBOXES,
   organizations,
+  paidFrom,
   systemIn,
   tell,
+  UNPAID,
   watchedEnv,
 } from '../support/relay.ts'
 
@@ -62,38 +65,103 @@ const keys = (feed: readonly EventKept[]) => feed.map(({ key }) => key)
 describe('what a fact says', () => {
   const EVENT = { event_id: expect.stringMatching(/^evt_[0-9a-z]{26}$/), occurred_at: NOW }
 
-  it.each(['cfdi.cancelled', 'cfdi.cancelled_after_payment'] as const)(
-    '%s: the specification’s members, event_id and occurred_at',
-    async (kind) => {
-      const { organization_id, entity, head } = await reader()
-      const severity = kind === 'cfdi.cancelled' ? 'warning' : 'critical'
-      const fact = cancelled(entity, '2026-03-03T10:15:00', { severity }, kind)
-      await tell(ledgerOf(entity), [fact])
-      await relayAll()
-      const feed = await feedOf([organization_id])
-      expect(bodies(feed)).toEqual([
-        {
-          event: kind,
-          ...EVENT,
-          ...head,
-          cfdi_uuid: fact.body['cfdi_uuid'],
-          cancelled_at: '2026-03-20T13:30:00-06:00',
-          cancellation_reason: '02',
-          severity,
-          direction: 'received',
-          cfdi_type: 'I',
-          payment_status: 'unpaid',
-          total: '11600.00',
-          currency: 'MXN',
-          emisor_rfc: 'JES900109Q90',
-          receptor_rfc: 'EKU9003173C9',
-          issued_at: '2026-03-03T10:15:00-06:00',
-        },
-      ])
-      expect(feed[0]).toMatchObject({ key: kind, event_id: feed[0]!.body.event_id })
-      expect(PAYLOADS[kind].safeParse(feed[0]!.body).error).toBeUndefined()
-    },
-  )
+  const SAID = {
+    cancelled_at: '2026-03-20T13:30:00-06:00',
+    cancellation_reason: '02',
+    direction: 'received',
+    cfdi_type: 'I',
+    total: '11600.00',
+    currency: 'MXN',
+    emisor_rfc: 'JES900109Q90',
+    receptor_rfc: 'EKU9003173C9',
+    issued_at: '2026-03-03T10:15:00-06:00',
+  }
+
+  it.each([
+    ['one event of what was not paid', UNPAID, ['cfdi.cancelled'], { severity: 'warning', payment_status: 'unpaid' }],
+    ['two of what was', paidFrom(0), ['cfdi.cancelled', 'cfdi.cancelled_after_payment'], { severity: 'critical', payment_status: 'paid' }],
+  ] as const)('a cancellation: %s, with the specification’s members, event_id and occurred_at', async (_, payments, kinds, said) => {
+    const { organization_id, entity, head } = await reader()
+    const fact = cancelled(entity, '2026-03-03T10:15:00', { payments })
+    await tell(ledgerOf(entity), [fact])
+    await relayAll()
+    const feed = await feedOf([organization_id])
+    const cfdi_uuid = fact.body['cfdi_uuid']
+    expect(bodies(feed)).toEqual(kinds.map((event) => ({ event, ...EVENT, ...head, cfdi_uuid, ...SAID, ...said })))
+    expect(keys(feed)).toEqual(kinds)
+    for (const { key, event_id, body } of feed) {
+      expect(event_id).toBe(body.event_id)
+      expect(PAYLOADS[key as (typeof kinds)[number]].safeParse(body).error).toBeUndefined()
+    }
+  })
+
+  it('a cancellation: each listener is told what its own window knows of the payments', async () => {
+    const paid_at = AS_OF / 1_000 - 86_400
+    const windows: [visible_to: number, status: string][] = [
+      [AS_OF, 'paid'],
+      [paid_at * 1_000, 'paid'],
+      [paid_at * 1_000 - 1, 'partially_paid'],
+      [paid_at * 1_000 - 3_600_000, 'partially_paid'],
+      [paid_at * 1_000 - 3_600_001, 'unpaid'],
+    ]
+    const { entity, fiscal_entity_id, rfc } = newEntity()
+    const ids = await organizations(windows.map(() => ({ extractor_count: 1 })))
+    await link(
+      windows.map(([visible_to], n) => ({
+        ...{ organization_id: ids[n]!, entity, fiscal_entity_id, rfc, state: 'active', ...reaching(['2018-01-01', visible_to]) },
+      })),
+    )
+    const payments = { ...paidFrom(paid_at), is_begun: paid_at - 3_600, has_payment: paid_at - 3_600 }
+    await tell(ledgerOf(entity), [cancelled(entity, '2026-03-03T10:15:00', { payments })])
+    await relayAll()
+    for (const [n, [, payment_status]] of windows.entries()) {
+      const severity = payment_status === 'unpaid' ? 'warning' : 'critical'
+      const told = (await feedOf([ids[n]!])).map(({ key, body }) => [key, body.payment_status, body.severity])
+      const also = severity === 'critical' ? [['cfdi.cancelled_after_payment', payment_status, severity]] : []
+      expect(told).toEqual([['cfdi.cancelled', payment_status, severity], ...also])
+    }
+  })
+
+  it('a cancellation: issued income counts as such once its month is over in Mexico City, not before', async () => {
+    const { organization_id, entity } = await reader()
+    const issued = { direction: 'issued', issued_at: Date.parse('2026-03-31T18:00:00Z') / 1_000 }
+    // The last second of March there is April in Greenwich already.
+    const detected = ['2026-04-01T05:59:59Z', '2026-04-01T06:00:00Z'].map((text) => ({ detected_at: Date.parse(text) }))
+    await tell(
+      ledgerOf(entity),
+      [...detected.map((at) => ({ ...issued, ...at })), { ...issued, ...detected[1], cfdi_type: 'E' }, detected[1]!].map((more) =>
+        cancelled(entity, '2026-03-31T12:00:00', more),
+      ),
+    )
+    await relayAll()
+    expect((await feedOf([organization_id])).map(({ key, body }) => [key, body.severity])).toEqual([
+      ['cfdi.cancelled', 'warning'],
+      ['cfdi.cancelled', 'critical'],
+      ['cfdi.cancelled_after_payment', 'critical'],
+      ['cfdi.cancelled', 'warning'],
+      ['cfdi.cancelled', 'warning'],
+    ])
+  })
+
+  it('a cancellation: one older than the end of the active connection is told, a later one is not, and one that was missed is told once', async () => {
+    const { organization_id, entity } = await reader({ state: 'paused', ...reaching(['2018-01-01', AS_OF]) }, 1)
+    const untold = JSON.stringify({ since: AS_OF, ...reaching(['2018-01-01', AS_OF]) })
+    await env.DB.prepare('update connections set untold = ?2 where entity = ?1').bind(entity, untold).run()
+    const [older, later] = [cancelled(entity, '2026-03-03T10:15:00'), cancelled(entity, '2026-03-04T10:15:00')]
+    await tell(ledgerOf(entity), [older], AS_OF - 1)
+    await tell(ledgerOf(entity), [later], AS_OF)
+    await relayAll()
+    const uuids = async () => (await feedOf([organization_id])).map(({ body }) => body.cfdi_uuid)
+    expect(await uuids()).toEqual([older.body['cfdi_uuid']])
+    // Active again: the event for everybody and the one for this organization are in the outbox at the same time.
+    await env.DB.prepare("update connections set state = 'active' where entity = ?").bind(entity).run()
+    const missed = { ...later, outbox_event_id: `${later.outbox_event_id}:${organization_id}`, organizations: [organization_id] }
+    await tell(ledgerOf(entity), [later, missed])
+    await relayAll()
+    await tell(ledgerOf(entity), [missed])
+    await relayAll()
+    expect(await uuids()).toEqual([older.body['cfdi_uuid'], later.body['cfdi_uuid']])
+  })
 
   it('of a document that only the metadata has, or that is about withholding, has a value for every member', async () => {
     const { organization_id, entity } = await reader()
@@ -130,7 +198,13 @@ describe('what a fact says', () => {
     ...{ created_count: 3, updated_count: 1, cancelled_count: 1 },
     ...{ first_issued_at: '2026-03-01T18:00:00.000Z', last_issued_at: '2026-03-02T18:00:00.000Z', completed_at: NOW },
   }
-  const OF_JOB = { job_id: JOB.job_id, data_source_key: 'sat_cfdi_issued', period: '2026-03', document_type: 'cfdi', direction: 'issued' }
+  const OF_JOB = {
+    job_id: expect.stringMatching(/^job_[0-9a-z]{26}$/),
+    data_source_key: 'sat_cfdi_issued',
+    period: '2026-03',
+    document_type: 'cfdi',
+    direction: 'issued',
+  }
 
   it('sync.completed: counts of what the window admits', async () => {
     const { organization_id, entity, head } = await reader()
@@ -154,6 +228,15 @@ describe('what a fact says', () => {
         ...{ created_count: 0, updated_count: 0, cancelled_count: 0, first_issued_at: null, last_issued_at: null },
       },
     ])
+  })
+
+  it('sync.completed: names the job by an identifier of the connection’s own', async () => {
+    const [first, second] = [await reader(), await reader()]
+    for (const { organization_id, entity } of [first, second]) await tell(ledgerOf(entity), [synced(entity, organization_id, JOB)])
+    await relayAll()
+    const told = await Promise.all([first, second].map(async ({ organization_id }) => (await feedOf([organization_id]))[0]!.body.job_id))
+    expect(told).toEqual(await Promise.all([first, second].map(({ fiscal_entity_id }) => shownJobId(fiscal_entity_id, JOB.job_id))))
+    expect(new Set([...told, JOB.job_id]).size).toBe(3)
   })
 
   it('sync.completed: waits for the run that is about to widen the window, at most two minutes', async () => {
@@ -193,7 +276,7 @@ describe('what a fact says', () => {
     await relayAll()
     expect(bodies(await feedOf([organization_id]))).toEqual([
       {
-        ...{ event: 'sync.completed', ...EVENT, ...head, job_id: JOB.job_id, data_source_key: 'sat_opinion_32d' },
+        ...{ event: 'sync.completed', ...EVENT, ...head, ...OF_JOB, data_source_key: 'sat_opinion_32d' },
         ...{ period: null, document_type: 'opinion_32d', direction: null, created_count: 1, updated_count: 0, cancelled_count: 0 },
         ...{ first_issued_at: null, last_issued_at: null, completed_at: NOW },
       },
@@ -542,14 +625,9 @@ describe('of any number of organizations and RFCs', () => {
       for (let n = below(9); n > 0; n--) {
         const issued_at = pick(instants) + pick([0, 0, 1, -1])
         const fecha = fechaOf(issued_at)
-        facts.push(
-          cancelled(
-            entity,
-            fecha,
-            { issued_at, direction: pick(['issued', 'received']) },
-            pick(['cfdi.cancelled', 'cfdi.cancelled_after_payment']),
-          ),
-        )
+        const paid_at = random() < 0.4 ? null : pick(instants)
+        const payments = paid_at === null ? UNPAID : paidFrom(paid_at)
+        facts.push(cancelled(entity, fecha, { issued_at, direction: pick(['issued', 'received']), paid_at, payments }))
       }
       const named = ids.filter(() => random() < 0.3)
       const changes = Array.from({ length: below(12) }, () => pick(instants)).map((issued_at) => ({
@@ -595,14 +673,24 @@ describe('of any number of organizations and RFCs', () => {
       const to = direction === 'issued' ? windows.issued_to : windows.received_to
       return from !== null && to !== null && fecha.slice(0, 10) >= from && issued_at * 1_000 <= to
     }
+    /** Said plainly: a payment counts up to the instant of the ceiling of its direction; the floor does not matter. */
+    const knows = (one: Linked, direction: 'issued' | 'received', paid_at: number | null): boolean =>
+      paid_at !== null &&
+      shows({ ...one, issued_from: '2018-01-01', received_from: '2018-01-01' }, direction, { fecha: '9999', issued_at: paid_at })
     const expected = facts.flatMap((fact) =>
       links.flatMap((one) => {
         if (one.entity !== fact.entity || one.state === 'unlinked') return []
         const head = { organization_id: one.organization_id, key: fact.kind as string, rfc: one.rfc, of: uuidOf(one.fiscal_entity_id) }
         if (fact.organizations !== null && !fact.organizations.includes(one.organization_id)) return []
         if (fact.kind === 'connection.ciec_invalid') return [{ ...head, says: NOW }]
-        if (fact.organizations === null)
-          return shows(one, fact.body['direction'] as 'issued', fact.body as never) ? [{ ...head, says: fact.body['cfdi_uuid'] }] : []
+        if (fact.organizations === null) {
+          const direction = fact.body['direction'] as 'issued' | 'received'
+          if (!shows(one, direction, fact.body as never)) return []
+          const isPaid = knows(one, direction, fact.body['paid_at'] as number | null)
+          const isIncome = direction === 'issued' && (fact.body['fecha'] as string) < '2026-03'
+          const told = { ...head, says: `${fact.body['cfdi_uuid']} ${isPaid ? 'paid' : 'unpaid'}` }
+          return isPaid || isIncome ? [told, { ...told, key: 'cfdi.cancelled_after_payment' }] : [told]
+        }
         const direction = fact.body['data_source_key'] === 'sat_cfdi_issued' ? 'issued' : 'received'
         const changes = fact.body['changes'] as { what: string; fecha: string; issued_at: number }[]
         const seen = changes.filter((change) => shows(one, direction, change))
@@ -613,7 +701,8 @@ describe('of any number of organizations and RFCs', () => {
     const told = feed.map(({ organization_id, key, fiscal_entity_id, body }) => {
       expect(uuidOf(fiscal_entity_id!)).toBe(body.fiscal_entity_id)
       expect(PAYLOADS[key as keyof typeof PAYLOADS].safeParse(body).error).toBeUndefined()
-      const says = body.cfdi_uuid ?? body.rejected_at ?? [body.created_count, body.updated_count, body.cancelled_count].join()
+      const cancellation = body.cfdi_uuid && `${body.cfdi_uuid} ${body.payment_status}`
+      const says = cancellation ?? body.rejected_at ?? [body.created_count, body.updated_count, body.cancelled_count].join()
       return { organization_id, key, rfc: body.rfc, of: body.fiscal_entity_id, says }
     })
     const sorted = (all: readonly object[]) => all.map((one) => JSON.stringify(one)).sort()

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
+import type { PaymentThresholds } from '../../../src/cfdi/payment-thresholds.ts'
 import { insertOutboxEvents, type Outbox, type OutboxEvent } from '../../../src/outbox/outbox.ts'
 import { type System, systemOf } from '../../../src/platform/context.ts'
 import { newId } from '../../../src/platform/db/id.ts'
@@ -200,22 +201,25 @@ export async function deliveriesOf(webhooks: readonly number[]): Promise<string[
 
 let uuids = 0
 
+/** What was applied to an invoice in parts: nothing, or all of it by a payment of some instant in seconds. */
+export const UNPAID: PaymentThresholds = { fixed: null, has_payment: null, is_begun: null, is_paid: null }
+export const paidFrom = (issued_at: number): PaymentThresholds => ({
+  fixed: null,
+  has_payment: issued_at,
+  is_begun: issued_at,
+  is_paid: issued_at,
+})
+
 /** The fact of a cancellation, of a document with this literal date in Mexico City. */
-export function cancelled(
-  entity: number,
-  fecha: string,
-  more: Record<string, unknown> = {},
-  kind: OutboxEvent['kind'] = 'cfdi.cancelled',
-): OutboxEvent {
+export function cancelled(entity: number, fecha: string, more: Record<string, unknown> = {}): OutboxEvent {
   const cfdi_uuid = `5B2E1F0A-9C64-0F0E-0B1D-${String(++uuids).padStart(12, '0')}`
   const body = {
     cfdi_uuid,
     cancelled_at: '2026-03-20T13:30:00-06:00',
     cancellation_reason: '02',
-    severity: 'warning',
     direction: 'received',
     cfdi_type: 'I',
-    payment_status: 'unpaid',
+    payments: UNPAID,
     total: '11600.00',
     currency: 'MXN',
     emisor_rfc: 'JES900109Q90',
@@ -223,7 +227,8 @@ export function cancelled(
     issued_at: Date.parse(`${fecha}Z`) / 1_000 + 6 * 3_600,
     utc_offset: -360,
     fecha,
+    detected_at: Date.now(),
     ...more,
   }
-  return { outbox_event_id: `${kind}:${entity}:${body.cfdi_uuid}`, kind, entity, organizations: null, body }
+  return { outbox_event_id: `cfdi.cancelled:${entity}:${body.cfdi_uuid}`, kind: 'cfdi.cancelled', entity, organizations: null, body }
 }
