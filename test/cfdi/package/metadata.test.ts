@@ -148,7 +148,7 @@ describe('metadata', () => {
   })
 
   it('a bad row is told by its line and costs only itself', () => {
-    const lines = [HEADER, row({ 2: 'A' }), row({ 0: 'x' }), row({ 3: 'NO ES RFC' }), row({ 8: '1e9' }), row()]
+    const lines = [HEADER, row({ 2: 'A\nB' }), row({ 0: 'x' }), row({ 3: 'NO ES RFC' }), row({ 8: '1e9' }), row()]
     expect(rejected(lines.join('\r\n'))).toEqual([
       { line: 4, code: 'metadata.invalid_uuid' },
       { line: 5, code: 'metadata.invalid_rfc' },
