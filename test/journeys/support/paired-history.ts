@@ -85,8 +85,11 @@ export function historyOf(seed: number, next: () => number): { steps: Step[]; rf
     const who = pick<Who>(['A', 'A', 'B', 'B', 'B', 'world', 'world'])
     if (who === 'world') {
       const what = next()
-      if (what < 0.3) add('world', { do: 'change-ciec', to: ++current })
-      else if (what < 0.6) {
+      if (what < 0.3) {
+        add('world', { do: 'change-ciec', to: ++current })
+        // Otherwise A could learn it first, and a stale CIEC of B's ends at once (decisions.md 4).
+        add('B', { do: 'run', nth: 0 })
+      } else if (what < 0.6) {
         const month = new Date(now - int(0, 45) * DAY).toISOString().slice(0, 7)
         add('world', { do: 'cancel', direction: pick(['issued', 'received'] as const), month, nth: int(0, 30) })
       } else add('world', { do: 'midnight' })
