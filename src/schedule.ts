@@ -11,6 +11,7 @@ import { finishRuns } from './extractors/runs/dispatch.ts'
 import { pruneRuns } from './extractors/runs/history.ts'
 import { evaluateCadences, sweepTicks } from './extractors/ticks/ticks.ts'
 import { sweepImports, sweepUploads } from './imports/processing.ts'
+import { sweepUploadObjects } from './imports/uploads.ts'
 import { carryOutLetters } from './letters.ts'
 import { type System, systemOf } from './platform/context.ts'
 import { each } from './platform/each.ts'
@@ -61,6 +62,7 @@ const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
     pruneRuns,
     pruneJobs,
     sweepUploads,
+    sweepUploadObjects,
     pruneAttempts,
     reportLetters,
   ],

@@ -222,6 +222,7 @@ CREATE TABLE `imports` (
 	`book` integer NOT NULL,
 	`entity` integer NOT NULL,
 	`rfc` text NOT NULL,
+	`object` text NOT NULL,
 	`bytes` integer NOT NULL,
 	`documents` integer NOT NULL,
 	`status` text NOT NULL,

@@ -42,6 +42,15 @@ export type Authenticate = (
   fiscal_entity_id: string | undefined,
 ) => Promise<Authenticated>
 
+/** A body that went into the bucket as it came. It is deleted at the end of the request unless it is kept. */
+export interface StoredUpload {
+  key: string
+  size: number
+  /** Hexadecimal. */
+  sha256: string
+  isKept: boolean
+}
+
 export interface App {
   Bindings: Env
   Variables: {
@@ -54,6 +63,8 @@ export interface App {
     route: string
     /** The raw body, where a route takes one. */
     upload: Uint8Array
+    /** The same, where the body may be large. */
+    stored: StoredUpload
   }
 }
 
