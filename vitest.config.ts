@@ -47,6 +47,8 @@ const RULES = [
   'test/extractors/runs/scope.test.ts',
   'test/platform/time/zone-of-postcode.test.ts',
   'test/visibility/visible-counts.test.ts',
+  'test/webhooks/hosts/host-places.test.ts',
+  'test/webhooks/relay/turns.test.ts',
 ]
 
 /** The snippet in JavaScript of docs/webhooks.md is a module that tests import. */

@@ -14,6 +14,7 @@ import { runLookups } from './repse/lookups.ts'
 import { runRoundPage } from './repse/rounds.ts'
 import { runTask, TaskMessage } from './schedule.ts'
 import { deliver } from './webhooks/deliveries/delivery.ts'
+import { fanOut } from './webhooks/relay/fan-out.ts'
 import { relayOutbox } from './webhooks/relay/relay.ts'
 
 /**
@@ -26,10 +27,11 @@ import { relayOutbox } from './webhooks/relay/relay.ts'
  * has no budget for to another message, and a message that it is too late to begin with is sent again.
  */
 export interface Consumer<Message = unknown> {
+  /** The binding that sends to the queue. */
+  producer: 'DOWNLOADS' | 'DOWNLOADS_SPREAD' | 'DISPATCH' | 'IMPORTS' | 'REPSE' | 'WEBHOOKS' | 'TASKS'
   message: z.ZodType<Message>
   /** The most D1 statements that a handler executes before it asks the budget. */
   statements: number
-  queue(env: Env): Queue
   handle(system: System, message: Message): Promise<void>
 }
 
@@ -40,40 +42,42 @@ const TickPage = z.strictObject({ timezone: z.string(), day: z.string(), cadence
 
 /** The consumer of each queue, by the purpose in the queue's name. */
 export const CONSUMERS: Readonly<Record<string, Consumer>> = {
-  downloads: consumer({ message: EntityCall, statements: 200, queue: (env) => env.DOWNLOADS, handle: drain }),
-  'downloads-spread': consumer({ message: EntityCall, statements: 200, queue: (env) => env.DOWNLOADS_SPREAD, handle: drain }),
+  downloads: consumer({ producer: 'DOWNLOADS', message: EntityCall, statements: 200, handle: drain }),
+  'downloads-spread': consumer({ producer: 'DOWNLOADS_SPREAD', message: EntityCall, statements: 200, handle: drain }),
   dispatch: consumer({
+    producer: 'DISPATCH',
     message: z.union([z.strictObject({ page: TickPage }), z.strictObject({ runs: z.array(z.string()) })]),
     statements: 200,
-    queue: (env) => env.DISPATCH,
     handle: (system, it) => ('page' in it ? planPage(system, it.page) : dispatchRuns(system, it.runs)),
   }),
   imports: consumer({
+    producer: 'IMPORTS',
     message: z.strictObject({ shard: z.int().min(0), import_id: z.string() }),
     statements: 200,
-    queue: (env) => env.IMPORTS,
     handle: workOnImport,
   }),
   repse: consumer({
+    producer: 'REPSE',
     message: z.union([z.strictObject({ rfcs: z.array(z.string()) }), z.strictObject({ round: z.string() })]),
     statements: 400,
-    queue: (env) => env.REPSE,
     handle: (system, it) => ('round' in it ? runRoundPage(system, it.round) : runLookups(system, it.rfcs)),
   }),
   webhooks: consumer({
+    producer: 'WEBHOOKS',
     message: z.union([
       z.strictObject({ outbox: z.union([z.literal('control'), z.int().min(0)]) }),
+      z.strictObject({ fan_out: z.string() }),
       z.strictObject({ webhook: z.int().positive() }),
       z.strictObject({ untold: z.int().positive() }),
     ]),
-    statements: 400,
-    queue: (env) => env.WEBHOOKS,
+    statements: 700,
     handle: (system, it) => {
       if ('outbox' in it) return relayOutbox(system, it.outbox)
+      if ('fan_out' in it) return fanOut(system, it.fan_out)
       return 'webhook' in it ? deliver(system, it.webhook) : tellMissed(system, it.untold)
     },
   }),
-  tasks: consumer({ message: TaskMessage, statements: 600, queue: (env) => env.TASKS, handle: runTask }),
+  tasks: consumer({ producer: 'TASKS', message: TaskMessage, statements: 600, handle: runTask }),
 }
 
 const DEAD_LETTERS = 'dead-letters'
@@ -107,7 +111,7 @@ async function handle(system: System, purpose: string, message: Message): Promis
   }
   try {
     if (system.budget.allows(known.statements)) await known.handle(system, parsed.data)
-    else await sendAll(known.queue(system.env), [{ body: message.body }])
+    else await sendAll(system.env[known.producer], [{ body: message.body }])
     message.ack()
   } catch (error) {
     log.error(system, 'A message could not be handled. It is retried.', { queue: purpose, attempt: message.attempts }, error)
@@ -119,4 +123,11 @@ async function bury(system: System, queue: string, message: Message): Promise<vo
   const reason = 'Every attempt failed. The log lines with its request_id say why.'
   await keepDeadLetter(system, { queue, id: message.id, body: message.body, reason })
   message.ack()
+}
+
+/** Sends a message that had become a dead letter again, to the first queue whose messages have its shape. Returns false without such a queue. */
+export async function resend(system: System, body: unknown): Promise<boolean> {
+  const known = Object.values(CONSUMERS).find(({ message }) => message.safeParse(body).success)
+  if (known) await system.env[known.producer].send(body)
+  return known !== undefined
 }

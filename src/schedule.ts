@@ -12,11 +12,14 @@ import { sweepRuns } from './extractors/runs/dispatch.ts'
 import { pruneRuns } from './extractors/runs/history.ts'
 import { evaluateCadences, sweepTicks } from './extractors/ticks/ticks.ts'
 import { sweepImports, sweepUploads } from './imports/processing.ts'
+import { sweepUploadObjects } from './imports/uploads.ts'
+import { carryOutLetters } from './letters.ts'
 import { type System, systemOf } from './platform/context.ts'
 import { each } from './platform/each.ts'
 import { pruneKeys } from './platform/idempotency/idempotency.ts'
 import { log } from './platform/log.ts'
 import { START } from './platform/pages.ts'
+import { reportLetters } from './platform/queues/dead-letters.ts'
 import { sendAll } from './platform/queues/send.ts'
 import { sweepLookups } from './repse/lookups.ts'
 import { refreshRepse, sweepRounds } from './repse/rounds.ts'
@@ -68,7 +71,9 @@ export const TASKS = {
   pruneRuns,
   pruneJobs,
   sweepUploads: once(sweepUploads),
+  sweepUploadObjects: once(sweepUploadObjects),
   pruneAttempts: once(pruneAttempts),
+  reportLetters: once(reportLetters),
 } as const satisfies Record<string, Task>
 
 /** A message of the queue of tasks: the time `at` for which the task works, in milliseconds, and the place where it continues. */
@@ -105,7 +110,9 @@ const DAILY: readonly (keyof typeof TASKS)[] = [
   'pruneRuns',
   'pruneJobs',
   'sweepUploads',
+  'sweepUploadObjects',
   'pruneAttempts',
+  'reportLetters',
 ]
 
 /** The verbs of each cron expression, which share an invocation. A cron can be missed or delivered twice, and the verbs bear both. */
@@ -122,6 +129,7 @@ export const CRONS: Readonly<Record<string, readonly Verb[]>> = {
     sweepLookups,
     sweepRounds,
     runOperatorCommands,
+    carryOutLetters,
     collectInvoices,
   ],
   '*/15 * * * *': [(system) => runTask(system, { task: 'midnight', at: system.now.getTime(), place: START })],

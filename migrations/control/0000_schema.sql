@@ -48,6 +48,13 @@ CREATE TABLE `webhooks` (
 CREATE UNIQUE INDEX `webhooks_id` ON `webhooks` (`webhook_id`);--> statement-breakpoint
 CREATE INDEX `webhooks_organization` ON `webhooks` (`organization_id`,`webhook`) WHERE deleted_at is null;--> statement-breakpoint
 CREATE INDEX `webhooks_deleted` ON `webhooks` (`deleted_at`) WHERE deleted_at is not null;--> statement-breakpoint
+CREATE TABLE `fan_outs` (
+	`organization_id` text NOT NULL,
+	`webhook` integer NOT NULL,
+	`seq` integer NOT NULL,
+	PRIMARY KEY(`organization_id`, `webhook`, `seq`)
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `connections` (
 	`connection` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`organization_id` text NOT NULL,
@@ -79,7 +86,7 @@ CREATE TABLE `connections` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `connections_organization` ON `connections` (`organization_id`,`fiscal_entity_id`);--> statement-breakpoint
 CREATE UNIQUE INDEX `connections_rfc` ON `connections` (`organization_id`,`entity`);--> statement-breakpoint
-CREATE INDEX `connections_entity` ON `connections` (`entity`,`state`);--> statement-breakpoint
+CREATE INDEX `connections_entity` ON `connections` (`entity`,`connection`,`state`);--> statement-breakpoint
 CREATE INDEX `connections_untold` ON `connections` (`connection`) WHERE untold is not null and state = 'active';--> statement-breakpoint
 CREATE INDEX `connections_drafts` ON `connections` (`organization_id`,`state`,`paused_from`) WHERE state = 'draft' or (state = 'paused' and paused_from = 'draft');--> statement-breakpoint
 CREATE INDEX `connections_unverified` ON `connections` (`entity`,`verify_at`) WHERE verify_at is not null;--> statement-breakpoint
@@ -140,9 +147,11 @@ CREATE TABLE `dead_letters` (
 	`queue` text NOT NULL,
 	`body` text NOT NULL,
 	`reason` text NOT NULL,
-	`created_at` integer NOT NULL
+	`created_at` integer NOT NULL,
+	`wanted` text
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE INDEX `dead_letters_wanted` ON `dead_letters` (`dead_letter_id`) WHERE wanted is not null;--> statement-breakpoint
 CREATE TABLE `idempotency_keys` (
 	`organization_id` text NOT NULL,
 	`key` text NOT NULL,
@@ -174,12 +183,27 @@ CREATE TABLE `audit_events` (
 --> statement-breakpoint
 CREATE INDEX `audit_events_organization` ON `audit_events` (`organization_id`,`audit_event_id`);--> statement-breakpoint
 CREATE TABLE `outbox` (
-	`fact_id` text PRIMARY KEY NOT NULL,
-	`kind` text NOT NULL,
 	`entity` integer NOT NULL,
+	`fact_id` text NOT NULL,
+	`kind` text NOT NULL,
 	`organizations` text,
 	`body` text NOT NULL,
-	`created_at` integer NOT NULL
+	`created_at` integer NOT NULL,
+	`progress` integer DEFAULT 0 NOT NULL,
+	`attempts` integer DEFAULT 0 NOT NULL,
+	`retry_at` integer DEFAULT 0 NOT NULL,
+	PRIMARY KEY(`entity`, `fact_id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `outbox_aside` (
+	`entity` integer NOT NULL,
+	`fact_id` text NOT NULL,
+	`kind` text NOT NULL,
+	`organizations` text,
+	`body` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`progress` integer NOT NULL,
+	PRIMARY KEY(`entity`, `fact_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `import_totals` (

@@ -223,6 +223,7 @@ CREATE TABLE `imports` (
 	`book` integer NOT NULL,
 	`entity` integer NOT NULL,
 	`rfc` text NOT NULL,
+	`object` text NOT NULL,
 	`bytes` integer NOT NULL,
 	`documents` integer NOT NULL,
 	`status` text NOT NULL,
@@ -237,12 +238,27 @@ CREATE TABLE `imports` (
 CREATE INDEX `imports_open` ON `imports` (`lease_until`) WHERE status <> 'completed';--> statement-breakpoint
 CREATE INDEX `imports_book` ON `imports` (`book`,`import_id`);--> statement-breakpoint
 CREATE TABLE `outbox` (
-	`fact_id` text PRIMARY KEY NOT NULL,
-	`kind` text NOT NULL,
 	`entity` integer NOT NULL,
+	`fact_id` text NOT NULL,
+	`kind` text NOT NULL,
 	`organizations` text,
 	`body` text NOT NULL,
-	`created_at` integer NOT NULL
+	`created_at` integer NOT NULL,
+	`progress` integer DEFAULT 0 NOT NULL,
+	`attempts` integer DEFAULT 0 NOT NULL,
+	`retry_at` integer DEFAULT 0 NOT NULL,
+	PRIMARY KEY(`entity`, `fact_id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `outbox_aside` (
+	`entity` integer NOT NULL,
+	`fact_id` text NOT NULL,
+	`kind` text NOT NULL,
+	`organizations` text,
+	`body` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`progress` integer NOT NULL,
+	PRIMARY KEY(`entity`, `fact_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `guards` (

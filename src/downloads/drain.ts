@@ -1,8 +1,8 @@
 import { authorityOf } from '../authority/adapters.ts'
 import { type Login, LoginRejected } from '../authority/port/authority.ts'
 import type { DataSourceKey } from '../authority/port/catalog.ts'
-import { type IngestTarget, ingestMetadata, ingestXmlPackage, metadataOf, type SliceOutcome } from '../cfdi/ingest/ingest.ts'
-import type { MetadataRow } from '../cfdi/package/metadata.ts'
+import { type IngestTarget, ingestMetadata, ingestXmlPackage, type SliceOutcome } from '../cfdi/ingest/ingest.ts'
+import { MonthMetadata } from '../cfdi/package/month-metadata.ts'
 import { keepDocuments } from '../documents/documents.ts'
 import { Unavailable } from '../failures.ts'
 import { insertOutboxEvents, wakeRelay } from '../outbox/outbox.ts'
@@ -185,18 +185,17 @@ async function downloadMonth(system: System, ledger: D1Database, job: Job, login
             ...cancellationStatements(ledger, job, outcome, until),
           ],
   }
-  const reported = new Map<string, MetadataRow>()
+  const metadata = new MonthMetadata()
   const direction = job.source === 'sat_cfdi_issued' ? 'issued' : 'received'
   for await (const { kind, bytes } of authorityOf(system).download({ login, direction, month: job.month, until })) {
-    if (kind === 'metadata') for (const row of metadataOf(bytes).rows) reported.set(row.uuid, row)
+    if (kind === 'metadata') await metadata.add(bytes)
     else
-      for await (const outcome of ingestXmlPackage(target, bytes, reported)) {
-        for (const { uuid, status } of outcome.entries)
-          if (uuid !== null && status !== 'rejected' && reported.get(uuid)?.cancelled === false) reported.delete(uuid)
+      for await (const outcome of ingestXmlPackage(target, bytes, metadata.statuses)) {
+        metadata.deliver(outcome.entries)
         await extend()
       }
   }
-  for await (const _ of ingestMetadata(target, reported.values())) await extend()
+  for await (const _ of ingestMetadata(target, () => metadata.rowsLeft())) await extend()
   await ledger.batch(finishJobStatements(ledger, job, null, Date.now()))
 }
 

@@ -4,7 +4,7 @@ import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlit
 export const IMPORT_STATUSES = ['queued', 'running', 'completed', 'deleting'] as const
 export const IMPORT_FILE_STATUSES = ['created', 'updated', 'unchanged', 'rejected'] as const
 
-/** Uploads. The bytes of one are in FILES under its id until it is completed. */
+/** Uploads. */
 export const imports = sqliteTable(
   'imports',
   {
@@ -16,6 +16,8 @@ export const imports = sqliteTable(
     /** The partition of what the authority delivers for the RFC. */
     entity: integer('entity').notNull(),
     rfc: text('rfc').notNull(),
+    /** Its bytes in FILES, until it is completed. */
+    object: text('object').notNull(),
     /** Size of the upload. */
     bytes: integer('bytes').notNull(),
     /** How many documents count through this import: those that no earlier one holds. */

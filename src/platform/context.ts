@@ -45,6 +45,15 @@ export type Authenticate = (
   fiscal_entity_id: string | undefined,
 ) => Promise<Authenticated>
 
+/** A body that went into the bucket as it came. It is deleted at the end of the request unless it is kept. */
+export interface StoredUpload {
+  key: string
+  size: number
+  /** Hexadecimal. */
+  sha256: string
+  isKept: boolean
+}
+
 export interface App {
   Bindings: Env
   Variables: {
@@ -57,6 +66,8 @@ export interface App {
     route: string
     /** The raw body, where a route takes one. */
     upload: Uint8Array
+    /** The same, where the body may be large. */
+    stored: StoredUpload
   }
 }
 

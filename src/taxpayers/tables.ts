@@ -79,8 +79,8 @@ export const connections = sqliteTable(
     uniqueIndex('connections_organization').on(table.organization_id, table.fiscal_entity_id),
     // Connecting: one connection for each organization and RFC.
     uniqueIndex('connections_rfc').on(table.organization_id, table.entity),
-    // Logins, and invalid CIECs: all connections to an RFC.
-    index('connections_entity').on(table.entity, table.state),
+    // Logins, invalid CIECs, and the relay, which goes through the connections to an RFC in the order of their numbers.
+    index('connections_entity').on(table.entity, table.connection, table.state),
     // The sweep: active connections with cancellations to be told.
     index('connections_untold').on(table.connection).where(sql`untold is not null and state = 'active'`),
     // The quota of drafts.

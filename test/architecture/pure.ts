@@ -59,10 +59,13 @@ export const PURE: readonly string[] = [
   'src/taxpayers/rfc.ts',
   'src/visibility/visible-counts.ts',
   'src/visibility/window.ts',
+  'src/webhooks/hosts/host-places.ts',
   'src/webhooks/deliveries/retry.ts',
   'src/webhooks/deliveries/signature.ts',
   'src/webhooks/endpoints/target.ts',
   'src/webhooks/relay/payloads.ts',
+  'src/webhooks/relay/portions.ts',
+  'src/webhooks/relay/turns.ts',
 ]
 
 /** Describe tables without touching a database: a pure rule may read them, and what they import is not followed. */

@@ -2,7 +2,8 @@ import { inflateRawSync } from 'node:zlib'
 import * as saxes from 'saxes'
 import { loadList } from '../../../src/blacklists/loading/load.ts'
 import { ingestXmlPackage, type SliceOutcome } from '../../../src/cfdi/ingest/ingest.ts'
-import { readDirectory } from '../../../src/cfdi/package/directory.ts'
+import { bytesInMemory } from '../../../src/cfdi/package/bytes.ts'
+import { entriesOf, readDirectory } from '../../../src/cfdi/package/directory.ts'
 import { requestStatements } from '../../../src/downloads/request-store.ts'
 import { claimStatement, finishJobStatements, type Job, progressStatement } from '../../../src/downloads/store.ts'
 import { type Dispatch, evaluateCadences, planPage } from '../../../src/extractors/ticks/ticks.ts'
@@ -48,7 +49,10 @@ function webhooksIn({ DB, LEDGER_0, WEBHOOK_KEYS }: Work) {
     },
     MUTEXES: { getByName: () => ({ enter: async () => true, leave: async () => false }) },
     HOST_LIMITERS: {
-      getByName: () => ({ acquire: async (_token: string, _webhook: number, wanted: number) => wanted, release: async () => [] }),
+      getByName: () => ({
+        acquire: async (_token: string, _caller: unknown, wanted: number) => ({ places: wanted, next: [] }),
+        release: async () => [],
+      }),
     },
     EGRESS: { fetch: async () => new Response(null, { status: 200 }) },
   }
@@ -140,7 +144,8 @@ const routes: Record<string, Route> = {
   '/bare-ingest': async ({ entity, name }, { LEDGER_0 }) => {
     const bytes = packages.get(name)!
     let elements = 0
-    for (const { offset, compressed_size, size } of readDirectory(bytes)) {
+    const file = bytesInMemory(bytes)
+    for await (const { offset, compressed_size, size } of entriesOf(file, await readDirectory(file))) {
       const xml = inflateRawSync(bytes.subarray(offset, offset + compressed_size), { maxOutputLength: size })
       const parser = new saxes.SaxesParser({ xmlns: false })
       parser.on('opentag', () => {

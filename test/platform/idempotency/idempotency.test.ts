@@ -291,7 +291,7 @@ describe('which answers are kept', () => {
       },
     },
     'a limit of the plan': {
-      isKept: true,
+      isKept: false,
       status: 409,
       run: async (key) => {
         const owner = await signUp()

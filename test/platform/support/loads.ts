@@ -352,6 +352,21 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     expect(await countOf('ciec_attempts')).toBe(0)
   },
 
+  async sweepUploadObjects(platform) {
+    for (let n = 0; n < 30; n++) await env.FILES.put(`imports/abandoned${n}`, 'x')
+    await finish(platform, 'sweepUploadObjects', Date.now() + 3 * DAY_MS)
+  },
+
+  async reportLetters(platform) {
+    const error = vi.spyOn(console, 'error').mockImplementation(() => {})
+    await env.DB.prepare(
+      `with recursive n (i) as (select 1 union all select i + 1 from n where i < 500)
+       insert into dead_letters (dead_letter_id, queue, body, reason, created_at) select 'letter' || n.i, 'outbox', '{}', 'x', 0 from n`,
+    ).run()
+    await finish(platform, 'reportLetters')
+    expect(error).toHaveBeenCalled()
+  },
+
   async sweepUploads(platform) {
     await env.DB.prepare(
       `with recursive n (i) as (select 1 union all select i + 1 from n where i < 150)
@@ -418,7 +433,7 @@ export const CRON_LOADS: Record<string, Load> = {
   async '0 10 * * *'(platform) {
     await organizations(600, { billed_month: `'2026-04'` })
     await platform.cron('0 10 * * *')
-    expect(platform.of('tasks')).toHaveLength(11)
+    expect(platform.of('tasks')).toHaveLength(13)
     await platform.run(['tasks'])
     expect(await countOf('invoices', "period = '2026-05'")).toBe(600)
   },

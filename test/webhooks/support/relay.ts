@@ -7,18 +7,27 @@ import { newId } from '../../../src/platform/db/id.ts'
 
 /** Organizations, RFCs and endpoints as rows, past the front door, so that there can be many; and outboxes to relay. */
 
-/** Called around each round trip to a database, each message and each hold of a lane; what it throws is how that ends. */
-export type Watch = (step: string, when: 'before' | 'after') => void
+/** A statement as it is sent. */
+export interface Sent {
+  statement: string
+  params: unknown[]
+}
+
+/**
+ * Called around each round trip to a database, each message and each hold of a lane, of a batch also with its statements; what it throws is
+ * how that ends.
+ */
+export type Watch = (step: string, when: 'before' | 'after', batch: readonly Sent[]) => void
 
 type Method = (...args: unknown[]) => unknown
 
 /** A Worker's bindings with somebody at each of them. Messages of the queue of webhooks stay in `sent`. */
 export function watchedEnv(watch: Watch = () => {}) {
   const sent: unknown[] = []
-  const step = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
-    watch(name, 'before')
+  const step = async <T>(name: string, work: () => Promise<T>, batch: readonly D1PreparedStatement[] = []): Promise<T> => {
+    watch(name, 'before', batch as unknown as Sent[])
     const result = await work()
-    watch(name, 'after')
+    watch(name, 'after', batch as unknown as Sent[])
     return result
   }
   const real = new WeakMap<object, D1PreparedStatement>()
@@ -40,7 +49,10 @@ export function watchedEnv(watch: Watch = () => {}) {
       get(_, key) {
         if (key === 'prepare') return (sql: string) => statement(name, target.prepare(sql))
         if (key === 'batch')
-          return (statements: D1PreparedStatement[]) => step(name, () => target.batch(statements.map((one) => real.get(one) ?? one)))
+          return (proxies: D1PreparedStatement[]) => {
+            const statements = proxies.map((one) => real.get(one) ?? one)
+            return step(name, () => target.batch(statements), statements)
+          }
         const method = (target as unknown as Record<string | symbol, Method>)[key]
         return typeof method === 'function' ? method.bind(target) : method
       },
