@@ -6,6 +6,7 @@ import type { StatusLookup } from '../package/reported.ts'
 import { commitSlice, type IngestTarget } from './commit-slice.ts'
 import type { SliceOutcome } from './outcome.ts'
 import { fileOfEntry, metadataSlice, type UnopenedFile, xmlSlice } from './read-entries.ts'
+import { unstoredFiles, unstoredRows } from './unstored.ts'
 
 export type { CancelledCfdi } from './apply-changes.ts'
 export { type IngestTarget, importPrefix } from './commit-slice.ts'
@@ -45,6 +46,7 @@ export async function* filesOf(
 
 /** Ingests files, slice by slice. */
 export async function* ingestFiles(target: IngestTarget, files: AsyncIterable<UnopenedFile>, reported: StatusLookup): Outcomes {
+  const left = target.passesOverStored ? unstoredFiles(target, files) : files
   let waiting: UnopenedFile[] = []
   const commit = async (): Promise<SliceOutcome> => {
     const slice = xmlSlice(target, waiting, reported)
@@ -52,7 +54,7 @@ export async function* ingestFiles(target: IngestTarget, files: AsyncIterable<Un
     waiting = waiting.slice(slice.taken())
     return outcome
   }
-  for await (const file of files) {
+  for await (const file of left) {
     while (isFull(waiting, file)) yield await commit()
     waiting.push(file)
   }
@@ -68,14 +70,15 @@ const isFull = (files: readonly UnopenedFile[], next: UnopenedFile): boolean =>
  * Ingests metadata rows, slice by slice. Unknown documents are stored without XML; stored valid documents that are cancelled now are
  * cancelled and listed as cancellations. The entries of an outcome are the rows. Payments and credit notes come after all other rows, so
  * that the cancellation of an invoice and its payment is reported as that of a paid invoice, whatever their order in the file: therefore
- * the rows, which come some at a time, are read twice.
+ * the rows, which come some at a time, are read twice. The first `done` rows in that order are left out.
  */
 export async function* ingestMetadata(
   target: IngestTarget,
   read: () => AsyncIterable<readonly MetadataRow[]> | Iterable<readonly MetadataRow[]>,
+  done = 0,
 ): Outcomes {
   let slice: MetadataRow[] = []
-  let [from, later] = [0, 0]
+  let [from, later, passed] = [done, 0, 0]
   const commit = async (): Promise<SliceOutcome> => {
     const outcome = await slices.hold(slice.length * METADATA_ROW_BYTES, () => commitSlice(target, metadataSlice(target, slice, from)))
     from += slice.length
@@ -84,11 +87,11 @@ export async function* ingestMetadata(
   }
   for (const pass of ['first', 'last'] as const) {
     if (pass === 'last' && later === 0) break
-    for await (const rows of read()) {
+    for await (const rows of target.passesOverStored ? unstoredRows(target, read()) : read()) {
       for (const row of rows) {
         const isLater = row.tipo_comprobante === 'P' || row.tipo_comprobante === 'E'
         if (isLater && pass === 'first') later++
-        if (isLater !== (pass === 'last')) continue
+        if (isLater !== (pass === 'last') || passed++ < done) continue
         slice.push(detached(row))
         if (slice.length === SLICE_ENTRIES) yield await commit()
       }
