@@ -2,7 +2,7 @@ import { and, asc, desc, eq, isNotNull, isNull, lte, or, sql as query } from 'dr
 import type { Database } from '../platform/db/commit.ts'
 import { prepared, raw, sql } from '../platform/db/fragment.ts'
 import { assertThat } from '../platform/db/guard.ts'
-import { connections, fiscalEntities } from './tables.ts'
+import { connectionColumns, connections, fiscalEntities } from './tables.ts'
 import type { ConnectionRow } from './taxpayers.ts'
 
 /** A connection with the version of its RFC's CIECs. */
@@ -13,7 +13,7 @@ export interface VersionedRow {
 
 const versioned = (db: Database) =>
   db
-    .select({ row: connections, version: fiscalEntities.ciec_version })
+    .select({ row: connectionColumns, version: fiscalEntities.ciec_version })
     .from(connections)
     .innerJoin(fiscalEntities, eq(fiscalEntities.entity, connections.entity))
 
