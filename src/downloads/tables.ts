@@ -40,6 +40,8 @@ export const syncJobs = sqliteTable(
     last_issued_at: integer('last_issued_at'),
     /** The counts of each slice as a JSON array of SliceCounts (visible-counts.ts), from which the counts inside a window are computed. */
     brought: text('brought').notNull().default('[]'),
+    /** 1 after an invocation whose budget ended before the job did. */
+    is_continued: integer('is_continued').notNull().default(0),
   },
   (table) => [
     primaryKey({ columns: [table.entity, table.source, table.month, table.job_id] }),

@@ -14,13 +14,13 @@ import {
   removeImport,
   someHoldings,
 } from './deletion-store.ts'
-import { announce, connectionOf, getImport, type ImportHint, LEASE_MS, objectOf } from './imports.ts'
+import { announce, connectionOf, getImport, type ImportHint, LEASE_MS } from './imports.ts'
 import { assertHeld, endLease, extendLease, findImport, type ImportRow } from './store.ts'
 import { leaveRoom, recordDocuments } from './usage/usage.ts'
 
 /** How many documents one commit takes out, how many bytes of XML they may have together, and how many commits one message makes. */
 const SLICE = 250
-const SLICE_BYTES = 16 * 1024 * 1024
+const SLICE_BYTES = 4 * 1024 * 1024
 const STEPS = 10
 const FILES_AT_ONCE = 5_000
 const OBJECTS_AT_ONCE = 1_000
@@ -107,10 +107,10 @@ function withinWeight<T extends { size: number }>(held: readonly T[]): T[] {
 }
 
 /** Deletes what is left of an import without documents. The row comes last, because it is what finds the rest. */
-async function finish(system: System, ledger: D1Database, { import_id }: ImportRow, token: string): Promise<void> {
+async function finish(system: System, ledger: D1Database, { import_id, object }: ImportRow, token: string): Promise<void> {
   const { FILES } = system.env
   while ((await deleteFileResults(ledger, import_id, FILES_AT_ONCE)) === FILES_AT_ONCE);
-  await FILES.delete(objectOf(import_id))
+  await FILES.delete(object)
   for (let isMore = true; isMore; ) {
     const { objects, truncated } = await FILES.list({ prefix: importPrefix(import_id), limit: OBJECTS_AT_ONCE })
     if (objects.length > 0) await FILES.delete(objects.map(({ key }) => key))

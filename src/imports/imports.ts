@@ -1,7 +1,7 @@
 import { notFound } from '../failures.ts'
 import { change } from '../platform/audit/audit.ts'
-import type { Ctx, System } from '../platform/context.ts'
-import { commit, type Statement } from '../platform/db/commit.ts'
+import type { Ctx, StoredUpload, System } from '../platform/context.ts'
+import type { Statement } from '../platform/db/commit.ts'
 import { newId } from '../platform/db/id.ts'
 import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import { sendHints } from '../platform/queues/send.ts'
@@ -9,12 +9,10 @@ import type { Connection } from '../platform/tenant.ts'
 import { markImported } from '../taxpayers/taxpayers.ts'
 import type { Import, ImportQuery, ImportSummary } from './contract.ts'
 import { findImport, type ImportRow, insertImport, listImportRows } from './store.ts'
-import { leaveUploadRoom, takeUploadRoom } from './usage/usage.ts'
+import { takeUploadRoom } from './usage/usage.ts'
 
 export const LEASE_MS = 60_000
 const FILES_SHOWN = 1_000
-
-export const objectOf = (import_id: string): string => `imports/${import_id}`
 
 /** Imports work on a connection in any state; reading documents needs an active one. */
 export function connectionOf(ctx: Ctx): Connection {
@@ -23,48 +21,37 @@ export function connectionOf(ctx: Ctx): Connection {
 }
 
 /**
- * Accepts an upload: takes room for its bytes, stores them, inserts the row that refers to them, and announces it. Under an Idempotency-Key
- * the id is committed with the audit row before the bytes are stored, and a repetition after a crash continues with the same import: every
- * step can be repeated. Throws Failure 404 fiscal_entity.not_found, and 409 import.plan_limit before anything is stored.
+ * Accepts an upload whose bytes are stored: takes room for them, inserts the row that refers to them, and announces it. Under an
+ * Idempotency-Key the id is committed with the audit row before, and a repetition after a crash continues with the same import: every step
+ * can be repeated, and only the bytes that the row refers to are kept. Throws Failure 404 fiscal_entity.not_found, and 409
+ * import.plan_limit.
  */
-export async function importFiles(ctx: Ctx, bytes: Uint8Array): Promise<Import> {
+export async function importFiles(ctx: Ctx, upload: StoredUpload): Promise<Import> {
   const { connection, entity, fiscal_entity_id, rfc, shard } = connectionOf(ctx)
   const import_id = ctx.claim?.begun ?? newId('imp')
   const begin = (room: readonly Statement[]) =>
     change(ctx, { action: 'import.created', resource_id: import_id, begins: true }, [...room, markImported(ctx.db, connection, ctx.now)])
-  const upload = { import_id, shard, bytes: bytes.length }
-  if (ctx.claim?.begun === null) await takeUploadRoom(ctx, upload, begin)
-  if (!ctx.claim) await takeUploadRoom(ctx, upload, (room) => commit(ctx.db.$client, room))
-  await keepUpload(ctx, import_id, bytes)
-  if (!ctx.claim) await begin([])
+  if (!ctx.claim || ctx.claim.begun === null) await takeUploadRoom(ctx, { import_id, shard, bytes: upload.size }, begin)
   const ledger = ctx.settings.ledgers[shard]!
   const created_at = ctx.now.getTime()
-  await insertImport(ledger, {
+  // From here on a row may refer to the bytes, also when this request fails.
+  upload.isKept = true
+  const object = await insertImport(ledger, {
     import_id,
+    object: upload.key,
     organization_id: ctx.organization.id,
     fiscal_entity_id,
     book: -connection,
     entity,
     rfc,
-    bytes: bytes.length,
+    bytes: upload.size,
     created_at,
     lease_until: Date.now(),
   })
+  // The request that this one repeats had inserted the row, with bytes of its own.
+  upload.isKept = object === upload.key
   await announce(ctx, [{ shard, import_id }])
-  const created = await getImport(ctx, import_id)
-  // A repetition that was slower than the consumer has stored the bytes again.
-  if (created.status === 'completed') await ctx.env.FILES.delete(objectOf(import_id))
-  return created
-}
-
-/** Stores the bytes of an upload. When that fails, its room is free again, unless a repetition of the request can go on with the import. */
-async function keepUpload(ctx: Ctx, import_id: string, bytes: Uint8Array): Promise<void> {
-  try {
-    await ctx.env.FILES.put(objectOf(import_id), bytes)
-  } catch (error) {
-    if (!ctx.claim) await leaveUploadRoom(ctx, import_id)
-    throw error
-  }
+  return getImport(ctx, import_id)
 }
 
 export interface ImportHint {

@@ -1,22 +1,28 @@
-import { type EntryResult, type IngestTarget, ingestFile, ingestPackage } from '../cfdi/ingest/ingest.ts'
+import type { EntryResult, IngestTarget } from '../cfdi/ingest/ingest.ts'
+import { ingestUpload, type UploadProgress } from '../cfdi/ingest/upload.ts'
+import { bytesOfObject } from '../cfdi/package/bytes.ts'
 import { actingFor, readerOf } from '../identity/organization/acting.ts'
 import type { System } from '../platform/context.ts'
+import { BudgetUsedUp } from '../platform/db/budget.ts'
 import { commit } from '../platform/db/commit.ts'
 import { isGuardViolation } from '../platform/db/guard.ts'
 import { each } from '../platform/each.ts'
+import { MemoryLimiter } from '../platform/memory-limiter.ts'
 import { openReachedLedger } from '../visibility/scoped-ledger.ts'
 import { continueDeletion } from './deletion.ts'
 import { documentsOf, insertHoldings } from './deletion-store.ts'
-import { announce, type ImportHint, LEASE_MS, objectOf } from './imports.ts'
+import { announce, type ImportHint, LEASE_MS } from './imports.ts'
 import {
   assertHeld,
   claimImport,
   completeImport,
   endLease,
   extendLease,
+  filesWithResult,
   HELD,
   type ImportRow,
   insertFileResults,
+  interruptImport,
   readImport,
   unfinishedImports,
   visibleUuids,
@@ -24,18 +30,25 @@ import {
 import { leaveRoom, openUploads, recordDocuments, takeDocumentRoom } from './usage/usage.ts'
 
 const MAX_ATTEMPTS = 5
+/** The most statements of a slice that has to be read again a few times. */
+const SLICE_STATEMENTS = 100
 const SWEEP_LIMIT = 100
 /** Longer than an Idempotency-Key lives. */
 const ABANDONED_MS = 25 * 3_600_000
 
+/** Two imports at once in an isolate: each has some megabytes in memory. */
+const limiter = new MemoryLimiter(2, 15 * 60_000)
+
 /** Goes on with an import: ingests its upload, or deletes it. A consumer that has lost it to another one, or to its deletion, stops. */
-export async function workOnImport(system: System, hint: ImportHint): Promise<void> {
+export const workOnImport = (system: System, hint: ImportHint): Promise<void> => limiter.hold(1, () => goOn(system, hint))
+
+async function goOn(system: System, hint: ImportHint): Promise<void> {
   const ledger = system.settings.ledgers[hint.shard]!
   const token = crypto.randomUUID()
   const row = await claimImport(ledger, hint.import_id, token, Date.now(), Date.now() + LEASE_MS)
   if (!row) return
   try {
-    await (row.status === 'deleting' ? continueDeletion(system, hint, row, token) : ingestImport(system, ledger, row, token))
+    await (row.status === 'deleting' ? continueDeletion(system, hint, row, token) : ingestImport(system, hint, row, token))
   } catch (error) {
     if (!isGuardViolation(error, HELD)) throw error
     await commit(ledger, [endLease(ledger, row.import_id, null)])
@@ -43,22 +56,48 @@ export async function workOnImport(system: System, hint: ImportHint): Promise<vo
   }
 }
 
-/** Ingests an upload into the organization's own partition. When it is repeated after a crash, files that are stored stay unchanged. */
-async function ingestImport(system: System, ledger: D1Database, row: ImportRow, token: string): Promise<void> {
+/**
+ * Ingests an upload into the organization's own partition. When it is repeated after a crash, files that are stored stay unchanged. When the
+ * budget ends, the import returns to the queue, and another invocation continues behind the files that have a result and the rows of metadata
+ * that are stored.
+ */
+async function ingestImport(system: System, hint: ImportHint, row: ImportRow, token: string): Promise<void> {
+  const ledger = system.settings.ledgers[hint.shard]!
+  const { import_id, place } = row
+  const progress: UploadProgress = {
+    done: await filesWithResult(ledger, import_id),
+    metadata: place === null ? null : (JSON.parse(place) as UploadProgress['metadata']),
+    results: [],
+  }
+  try {
+    await ingestRest(system, ledger, row, token, progress)
+  } catch (error) {
+    if (!(error instanceof BudgetUsedUp)) throw error
+    await commit(ledger, [
+      assertHeld(ledger, import_id, token),
+      ...insertFileResults(ledger, import_id, progress.results),
+      interruptImport(ledger, import_id, token, JSON.stringify(progress.metadata), Date.now()),
+    ])
+    await announce(system, [hint])
+  }
+}
+
+/** Ingests what has no result yet, and completes the import. Throws BudgetUsedUp. */
+async function ingestRest(system: System, ledger: D1Database, row: ImportRow, token: string, progress: UploadProgress): Promise<void> {
   const { import_id } = row
-  const upload = await system.env.FILES.get(objectOf(import_id))
+  const upload = await system.env.FILES.head(row.object)
   const results =
     !upload || row.attempts > MAX_ATTEMPTS
       ? [failedUpload(upload === null)]
-      : await ingestUpload(system, ledger, row, token, await upload.bytes())
+      : await ingest(system, ledger, row, token, upload.size, progress)
   const done = await commit<{ documents: number }>(ledger, [
     // When another consumer has taken the import over, it still needs the upload.
     assertHeld(ledger, import_id, token),
     ...insertFileResults(ledger, import_id, results),
     completeImport(ledger, import_id, token, Date.now()),
   ])
+  await system.env.FILES.delete(row.object)
   await recordDocuments(system, row.organization_id, new Map([[import_id, done.at(-1)!.results[0]!.documents]]), true)
-  await system.env.FILES.delete(objectOf(import_id))
 }
 
 const failedUpload = (isMissing: boolean): EntryResult => ({
@@ -85,10 +124,15 @@ async function alreadyVisible(
   return (uuids) => visibleUuids(ledger, uuids)
 }
 
-const isZip = (bytes: Uint8Array): boolean => bytes[0] === 0x50 && bytes[1] === 0x4b
-
 /** Ingests an upload. Returns the results that no slice has committed. */
-async function ingestUpload(system: System, ledger: D1Database, row: ImportRow, token: string, bytes: Uint8Array): Promise<EntryResult[]> {
+async function ingest(
+  system: System,
+  ledger: D1Database,
+  row: ImportRow,
+  token: string,
+  size: number,
+  progress: UploadProgress,
+): Promise<EntryResult[]> {
   const importer = await actingFor(system, row.organization_id, 'imports')
   const target: IngestTarget = {
     ledger,
@@ -97,6 +141,7 @@ async function ingestUpload(system: System, ledger: D1Database, row: ImportRow, 
     rfc: row.rfc,
     now: system.now,
     provenance: 'import',
+    beforeSlice: () => system.budget.require(SLICE_STATEMENTS),
     import_id: row.import_id,
     takeRoom: async (documents) =>
       takeDocumentRoom(importer, row.import_id, (await documentsOf(ledger, [row.import_id])).get(row.import_id) ?? 0, documents),
@@ -108,7 +153,7 @@ async function ingestUpload(system: System, ledger: D1Database, row: ImportRow, 
       extendLease(ledger, row.import_id, token, Date.now() + LEASE_MS, created),
     ],
   }
-  return isZip(bytes) ? ingestPackage(target, bytes) : ingestFile(target, bytes)
+  return ingestUpload(target, bytesOfObject(system.env.FILES, row.object, size), progress)
 }
 
 /**
@@ -120,7 +165,7 @@ export async function sweepUploads(system: System): Promise<void> {
   await each(open, async ({ import_id, shard }) => {
     const row = await readImport(system.settings.ledgers[shard]!, import_id)
     if (row && row.status !== 'completed') return
-    await system.env.FILES.delete(objectOf(import_id))
+    if (row) await system.env.FILES.delete(row.object)
     if (row) await recordDocuments(system, row.organization_id, new Map([[import_id, row.documents]]), true)
     else await leaveRoom(system, import_id)
   })

@@ -1,11 +1,12 @@
 import { Hono } from 'hono'
 import type { App } from '../platform/context.ts'
-import { idempotent, operation, params, query, refuses, returns, roles, upload } from '../platform/http/operation.ts'
+import { idempotent, operation, params, query, refuses, returns, roles, storedUpload } from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
 import { FiscalEntityPath } from '../taxpayers/contract.ts'
 import { Import, ImportPath, ImportQuery, ImportSummary } from './contract.ts'
 import { deleteImport } from './deletion.ts'
 import { getImport, importFiles, listImports } from './imports.ts'
+import { UPLOADS } from './uploads.ts'
 
 const CONTENT_TYPES = ['application/xml', 'text/xml', 'application/zip', 'application/octet-stream']
 const MAX_BYTES = 25 * 1024 * 1024
@@ -20,18 +21,19 @@ export const importRoutes = new Hono<App>()
       'Send one XML, one metadata TXT, or a ZIP of such files as the tax authority packs them, as the raw body, up to 25 MiB. Only your ' +
         'organization can read what it imports, and its visibility windows do not limit that. Once the tax authority delivers the same ' +
         'UUID inside your windows, that document replaces the imported one. Imports are processed in the background: get the import to read ' +
-        'the result of each file. A rejected file does not affect the others. Imports count against the plan, in bytes and in documents, a day ' +
-        'and in all (`GET /v1/billing/usage`), also those for drafts.',
+        'the result of each file. A rejected file does not affect the others. A CFDI may have 4 MiB, 30,000 lines and 30,000 paid ' +
+        'documents; the metadata of a ZIP may have 48 MiB in all; a ZIP may have 512 MiB and 200,000 files when it is unpacked. Imports ' +
+        'count against the plan, in bytes and in documents, a day and in all (`GET /v1/billing/usage`), also those for drafts.',
     ),
     params(FiscalEntityPath),
     roles('owner', 'admin'),
-    upload(CONTENT_TYPES, MAX_BYTES, 'One XML, one metadata TXT, or a ZIP.'),
+    storedUpload(CONTENT_TYPES, MAX_BYTES, 'One XML, one metadata TXT, or a ZIP.', UPLOADS, ({ connection }) => connection !== null),
     returns(202, Import, 'The import. It is queued.'),
     refuses(404, 'The organization has no connection to the fiscal entity.'),
     refuses(409, 'The upload does not fit into the bytes that the plan allows a day or in all (`import.plan_limit`). Nothing is stored.'),
     refuses(422, 'The body is empty.'),
     idempotent(),
-    async (c) => c.json(await importFiles(c.var.ctx, c.var.upload), 202),
+    async (c) => c.json(await importFiles(c.var.ctx, c.var.stored), 202),
   )
   .get(
     '/:fiscal_entity_id/cfdi/imports',

@@ -8,26 +8,30 @@ import type { importFiles, imports } from './tables.ts'
 export type ImportRow = typeof imports.$inferSelect
 export type ImportFileRow = typeof importFiles.$inferSelect
 
-/** Inserts a queued import and its partition, unless they exist. */
-export const insertImport = (
+/** Inserts a queued import and its partition, unless they exist. Returns the object that the row refers to. */
+export const insertImport = async (
   ledger: D1Database,
   row: Pick<
     ImportRow,
-    'import_id' | 'organization_id' | 'fiscal_entity_id' | 'book' | 'entity' | 'rfc' | 'bytes' | 'created_at' | 'lease_until'
+    'import_id' | 'object' | 'organization_id' | 'fiscal_entity_id' | 'book' | 'entity' | 'rfc' | 'bytes' | 'created_at' | 'lease_until'
   >,
-) =>
-  ledger.batch([
+) => {
+  const results = await ledger.batch<{ object: string }>([
     ledger.prepare('insert into entities (entity, rfc, version) values (?1, ?2, 0) on conflict do nothing').bind(row.book, row.rfc),
     ledger
       .prepare(
-        `insert into imports (import_id, organization_id, fiscal_entity_id, book, entity, rfc, bytes, documents, status, lease_until, attempts, created_at)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?9, 0, 'queued', ?8, 0, ?7) on conflict do nothing`,
+        `insert into imports (import_id, organization_id, fiscal_entity_id, book, entity, rfc, object, bytes, documents, status, lease_until,
+           attempts, created_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?10, ?9, 0, 'queued', ?8, 0, ?7) on conflict do nothing`,
       )
       .bind(
         ...[row.import_id, row.organization_id, row.fiscal_entity_id, row.book, row.entity, row.rfc],
-        ...[row.created_at, row.lease_until, row.bytes],
+        ...[row.created_at, row.lease_until, row.bytes, row.object],
       ),
+    ledger.prepare('select object from imports where import_id = ?1').bind(row.import_id),
   ])
+  return results.at(-1)!.results[0]!.object
+}
 
 /** Finds an import of an organization, with its first files and the number of files in each status. */
 export async function findImport(ledger: D1Database, organization_id: string, fiscal_entity_id: string, import_id: string, limit: number) {
@@ -114,6 +118,19 @@ export const completeImport = (ledger: D1Database, import_id: string, token: str
     )
     .bind(import_id, token, now)
 
+/** Returns an import to the queue because the budget of the invocation is used up, which is not another attempt. */
+export const interruptImport = (ledger: D1Database, import_id: string, token: string, place: string, now: number) =>
+  ledger
+    .prepare(
+      `update imports set status = 'queued', token = null, lease_until = ?4, attempts = attempts - 1, place = ?3
+       where import_id = ?1 and token = ?2`,
+    )
+    .bind(import_id, token, place, now)
+
+/** The places in the upload of the files that have a result. */
+export const filesWithResult = async (ledger: D1Database, import_id: string): Promise<Set<number>> =>
+  new Set((await ledger.prepare('select n from import_files where import_id = ?1').bind(import_id).raw<[number]>()).flat())
+
 /** Finds imports that are not completed and that no consumer holds. */
 export const unfinishedImports = async (ledger: D1Database, before: number, limit: number) =>
   (
@@ -124,6 +141,21 @@ export const unfinishedImports = async (ledger: D1Database, before: number, limi
       .bind(before, limit)
       .all<{ import_id: string }>()
   ).results
+
+/** Returns those of these objects that unfinished imports refer to. */
+export async function referredObjects(ledgers: readonly D1Database[], objects: readonly string[]): Promise<Set<string>> {
+  const found = new Set<string>()
+  for (const ledger of ledgers) {
+    const { results } = await ledger
+      .prepare(
+        `select object from imports indexed by imports_open where status <> 'completed' and object in (select value from json_each(?1))`,
+      )
+      .bind(JSON.stringify(objects))
+      .all<{ object: string }>()
+    for (const { object } of results) found.add(object)
+  }
+  return found
+}
 
 /** Returns those of these UUIDs that are visible in the authority's partition. */
 export async function visibleUuids(ledger: ScopedLedger, uuids: readonly string[]): Promise<Set<string>> {

@@ -4,7 +4,7 @@ import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlit
 export const IMPORT_STATUSES = ['queued', 'running', 'completed', 'deleting'] as const
 export const IMPORT_FILE_STATUSES = ['created', 'updated', 'unchanged', 'rejected'] as const
 
-/** Uploads. The bytes of one are in FILES under its id until it is completed. */
+/** Uploads. */
 export const imports = sqliteTable(
   'imports',
   {
@@ -16,6 +16,8 @@ export const imports = sqliteTable(
     /** The partition of what the authority delivers for the RFC. */
     entity: integer('entity').notNull(),
     rfc: text('rfc').notNull(),
+    /** Its bytes in FILES, until it is completed. */
+    object: text('object').notNull(),
     /** Size of the upload. */
     bytes: integer('bytes').notNull(),
     /** How many documents count through this import: those that no earlier one holds. */
@@ -26,6 +28,8 @@ export const imports = sqliteTable(
     /** Milliseconds since 1970, like the other times. */
     lease_until: integer('lease_until').notNull(),
     attempts: integer('attempts').notNull(),
+    /** How far the metadata file has been ingested that was under way when the budget of an invocation ended, as JSON. */
+    place: text('place'),
     created_at: integer('created_at').notNull(),
     completed_at: integer('completed_at'),
   },

@@ -100,7 +100,7 @@ const TOLD: Record<Quota, { code: string; things: string; taken: string; remedy:
     code: 'invitation.plan_limit',
     things: 'pending invitations',
     taken: 'exist',
-    remedy: 'Wait until one is accepted or expires',
+    remedy: 'Withdraw an invitation',
   },
   import_bytes_per_day: {
     code: 'import.plan_limit',

@@ -35,6 +35,15 @@ const completed = (tenant: Tenant, fiscal_entity_id: string, import_id: string) 
 const upload = async (tenant: Tenant, fiscal_entity_id: string, bytes: Uint8Array, type?: string) =>
   completed(tenant, fiscal_entity_id, await send(tenant, fiscal_entity_id, bytes, type))
 
+/** Where an import's bytes are. */
+async function objectOf(import_id: string): Promise<string> {
+  for (const ledger of settingsOf(env).ledgers) {
+    const object = await ledger.prepare('select object from imports where import_id = ?').bind(import_id).first<string>('object')
+    if (object) return object
+  }
+  throw new Error(`There is no import ${import_id}.`)
+}
+
 const idsOf = async (tenant: Tenant, fiscal_entity_id: string, query = ''): Promise<string[]> =>
   (await api(tenant, 'GET', `/v1/cfdi?fiscal_entity_id=${fiscal_entity_id}&limit=100${query}`)).body.data.map(
     (it: { uuid: string }) => it.uuid,
@@ -169,6 +178,8 @@ describe('an upload', () => {
     const lost = vi.spyOn(Object.getPrototypeOf(env.IMPORTS), 'sendBatch').mockResolvedValueOnce(undefined as never)
     const import_id = await send(tenant, fiscal_entity_id, packageOf([plainOf(random, '2026-03', { emisor: rfc })]))
     lost.mockRestore()
+    const object = await objectOf(import_id)
+    expect(await env.FILES.head(object)).not.toBeNull()
     for (const ledger of settingsOf(env).ledgers) {
       await ledger.prepare('update imports set attempts = 5 where import_id = ?').bind(import_id).run()
       await ledger
@@ -186,7 +197,7 @@ describe('an upload', () => {
         { name: 'a.xml', status: 'created' },
       ],
     })
-    expect(await env.FILES.head(`imports/${import_id}`)).toBeNull()
+    await vi.waitUntil(async () => (await env.FILES.head(object)) === null, { timeout: 5_000 })
   })
 
   it('whose upload is gone says that it has to be sent again', async () => {
@@ -194,7 +205,7 @@ describe('an upload', () => {
     const lost = vi.spyOn(Object.getPrototypeOf(env.IMPORTS), 'sendBatch').mockResolvedValueOnce(undefined as never)
     const import_id = await send(tenant, fiscal_entity_id, packageOf([plainOf(random, '2026-03', { emisor: rfc })]))
     lost.mockRestore()
-    await env.FILES.delete(`imports/${import_id}`)
+    await env.FILES.delete(await objectOf(import_id))
     await sweep(120_000, 0)
     expect(await completed(tenant, fiscal_entity_id, import_id)).toMatchObject({
       files: [{ name: 'upload', status: 'rejected', code: 'import.failed', detail: 'The upload is no longer stored. Send it again.' }],

@@ -64,6 +64,9 @@ const cancelled = ({ uuid, fecha, direction, total, estatus, cancelled_at }: Any
   cancelled_at,
 })
 
+/** A refused CIEC of B becomes known with the one that A gives, or at B's next login. */
+const isOfCiec = (key: string | undefined): boolean => key === 'connection.ciec_invalid' || key === 'fiscal_entity.ciec_invalid'
+
 /**
  * Sets apart what depends on the moment at which a cancellation becomes known, which may be earlier when A's download finds it: the events
  * about it, updated_at, and whether the XML was fetched before (the authority gives the XML of a received document only while it is valid).
@@ -87,8 +90,12 @@ function separated(answers: Any): Any {
     payments: answers.payments
       .filter(({ body }: Any) => vigentes.has(body.uuid))
       .map(({ status, body }: Any) => ({ status, body: { ...body, data: body.data.filter(isApplied) } })),
-    events: answers.events.filter(({ event }: Any) => !isOfCancellation(event)),
-    deliveries: answers.deliveries.map((list: Any[]) => list.filter((one) => !isOfCancellation(one.event ?? one.event_key ?? one.key))),
+    events: answers.events.filter(({ event }: Any) => !isOfCancellation(event) && !isOfCiec(event)),
+    deliveries: answers.deliveries.map((list: Any[]) =>
+      list.filter(({ event_key }) => !isOfCancellation(event_key) && !isOfCiec(event_key)),
+    ),
+    audit: answers.audit.filter(({ action }: Any) => !isOfCiec(action)),
+    ciec_invalid: answers.events.filter(({ event }: Any) => isOfCiec(event)).length,
     cancellations: answers.events.filter(({ event }: Any) => isOfCancellation(event)),
   }
 }

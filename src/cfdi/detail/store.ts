@@ -3,7 +3,7 @@ import { isVisible, type Partition, partitionsToRead, type ScopedLedger } from '
 import { type AppliedRow, appliedTo, parseApplied } from '../applied.ts'
 import type { LineRow } from '../columns.ts'
 import { type ReadRow, readColumns, storedColumns } from '../read-row.ts'
-import type { Concepto } from '../xml/document.ts'
+import { type Concepto, newConcepto } from '../xml/document.ts'
 import type { XmlPlace } from '../xml/xml-store.ts'
 
 /** A visible document with the applications to it that count. */
@@ -57,6 +57,7 @@ function firstOf(partitions: readonly Partition[], results: readonly D1Result<Fo
 }
 
 const conceptoOf = ({ entity: _, uuid: __, n: ___, detail, ...header }: LineRow & { entity: number }): Concepto => ({
+  ...newConcepto(),
   ...header,
   ...JSON.parse(detail),
 })

@@ -1,5 +1,5 @@
 import { type Applied, type Balance, balanceOf, isDeferred } from '../balances.ts'
-import type { ApplicationRow, CfdiRow, LineRow } from '../columns.ts'
+import type { ApplicationRow, CfdiRow } from '../columns.ts'
 import type { MetadataRow } from '../package/metadata.ts'
 import { type PaymentThresholds, thresholdsOf } from '../payment-thresholds.ts'
 import { addSupplier, type PartKey, parseSuppliers, type Suppliers, shareOf, writeSuppliers } from '../supplier-totals.ts'
@@ -11,7 +11,8 @@ import type { SliceWrites } from './writes.ts'
 /** A document that a slice delivers, with its XML or as metadata alone. */
 export interface Incoming {
   row: CfdiRow
-  lines: LineRow[]
+  /** As JSON (row.ts). */
+  lines: string[]
   applications: ApplicationRow[]
   /** The compressed bytes; null for metadata. */
   packed: Uint8Array | null

@@ -5,6 +5,7 @@ import { readAffectedBy } from './affected.ts'
 import { applyChanges, type Incoming } from './apply-changes.ts'
 import { type IngestTarget, retryFenced } from './commit-slice.ts'
 import { type Combined, combine, type Holding } from './holdings.ts'
+import { Lines } from './lines.ts'
 import { documentOf } from './read-entries.ts'
 import { type KnownCfdi, readKnown } from './reads.ts'
 import { rowOfMetadata } from './row.ts'
@@ -56,6 +57,7 @@ const isSame = (stored: KnownCfdi, combined: Combined): combined is Combined & {
 async function rebuilt({ files, rfc, now }: ReplaceTarget, { xml, metadata, status }: Combined): Promise<Incoming> {
   if (xml === null)
     return { row: { ...rowOfMetadata(metadata!, rfc, now.getTime()), ...status }, lines: [], applications: [], packed: null }
-  const document = documentOf(parseCfdi(await readXml(files, xml)), rfc, status, now.getTime(), xml)
+  const lines = new Lines(null)
+  const document = documentOf(parseCfdi(await readXml(files, xml), lines), lines, rfc, status, now.getTime(), xml)
   return { ...document, packed: null }
 }

@@ -1,8 +1,8 @@
 import { getTableName } from 'drizzle-orm'
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
-import { jsonChunks } from '../../platform/db/commit.ts'
+import { joinedChunks, jsonChunks } from '../../platform/db/commit.ts'
 import type { Balance } from '../balances.ts'
-import { type ApplicationRow, type CfdiRow, columnsOf, type LineRow, microsOf } from '../columns.ts'
+import { type ApplicationRow, type CfdiRow, columnsOf, microsOf } from '../columns.ts'
 import { cfdi, cfdiLines, cfdiPayments } from '../tables.ts'
 import type { XmlPlace } from '../xml/xml-store.ts'
 import type { StoredMonth, StoredSuppliers } from './reads.ts'
@@ -18,7 +18,8 @@ export interface SliceWrites {
   rows: CfdiRow[]
   /** Those of the latter that differ from their metadata in an indexed column. */
   reindexed: CfdiRow[]
-  lines: LineRow[]
+  /** As JSON (row.ts). */
+  lines: string[]
   applications: ApplicationRow[]
   cancelled: ({ uuid: string } & StatusColumns)[]
   /** Stored invoices with a changed balance, and whether the payment status changed too. */
@@ -64,7 +65,6 @@ const update = (names: readonly string[], condition = ''): string =>
    where cfdi.entity = j.e and cfdi.uuid = j.u ${condition}`
 
 const CFDI = columnsOf(cfdi)
-const LINES = columnsOf(cfdiLines)
 const APPLICATIONS = columnsOf(cfdiPayments)
 const INDEXED = ['direction', 'issued_at', 'utc_offset', 'fecha', 'tipo_comprobante', 'emisor_rfc', 'receptor_rfc', 'counterparty_rfc']
 const STATUS = ['estatus', 'cancelled', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'updated_at']
@@ -133,10 +133,7 @@ export function writeStatements(
       rows.map((row) => valuesOf(CFDI, row)),
     ),
     ...byKey(UPDATE_INDEXED, INDEXED, reindexed),
-    ...intoPartition(
-      INSERT_LINES,
-      lines.map((row) => valuesOf(LINES, row)),
-    ),
+    ...joinedChunks(lines).map((chunk) => ledger.prepare(INSERT_LINES).bind(entity, chunk)),
     ...intoPartition(
       INSERT_APPLICATIONS,
       applications.map((row) => valuesOf(APPLICATIONS, row)),

@@ -52,14 +52,6 @@ export const takeBytes = (
   ]
 }
 
-/** Gives back the bytes of today's upload that could not be stored. */
-export const forgetBytesOfDay = (d1: D1Database, import_id: string, day: Day): D1PreparedStatement =>
-  prepared(
-    d1,
-    sql`update import_totals set day_bytes = max(0, day_bytes - u.bytes) from import_usage u
-      where u.import_id = ${import_id} and import_totals.organization_id = u.organization_id and import_totals.day = ${day}`,
-  )
-
 /** Gives back everything that an import uses in all, once. */
 export const giveBack = (d1: D1Database, import_id: string): D1PreparedStatement[] => [
   prepared(

@@ -13,7 +13,7 @@ export const importTotals = sqliteTable('import_totals', {
   day_documents: integer('day_documents').notNull(),
 })
 
-/** What one import uses. The row is made before the upload is stored, and is deleted when the import is. */
+/** What one import uses. The row is made before that of the import, and is deleted when the import is. */
 export const importUsage = sqliteTable(
   'import_usage',
   {

@@ -5,7 +5,7 @@ import type { Ctx, System } from '../../platform/context.ts'
 import { commit, type Statement } from '../../platform/db/commit.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
-import { findTotals, forgetBytesOfDay, giveBack, listOpen, type OpenUsage, setDocuments, takeBytes, takeDocuments } from './store.ts'
+import { findTotals, giveBack, listOpen, type OpenUsage, setDocuments, takeBytes, takeDocuments } from './store.ts'
 
 /** Who imports: an organization, in a request or in a consumer. */
 type Importer = Pick<Ctx, 'db' | 'now' | 'organization'>
@@ -26,7 +26,7 @@ export async function importUsage(importer: Importer): Promise<Record<ImportQuot
 }
 
 /**
- * Commits the acceptance of an upload with the room that its bytes take, before they are stored. `commit` gets the statements to commit.
+ * Commits the acceptance of an upload with the room that its bytes take. `commit` gets the statements to commit.
  * Throws Failure 409 import.plan_limit when they do not fit into the plan's limits of a day and in all.
  */
 export async function takeUploadRoom(
@@ -52,12 +52,6 @@ export async function takeUploadRoom(
 
 const refused = async (importer: Importer, quota: ImportQuota, limits: Limits): Promise<Failure> =>
   limitReached(importer.organization.plan, quota, limits[quota] ?? 0, (await importUsage(importer))[quota])
-
-/** Gives back the room of an upload whose bytes could not be stored. */
-export const leaveUploadRoom = (importer: Importer, import_id: string) => {
-  const d1 = importer.db.$client
-  return commit(d1, [forgetBytesOfDay(d1, import_id, todayOf(importer)), ...giveBack(d1, import_id)])
-}
 
 /**
  * Takes room for an import to have `has + more` documents. Returns how many of the further ones fit, and why no more do, as a sentence with

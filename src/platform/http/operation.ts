@@ -5,12 +5,13 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { validator } from 'hono/validator'
 import * as z from 'zod'
 import { Failure } from '../../failures.ts'
-import type { App } from '../context.ts'
+import type { App, Ctx, StoredUpload } from '../context.ts'
 import { answerOnce } from '../idempotency/idempotency.ts'
 import type { Role } from '../tenant.ts'
 import { readAuthorization } from './authorization.ts'
 import { readJson, readUpload } from './body.ts'
 import { limitAddress, limitCredential, limitFailures } from './limits.ts'
+import { dropUpload, storeUpload } from './stored-upload.ts'
 import { parse } from './validation/faults.ts'
 import type { InputTarget } from './validation/messages.ts'
 
@@ -113,6 +114,24 @@ export const upload = (contentTypes: readonly string[], limit: number, descripti
     return next()
   }) as MiddlewareHandler<App>)
 
+/**
+ * The same of a body that may be large: it goes into the bucket as it comes, unless `isAdmitted` says that the handler refuses the request,
+ * and 400 when its Content-Length is wrong. What the handler does not keep is deleted again.
+ */
+export const storedUpload = (
+  contentTypes: readonly string[],
+  limit: number,
+  description: string,
+  prefix: string,
+  isAdmitted: (ctx: Ctx) => boolean,
+) =>
+  described({ upload: { contentTypes, description } }, (async (c, next) => {
+    const stored = await storeUpload(c, { contentTypes, limit, prefix, isAdmitted: isAdmitted(c.var.ctx) })
+    c.set('stored', stored)
+    await next()
+    await dropUpload(c, stored)
+  }) as MiddlewareHandler<App>)
+
 /** Limits a public route by network address: 429. It stands after the body, so that a malformed request does not count. */
 export const perAddress = () =>
   described(
@@ -128,11 +147,8 @@ const isFinal = (status: number, error: Error | undefined): boolean =>
   status < 500 && ![401, 402, 403, 429].includes(status) && !(error instanceof Failure && ['contention', 'no_room'].includes(error.kind))
 
 /** The content of the body for a fingerprint: JSON as it was sent, or the digest of an upload. */
-async function contentOf(c: Context<App>): Promise<string> {
-  const uploaded = c.get('upload') as Uint8Array | undefined
-  if (uploaded) return new Uint8Array(await crypto.subtle.digest('SHA-256', uploaded)).toHex()
-  return (await c.req.bodyCache.text) ?? ''
-}
+const contentOf = async (c: Context<App>): Promise<string> =>
+  (c.get('stored') as StoredUpload | undefined)?.sha256 ?? (await c.req.bodyCache.text) ?? ''
 
 /**
  * Carries the request out once for each Idempotency-Key and answers repetitions alike. It is the last clause, so that the refusals of the

@@ -59,7 +59,7 @@ describe.each([1, 2, 3, 4, 5, 6])('random downloads %i', (seed) => {
         }
       }
       const rows = list.map((document) => reported(document, cancelled.has(document.uuid)))
-      return (it: IngestTarget) => all(ingestMetadata(it, rows))
+      return (it: IngestTarget) => all(ingestMetadata(it, () => [rows]))
     }
 
     for (let round = 0; round < 6; round++) {

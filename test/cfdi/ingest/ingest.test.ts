@@ -12,14 +12,7 @@ const random = randomOf(11)
 const deferred = (given: Partial<Plain> = {}) => plainOf(random, '2025-01', { metodo: 'PPD', ...given })
 const bring = async (target: IngestTarget, documents: readonly Plain[]) => (await all(ingestXmlPackage(target, packageOf(documents))))[0]!
 const report = async (target: IngestTarget, rows: Parameters<typeof reported>[]) =>
-  (
-    await all(
-      ingestMetadata(
-        target,
-        rows.map(([document, cancelled]) => reported(document, cancelled)),
-      ),
-    )
-  )[0]!
+  (await all(ingestMetadata(target, () => [rows.map(([document, cancelled]) => reported(document, cancelled))])))[0]!
 const encoded = (text: string) => new TextEncoder().encode(text)
 const counted = (target: IngestTarget, documents: readonly Plain[]) =>
   expect(monthsOf(target)).resolves.toEqual(expectedMonths(documents.map((document) => ({ document, hasXml: true, isCancelled: false }))))
@@ -249,7 +242,7 @@ describe('metadata', () => {
     const rows = new Map([withXml, without].map((document) => [document.uuid, reported(document, true)]))
     const outcomes = [
       ...(await all(ingestXmlPackage(target, packageOf([withXml]), rows))),
-      ...(await all(ingestMetadata(target, rows.values()))),
+      ...(await all(ingestMetadata(target, () => [[...rows.values()]]))),
     ]
     expect(outcomes.flatMap(({ cancellations }) => cancellations)).toEqual([])
     for (const row of (await rowsOf(target)).values())
@@ -296,7 +289,7 @@ describe('metadata', () => {
   it('without a date or about others is rejected by the row', async () => {
     const target = newBook()
     const [dateless, foreign] = [reported(deferred(), false), reported(deferred({ emisor: 'BBB020202BB1' }), false)]
-    const [outcome] = await all(ingestMetadata(target, [{ ...dateless, fecha: null }, foreign]))
+    const [outcome] = await all(ingestMetadata(target, () => [[{ ...dateless, fecha: null }, foreign]]))
     expect(outcome?.entries.map(({ code }) => code)).toEqual(['cfdi.invalid_date', 'cfdi.foreign_rfc'])
   })
 })

@@ -18,6 +18,8 @@ const QUEUES = {
   IMPORTS: 'imports',
   WEBHOOKS: 'webhooks',
   REPSE: 'repse',
+  TASKS: 'tasks',
+  TASKS: 'tasks',
 } as const
 
 const MAX_ROUNDS = 500
