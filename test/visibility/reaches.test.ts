@@ -8,7 +8,7 @@ import { searchCfdi } from '../../src/cfdi/search/search.ts'
 import type { Ctx } from '../../src/platform/context.ts'
 import { parseReaches, reachedAt, spansOf } from '../../src/visibility/reaches.ts'
 import { insertCfdi, type Row, rowOf } from '../cfdi/support/ledger.ts'
-import { cfdiOf, later, losingMessages, NOW, subscriber, work } from '../downloads/support/downloads.ts'
+import { cfdiOf, later, losingMessages, NOW, subscriber, sweep, work } from '../downloads/support/downloads.ts'
 import { contextOf, FISCAL_ENTITY, reaching } from '../support/context.ts'
 import { runs } from '../support/fuzz.ts'
 import { randomOf, uuidFrom } from '../support/random.ts'
@@ -210,7 +210,7 @@ describe('updated_at and updated_since', () => {
   })
 })
 
-/** What would be told without it: when a stranger downloaded a document between two of one's own runs. */
+/** What would be told without it: when a stranger downloaded a document between two of one’s own runs. */
 describe('a download of another organization between two of one’s own runs', () => {
   beforeEach(() => {
     later(0)
@@ -221,41 +221,67 @@ describe('a download of another organization between two of one’s own runs', (
     vi.useRealTimers()
   })
 
-  it('changes no updated_at, and updated_since finds the same', async () => {
+  const at = (seconds: number) => new Date(Date.parse(NOW) + seconds * 1_000).toISOString()
+  const [FIRST, THEIRS, SECOND, THIRD] = [0, 2 * 86_400, 4 * 86_400, 6 * 86_400]
+  const isBetween = ({ issued_at }: Cfdi): boolean =>
+    Date.parse(issued_at) > Date.parse(at(FIRST)) && Date.parse(issued_at) <= Date.parse(at(THEIRS))
+
+  /** The organization has downloaded first, and the stranger, with another CIEC, two days later. */
+  async function both() {
     const rfc = freshRfc()
-    const [stranger, own] = [await subscriber(rfc, cfdiOf(2)), await subscriber(rfc, cfdiOf(1))]
-    const at = (seconds: number) => new Date(Date.parse(NOW) + seconds * 1_000).toISOString()
-    const [FIRST, THEIRS, SECOND] = [0, 2 * 86_400, 4 * 86_400]
+    const [stranger, own] = [await subscriber(rfc, cfdiOf(2), 'ajena123'), await subscriber(rfc, cfdiOf(1), 'propia12')]
     await own.run()
     await work(rfc)
     later(THEIRS)
     await stranger.run()
     await work(rfc)
     later(SECOND)
-    await own.run()
-    await work(rfc)
+    // A cancellation becomes known when anybody first downloads it.
     const read = async (query = ''): Promise<Cfdi[]> => {
       const found: Cfdi[] = []
       for (let cursor = ''; ; ) {
-        const { body } = await own.page(`${query}${cursor}`)
+        const { body } = await own.page(`&estatus=vigente${query}${cursor}`)
         found.push(...body.data)
         if (!body.has_more) return found
         cursor = `&cursor=${encodeURIComponent(body.next_cursor)}`
       }
     }
-    // A cancellation becomes known when anybody first downloads it.
-    const list = (await read()).filter(({ estatus }) => estatus === 'vigente')
-    const between = list.filter(
-      ({ issued_at }) => Date.parse(issued_at) > Date.parse(at(FIRST)) && Date.parse(issued_at) <= Date.parse(at(THEIRS)),
-    )
-    expect(between.length).toBeGreaterThan(0)
+    return { rfc, own, read }
+  }
+
+  it('changes no updated_at, and updated_since finds the same', async () => {
+    const { rfc, own, read } = await both()
+    await own.run()
+    await work(rfc)
+    const list = await read()
+    expect(list.filter(isBetween).length).toBeGreaterThan(0)
     for (const one of list)
       expect([one.issued_at, one.updated_at]).toEqual([
         one.issued_at,
         Date.parse(one.issued_at) <= Date.parse(at(FIRST)) ? at(FIRST) : at(SECOND),
       ])
-    const since = await read(`&estatus=vigente&updated_since=${at(THEIRS + 1)}`)
+    const since = await read(`&updated_since=${at(THEIRS + 1)}`)
     expect(since).toEqual(list.filter(({ updated_at }) => updated_at === at(SECOND)))
-    expect(since).toEqual(expect.arrayContaining(between))
+    expect(since).toEqual(expect.arrayContaining(list.filter(isBetween)))
+  })
+
+  it('is not dated by a run whose own download the authority refused, but by the run of the next accepted CIEC', async () => {
+    const { rfc, own, read } = await both()
+    await own.ask('POST', `/v1/test-helpers/fiscal-entities/${own.fiscal_entity_id}/expire-ciec`)
+    await own.run()
+    await work(rfc)
+    expect((await own.entity()).status).toBe('invalid_ciec')
+    later(THIRD)
+    expect((await own.give('propia34')).status).toBe(200)
+    // Reactivation runs the extractor. The sweep dispatches the run, because its message was lost.
+    later(THIRD + 60)
+    await sweep()
+    await work(rfc)
+    const list = await read()
+    expect(list.filter(isBetween).length).toBeGreaterThan(0)
+    for (const one of list) {
+      if (Date.parse(one.issued_at) <= Date.parse(at(FIRST))) expect(one.updated_at).toBe(at(FIRST))
+      else expect(one.updated_at >= at(THIRD)).toBe(true)
+    }
   })
 })
