@@ -9,7 +9,7 @@ export interface Reach {
 }
 
 /** The documents that some runs reached: from a literal day up to an instant in seconds. */
-export type Span = readonly [until: number, from: string]
+type Stretch = readonly [until: number, from: string]
 
 interface Dated {
   fecha: string
@@ -29,16 +29,16 @@ export const reachedAt = (reaches: readonly Reach[], { fecha, issued_at }: Dated
   reaches.find(({ at, from }) => issued_at * 1_000 <= at && from <= fecha)?.at
 
 /**
- * The fewest spans that hold the documents of some reaches and no others. Two reaches make one span when no document can be issued after
+ * The fewest stretches that hold the documents of some reaches and no others. Two reaches make one stretch when no document can be issued after
  * the first one and dated before the second one. Usually there are one to three.
  */
-export function spansOf(reaches: readonly Reach[]): Span[] {
-  const spans: [until: number, from: string][] = []
+export function stretchesOf(reaches: readonly Reach[]): Stretch[] {
+  const stretches: [until: number, from: string][] = []
   for (const { at, from } of reaches.toSorted((a, b) => (a.from < b.from ? -1 : a.from > b.from ? 1 : b.at - a.at))) {
     const until = Math.floor(at / 1_000)
-    const last = spans.at(-1)
+    const last = stretches.at(-1)
     if (last && (until <= last[0] || latestOf(from) - DAY_SECONDS <= last[0])) last[0] = Math.max(last[0], until)
-    else spans.push([until, from])
+    else stretches.push([until, from])
   }
-  return spans
+  return stretches
 }

@@ -1,7 +1,7 @@
 import type { Ctx } from '../platform/context.ts'
 import { all, type Fragment, raw, sql } from '../platform/db/fragment.ts'
 import { isReadable, notActive } from '../taxpayers/connection.ts'
-import { parseReaches, type Reach, reachedAt, spansOf } from './reaches.ts'
+import { parseReaches, type Reach, reachedAt, stretchesOf } from './reaches.ts'
 import { earliestOf, hullOf, reachOf, type Window, type Windows, windowsOf } from './window.ts'
 
 const OPENED: unique symbol = Symbol('opened')
@@ -164,15 +164,15 @@ function authorityBounds({ issued, received }: Windows): DirectionBounds[] {
  * then and not before.
  */
 function isChangedSince({ reachesOf }: ScopedLedger, alias: string, since: number): Fragment {
-  const spans = (isMeant: (reach: Reach) => boolean) =>
-    ([0, 1] as const).flatMap((direction) => spansOf(reachesOf(direction).filter(isMeant)).map((span) => [direction, ...span]))
+  const stretches = (isMeant: (reach: Reach) => boolean) =>
+    ([0, 1] as const).flatMap((direction) => stretchesOf(reachesOf(direction).filter(isMeant)).map((stretch) => [direction, ...stretch]))
   const row = raw(alias)
   const isWithin = (some: readonly unknown[]) =>
-    sql`exists (select 1 from json_each(${JSON.stringify(some)}) span
-      where span.value->>0 = ${row}.direction and span.value->>1 >= ${row}.issued_at and span.value->>2 <= ${row}.fecha)`
+    sql`exists (select 1 from json_each(${JSON.stringify(some)}) stretch
+      where stretch.value->>0 = ${row}.direction and stretch.value->>1 >= ${row}.issued_at and stretch.value->>2 <= ${row}.fecha)`
   const stored = sql`${row}.updated_at >= ${since}`
-  const later = spans(({ at }) => at >= since)
-  return later.length === 0 ? stored : sql`(${stored} or (${isWithin(later)} and not ${isWithin(spans(({ at }) => at < since))}))`
+  const later = stretches(({ at }) => at >= since)
+  return later.length === 0 ? stored : sql`(${stored} or (${isWithin(later)} and not ${isWithin(stretches(({ at }) => at < since))}))`
 }
 
 function authorityPartition(ledger: ScopedLedger): Partition {

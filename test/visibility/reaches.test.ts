@@ -6,7 +6,7 @@ import { getCfdi } from '../../src/cfdi/detail/detail.ts'
 import { CfdiSearch } from '../../src/cfdi/search/contract.ts'
 import { searchCfdi } from '../../src/cfdi/search/search.ts'
 import type { Ctx } from '../../src/platform/context.ts'
-import { parseReaches, reachedAt, spansOf } from '../../src/visibility/reaches.ts'
+import { parseReaches, reachedAt, stretchesOf } from '../../src/visibility/reaches.ts'
 import { insertCfdi, type Row, rowOf } from '../cfdi/support/ledger.ts'
 import { cfdiOf, later, losingMessages, NOW, subscriber, sweep, work } from '../downloads/support/downloads.ts'
 import { contextOf, FISCAL_ENTITY, reaching } from '../support/context.ts'
@@ -49,7 +49,7 @@ const anyRuns = fc.oneof(
 type Dated = Pick<Row, 'fecha' | 'issued_at'>
 const within = ({ fecha, issued_at }: Dated, [at, floor]: Kept): boolean =>
   at >= issued_at * 1_000 && floor.slice(0, 7) <= fecha.slice(0, 7)
-/** When a run first reached a document: what reaches and spans say, found in the plainest way. */
+/** When a run first reached a document: what reaches and stretches say, found in the plainest way. */
 const firstOf = (document: Dated, kept: readonly Kept[]): number =>
   Math.min(...kept.filter((run) => within(document, run)).map(([at]) => at))
 
@@ -70,12 +70,12 @@ describe('reaches', () => {
     )
   })
 
-  it('make spans that hold the documents of the reaches and no others', () => {
+  it('make stretches that hold the documents of the reaches and no others', () => {
     fc.assert(
       fc.property(anyRuns, fc.array(anyDocument, { minLength: 20, maxLength: 20 }), (kept, documents) => {
-        const spans = spansOf(parseReaches(JSON.stringify(kept)))
+        const stretches = stretchesOf(parseReaches(JSON.stringify(kept)))
         for (const document of documents) {
-          const isHeld = spans.some(([until, from]) => document.issued_at <= until && from <= document.fecha)
+          const isHeld = stretches.some(([until, from]) => document.issued_at <= until && from <= document.fecha)
           expect([document, isHeld]).toEqual([document, kept.some((run) => within(document, run))])
         }
       }),
@@ -83,13 +83,13 @@ describe('reaches', () => {
     )
   })
 
-  it('of four hundred daily runs make one span, and one more after a gap', () => {
+  it('of four hundred daily runs make one stretch, and one more after a gap', () => {
     const daily = (from: number): Kept[] =>
       Array.from({ length: 200 }, (_, n) => [from + n * DAY + 6 * 3_600_000, dayOf(from + (n - 90) * DAY)])
-    const spans = (kept: Kept[]) => spansOf(parseReaches(JSON.stringify(kept)))
-    expect(spans([...daily(BEGIN), ...daily(BEGIN + 200 * DAY)])).toHaveLength(1)
-    expect(spans([...daily(BEGIN), ...daily(BEGIN + 400 * DAY)])).toHaveLength(2)
-    expect(spans([])).toEqual([])
+    const stretches = (kept: Kept[]) => stretchesOf(parseReaches(JSON.stringify(kept)))
+    expect(stretches([...daily(BEGIN), ...daily(BEGIN + 200 * DAY)])).toHaveLength(1)
+    expect(stretches([...daily(BEGIN), ...daily(BEGIN + 400 * DAY)])).toHaveLength(2)
+    expect(stretches([])).toEqual([])
   })
 })
 
