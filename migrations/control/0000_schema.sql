@@ -78,6 +78,8 @@ CREATE TABLE `connections` (
 	`issued_to` integer,
 	`received_from` text,
 	`received_to` integer,
+	`issued_reaches` text DEFAULT '[]' NOT NULL,
+	`received_reaches` text DEFAULT '[]' NOT NULL,
 	`imported_at` integer,
 	`untold` text,
 	`linked_at` integer NOT NULL,

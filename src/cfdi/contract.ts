@@ -88,8 +88,8 @@ export const Cfdi = z
     }),
     updated_at: z.iso.datetime().meta({
       description:
-        'When the document itself last changed: it was stored, got its XML, or was cancelled. A change from before your connection first ' +
-        'became active is told as of that moment. Payments and credit notes change the balance of an invoice, not its updated_at.',
+        'When the document itself last changed: it was stored, got its XML, or was cancelled. A change from before your own run first ' +
+        'reached the document is told as of that run. Payments and credit notes change the balance of an invoice, not its updated_at.',
     }),
   })
   .meta({ id: 'Cfdi' })

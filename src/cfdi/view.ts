@@ -72,6 +72,6 @@ export function view(row: ReadRow, { fiscal_entity_id, partition, applied }: Row
     has_xml: row.has_xml === 1,
     has_pdf: false,
     origin: partition.origin,
-    updated_at: instant(Math.max(row.updated_at, partition.changesFrom)),
+    updated_at: instant(Math.max(row.updated_at, partition.changesFrom(row))),
   }
 }

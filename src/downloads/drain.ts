@@ -101,7 +101,7 @@ async function runNextJob(system: System, shard: number, entity: number, extend:
       return true
     }
     if (error instanceof LoginRejected) {
-      await rejectCiec(atNow(system), entity, credential)
+      await rejectCiec(atNow(system), entity, credential, job.as_of)
       // Another organization that asked for the job may have another CIEC.
       await requeueStatement(ledger, job, 'invalid_credentials', Date.now()).run()
       return true

@@ -60,6 +60,10 @@ export interface Connection {
   /** The window on received CFDIs. */
   received_from: string | null
   received_to: number | null
+  /** What its own runs reached of the issued CFDIs: JSON `[[instant in milliseconds, floor day], …]`. */
+  issued_reaches: string
+  /** The same of the received CFDIs. */
+  received_reaches: string
   /** When the organization first imported a file for this RFC, in milliseconds since 1970; null before. */
   imported_at: number | null
 }

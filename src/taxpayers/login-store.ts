@@ -2,7 +2,7 @@ import { and, asc, desc, eq, isNotNull, isNull, lte, or, sql as query } from 'dr
 import type { Database } from '../platform/db/commit.ts'
 import { prepared, raw, sql } from '../platform/db/fragment.ts'
 import { assertThat } from '../platform/db/guard.ts'
-import { connections, fiscalEntities } from './tables.ts'
+import { connectionColumns, connections, fiscalEntities } from './tables.ts'
 import type { ConnectionRow } from './taxpayers.ts'
 
 /** A connection with the version of its RFC's CIECs. */
@@ -13,7 +13,7 @@ export interface VersionedRow {
 
 const versioned = (db: Database) =>
   db
-    .select({ row: connections, version: fiscalEntities.ciec_version })
+    .select({ row: connectionColumns, version: fiscalEntities.ciec_version })
     .from(connections)
     .innerJoin(fiscalEntities, eq(fiscalEntities.entity, connections.entity))
 
@@ -103,6 +103,13 @@ export const invalidateCiec = (db: Database, rows: readonly ConnectionRow[], now
         invalid_reason = 'rejected', verify_at = null, verify_attempts = 0, updated_at = ${now.getTime()}
       where ${listed(rows)} and ${COUNTS}`,
   )
+
+/** Strikes what the runs of these connections reached at an instant, in milliseconds, or later, because it was not downloaded. */
+export const strikeReaches = (db: Database, rows: readonly ConnectionRow[], since: number): D1PreparedStatement => {
+  const before = (column: string) =>
+    sql`${raw(column)} = (select json_group_array(json(value) order by key) from json_each(${raw(column)}) where value->>0 < ${since})`
+  return prepared(db.$client, sql`update connections set ${before('issued_reaches')}, ${before('received_reaches')} where ${listed(rows)}`)
+}
 
 /** Makes the CIECs of these connections wait for a verification, from now on. */
 export const requireVerification = (db: Database, rows: readonly ConnectionRow[], now: Date): D1PreparedStatement =>

@@ -1,7 +1,7 @@
 import { and, asc, eq, inArray, or, sql } from 'drizzle-orm'
 import type { Database } from '../platform/db/commit.ts'
 import { SUSPENSIONS, type Suspension } from '../platform/tenant.ts'
-import { connections } from './tables.ts'
+import { connectionColumns, connections } from './tables.ts'
 import type { ConnectionRow } from './taxpayers.ts'
 
 /**
@@ -26,7 +26,7 @@ export const pauseActive = (db: Database, organization_ids: readonly string[], p
 /** Connections that a suspension paused, in the order in which they first became active. */
 export const suspendedConnections = (db: Database, organization_id: string) =>
   db
-    .select()
+    .select(connectionColumns)
     .from(connections)
     .where(
       and(

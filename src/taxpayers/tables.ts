@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm'
+import { getTableColumns, sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import type { DataSourceKey } from '../authority/port/catalog.ts'
 import { flag, instant } from '../platform/db/columns.ts'
@@ -67,6 +67,13 @@ export const connections = sqliteTable(
     /** The window on received CFDIs. */
     received_from: text('received_from'),
     received_to: instant('received_to'),
+    /**
+     * What the connection's own runs reached of the issued CFDIs, each run as `[instant in milliseconds, floor day]`, a JSON list that is
+     * appended when the window widens. It tells when the organization alone would have stored a document (visibility/reaches.ts).
+     */
+    issued_reaches: text('issued_reaches').notNull().default('[]'),
+    /** The same of the received CFDIs. */
+    received_reaches: text('received_reaches').notNull().default('[]'),
     /** When the organization first imported files for this RFC; null before. */
     imported_at: instant('imported_at'),
     /** Set by a trigger when the connection leaves active, and cleared when all cancellations since are told: an Untold (untold.ts) as JSON. */
@@ -91,6 +98,11 @@ export const connections = sqliteTable(
     index('connections_unverified').on(table.entity, table.verify_at).where(sql`verify_at is not null`),
   ],
 )
+
+const { issued_reaches: _, received_reaches: __, ...connectionColumns } = getTableColumns(connections)
+
+/** The columns of a connection without its reaches, which are long and matter only where CFDIs are shown. */
+export { connectionColumns }
 
 /** CIECs that organizations sent and the authority did not accept: refused ones, and those whose answer is still awaited. Kept for a day. */
 export const ciecAttempts = sqliteTable(

@@ -3,9 +3,11 @@ import type { Database } from '../platform/db/commit.ts'
 import { type Fragment, sql } from '../platform/db/fragment.ts'
 import { assertThat } from '../platform/db/guard.ts'
 import type { ConnectionState } from '../platform/tenant.ts'
-import { connections, fiscalEntities } from './tables.ts'
+import { connectionColumns, connections, fiscalEntities } from './tables.ts'
 
-export type ConnectionRow = typeof connections.$inferSelect
+/** A connection as it is read alone. Lists leave out its reaches, which are long. */
+export type WithReaches = typeof connections.$inferSelect
+export type ConnectionRow = Omit<WithReaches, 'issued_reaches' | 'received_reaches'>
 export type EntityRow = typeof fiscalEntities.$inferSelect
 
 /** Returns the entity of an RFC, and creates it when no organization connected the RFC before. */
@@ -21,14 +23,14 @@ const linked = (organization_id: string, fiscal_entity_id: string) =>
     ne(connections.state, 'unlinked'),
   )
 
-export const findConnection = async (db: Database, organization_id: string, fiscal_entity_id: string): Promise<ConnectionRow | undefined> =>
+export const findConnection = async (db: Database, organization_id: string, fiscal_entity_id: string): Promise<WithReaches | undefined> =>
   (await db.select().from(connections).where(linked(organization_id, fiscal_entity_id)).limit(1))[0]
 
 /** The organization's connection to an RFC in any state, unlinked included. */
 export const findConnectionByRfc = async (db: Database, organization_id: string, rfc: string): Promise<ConnectionRow | undefined> =>
   (
     await db
-      .select()
+      .select(connectionColumns)
       .from(connections)
       .where(
         and(
@@ -75,7 +77,7 @@ export const listConnections = (
   limit: number,
 ) =>
   db
-    .select()
+    .select(connectionColumns)
     .from(connections)
     .where(
       and(
@@ -111,7 +113,7 @@ export const connectionsOfRun = (
   limit: number,
 ) =>
   db
-    .select()
+    .select(connectionColumns)
     .from(connections)
     .where(
       and(
@@ -126,7 +128,7 @@ export const connectionsOfRun = (
 /** Those of the connections that are still active, as they are now, in the order of their ids. */
 export const activeOf = (db: Database, rows: readonly ConnectionRow[]) =>
   db
-    .select()
+    .select(connectionColumns)
     .from(connections)
     .where(
       and(
@@ -139,10 +141,19 @@ export const activeOf = (db: Database, rows: readonly ConnectionRow[]) =>
     )
     .orderBy(asc(connections.fiscal_entity_id))
 
+/** How many reaches of a source a connection keeps. */
+export const MOST_REACHES = 400
+
+/** A list of reaches without every second one of its older half, except those that reached further back than all before them. */
+const thinned = (column: string): string => `(
+  select json_group_array(json(value) order by key) from (
+    select key, value, min(value->>1) over (order by key rows between unbounded preceding and 1 preceding) as earliest from json_each(${column}))
+  where key >= ${MOST_REACHES / 2} or key % 2 = 0 or value->>1 < earliest)`
+
 /**
  * Widens the windows on issued or on received CFDIs to the earlier floor and the later ceiling (decisions.md 6), of connections that are
- * active and whose CIEC is verified. `from` is a day, `to` milliseconds since 1970. There is at most one row for each connection. The result
- * names the connections.
+ * active and whose CIEC is verified, and notes what the run reached, once however often the run is dispatched. `from` is a day, `to` the
+ * instant of the run in milliseconds since 1970. There is at most one row for each connection. The result names the connections.
  */
 export const widenWindows = (
   db: Database,
@@ -152,6 +163,11 @@ export const widenWindows = (
   db.$client
     .prepare(
       `update connections set
+         ${direction}_reaches = case
+           when exists (select 1 from json_each(${direction}_reaches) where value->>0 = j.ceiling and value->>1 <= j.floor) then ${direction}_reaches
+           else json_insert(case when json_array_length(${direction}_reaches) < ${MOST_REACHES} then ${direction}_reaches else ${thinned(`${direction}_reaches`)} end,
+             '$[#]', json_array(j.ceiling, j.floor))
+         end,
          ${direction}_from = min(coalesce(${direction}_from, j.floor), j.floor),
          ${direction}_to = max(coalesce(${direction}_to, j.ceiling), j.ceiling)
        from (select value->>0 as connection, value->>1 as floor, value->>2 as ceiling from json_each(?1)) j

@@ -19,6 +19,7 @@ import {
   invalidateCiec,
   markVerified,
   requireVerification,
+  strikeReaches,
 } from './login-store.ts'
 import type { ConnectionRow } from './taxpayers.ts'
 
@@ -69,9 +70,10 @@ export async function acceptance(system: System, entity: number, { login, versio
 /**
  * Records that the tax authority refused a CIEC: every connection that holds it becomes invalid_ciec, a paused one for when it is resumed,
  * and every other CIEC of the RFC has to be verified. The same commit writes each organization's outbox event and audit event. When
- * another CIEC was accepted or refused since the authority was asked, the refused one has to be verified instead.
+ * another CIEC was accepted or refused since the authority was asked, the refused one has to be verified instead. `stopped_at` is the
+ * instant of the run whose download the refusal stopped, in milliseconds: these connections reached nothing with it and with later runs.
  */
-export async function rejectCiec(system: System, entity: number, { login, version }: VersionedLogin): Promise<void> {
+export async function rejectCiec(system: System, entity: number, { login, version }: VersionedLogin, stopped_at?: number): Promise<void> {
   const { db } = system
   await retryOnConflict(async () => {
     const current = await ciecVersion(db, login.rfc)
@@ -79,18 +81,22 @@ export async function rejectCiec(system: System, entity: number, { login, versio
     if (same.length === 0) return
     const outcome =
       current === version
-        ? [...invalidation(system, entity, same, version), ...(others.length > 0 ? [requireVerification(db, others, new Date())] : [])]
+        ? [
+            ...invalidation(system, entity, same, version, stopped_at),
+            ...(others.length > 0 ? [requireVerification(db, others, new Date())] : []),
+          ]
         : [requireVerification(db, same, new Date())]
     await commit(db.$client, [assertCiecVersion(db, login.rfc, current), ...outcome])
   }, changing)
   await wakeRelay(system, 'control')
 }
 
-function invalidation(system: System, entity: number, rows: readonly ConnectionRow[], version: number): Statement[] {
+function invalidation(system: System, entity: number, rows: readonly ConnectionRow[], version: number, stopped_at?: number): Statement[] {
   const { db, now } = system
   return [
     assertStatesUnchanged(db, rows),
     invalidateCiec(db, rows, now),
+    ...(stopped_at === undefined ? [] : [strikeReaches(db, rows, stopped_at)]),
     bumpCiecVersion(db, rows[0]!.rfc),
     ...insertOutboxEvents(
       db.$client,

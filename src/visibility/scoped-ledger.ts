@@ -1,6 +1,7 @@
 import type { Ctx } from '../platform/context.ts'
 import { all, type Fragment, raw, sql } from '../platform/db/fragment.ts'
 import { isReadable, notActive } from '../taxpayers/connection.ts'
+import { parseReaches, type Reach, reachedAt, stretchesOf } from './reaches.ts'
 import { earliestOf, hullOf, reachOf, type Window, type Windows, windowsOf } from './window.ts'
 
 const OPENED: unique symbol = Symbol('opened')
@@ -19,6 +20,8 @@ export interface ScopedLedger {
   readonly window: Window
   /** When the connection first became active, in milliseconds. */
   readonly first_active_at: number
+  /** Returns what the connection's own runs reached of a direction, in the order of their instants. */
+  reachesOf(direction: DirectionNumber): readonly Reach[]
   /** The partition that holds what the authority delivered. */
   readonly entity: number
   /** The partition that holds the organization's own imports, which no window hides; null when there are none. */
@@ -45,8 +48,13 @@ export interface Partition {
   readonly number: number
   /** The bounds of the directions of which something can be visible: one item for both when their windows are the same. */
   readonly bounds: readonly DirectionBounds[]
-  /** Changes of documents before this instant, in milliseconds, are told as of it, because the organization's own history begins there. */
-  readonly changesFrom: number
+  /**
+   * Returns the instant, in milliseconds, as of which earlier changes of a document are told: when the organization's own runs first reached
+   * the document, and not before the connection first became active. Alone, the organization would have stored it no earlier.
+   */
+  changesFrom(document: { direction: number; fecha: string; issued_at: number }): number
+  /** The conditions that a row's last change is told as of this instant, in milliseconds, or later. No index serves them. */
+  isChangedSince(alias: string, since: number): Fragment[]
   /** What a row must meet besides `entity` and the ceiling to be visible. No index serves these conditions. */
   conditions(alias: string): Fragment[]
 }
@@ -73,8 +81,18 @@ function opened({ organization, connection, settings }: Reader, windowsFor: type
     windows,
     window: hullOf(windows),
     first_active_at: connection.first_active_at ?? 0,
+    reachesOf: parsedOnce([connection.issued_reaches, connection.received_reaches]),
     entity: connection.entity,
     importPartition: connection.imported_at === null ? null : -connection.connection,
+  }
+}
+
+/** Parses the reaches of a direction when they are first asked for. */
+function parsedOnce(texts: readonly [issued: string, received: string]): ScopedLedger['reachesOf'] {
+  const parsed: Reach[][] = []
+  return (direction) => {
+    parsed[direction] ??= parseReaches(texts[direction])
+    return parsed[direction]
   }
 }
 
@@ -141,12 +159,30 @@ function authorityBounds({ issued, received }: Windows): DirectionBounds[] {
   return [...(issued.isEmpty ? [] : [within(issued, 0)]), ...(received.isEmpty ? [] : [within(received, 1)])]
 }
 
-function authorityPartition({ entity, windows, first_active_at }: ScopedLedger): Partition {
+/**
+ * The condition that a row's change is told as of an instant or later: it was stored then, or the organization's runs reached the document
+ * then and not before.
+ */
+function isChangedSince({ reachesOf }: ScopedLedger, alias: string, since: number): Fragment {
+  const stretches = (isMeant: (reach: Reach) => boolean) =>
+    ([0, 1] as const).flatMap((direction) => stretchesOf(reachesOf(direction).filter(isMeant)).map((stretch) => [direction, ...stretch]))
+  const row = raw(alias)
+  const isWithin = (some: readonly unknown[]) =>
+    sql`exists (select 1 from json_each(${JSON.stringify(some)}) stretch
+      where stretch.value->>0 = ${row}.direction and stretch.value->>1 >= ${row}.issued_at and stretch.value->>2 <= ${row}.fecha)`
+  const stored = sql`${row}.updated_at >= ${since}`
+  const later = stretches(({ at }) => at >= since)
+  return later.length === 0 ? stored : sql`(${stored} or (${isWithin(later)} and not ${isWithin(stretches(({ at }) => at < since))}))`
+}
+
+function authorityPartition(ledger: ScopedLedger): Partition {
+  const { entity, windows, first_active_at, reachesOf } = ledger
   const partition: Partition = {
     origin: 'authority',
     number: entity,
     bounds: authorityBounds(windows),
-    changesFrom: first_active_at,
+    changesFrom: (document) => Math.max(first_active_at, reachedAt(reachesOf(document.direction === 0 ? 0 : 1), document) ?? 0),
+    isChangedSince: (alias, since) => (since <= first_active_at ? [] : [isChangedSince(ledger, alias, since)]),
     conditions: (alias) => byDirection(partition, alias, ({ floor }) => (floor === null ? [] : [sql`+${raw(alias)}.fecha >= ${floor}`])),
   }
   return partition
@@ -157,7 +193,8 @@ const importPartition = (ledger: ScopedLedger, number: number): Partition => ({
   origin: 'import',
   number,
   bounds: [{ directions: [0, 1], floor: null, since: null, until: null }],
-  changesFrom: 0,
+  changesFrom: () => 0,
+  isChangedSince: (alias, since) => [sql`${raw(alias)}.updated_at >= ${since}`],
   conditions: (alias) =>
     ledger.window.isEmpty
       ? []

@@ -60,6 +60,8 @@ export const contextOf = (
     paused_by: null,
     first_active_at: null,
     ...reaching(null),
+    issued_reaches: '[]',
+    received_reaches: '[]',
     imported_at: null,
     ...connection,
   },

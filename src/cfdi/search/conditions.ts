@@ -53,8 +53,7 @@ export function scannedConditions(filters: Filters, partition: Partition): Fragm
       : sql`unixepoch(cancelled_at) ${raw(operator)} ${seconds(bound)}`
   if (cancelled_from) conditions.push(cancelled('>=', cancelled_from))
   if (cancelled_to) conditions.push(cancelled('<=', cancelled_to))
-  // An earlier change is told as of `changesFrom` (view.ts), so that until then every document is changed since.
-  if (updated_since && Date.parse(updated_since) > partition.changesFrom) conditions.push(sql`updated_at >= ${Date.parse(updated_since)}`)
+  if (updated_since) conditions.push(...partition.isChangedSince('page', Date.parse(updated_since)))
   if (total_min) conditions.push(sql`total_micros >= ${integer(total_min)}`)
   if (total_max) conditions.push(sql`total_micros <= ${integer(total_max)}`)
   if (balance_min)
