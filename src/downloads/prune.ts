@@ -37,6 +37,6 @@ async function prune(ledger: D1Database, entities: readonly number[], before: nu
 }
 
 const statementsFor = (ledger: D1Database, entity: number, before: number): D1PreparedStatement[] => [
-  deleteJobs(ledger, entity, before),
+  ...deleteJobs(ledger, entity, before),
   deleteCancellations(ledger, entity, before),
 ]
