@@ -10,7 +10,7 @@ const TURNS = 28
 const PAGE = 20
 
 /**
- * Deletes jobs that finished more than 90 days ago and that no kept extraction refers to, and cancellations that were found before then. Each call prunes the entities of its day of the
+ * Deletes jobs that finished more than 90 days ago and that no kept extraction refers to, except the newest of each source and month, and cancellations that were found before then. Each call prunes the entities of its day of the
  * month; a missed day is made up for in the next month.
  */
 export async function pruneJobs({ settings, now }: System): Promise<void> {

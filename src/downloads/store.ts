@@ -1,5 +1,5 @@
 import { isFenceViolation } from '../platform/db/guard.ts'
-import type { SliceCounts } from '../visibility/visible-counts.ts'
+import type { SliceCounts } from '../visibility/slice-counts.ts'
 
 export interface Job {
   entity: number

@@ -57,7 +57,7 @@ export const PURE: readonly string[] = [
   'src/repse/registry/sandbox.ts',
   'src/repse/status.ts',
   'src/taxpayers/rfc.ts',
-  'src/visibility/visible-counts.ts',
+  'src/visibility/slice-counts.ts',
   'src/visibility/window.ts',
   'src/webhooks/hosts/host-places.ts',
   'src/webhooks/deliveries/retry.ts',

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { countSlice, type DocumentChange } from '../../src/visibility/visible-counts.ts'
+import { countSlice, type DocumentChange } from '../../src/visibility/slice-counts.ts'
 
 const AS_OF = Date.parse('2026-03-20T18:00:00Z')
 const HOUR = 3_600
