@@ -322,10 +322,12 @@ CREATE TABLE `runs` (
 	`status` text NOT NULL,
 	`connections` integer NOT NULL,
 	`dispatched` integer NOT NULL,
-	`created_at` integer NOT NULL
+	`after` text DEFAULT '' NOT NULL,
+	`created_at` integer NOT NULL,
+	`moved_at` integer DEFAULT 0 NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `runs_planned` ON `runs` (`created_at`) WHERE status = 'planned';--> statement-breakpoint
+CREATE INDEX `runs_planned` ON `runs` (`moved_at`) WHERE status = 'planned';--> statement-breakpoint
 CREATE INDEX `runs_extractor` ON `runs` (`extractor_id`,`run_id`);--> statement-breakpoint
 CREATE UNIQUE INDEX `runs_local_date` ON `runs` (`extractor_id`,`local_date`) WHERE local_date is not null;--> statement-breakpoint
 CREATE TABLE `tick_pages` (

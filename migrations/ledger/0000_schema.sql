@@ -167,6 +167,7 @@ CREATE TABLE `sync_jobs` (
 	`first_issued_at` integer,
 	`last_issued_at` integer,
 	`brought` text DEFAULT '[]' NOT NULL,
+	`is_continued` integer DEFAULT 0 NOT NULL,
 	PRIMARY KEY(`entity`, `source`, `month`, `job_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
@@ -229,6 +230,7 @@ CREATE TABLE `imports` (
 	`token` text,
 	`lease_until` integer NOT NULL,
 	`attempts` integer NOT NULL,
+	`place` text,
 	`created_at` integer NOT NULL,
 	`completed_at` integer
 ) WITHOUT ROWID;

@@ -30,7 +30,7 @@ export async function startDownloads(
   try {
     if (areOthersOutstanding) await announce(ctx, [{ entity: row.entity, shard: row.shard }])
     await startPlanned(ctx, runs)
-    await resumeDownloads(ctx, row)
+    await resumeDownloads(ctx, [row])
     if (row.untold !== null) await announceUntold(ctx, [row])
   } catch (error) {
     log.error(ctx, 'Downloads of an activated connection could not be started. The next sweep starts them.', {}, error)

@@ -7,6 +7,7 @@ import { keepDocuments } from '../documents/documents.ts'
 import { Unavailable } from '../failures.ts'
 import { insertOutboxEvents, wakeRelay } from '../outbox/outbox.ts'
 import type { System } from '../platform/context.ts'
+import { BudgetUsedUp } from '../platform/db/budget.ts'
 import { log } from '../platform/log.ts'
 import { loginOf, type VersionedLogin } from '../taxpayers/login.ts'
 import { rejectCiec, verifyOutstanding } from '../taxpayers/verification.ts'
@@ -14,12 +15,24 @@ import { countSlice } from '../visibility/slice-counts.ts'
 import { cancellationBody, cancellationEvent } from './cancellation-events.ts'
 import { announce, type DownloadHint, resumeDownloads } from './downloads.ts'
 import { insertCancellations } from './missed-store.ts'
-import { claimStatement, finishJobStatements, isClaimLost, type Job, parkStatement, progressStatement, requeueStatement } from './store.ts'
+import {
+  claimStatement,
+  finishJobStatements,
+  interruptStatement,
+  isClaimLost,
+  type Job,
+  parkStatement,
+  progressStatement,
+  requeueStatement,
+} from './store.ts'
 
 /** How long a job is leased and the RFC's mutex is held. Each slice extends both. */
 const LEASE_MS = 30_000
-/** Jobs per message. The next message continues, so that no invocation nears the platform's limits. */
+/** Jobs per message at most. The next message continues, so that RFCs take turns. */
 const JOBS_A_MESSAGE = 30
+/** The most statements of a job before and after its slices, and of a slice that has to be read again a few times. */
+const JOB_STATEMENTS = 30
+const SLICE_STATEMENTS = 100
 const MAX_ATTEMPTS = 12
 const FIRST_WAIT_MS = 5_000
 const LONGEST_WAIT_MS = 15 * 60_000
@@ -33,10 +46,10 @@ const waitAfter = (attempts: number): number => Math.min(FIRST_WAIT_MS * 2 ** (a
 
 /**
  * Verifies the CIECs of an RFC that are to be verified, and runs its due jobs one after the other, while holding its mutex. Leases and
- * retries use the real clock. A job succeeds, returns to the
- * queue with a wait (the authority is unavailable, or an error occurred), or fails after twelve attempts. A job
- * for whose organizations there is no verified CIEC is parked. The job's token fences its progress and its end, and `entities.version` fences slices: when two workers run the same job, each
- * document is stored once and one of them finishes the job.
+ * retries use the real clock. A job succeeds, returns to the queue with a wait (the authority is unavailable, or an error occurred), or fails
+ * after twelve attempts. A job for whose organizations there is no verified CIEC is parked. When the budget ends, the job that is running
+ * returns to the queue and another invocation continues with it. The job's token fences its progress and its end, and `entities.version`
+ * fences slices: when two workers run the same job, each document is stored once and one of them finishes the job.
  */
 export async function drain(system: System, { shard, entity }: DownloadHint): Promise<void> {
   const mutex = system.env.MUTEXES.getByName(String(entity))
@@ -44,8 +57,8 @@ export async function drain(system: System, { shard, entity }: DownloadHint): Pr
   if (!(await mutex.enter(holder, LEASE_MS))) return
   let isMore = true
   try {
-    if (await verifyOutstanding(atNow(system), entity)) await resumeDownloads(system, { shard, entity })
-    for (let done = 0; done < JOBS_A_MESSAGE && isMore; done++)
+    if (await verifyOutstanding(atNow(system), entity)) await resumeDownloads(system, [{ shard, entity }])
+    for (let done = 0; done < JOBS_A_MESSAGE && isMore && system.budget.allows(JOB_STATEMENTS + SLICE_STATEMENTS); done++)
       isMore = await runNextJob(system, shard, entity, () => mutex.enter(holder, LEASE_MS))
   } finally {
     isMore = (await mutex.leave(holder)) || isMore
@@ -83,6 +96,10 @@ async function runNextJob(system: System, shard: number, entity: number, extend:
   } catch (error) {
     // The worker that holds the claim now continues with the RFC.
     if (isClaimLost(error)) return false
+    if (error instanceof BudgetUsedUp) {
+      await interruptStatement(ledger, job).run()
+      return true
+    }
     if (error instanceof LoginRejected) {
       await rejectCiec(atNow(system), entity, credential)
       // Another organization that asked for the job may have another CIEC.
@@ -109,7 +126,7 @@ async function loginFor(system: System, job: Job): Promise<VersionedLogin | null
 /** Makes the jobs of the same organizations wait for an accepted CIEC, and resumes them if one was accepted meanwhile. */
 async function park(system: System, hint: DownloadHint, job: Job): Promise<void> {
   await parkStatement(system.settings.ledgers[hint.shard]!, job, Date.now() + PARKED_MS).run()
-  if ((await loginOf(system, hint.entity, organizationsOf(job))) !== null) await resumeDownloads(system, hint)
+  if ((await loginOf(system, hint.entity, organizationsOf(job))) !== null) await resumeDownloads(system, [hint])
 }
 
 /** Puts a job back into the queue after a failed attempt, with a wait, or fails it after the last attempt. */
@@ -153,6 +170,8 @@ async function downloadMonth(system: System, ledger: D1Database, job: Job, login
     rfc: login.rfc,
     now: new Date(),
     provenance: 'authority',
+    beforeSlice: () => system.budget.require(SLICE_STATEMENTS),
+    passesOverStored: job.is_continued === 1,
     sideStatements: (outcome) =>
       isIdle(outcome)
         ? []

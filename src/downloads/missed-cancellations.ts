@@ -12,6 +12,8 @@ const PAGE = 100
 /** Steps for one message; another message then continues. */
 const STEPS_A_MESSAGE = 20
 const SWEEP_LIMIT = 50
+/** Statements that must be left for what one message may do and for the other sweeps of the minute. */
+const SWEEP_RESERVE = 500
 /** How long cancellations are kept. No event of a younger one has left the feed, so that none is told twice. */
 export const KEPT_MS = 90 * 86_400_000
 /**
@@ -67,13 +69,18 @@ function eventFor({ entity, organization_id }: UntoldConnection, body: Cancellat
   return { ...event, outbox_event_id: `${event.outbox_event_id}:${organization_id}`, organizations: [organization_id] }
 }
 
-/** Tells what is left to tell: after a crash, or when a message was lost. A connection that fails is logged and does not stop the others. */
+/**
+ * Tells what is left to tell: after a crash, or when a message was lost. A connection that fails is logged and does not stop the others. What
+ * the sweep has no budget for is announced.
+ */
 export async function sweepUntold(system: System): Promise<void> {
+  const left: { connection: number }[] = []
   for (const { connection } of await findUntold(system.db, 0, SWEEP_LIMIT)) {
-    try {
-      await tellMissed(system, connection)
-    } catch (error) {
-      log.error(system, 'Missed cancellations could not be told. The next sweep tries again.', { connection }, error)
-    }
+    if (!system.budget.allows(SWEEP_RESERVE)) left.push({ connection })
+    else
+      await tellMissed(system, connection).catch((error: unknown) =>
+        log.error(system, 'Missed cancellations could not be told. The next sweep tries again.', { connection }, error),
+      )
   }
+  await announceUntold(system, left)
 }

@@ -10,15 +10,24 @@ export interface Job {
   as_of: number
   attempts: number
   token: string
+  /** 1 when an earlier invocation has ingested a part. */
+  is_continued: number
+  /** Number of changes that earlier attempts have made. */
+  ingested: number
 }
 
-const CLAIMED = 'entity, source, month, job_id, organizations, as_of, attempts, token'
+const CLAIMED = `entity, source, month, job_id, organizations, as_of, attempts, token, is_continued,
+  created_count + updated_count + cancelled_count as ingested`
 
-/** Claims the entity's next job: one that is queued and due, or running under an expired lease. Newest months first. */
+/**
+ * Claims the entity's next job: one that is queued and due, or running under an expired lease. Newest months first. The attempt reads every
+ * file that was rejected before again, so the count of them begins anew.
+ */
 export const claimStatement = (ledger: D1Database, entity: number, token: string, now: number, leaseUntil: number) =>
   ledger
     .prepare(
-      `update sync_jobs set status = 'running', token = ?2, lease_until = ?4, attempts = attempts + 1, started_at = coalesce(started_at, ?3)
+      `update sync_jobs set status = 'running', token = ?2, lease_until = ?4, attempts = attempts + 1, started_at = coalesce(started_at, ?3),
+         rejected_count = 0
        where (entity, source, month, job_id) = (
          select entity, source, month, job_id from sync_jobs indexed by sync_jobs_open
          where entity = ?1 and open = 1 and ((status = 'queued' and not_before <= ?3) or lease_until < ?3)
@@ -108,6 +117,19 @@ export const requeueStatement = (ledger: D1Database, job: Job, error_class: stri
     .bind(...keysOf(job), error_class, notBefore)
 
 /**
+ * Returns a job to the queue, due now, because the budget of the invocation is used up. It is not another attempt when this one has ingested
+ * something; one that has not counts, so that a job that makes no progress fails in the end.
+ */
+export const interruptStatement = (ledger: D1Database, job: Job) =>
+  ledger
+    .prepare(
+      `update sync_jobs set status = 'queued', not_before = 0, token = null, lease_until = null, is_continued = 1,
+         attempts = case when created_count + updated_count + cancelled_count > ?6 then attempts - 1 else attempts end
+       where ${CLAIM_HELD}`,
+    )
+    .bind(...keysOf(job), job.ingested)
+
+/**
  * Makes the open jobs that the same organizations asked for wait for an accepted CIEC, but no longer than until `notBefore`. Resets their
  * attempts.
  */
@@ -119,12 +141,18 @@ export const parkStatement = (ledger: D1Database, { entity, organizations }: Job
     )
     .bind(entity, notBefore, organizations)
 
-/** Makes the entity's jobs that wait for an accepted CIEC due now. */
-export const resumeStatement = (ledger: D1Database, entity: number) =>
+/** Makes the entities' jobs that wait for an accepted CIEC due now. Returns a row `{entity}` for each of them. */
+export const resumeStatement = (ledger: D1Database, entities: readonly number[]) =>
   ledger
-    .prepare(`update sync_jobs set not_before = 0, error_class = null
-       where entity = ?1 and open = 1 and status = 'queued' and error_class = 'invalid_credentials'`)
-    .bind(entity)
+    .prepare(
+      `update sync_jobs set not_before = 0, error_class = null
+       where (entity, source, month, job_id) in (
+         select s.entity, s.source, s.month, s.job_id
+         from json_each(?1) e cross join sync_jobs s indexed by sync_jobs_open on s.entity = e.value and s.open = 1
+         where status = 'queued' and error_class = 'invalid_credentials')
+       returning entity`,
+    )
+    .bind(JSON.stringify(entities))
 
 /** Entities with a job that should have been claimed by now: its message was lost, or its worker died. */
 export const stuckStatement = (ledger: D1Database, now: number, since: number, limit: number) =>

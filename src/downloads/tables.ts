@@ -40,6 +40,8 @@ export const syncJobs = sqliteTable(
     last_issued_at: integer('last_issued_at'),
     /** What each slice changed, as a JSON array of SliceCounts (slice-counts.ts), from which the counts for each organization are computed. */
     brought: text('brought').notNull().default('[]'),
+    /** 1 after an invocation whose budget ended before the job did. */
+    is_continued: integer('is_continued').notNull().default(0),
   },
   (table) => [
     primaryKey({ columns: [table.entity, table.source, table.month, table.job_id] }),

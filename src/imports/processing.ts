@@ -1,8 +1,9 @@
 import type { EntryResult, IngestTarget } from '../cfdi/ingest/ingest.ts'
-import { ingestUpload } from '../cfdi/ingest/upload.ts'
+import { ingestUpload, type UploadProgress } from '../cfdi/ingest/upload.ts'
 import { bytesOfObject } from '../cfdi/package/bytes.ts'
 import { actingFor, readerOf } from '../identity/organization/acting.ts'
 import type { System } from '../platform/context.ts'
+import { BudgetUsedUp } from '../platform/db/budget.ts'
 import { commit } from '../platform/db/commit.ts'
 import { isGuardViolation } from '../platform/db/guard.ts'
 import { each } from '../platform/each.ts'
@@ -17,9 +18,11 @@ import {
   completeImport,
   endLease,
   extendLease,
+  filesWithResult,
   HELD,
   type ImportRow,
   insertFileResults,
+  interruptImport,
   readImport,
   unfinishedImports,
   visibleUuids,
@@ -27,6 +30,8 @@ import {
 import { leaveRoom, openUploads, recordDocuments, takeDocumentRoom } from './usage/usage.ts'
 
 const MAX_ATTEMPTS = 5
+/** The most statements of a slice that has to be read again a few times. */
+const SLICE_STATEMENTS = 100
 const SWEEP_LIMIT = 100
 /** Longer than an Idempotency-Key lives. */
 const ABANDONED_MS = 25 * 3_600_000
@@ -43,7 +48,7 @@ async function goOn(system: System, hint: ImportHint): Promise<void> {
   const row = await claimImport(ledger, hint.import_id, token, Date.now(), Date.now() + LEASE_MS)
   if (!row) return
   try {
-    await (row.status === 'deleting' ? continueDeletion(system, hint, row, token) : ingestImport(system, ledger, row, token))
+    await (row.status === 'deleting' ? continueDeletion(system, hint, row, token) : ingestImport(system, hint, row, token))
   } catch (error) {
     if (!isGuardViolation(error, HELD)) throw error
     await commit(ledger, [endLease(ledger, row.import_id, null)])
@@ -51,12 +56,40 @@ async function goOn(system: System, hint: ImportHint): Promise<void> {
   }
 }
 
-/** Ingests an upload into the organization's own partition. When it is repeated after a crash, files that are stored stay unchanged. */
-async function ingestImport(system: System, ledger: D1Database, row: ImportRow, token: string): Promise<void> {
+/**
+ * Ingests an upload into the organization's own partition. When it is repeated after a crash, files that are stored stay unchanged. When the
+ * budget ends, the import returns to the queue, and another invocation continues behind the files that have a result and the rows of metadata
+ * that are stored.
+ */
+async function ingestImport(system: System, hint: ImportHint, row: ImportRow, token: string): Promise<void> {
+  const ledger = system.settings.ledgers[hint.shard]!
+  const { import_id, place } = row
+  const progress: UploadProgress = {
+    done: await filesWithResult(ledger, import_id),
+    metadata: place === null ? null : (JSON.parse(place) as UploadProgress['metadata']),
+    results: [],
+  }
+  try {
+    await ingestRest(system, ledger, row, token, progress)
+  } catch (error) {
+    if (!(error instanceof BudgetUsedUp)) throw error
+    await commit(ledger, [
+      assertHeld(ledger, import_id, token),
+      ...insertFileResults(ledger, import_id, progress.results),
+      interruptImport(ledger, import_id, token, JSON.stringify(progress.metadata), Date.now()),
+    ])
+    await announce(system, [hint])
+  }
+}
+
+/** Ingests what has no result yet, and completes the import. Throws BudgetUsedUp. */
+async function ingestRest(system: System, ledger: D1Database, row: ImportRow, token: string, progress: UploadProgress): Promise<void> {
   const { import_id } = row
   const upload = await system.env.FILES.head(row.object)
   const results =
-    !upload || row.attempts > MAX_ATTEMPTS ? [failedUpload(upload === null)] : await ingest(system, ledger, row, token, upload.size)
+    !upload || row.attempts > MAX_ATTEMPTS
+      ? [failedUpload(upload === null)]
+      : await ingest(system, ledger, row, token, upload.size, progress)
   const done = await commit<{ documents: number }>(ledger, [
     // When another consumer has taken the import over, it still needs the upload.
     assertHeld(ledger, import_id, token),
@@ -92,7 +125,14 @@ async function alreadyVisible(
 }
 
 /** Ingests an upload. Returns the results that no slice has committed. */
-async function ingest(system: System, ledger: D1Database, row: ImportRow, token: string, size: number): Promise<EntryResult[]> {
+async function ingest(
+  system: System,
+  ledger: D1Database,
+  row: ImportRow,
+  token: string,
+  size: number,
+  progress: UploadProgress,
+): Promise<EntryResult[]> {
   const importer = await actingFor(system, row.organization_id, 'imports')
   const target: IngestTarget = {
     ledger,
@@ -101,6 +141,7 @@ async function ingest(system: System, ledger: D1Database, row: ImportRow, token:
     rfc: row.rfc,
     now: system.now,
     provenance: 'import',
+    beforeSlice: () => system.budget.require(SLICE_STATEMENTS),
     import_id: row.import_id,
     takeRoom: async (documents) =>
       takeDocumentRoom(importer, row.import_id, (await documentsOf(ledger, [row.import_id])).get(row.import_id) ?? 0, documents),
@@ -112,7 +153,7 @@ async function ingest(system: System, ledger: D1Database, row: ImportRow, token:
       extendLease(ledger, row.import_id, token, Date.now() + LEASE_MS, created),
     ],
   }
-  return ingestUpload(target, bytesOfObject(system.env.FILES, row.object, size))
+  return ingestUpload(target, bytesOfObject(system.env.FILES, row.object, size), progress)
 }
 
 /**

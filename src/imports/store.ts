@@ -118,6 +118,19 @@ export const completeImport = (ledger: D1Database, import_id: string, token: str
     )
     .bind(import_id, token, now)
 
+/** Returns an import to the queue because the budget of the invocation is used up, which is not another attempt. */
+export const interruptImport = (ledger: D1Database, import_id: string, token: string, place: string, now: number) =>
+  ledger
+    .prepare(
+      `update imports set status = 'queued', token = null, lease_until = ?4, attempts = attempts - 1, place = ?3
+       where import_id = ?1 and token = ?2`,
+    )
+    .bind(import_id, token, place, now)
+
+/** The places in the upload of the files that have a result. */
+export const filesWithResult = async (ledger: D1Database, import_id: string): Promise<Set<number>> =>
+  new Set((await ledger.prepare('select n from import_files where import_id = ?1').bind(import_id).raw<[number]>()).flat())
+
 /** Finds imports that are not completed and that no consumer holds. */
 export const unfinishedImports = async (ledger: D1Database, before: number, limit: number) =>
   (

@@ -28,6 +28,8 @@ export const imports = sqliteTable(
     /** Milliseconds since 1970, like the other times. */
     lease_until: integer('lease_until').notNull(),
     attempts: integer('attempts').notNull(),
+    /** How far the metadata file has been ingested that was under way when the budget of an invocation ended, as JSON. */
+    place: text('place'),
     created_at: integer('created_at').notNull(),
     completed_at: integer('completed_at'),
   },

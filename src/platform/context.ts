@@ -1,3 +1,4 @@
+import { Budget, counted } from './db/budget.ts'
 import { connect, type Database } from './db/commit.ts'
 import { type Settings, settingsOf } from './settings.ts'
 import type { ActingOrganization, Actor, Connection, PresentedCredential } from './tenant.ts'
@@ -6,6 +7,8 @@ import type { ActingOrganization, Actor, Connection, PresentedCredential } from 
 export interface System {
   env: Env
   settings: Settings
+  /** Every statement of `db` and of `settings.ledgers` counts against it. */
+  budget: Budget
   db: Database
   now: Date
   requestId: string
@@ -68,11 +71,15 @@ export interface App {
   }
 }
 
-/** Builds what every entry point of the Worker starts with. Throws UnusableSettings. */
-export const systemOf = (env: Env, now: Date, requestId: string): System => ({
-  env,
-  settings: settingsOf(env),
-  db: connect(env.DB),
-  now,
-  requestId,
-})
+/** Builds what every entry point of the Worker starts with; the messages of a batch share a budget. Throws UnusableSettings. */
+export function systemOf(env: Env, now: Date, requestId: string, budget = new Budget()): System {
+  const settings = settingsOf(env)
+  return {
+    env,
+    settings: { ...settings, ledgers: settings.ledgers.map((ledger) => counted(ledger, budget)) },
+    budget,
+    db: connect(counted(env.DB, budget)),
+    now,
+    requestId,
+  }
+}

@@ -5,16 +5,16 @@ import { connections } from './tables.ts'
 import type { ConnectionRow } from './taxpayers.ts'
 
 /**
- * Pauses an organization's active connections. When the trial has ended, connections that an unpaid invoice paused are paused for that
+ * Pauses the active connections of organizations. When the trial has ended, connections that an unpaid invoice paused are paused for that
  * instead.
  */
-export const pauseActive = (db: Database, organization_id: string, paused_by: Suspension, now: Date) =>
+export const pauseActive = (db: Database, organization_ids: readonly string[], paused_by: Suspension, now: Date) =>
   db
     .update(connections)
     .set({ state: 'paused', paused_from: 'active', paused_by, updated_at: now })
     .where(
       and(
-        eq(connections.organization_id, organization_id),
+        sql`organization_id in (select value from json_each(${JSON.stringify(organization_ids)}))`,
         // The end of the trial prevails, because it ends reading too.
         or(
           eq(connections.state, 'active'),

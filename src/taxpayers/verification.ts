@@ -22,8 +22,10 @@ import {
 } from './login-store.ts'
 import type { ConnectionRow } from './taxpayers.ts'
 
-/** Different CIECs of an RFC about which one call asks the authority. The next call continues. */
+/** Different CIECs of an RFC about which one call asks the authority, while the budget allows it. The next call continues. */
 const VALUES_A_CALL = 25
+/** The most statements that verifying a CIEC takes, and as many for what follows. */
+const VALUE_STATEMENTS = 100
 const FIRST_WAIT_MS = 30_000
 const LONGEST_WAIT_MS = 60 * 60_000
 
@@ -118,7 +120,7 @@ export const unverifiedEntities = ({ db }: System, limit: number) => dueEntities
  */
 export async function verifyOutstanding(system: System, entity: number): Promise<boolean> {
   let isAnswered = false
-  for (let n = 0; n < VALUES_A_CALL; n++) {
+  for (let n = 0; n < VALUES_A_CALL && system.budget.allows(VALUE_STATEMENTS); n++) {
     const now = new Date()
     const due = await dueConnections(system.db, entity, now)
     const [first] = due

@@ -18,6 +18,7 @@ export const PURE: readonly string[] = [
   'src/cfdi/ingest/row.ts',
   'src/cfdi/ingest/taxes.ts',
   'src/cfdi/literal-day.ts',
+  'src/cfdi/decimal.ts',
   'src/cfdi/money.ts',
   'src/cfdi/package/directory.ts',
   'src/cfdi/package/metadata.ts',

@@ -9,6 +9,7 @@ import { systemOf } from '../../src/platform/context.ts'
 import { type Plain, plainOf } from '../cfdi/support/documents.ts'
 import { basic } from '../support/client.ts'
 import { at } from '../support/clock.ts'
+import { daily } from '../support/crons.ts'
 import { silenceQueues } from '../support/queues.ts'
 import { randomOf } from '../support/random.ts'
 import { audited, freshRfc, type Organization, organization } from '../support/tenants.ts'
@@ -171,7 +172,7 @@ describe('the bytes of an upload', () => {
     const before = await objects()
     expect((await app.fetch(request, dying)).status).toBe(500)
     const done = await imported(by, zipWith([invoice(by)]))
-    const sweep = () => worker.scheduled(createScheduledController({ cron: '0 10 * * *', scheduledTime: new Date() }), env)
+    const sweep = () => daily()
     at('2026-11-19T18:00:00Z')
     await sweep()
     expect(await usedOf(by, 'import_bytes')).toBe(done.bytes + bytes.length)

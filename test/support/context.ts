@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test'
 import type { Ctx } from '../../src/platform/context.ts'
 import { keyring } from '../../src/platform/crypto/keyring.ts'
+import { Budget } from '../../src/platform/db/budget.ts'
 import { connect } from '../../src/platform/db/commit.ts'
 import { settingsOf } from '../../src/platform/settings.ts'
 import type { Connection } from '../../src/platform/tenant.ts'
@@ -37,6 +38,7 @@ export const contextOf = (
     publicHosts: [],
     ledgers: [more.ledger ?? env.LEDGER_0],
   },
+  budget: new Budget(),
   db: connect(env.DB),
   now: more.now ?? new Date('2026-03-10T18:00:00Z'),
   requestId: 'req_test',

@@ -1,8 +1,8 @@
 import { resumeDownloads } from '../../downloads/downloads.ts'
 import { announceUntold } from '../../downloads/missed-cancellations.ts'
 import { announceRuns, planRuns } from '../../extractors/runs/dispatch.ts'
-import { updateOrganization } from '../../identity/organization/organization.ts'
-import { audited } from '../../platform/audit/audit.ts'
+import { suspendOrganizations, updateOrganization } from '../../identity/organization/organization.ts'
+import { auditedEach } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import type { Statement } from '../../platform/db/commit.ts'
 import { log } from '../../platform/log.ts'
@@ -36,17 +36,20 @@ export async function effectsOf(
   const status = subscriptionStatus(next, now)
   if (status.suspension === suspension) return { statements: [unchanged], afterCommit: nothing }
   if (status.suspension !== null)
-    return { statements: [unchanged, ...suspend(ctx, organization.id, status.suspension)], afterCommit: nothing }
+    return { statements: [unchanged, ...suspend(ctx, [organization.id], status.suspension)], afterCommit: nothing }
   const { statements, afterCommit } = await endSuspension(ctx, seats_used, status)
   return { statements: [unchanged, ...statements], afterCommit }
 }
 
-/** Statements that suspend an organization and pause its active connections. */
-export const suspend = (system: System, organization_id: string, suspension: Suspension): Statement[] => [
-  updateOrganization(system.db, organization_id, { suspension }),
-  pauseActive(system.db, organization_id, suspension, system.now),
-  statusAudited(system, organization_id, 'organization.suspended'),
-]
+/** Statements that suspend organizations and pause their active connections; none for no organization. */
+export const suspend = (system: System, organization_ids: readonly string[], suspension: Suspension): Statement[] =>
+  organization_ids.length === 0
+    ? []
+    : [
+        suspendOrganizations(system.db, organization_ids, suspension),
+        pauseActive(system.db, organization_ids, suspension, system.now),
+        ...statusAudited(system, organization_ids, 'organization.suspended'),
+      ]
 
 async function endSuspension(ctx: Ctx, seats_used: number, { allowance }: SubscriptionStatus): Promise<SubscriptionEffects> {
   const { db, organization, now } = ctx
@@ -61,22 +64,22 @@ async function endSuspension(ctx: Ctx, seats_used: number, { allowance }: Subscr
       resumePaused(db, resumed, now),
       leavePaused(db, organization.id),
       ...planned.statements,
-      statusAudited(ctx, organization.id, 'organization.reactivated'),
+      ...statusAudited(ctx, [organization.id], 'organization.reactivated'),
     ],
     afterCommit: async () => {
       await announceRuns(ctx, planned.runs)
-      for (const entity of active) await resumeDownloads(ctx, entity)
+      await resumeDownloads(ctx, active)
       await announceUntold(ctx, active)
     },
   }
 }
 
-const statusAudited = (system: System, organization_id: string, action: string): Statement =>
-  audited({ ...system, actor: { kind: 'system', process: 'billing' } }, organization_id, {
-    action,
-    resource_id: organization_id,
-    changed: ['status'],
-  })
+const statusAudited = (system: System, organization_ids: readonly string[], action: string): Statement[] =>
+  auditedEach(
+    { ...system, actor: { kind: 'system', process: 'billing' } },
+    organization_ids.map((id) => ({ organization_id: id, resource_id: id })),
+    { action, changed: ['status'] },
+  )
 
 /** Does what follows a commit. A failure is logged and does not fail the caller, because a sweep repeats the work. */
 export async function runAfterCommit(ctx: Ctx, { afterCommit }: SubscriptionEffects): Promise<void> {

@@ -79,6 +79,26 @@ export const assertSubscription = (
     'subscription.unchanged',
   )
 
+/** Refuses its batch unless each of these subscriptions and suspensions is as it was read. */
+export const assertSubscriptions = (db: Database, rows: readonly ListedSubscription[]): D1PreparedStatement => {
+  const read = rows.map((row) => [
+    row.id,
+    row.plan,
+    row.rfc_allowance,
+    row.trial_ends_at?.getTime() ?? null,
+    row.suspension,
+    row.oldest_due,
+  ])
+  return assertThat(
+    db.$client,
+    sql`${rows.length} = (
+      select count(*) from json_each(${JSON.stringify(read)}) j cross join organizations
+      where organizations.id = j.value->>0 and plan = j.value->>1 and rfc_allowance is j.value->>2 and trial_ends_at is j.value->>3
+        and suspension is j.value->>4 and ${OLDEST_DUE} is j.value->>5)`,
+    'subscription.unchanged',
+  )
+}
+
 /**
  * Refuses its batch unless the organization is not suspended and its other RFCs leave a seat of the plan free; a null allowance is
  * without limit. In the trial, every other RFC that was ever connected counts, and no other organization may have used the trial.

@@ -21,6 +21,10 @@ export interface IngestTarget {
   provenance: 'authority' | 'import'
   /** Statements to commit in the batch of each slice, or alone when it changes nothing. Called again when a slice is retried. */
   sideStatements?: (outcome: SliceOutcome) => D1PreparedStatement[]
+  /** Called before each slice. What it throws ends the ingestion; slices before it stay. */
+  beforeSlice?: () => void
+  /** Whether what is stored is left out before slices are formed: for a source whose first part has been ingested. */
+  passesOverStored?: boolean
   /**
    * The import to which the documents belong. It keeps a copy of each XML in objects of its own, so that they can be deleted with it, and
    * outcomes list its holdings.
@@ -65,7 +69,8 @@ export const importPrefix = (import_id: string): string => `xml/${import_id}/`
  * Stores a slice: its XML in one object, then rows, lines, applications, balances, totals and side statements in one batch. When somebody
  * else changed the partition meanwhile, the fence refuses the batch and the slice is read again and retried; throws after 8 attempts.
  */
-export function commitSlice(target: IngestTarget, slice: Slice): Promise<SliceOutcome> {
+export async function commitSlice(target: IngestTarget, slice: Slice): Promise<SliceOutcome> {
+  target.beforeSlice?.()
   const storedObjects = new Set<string>()
   return retryFenced(() => tryCommit(target, slice, storedObjects))
 }

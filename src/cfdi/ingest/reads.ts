@@ -73,6 +73,13 @@ export async function readKnown(
   return { version: row?.version ?? null, known: resultsOf<KnownCfdi>(known) }
 }
 
+/** Which of these documents the partition holds, by UUID. One call. */
+export async function readStored(ledger: D1Database, entity: number, uuids: readonly string[]): Promise<Map<string, KnownCfdi>> {
+  if (uuids.length === 0) return new Map()
+  const results = await ledger.batch(statementsOf(ledger, SELECT_KNOWN, entity, uuids))
+  return new Map(resultsOf<KnownCfdi>(results).map((row) => [row.uuid, row]))
+}
+
 /** The keys of the stored rows that changes affect. */
 export interface AffectedKeys {
   rows: readonly string[]

@@ -15,16 +15,30 @@ const MAX_UPLOAD_BYTES = 512 * 1024 * 1024
 /** The metadata files of one upload: their results are in memory until the end. */
 const MAX_METADATA_FILES = 1_000
 
+/** How far an upload has been ingested. */
+export interface UploadProgress {
+  /** The places of the files that have a result. */
+  done: ReadonlySet<number>
+  /** The metadata file that is or was under way: its place, how many of its rows are done, and what came of them. */
+  metadata: { n: number; rows: number; created: number; cancelled: number; rejected: number; beyondQuota: string | null } | null
+  /** The results that no slice has committed. */
+  results: EntryResult[]
+}
+
+const notBegun = (): UploadProgress => ({ done: new Set(), metadata: null, results: [] })
+
 const isZip = (bytes: Uint8Array): boolean => bytes[0] === 0x50 && bytes[1] === 0x4b
 
 /**
  * Ingests an upload: an XML, a metadata TXT, or a ZIP with either or both; there is one result for each file. The target's side statements
  * commit the results of a slice with it. Returns the other results: those of the metadata files, or the one of a file that cannot be read.
+ * `progress` is kept up to date, so that an ingestion that ends early can continue.
  */
-export async function ingestUpload(target: IngestTarget, file: Bytes): Promise<EntryResult[]> {
+export async function ingestUpload(target: IngestTarget, file: Bytes, progress = notBegun()): Promise<EntryResult[]> {
   const start = await file.read(0, 64)
-  if (isZip(start)) return ingestPackage(target, file)
-  if (kindOf('upload.txt', start) === 'metadata') return [await ingestMetadataFile(target, 0, 'upload.txt', await openMetadata(file))]
+  if (isZip(start)) return ingestPackage(target, file, progress)
+  if (kindOf('upload.txt', start) === 'metadata')
+    return [await ingestMetadataFile(target, 0, 'upload.txt', await openMetadata(file), progress)]
   if (file.size > MAX_XML_BYTES)
     return [rejection(0, 'upload.xml', { code: 'cfdi.too_large', message: 'The document is larger than 4 MiB.' })]
   const xml = singleFile('upload.xml', await file.read(0, file.size))
@@ -32,18 +46,21 @@ export async function ingestUpload(target: IngestTarget, file: Bytes): Promise<E
   return []
 }
 
-async function ingestPackage(target: IngestTarget, file: Bytes): Promise<EntryResult[]> {
+async function ingestPackage(target: IngestTarget, file: Bytes, progress: UploadProgress): Promise<EntryResult[]> {
+  const { done, results } = progress
   try {
     const directory = await readDirectory(file)
     const entries = () => withinBudget(entriesOf(file, directory))
     const { recognised, opened } = await metadataIn(file, directory, entries)
     const reported = new ReportedStatuses()
     if (opened.length > 0 && opened.length < directory.length) await report(opened, reported)
-    const others = filesOf(file, entries(), ({ n }) => recognised[n] === 1)
+    const others = filesOf(file, entries(), ({ n }) => recognised[n] === 1 || done.has(n))
     await finish(ingestFiles(target, others, reported))
-    const results: EntryResult[] = []
-    for (const { n, name, metadata } of opened)
-      results.push(metadata instanceof EntryRejected ? rejection(n, name, metadata) : await ingestMetadataFile(target, n, name, metadata))
+    for (const { n, name, metadata } of opened) {
+      if (done.has(n)) continue
+      const isRejected = metadata instanceof EntryRejected
+      results.push(isRejected ? rejection(n, name, metadata) : await ingestMetadataFile(target, n, name, metadata, progress))
+    }
     return results
   } catch (error) {
     if (!(error instanceof PackageRejected)) throw error
@@ -120,14 +137,22 @@ async function orRejection<T>(work: () => Promise<T>): Promise<T | EntryRejected
   }
 }
 
-async function ingestMetadataFile(target: IngestTarget, n: number, name: string, file: MetadataFile): Promise<EntryResult> {
+async function ingestMetadataFile(
+  target: IngestTarget,
+  n: number,
+  name: string,
+  file: MetadataFile,
+  progress: UploadProgress,
+): Promise<EntryResult> {
   const { sideStatements } = target
   // The upload's results list the file, not its rows.
   const withoutEntries =
     sideStatements === undefined
       ? target
       : { ...target, sideStatements: (outcome: SliceOutcome) => sideStatements({ ...outcome, entries: [] }) }
-  let [reads, unread, rows, created, cancelled, rejected] = [0, 0, 0, 0, 0, 0]
+  const sum = progress.metadata?.n === n ? progress.metadata : { n, rows: 0, created: 0, cancelled: 0, rejected: 0, beyondQuota: null }
+  progress.metadata = sum
+  let [reads, unread] = [0, 0]
   async function* read() {
     const isFirst = reads++ === 0
     for await (const lines of file.lines()) {
@@ -135,18 +160,18 @@ async function ingestMetadataFile(target: IngestTarget, n: number, name: string,
       yield lines.flatMap(({ row }) => row ?? [])
     }
   }
-  let beyondQuota: EntryResult | undefined
-  for await (const outcome of ingestMetadata(withoutEntries, read)) {
-    rows += outcome.entries.length
-    created += outcome.created
-    cancelled += outcome.cancelled
-    rejected += outcome.rejected
-    beyondQuota ??= outcome.entries.find(({ code }) => code === QUOTA_EXCEEDED)
+  for await (const outcome of ingestMetadata(withoutEntries, read, sum.rows)) {
+    sum.rows += outcome.entries.length
+    sum.created += outcome.created
+    sum.cancelled += outcome.cancelled
+    sum.rejected += outcome.rejected
+    sum.beyondQuota ??= outcome.entries.find(({ code }) => code === QUOTA_EXCEEDED)?.detail ?? null
   }
-  rejected += unread
+  const { rows, created, cancelled, beyondQuota } = sum
+  const rejected = sum.rejected + unread
   const unstored = `${rejected} ${rejected === 1 ? 'row' : 'rows'} could not be stored.`
-  const detail = rejected === 0 ? null : [unstored, beyondQuota?.detail].filter(Boolean).join(' ')
-  const result = { n, name, uuid: null, code: beyondQuota?.code ?? null, detail }
+  const detail = rejected === 0 ? null : [unstored, beyondQuota].filter(Boolean).join(' ')
+  const result = { n, name, uuid: null, code: beyondQuota === null ? null : QUOTA_EXCEEDED, detail }
   if (rejected > 0 && rejected === rows + unread) return { ...result, status: 'rejected', code: result.code ?? 'metadata.no_rows' }
   return { ...result, status: created > 0 ? 'created' : cancelled > 0 ? 'updated' : 'unchanged' }
 }

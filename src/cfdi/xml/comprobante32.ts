@@ -1,4 +1,4 @@
-import Big from 'big.js'
+import { fixed, shifted } from '../decimal.ts'
 import { complemento } from './complemento.ts'
 import { newConcepto, type Tax } from './document.ts'
 import { amount, dateTime, freeText, isAmount, lastEight, rfc, text, upper } from './fields.ts'
@@ -33,7 +33,7 @@ const traslado = (a: Attributes): Tax => {
   }
 }
 
-const ratio = (percent: string): string => new Big(percent.replace(/\.$/, '')).div(100).toFixed(6)
+const ratio = (percent: string): string => fixed(shifted(percent, 4), 6)
 
 /** Our metodo_pago, from the words of the `formaDePago` of 3.2. Source: insights.md 7; sat.md 3.2. */
 const metodoPago = (formaDePago: string | null): string | null => {

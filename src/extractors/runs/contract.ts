@@ -6,7 +6,10 @@ export const ExtractorRun = z
   .strictObject({
     status: z.enum(['dispatched', 'no_connections']),
     connections: z.int().meta({ description: 'Number of active RFCs that the run covered.' }),
-    dispatched: z.int().meta({ description: 'Number of RFCs for which the run queued at least one new download.' }),
+    dispatched: z.int().meta({
+      description:
+        'Number of RFCs for which the run queued at least one new download. A run over thousands of RFCs goes on after the answer, which then counts those up to it; `GET /v1/extractors/{extractor_id}/runs` has the final number.',
+    }),
   })
   .meta({ id: 'ExtractorRun' })
 export type ExtractorRun = z.infer<typeof ExtractorRun>
@@ -25,7 +28,9 @@ export const Run = z
         'The only fiscal entity that the run covers; null when it covers all of the organization’s. A run leaves an RFC out while its CIEC is to be verified, and a planned run of that RFC alone makes up for it.',
     }),
     started_at: Instant.meta({ description: 'The instant from which the run’s date range and the visibility windows are computed.' }),
-    status: z.enum(['planned', 'dispatched', 'no_connections']),
+    status: z
+      .enum(['planned', 'dispatched', 'no_connections'])
+      .meta({ description: '`planned` until the run has covered all RFCs; the numbers are then those of the RFCs covered so far.' }),
     connections: z.int(),
     dispatched: z.int(),
   })

@@ -159,10 +159,6 @@ async function readPortions(system: System, work: Work, events: readonly RelayEv
 /** Wakes the relay of every outbox that holds events, and the organizations whose events lack deliveries. */
 export async function sweepOutboxes(system: System): Promise<void> {
   const outboxes: Outbox[] = ['control', ...system.settings.ledgers.keys()]
-  await Promise.all([
-    ...outboxes.map(async (outbox) => {
-      if (await hasOutboxEvents(databaseOf(system, outbox))) await wakeRelay(system, outbox)
-    }),
-    sweepFanOuts(system),
-  ])
+  for (const outbox of outboxes) if (await hasOutboxEvents(databaseOf(system, outbox))) await wakeRelay(system, outbox)
+  await sweepFanOuts(system)
 }

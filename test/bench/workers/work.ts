@@ -9,6 +9,7 @@ import { claimStatement, finishJobStatements, type Job, progressStatement } from
 import { type Dispatch, evaluateCadences, planPage } from '../../../src/extractors/ticks/ticks.ts'
 import type { System } from '../../../src/platform/context.ts'
 import { keyring } from '../../../src/platform/crypto/keyring.ts'
+import { Budget } from '../../../src/platform/db/budget.ts'
 import { connect, jsonChunks } from '../../../src/platform/db/commit.ts'
 import { countSlice } from '../../../src/visibility/slice-counts.ts'
 import { deliverDue } from '../../../src/webhooks/deliveries/delivery.ts'
@@ -102,14 +103,21 @@ const routes: Record<string, Route> = {
     const sendBatch = async (messages: { body: Dispatch }[]) => {
       for (const { body } of messages) if ('page' in body) pages.push(body)
     }
-    const system = { env: { DISPATCH: { sendBatch } }, db: connect(DB), now: new Date(name), requestId: 'bench' } as unknown as System
+    const budget = new Budget()
+    const system = {
+      env: { DISPATCH: { sendBatch } },
+      budget,
+      db: connect(DB),
+      now: new Date(name),
+      requestId: 'bench',
+    } as unknown as System
     await evaluateCadences(system)
     for (let it = pages.shift(); it !== undefined; it = pages.shift()) if ('page' in it) await planPage(system, it.page)
   },
 
   /** A list as the daily work loads it. */
   '/list': async ({ request }, { DB }) => {
-    const system = { env: { DB }, now: new Date('2026-08-05T10:00:00Z'), requestId: 'bench' } as unknown as System
+    const system = { db: connect(DB), now: new Date('2026-08-05T10:00:00Z'), requestId: 'bench' } as unknown as System
     return loadList(system, new Uint8Array(await request.arrayBuffer()), system.now)
   },
 

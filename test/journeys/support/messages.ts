@@ -18,6 +18,7 @@ const QUEUES = {
   IMPORTS: 'imports',
   WEBHOOKS: 'webhooks',
   REPSE: 'repse',
+  TASKS: 'tasks',
 } as const
 
 const MAX_ROUNDS = 500

@@ -586,7 +586,7 @@ describe('what D1 is asked', () => {
       const facts = Array.from({ length: pages * 100 }, (_, n) => cancelled(ours[n % count]!.entity, '2026-03-03T10:15:00'))
       await tell(ledger, facts)
       const { env: watched } = watchedEnv()
-      const { cost } = await costOf(ledger, env.FILES, () => relayOutbox(systemIn(watched), outbox))
+      const { cost } = await costOf(env.DB, env.FILES, () => relayOutbox(systemIn(watched), outbox))
       // Facts read, who listens, events, deliveries, facts forgotten; and once who takes turns, and a look that finds nothing.
       costs.push({ statements: (cost.d1_statements - 3) / pages, written: cost.rows_written / (facts.length * 3) })
     }
