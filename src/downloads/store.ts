@@ -1,5 +1,5 @@
 import { isFenceViolation } from '../platform/db/guard.ts'
-import type { SliceCounts } from '../visibility/visible-counts.ts'
+import type { SliceCounts } from '../visibility/slice-counts.ts'
 
 export interface Job {
   entity: number
@@ -89,9 +89,7 @@ export const isClaimLost = (error: unknown): boolean => isFenceViolation(error, 
 /** The SQL expression of the outbox body of a finished job; the arguments are SQL as well. */
 export const eventBody = (error_class: string, completed_at: string): string =>
   `json_object('job_id', job_id, 'data_source_key', source, 'period', nullif(month, ''),
-     'created_count', created_count, 'updated_count', updated_count, 'cancelled_count', cancelled_count,
-     'first_issued_at', first_issued_at, 'last_issued_at', last_issued_at, 'brought', json(brought), 'error_class', ${error_class}, 'attempts', attempts,
-     'completed_at', ${completed_at})`
+     'error_class', ${error_class}, 'attempts', attempts, 'completed_at', ${completed_at})`
 
 /** Finishes a job as succeeded, or as failed with an error class, and inserts its outbox event. Does neither when the claim is lost. */
 export const finishJobStatements = (ledger: D1Database, job: Job, error_class: string | null, now: number): D1PreparedStatement[] => [

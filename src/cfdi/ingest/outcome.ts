@@ -1,4 +1,4 @@
-import type { DocumentChange } from '../../visibility/visible-counts.ts'
+import type { DocumentChange } from '../../visibility/slice-counts.ts'
 import type { CancelledCfdi, SliceChanges } from './apply-changes.ts'
 import type { Holding } from './holdings.ts'
 
