@@ -35,9 +35,6 @@ export const syncJobs = sqliteTable(
     updated_count: integer('updated_count').notNull(),
     cancelled_count: integer('cancelled_count').notNull(),
     rejected_count: integer('rejected_count').notNull(),
-    /** First and last issue time of the documents that it created or changed, in seconds since 1970. */
-    first_issued_at: integer('first_issued_at'),
-    last_issued_at: integer('last_issued_at'),
     /** What each slice changed, as a JSON array of SliceCounts (slice-counts.ts), from which the counts for each organization are computed. */
     brought: text('brought').notNull().default('[]'),
     /** 1 after an invocation whose budget ended before the job did. */

@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { OutboxEvent } from '../../../src/outbox/outbox.ts'
 import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
@@ -44,8 +45,7 @@ describe('the counts of sync events', () => {
     const costs: number[] = []
     for (const events of [1, 20]) {
       const jobs = await Promise.all(Array.from({ length: events }, finishedJob))
-      const { env } = watchedEnv()
-      const { cost } = await costOf(LEDGER, env.FILES, () => relayOutbox(systemIn(env), OUTBOX))
+      const { cost } = await costOf(env.LEDGER_0, env.FILES, relay)
       costs.push(cost.d1_statements)
       for (const { both } of jobs) expect(await counts(both)).toEqual([7, 7])
     }
