@@ -195,9 +195,14 @@ async function downloadMonth(system: System, ledger: D1Database, job: Job, login
 }
 
 /** Announces the cancellations of a slice, and keeps them for those whose connections are not active. */
-function cancellationStatements(ledger: D1Database, { entity }: Job, { cancellations }: SliceOutcome, until: Date): D1PreparedStatement[] {
+function cancellationStatements(
+  ledger: D1Database,
+  { entity, as_of }: Job,
+  { cancellations }: SliceOutcome,
+  until: Date,
+): D1PreparedStatement[] {
   const now = Date.now()
-  const bodies = cancellations.map((cancellation) => cancellationBody(cancellation, until.getTime()))
+  const bodies = cancellations.map((cancellation) => cancellationBody(cancellation, until.getTime(), as_of))
   const events = bodies.map((body) => cancellationEvent(entity, body))
   return [...insertOutboxEvents(ledger, events, now), ...insertCancellations(ledger, entity, bodies, now)]
 }

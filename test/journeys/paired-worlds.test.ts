@@ -50,7 +50,11 @@ const EXCEPTIONS = [
 ]
 
 const comparable = (answers: Any): Any =>
-  JSON.parse(JSON.stringify(answers), (key, value) => (EXCEPTIONS.includes(key) ? undefined : value))
+  JSON.parse(JSON.stringify(answers), (key, value) => {
+    if (EXCEPTIONS.includes(key)) return undefined
+    // The instant of a document of which only metadata is known is that of Mexico City, whatever its zone.
+    return ['first_issued_at', 'last_issued_at'].includes(key) ? value !== null : value
+  })
 
 const isOfCancellation = (key: string | undefined): boolean => key?.startsWith('cfdi.cancelled') ?? false
 

@@ -3,6 +3,7 @@ import type { JobCounts } from '../../downloads/counts/counts.ts'
 import type { StoredOutboxEvent } from '../../outbox/outbox.ts'
 import { idOfText, uuidOf } from '../../platform/db/id.ts'
 import { shownJobId } from '../../visibility/job-id.ts'
+import { parseReaches, reachedAt } from '../../visibility/reaches.ts'
 import { NOTHING, shows, type Windows, windowsOf } from '../../visibility/window.ts'
 import type { NewEvent } from '../events/store.ts'
 import { cancellationContents, contentOf, type Recipient, type SyncBody } from './payloads.ts'
@@ -24,14 +25,24 @@ export async function feedEventsOf(event: StoredOutboxEvent, row: RecipientRow, 
 
 /**
  * A cancellation that names organizations was missed by them, and was in their windows then. Any other one is for the organizations whose
- * windows show the CFDI.
+ * windows show the CFDI. An organization whose own runs first reached the CFDI when it was cancelled already is not notified.
  */
 async function cancellationsOf(event: StoredOutboxEvent, body: CancellationBody, row: RecipientRow): Promise<NewEvent[]> {
   const known_at = row.state === 'active' ? Math.max(event.created_at, row.active_since ?? 0) : event.created_at
   const recipient = recipientOf(row, known_at, event.created_at)
   if (event.organizations === null ? !shows(recipient.windows[body.direction], body) : !isNamed(event, row)) return []
+  if (!wasReachedBefore(body, row)) return []
   const contents = cancellationContents(body, recipient)
   return Promise.all(contents.map((content) => feedEvent(row, content, `${content.event}:${event.entity}:${body.cfdi_uuid}`)))
+}
+
+/** Whether one of the connection's own runs reached the CFDI before the run whose download found it cancelled. */
+function wasReachedBefore(body: CancellationBody, { extractor_count, issued_reaches, received_reaches }: RecipientRow): boolean {
+  const reaches = parseReaches(body.direction === 'issued' ? issued_reaches : received_reaches)
+  // Without extractors an organization sees what others downloaded.
+  if (extractor_count === 0 || reaches.length === 0) return true
+  const first = reachedAt(reaches, body)
+  return first !== undefined && first < body.requested_at
 }
 
 const isNamed = ({ organizations }: StoredOutboxEvent, { organization_id }: RecipientRow): boolean =>

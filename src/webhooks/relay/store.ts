@@ -20,6 +20,9 @@ export interface RecipientRow {
   issued_to: number | null
   received_from: string | null
   received_to: number | null
+  /** What the connection's own runs reached of each source (visibility/reaches.ts). */
+  issued_reaches: string
+  received_reaches: string
   extractor_count: number
   /** 1 while the organization has a planned run, which may widen its window. */
   has_planned_run: number
@@ -58,7 +61,8 @@ export const findRecipients = async (d1: D1Database, requests: readonly Recipien
              where organization_id = o.organization_id and deleted_at is null order by webhook limit ?4 + 1)) as first
          from (select distinct organization_id from found) o)
        select f.request, c.connection, c.entity, c.organization_id, c.fiscal_entity_id, c.rfc, c.state, c.active_since,
-         c.untold->>'since' as inactive_since, c.issued_from, c.issued_to, c.received_from, c.received_to, o.extractor_count, c.organization_id in planned as has_planned_run,
+         c.untold->>'since' as inactive_since, c.issued_from, c.issued_to, c.received_from, c.received_to, c.issued_reaches, c.received_reaches,
+         o.extractor_count, c.organization_id in planned as has_planned_run,
          min(e.first->>0, ?4) as endpoint_count, iif(e.first->>0 > ?4, e.first->>1, null) as fan_out_from
        from found f
        cross join connections c on c.connection = f.connection
