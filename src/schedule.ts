@@ -1,119 +1,21 @@
-import * as z from 'zod'
 import { collectInvoices } from './billing/collect.ts'
-import { suspendExpired } from './billing/expiry.ts'
-import { issueInvoices } from './billing/invoices/issue.ts'
 import { runOperatorCommands } from './billing/operator/commands.ts'
-import { reviewSubscriptions } from './billing/subscription/review.ts'
-import { refreshLists } from './blacklists/loading/load.ts'
 import { sweepJobs, sweepVerifications } from './downloads/downloads.ts'
 import { sweepUntold } from './downloads/missed-cancellations.ts'
-import { pruneJobs } from './downloads/prune.ts'
 import { sweepRuns } from './extractors/runs/dispatch.ts'
-import { pruneRuns } from './extractors/runs/history.ts'
-import { evaluateCadences, sweepTicks } from './extractors/ticks/ticks.ts'
-import { sweepImports, sweepUploads } from './imports/processing.ts'
-import { sweepUploadObjects } from './imports/uploads.ts'
+import { sweepTicks } from './extractors/ticks/ticks.ts'
+import { sweepImports } from './imports/processing.ts'
 import { carryOutLetters } from './letters.ts'
 import { type System, systemOf } from './platform/context.ts'
-import { each } from './platform/each.ts'
-import { pruneKeys } from './platform/idempotency/idempotency.ts'
 import { log } from './platform/log.ts'
 import { START } from './platform/pages.ts'
-import { reportLetters } from './platform/queues/dead-letters.ts'
-import { sendAll } from './platform/queues/send.ts'
 import { sweepLookups } from './repse/lookups.ts'
-import { refreshRepse, sweepRounds } from './repse/rounds.ts'
-import { pruneAttempts } from './taxpayers/attempts.ts'
+import { sweepRounds } from './repse/rounds.ts'
+import { DAILY, runTask, sendTasks } from './tasks.ts'
 import { sweepDeliveries } from './webhooks/deliveries/delivery.ts'
-import { pruneEvents } from './webhooks/deliveries/prune.ts'
-import { rewrapSecrets } from './webhooks/endpoints/signing.ts'
 import { sweepOutboxes } from './webhooks/relay/relay.ts'
 
-/**
- * A part of a cron's work that can be of any size. It works from a place, START at first, and returns the place where another invocation
- * continues, or '' when it is done. A repetition, also one that runs at the same time, does no harm.
- */
-type Task = (system: System, place: string) => Promise<string>
-
-const once =
-  (verb: (system: System) => Promise<void>): Task =>
-  async (system) => {
-    await verb(system)
-    return ''
-  }
-
-/** Where `midnight` is when every organization that is to be suspended is suspended. */
-const CADENCES = 'cadences'
-
-/** Suspends, and evaluates cadences only then: an organization that is suspended at midnight gets no downloads that night. */
-async function midnight(system: System, place: string): Promise<string> {
-  let next = ''
-  const suspend = async () => {
-    if (place !== CADENCES) next = await suspendExpired(system, place)
-  }
-  const evaluate = async () => {
-    if (next === '' && (await evaluateCadences(system)) !== '') next = CADENCES
-  }
-  // Cadences are evaluated also when some organizations could not be suspended.
-  await each([suspend, evaluate], (step) => step())
-  return next
-}
-
-export const TASKS = {
-  midnight,
-  issueInvoices,
-  reviewSubscriptions,
-  pruneEvents,
-  rewrapSecrets,
-  refreshLists: once(refreshLists),
-  refreshRepse: once(refreshRepse),
-  pruneKeys,
-  pruneRuns,
-  pruneJobs,
-  sweepUploads: once(sweepUploads),
-  sweepUploadObjects: once(sweepUploadObjects),
-  pruneAttempts: once(pruneAttempts),
-  reportLetters: once(reportLetters),
-} as const satisfies Record<string, Task>
-
-/** A message of the queue of tasks: the time `at` for which the task works, in milliseconds, and the place where it continues. */
-export const TaskMessage = z.strictObject({
-  task: z.enum(Object.keys(TASKS) as (keyof typeof TASKS)[]),
-  at: z.int().min(0),
-  place: z.string(),
-})
-export type TaskMessage = z.infer<typeof TaskMessage>
-
-const send = (system: System, messages: readonly TaskMessage[]): Promise<void> =>
-  sendAll(
-    system.env.TASKS,
-    messages.map((body) => ({ body })),
-  )
-
-/** Works on a task, and sends it on when the budget ends first. */
-export async function runTask(system: System, { task, at, place }: TaskMessage): Promise<void> {
-  const next = await TASKS[task]({ ...system, now: new Date(at) }, place)
-  if (next !== '') await send(system, [{ task, at, place: next }])
-}
-
 type Verb = (system: System) => Promise<unknown>
-
-/** Each daily task gets an invocation of its own. */
-const DAILY: readonly (keyof typeof TASKS)[] = [
-  'issueInvoices',
-  'reviewSubscriptions',
-  'pruneEvents',
-  'rewrapSecrets',
-  'refreshLists',
-  'refreshRepse',
-  'pruneKeys',
-  'pruneRuns',
-  'pruneJobs',
-  'sweepUploads',
-  'sweepUploadObjects',
-  'pruneAttempts',
-  'reportLetters',
-]
 
 /** The verbs of each cron expression, which share an invocation. A cron can be missed or delivered twice, and the verbs bear both. */
 export const CRONS: Readonly<Record<string, readonly Verb[]>> = {
@@ -135,7 +37,7 @@ export const CRONS: Readonly<Record<string, readonly Verb[]>> = {
   '*/15 * * * *': [(system) => runTask(system, { task: 'midnight', at: system.now.getTime(), place: START })],
   '0 10 * * *': [
     (system) =>
-      send(
+      sendTasks(
         system,
         DAILY.map((task) => ({ task, at: system.now.getTime(), place: START })),
       ),

@@ -164,8 +164,6 @@ CREATE TABLE `sync_jobs` (
 	`updated_count` integer NOT NULL,
 	`cancelled_count` integer NOT NULL,
 	`rejected_count` integer NOT NULL,
-	`first_issued_at` integer,
-	`last_issued_at` integer,
 	`brought` text DEFAULT '[]' NOT NULL,
 	`is_continued` integer DEFAULT 0 NOT NULL,
 	PRIMARY KEY(`entity`, `source`, `month`, `job_id`)

@@ -24,10 +24,14 @@ export const SyncJob = z
     status: z.enum(SYNC_STATUSES),
     attempts: z.int().meta({ description: 'Attempts since the organization’s own run asked for the job.' }),
     created_count: z.int().meta({
-      description: 'Number of new documents. For CFDIs, this and the next two counts cover only the visibility window, as in the event.',
+      description:
+        'Number of documents that are new to your organization since its previous successful job of this source and month, as in the event. ' +
+        'For CFDIs, this and the next two counts cover only the visibility window. Until a job succeeds, they cover its own download.',
     }),
-    updated_count: z.int(),
-    cancelled_count: z.int(),
+    updated_count: z.int().meta({ description: 'Number of CFDIs from before the previous job that have got their XML since then.' }),
+    cancelled_count: z
+      .int()
+      .meta({ description: 'Number of CFDIs from before the previous job that have been found cancelled since then.' }),
     rejected_count: z.int().meta({
       description:
         'Number of files in the packages that are not readable CFDIs. They have no date, so that the window does not limit them.',

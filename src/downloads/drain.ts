@@ -11,7 +11,7 @@ import { BudgetUsedUp } from '../platform/db/budget.ts'
 import { log } from '../platform/log.ts'
 import { loginOf, type VersionedLogin } from '../taxpayers/login.ts'
 import { rejectCiec, verifyOutstanding } from '../taxpayers/verification.ts'
-import { countSlice } from '../visibility/visible-counts.ts'
+import { countSlice } from '../visibility/slice-counts.ts'
 import { cancellationBody, cancellationEvent } from './cancellation-events.ts'
 import { announce, type DownloadHint, resumeDownloads } from './downloads.ts'
 import { insertCancellations } from './missed-store.ts'
@@ -149,12 +149,7 @@ async function runJob(system: System, ledger: D1Database, job: Job, login: Login
   if (job.month !== '') return downloadMonth(system, ledger, job, login, now, extend)
   const files = await authority.documents(login, job.source as DataSourceKey, now)
   const { statements, created } = await keepDocuments({ ledger, files: system.env.FILES, now: new Date() }, job, files)
-  const progress = progressStatement(
-    ledger,
-    job,
-    { created, updated: 0, cancelled: 0, rejected: 0, first_issued_at: null, last_issued_at: null, counts: null },
-    Date.now() + LEASE_MS,
-  )
+  const progress = progressStatement(ledger, job, { created, updated: 0, cancelled: 0, rejected: 0, counts: null }, Date.now() + LEASE_MS)
   await ledger.batch([...statements, progress, ...finishJobStatements(ledger, job, null, Date.now())])
 }
 

@@ -3,9 +3,9 @@ import type { Ctx } from '../platform/context.ts'
 import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import type { Connection } from '../platform/tenant.ts'
 import { shownJobId } from '../visibility/job-id.ts'
-import { type SliceCounts, visibleCounts } from '../visibility/visible-counts.ts'
-import { type Windows, windowsOf } from '../visibility/window.ts'
+import { windowsOf } from '../visibility/window.ts'
 import type { SyncJob, SyncJobQuery, SyncStatus } from './contract.ts'
+import { countJobs, type JobCounts } from './counts/counts.ts'
 import { type JobPlace, type JobRow, jobCounts, jobsOfOrganization } from './progress-store.ts'
 
 /** The connection of the request, in any state (decisions.md 4). Throws Failure 404 fiscal_entity.not_found. */
@@ -38,13 +38,8 @@ export async function getSync(ctx: Ctx): Promise<SyncStatus> {
   }
 }
 
-/** The counts of a job as its event tells them: those of CFDIs are of what the window of the source shows. */
-const countsOf = ({ source, month, brought, ...row }: JobRow, { issued, received }: Windows) =>
-  month === '' ? row : visibleCounts(source === 'sat_cfdi_issued' ? issued : received, JSON.parse(brought) as SliceCounts[])
-
 /** A job as the organization may know it: nothing of it is from before its own run that created or joined the job. */
-async function view(ctx: Ctx, { fiscal_entity_id, ...bounds }: Connection, row: JobRow): Promise<SyncJob> {
-  const { created_count, updated_count, cancelled_count } = countsOf(row, windowsOf(ctx.organization.extractor_count, bounds))
+async function view(ctx: Ctx, { fiscal_entity_id }: Connection, row: JobRow, counts: JobCounts): Promise<SyncJob> {
   const since = (milliseconds: number | null) => iso(milliseconds === null ? null : Math.max(milliseconds, row.requested_at))
   const attempts = Math.max(0, row.attempts - row.attempts_before)
   // A login is refused after the run: joining a job that waits for a login ends the wait.
@@ -58,9 +53,9 @@ async function view(ctx: Ctx, { fiscal_entity_id, ...bounds }: Connection, row: 
     period: row.month || null,
     status: row.status,
     attempts,
-    created_count,
-    updated_count,
-    cancelled_count,
+    created_count: counts.created_count,
+    updated_count: counts.updated_count,
+    cancelled_count: counts.cancelled_count,
     rejected_count: row.rejected_count,
     error_class,
     next_attempt_at: isWaiting && row.not_before > ctx.now.getTime() ? iso(row.not_before) : null,
@@ -77,8 +72,15 @@ export async function listSyncJobs(ctx: Ctx, query: SyncJobQuery) {
   const scope = { list: `sync_jobs:${entity}`, filters: query }
   const after = ((await openCursor(ctx, scope, query.cursor)) as JobPlace | undefined) ?? null
   const page = { after, status: query.status ?? null, limit: query.limit + 1 }
-  const rows = await jobsOfOrganization(ctx.settings.ledgers[shard]!, ctx.organization.id, entity, page)
-  const shown = await Promise.all(rows.map(async (row) => ({ row, job: await view(ctx, connection, row) })))
+  const ledger = ctx.settings.ledgers[shard]!
+  const { id: organization_id, extractor_count } = ctx.organization
+  const rows = await jobsOfOrganization(ledger, organization_id, entity, page)
+  const windows = windowsOf(extractor_count, connection)
+  const counts = await countJobs(
+    ledger,
+    rows.map(({ source, month, job_id }) => ({ entity, source, month, job_id, organization_id, windows })),
+  )
+  const shown = await Promise.all(rows.map(async (row, n) => ({ row, job: await view(ctx, connection, row, counts[n]!) })))
   const placeOf = ({ row: { first_run, source, month } }: { row: JobRow }): JobPlace => [first_run, source, month]
   return paginate(ctx, scope, query.limit, shown, placeOf, ({ job }) => job)
 }

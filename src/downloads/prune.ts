@@ -11,15 +11,16 @@ const TURNS = 28
 const PAGE = 20
 
 /**
- * Deletes jobs that finished more than 90 days ago and that no kept extraction refers to, and cancellations that were found before then. Each
- * call prunes the entities of its day of the month; a missed day is made up for in the next month. A task, whose place is `shard:entity`.
+ * Deletes jobs that finished more than 90 days ago and that no kept extraction refers to, except the newest of each source and month, and
+ * cancellations that were found before then. Each call prunes the entities of its day of the month; a missed day is made up for in the next
+ * month. A task, whose place is `shard:entity`.
  */
 export async function pruneJobs(system: System, place = START): Promise<string> {
   const { settings, now } = system
   const turn = now.getUTCDate() - 1
   if (turn >= TURNS) return ''
   const before = now.getTime() - KEPT_MS
-  return pageByPage(system, 4 * PAGE + 1, place, async (from, fail) => {
+  return pageByPage(system, 6 * PAGE + 1, place, async (from, fail) => {
     const [shard = 0, after = 0] = from.split(':').map(Number)
     const ledger = settings.ledgers[shard]!
     const page = await entitiesOfTurn(ledger, turn, TURNS, after, PAGE)
@@ -40,6 +41,6 @@ async function prune(ledger: D1Database, entities: readonly number[], before: nu
 }
 
 const statementsFor = (ledger: D1Database, entity: number, before: number): D1PreparedStatement[] => [
-  deleteJobs(ledger, entity, before),
+  ...deleteJobs(ledger, entity, before),
   deleteCancellations(ledger, entity, before),
 ]

@@ -1,5 +1,5 @@
 import { isFenceViolation } from '../platform/db/guard.ts'
-import type { SliceCounts } from '../visibility/visible-counts.ts'
+import type { SliceCounts } from '../visibility/slice-counts.ts'
 
 export interface Job {
   entity: number
@@ -45,9 +45,7 @@ export interface Progress {
   updated: number
   cancelled: number
   rejected: number
-  /** Seconds since 1970; null when the slice changed nothing. */
-  first_issued_at: number | null
-  last_issued_at: number | null
+  /** Null for documents that are not CFDIs. */
   counts: SliceCounts | null
 }
 
@@ -58,30 +56,17 @@ export interface Progress {
 export const progressStatement = (
   ledger: D1Database,
   job: Job,
-  { created, updated, cancelled, rejected, first_issued_at, last_issued_at, counts }: Progress,
+  { created, updated, cancelled, rejected, counts }: Progress,
   leaseUntil: number,
 ) =>
   ledger
     .prepare(
       `update sync_jobs set created_count = case when token = ?5 and open = 1 then created_count + ?6 end,
          updated_count = updated_count + ?7, cancelled_count = cancelled_count + ?8, rejected_count = rejected_count + ?9,
-         lease_until = ?10,
-         first_issued_at = min(coalesce(first_issued_at, ?11), coalesce(?11, first_issued_at)),
-         last_issued_at = max(coalesce(last_issued_at, ?12), coalesce(?12, last_issued_at)),
-         brought = case when ?13 is null then brought else json_insert(brought, '$[#]', json(?13)) end
+         lease_until = ?10, brought = case when ?11 is null then brought else json_insert(brought, '$[#]', json(?11)) end
        where entity = ?1 and source = ?2 and month = ?3 and job_id = ?4`,
     )
-    .bind(
-      ...keysOf(job),
-      created,
-      updated,
-      cancelled,
-      rejected,
-      leaseUntil,
-      first_issued_at,
-      last_issued_at,
-      counts === null ? null : JSON.stringify(counts),
-    )
+    .bind(...keysOf(job), created, updated, cancelled, rejected, leaseUntil, counts === null ? null : JSON.stringify(counts))
 
 /** Whether a batch was refused because the job's claim is lost. */
 export const isClaimLost = (error: unknown): boolean => isFenceViolation(error, 'sync_jobs.created_count')
@@ -89,9 +74,7 @@ export const isClaimLost = (error: unknown): boolean => isFenceViolation(error, 
 /** The SQL expression of the outbox body of a finished job; the arguments are SQL as well. */
 export const eventBody = (error_class: string, completed_at: string): string =>
   `json_object('job_id', job_id, 'data_source_key', source, 'period', nullif(month, ''),
-     'created_count', created_count, 'updated_count', updated_count, 'cancelled_count', cancelled_count,
-     'first_issued_at', first_issued_at, 'last_issued_at', last_issued_at, 'brought', json(brought), 'error_class', ${error_class}, 'attempts', attempts,
-     'completed_at', ${completed_at})`
+     'error_class', ${error_class}, 'attempts', attempts, 'completed_at', ${completed_at})`
 
 /** Finishes a job as succeeded, or as failed with an error class, and inserts its outbox event. Does neither when the claim is lost. */
 export const finishJobStatements = (ledger: D1Database, job: Job, error_class: string | null, now: number): D1PreparedStatement[] => [

@@ -35,10 +35,7 @@ export const syncJobs = sqliteTable(
     updated_count: integer('updated_count').notNull(),
     cancelled_count: integer('cancelled_count').notNull(),
     rejected_count: integer('rejected_count').notNull(),
-    /** First and last issue time of the documents that it created or changed, in seconds since 1970. */
-    first_issued_at: integer('first_issued_at'),
-    last_issued_at: integer('last_issued_at'),
-    /** The counts of each slice as a JSON array of SliceCounts (visible-counts.ts), from which the counts inside a window are computed. */
+    /** What each slice changed, as a JSON array of SliceCounts (slice-counts.ts), from which the counts for each organization are computed. */
     brought: text('brought').notNull().default('[]'),
     /** 1 after an invocation whose budget ended before the job did. */
     is_continued: integer('is_continued').notNull().default(0),

@@ -60,6 +60,7 @@ export const PURE: readonly string[] = [
   'src/taxpayers/rfc.ts',
   'src/visibility/reaches.ts',
   'src/visibility/visible-counts.ts',
+  'src/visibility/slice-counts.ts',
   'src/visibility/window.ts',
   'src/webhooks/hosts/host-places.ts',
   'src/webhooks/deliveries/retry.ts',

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { documentsOf } from '../../src/authority/sandbox/world/month.ts'
 import type { CancellationBody } from '../../src/downloads/cancellation-events.ts'
+import { countJobs } from '../../src/downloads/counts/counts.ts'
 import { EVERYTHING } from '../../src/visibility/window.ts'
 import { cancellationContents } from '../../src/webhooks/relay/payloads.ts'
 import { beforeBatch, drainNow, watchAuthority } from '../authority/support/authority.ts'
@@ -290,7 +291,8 @@ describe('cfdi.cancelled', () => {
     expect(turned(before, after).length).toBeGreaterThanOrEqual(2)
     expectTold(after.facts, before, after, entity)
     isConsistent(after)
-    const told = (await factsOf(entity, 'sync.completed')).filter(({ body }) => body['cancelled_count'] > 0)
-    expect(told.reduce((sum, { body }) => sum + body['cancelled_count'], 0)).toBe(turned(before, after).length)
+    const jobs = (await jobsOf(entity)).map((job) => ({ ...job, entity, organization_id: of.id, windows: EVERYTHING }))
+    const counts = await countJobs(env.LEDGER_0, jobs)
+    expect(counts.reduce((sum, { cancelled_count }) => sum + cancelled_count, 0)).toBe(turned(before, after).length)
   })
 })

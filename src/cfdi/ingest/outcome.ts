@@ -1,4 +1,4 @@
-import type { DocumentChange } from '../../visibility/visible-counts.ts'
+import type { DocumentChange } from '../../visibility/slice-counts.ts'
 import type { CancelledCfdi, SliceChanges } from './apply-changes.ts'
 import type { Holding } from './holdings.ts'
 
@@ -31,9 +31,6 @@ export interface SliceOutcome {
   changes: DocumentChange[]
   /** What the import says of each document that it brought; empty for a download. */
   holdings: CommittedHolding[]
-  /** Of the changes, in seconds since 1970; null without any. */
-  first_issued_at: number | null
-  last_issued_at: number | null
 }
 
 /** An entry that has been read: the UUID of its document, or why it is rejected. */
@@ -68,7 +65,6 @@ export function outcomeOf(
     ...completed.map(({ row }) => changeOf('updated', row)),
     ...cancellations.map((row) => changeOf('cancelled', row)),
   ]
-  const instants = changes.map(({ issued_at }) => issued_at)
   return {
     entries,
     created: created.length,
@@ -79,7 +75,5 @@ export function outcomeOf(
     cancellations,
     changes,
     holdings,
-    first_issued_at: instants.length === 0 ? null : instants.reduce((a, b) => Math.min(a, b)),
-    last_issued_at: instants.length === 0 ? null : instants.reduce((a, b) => Math.max(a, b)),
   }
 }

@@ -26,6 +26,9 @@ export const hyphenated = (hex: string): string => hex.replace(/^(.{8})(.{4})(.{
 const COUNTER_BITS = 32
 const BEGINNINGS = 2 ** (COUNTER_BITS - 1)
 
+/** A clock that is set back by less than this does not disturb the order; one that is set back further is followed. */
+const SET_BACK_MS = 1_000
+
 let millisecond = 0
 let counter = 0
 
@@ -33,7 +36,7 @@ let counter = 0
 export function uuid7(): string {
   const now = Date.now()
   const random = crypto.getRandomValues(new Uint32Array(3))
-  if (now > millisecond) {
+  if (now > millisecond || now < millisecond - SET_BACK_MS) {
     millisecond = now
     counter = random[0]! % BEGINNINGS
   } else if (++counter === 2 ** COUNTER_BITS) {

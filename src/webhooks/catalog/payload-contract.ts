@@ -69,10 +69,16 @@ const sync = {
     description: 'Whether the job downloads issued or received CFDIs; null for sources of documents other than CFDIs.',
   }),
   created_count: z.int().meta({
-    description: 'Number of new documents. For CFDIs, this and the other counts cover only your visibility window of the source.',
+    description:
+      'Number of documents that are new to you since your previous successful job of this source and month. For CFDIs, this and the other ' +
+      'counts cover only your visibility window of the source. A job that failed counts its own download alone.',
   }),
-  updated_count: z.int().meta({ description: 'Number of CFDIs that were known by their metadata alone and now have their XML.' }),
-  cancelled_count: z.int().meta({ description: 'Number of CFDIs that were valid and are now cancelled.' }),
+  updated_count: z.int().meta({
+    description: 'Number of CFDIs from before your previous job that were known by their metadata alone and have got their XML since then.',
+  }),
+  cancelled_count: z
+    .int()
+    .meta({ description: 'Number of CFDIs from before your previous job that were valid and have been found cancelled since then.' }),
   first_issued_at: Instant.nullable().meta({ description: 'When the earliest of the counted CFDIs was issued; null if there is none.' }),
   last_issued_at: Instant.nullable().meta({ description: 'When the latest of the counted CFDIs was issued; null if there is none.' }),
   completed_at: Instant.meta({ description: 'When the job ended. For a job that had ended when your run asked for it, when it asked.' }),

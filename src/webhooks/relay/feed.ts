@@ -1,3 +1,4 @@
+import type { JobCounts } from '../../downloads/counts/counts.ts'
 import type { StoredOutboxEvent } from '../../outbox/outbox.ts'
 import type { NewEvent } from '../events/store.ts'
 import { feedEventsOf } from './feed-events.ts'
@@ -11,10 +12,19 @@ export interface FeedEvent extends NewEvent {
 /** The largest payload. Payloads have a few hundred bytes. */
 const MAX_PAYLOAD_LENGTH = 100_000
 
-/** Returns the events of each of these organizations that may see an outbox event. Throws when the outbox event cannot be read. */
-export async function feedEvents(outboxEvent: StoredOutboxEvent, rows: readonly RecipientRow[]): Promise<FeedEvent[]> {
+/**
+ * Returns the events of each of these organizations that may see an outbox event. For a sync event, `counts` says what its job brought to each
+ * of them. Throws when the outbox event cannot be read.
+ */
+export async function feedEvents(
+  outboxEvent: StoredOutboxEvent,
+  rows: readonly RecipientRow[],
+  counts: readonly JobCounts[] = [],
+): Promise<FeedEvent[]> {
   const told = await Promise.all(
-    rows.map(async (row) => (await feedEventsOf(outboxEvent, row)).map((event) => ({ ...event, fan_out_from: row.fan_out_from }))),
+    rows.map(async (row, n) =>
+      (await feedEventsOf(outboxEvent, row, counts[n])).map((event) => ({ ...event, fan_out_from: row.fan_out_from })),
+    ),
   )
   for (const { body } of told.flat())
     if (body.length > MAX_PAYLOAD_LENGTH)

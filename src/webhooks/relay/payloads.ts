@@ -1,9 +1,9 @@
 import { hasAppliedPayments, paymentStatusAt } from '../../cfdi/payment-thresholds.ts'
 import type { CancellationBody } from '../../downloads/cancellation-events.ts'
+import type { JobCounts } from '../../downloads/counts/counts.ts'
 import type { StoredOutboxEvent } from '../../outbox/outbox.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
 import { offsetText } from '../../platform/time/zone-of-postcode.ts'
-import { type SliceCounts, visibleCounts } from '../../visibility/visible-counts.ts'
 import type { Windows } from '../../visibility/window.ts'
 import type { EventPayload } from '../catalog/payload-contract.ts'
 
@@ -25,19 +25,17 @@ const MEXICO = 'America/Mexico_City'
 const iso = (milliseconds: number): string => new Date(milliseconds).toISOString()
 const isoOfSeconds = (seconds: number | null): string | null => (seconds === null ? null : iso(seconds * 1_000))
 
+/** What the outbox says of a job that ended. */
 export interface SyncBody {
-  /** As the connection is shown it. */
   job_id: string
   data_source_key: string
   period: string | null
-  created_count: number
-  updated_count: number
-  cancelled_count: number
-  /** The changes of each slice, counted by what windows can tell apart. */
-  brought: SliceCounts[]
   error_class: 'invalid_credentials' | 'login_failed' | 'sat_unavailable' | 'rate_limited' | 'internal_error' | null
   completed_at: number
 }
+
+/** A job as its event tells it: under the connection's identifier, with what it brought to the organization. */
+type SyncOfRecipient = SyncBody & JobCounts
 
 /** Up to which second payments and credit notes of a CFDI count for an organization; null without a bound. */
 const untilOf = ({ direction }: CancellationBody, windows: Windows): number | null => {
@@ -86,10 +84,10 @@ export function contentOf({ kind }: StoredOutboxEvent, body: unknown, recipient:
   const head = headOf(recipient)
   switch (kind) {
     case 'sync.completed':
-      return { event: kind, ...head, ...syncOf(body as SyncBody, recipient.windows) }
+      return { event: kind, ...head, ...syncOf(body as SyncOfRecipient) }
     case 'sync.failed': {
       const error_class = (body as SyncBody).error_class ?? 'undefined'
-      return { event: kind, ...head, ...syncOf(body as SyncBody, recipient.windows), error_class, will_retry: false, next_attempt_at: null }
+      return { event: kind, ...head, ...syncOf(body as SyncOfRecipient), error_class, will_retry: false, next_attempt_at: null }
     }
     case 'connection.ciec_invalid':
       return { event: kind, ...head, rejected_at: (body as { rejected_at: string }).rejected_at }
@@ -100,26 +98,16 @@ export function contentOf({ kind }: StoredOutboxEvent, body: unknown, recipient:
 
 const DIRECTIONS = { sat_cfdi_issued: 'issued', sat_cfdi_received: 'received' } as const
 
-/** Returns the members of a sync event. The window of the source limits the counts of CFDIs; documents of other sources have no window. */
-function syncOf({ job_id, data_source_key, period, brought: slices, completed_at, ...all }: SyncBody, windows: Windows) {
-  const direction = DIRECTIONS[data_source_key as keyof typeof DIRECTIONS] ?? null
-  const counts =
-    period === null || direction === null
-      ? {
-          created_count: all.created_count,
-          updated_count: all.updated_count,
-          cancelled_count: all.cancelled_count,
-          first_issued_at: null,
-          last_issued_at: null,
-        }
-      : visibleCounts(windows[direction], slices)
+function syncOf({ job_id, data_source_key, period, completed_at, ...counts }: SyncOfRecipient) {
   return {
     job_id,
     data_source_key,
     period,
     document_type: period === null ? data_source_key.replace(/^sat_/, '') : 'cfdi',
-    direction,
-    ...counts,
+    direction: DIRECTIONS[data_source_key as keyof typeof DIRECTIONS] ?? null,
+    created_count: counts.created_count,
+    updated_count: counts.updated_count,
+    cancelled_count: counts.cancelled_count,
     first_issued_at: isoOfSeconds(counts.first_issued_at),
     last_issued_at: isoOfSeconds(counts.last_issued_at),
     completed_at: iso(completed_at),

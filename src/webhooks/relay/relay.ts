@@ -8,6 +8,7 @@ import { sweepFanOuts } from './fan-out.ts'
 import { feedEvents } from './feed.ts'
 import { type Portion, portionOf, RECIPIENTS_AT_ONCE, type RelayEvent, requestOf, selectPortions } from './portions.ts'
 import { findOrganizations, findRecipients, type RecipientRequest } from './store.ts'
+import { countSyncs } from './sync-counts.ts'
 import { Turns } from './turns.ts'
 
 /** Outbox events of one page. */
@@ -71,10 +72,14 @@ async function relayPage(system: System, work: Work): Promise<boolean> {
     failed,
   )
   const selected = selectPortions(portions)
+  const counts = await countSyncs(source, selected, failed)
+  work.statements += 2
+  const uncounted = new Set(failed.map(({ event }) => event.outbox_event_id))
   const built: BuiltPortion[] = []
   for (const portion of selected) {
+    if (uncounted.has(portion.event.outbox_event_id)) continue
     try {
-      built.push({ ...portion, events: await feedEvents(portion.event, portion.rows) })
+      built.push({ ...portion, events: await feedEvents(portion.event, portion.rows, counts.get(portion.event)) })
     } catch (error) {
       failed.push({ event: portion.event, error, isCertain: true })
     }

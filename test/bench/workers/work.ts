@@ -11,7 +11,7 @@ import type { System } from '../../../src/platform/context.ts'
 import { keyring } from '../../../src/platform/crypto/keyring.ts'
 import { Budget } from '../../../src/platform/db/budget.ts'
 import { connect, jsonChunks } from '../../../src/platform/db/commit.ts'
-import { countSlice } from '../../../src/visibility/visible-counts.ts'
+import { countSlice } from '../../../src/visibility/slice-counts.ts'
 import { deliverDue } from '../../../src/webhooks/deliveries/delivery.ts'
 import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
 

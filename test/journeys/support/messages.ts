@@ -19,7 +19,6 @@ const QUEUES = {
   WEBHOOKS: 'webhooks',
   REPSE: 'repse',
   TASKS: 'tasks',
-  TASKS: 'tasks',
 } as const
 
 const MAX_ROUNDS = 500

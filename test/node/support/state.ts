@@ -107,9 +107,11 @@ const FAULTS: Record<string, string> = {
   'facts that are there twice': `select fact_id from facts group by fact_id having count(*) > 1`,
   'facts of no job': `select fact_id from facts where kind like 'sync.%' and not exists (
       select 1 from sync_jobs j where j.job_id = facts.job_id)`,
-  'facts that tell of more than their job brought': `select fact_id from facts f join sync_jobs j on j.job_id = f.job_id
-      where f.kind like 'sync.%' and (f.body->>'created_count' > j.created_count or f.body->>'updated_count' > j.updated_count
-        or f.body->>'cancelled_count' > j.cancelled_count)`,
+  'jobs that count otherwise by day than in all': `select job_id from sync_jobs j left join json_each(j.brought) b left join json_each(b.value) c
+      where j.month <> '' group by job_id
+      having j.created_count <> coalesce(sum(iif(c.value->>0 = 'created', c.value->>2, 0)), 0)
+        or j.updated_count <> coalesce(sum(iif(c.value->>0 = 'updated', c.value->>2, 0)), 0)
+        or j.cancelled_count <> coalesce(sum(iif(c.value->>0 = 'cancelled', c.value->>2, 0)), 0)`,
   'months that say they created more or less than there is': `select c.entity, count(*) as kept, j.created from cfdi c
       join (select entity, sum(created_count) as created from sync_jobs where month <> '' group by entity) j on j.entity = c.entity
       group by c.entity having kept <> j.created`,

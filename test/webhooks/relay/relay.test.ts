@@ -3,10 +3,11 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { OutboxEvent } from '../../../src/outbox/outbox.ts'
 import { uuidOf } from '../../../src/platform/db/id.ts'
 import { shownJobId } from '../../../src/visibility/job-id.ts'
-import { countSlice } from '../../../src/visibility/visible-counts.ts'
+import { countSlice, type SliceCounts } from '../../../src/visibility/slice-counts.ts'
 import { PAYLOADS } from '../../../src/webhooks/catalog/payload-contract.ts'
 import { sweepDeliveries } from '../../../src/webhooks/deliveries/delivery.ts'
 import { relayOutbox, sweepOutboxes } from '../../../src/webhooks/relay/relay.ts'
+import { keepJobs } from '../../downloads/support/kept-jobs.ts'
 import { at } from '../../support/clock.ts'
 import { type Reach, reaching } from '../../support/context.ts'
 import { costOf } from '../../support/meter.ts'
@@ -186,14 +187,26 @@ describe('what a fact says', () => {
     job_id: 'job_01kabcdefghjkmnpqrstvwxyz0',
     data_source_key: 'sat_cfdi_issued',
     period: '2026-03',
-    ...{ created_count: 3, updated_count: 0, cancelled_count: 1, first_issued_at: 1, last_issued_at: 2 },
-    brought: [
-      { days: { '2026-03-01': [2, 0, 1, 1_772_388_000, 1_772_391_600], '2026-03-02': [1, 1, 0, 1_772_474_400, 1_772_474_400] }, late: [] },
-    ],
     ...{ error_class: null as string | null, attempts: 1, completed_at: AS_OF },
   }
+  const BROUGHT: SliceCounts = [
+    ['created', '2026-03-01', 2, 1_772_388_000, 1_772_391_600],
+    ['cancelled', '2026-03-01', 1, 1_772_388_060, 1_772_388_060],
+    ['created', '2026-03-02', 1, 1_772_474_400, 1_772_474_400],
+    ['updated', '2026-03-02', 1, 1_772_474_400, 1_772_474_400],
+  ]
   const synced = (entity: number, organization_id: string, body: object, kind = 'sync.completed') =>
     ({ outbox_event_id: `${kind}:${entity}`, kind, entity, organizations: [organization_id], body }) as unknown as OutboxEvent
+  /** Tells of the job, which follows one of the same month. */
+  async function tellJob(entity: number, organization_id: string, body: typeof JOB = JOB, kind = 'sync.completed') {
+    const { job_id, period, data_source_key: source } = body
+    const job = { entity, source, month: period, organizations: [organization_id] }
+    await keepJobs(ledgerOf(entity), [
+      { ...job, job_id: 'job_0', brought: [], finished_at: AS_OF - 86_400_000 },
+      { ...job, job_id, brought: [BROUGHT], status: kind === 'sync.failed' ? 'failed' : 'succeeded' },
+    ])
+    await tell(ledgerOf(entity), [synced(entity, organization_id, body, kind)])
+  }
   const COUNTS = {
     ...{ created_count: 3, updated_count: 1, cancelled_count: 1 },
     ...{ first_issued_at: '2026-03-01T18:00:00.000Z', last_issued_at: '2026-03-02T18:00:00.000Z', completed_at: NOW },
@@ -208,11 +221,11 @@ describe('what a fact says', () => {
 
   it('sync.completed: counts of what the window admits', async () => {
     const { organization_id, entity, head } = await reader()
-    await tell(ledgerOf(entity), [synced(entity, organization_id, JOB)])
+    await tellJob(entity, organization_id)
     const narrow = await reader({ state: 'active', ...reaching(['2026-03-02', AS_OF]) }, 1)
-    await tell(ledgerOf(narrow.entity), [synced(narrow.entity, narrow.organization_id, JOB)])
+    await tellJob(narrow.entity, narrow.organization_id)
     const paused = await reader({ ...SEES_ALL, state: 'paused' })
-    await tell(ledgerOf(paused.entity), [synced(paused.entity, paused.organization_id, JOB)])
+    await tellJob(paused.entity, paused.organization_id)
     await relayAll()
     expect(bodies(await feedOf([organization_id]))).toEqual([{ event: 'sync.completed', ...EVENT, ...head, ...OF_JOB, ...COUNTS }])
     expect(bodies(await feedOf([narrow.organization_id]))).toEqual([
@@ -247,7 +260,7 @@ describe('what a fact says', () => {
     )
       .bind(organization_id, AS_OF)
       .run()
-    await tell(ledgerOf(entity), [synced(entity, organization_id, JOB)])
+    await tellJob(entity, organization_id)
     await relayAll()
     expect(await feedOf([organization_id])).toEqual([])
     await env.DB.batch([
@@ -298,7 +311,16 @@ describe('what a fact says', () => {
 
   it('sync.completed: of a document source, without a month', async () => {
     const { organization_id, entity, head } = await reader()
-    const job = { ...JOB, data_source_key: 'sat_opinion_32d', period: null, created_count: 1, cancelled_count: 0, brought: [] }
+    const job = { ...JOB, data_source_key: 'sat_opinion_32d', period: null }
+    const source = { entity, source: job.data_source_key, month: '', organizations: [organization_id], brought: [] }
+    await keepJobs(ledgerOf(entity), [{ ...source, job_id: JOB.job_id, created_at: 1_000 }])
+    await ledgerOf(entity)
+      .prepare(
+        `insert into documents (entity, document_id, source, name, title, content_type, size, sha256, document_date, attributes, organizations, created_at)
+         values (?1, 'doc_1', ?2, '', '', '', 0, '', '2026-03-20', '{}', json_object(?3, 2000), 2000)`,
+      )
+      .bind(entity, job.data_source_key, organization_id)
+      .run()
     await tell(ledgerOf(entity), [synced(entity, organization_id, job)])
     await relayAll()
     expect(bodies(await feedOf([organization_id]))).toEqual([
@@ -316,7 +338,7 @@ describe('what a fact says', () => {
     [null, 'undefined'],
   ])('sync.failed: with the class %s', async (error_class, told) => {
     const { organization_id, entity, head } = await reader()
-    await tell(ledgerOf(entity), [synced(entity, organization_id, { ...JOB, error_class }, 'sync.failed')])
+    await tellJob(entity, organization_id, { ...JOB, error_class }, 'sync.failed')
     await relayAll()
     const [body] = bodies(await feedOf([organization_id]))
     expect(body).toEqual({
@@ -564,7 +586,7 @@ describe('what D1 is asked', () => {
       const facts = Array.from({ length: pages * 100 }, (_, n) => cancelled(ours[n % count]!.entity, '2026-03-03T10:15:00'))
       await tell(ledger, facts)
       const { env: watched } = watchedEnv()
-      const { cost } = await costOf(ledger, env.FILES, () => relayOutbox(systemIn(watched), outbox))
+      const { cost } = await costOf(env.DB, env.FILES, () => relayOutbox(systemIn(watched), outbox))
       // Facts read, who listens, events, deliveries, facts forgotten; and once who takes turns, and a look that finds nothing.
       costs.push({ statements: (cost.d1_statements - 3) / pages, written: cost.rows_written / (facts.length * 3) })
     }
@@ -675,8 +697,13 @@ describe('of any number of organizations and RFCs', () => {
       }
       facts.push({
         ...{ outbox_event_id: `sync.completed:${entity}`, kind: 'sync.completed' as never, entity, organizations: named },
-        body: { ...body, created_count: 99, updated_count: 99, cancelled_count: 99, brought: [countSlice(brought, AS_OF)] },
+        body,
       })
+      const job = { entity, source: body.data_source_key, month: body.period, organizations: ids }
+      await keepJobs(ledgerOf(entity), [
+        { ...job, job_id: 'job_0', brought: [], finished_at: AS_OF },
+        { ...job, job_id: body.job_id, brought: [countSlice(brought, AS_OF)] },
+      ])
       const body_ = { rejected_at: NOW }
       facts.push({
         outbox_event_id: `connection.ciec_invalid:${entity}`,
