@@ -159,13 +159,15 @@ export const widenWindows = (
   db: Database,
   direction: 'issued' | 'received',
   rows: readonly { connection: number; from: string; to: number }[],
-): D1PreparedStatement =>
-  db.$client
+): D1PreparedStatement => {
+  const reaches = `${direction}_reaches`
+  return db.$client
     .prepare(
       `update connections set
-         ${direction}_reaches = case
-           when exists (select 1 from json_each(${direction}_reaches) where value->>0 = j.ceiling and value->>1 <= j.floor) then ${direction}_reaches
-           else json_insert(case when json_array_length(${direction}_reaches) < ${MOST_REACHES} then ${direction}_reaches else ${thinned(`${direction}_reaches`)} end,
+         ${reaches} = case
+           when exists (select 1 from json_each(${reaches}) where value->>0 = j.ceiling and value->>1 <= j.floor) then ${reaches}
+           else json_insert(
+             case when json_array_length(${reaches}) < ${MOST_REACHES} then ${reaches} else ${thinned(reaches)} end,
              '$[#]', json_array(j.ceiling, j.floor))
          end,
          ${direction}_from = min(coalesce(${direction}_from, j.floor), j.floor),
@@ -175,6 +177,7 @@ export const widenWindows = (
        returning connections.connection`,
     )
     .bind(JSON.stringify(rows.map(({ connection, from, to }) => [connection, from, to])))
+}
 
 /** Selects the number of the organization's drafts, paused ones included. */
 export const draftsUsed = (organization_id: string): Fragment =>

@@ -29,8 +29,8 @@ export const reachedAt = (reaches: readonly Reach[], { fecha, issued_at }: Dated
   reaches.find(({ at, from }) => issued_at * 1_000 <= at && from <= fecha)?.at
 
 /**
- * The fewest stretches that hold the documents of some reaches and no others. Two reaches make one stretch when no document can be issued after
- * the first one and dated before the second one. Usually there are one to three.
+ * The fewest stretches that hold the documents of some reaches and no others. Two reaches make one stretch when no document can be issued
+ * after the first one and dated before the second one. Usually there are one to three.
  */
 export function stretchesOf(reaches: readonly Reach[]): Stretch[] {
   const stretches: [until: number, from: string][] = []

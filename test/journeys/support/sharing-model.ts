@@ -48,6 +48,8 @@ export interface Seat {
   rules: Rule[]
   /** What its own runs have reached of each source. */
   reached: Record<Direction, Reached | null>
+  /** Its own runs of each source: when, and the first month that they downloaded. */
+  ran: Record<Direction, { at: number; month: string }[]>
   watermarks: Partial<Record<Direction, number>>
   imports: Map<string, Held>
   files: Map<string, DocumentFile & { source: string }>
@@ -62,7 +64,14 @@ export interface Shared {
 }
 
 export const emptySeat = (): Seat => ({
-  ...{ state: 'none', firstActive: null, sources: [], rules: [], reached: { issued: null, received: null } },
+  ...{
+    state: 'none',
+    firstActive: null,
+    sources: [],
+    rules: [],
+    reached: { issued: null, received: null },
+    ran: { issued: [], received: [] },
+  },
   ...{ watermarks: {}, imports: new Map(), files: new Map() },
 })
 
@@ -120,6 +129,7 @@ export function runRule(shared: Shared, seat: Seat, rule: Rule, now: number): vo
     const from = floorOf(rule, now, seat.watermarks[direction])
     const last = [dayIn(now, rule.timezone), dayIn(now, MEXICO)].sort()[1]!
     for (const month of monthsBetween(from.slice(0, 7), last.slice(0, 7))) fetchMonth(shared, direction, month, now)
+    seat.ran[direction].push({ at: now, month: from.slice(0, 7) })
     const before = seat.reached[direction]
     seat.reached[direction] = {
       floor: before === null || from < before.floor ? from : before.floor,
@@ -159,9 +169,13 @@ export function seenBy({ held }: Shared, seat: Seat): Map<string, Seen> {
   const seen = new Map<string, Seen>()
   if (seat.state !== 'active') return seen
   for (const [uuid, one] of seat.imports) seen.set(uuid, { ...one, origin: 'import' })
-  // What changed before the organization's own history is told as of its beginning.
+  // What changed before an own run first downloaded the document is told as of that run, or else as of the beginning of the own history.
+  const since = (one: Held): number => {
+    const runs = seat.ran[one.direction].filter(({ at, month }) => at >= instantOf(one) && one.document.fecha >= month)
+    return Math.max(seat.firstActive!, runs.length === 0 ? 0 : Math.min(...runs.map(({ at }) => at)))
+  }
   for (const [uuid, one] of held)
-    if (isInWindow(seat, one)) seen.set(uuid, { ...one, origin: 'authority', changed: Math.max(one.changed, seat.firstActive!) })
+    if (isInWindow(seat, one)) seen.set(uuid, { ...one, origin: 'authority', changed: Math.max(one.changed, since(one)) })
   return seen
 }
 
