@@ -59,7 +59,6 @@ export const PURE: readonly string[] = [
   'src/repse/status.ts',
   'src/taxpayers/rfc.ts',
   'src/visibility/reaches.ts',
-  'src/visibility/visible-counts.ts',
   'src/visibility/slice-counts.ts',
   'src/visibility/window.ts',
   'src/webhooks/hosts/host-places.ts',
