@@ -387,11 +387,14 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
       env.LEDGER_0.prepare(
         `insert into sync_jobs (entity, source, month, job_id, run_id, organizations, open, status, as_of, not_before, attempts, created_at,
            finished_at, created_count, updated_count, cancelled_count, rejected_count)
-         select entity, 'sat_csf', '', 'job_' || entity, 'run', '[]', 0, 'succeeded', 0, 0, 1, 0, 1, 0, 0, 0, 0 from entities where rfc = 'X'`,
+         select entity, 'sat_csf', '', 'job_' || entity || '_' || value, 'run', '[]', 0, 'succeeded', 0, 0, 1, 0, 1, 0, 0, 0, 0
+         from entities, json_each('[1, 2]') where rfc = 'X'`,
       ),
     ])
     await finish(platform, 'pruneJobs', Date.parse('2026-05-20T10:00:00Z'))
-    expect(await countOf('sync_jobs', "run_id = 'run'", env.LEDGER_0)).toBe(0)
+    // The newest job of each source and month stays.
+    expect(await countOf('sync_jobs', "run_id = 'run'", env.LEDGER_0)).toBe(2_500)
+    expect(await countOf('sync_jobs', "job_id like '%_1'", env.LEDGER_0)).toBe(0)
   },
 }
 
