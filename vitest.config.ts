@@ -41,11 +41,14 @@ class WaitingFirst extends BaseSequencer {
 const RULES = [
   'test/architecture/*.test.ts',
   'test/authority/sandbox/*.test.ts',
-  'test/cfdi/{balances,totals}.test.ts',
+  'test/cfdi/{balances,decimal,payment-thresholds,totals}.test.ts',
+  'test/billing/subscription/trial-email.test.ts',
   'test/extractors/{cadence,cadence-oracle}.test.ts',
   'test/extractors/runs/scope.test.ts',
   'test/platform/time/zone-of-postcode.test.ts',
-  'test/visibility/visible-counts.test.ts',
+  'test/visibility/slice-counts.test.ts',
+  'test/webhooks/hosts/host-places.test.ts',
+  'test/webhooks/relay/turns.test.ts',
 ]
 
 /** The snippet in JavaScript of docs/webhooks.md is a module that tests import. */

@@ -14,6 +14,7 @@ import { wrangler } from './wrangler.ts'
 
 const OBJECT = 'lists/sat_69b.csv'
 const DAILY = '0 10 * * *'
+const LOADING_MS = 3_000
 const STATE = `select source, list_date, row_count, datetime(fetched_at / 1000, 'unixepoch') as fetched_at,
   refused_code, refused_detail, datetime(refused_at / 1000, 'unixepoch') as refused_at from blacklist_lists where organization_id = ''`
 
@@ -49,6 +50,8 @@ async function work(stateDir: string): Promise<void> {
   if (!running) return console.log('The service is not running. It loads the file at its next start.')
   const { ok, status } = await fetch(running.url + scheduledPath(DAILY, Date.now()))
   if (!ok) throw new Error(`The daily cron answered ${status}. The service's log has the reason.`)
+  // The cron sends a message, and the service loads the list when that arrives.
+  await new Promise((resolve) => setTimeout(resolve, LOADING_MS))
 }
 
 try {

@@ -14,7 +14,7 @@ import { documentRoutes } from './documents/routes.ts'
 import { syncRoutes } from './downloads/routes.ts'
 import { extractorRoutes } from './extractors/routes.ts'
 import { runRoutes } from './extractors/runs/routes.ts'
-import { authenticate } from './identity/credentials/authenticate.ts'
+import { authenticate, noteUse } from './identity/credentials/authenticate.ts'
 import { credentialRoutes } from './identity/credentials/routes.ts'
 import { organizationRoutes } from './identity/organization/routes.ts'
 import { identityRoutes } from './identity/routes.ts'
@@ -44,13 +44,15 @@ const INFO = {
   title: 'Fiscal Data Service',
   version: '1.0.0',
   description:
-    'Connect Mexican taxpayers (RFCs), have their CFDIs downloaded on a cadence, and read them through your visibility window. ' +
+    'Connect Mexican taxpayers (RFCs), have their CFDIs downloaded on a cadence, and read them through your visibility windows. ' +
     'Amounts are decimal strings. Lists are paged with cursors. Unknown query parameters and unknown members of a body are refused with 422.',
 }
 
 const authenticateRequest: Authenticate = async (system, presented, named) => {
   const fiscalEntity = FiscalEntityId.safeParse(named)
-  return { ...system, ...(await authenticate(system, presented, fiscalEntity.success ? fiscalEntity.data : null)) }
+  const { isFirstUse, ...who } = await authenticate(system, presented, fiscalEntity.success ? fiscalEntity.data : null)
+  const ctx = { ...system, ...who }
+  return { ctx, afterwards: isFirstUse ? () => noteUse(ctx) : null }
 }
 
 // Paths are matched as they were sent: an encoded spelling of a path is another path.

@@ -10,6 +10,7 @@ interface __BaseEnv_Env {
 	IMPORTS: Queue;
 	WEBHOOKS: Queue;
 	REPSE: Queue;
+	TASKS: Queue;
 	PER_CREDENTIAL: RateLimit;
 	PER_ADDRESS: RateLimit;
 	ASSETS: Fetcher;
@@ -49,6 +50,7 @@ declare namespace Cloudflare {
 		IMPORTS: Queue;
 		WEBHOOKS: Queue;
 		REPSE: Queue;
+		TASKS: Queue;
 		PER_CREDENTIAL: RateLimit;
 		PER_ADDRESS: RateLimit;
 		ASSETS: Fetcher;
@@ -83,6 +85,7 @@ declare namespace Cloudflare {
 		IMPORTS: Queue;
 		WEBHOOKS: Queue;
 		REPSE: Queue;
+		TASKS: Queue;
 		PER_CREDENTIAL: RateLimit;
 		PER_ADDRESS: RateLimit;
 		ASSETS: Fetcher;

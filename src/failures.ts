@@ -9,6 +9,8 @@ export type Kind =
   | 'conflict'
   /** Concurrent requests keep changing the same thing; the request may succeed when it is sent again. */
   | 'contention'
+  /** The plan allows no more; the request may succeed when there is room again. */
+  | 'no_room'
   | 'too_large'
   | 'unsupported_media_type'
   | 'invalid'
@@ -31,7 +33,7 @@ interface Extra {
   allow?: string[]
 }
 
-/** A request that cannot be carried out. It is final: the same request fails again. The kind `contention` is the exception. */
+/** A request that cannot be carried out. It is final: the same request fails again. The kinds `contention` and `no_room` are the exceptions. */
 export class Failure extends Error {
   readonly kind: Kind
   readonly code: string
@@ -49,10 +51,13 @@ export class Failure extends Error {
 export class Unavailable extends Error {
   /** error_class of insights.md 8.17. */
   readonly error_class: 'login_failed' | 'sat_unavailable' | 'rate_limited'
+  /** Whether the authority has locked the taxpayer's account for a while, which says nothing about the CIEC. */
+  readonly isLocked: boolean
 
-  constructor(error_class: Unavailable['error_class'], message: string) {
+  constructor(error_class: Unavailable['error_class'], message: string, isLocked = false) {
     super(message)
     this.error_class = error_class
+    this.isLocked = isLocked
   }
 }
 

@@ -10,7 +10,7 @@ import { tick } from './schedule.ts'
 export { Cooldown } from './platform/locks/cooldown.ts'
 export { Mutex } from './platform/locks/mutex.ts'
 export { Egress } from './webhooks/deliveries/egress.ts'
-export { HostLimiter } from './webhooks/deliveries/host-limiter.ts'
+export { HostLimiter } from './webhooks/hosts/host-limiter.ts'
 
 export default {
   fetch: app.fetch,

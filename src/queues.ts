@@ -1,14 +1,20 @@
 import * as z from 'zod'
 import { drain } from './downloads/drain.ts'
+import { tellMissed } from './downloads/missed-cancellations.ts'
 import { dispatchRuns } from './extractors/runs/dispatch.ts'
 import { planPage } from './extractors/ticks/ticks.ts'
-import { workOnImport } from './imports/imports.ts'
+import { workOnImport } from './imports/processing.ts'
 import { type System, systemOf } from './platform/context.ts'
+import { Budget } from './platform/db/budget.ts'
+import { each } from './platform/each.ts'
 import { log } from './platform/log.ts'
 import { keepDeadLetter } from './platform/queues/dead-letters.ts'
+import { sendAll } from './platform/queues/send.ts'
 import { runLookups } from './repse/lookups.ts'
 import { runRoundPage } from './repse/rounds.ts'
+import { runTask, TaskMessage } from './tasks.ts'
 import { deliver } from './webhooks/deliveries/delivery.ts'
+import { fanOut } from './webhooks/relay/fan-out.ts'
 import { relayOutbox } from './webhooks/relay/relay.ts'
 
 /**
@@ -16,38 +22,62 @@ import { relayOutbox } from './webhooks/relay/relay.ts'
  * repeated, lost and reordered messages.
  *
  * A message that was handled is acknowledged. One that does not have the shape is acknowledged and recorded as a dead letter. Any error
- * retries the message with a growing delay; after the last attempt it becomes a dead letter. Each message is handled by itself, so that
- * one that fails does not affect its batch.
+ * retries the message with a growing delay; after the last attempt it becomes a dead letter. Messages of a batch are handled one after the
+ * other, each by itself, so that one that fails does not affect its batch. They share the budget of the invocation: a handler leaves what it
+ * has no budget for to another message, and a message that it is too late to begin with is sent again.
  */
-interface Consumer<Message> {
+export interface Consumer<Message = unknown> {
+  /** The binding that sends to the queue. */
+  producer: 'DOWNLOADS' | 'DOWNLOADS_SPREAD' | 'DISPATCH' | 'IMPORTS' | 'REPSE' | 'WEBHOOKS' | 'TASKS'
   message: z.ZodType<Message>
+  /** The most D1 statements that a handler executes before it asks the budget. */
+  statements: number
   handle(system: System, message: Message): Promise<void>
 }
 
-const consumer = <Message>(of: Consumer<Message>): Consumer<unknown> => of as Consumer<unknown>
+const consumer = <Message>(of: Consumer<Message>): Consumer => of as Consumer
 
 const EntityCall = z.strictObject({ shard: z.int().min(0), entity: z.int().positive() })
 const TickPage = z.strictObject({ timezone: z.string(), day: z.string(), cadence: z.string() })
 
-const CONSUMERS: Record<string, Consumer<unknown>> = {
-  downloads: consumer({ message: EntityCall, handle: drain }),
-  'downloads-spread': consumer({ message: EntityCall, handle: drain }),
+/** The consumer of each queue, by the purpose in the queue's name. */
+export const CONSUMERS: Readonly<Record<string, Consumer>> = {
+  downloads: consumer({ producer: 'DOWNLOADS', message: EntityCall, statements: 200, handle: drain }),
+  'downloads-spread': consumer({ producer: 'DOWNLOADS_SPREAD', message: EntityCall, statements: 200, handle: drain }),
   dispatch: consumer({
+    producer: 'DISPATCH',
     message: z.union([z.strictObject({ page: TickPage }), z.strictObject({ runs: z.array(z.string()) })]),
+    statements: 200,
     handle: (system, it) => ('page' in it ? planPage(system, it.page) : dispatchRuns(system, it.runs)),
   }),
-  imports: consumer({ message: z.strictObject({ shard: z.int().min(0), import_id: z.string() }), handle: workOnImport }),
+  imports: consumer({
+    producer: 'IMPORTS',
+    message: z.strictObject({ shard: z.int().min(0), import_id: z.string() }),
+    statements: 200,
+    handle: workOnImport,
+  }),
   repse: consumer({
+    producer: 'REPSE',
     message: z.union([z.strictObject({ rfcs: z.array(z.string()) }), z.strictObject({ round: z.string() })]),
+    statements: 400,
     handle: (system, it) => ('round' in it ? runRoundPage(system, it.round) : runLookups(system, it.rfcs)),
   }),
   webhooks: consumer({
+    producer: 'WEBHOOKS',
     message: z.union([
       z.strictObject({ outbox: z.union([z.literal('control'), z.int().min(0)]) }),
+      z.strictObject({ fan_out: z.string() }),
       z.strictObject({ webhook: z.int().positive() }),
+      z.strictObject({ untold: z.int().positive() }),
     ]),
-    handle: (system, it) => ('outbox' in it ? relayOutbox(system, it.outbox) : deliver(system, it.webhook)),
+    statements: 700,
+    handle: (system, it) => {
+      if ('outbox' in it) return relayOutbox(system, it.outbox)
+      if ('fan_out' in it) return fanOut(system, it.fan_out)
+      return 'webhook' in it ? deliver(system, it.webhook) : tellMissed(system, it.untold)
+    },
   }),
+  tasks: consumer({ producer: 'TASKS', message: TaskMessage, statements: 600, handle: runTask }),
 }
 
 const DEAD_LETTERS = 'dead-letters'
@@ -60,12 +90,11 @@ const purposeOf = (queue: string): string => queue.replace(/^fiscal-[a-z]+-/, ''
 /** Handles a batch of messages of any queue. */
 export async function consume({ queue, messages }: MessageBatch, env: Env): Promise<void> {
   const purpose = purposeOf(queue)
-  await Promise.all(
-    messages.map((message) => {
-      const system = systemOf(env, new Date(), `msg_${message.id}`)
-      return purpose === DEAD_LETTERS ? bury(system, queue, message) : handle(system, purpose, message)
-    }),
-  )
+  const budget = new Budget()
+  await each(messages, (message) => {
+    const system = systemOf(env, new Date(), `msg_${message.id}`, budget)
+    return purpose === DEAD_LETTERS ? bury(system, queue, message) : handle(system, purpose, message)
+  })
 }
 
 async function handle(system: System, purpose: string, message: Message): Promise<void> {
@@ -81,7 +110,8 @@ async function handle(system: System, purpose: string, message: Message): Promis
     return message.ack()
   }
   try {
-    await known.handle(system, parsed.data)
+    if (system.budget.allows(known.statements)) await known.handle(system, parsed.data)
+    else await sendAll(system.env[known.producer], [{ body: message.body }])
     message.ack()
   } catch (error) {
     log.error(system, 'A message could not be handled. It is retried.', { queue: purpose, attempt: message.attempts }, error)
@@ -93,4 +123,11 @@ async function bury(system: System, queue: string, message: Message): Promise<vo
   const reason = 'Every attempt failed. The log lines with its request_id say why.'
   await keepDeadLetter(system, { queue, id: message.id, body: message.body, reason })
   message.ack()
+}
+
+/** Sends a message that had become a dead letter again, to the first queue whose messages have its shape. Returns false without such a queue. */
+export async function resend(system: System, body: unknown): Promise<boolean> {
+  const known = Object.values(CONSUMERS).find(({ message }) => message.safeParse(body).success)
+  if (known) await system.env[known.producer].send(body)
+  return known !== undefined
 }

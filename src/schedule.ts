@@ -1,66 +1,57 @@
 import { collectInvoices } from './billing/collect.ts'
-import { suspendExpired } from './billing/expiry.ts'
-import { issueInvoices } from './billing/invoices/issue.ts'
 import { runOperatorCommands } from './billing/operator/commands.ts'
-import { reviewSubscriptions } from './billing/subscription/review.ts'
-import { refreshLists } from './blacklists/loading/load.ts'
-import { sweepJobs } from './downloads/downloads.ts'
-import { pruneJobs } from './downloads/prune.ts'
-import { finishRuns } from './extractors/runs/dispatch.ts'
-import { pruneRuns } from './extractors/runs/history.ts'
-import { evaluateCadences, sweepTicks } from './extractors/ticks/ticks.ts'
-import { sweepImports } from './imports/imports.ts'
+import { sweepJobs, sweepVerifications } from './downloads/downloads.ts'
+import { sweepUntold } from './downloads/missed-cancellations.ts'
+import { sweepRuns } from './extractors/runs/dispatch.ts'
+import { sweepTicks } from './extractors/ticks/ticks.ts'
+import { sweepImports } from './imports/processing.ts'
+import { carryOutLetters } from './letters.ts'
 import { type System, systemOf } from './platform/context.ts'
-import { each } from './platform/each.ts'
-import { pruneKeys } from './platform/idempotency/idempotency.ts'
 import { log } from './platform/log.ts'
+import { START } from './platform/pages.ts'
 import { sweepLookups } from './repse/lookups.ts'
-import { refreshRepse, sweepRounds } from './repse/rounds.ts'
+import { sweepRounds } from './repse/rounds.ts'
+import { DAILY, runTask, sendTasks } from './tasks.ts'
 import { sweepDeliveries } from './webhooks/deliveries/delivery.ts'
-import { pruneEvents } from './webhooks/deliveries/prune.ts'
-import { rewrapSecrets } from './webhooks/endpoints/signing.ts'
 import { sweepOutboxes } from './webhooks/relay/relay.ts'
 
-/** Runs verbs one after the other, also when one before failed. */
-const inOrder =
-  (...verbs: ((system: System) => Promise<void>)[]) =>
-  (system: System): Promise<void> =>
-    each(verbs, (verb) => verb(system))
+type Verb = (system: System) => Promise<unknown>
 
-/** The verbs of each cron expression. A cron can be missed or delivered twice, and the verbs bear both. */
-const VERBS: Record<string, readonly ((system: System) => Promise<void>)[]> = {
+/** The verbs of each cron expression, which share an invocation. A cron can be missed or delivered twice, and the verbs bear both. */
+export const CRONS: Readonly<Record<string, readonly Verb[]>> = {
   '* * * * *': [
     sweepTicks,
-    finishRuns,
+    sweepRuns,
     sweepJobs,
+    sweepUntold,
+    sweepVerifications,
     sweepImports,
     sweepOutboxes,
     sweepDeliveries,
     sweepLookups,
     sweepRounds,
     runOperatorCommands,
+    carryOutLetters,
     collectInvoices,
   ],
-  // In this order, because an organization that is suspended at midnight gets no downloads that night.
-  '*/15 * * * *': [inOrder(suspendExpired, evaluateCadences)],
+  '*/15 * * * *': [(system) => runTask(system, { task: 'midnight', at: system.now.getTime(), place: START })],
   '0 10 * * *': [
-    issueInvoices,
-    reviewSubscriptions,
-    pruneEvents,
-    rewrapSecrets,
-    refreshLists,
-    refreshRepse,
-    pruneKeys,
-    pruneRuns,
-    pruneJobs,
+    (system) =>
+      sendTasks(
+        system,
+        DAILY.map((task) => ({ task, at: system.now.getTime(), place: START })),
+      ),
   ],
 }
 
-/** Runs the verbs of a cron. One that fails does not keep the others from running; the cron fails at the end. */
+/** Runs the verbs of a cron one after the other. One that fails does not keep the others from running; the cron fails at the end. */
 export async function tick({ cron, scheduledTime }: ScheduledController, env: Env): Promise<void> {
   const system = systemOf(env, new Date(scheduledTime), `cron_${scheduledTime}`)
-  const results = await Promise.allSettled((VERBS[cron] ?? []).map((verb) => verb(system)))
-  const failed = results.filter((result) => result.status === 'rejected')
-  for (const { reason } of failed) log.error(system, 'A scheduled task failed.', { cron }, reason)
-  if (failed.length > 0) throw new Error(`${failed.length} scheduled tasks failed.`)
+  let failed = 0
+  for (const verb of CRONS[cron] ?? [])
+    await verb(system).catch((error: unknown) => {
+      failed++
+      log.error(system, 'A scheduled task failed.', { cron }, error)
+    })
+  if (failed > 0) throw new Error(`${failed} scheduled tasks failed.`)
 }

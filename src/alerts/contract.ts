@@ -6,7 +6,8 @@ const AlertKind = z.enum(ALERT_KINDS).meta({
   id: 'AlertKind',
   description:
     '`webhook.undelivered`: a webhook missed three or more deliveries in a row. `repse.expiring`: a REPSE registration ends within 60 ' +
-    'days. `repse.expired`: a REPSE registration has ended.',
+    'days. `repse.expired`: a REPSE registration has ended. `connection.ciec_guessed`: the tax authority refused three or more CIECs ' +
+    'that others sent for the RFC within a day; there is one such alert per day.',
 })
 const AlertSeverity = z.enum(SEVERITIES).meta({ id: 'AlertSeverity' })
 

@@ -1,5 +1,6 @@
 import { and, desc, eq, isNotNull, isNull, lt } from 'drizzle-orm'
-import type { Database } from '../platform/db/commit.ts'
+import { type Database, jsonChunks } from '../platform/db/commit.ts'
+import { type Fragment, prepared, raw, sql } from '../platform/db/fragment.ts'
 import { newId } from '../platform/db/id.ts'
 import { alerts } from './tables.ts'
 
@@ -11,29 +12,31 @@ export interface AlertDraft extends Pick<AlertRow, 'organization_id' | 'kind' | 
 }
 
 /**
- * Returns the statements that raise alerts. If the organization has an alert with the same key, a critical draft replaces a warning and makes it unread; any other
- * draft changes nothing.
+ * Returns the statements that raise alerts. If the organization has an alert with the same key, a critical draft replaces a warning and
+ * makes it unread; any other draft changes nothing. With a condition on `draft`, only the drafts that satisfy it when the batch runs.
  */
-export const alertStatements = (db: Database, drafts: readonly AlertDraft[], now: Date): D1PreparedStatement[] =>
-  drafts.map((draft) =>
-    db.$client
-      .prepare(
-        `insert into alerts (alert_id, organization_id, kind, severity, dedupe_key, resource_id, message, created_at)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-         on conflict (organization_id, dedupe_key) do update set
-           kind = excluded.kind, severity = excluded.severity, message = excluded.message, created_at = excluded.created_at, read_at = null
-         where alerts.severity = 'warning' and excluded.severity = 'critical'`,
-      )
-      .bind(
-        newId('alr'),
-        draft.organization_id,
-        draft.kind,
-        draft.severity,
-        draft.dedupe_key,
-        draft.resource_id,
-        draft.message,
-        now.getTime(),
-      ),
+export const alertStatements = (
+  db: Database,
+  drafts: readonly AlertDraft[],
+  now: Date,
+  condition: Fragment = raw('true'),
+): D1PreparedStatement[] =>
+  jsonChunks(
+    drafts.map(({ organization_id, kind, severity, dedupe_key, resource_id, message }) => [
+      ...[newId('alr'), organization_id, kind, severity, dedupe_key, resource_id, message],
+    ]),
+  ).map((json) =>
+    prepared(
+      db.$client,
+      sql`insert into alerts (alert_id, organization_id, kind, severity, dedupe_key, resource_id, message, created_at)
+        select draft.*, ${now.getTime()} from (
+          select value->>0 as alert_id, value->>1 as organization_id, value->>2 as kind, value->>3 as severity, value->>4 as dedupe_key,
+            value->>5 as resource_id, value->>6 as message from json_each(${json})) draft
+        where ${condition}
+        on conflict (organization_id, dedupe_key) do update set
+          kind = excluded.kind, severity = excluded.severity, message = excluded.message, created_at = excluded.created_at, read_at = null
+        where alerts.severity = 'warning' and excluded.severity = 'critical'`,
+    ),
   )
 
 interface AlertFilters {

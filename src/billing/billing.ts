@@ -1,8 +1,8 @@
+import { limitsNow } from '../plans/place.ts'
 import { planOf } from '../plans/plans.ts'
 import type { Ctx } from '../platform/context.ts'
 import { localDayOf } from '../platform/time/calendar.ts'
-import { countActiveConnections } from '../taxpayers/taxpayers.ts'
-import type { Billing, BillingPlan, BillingUsage } from './contract.ts'
+import type { Billing, BillingPlan } from './contract.ts'
 import { listOpenInvoices } from './invoices/store.ts'
 import { CURRENCY, priceOf, sumOf } from './subscription/prices.ts'
 import { type SubscriptionStatus, subscriptionStatus } from './subscription/status.ts'
@@ -13,6 +13,9 @@ async function currentSubscription(ctx: Ctx): Promise<{ subscription: StoredSubs
   return { subscription, status: subscriptionStatus(subscription, ctx.now) }
 }
 
+const trialEndOf = ({ trial_ends_at, is_trial_used }: StoredSubscription): string | null =>
+  is_trial_used ? null : (trial_ends_at?.toISOString() ?? null)
+
 /** Returns the organization's subscription status, and what it owes. */
 export async function getBilling(ctx: Ctx): Promise<Billing> {
   const [{ subscription, status }, open] = await Promise.all([currentSubscription(ctx), listOpenInvoices(ctx.db, ctx.organization.id)])
@@ -20,7 +23,7 @@ export async function getBilling(ctx: Ctx): Promise<Billing> {
     state: status.state,
     plan: subscription.plan,
     seats: { allowance: status.allowance, used: subscription.seats_used },
-    trial_ends_at: subscription.trial_ends_at?.toISOString() ?? null,
+    trial_ends_at: trialEndOf(subscription),
     open_invoices: open.length,
     amount_due: sumOf(open.map(({ total }) => total)),
     currency: CURRENCY,
@@ -35,22 +38,10 @@ export async function getPlan(ctx: Ctx): Promise<BillingPlan> {
   return {
     plan: subscription.plan,
     name: plan.name,
-    limits: { extractors: plan.extractors, rfcs: plan.rfcs },
+    limits: { extractors: limitsNow(ctx).extractors, rfcs: plan.rfcs },
     seats_included: plan.rfcs,
     rfc_allowance: status.allowance,
-    trial_ends_at: subscription.trial_ends_at?.toISOString() ?? null,
+    trial_ends_at: trialEndOf(subscription),
     prices: priceOf(subscription.plan, localDayOf(ctx.now, subscription.timezone)),
-  }
-}
-
-/** Returns what counts against the plan now. */
-export async function getUsage(ctx: Ctx): Promise<BillingUsage> {
-  const { db, organization, now } = ctx
-  const [{ subscription, status }, active] = await Promise.all([currentSubscription(ctx), countActiveConnections(db, organization.id)])
-  return {
-    period: localDayOf(now, organization.timezone).slice(0, 7),
-    active_rfcs: active[0]!.n,
-    seats: { used: subscription.seats_used, limit: status.allowance },
-    extractors: { used: organization.extractor_count, limit: planOf(subscription.plan).extractors },
   }
 }

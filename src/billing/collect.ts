@@ -8,8 +8,8 @@ import type { InvoiceCollector } from './provider/port.ts'
 import { findCustomerRef, insertCustomer } from './provider/store.ts'
 
 const PAGE = 20
-/** Stops before the cron of the next minute begins. */
-const BUSY_MS = 40_000
+/** The most statements that sending an invoice takes. */
+const INVOICE_STATEMENTS = 12
 /** Long enough that a refused invoice does not block others and that the failed attempt is over. */
 const RETRY_AFTER_MS = 600_000
 
@@ -20,9 +20,8 @@ const RETRY_AFTER_MS = 600_000
 export async function collectInvoices(system: System): Promise<void> {
   const { collector } = providerOf(system)
   if (collector === null) return
-  const until = Date.now() + BUSY_MS
   await each(await listUnsentInvoices(system.db, system.now, PAGE), async (listed) => {
-    if (Date.now() < until) await sendInvoice(system, collector, listed)
+    if (system.budget.allows(INVOICE_STATEMENTS)) await sendInvoice(system, collector, listed)
   })
 }
 

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { PLAN_KEYS } from '../plans/plans.ts'
+import { QUOTAS, type Quota } from '../plans/quotas.ts'
 import { Instant } from '../platform/http/shapes.ts'
 import { Amount } from './invoices/contract.ts'
 import { BILLING_STATES } from './subscription/status.ts'
@@ -7,7 +8,8 @@ import { BILLING_STATES } from './subscription/status.ts'
 const Limit = z.int().nullable().meta({ description: 'Null when there is no limit.' })
 const TrialEnd = Instant.nullable().meta({
   description:
-    'The trial lasts seven calendar days in the organization’s time zone, the day of the sign-up included. Null without a trial.',
+    'The trial lasts seven calendar days in the organization’s time zone, the day of the sign-up included, and covers the first RFC that is connected in it. ' +
+    'Null without a trial: an e-mail address has one, which the first organization that connects an RFC uses.',
 })
 
 export const Billing = z
@@ -15,7 +17,7 @@ export const Billing = z
     state: z.enum(BILLING_STATES).meta({
       description:
         '`past_due`: an invoice was not paid on its due day and is in its grace period. `suspended`: the grace period has ended, and connections are paused. ' +
-        '`diagnostic_expired`: the trial has ended, and connections are paused.',
+        '`diagnostic_expired`: the trial has ended and connections are paused, or another organization used the trial of the e-mail address.',
     }),
     plan: z.enum(PLAN_KEYS),
     seats: z.strictObject({
@@ -64,12 +66,45 @@ export const BillingPlan = z
   .meta({ id: 'BillingPlan' })
 export type BillingPlan = z.infer<typeof BillingPlan>
 
+export const QuotaUsage = z
+  .strictObject({
+    used: z.int(),
+    limit: Limit,
+    unit: z.enum(['items', 'bytes', 'documents']),
+    resets_at: Instant.nullable().meta({
+      description: 'When a daily quota begins anew: the first moment of the next day in the organization’s time zone. Null otherwise.',
+    }),
+  })
+  .meta({ id: 'QuotaUsage' })
+export type QuotaUsage = z.infer<typeof QuotaUsage>
+
+const QUOTA_DESCRIPTIONS: Record<Quota, string> = {
+  extractors: 'Extractors, disabled ones included.',
+  webhooks: 'Webhook endpoints, disabled ones included.',
+  drafts: 'Connections without a CIEC, paused ones included.',
+  credentials: 'Credentials that are not revoked. Members need one each.',
+  invitations: 'Invitations that are pending and have not expired.',
+  import_bytes_per_day: 'Bytes of the uploads that were accepted today, deleted ones included.',
+  import_bytes: 'Bytes of the uploads of all imports that are not deleted.',
+  import_documents_per_day: 'Documents that imports added today, deleted ones included.',
+  import_documents: 'Documents that are stored because an import brought them. One that several imports brought counts once.',
+}
+
 export const BillingUsage = z
   .strictObject({
     period: z.string().meta({ description: 'The current month in the organization’s time zone.', examples: ['2026-05'] }),
     active_rfcs: z.int(),
     seats: z.strictObject({ used: z.int(), limit: Limit }),
     extractors: z.strictObject({ used: z.int(), limit: Limit }),
+    rule_ref: z.string().meta({ description: 'Reference of the list of limits.' }),
+    quotas: z
+      .strictObject(
+        Object.fromEntries(QUOTAS.map((quota) => [quota, QuotaUsage.meta({ description: QUOTA_DESCRIPTIONS[quota] })])) as Record<
+          Quota,
+          typeof QuotaUsage
+        >,
+      )
+      .meta({ description: 'What counts against each limit of the plan. What would exceed one is refused with 409.' }),
   })
   .meta({ id: 'BillingUsage' })
 export type BillingUsage = z.infer<typeof BillingUsage>

@@ -4,7 +4,7 @@ import type { Ctx } from '../platform/context.ts'
 import type { Statement } from '../platform/db/commit.ts'
 import { seatCheckout } from './checkout.ts'
 import { type SubscriptionStatus, subscriptionStatus } from './subscription/status.ts'
-import { assertSeat } from './subscription/store.ts'
+import { assertSeat, recordTrial } from './subscription/store.ts'
 import { getSubscription, type StoredSubscription } from './subscription/subscription.ts'
 
 /** What the organization's subscription allows now. */
@@ -38,21 +38,26 @@ async function refuseWithoutSeat(ctx: Ctx, { allowance, suspension, subscription
   const checkout_url = await seatCheckout(ctx, subscription)
   const where = checkout_url ? ' at checkout_url' : ''
   const detail = isTrialOver
-    ? `The free trial has ended, so the organization has no seats. Choose a plan${where}.`
+    ? `${trialOver(subscription)} The organization has no seats. Choose a plan${where}.`
     : `Every seat of the organization is taken: ${subscription.seats_used} of ${allowance} (plan ${planOf(subscription.plan).name}). ` +
       `Pause or unlink another RFC, or buy a seat${where}.`
   throw paymentRequired('billing.seats', detail, checkout_url)
 }
 
+const trialOver = ({ is_trial_used }: StoredSubscription): string =>
+  is_trial_used
+    ? 'The free trial of this e-mail address was used by another organization that signed up with it.'
+    : 'The free trial has ended.'
+
 const rfcs = (count: number): string => (count === 1 ? '1 RFC' : `${count} RFCs`)
 
 function refuseBeyondTrial({ allowance, isTrial, suspension, subscription }: Entitlements): void {
   if (suspension === 'trial')
-    throw paymentRequired('billing.trial_ended', 'The free trial has ended. Choose a plan to connect RFCs with a CIEC.')
-  if (isTrial && allowance !== null && subscription.connected >= allowance)
+    throw paymentRequired('billing.trial_ended', `${trialOver(subscription)} Choose a plan to connect RFCs with a CIEC.`)
+  if (isTrial && allowance !== null && subscription.ever_connected >= allowance)
     throw paymentRequired(
       'billing.trial_rfcs',
-      `The free trial covers ${rfcs(allowance)}. Choose a plan to connect more, unlink a connected RFC, or connect this RFC as a draft, without a CIEC.`,
+      `The free trial covers ${rfcs(allowance)}, and an RFC that was unlinked still counts. Choose a plan to connect more, or connect this RFC as a draft, without a CIEC.`,
     )
 }
 
@@ -62,21 +67,25 @@ const takeSeat = ({ db, organization }: Ctx, rfc: string, { allowance, subscript
 
 /**
  * Checks that the organization may store a CIEC for an RFC, before the tax authority sees the CIEC: no invoice is beyond its grace period,
- * the trial has not ended and covers the RFC where it is new, and a seat is free where the RFC takes one. Returns the guard of the commit.
- * Throws Failure 402.
+ * the trial has not ended and covers the RFC where it is new, and a seat is free where the RFC takes one. Returns the guard of the commit
+ * and, in the trial, what uses the trial of the e-mail address. Throws Failure 402.
  */
 export async function checkCiecEntitlement(
   ctx: Ctx,
   rfc: string,
   { isNew, takesSeat } = { isNew: true, takesSeat: true },
-): Promise<Statement> {
+): Promise<Statement[]> {
   const entitlements = await entitlementsOf(ctx, rfc)
   refuseOverdue(entitlements)
   const unlimited = { ...entitlements, allowance: null }
   refuseBeyondTrial(isNew ? entitlements : unlimited)
   const required = takesSeat ? entitlements : unlimited
   await refuseWithoutSeat(ctx, required)
-  return takeSeat(ctx, rfc, isNew && entitlements.isTrial ? entitlements : required, entitlements.isTrial)
+  const { isTrial } = entitlements
+  return [
+    takeSeat(ctx, rfc, isNew && isTrial ? entitlements : required, isTrial),
+    ...(isTrial ? [recordTrial(ctx.db, ctx.organization.id, ctx.now)] : []),
+  ]
 }
 
 /**

@@ -1,26 +1,33 @@
 import type { System } from '../platform/context.ts'
+import { pageByPage, START } from '../platform/pages.ts'
 import { runOperatorCommands } from './operator/commands.ts'
 import { reviewOrganizations } from './subscription/review.ts'
 import { type ExpiryCursor, findExpired } from './subscription/review-store.ts'
 
 /** The maximum number of organizations of each kind (grace period ended, trial ended) in one commit. */
 const PAGE = 50
-const FROM_START: ExpiryCursor = [0, '', 0, '']
+/** The statements of a page in which nothing fails: two lists and a commit. */
+const STATEMENTS = 12
+/** The place at which operator commands are carried out. */
+const COMMANDS = 'commands'
+const FIRST: ExpiryCursor = [0, '', 0, '']
 
 /**
  * Suspends organizations whose grace period or trial has ended. Runs every quarter of an hour, before the night's downloads. Operator
- * commands that were recorded by then are carried out first.
+ * commands that were recorded by then are carried out first. A task, whose place is a cursor as JSON.
  */
-export async function suspendExpired(system: System): Promise<void> {
-  const { db, now } = system
-  if ((await findExpired(db, now, FROM_START, 1)).ids.length === 0) return
-  const failures: unknown[] = []
-  const note = (error: unknown) => failures.push(error)
-  await runOperatorCommands(system).catch(note)
-  for (let cursor: ExpiryCursor | null = FROM_START; cursor; ) {
-    const page = await findExpired(db, now, cursor, PAGE)
-    await reviewOrganizations(system, page.ids).catch(note)
-    cursor = page.next
-  }
-  if (failures.length > 0) throw failures[0]
-}
+export const suspendExpired = (system: System, place = START): Promise<string> =>
+  pageByPage(system, STATEMENTS, place, async (from, fail) => {
+    const { db, now } = system
+    if (from === '' || from === COMMANDS) {
+      if ((await findExpired(db, now, FIRST, 1)).ids.length === 0) return ''
+      const isDone = await runOperatorCommands(system).catch((error: unknown) => {
+        fail(error)
+        return true
+      })
+      return isDone ? JSON.stringify(FIRST) : COMMANDS
+    }
+    const page = await findExpired(db, now, JSON.parse(from) as ExpiryCursor, PAGE)
+    await reviewOrganizations(system, page.ids, fail)
+    return page.next === null ? '' : JSON.stringify(page.next)
+  })

@@ -3,11 +3,12 @@ import * as z from 'zod'
 import type { App } from '../platform/context.ts'
 import { operation, publicOperation, query, refuses, returns, upload } from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
-import { getBilling, getPlan, getUsage } from './billing.ts'
+import { getBilling, getPlan } from './billing.ts'
 import { Billing, BillingPlan, BillingUsage } from './contract.ts'
 import { Invoice, InvoiceQuery } from './invoices/contract.ts'
 import { listInvoices } from './invoices/invoices.ts'
 import { receiveStripeEvent } from './stripe/stripe-events.ts'
+import { getUsage } from './usage.ts'
 
 const TAG = 'Billing'
 const nothing = z.strictObject({})
@@ -31,7 +32,7 @@ export const billingRoutes = new Hono<App>()
   )
   .get(
     '/usage',
-    operation('getBillingUsage', TAG, 'Get the current usage of the plan'),
+    operation('getBillingUsage', TAG, 'Get the current usage of the plan', 'Lists every quota with what is used of it and its limit.'),
     query(nothing),
     returns(200, BillingUsage),
     async (c) => c.json(await getUsage(c.var.ctx)),

@@ -1,12 +1,12 @@
 import { all, type Fragment, raw, sql } from '../platform/db/fragment.ts'
-import { isCounted, type Partition } from '../visibility/scoped-ledger.ts'
+import { isAfterCeiling, isCounted, type Partition } from '../visibility/scoped-ledger.ts'
 import type { Applied } from './balances.ts'
 import type { ApplicationRow, CfdiRow } from './columns.ts'
 
 /** The applications to an invoice that count for the reader: a JSON list of AppliedRow. */
 export const appliedTo = (partition: Partition, alias: string): Fragment => sql`(
   select json_group_array(json_object('source', p.source, 'n', p.n, 'kind', p.kind, 'amount', cast(p.amount as text), 'currency', p.currency,
-    'tipo_cambio', p.tipo_cambio, 'fecha_pago', p.fecha_pago, 'issued_at', source.issued_at, 'forma_pago', p.forma_pago, 'num_parcialidad', p.num_parcialidad,
+    'tipo_cambio', p.tipo_cambio, 'fecha_pago', p.fecha_pago, 'direction', source.direction, 'issued_at', source.issued_at, 'forma_pago', p.forma_pago, 'num_parcialidad', p.num_parcialidad,
     'imp_saldo_ant', p.imp_saldo_ant, 'imp_pagado', p.imp_pagado, 'imp_saldo_insoluto', p.imp_saldo_insoluto, 'estatus', source.estatus,
     'is_shown', ${isShown(partition)}))
   from cfdi_payments p cross join cfdi source
@@ -16,13 +16,13 @@ export const appliedTo = (partition: Partition, alias: string): Fragment => sql`
 const isShown = (partition: Partition): Fragment => (partition.origin === 'import' ? raw('1') : all(partition.conditions('source')))
 
 /** `appliedTo` for pages: null unless the stored balance counts something that was issued after the ceiling. */
-export const appliedBeyondCeiling = (partition: Partition, alias: string): Fragment =>
-  partition.until === null
-    ? raw('null')
-    : sql`case when ${raw(alias)}.applied_until > ${partition.until} then ${appliedTo(partition, alias)} end`
+export function appliedBeyondCeiling(partition: Partition, alias: string): Fragment {
+  const isBeyond = isAfterCeiling(partition, alias, 'applied_until')
+  return isBeyond === null ? raw('null') : sql`case when ${isBeyond} then ${appliedTo(partition, alias)} end`
+}
 
 /** An application with the columns of its source that decide whether it counts. */
-export interface AppliedRow extends Omit<ApplicationRow, 'invoice' | 'amount'>, Pick<CfdiRow, 'issued_at' | 'estatus'> {
+export interface AppliedRow extends Omit<ApplicationRow, 'invoice' | 'amount'>, Pick<CfdiRow, 'direction' | 'issued_at' | 'estatus'> {
   amount: string
   /** Whether the source is visible. All of these rows count, but those before the floor are not listed. */
   is_shown: 0 | 1
@@ -31,12 +31,13 @@ export interface AppliedRow extends Omit<ApplicationRow, 'invoice' | 'amount'>, 
 export const parseApplied = (text: string): AppliedRow[] => JSON.parse(text) as AppliedRow[]
 
 /** The application that a row describes. */
-export const appliedOf = ({ kind, amount, currency, tipo_cambio, fecha_pago, issued_at, estatus }: AppliedRow): Applied => ({
+export const appliedOf = ({ kind, amount, currency, tipo_cambio, fecha_pago, direction, issued_at, estatus }: AppliedRow): Applied => ({
   kind,
   amount: BigInt(amount),
   currency,
   tipo_cambio,
   fecha_pago,
+  direction,
   issued_at,
   cancelled: estatus === 'cancelado',
 })

@@ -3,6 +3,8 @@ import { rateOf } from './totals.ts'
 
 /** What the balance of a document depends on, besides the applications. */
 export interface Payable {
+  /** 0 issued, 1 received. */
+  direction: 0 | 1
   tipo_comprobante: string | null
   metodo_pago: string | null
   total_micros: Micros | null
@@ -19,6 +21,8 @@ export interface Applied {
   tipo_cambio: string | null
   /** Literal local time. */
   fecha_pago: string
+  /** Direction of the payment or credit note. */
+  direction: 0 | 1
   /** When the payment or credit note was issued, in seconds since 1970. */
   issued_at: number
   /** Whether the payment or credit note is cancelled. */
@@ -42,7 +46,8 @@ export const isDeferred = ({ tipo_comprobante, metodo_pago }: Pick<Payable, 'tip
   tipo_comprobante === 'I' && metodo_pago === 'PPD'
 
 /**
- * Computes the balance of a document from everything that is applied to it. Only applications of valid documents count. An invoice that is
+ * Computes the balance of a document from everything that is applied to it. Only applications of valid documents count, and only those of
+ * the invoice's own direction: a document of the other direction has another issuer, who cannot settle the invoice. An invoice that is
  * paid at once (PUE) counts as paid; documents that are not invoices have no payment status. Source: decisions.md 7, insights.md 8.0.
  */
 export function balanceOf(invoice: Payable, applications: readonly Applied[]): Balance {
@@ -53,7 +58,7 @@ export function balanceOf(invoice: Payable, applications: readonly Applied[]): B
   }
   const balance = none
   const valid = applications
-    .filter(({ cancelled }) => !cancelled)
+    .filter(({ cancelled, direction }) => !cancelled && direction === invoice.direction)
     .sort((a, b) => (a.fecha_pago < b.fecha_pago ? -1 : a.fecha_pago > b.fecha_pago ? 1 : 0))
   for (const application of valid) {
     balance.applied_until = Math.max(balance.applied_until ?? application.issued_at, application.issued_at)
@@ -72,7 +77,7 @@ export function balanceOf(invoice: Payable, applications: readonly Applied[]): B
 }
 
 /** The amount of a credit note in the invoice's currency: converted through MXN, or as it is when a rate is not known. */
-function creditOf(invoice: Payable, { amount, currency, tipo_cambio }: Applied): Micros {
+export function creditOf(invoice: Payable, { amount, currency, tipo_cambio }: Applied): Micros {
   if ((currency ?? 'MXN') === (invoice.currency ?? 'MXN')) return amount
   const from = rateOf(currency, tipo_cambio)
   const to = rateOf(invoice.currency, invoice.tipo_cambio)

@@ -32,7 +32,7 @@ const NOT_IN_HEADER = [
   ...(['uuid', 'direction', 'cancelled', 'estatus', 'issued_at', 'utc_offset', 'counterparty_rfc', 'payment_status'] as const),
   ...(['last_payment_at', 'fully_paid_at', 'applied_until', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion'] as const),
   ...(['xml_object', 'xml_offset', 'xml_length', 'xml_method', 'xml_size', 'xml_crc'] as const),
-  ...(['first_seen_at', 'updated_at', 'related', 'detail'] as const),
+  ...(['updated_at', 'related', 'detail'] as const),
 ]
 
 /** The header of a document: the columns that hold what its XML says. */
@@ -45,11 +45,13 @@ export const EMPTY_HEADER: { [Name in keyof Header]: Header[Name] | null } = nul
 /** A row with the header of a document. Its other columns are null. */
 export const rowWithHeader = picker(HEADER, COLUMNS)
 
+export const LINE_COLUMNS = columnsOf(cfdiLines) as (keyof LineRow)[]
+
 const NOT_IN_LINE = ['uuid', 'n', 'detail'] as const
 
 /** The header of a line: the columns that hold what its XML says. */
 export type LineHeader = Omit<LineRow, (typeof NOT_IN_LINE)[number]>
-const LINE_HEADER = columnsOf(cfdiLines).filter((name) => !isIn(NOT_IN_LINE, name)) as (keyof LineHeader)[]
+const LINE_HEADER = LINE_COLUMNS.filter((name) => !isIn(NOT_IN_LINE, name)) as (keyof LineHeader)[]
 
 export const EMPTY_LINE: LineHeader = nulls(LINE_HEADER)
 

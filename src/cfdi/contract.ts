@@ -86,11 +86,10 @@ export const Cfdi = z
       description:
         '`authority`: the tax authority delivered the document. `import`: your organization imported it; no other organization sees it.',
     }),
-    first_seen_at: z.iso.datetime().meta({ description: 'When the service first got the document.' }),
     updated_at: z.iso.datetime().meta({
       description:
-        'When the stored document last changed, by the downloads of any organization. A payment that your window does not show yet can ' +
-        'change it. It does not change when your window begins to show a payment.',
+        'When the document itself last changed: it was stored, got its XML, or was cancelled. A change from before your own run first ' +
+        'reached the document is told as of that run. Payments and credit notes change the balance of an invoice, not its updated_at.',
     }),
   })
   .meta({ id: 'Cfdi' })

@@ -1,4 +1,4 @@
-import Big from 'big.js'
+import { product, ratioOf, shifted } from './decimal.ts'
 
 /** An amount that is added up: an integer number of millionths. A bigint here, decimal text on its way to and from SQL. */
 export type Micros = bigint
@@ -11,16 +11,14 @@ export function micros(text: string | null): Micros | null {
   if (text === null) return null
   const plain = PLAIN.exec(text)
   if (plain) return BigInt(Number(plain[1]) * MICROS + Number((plain[2] ?? '').padEnd(6, '0')))
-  return BigInt(new Big(text).times(MICROS).round(0, Big.roundHalfUp).toFixed(0))
+  return shifted(text, 6)
 }
 
 /** Multiplies micros by a decimal rate, rounded half up. */
-export const times = (amount: Micros, rate: string): Micros =>
-  BigInt(new Big(amount.toString()).times(rate).round(0, Big.roundHalfUp).toFixed(0))
+export const times = (amount: Micros, rate: string): Micros => product(amount, rate)
 
 /** Divides micros by a decimal rate, rounded half up. */
-export const dividedBy = (amount: Micros, rate: string): Micros =>
-  BigInt(new Big(amount.toString()).div(rate).round(0, Big.roundHalfUp).toFixed(0))
+export const dividedBy = (amount: Micros, rate: string): Micros => ratioOf(amount, rate)
 
 const CENT = 10_000
 const MAX_EXACT = Number.MAX_SAFE_INTEGER - CENT

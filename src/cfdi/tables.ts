@@ -101,8 +101,7 @@ export const cfdi = sqliteTable(
     xml_size: integer('xml_size'),
     /** CRC-32 of the inflated bytes, computed here. */
     xml_crc: integer('xml_crc'),
-    /** Milliseconds since 1970. */
-    first_seen_at: integer('first_seen_at').notNull(),
+    /** When the document itself was last stored, got its XML or changed its status, in milliseconds since 1970. Its balance does not count. */
     updated_at: integer('updated_at').notNull(),
     /** The UUIDs that a P pays or an E credits, as JSON: their balances change when this document is cancelled. */
     related: text('related'),

@@ -1,4 +1,5 @@
 import { offsetText } from '../platform/time/zone-of-postcode.ts'
+import type { Partition } from '../visibility/scoped-ledger.ts'
 import { type Applied, type Balance, balanceOf, isDeferred } from './balances.ts'
 import { COLUMNS, isIn, MICROS, type MicrosColumn } from './columns.ts'
 import { Cfdi } from './contract.ts'
@@ -9,7 +10,7 @@ import type { ReadRow } from './read-row.ts'
 /** Where a row was read, and how much of its balance the organization may know. */
 export interface RowContext {
   fiscal_entity_id: string
-  origin: Cfdi['origin']
+  partition: Pick<Partition, 'origin' | 'changesFrom'>
   /** What visible documents apply to this one; undefined when the stored balance counts nothing else. */
   applied?: readonly Applied[] | undefined
 }
@@ -48,11 +49,10 @@ function copiedMembers(row: ReadRow): Copied {
 }
 
 /** A row as it crosses the wire, with its members in the order of the contract. */
-export function view(row: ReadRow, { fiscal_entity_id, origin, applied }: RowContext): Cfdi {
+export function view(row: ReadRow, { fiscal_entity_id, partition, applied }: RowContext): Cfdi {
   const balance = visibleBalance(row, applied)
   const isInvoice = row.tipo_comprobante === 'I'
   const isIssued = row.direction === 0
-  const first_seen_at = instant(row.first_seen_at)
   return {
     ...copiedMembers(row),
     fiscal_entity_id,
@@ -71,9 +71,7 @@ export function view(row: ReadRow, { fiscal_entity_id, origin, applied }: RowCon
     fully_paid_at: balance.fully_paid_at,
     has_xml: row.has_xml === 1,
     has_pdf: false,
-    origin,
-    first_seen_at,
-    // Most documents never change, and formatting an instant is the slowest step here.
-    updated_at: row.updated_at === row.first_seen_at ? first_seen_at : instant(row.updated_at),
+    origin: partition.origin,
+    updated_at: instant(Math.max(row.updated_at, partition.changesFrom(row))),
   }
 }

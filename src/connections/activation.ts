@@ -1,7 +1,9 @@
-import { resumeDownloads } from '../downloads/downloads.ts'
+import { announce, resumeDownloads } from '../downloads/downloads.ts'
+import { announceUntold } from '../downloads/missed-cancellations.ts'
 import { planRuns, startPlanned } from '../extractors/runs/dispatch.ts'
 import type { Ctx } from '../platform/context.ts'
 import { log } from '../platform/log.ts'
+import type { ConnectionRow } from '../taxpayers/taxpayers.ts'
 
 type Runs = Awaited<ReturnType<typeof planRuns>>['runs']
 
@@ -16,13 +18,20 @@ export async function planActivation(ctx: Ctx, fiscal_entity_id: string, first_a
 }
 
 /**
- * Starts planned runs, and downloads that waited for a CIEC. A failure is logged and does not fail the request, because the runs are
- * committed and the next sweep starts them.
+ * Starts planned runs, downloads that waited for a CIEC, the verification of other CIECs, and telling what was missed since the connection
+ * was active before. A failure is logged and does not fail the request, because all of it is committed and the next sweep starts it.
  */
-export async function startDownloads(ctx: Ctx, entity: { entity: number; shard: number }, runs: Runs): Promise<void> {
+export async function startDownloads(
+  ctx: Ctx,
+  row: Pick<ConnectionRow, 'connection' | 'entity' | 'shard' | 'untold'>,
+  runs: Runs,
+  areOthersOutstanding: boolean,
+): Promise<void> {
   try {
+    if (areOthersOutstanding) await announce(ctx, [{ entity: row.entity, shard: row.shard }])
     await startPlanned(ctx, runs)
-    await resumeDownloads(ctx, entity)
+    await resumeDownloads(ctx, [row])
+    if (row.untold !== null) await announceUntold(ctx, [row])
   } catch (error) {
     log.error(ctx, 'Downloads of an activated connection could not be started. The next sweep starts them.', {}, error)
   }

@@ -1,20 +1,26 @@
 import type { DataSourceKey } from '../authority/port/catalog.ts'
 import { checkCiecEntitlement } from '../billing/entitlements.ts'
 import { Failure } from '../failures.ts'
+import { takePlace } from '../plans/place.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx } from '../platform/context.ts'
+import type { Statement } from '../platform/db/commit.ts'
 import { newId } from '../platform/db/id.ts'
 import { fnv1a } from '../platform/hash.ts'
+import type { VersionedLogin } from '../taxpayers/login.ts'
 import {
   assertConnectionUnchanged,
   type ConnectionRow,
+  draftsUsed,
   type EntityRow,
   findConnection,
   findConnectionByRfc,
   insertConnection,
+  NO_CIEC,
   updateConnection,
   upsertEntity,
 } from '../taxpayers/taxpayers.ts'
+import { acceptance } from '../taxpayers/verification.ts'
 import { planActivation, startDownloads } from './activation.ts'
 import { commitConnectionChange, viewConnection } from './connections.ts'
 import type { FiscalEntity, FiscalEntityDraft } from './contract.ts'
@@ -34,21 +40,17 @@ const shardOf = (rfc: string, shards: number): number => fnv1a(rfc) % shards
 /**
  * Connects an RFC. With a CIEC that the tax authority accepts, the connection is active and its extractors run; without one it is a draft.
  * An RFC that was unlinked gets its former visibility window back (decisions.md 4). Throws Failure 402 before the tax authority sees the
- * CIEC, as checkCiecEntitlement; 409 fiscal_entity.already_linked; and 422 data_source.unknown and fiscal_entity.ciec_rejected.
+ * CIEC, as checkCiecEntitlement; 409 fiscal_entity.already_linked, and fiscal_entity.plan_limit for a draft beyond the plan's; 422
+ * data_source.unknown and fiscal_entity.ciec_rejected; 429 fiscal_entity.ciec_attempts; and Unavailable.
  */
 export async function connectRfc(ctx: Ctx, draft: FiscalEntityDraft): Promise<FiscalEntity> {
   const { rfc, ciec } = draft
   const keys = checkDataSources(ctx, draft.data_source_keys)
   if (ciec !== undefined) await checkCiecEntitlement(ctx, rfc)
-  await findUnlinked(ctx, rfc)
-  if (ciec !== undefined) await verifyCiec(ctx, rfc, ciec)
-  const entity = await upsertEntity(ctx.db, {
-    fiscal_entity_id: newId('fe'),
-    rfc,
-    shard: shardOf(rfc, ctx.settings.ledgers.length),
-    created_at: ctx.now,
-  })
-  return commitConnectionChange(async () => commitConnection(ctx, draft, keys, entity, await findUnlinked(ctx, rfc)))
+  const former = await findUnlinked(ctx, rfc)
+  const accepted = ciec === undefined ? undefined : await verifyCiec(ctx, rfc, ciec, former)
+  const entity = await upsertEntity(ctx.db, { rfc, shard: shardOf(rfc, ctx.settings.ledgers.length), created_at: ctx.now })
+  return commitConnectionChange(async () => commitConnection(ctx, draft, keys, entity, await findUnlinked(ctx, rfc), accepted))
 }
 
 /** The entitlement is checked again, because a concurrent request may have taken the last seat. */
@@ -56,16 +58,19 @@ async function commitConnection(
   ctx: Ctx,
   draft: FiscalEntityDraft,
   data_source_keys: DataSourceKey[] | null,
-  { entity, fiscal_entity_id, shard, rfc }: EntityRow,
+  { entity, shard, rfc }: EntityRow,
   former: ConnectionRow | undefined,
+  accepted: VersionedLogin | undefined,
 ): Promise<FiscalEntity> {
   const { db, now, organization } = ctx
-  const { ciec } = draft
-  const seat = ciec === undefined ? [] : [await checkCiecEntitlement(ctx, rfc)]
-  const active = ciec === undefined ? undefined : await planActivation(ctx, fiscal_entity_id, former?.first_active_at ?? null)
+  const fiscal_entity_id = former?.fiscal_entity_id ?? newId('fe')
+  const seat = accepted ? await checkCiecEntitlement(ctx, rfc) : []
+  const active = accepted && (await planActivation(ctx, fiscal_entity_id, former?.first_active_at ?? null))
+  const acceptances = accepted && (await acceptance(ctx, entity, accepted, former?.connection))
   const columns = {
-    ...({ state: 'draft', ciec: null, ciec_accepted_at: null, paused_from: null, paused_by: null } as const),
-    ...(ciec !== undefined && (await ciecColumns(ctx, fiscal_entity_id, ciec))),
+    ...NO_CIEC,
+    ...({ state: 'draft', paused_from: null, paused_by: null } as const),
+    ...(accepted && (await ciecColumns(ctx, fiscal_entity_id, accepted.login.ciec, acceptances!.isVerified))),
     ...active?.changes,
     name: draft.name ?? null,
     data_source_keys,
@@ -73,13 +78,19 @@ async function commitConnection(
     updated_at: now,
   }
   const identity = { organization_id: organization.id, fiscal_entity_id, entity, rfc, shard }
-  const initial = { first_active_at: null, active_since: null, visible_from: null, visible_to: null, imported_at: null }
+  const noWindows = { issued_from: null, issued_to: null, received_from: null, received_to: null }
+  const initial = { first_active_at: null, active_since: null, ...noWindows, imported_at: null, untold: null }
   const row = { ...initial, ...former, ...identity, ...columns }
-  await change(ctx, { action: 'fiscal_entity.connected', resource_id: fiscal_entity_id, changed: Object.keys(draft) }, [
-    ...seat,
-    ...(former ? [assertConnectionUnchanged(db, former), updateConnection(db, former.connection, columns)] : [insertConnection(db, row)]),
-    ...(active?.planned.statements ?? []),
-  ])
-  if (active) await startDownloads(ctx, identity, active.planned.runs)
+  const connected = (guards: readonly Statement[]) =>
+    change(ctx, { action: 'fiscal_entity.connected', resource_id: fiscal_entity_id, changed: Object.keys(draft) }, [
+      ...guards,
+      ...(acceptances?.statements ?? []),
+      ...(former ? [assertConnectionUnchanged(db, former), updateConnection(db, former.connection, columns)] : [insertConnection(db, row)]),
+      ...(active?.planned.statements ?? []),
+    ])
+  if (active) await connected(seat)
+  else await takePlace(ctx, 'drafts', draftsUsed(organization.id), (place) => connected([place]))
+  if (active)
+    await startDownloads(ctx, { connection: 0, ...row }, active.planned.runs, acceptances!.areOthersOutstanding || !acceptances!.isVerified)
   return viewConnection(ctx, (await findConnection(db, organization.id, fiscal_entity_id)) ?? row)
 }

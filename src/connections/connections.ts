@@ -1,12 +1,13 @@
 import { authorityOf } from '../authority/adapters.ts'
-import type { DataSourceKey } from '../authority/port/catalog.ts'
 import { Failure, notFound } from '../failures.ts'
 import type { Ctx } from '../platform/context.ts'
 import { retryOnConflict } from '../platform/db/retry.ts'
 import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import { hasValidCheckDigit } from '../taxpayers/rfc.ts'
 import { sourcesOf } from '../taxpayers/sources.ts'
-import { type ConnectionRow, findConnection, listConnections } from '../taxpayers/taxpayers.ts'
+import { type ConnectionRow, findConnection, latestCeilings, listConnections } from '../taxpayers/taxpayers.ts'
+import { viewWindow, viewWindows } from '../visibility/contract.ts'
+import { hullOf, reachOf, windowStateOf, windowsOf } from '../visibility/window.ts'
 import type { FiscalEntity, FiscalEntityQuery } from './contract.ts'
 
 const CHECK_DIGIT = {
@@ -14,24 +15,38 @@ const CHECK_DIGIT = {
   message: 'The check digit of the RFC is not the expected one. Some real RFCs have another one, so the RFC was accepted.',
 }
 
-const viewWith =
-  (active: readonly DataSourceKey[]) =>
-  (row: Omit<ConnectionRow, 'connection'>): FiscalEntity => ({
-    fiscal_entity_id: row.fiscal_entity_id,
-    rfc: row.rfc,
-    name: row.name,
-    status: row.state as FiscalEntity['status'],
-    data_source_keys: sourcesOf(row, active),
-    ciec_set: row.ciec !== null,
-    visible_from: row.visible_from,
-    visible_to: row.visible_to?.toISOString() ?? null,
-    warnings: hasValidCheckDigit(row.rfc) ? [] : [CHECK_DIGIT],
-    linked_at: row.linked_at.toISOString(),
-    updated_at: row.updated_at.toISOString(),
-  })
+type Row = Omit<ConnectionRow, 'connection'>
+
+/** Makes the function that shows these connections of the organization. */
+async function viewsOf(ctx: Ctx, rows: readonly Row[]): Promise<(row: Row) => FiscalEntity> {
+  const active = authorityOf(ctx).sources
+  const latest = await latestCeilings(
+    ctx.db,
+    rows.map(({ entity }) => entity),
+  )
+  return (row) => {
+    const bounds = { ...row, issued_to: row.issued_to?.getTime() ?? null, received_to: row.received_to?.getTime() ?? null }
+    const reached = reachOf(bounds)
+    return {
+      fiscal_entity_id: row.fiscal_entity_id,
+      rfc: row.rfc,
+      name: row.name,
+      status: row.state as FiscalEntity['status'],
+      data_source_keys: sourcesOf(row, active),
+      invalid_reason: row.state === 'invalid_ciec' || row.paused_from === 'invalid_ciec' ? row.invalid_reason : null,
+      ciec_set: row.ciec !== null,
+      ...viewWindow(hullOf(reached)),
+      windows: viewWindows(reached),
+      window_state: windowStateOf(windowsOf(ctx.organization.extractor_count, bounds), latest.get(row.entity)),
+      warnings: hasValidCheckDigit(row.rfc) ? [] : [CHECK_DIGIT],
+      linked_at: row.linked_at.toISOString(),
+      updated_at: row.updated_at.toISOString(),
+    }
+  }
+}
 
 /** How a connection is shown. */
-export const viewConnection = (ctx: Ctx, row: Omit<ConnectionRow, 'connection'>): FiscalEntity => viewWith(authorityOf(ctx).sources)(row)
+export const viewConnection = async (ctx: Ctx, row: Row): Promise<FiscalEntity> => (await viewsOf(ctx, [row]))(row)
 
 /** Returns the organization's connection to a fiscal entity. Throws Failure 404 fiscal_entity.not_found. */
 export async function requireConnection(ctx: Ctx, fiscal_entity_id: string): Promise<ConnectionRow> {
@@ -55,7 +70,7 @@ export async function listFiscalEntities(ctx: Ctx, query: FiscalEntityQuery) {
     after === undefined ? undefined : String(after),
     query.limit + 1,
   )
-  return paginate(ctx, scope, query.limit, rows, (row) => [row.fiscal_entity_id], viewWith(authorityOf(ctx).sources))
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.fiscal_entity_id], await viewsOf(ctx, rows))
 }
 
 /**

@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import { Id, Instant, Paging, trimmedText } from '../platform/http/shapes.ts'
+import { INVALID_REASONS } from '../platform/tenant.ts'
 import { ConnectionStatus, Rfc } from '../taxpayers/contract.ts'
+import { CfdiWindows, WindowStateName } from '../visibility/contract.ts'
 
 const Ciec = z
   .string()
@@ -19,14 +21,26 @@ export const FiscalEntity = z
     data_source_keys: z
       .array(z.string())
       .meta({ description: 'Data sources that are enabled for this connection. The mandatory ones are always included.' }),
+    invalid_reason: z
+      .enum(INVALID_REASONS)
+      .nullable()
+      .meta({
+        description:
+          'Why the CIEC is invalid: the tax authority `rejected` it, or the organization has `withdrawn` it. Null unless the status is ' +
+          'invalid_ciec, or a pause that ends in it.',
+      }),
     ciec_set: z.boolean().meta({ description: 'Whether a CIEC is stored.' }),
     visible_from: z.iso
       .date()
       .nullable()
-      .meta({ description: 'Floor of the visibility window: the first visible day of Fecha. Null before the first extraction.' }),
+      .meta({ description: 'The earlier floor of both windows: the first visible day of Fecha. Null before the first extraction.' }),
     visible_to: Instant.nullable().meta({
-      description: 'Ceiling of the visibility window: the last visible instant. Null before the first extraction.',
+      description: 'The later ceiling of both windows: the last visible instant. Null before the first extraction.',
     }),
+    windows: CfdiWindows.meta({
+      description: 'How far the extractions of each source have reached. Null before the first extraction of the source.',
+    }),
+    window_state: WindowStateName,
     warnings: z.array(z.strictObject({ code: z.string(), message: z.string() })),
     linked_at: Instant,
     updated_at: Instant,
@@ -48,7 +62,11 @@ export type FiscalEntityDraft = z.infer<typeof FiscalEntityDraft>
 
 export const FiscalEntityChanges = z
   .strictObject({
-    ciec: Ciec.optional(),
+    ciec: Ciec.nullable().optional().meta({
+      description:
+        'The password of the RFC at the tax authority. It is stored encrypted and never shown. Null erases the stored one: an active connection becomes invalid_ciec.',
+      writeOnly: true,
+    }),
     data_source_keys: DataSourceKeys.nullable().optional(),
     name: trimmedText(1, 200).nullable().optional(),
   })

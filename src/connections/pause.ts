@@ -3,16 +3,33 @@ import { Failure } from '../failures.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx } from '../platform/context.ts'
 import { assertConnectionUnchanged, type ConnectionRow, updateConnection } from '../taxpayers/taxpayers.ts'
+import { verifyStored } from '../taxpayers/verification.ts'
 import { planActivation, startDownloads } from './activation.ts'
 import { commitConnectionChange, requireConnection } from './connections.ts'
 
-/** Pauses or resumes a connection of the organization, and returns it. Throws Failure 404 fiscal_entity.not_found, and as `resume` does. */
-export const setActive = (ctx: Ctx, fiscal_entity_id: string, active: boolean): Promise<ConnectionRow> =>
-  commitConnectionChange(async () => {
+/**
+ * Pauses or resumes a connection of the organization, and returns it. Throws Failure 404 fiscal_entity.not_found, and as `resume` and
+ * `verifyResumed` do.
+ */
+export async function setActive(ctx: Ctx, fiscal_entity_id: string, active: boolean): Promise<ConnectionRow> {
+  const areOthersOutstanding = active && (await verifyResumed(ctx, await requireConnection(ctx, fiscal_entity_id)))
+  return commitConnectionChange(async () => {
     const row = await requireConnection(ctx, fiscal_entity_id)
-    await (active ? resume(ctx, row) : pause(ctx, row))
+    await (active ? resume(ctx, row, areOthersOutstanding) : pause(ctx, row))
     return requireConnection(ctx, fiscal_entity_id)
   })
+}
+
+/**
+ * Asks the tax authority about the CIEC of a connection that would become active again, once it is entitled to be. A refused one is
+ * invalidated, so that the connection resumes as invalid_ciec. Returns whether CIECs of the RFC are to be verified. Throws Unavailable, so
+ * that the connection stays paused.
+ */
+async function verifyResumed(ctx: Ctx, row: ConnectionRow): Promise<boolean> {
+  if (row.state !== 'paused' || row.paused_from !== 'active') return false
+  await checkResumeEntitlement(ctx, row.rfc, true)
+  return verifyStored(ctx, row)
+}
 
 /** Never refused. A connection that a suspension paused stays paused when the suspension ends, because the customer wants it. */
 async function pause(ctx: Ctx, row: ConnectionRow): Promise<void> {
@@ -29,7 +46,7 @@ async function pause(ctx: Ctx, row: ConnectionRow): Promise<void> {
  * run. Throws Failure 402 as checkResumeEntitlement; 409 fiscal_entity.draft and fiscal_entity.invalid_ciec, because only a CIEC activates
  * such a connection.
  */
-async function resume(ctx: Ctx, row: ConnectionRow): Promise<void> {
+async function resume(ctx: Ctx, row: ConnectionRow, areOthersOutstanding: boolean): Promise<void> {
   const { connection, rfc, fiscal_entity_id, first_active_at } = row
   const state = row.paused_from ?? 'active'
   const seat = await checkResumeEntitlement(ctx, rfc, row.state === 'paused' && state !== 'draft')
@@ -48,5 +65,5 @@ async function resume(ctx: Ctx, row: ConnectionRow): Promise<void> {
     updateConnection(ctx.db, connection, resumed),
     ...(active?.planned.statements ?? []),
   ])
-  if (active) await startDownloads(ctx, row, active.planned.runs)
+  if (active || areOthersOutstanding) await startDownloads(ctx, row, active?.planned.runs ?? [], areOthersOutstanding)
 }

@@ -22,7 +22,7 @@ export const seatRoutes = new Hono<App>()
       'changeBillingRfc',
       TAG,
       'Pause or resume an RFC',
-      'Pausing is never refused and frees the seat. Resuming restores the status from before the pause. When that was active, the extractors for reactivated connections run.',
+      'Pausing is never refused and frees the seat. Resuming restores the status from before the pause. When that was active, the tax authority is first asked about the stored CIEC: if it accepts, the extractors for reactivated connections run; if it refuses, the status is `invalid_ciec`.',
     ),
     params(BillingRfcPath),
     roles('owner', 'admin'),
@@ -34,5 +34,6 @@ export const seatRoutes = new Hono<App>()
       409,
       'Resuming only: the connection is a draft or its CIEC is invalid. The same status is returned when other requests keep changing the connection.',
     ),
+    refuses(503, 'Resuming only: the tax authority does not answer, or has locked the account of the RFC. The RFC stays paused.'),
     async (c) => c.json(await changeRfc(c.var.ctx, c.req.valid('param').fiscal_entity_id, c.req.valid('json'))),
   )

@@ -1,17 +1,17 @@
 import { checkUnlinkEntitlement } from '../billing/entitlements.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx } from '../platform/context.ts'
-import { assertConnectionUnchanged, unlinkConnection } from '../taxpayers/taxpayers.ts'
+import { assertConnectionUnchanged, isDraft, unlinkConnection } from '../taxpayers/taxpayers.ts'
 import { commitConnectionChange, requireConnection } from './connections.ts'
 
 /**
- * Unlinks an RFC: the connection disappears from every answer, and its CIEC is erased. Drafts that are not paused can always be unlinked.
+ * Unlinks an RFC: the connection disappears from every answer, and its CIEC is erased. A draft can always be unlinked, also a paused one.
  * Throws Failure 402 as checkUnlinkEntitlement does, 404 fiscal_entity.not_found, and 409 fiscal_entity.changed.
  */
 export const unlinkRfc = (ctx: Ctx, fiscal_entity_id: string): Promise<void> =>
   commitConnectionChange(async () => {
     const row = await requireConnection(ctx, fiscal_entity_id)
-    if (row.state !== 'draft') await checkUnlinkEntitlement(ctx, row.state === 'paused')
+    if (!isDraft(row)) await checkUnlinkEntitlement(ctx, row.state === 'paused')
     await change(ctx, { action: 'fiscal_entity.unlinked', resource_id: fiscal_entity_id }, [
       assertConnectionUnchanged(ctx.db, row),
       unlinkConnection(ctx.db, row.connection, ctx.now),

@@ -17,7 +17,7 @@ export const Document = z
     attributes: z
       .record(z.string(), z.string())
       .meta({ description: 'Data from the document, such as its result. The names depend on the data source.' }),
-    created_at: Instant.meta({ description: 'When the service first downloaded the document.' }),
+    created_at: Instant.meta({ description: 'When a run of the organization first downloaded the document.' }),
   })
   .meta({ id: 'Document' })
 export type Document = z.infer<typeof Document>

@@ -7,7 +7,7 @@ import { openLedger } from '../visibility/scoped-ledger.ts'
 import type { Document, DocumentQuery } from './contract.ts'
 import { type DocumentRow, findDocument, knownDocuments, listDocuments, upsertDocuments } from './store.ts'
 
-const view = (row: DocumentRow): Document => ({
+const view = (ctx: Ctx, row: DocumentRow): Document => ({
   document_id: row.document_id,
   data_source_key: row.source,
   name: row.name,
@@ -18,8 +18,12 @@ const view = (row: DocumentRow): Document => ({
   document_date: row.document_date,
   period_end: row.period_end,
   attributes: JSON.parse(row.attributes) as Record<string, string>,
-  created_at: new Date(row.created_at).toISOString(),
+  created_at: new Date(gotAt(ctx, row)).toISOString(),
 })
+
+/** When the organization got the document with a run of its own; without one, not before it first had an active connection. */
+const gotAt = ({ organization, connection }: Ctx, { organizations, created_at }: DocumentRow): number =>
+  (JSON.parse(organizations) as Record<string, number>)[organization.id] ?? Math.max(created_at, connection?.first_active_at ?? 0)
 
 const objectOf = (sha256: string): string => `documents/${sha256}`
 
@@ -33,7 +37,14 @@ export async function listOfDocuments(ctx: Ctx, query: DocumentQuery) {
     source: query.data_source_key ?? null,
     limit: query.limit + 1,
   })
-  return paginate(ctx, scope, query.limit, rows, (row) => [row.document_id], view)
+  return paginate(
+    ctx,
+    scope,
+    query.limit,
+    rows,
+    (row) => [row.document_id],
+    (row) => view(ctx, row),
+  )
 }
 
 /** Returns a document and its bytes as they were downloaded. Throws Failure 404 document.not_found. */
@@ -41,7 +52,7 @@ export async function readDocument(ctx: Ctx, document_id: string): Promise<{ doc
   const row = await findDocument(openLedger(ctx), ctx.organization.id, document_id)
   const object = row && (await ctx.env.FILES.get(objectOf(row.sha256)))
   if (!row || !object) throw notFound('document')
-  return { document: view(row), content: object.body }
+  return { document: view(ctx, row), content: object.body }
 }
 
 interface DocumentJob {

@@ -4,11 +4,11 @@ import type { documents } from './tables.ts'
 export type DocumentRow = typeof documents.$inferSelect
 
 /**
- * An organization may read a document when its own runs fetched or joined it, and the document's period, or date, ends on or after its
- * floor. An organization without extractors may read all. Parameters: ?1 entity, ?2 floor, ?3 the organization, or null for all.
+ * An organization may read a document when a run of its own fetched it or joined its job, and the document's period, or date, ends on or
+ * after its floor. It does not get what only later runs of others fetch. An organization without extractors may read all. Parameters: ?1 entity, ?2 floor, ?3 the organization, or null for all.
  */
 const VISIBLE = `entity = ?1 and (?2 is null or coalesce(period_end, document_date) >= ?2)
-  and (?3 is null or exists (select 1 from json_each(organizations) o where o.value = ?3))`
+  and (?3 is null or json_extract(organizations, '$.' || ?3) is not null)`
 
 const bounds = ({ entity, window }: ScopedLedger, organization_id: string) =>
   [entity, window.floor, !window.isEmpty && window.floor === null && window.ceiling === null ? null : organization_id] as const
@@ -59,16 +59,14 @@ export const upsertDocuments = (
     .prepare(
       `insert into documents (entity, document_id, source, name, title, content_type, size, sha256, document_date, period_end, attributes,
          organizations, created_at)
-       select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8, value->>9, value->>10,
-         s.organizations, value->>11
-       from json_each(?1) cross join sync_jobs s on s.entity = value->>0 and s.source = ?2 and s.month = '' and s.job_id = ?3
+       select d.value->>0, d.value->>1, d.value->>2, d.value->>3, d.value->>4, d.value->>5, d.value->>6,
+         d.value->>7, d.value->>8, d.value->>9, d.value->>10,
+         (select json_group_object(o.value, d.value->>11) from json_each(s.organizations) o), d.value->>11
+       from json_each(?1) d cross join sync_jobs s on s.entity = d.value->>0 and s.source = ?2 and s.month = '' and s.job_id = ?3
        where true
-       on conflict (entity, document_id) do update set organizations = (
-         select json_group_array(value) from (
-           select value from json_each(documents.organizations) union select value from json_each(excluded.organizations)))
+       on conflict (entity, document_id) do update set organizations = json_patch(excluded.organizations, documents.organizations)
        where exists (
-         select 1 from json_each(excluded.organizations) x
-         where not exists (select 1 from json_each(documents.organizations) k where k.value = x.value))`,
+         select 1 from json_each(excluded.organizations) x where json_extract(documents.organizations, '$.' || x.key) is null)`,
     )
     .bind(
       JSON.stringify(

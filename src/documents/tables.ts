@@ -16,7 +16,7 @@ export const documents = sqliteTable(
     period_end: text('period_end'),
     /** JSON, flat. */
     attributes: text('attributes').notNull(),
-    /** The organizations that have fetched it with a run, or joined its job with one, as a JSON list. */
+    /** When each organization got it with a run of its own, which fetched it or joined its job: `{organization: milliseconds}`. */
     organizations: text('organizations').notNull(),
     /** Milliseconds since 1970. */
     created_at: integer('created_at').notNull(),

@@ -1,42 +1,55 @@
 import type { CancelledCfdi } from '../cfdi/ingest/ingest.ts'
+import type { PaymentThresholds } from '../cfdi/payment-thresholds.ts'
 import type { OutboxEvent } from '../outbox/outbox.ts'
-import { localDayOf } from '../platform/time/calendar.ts'
 
-const MEXICO = 'America/Mexico_City'
-
-/** Whether an issued CFDI has been counted as income: the month of its Fecha is over in Mexico City (decisions.md 7). */
-const isCountedAsIncome = ({ direction, tipo_comprobante, fecha }: CancelledCfdi, now: Date): boolean =>
-  direction === 0 && tipo_comprobante === 'I' && fecha.slice(0, 7) < localDayOf(now, MEXICO).slice(0, 7)
-
-/**
- * Returns the outbox events of a cancellation, whose ids derive from the CFDI and the entity: `cfdi.cancelled`, and
- * `cfdi.cancelled_after_payment` when payments had been applied or the CFDI had been counted as income.
- */
-export function cancellationEvents(entity: number, cancellation: CancelledCfdi, now: Date): OutboxEvent[] {
-  const { uuid, ...rest } = cancellation
-  const isCritical = cancellation.had_applied_payments || isCountedAsIncome(cancellation, now)
-  const body = {
-    cfdi_uuid: uuid,
-    cancelled_at: rest.cancelled_at,
-    cancellation_reason: rest.cancellation_reason ?? 'unknown',
-    severity: isCritical ? 'critical' : 'warning',
-    direction: rest.direction === 0 ? 'issued' : 'received',
-    cfdi_type: rest.tipo_comprobante,
-    payment_status: rest.payment_status ?? 'not_applicable',
-    total: rest.total,
-    currency: rest.currency,
-    emisor_rfc: rest.emisor_rfc,
-    receptor_rfc: rest.receptor_rfc,
-    issued_at: rest.issued_at,
-    utc_offset: rest.utc_offset,
-    fecha: rest.fecha,
-  }
-  const eventOf = (kind: OutboxEvent['kind']): OutboxEvent => ({
-    outbox_event_id: `${kind}:${entity}:${uuid}`,
-    kind,
-    entity,
-    organizations: null,
-    body,
-  })
-  return [eventOf('cfdi.cancelled'), ...(isCritical ? [eventOf('cfdi.cancelled_after_payment')] : [])]
+/** What an outbox event says of a cancellation. It holds what the relay needs to decide for each organization, and no decision. */
+export interface CancellationBody {
+  cfdi_uuid: string
+  /** Null when the authority does not report the time. */
+  cancelled_at: string | null
+  cancellation_reason: string
+  direction: 'issued' | 'received'
+  cfdi_type: string | null
+  payments: PaymentThresholds
+  total: string | null
+  currency: string | null
+  emisor_rfc: string
+  receptor_rfc: string
+  /** Seconds since 1970. */
+  issued_at: number
+  utc_offset: number
+  /** Literal local time. */
+  fecha: string
+  /** When it was detected, in milliseconds since 1970. */
+  detected_at: number
+  /** The instant of the run that requested the job which detected it, in milliseconds since 1970. */
+  requested_at: number
 }
+
+/** `detected_at` and `requested_at` in milliseconds. */
+export const cancellationBody = (cancellation: CancelledCfdi, detected_at: number, requested_at: number): CancellationBody => ({
+  cfdi_uuid: cancellation.uuid,
+  cancelled_at: cancellation.cancelled_at,
+  cancellation_reason: cancellation.cancellation_reason ?? 'unknown',
+  direction: cancellation.direction === 0 ? 'issued' : 'received',
+  cfdi_type: cancellation.tipo_comprobante,
+  payments: cancellation.payments,
+  total: cancellation.total,
+  currency: cancellation.currency,
+  emisor_rfc: cancellation.emisor_rfc,
+  receptor_rfc: cancellation.receptor_rfc,
+  issued_at: cancellation.issued_at,
+  utc_offset: cancellation.utc_offset,
+  fecha: cancellation.fecha,
+  detected_at,
+  requested_at,
+})
+
+/** Returns the outbox event of a cancellation, for every organization whose window shows the CFDI. */
+export const cancellationEvent = (entity: number, body: CancellationBody): OutboxEvent => ({
+  outbox_event_id: `cfdi.cancelled:${entity}:${body.cfdi_uuid}`,
+  kind: 'cfdi.cancelled',
+  entity,
+  organizations: null,
+  body: { ...body },
+})

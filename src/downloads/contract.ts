@@ -18,20 +18,33 @@ export type SyncStatus = z.infer<typeof SyncStatus>
 
 export const SyncJob = z
   .strictObject({
-    job_id: Id('job'),
+    job_id: Id('job').meta({ description: 'The identifier that this connection has for the job.' }),
     data_source_key: z.string(),
     period: z.string().nullable().meta({ description: 'The month, `YYYY-MM`; null for document sources.' }),
     status: z.enum(SYNC_STATUSES),
-    attempts: z.int(),
-    created_count: z.int(),
-    updated_count: z.int(),
-    cancelled_count: z.int(),
-    rejected_count: z.int().meta({ description: 'Number of files in the packages that are not readable CFDIs.' }),
+    attempts: z.int().meta({ description: 'Attempts since the organization’s own run asked for the job.' }),
+    created_count: z.int().meta({
+      description:
+        'Number of documents that are new to your organization since its previous successful job of this source and month, as in the event. ' +
+        'For CFDIs, this and the next two counts cover only the visibility window. Until a job succeeds, they cover its own download.',
+    }),
+    updated_count: z.int().meta({ description: 'Number of CFDIs from before the previous job that have got their XML since then.' }),
+    cancelled_count: z
+      .int()
+      .meta({ description: 'Number of CFDIs from before the previous job that have been found cancelled since then.' }),
+    rejected_count: z.int().meta({
+      description:
+        'Number of files in the packages that are not readable CFDIs. They have no date, so that the window does not limit them.',
+    }),
     error_class: z.string().nullable().meta({
       description: 'Why the last attempt failed: invalid_credentials, login_failed, sat_unavailable, rate_limited or internal_error.',
     }),
-    next_attempt_at: Instant.nullable().meta({ description: 'When the next attempt begins; null unless the job is waiting for one.' }),
-    created_at: Instant,
+    next_attempt_at: Instant.nullable().meta({
+      description: 'When the next attempt begins, of a job that waits after a failed attempt; otherwise null.',
+    }),
+    created_at: Instant.meta({
+      description: 'When the first of the organization’s runs asked for the job. No other time of it is earlier.',
+    }),
     started_at: Instant.nullable(),
     finished_at: Instant.nullable(),
   })

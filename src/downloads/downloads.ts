@@ -2,6 +2,7 @@ import type { System } from '../platform/context.ts'
 import { newId } from '../platform/db/id.ts'
 import { fnv1a } from '../platform/hash.ts'
 import { sendHints } from '../platform/queues/send.ts'
+import { unverifiedEntities } from '../taxpayers/verification.ts'
 import { type RequestingRun, requestStatements, watermarkStatement } from './request-store.ts'
 import { resumeStatement, stuckStatement } from './store.ts'
 
@@ -91,10 +92,22 @@ export const announce = (system: System, hints: readonly (DownloadHint & { rfc?:
     hints.map(({ shard, entity, rfc = '' }) => ({ body: { shard, entity } satisfies DownloadHint, delaySeconds: delayOf(rfc, spread) })),
   )
 
-/** Resumes the RFC's jobs that wait for a login, after a CIEC was accepted. */
-export async function resumeDownloads(system: System, { shard, entity }: DownloadHint): Promise<void> {
-  const { meta } = await resumeStatement(system.settings.ledgers[shard]!, entity).run()
-  if (meta.changes > 0) await announce(system, [{ shard, entity }])
+/** Resumes the RFCs' jobs that wait for a login, after a CIEC was accepted. One statement for each ledger. */
+export async function resumeDownloads(system: System, rfcs: readonly DownloadHint[]): Promise<void> {
+  for (const [shard, rfcsOfShard] of byShard(rfcs)) {
+    const entities = rfcsOfShard.map(({ entity }) => entity)
+    const { results } = await resumeStatement(system.settings.ledgers[shard]!, entities).run<{ entity: number }>()
+    const resumed = new Set(results.map(({ entity }) => entity))
+    await announce(
+      system,
+      [...resumed].map((entity) => ({ shard, entity })),
+    )
+  }
+}
+
+/** Announces RFCs with CIECs that are to be verified, after a lost message, a crash or a wait. */
+export async function sweepVerifications(system: System): Promise<void> {
+  await announce(system, await unverifiedEntities(system, SWEEP_LIMIT))
 }
 
 /** Announces jobs again after a lost message or the death of a worker. */

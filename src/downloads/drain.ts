@@ -1,23 +1,38 @@
 import { authorityOf } from '../authority/adapters.ts'
 import { type Login, LoginRejected } from '../authority/port/authority.ts'
 import type { DataSourceKey } from '../authority/port/catalog.ts'
-import { type IngestTarget, ingestMetadata, ingestXmlPackage, metadataOf, type SliceOutcome } from '../cfdi/ingest/ingest.ts'
-import type { MetadataRow } from '../cfdi/package/metadata.ts'
+import { type IngestTarget, ingestMetadata, ingestXmlPackage, type SliceOutcome } from '../cfdi/ingest/ingest.ts'
+import { MonthMetadata } from '../cfdi/package/month-metadata.ts'
 import { keepDocuments } from '../documents/documents.ts'
 import { Unavailable } from '../failures.ts'
 import { insertOutboxEvents, wakeRelay } from '../outbox/outbox.ts'
 import type { System } from '../platform/context.ts'
+import { BudgetUsedUp } from '../platform/db/budget.ts'
 import { log } from '../platform/log.ts'
-import { loginOf, rejectCiec } from '../taxpayers/login.ts'
-import { countSlice } from '../visibility/visible-counts.ts'
-import { cancellationEvents } from './cancellation-events.ts'
+import { loginOf, type VersionedLogin } from '../taxpayers/login.ts'
+import { rejectCiec, verifyOutstanding } from '../taxpayers/verification.ts'
+import { countSlice } from '../visibility/slice-counts.ts'
+import { cancellationBody, cancellationEvent } from './cancellation-events.ts'
 import { announce, type DownloadHint, resumeDownloads } from './downloads.ts'
-import { claimStatement, finishJobStatements, isClaimLost, type Job, parkStatement, progressStatement, requeueStatement } from './store.ts'
+import { insertCancellations } from './missed-store.ts'
+import {
+  claimStatement,
+  finishJobStatements,
+  interruptStatement,
+  isClaimLost,
+  type Job,
+  parkStatement,
+  progressStatement,
+  requeueStatement,
+} from './store.ts'
 
 /** How long a job is leased and the RFC's mutex is held. Each slice extends both. */
 const LEASE_MS = 30_000
-/** Jobs per message. The next message continues, so that no invocation nears the platform's limits. */
+/** Jobs per message at most. The next message continues, so that RFCs take turns. */
 const JOBS_A_MESSAGE = 30
+/** The most statements of a job before and after its slices, and of a slice that has to be read again a few times. */
+const JOB_STATEMENTS = 30
+const SLICE_STATEMENTS = 100
 const MAX_ATTEMPTS = 12
 const FIRST_WAIT_MS = 5_000
 const LONGEST_WAIT_MS = 15 * 60_000
@@ -30,10 +45,11 @@ const PARKED_MS = 60 * 60_000
 const waitAfter = (attempts: number): number => Math.min(FIRST_WAIT_MS * 2 ** (attempts - 1), LONGEST_WAIT_MS)
 
 /**
- * Runs an RFC's due jobs one after the other while holding its mutex. Leases and retries use the real clock. A job succeeds, returns to the
- * queue with a wait (the authority is unavailable, or an error occurred), or fails after twelve attempts. A rejected login parks all of the
- * RFC's jobs. The job's token fences its progress and its end, and `entities.version` fences slices: when two workers run the same job, each
- * document is stored once and one of them finishes the job.
+ * Verifies the CIECs of an RFC that are to be verified, and runs its due jobs one after the other, while holding its mutex. Leases and
+ * retries use the real clock. A job succeeds, returns to the queue with a wait (the authority is unavailable, or an error occurred), or fails
+ * after twelve attempts. A job for whose organizations there is no verified CIEC is parked. When the budget ends, the job that is running
+ * returns to the queue and another invocation continues with it. The job's token fences its progress and its end, and `entities.version`
+ * fences slices: when two workers run the same job, each document is stored once and one of them finishes the job.
  */
 export async function drain(system: System, { shard, entity }: DownloadHint): Promise<void> {
   const mutex = system.env.MUTEXES.getByName(String(entity))
@@ -41,7 +57,8 @@ export async function drain(system: System, { shard, entity }: DownloadHint): Pr
   if (!(await mutex.enter(holder, LEASE_MS))) return
   let isMore = true
   try {
-    for (let done = 0; done < JOBS_A_MESSAGE && isMore; done++)
+    if (await verifyOutstanding(atNow(system), entity)) await resumeDownloads(system, [{ shard, entity }])
+    for (let done = 0; done < JOBS_A_MESSAGE && isMore && system.budget.allows(JOB_STATEMENTS + SLICE_STATEMENTS); done++)
       isMore = await runNextJob(system, shard, entity, () => mutex.enter(holder, LEASE_MS))
   } finally {
     isMore = (await mutex.leave(holder)) || isMore
@@ -67,24 +84,26 @@ async function runNextJob(system: System, shard: number, entity: number, extend:
     await ledger.batch(finishJobStatements(ledger, job, 'internal_error', Date.now()))
     return true
   }
-  const login = await loginOf(system, entity)
-  if (!login) {
-    await park(system, { shard, entity })
-    return false
+  const credential = await loginFor(system, job)
+  if (!credential) {
+    await park(system, { shard, entity }, job)
+    return true
   }
   await extend()
   try {
-    await runJob(system, ledger, job, login, extend)
+    await runJob(system, ledger, job, credential.login, extend)
     return true
   } catch (error) {
     // The worker that holds the claim now continues with the RFC.
     if (isClaimLost(error)) return false
+    if (error instanceof BudgetUsedUp) {
+      await interruptStatement(ledger, job).run()
+      return true
+    }
     if (error instanceof LoginRejected) {
-      await rejectCiec({ ...system, now: new Date() }, entity, login)
-      await wakeRelay(system, 'control')
-      // Another organization may have a newer CIEC than the rejected one.
-      if ((await loginOf(system, entity)) === null) await park(system, { shard, entity })
-      else await requeueStatement(ledger, job, 'invalid_credentials', Date.now()).run()
+      await rejectCiec(atNow(system), entity, credential, job.as_of)
+      // Another organization that asked for the job may have another CIEC.
+      await requeueStatement(ledger, job, 'invalid_credentials', Date.now()).run()
       return true
     }
     await postpone(system, { shard, entity }, job, error)
@@ -92,10 +111,22 @@ async function runNextJob(system: System, shard: number, entity: number, extend:
   }
 }
 
-/** Makes the RFC's jobs wait for an accepted CIEC, and resumes them if one was accepted meanwhile. */
-async function park(system: System, hint: DownloadHint): Promise<void> {
-  await parkStatement(system.settings.ledgers[hint.shard]!, hint.entity, Date.now() + PARKED_MS).run()
-  if ((await loginOf(system, hint.entity)) !== null) await resumeDownloads(system, hint)
+const atNow = (system: System): System => ({ ...system, now: new Date() })
+
+const organizationsOf = ({ organizations }: Job): string[] => JSON.parse(organizations) as string[]
+
+/** A verified login of an organization that asked for the job; null when there is none. */
+async function loginFor(system: System, job: Job): Promise<VersionedLogin | null> {
+  const login = await loginOf(system, job.entity, organizationsOf(job))
+  // A refusal, just now, may have left only CIECs that are to be verified.
+  if (login || !(await verifyOutstanding(atNow(system), job.entity))) return login
+  return loginOf(system, job.entity, organizationsOf(job))
+}
+
+/** Makes the jobs of the same organizations wait for an accepted CIEC, and resumes them if one was accepted meanwhile. */
+async function park(system: System, hint: DownloadHint, job: Job): Promise<void> {
+  await parkStatement(system.settings.ledgers[hint.shard]!, job, Date.now() + PARKED_MS).run()
+  if ((await loginOf(system, hint.entity, organizationsOf(job))) !== null) await resumeDownloads(system, [hint])
 }
 
 /** Puts a job back into the queue after a failed attempt, with a wait, or fails it after the last attempt. */
@@ -118,12 +149,7 @@ async function runJob(system: System, ledger: D1Database, job: Job, login: Login
   if (job.month !== '') return downloadMonth(system, ledger, job, login, now, extend)
   const files = await authority.documents(login, job.source as DataSourceKey, now)
   const { statements, created } = await keepDocuments({ ledger, files: system.env.FILES, now: new Date() }, job, files)
-  const progress = progressStatement(
-    ledger,
-    job,
-    { created, updated: 0, cancelled: 0, rejected: 0, first_issued_at: null, last_issued_at: null, counts: null },
-    Date.now() + LEASE_MS,
-  )
+  const progress = progressStatement(ledger, job, { created, updated: 0, cancelled: 0, rejected: 0, counts: null }, Date.now() + LEASE_MS)
   await ledger.batch([...statements, progress, ...finishJobStatements(ledger, job, null, Date.now())])
 }
 
@@ -139,6 +165,8 @@ async function downloadMonth(system: System, ledger: D1Database, job: Job, login
     rfc: login.rfc,
     now: new Date(),
     provenance: 'authority',
+    beforeSlice: () => system.budget.require(SLICE_STATEMENTS),
+    passesOverStored: job.is_continued === 1,
     sideStatements: (outcome) =>
       isIdle(outcome)
         ? []
@@ -149,26 +177,34 @@ async function downloadMonth(system: System, ledger: D1Database, job: Job, login
               { ...outcome, counts: countSlice(outcome.changes, Math.max(job.as_of, until.getTime() - COUNTED_ONE_BY_ONE_MS)) },
               Date.now() + LEASE_MS,
             ),
-            ...insertOutboxEvents(
-              ledger,
-              outcome.cancellations.flatMap((cancellation) => cancellationEvents(job.entity, cancellation, until)),
-              Date.now(),
-            ),
+            ...cancellationStatements(ledger, job, outcome, until),
           ],
   }
-  const reported = new Map<string, MetadataRow>()
+  const metadata = new MonthMetadata()
   const direction = job.source === 'sat_cfdi_issued' ? 'issued' : 'received'
   for await (const { kind, bytes } of authorityOf(system).download({ login, direction, month: job.month, until })) {
-    if (kind === 'metadata') for (const row of metadataOf(bytes).rows) reported.set(row.uuid, row)
+    if (kind === 'metadata') await metadata.add(bytes)
     else
-      for await (const outcome of ingestXmlPackage(target, bytes, reported)) {
-        for (const { uuid, status } of outcome.entries)
-          if (uuid !== null && status !== 'rejected' && reported.get(uuid)?.cancelled === false) reported.delete(uuid)
+      for await (const outcome of ingestXmlPackage(target, bytes, metadata.statuses)) {
+        metadata.deliver(outcome.entries)
         await extend()
       }
   }
-  for await (const _ of ingestMetadata(target, reported.values())) await extend()
+  for await (const _ of ingestMetadata(target, () => metadata.rowsLeft())) await extend()
   await ledger.batch(finishJobStatements(ledger, job, null, Date.now()))
+}
+
+/** Announces the cancellations of a slice, and keeps them for those whose connections are not active. */
+function cancellationStatements(
+  ledger: D1Database,
+  { entity, as_of }: Job,
+  { cancellations }: SliceOutcome,
+  until: Date,
+): D1PreparedStatement[] {
+  const now = Date.now()
+  const bodies = cancellations.map((cancellation) => cancellationBody(cancellation, until.getTime(), as_of))
+  const events = bodies.map((body) => cancellationEvent(entity, body))
+  return [...insertOutboxEvents(ledger, events, now), ...insertCancellations(ledger, entity, bodies, now)]
 }
 
 const isIdle = ({ created, updated, cancelled, rejected }: SliceOutcome): boolean => created + updated + cancelled + rejected === 0

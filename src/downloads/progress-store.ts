@@ -1,41 +1,61 @@
 import type { syncJobs } from './tables.ts'
 
-export type JobRow = typeof syncJobs.$inferSelect
+/** A job with the first run of the organization that covers it, and what its row says of the time before that. */
+export type JobRow = Pick<
+  typeof syncJobs.$inferSelect,
+  'source' | 'month' | 'job_id' | 'status' | 'attempts' | 'rejected_count' | 'error_class' | 'not_before' | 'started_at' | 'finished_at'
+> & {
+  first_run: string
+  /** When that run requested the job, in milliseconds. */
+  requested_at: number
+  /** Attempts that had ended before. */
+  attempts_before: number
+}
 
-/** Selects source, month and job of the organization's extractions of an entity. */
-const CELLS = `select x.key as source, m.key as month, m.value as job_id
+/** The place of a job in the list: the organization's first run that covers it, its source and its month. */
+export type JobPlace = readonly [first_run: string, source: string, month: string]
+
+/** The jobs of the organization's extractions of an entity. */
+const JOBS = `with jobs as (
+  select x.key as source, m.key as month, m.value as job_id, min(e.run_id) as first_run, max(e.run_id) as last_run,
+    min(e.requested_at) as requested_at, min(coalesce(json_extract(e.attempts_before, '$.' || m.value), 0)) as attempts_before
   from extractions e, json_each(e.jobs) x, json_each(x.value) m
-  where e.organization_id = ?1 and e.entity = ?2`
+  where e.organization_id = ?1 and e.entity = ?2
+  group by x.key, m.key, m.value)`
 
-/** Counts the latest job of each source and month by status. `last` is the latest `finished_at` in milliseconds. */
+const ITS_ROW = 's.entity = ?2 and s.source = j.source and s.month = j.month and s.job_id = j.job_id'
+
+/** Counts the latest job of each source and month by status. `last` is the latest end that the organization may know, in milliseconds. */
 export const jobCounts = async (ledger: D1Database, organization_id: string, entity: number) =>
   (
     await ledger
       .prepare(
-        `select s.status, count(*) as n, max(s.finished_at) as last
-         from (select source, month, max(job_id) as job_id from (${CELLS}) group by source, month) c
-         cross join sync_jobs s on s.entity = ?2 and s.source = c.source and s.month = c.month and s.job_id = c.job_id
+        `${JOBS} select s.status, count(*) as n, max(max(s.finished_at, j.requested_at)) as last
+         from (select source, month, job_id, requested_at, max(last_run) from jobs group by source, month) j
+         cross join sync_jobs s on ${ITS_ROW}
          group by s.status`,
       )
       .bind(organization_id, entity)
       .all<{ status: string; n: number; last: number | null }>()
   ).results
 
-/** A page of the organization's jobs, newest first. */
+/** A page of the organization's jobs, those of its newest run first. */
 export const jobsOfOrganization = async (
   ledger: D1Database,
   organization_id: string,
   entity: number,
-  { before, status, limit }: { before: string | null; status: string | null; limit: number },
+  { after, status, limit }: { after: JobPlace | null; status: string | null; limit: number },
 ) =>
   (
     await ledger
       .prepare(
-        `select s.* from (select distinct source, month, job_id from (${CELLS}) where ?3 is null or job_id < ?3) c
-         cross join sync_jobs s on s.entity = ?2 and s.source = c.source and s.month = c.month and s.job_id = c.job_id
-         where ?4 is null or s.status = ?4
-         order by s.job_id desc limit ?5`,
+        `${JOBS} select s.source, s.month, s.job_id, s.status, s.attempts, s.rejected_count, s.error_class, s.not_before, s.started_at,
+           s.finished_at, j.first_run, j.requested_at, j.attempts_before
+         from jobs j cross join sync_jobs s on ${ITS_ROW}
+         where (?3 is null or j.first_run < ?3 or (j.first_run = ?3 and (j.source > ?4 or (j.source = ?4 and j.month < ?5))))
+           and (?6 is null or s.status = ?6)
+         order by j.first_run desc, j.source, j.month desc limit ?7`,
       )
-      .bind(organization_id, entity, before, status, limit)
+      .bind(organization_id, entity, ...(after ?? [null, null, null]), status, limit)
       .all<JobRow>()
   ).results

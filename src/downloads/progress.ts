@@ -2,8 +2,11 @@ import { notFound } from '../failures.ts'
 import type { Ctx } from '../platform/context.ts'
 import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import type { Connection } from '../platform/tenant.ts'
+import { shownJobId } from '../visibility/job-id.ts'
+import { windowsOf } from '../visibility/window.ts'
 import type { SyncJob, SyncJobQuery, SyncStatus } from './contract.ts'
-import { type JobRow, jobCounts, jobsOfOrganization } from './progress-store.ts'
+import { countJobs, type JobCounts } from './counts/counts.ts'
+import { type JobPlace, type JobRow, jobCounts, jobsOfOrganization } from './progress-store.ts'
 
 /** The connection of the request, in any state (decisions.md 4). Throws Failure 404 fiscal_entity.not_found. */
 function requireConnection(ctx: Ctx): Connection {
@@ -35,33 +38,49 @@ export async function getSync(ctx: Ctx): Promise<SyncStatus> {
   }
 }
 
-const view =
-  (now: number) =>
-  (row: JobRow): SyncJob => ({
-    job_id: row.job_id,
+/** A job as the organization may know it: nothing of it is from before its own run that created or joined the job. */
+async function view(ctx: Ctx, { fiscal_entity_id }: Connection, row: JobRow, counts: JobCounts): Promise<SyncJob> {
+  const since = (milliseconds: number | null) => iso(milliseconds === null ? null : Math.max(milliseconds, row.requested_at))
+  const attempts = Math.max(0, row.attempts - row.attempts_before)
+  // A login is refused after the run: joining a job that waits for a login ends the wait.
+  const isAttempted = attempts > 0 || row.attempts_before === 0 || row.error_class === 'invalid_credentials'
+  const error_class = isAttempted ? row.error_class : null
+  // A job that waits for a new CIEC has no scheduled attempt.
+  const isWaiting = row.status === 'queued' && error_class !== null && error_class !== 'invalid_credentials'
+  return {
+    job_id: await shownJobId(fiscal_entity_id, row.job_id),
     data_source_key: row.source,
     period: row.month || null,
     status: row.status,
-    attempts: row.attempts,
-    created_count: row.created_count,
-    updated_count: row.updated_count,
-    cancelled_count: row.cancelled_count,
+    attempts,
+    created_count: counts.created_count,
+    updated_count: counts.updated_count,
+    cancelled_count: counts.cancelled_count,
     rejected_count: row.rejected_count,
-    error_class: row.error_class,
-    // A job that waits for a new CIEC has no scheduled attempt.
-    next_attempt_at:
-      row.status === 'queued' && row.not_before > now && row.error_class !== 'invalid_credentials' ? iso(row.not_before) : null,
-    created_at: new Date(row.created_at).toISOString(),
-    started_at: iso(row.started_at),
-    finished_at: iso(row.finished_at),
-  })
+    error_class,
+    next_attempt_at: isWaiting && row.not_before > ctx.now.getTime() ? iso(row.not_before) : null,
+    created_at: new Date(row.requested_at).toISOString(),
+    started_at: isAttempted ? since(row.started_at) : null,
+    finished_at: since(row.finished_at),
+  }
+}
 
-/** Returns a page of the jobs that the organization's runs created or joined for the RFC, newest first. */
+/** Returns a page of the jobs that the organization's runs created or joined for the RFC, those of the newest run first. */
 export async function listSyncJobs(ctx: Ctx, query: SyncJobQuery) {
-  const { entity, shard } = requireConnection(ctx)
+  const connection = requireConnection(ctx)
+  const { entity, shard } = connection
   const scope = { list: `sync_jobs:${entity}`, filters: query }
-  const [before] = (await openCursor(ctx, scope, query.cursor)) ?? []
-  const page = { before: before === undefined ? null : String(before), status: query.status ?? null, limit: query.limit + 1 }
-  const rows = await jobsOfOrganization(ctx.settings.ledgers[shard]!, ctx.organization.id, entity, page)
-  return paginate(ctx, scope, query.limit, rows, (row) => [row.job_id], view(ctx.now.getTime()))
+  const after = ((await openCursor(ctx, scope, query.cursor)) as JobPlace | undefined) ?? null
+  const page = { after, status: query.status ?? null, limit: query.limit + 1 }
+  const ledger = ctx.settings.ledgers[shard]!
+  const { id: organization_id, extractor_count } = ctx.organization
+  const rows = await jobsOfOrganization(ledger, organization_id, entity, page)
+  const windows = windowsOf(extractor_count, connection)
+  const counts = await countJobs(
+    ledger,
+    rows.map(({ source, month, job_id }) => ({ entity, source, month, job_id, organization_id, windows })),
+  )
+  const shown = await Promise.all(rows.map(async (row, n) => ({ row, job: await view(ctx, connection, row, counts[n]!) })))
+  const placeOf = ({ row: { first_run, source, month } }: { row: JobRow }): JobPlace => [first_run, source, month]
+  return paginate(ctx, scope, query.limit, shown, placeOf, ({ job }) => job)
 }

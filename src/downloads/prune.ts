@@ -1,8 +1,9 @@
 import type { System } from '../platform/context.ts'
 import { each } from '../platform/each.ts'
-import { deleteJobs, entitiesOfTurn } from './prune-store.ts'
+import { pageByPage, START } from '../platform/pages.ts'
+import { deleteCancellations, deleteJobs, entitiesOfTurn } from './prune-store.ts'
 
-/** Age at which finished jobs are deleted. */
+/** Age at which finished jobs and found cancellations are deleted. */
 const KEPT_MS = 90 * 86_400_000
 /** Each entity is pruned on one day of the month. */
 const TURNS = 28
@@ -10,28 +11,36 @@ const TURNS = 28
 const PAGE = 20
 
 /**
- * Deletes jobs that finished more than 90 days ago and that no kept extraction refers to. Each call prunes the entities of its day of the
- * month; a missed day is made up for in the next month.
+ * Deletes jobs that finished more than 90 days ago and that no kept extraction refers to, except the newest of each source and month, and
+ * cancellations that were found before then. Each call prunes the entities of its day of the month; a missed day is made up for in the next
+ * month. A task, whose place is `shard:entity`.
  */
-export async function pruneJobs({ settings, now }: System): Promise<void> {
+export async function pruneJobs(system: System, place = START): Promise<string> {
+  const { settings, now } = system
   const turn = now.getUTCDate() - 1
-  if (turn >= TURNS) return
+  if (turn >= TURNS) return ''
   const before = now.getTime() - KEPT_MS
-  await each(settings.ledgers, async (ledger) => {
-    const failures: unknown[] = []
-    for (let page = await entitiesOfTurn(ledger, turn, TURNS, 0, PAGE); page.length > 0; ) {
-      await prune(ledger, page, before).catch((error: unknown) => failures.push(error))
-      page = page.length < PAGE ? [] : await entitiesOfTurn(ledger, turn, TURNS, page.at(-1)!, PAGE)
-    }
-    if (failures.length > 0) throw failures[0]
+  return pageByPage(system, 6 * PAGE + 1, place, async (from, fail) => {
+    const [shard = 0, after = 0] = from.split(':').map(Number)
+    const ledger = settings.ledgers[shard]!
+    const page = await entitiesOfTurn(ledger, turn, TURNS, after, PAGE)
+    await prune(ledger, page, before).catch(fail)
+    if (page.length === PAGE) return `${shard}:${page.at(-1)}`
+    return shard + 1 < settings.ledgers.length ? `${shard + 1}:0` : ''
   })
 }
 
 /** Prunes the entities in one batch; if the batch fails, each on its own. */
 async function prune(ledger: D1Database, entities: readonly number[], before: number): Promise<void> {
+  if (entities.length === 0) return
   try {
-    await ledger.batch(entities.map((entity) => deleteJobs(ledger, entity, before)))
+    await ledger.batch(entities.flatMap((entity) => statementsFor(ledger, entity, before)))
   } catch {
-    await each(entities, (entity) => deleteJobs(ledger, entity, before).run())
+    await each(entities, (entity) => ledger.batch(statementsFor(ledger, entity, before)))
   }
 }
+
+const statementsFor = (ledger: D1Database, entity: number, before: number): D1PreparedStatement[] => [
+  ...deleteJobs(ledger, entity, before),
+  deleteCancellations(ledger, entity, before),
+]

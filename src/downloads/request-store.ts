@@ -28,6 +28,8 @@ export interface RequestingRun {
  */
 const SERVES = `s.job_id = (select max(job_id) from sync_jobs where entity = s.entity and source = s.source and month = s.month)
   and (s.open = 1 or (s.status = 'succeeded' and max(coalesce(s.finished_at, 0), s.as_of) >= ?3))`
+/** Attempts of the job `s` that the run does not share: those that ended in a wait or, of a job that is running or done, all but the last. */
+const ATTEMPTS_BEFORE = `s.attempts - (s.status <> 'queued')`
 /** Extractions kept per organization and entity: enough for the progress, and for the watermark to be among them. */
 const KEPT_EXTRACTIONS = 60
 
@@ -45,7 +47,7 @@ const joinFinished = (ledger: D1Database, requested: string, { organization_id, 
   ledger
     .prepare(
       `insert into outbox (fact_id, kind, entity, organizations, body, created_at)
-       select 'sync.completed:' || job_id || ':' || ?2, 'sync.completed', entity, json_array(?2), ${eventBody('null', 'finished_at')}, ?4
+       select 'sync.completed:' || job_id || ':' || ?2, 'sync.completed', entity, json_array(?2), ${eventBody('null', '?4')}, ?4
        from json_each(?1) w cross join sync_jobs s on s.entity = w.value->>0 and s.source = w.value->>1 and s.month = w.value->>2
        where ${FOUND_FINISHED}
        on conflict do nothing`,
@@ -112,22 +114,22 @@ export function requestStatements(
   const joined = rows.flatMap((json) => joinFinished(ledger, json, run))
   const record = ledger
     .prepare(
-      `insert into extractions (organization_id, entity, run_id, instant, jobs, dispatched)
-       select ?4, entity, ?2, ?3, json_group_object(source, json(months)), max(made)
+      `with served as materialized (
+         select s.entity, s.source, s.month, s.job_id, s.run_id, ${ATTEMPTS_BEFORE} as attempts_before
+         from json_each(?1) w cross join sync_jobs s on s.entity = w.value->>0 and s.source = w.value->>1 and s.month = w.value->>2
+         where ${SERVES}),
+       attempted as materialized (select entity, job_id, attempts_before from served where attempts_before > 0)
+       insert into extractions (organization_id, entity, run_id, instant, jobs, dispatched, requested_at, attempts_before)
+       select ?4, entity, ?2, ?3, json_group_object(source, json(months)), max(made), ?5,
+         (select json_group_object(a.job_id, a.attempts_before) from attempted a where a.entity = c.entity)
        from (
-         select c.entity, c.source, json_group_object(c.month, c.job_id) as months, max(c.run_id = ?2) as made
-         from (
-           select w.value->>0 as entity, w.value->>1 as source, w.value->>2 as month, s.job_id, s.run_id
-           from json_each(?1) w cross join sync_jobs s
-             on s.entity = w.value->>0 and s.source = w.value->>1 and s.month = w.value->>2
-           where ${SERVES}
-         ) c
-         group by c.entity, c.source
-       )
+         select entity, source, json_group_object(month, job_id) as months, max(run_id = ?2) as made from served group by entity, source
+       ) c
+       where true
        group by entity
        on conflict do nothing`,
     )
-    .bind(JSON.stringify(requested.map(({ entity, source, month }) => [entity, source, month])), run_id, instant, organization_id)
+    .bind(JSON.stringify(requested.map(({ entity, source, month }) => [entity, source, month])), run_id, instant, organization_id, now)
   const outcome = ledger
     .prepare(
       `select e.entity, e.dispatched from json_each(?1) b cross join extractions e
@@ -141,15 +143,14 @@ export function requestStatements(
          order by run_id desc limit 1 offset ${KEPT_EXTRACTIONS - 1})`,
     )
     .bind(JSON.stringify(entities.map(({ entity }) => entity)), organization_id)
-  const share = shareDocuments(ledger, organization_id, instant, requested)
+  const share = shareDocuments(ledger, run, requested)
   return [insertEntities, ...insertJobs, ...join, ...joined, record, ...share, prune, outcome]
 }
 
 /** Shares the files of finished jobs with the organization: the newest of each name of their sources. */
 function shareDocuments(
   ledger: D1Database,
-  organization_id: string,
-  instant: number,
+  { organization_id, instant, now }: RequestingRun,
   requested: readonly RequestedJob[],
 ): D1PreparedStatement[] {
   const sources = requested.filter(({ month }) => month === '').map(({ entity, source }) => [entity, source])
@@ -157,7 +158,7 @@ function shareDocuments(
   return [
     ledger
       .prepare(
-        `update documents set organizations = json_insert(documents.organizations, '$[#]', ?2)
+        `update documents set organizations = json_set(documents.organizations, '$.' || ?2, ?4)
          from (
            select d.entity, max(d.document_id) as document_id
            from json_each(?1) w
@@ -167,9 +168,9 @@ function shareDocuments(
            group by d.entity, d.source, d.name
          ) newest
          where documents.entity = newest.entity and documents.document_id = newest.document_id
-           and not exists (select 1 from json_each(documents.organizations) o where o.value = ?2)`,
+           and json_extract(documents.organizations, '$.' || ?2) is null`,
       )
-      .bind(JSON.stringify(sources), organization_id, instant),
+      .bind(JSON.stringify(sources), organization_id, instant, now),
   ]
 }
 

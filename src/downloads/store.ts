@@ -1,5 +1,5 @@
 import { isFenceViolation } from '../platform/db/guard.ts'
-import type { SliceCounts } from '../visibility/visible-counts.ts'
+import type { SliceCounts } from '../visibility/slice-counts.ts'
 
 export interface Job {
   entity: number
@@ -10,15 +10,24 @@ export interface Job {
   as_of: number
   attempts: number
   token: string
+  /** 1 when an earlier invocation has ingested a part. */
+  is_continued: number
+  /** Number of changes that earlier attempts have made. */
+  ingested: number
 }
 
-const CLAIMED = 'entity, source, month, job_id, organizations, as_of, attempts, token'
+const CLAIMED = `entity, source, month, job_id, organizations, as_of, attempts, token, is_continued,
+  created_count + updated_count + cancelled_count as ingested`
 
-/** Claims the entity's next job: one that is queued and due, or running under an expired lease. Newest months first. */
+/**
+ * Claims the entity's next job: one that is queued and due, or running under an expired lease. Newest months first. The attempt reads every
+ * file that was rejected before again, so the count of them begins anew.
+ */
 export const claimStatement = (ledger: D1Database, entity: number, token: string, now: number, leaseUntil: number) =>
   ledger
     .prepare(
-      `update sync_jobs set status = 'running', token = ?2, lease_until = ?4, attempts = attempts + 1, started_at = coalesce(started_at, ?3)
+      `update sync_jobs set status = 'running', token = ?2, lease_until = ?4, attempts = attempts + 1, started_at = coalesce(started_at, ?3),
+         rejected_count = 0
        where (entity, source, month, job_id) = (
          select entity, source, month, job_id from sync_jobs indexed by sync_jobs_open
          where entity = ?1 and open = 1 and ((status = 'queued' and not_before <= ?3) or lease_until < ?3)
@@ -36,9 +45,7 @@ export interface Progress {
   updated: number
   cancelled: number
   rejected: number
-  /** Seconds since 1970; null when the slice changed nothing. */
-  first_issued_at: number | null
-  last_issued_at: number | null
+  /** Null for documents that are not CFDIs. */
   counts: SliceCounts | null
 }
 
@@ -49,30 +56,17 @@ export interface Progress {
 export const progressStatement = (
   ledger: D1Database,
   job: Job,
-  { created, updated, cancelled, rejected, first_issued_at, last_issued_at, counts }: Progress,
+  { created, updated, cancelled, rejected, counts }: Progress,
   leaseUntil: number,
 ) =>
   ledger
     .prepare(
       `update sync_jobs set created_count = case when token = ?5 and open = 1 then created_count + ?6 end,
          updated_count = updated_count + ?7, cancelled_count = cancelled_count + ?8, rejected_count = rejected_count + ?9,
-         lease_until = ?10,
-         first_issued_at = min(coalesce(first_issued_at, ?11), coalesce(?11, first_issued_at)),
-         last_issued_at = max(coalesce(last_issued_at, ?12), coalesce(?12, last_issued_at)),
-         brought = case when ?13 is null then brought else json_insert(brought, '$[#]', json(?13)) end
+         lease_until = ?10, brought = case when ?11 is null then brought else json_insert(brought, '$[#]', json(?11)) end
        where entity = ?1 and source = ?2 and month = ?3 and job_id = ?4`,
     )
-    .bind(
-      ...keysOf(job),
-      created,
-      updated,
-      cancelled,
-      rejected,
-      leaseUntil,
-      first_issued_at,
-      last_issued_at,
-      counts === null ? null : JSON.stringify(counts),
-    )
+    .bind(...keysOf(job), created, updated, cancelled, rejected, leaseUntil, counts === null ? null : JSON.stringify(counts))
 
 /** Whether a batch was refused because the job's claim is lost. */
 export const isClaimLost = (error: unknown): boolean => isFenceViolation(error, 'sync_jobs.created_count')
@@ -80,9 +74,7 @@ export const isClaimLost = (error: unknown): boolean => isFenceViolation(error, 
 /** The SQL expression of the outbox body of a finished job; the arguments are SQL as well. */
 export const eventBody = (error_class: string, completed_at: string): string =>
   `json_object('job_id', job_id, 'data_source_key', source, 'period', nullif(month, ''),
-     'created_count', created_count, 'updated_count', updated_count, 'cancelled_count', cancelled_count,
-     'first_issued_at', first_issued_at, 'last_issued_at', last_issued_at, 'brought', json(brought), 'error_class', ${error_class}, 'attempts', attempts,
-     'completed_at', ${completed_at})`
+     'error_class', ${error_class}, 'attempts', attempts, 'completed_at', ${completed_at})`
 
 /** Finishes a job as succeeded, or as failed with an error class, and inserts its outbox event. Does neither when the claim is lost. */
 export const finishJobStatements = (ledger: D1Database, job: Job, error_class: string | null, now: number): D1PreparedStatement[] => [
@@ -109,21 +101,43 @@ export const requeueStatement = (ledger: D1Database, job: Job, error_class: stri
     )
     .bind(...keysOf(job), error_class, notBefore)
 
-/** Makes the entity's open jobs wait for an accepted CIEC, but no longer than until `notBefore`. Resets their attempts. */
-export const parkStatement = (ledger: D1Database, entity: number, notBefore: number) =>
+/**
+ * Returns a job to the queue, due now, because the budget of the invocation is used up. It is not another attempt when this one has ingested
+ * something; one that has not counts, so that a job that makes no progress fails in the end.
+ */
+export const interruptStatement = (ledger: D1Database, job: Job) =>
+  ledger
+    .prepare(
+      `update sync_jobs set status = 'queued', not_before = 0, token = null, lease_until = null, is_continued = 1,
+         attempts = case when created_count + updated_count + cancelled_count > ?6 then attempts - 1 else attempts end
+       where ${CLAIM_HELD}`,
+    )
+    .bind(...keysOf(job), job.ingested)
+
+/**
+ * Makes the open jobs that the same organizations asked for wait for an accepted CIEC, but no longer than until `notBefore`. Resets their
+ * attempts.
+ */
+export const parkStatement = (ledger: D1Database, { entity, organizations }: Job, notBefore: number) =>
   ledger
     .prepare(
       `update sync_jobs set status = 'queued', error_class = 'invalid_credentials', not_before = ?2, attempts = 0, token = null, lease_until = null
-       where entity = ?1 and open = 1`,
+       where entity = ?1 and open = 1 and organizations = ?3`,
     )
-    .bind(entity, notBefore)
+    .bind(entity, notBefore, organizations)
 
-/** Makes the entity's jobs that wait for an accepted CIEC due now. */
-export const resumeStatement = (ledger: D1Database, entity: number) =>
+/** Makes the entities' jobs that wait for an accepted CIEC due now. Returns a row `{entity}` for each of them. */
+export const resumeStatement = (ledger: D1Database, entities: readonly number[]) =>
   ledger
-    .prepare(`update sync_jobs set not_before = 0, error_class = null
-       where entity = ?1 and open = 1 and status = 'queued' and error_class = 'invalid_credentials'`)
-    .bind(entity)
+    .prepare(
+      `update sync_jobs set not_before = 0, error_class = null
+       where (entity, source, month, job_id) in (
+         select s.entity, s.source, s.month, s.job_id
+         from json_each(?1) e cross join sync_jobs s indexed by sync_jobs_open on s.entity = e.value and s.open = 1
+         where status = 'queued' and error_class = 'invalid_credentials')
+       returning entity`,
+    )
+    .bind(JSON.stringify(entities))
 
 /** Entities with a job that should have been claimed by now: its message was lost, or its worker died. */
 export const stuckStatement = (ledger: D1Database, now: number, since: number, limit: number) =>

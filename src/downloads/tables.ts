@@ -35,11 +35,10 @@ export const syncJobs = sqliteTable(
     updated_count: integer('updated_count').notNull(),
     cancelled_count: integer('cancelled_count').notNull(),
     rejected_count: integer('rejected_count').notNull(),
-    /** First and last issue time of the documents that it created or changed, in seconds since 1970. */
-    first_issued_at: integer('first_issued_at'),
-    last_issued_at: integer('last_issued_at'),
-    /** The counts of each slice as a JSON array of SliceCounts (visible-counts.ts), from which the counts inside a window are computed. */
+    /** What each slice changed, as a JSON array of SliceCounts (slice-counts.ts), from which the counts for each organization are computed. */
     brought: text('brought').notNull().default('[]'),
+    /** 1 after an invocation whose budget ended before the job did. */
+    is_continued: integer('is_continued').notNull().default(0),
   },
   (table) => [
     primaryKey({ columns: [table.entity, table.source, table.month, table.job_id] }),
@@ -61,6 +60,27 @@ export const extractions = sqliteTable(
     jobs: text('jobs').notNull(),
     /** 1 when the run created at least one of the jobs. */
     dispatched: integer('dispatched').notNull(),
+    /** When the run requested the jobs, milliseconds. No time of a job from before is shown to the organization. */
+    requested_at: integer('requested_at').notNull(),
+    /** `{job_id: attempts}`: the attempts that had ended before, of the jobs that had any. They are not shown to the organization. */
+    attempts_before: text('attempts_before').notNull(),
   },
   (table) => [primaryKey({ columns: [table.organization_id, table.entity, table.run_id] })],
+)
+
+/**
+ * Cancellations as they were found, for organizations whose connections were not active then: they are told when theirs is active again. Kept
+ * for 90 days.
+ */
+export const cancellations = sqliteTable(
+  'cancellations',
+  {
+    entity: integer('entity').notNull(),
+    /** Milliseconds since 1970. */
+    found_at: integer('found_at').notNull(),
+    uuid: text('uuid').notNull(),
+    /** The body of its outbox event. */
+    body: text('body').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.entity, table.found_at, table.uuid] })],
 )

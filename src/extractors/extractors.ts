@@ -1,9 +1,8 @@
 import type { DataSourceKey } from '../authority/port/catalog.ts'
 import { activeKeys, defaultKeys, refuseUnknownKeys, unknownKeyFaults, withMandatory } from '../authority/sources.ts'
 import { Failure, invalid, notFound } from '../failures.ts'
-import { addToExtractorCount, assertExtractorLimit, EXTRACTOR_LIMIT } from '../identity/organization/extractor-count.ts'
-import { findOrganization } from '../identity/organization/organization.ts'
-import { planOf } from '../plans/plans.ts'
+import { addToExtractorCount, extractorsUsed } from '../identity/organization/extractor-count.ts'
+import { takePlace } from '../plans/place.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx, System } from '../platform/context.ts'
 import { isGuardViolation } from '../platform/db/guard.ts'
@@ -120,24 +119,15 @@ export const insertExtractors = (system: System, rows: readonly ExtractorRow[]) 
 export async function createExtractor(ctx: Ctx, draft: ExtractorDraft): Promise<Extractor> {
   const { db, organization, now } = ctx
   refuseUnknownKeys(draft.data_source_keys, 'data_source_keys', activeKeys(ctx))
-  const plan = planOf(organization.plan)
   const row = rowOf(organization.id, now, draft)
-  try {
-    await change(ctx, { action: 'extractor.created', resource_id: row.extractor_id, changed: Object.keys(draft) }, [
-      assertExtractorLimit(db.$client, organization.id, plan.extractors),
+  await takePlace(ctx, 'extractors', extractorsUsed(organization.id), (guard) =>
+    change(ctx, { action: 'extractor.created', resource_id: row.extractor_id, changed: Object.keys(draft) }, [
+      guard,
       addToExtractorCount(db, organization.id, 1),
       insertExtractor(db, row),
       ...zoneOf(ctx, row),
-    ])
-  } catch (error) {
-    if (!isGuardViolation(error, EXTRACTOR_LIMIT)) throw error
-    const { extractor_count } = await findOrganization(db, organization.id)
-    throw new Failure(
-      'conflict',
-      'extractor.plan_limit',
-      `The plan ${plan.name} allows ${plan.extractors} extractors and ${extractor_count} exist. Delete an extractor or change the plan.`,
-    )
-  }
+    ]),
+  )
   return view(row, now)
 }
 

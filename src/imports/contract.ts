@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Id, Instant } from '../platform/http/shapes.ts'
+import { Id, Instant, Paging } from '../platform/http/shapes.ts'
 import { FiscalEntityId } from '../taxpayers/contract.ts'
 import { IMPORT_FILE_STATUSES, IMPORT_STATUSES } from './tables.ts'
 
@@ -12,7 +12,14 @@ export const ImportedFile = z
         'import or from the authority.',
     }),
     uuid: z.string().nullable().meta({ description: 'Null for a metadata file, and when the UUID is not known.' }),
-    code: z.string().nullable().meta({ description: 'Why the file was rejected, such as `cfdi.unstamped`. Null otherwise.' }),
+    code: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'Why the file was rejected, such as `cfdi.unstamped`. `import.quota_exceeded`: the plan leaves no room for its document, or for ' +
+          'some rows of a metadata file; make room and send it again. Null otherwise.',
+      }),
     detail: z
       .string()
       .nullable()
@@ -20,10 +27,24 @@ export const ImportedFile = z
   })
   .meta({ id: 'ImportedFile' })
 
+const summary = {
+  import_id: Id('imp'),
+  status: z.enum(IMPORT_STATUSES).meta({ description: '`deleting`: the import disappears once its documents are deleted.' }),
+  bytes: z.int().meta({ description: 'Size of the upload.' }),
+  documents: z.int().meta({
+    description:
+      'How many documents are stored and count against the plan because of this import. One that an earlier import holds counts there.',
+  }),
+  created_at: Instant,
+  completed_at: Instant.nullable().meta({ description: 'Null until the import is completed.' }),
+}
+
+export const ImportSummary = z.strictObject(summary).meta({ id: 'ImportSummary' })
+export type ImportSummary = z.infer<typeof ImportSummary>
+
 export const Import = z
   .strictObject({
-    import_id: Id('imp'),
-    status: z.enum(IMPORT_STATUSES),
+    ...summary,
     files: z
       .array(ImportedFile)
       .meta({ description: 'The results of the files processed so far, in the order of the upload; at most the first 1,000.' }),
@@ -31,10 +52,11 @@ export const Import = z
     counts: z
       .strictObject({ created: z.int(), updated: z.int(), unchanged: z.int(), rejected: z.int() })
       .meta({ description: 'How many files have each status.' }),
-    created_at: Instant,
-    completed_at: Instant.nullable().meta({ description: 'Null until the import is completed.' }),
   })
   .meta({ id: 'Import' })
 export type Import = z.infer<typeof Import>
 
 export const ImportPath = z.strictObject({ fiscal_entity_id: FiscalEntityId, import_id: Id('imp') })
+
+export const ImportQuery = z.strictObject(Paging)
+export type ImportQuery = z.infer<typeof ImportQuery>

@@ -1,26 +1,37 @@
 import type { EntryResult } from '../cfdi/ingest/ingest.ts'
 import { jsonChunks } from '../platform/db/commit.ts'
 import { prepared, sql } from '../platform/db/fragment.ts'
+import { assertThat } from '../platform/db/guard.ts'
 import { isVisible, partitionsToRead, type ScopedLedger } from '../visibility/scoped-ledger.ts'
 import type { importFiles, imports } from './tables.ts'
 
 export type ImportRow = typeof imports.$inferSelect
 export type ImportFileRow = typeof importFiles.$inferSelect
 
-/** Inserts a queued import and its partition, unless they exist. */
-export const insertImport = (
+/** Inserts a queued import and its partition, unless they exist. Returns the object that the row refers to. */
+export const insertImport = async (
   ledger: D1Database,
-  row: Pick<ImportRow, 'import_id' | 'organization_id' | 'fiscal_entity_id' | 'book' | 'entity' | 'rfc' | 'created_at' | 'lease_until'>,
-) =>
-  ledger.batch([
+  row: Pick<
+    ImportRow,
+    'import_id' | 'object' | 'organization_id' | 'fiscal_entity_id' | 'book' | 'entity' | 'rfc' | 'bytes' | 'created_at' | 'lease_until'
+  >,
+) => {
+  const results = await ledger.batch<{ object: string }>([
     ledger.prepare('insert into entities (entity, rfc, version) values (?1, ?2, 0) on conflict do nothing').bind(row.book, row.rfc),
     ledger
       .prepare(
-        `insert into imports (import_id, organization_id, fiscal_entity_id, book, entity, rfc, status, lease_until, attempts, created_at)
-         values (?1, ?2, ?3, ?4, ?5, ?6, 'queued', ?8, 0, ?7) on conflict do nothing`,
+        `insert into imports (import_id, organization_id, fiscal_entity_id, book, entity, rfc, object, bytes, documents, status, lease_until,
+           attempts, created_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?10, ?9, 0, 'queued', ?8, 0, ?7) on conflict do nothing`,
       )
-      .bind(row.import_id, row.organization_id, row.fiscal_entity_id, row.book, row.entity, row.rfc, row.created_at, row.lease_until),
+      .bind(
+        ...[row.import_id, row.organization_id, row.fiscal_entity_id, row.book, row.entity, row.rfc],
+        ...[row.created_at, row.lease_until, row.bytes, row.object],
+      ),
+    ledger.prepare('select object from imports where import_id = ?1').bind(row.import_id),
   ])
+  return results.at(-1)!.results[0]!.object
+}
 
 /** Finds an import of an organization, with its first files and the number of files in each status. */
 export async function findImport(ledger: D1Database, organization_id: string, fiscal_entity_id: string, import_id: string, limit: number) {
@@ -38,17 +49,49 @@ export async function findImport(ledger: D1Database, organization_id: string, fi
   }
 }
 
-/** Claims a queued import, or one with an expired lease. Returns undefined when another consumer holds it. */
+export const readImport = (ledger: D1Database, import_id: string): Promise<ImportRow | null> =>
+  prepared(ledger, sql`select * from imports where import_id = ${import_id}`).first<ImportRow>()
+
+/** Sorts after every identifier of an import. */
+const LAST = 'imq'
+
+/** Returns a page of the imports in a partition, newest first, before an import. */
+export const listImportRows = async (ledger: D1Database, book: number, before: string | undefined, limit: number): Promise<ImportRow[]> =>
+  (
+    await prepared(
+      ledger,
+      sql`select * from imports indexed by imports_book where book = ${book} and import_id < ${before ?? LAST} order by import_id desc limit ${limit}`,
+    ).all<ImportRow>()
+  ).results
+
+/**
+ * Claims a queued import, one with an expired lease, or one that is being deleted. Returns undefined when another consumer holds it, or when
+ * there is nothing to do.
+ */
 export const claimImport = async (ledger: D1Database, import_id: string, token: string, now: number, leaseUntil: number) =>
   (
     await ledger
       .prepare(
-        `update imports set status = 'running', token = ?2, lease_until = ?4, attempts = attempts + 1
-         where import_id = ?1 and (status = 'queued' or (status = 'running' and lease_until < ?3)) returning *`,
+        `update imports set status = iif(status = 'deleting', 'deleting', 'running'), token = ?2, lease_until = ?4, attempts = attempts + 1
+         where import_id = ?1 and (status = 'queued' or (status in ('running', 'deleting') and lease_until < ?3)) returning *`,
       )
       .bind(import_id, token, now, leaseUntil)
       .all<ImportRow>()
   ).results[0]
+
+/** The guard of `assertHeld`. */
+export const HELD = 'import.held'
+
+/** Refuses its batch unless the token holds the import: another consumer has not taken it over, and it is not to be deleted. */
+export const assertHeld = (ledger: D1Database, import_id: string, token: string): D1PreparedStatement =>
+  assertThat(ledger, sql`exists (select 1 from imports where import_id = ${import_id} and token = ${token})`, HELD)
+
+/** Ends the lease of an import that is being deleted and that this token holds, or nobody, so that its deletion can go on. */
+export const endLease = (ledger: D1Database, import_id: string, token: string | null): D1PreparedStatement =>
+  prepared(
+    ledger,
+    sql`update imports set token = null, lease_until = 0 where import_id = ${import_id} and status = 'deleting' and token is ${token}`,
+  )
 
 /** Inserts the results of files. The first result of a file stays. */
 export const insertFileResults = (ledger: D1Database, import_id: string, entries: readonly EntryResult[]) =>
@@ -61,15 +104,32 @@ export const insertFileResults = (ledger: D1Database, import_id: string, entries
       .bind(import_id, json),
   )
 
-/** Extends the lease of an import if the token still holds it. */
-export const extendLease = (ledger: D1Database, import_id: string, token: string, leaseUntil: number) =>
-  ledger.prepare('update imports set lease_until = ?3 where import_id = ?1 and token = ?2').bind(import_id, token, leaseUntil)
+/** Extends the lease of an import, and adds documents that count through it from now on, if the token still holds it. */
+export const extendLease = (ledger: D1Database, import_id: string, token: string, leaseUntil: number, documents = 0) =>
+  ledger
+    .prepare('update imports set lease_until = ?3, documents = documents + ?4 where import_id = ?1 and token = ?2')
+    .bind(import_id, token, leaseUntil, documents)
 
-/** Completes an import if the token still holds it. */
+/** Completes an import if the token still holds it. Returns how many documents count through it. */
 export const completeImport = (ledger: D1Database, import_id: string, token: string, now: number) =>
   ledger
-    .prepare(`update imports set status = 'completed', token = null, completed_at = ?3 where import_id = ?1 and token = ?2`)
+    .prepare(
+      `update imports set status = 'completed', token = null, completed_at = ?3 where import_id = ?1 and token = ?2 returning documents`,
+    )
     .bind(import_id, token, now)
+
+/** Returns an import to the queue because the budget of the invocation is used up, which is not another attempt. */
+export const interruptImport = (ledger: D1Database, import_id: string, token: string, place: string, now: number) =>
+  ledger
+    .prepare(
+      `update imports set status = 'queued', token = null, lease_until = ?4, attempts = attempts - 1, place = ?3
+       where import_id = ?1 and token = ?2`,
+    )
+    .bind(import_id, token, place, now)
+
+/** The places in the upload of the files that have a result. */
+export const filesWithResult = async (ledger: D1Database, import_id: string): Promise<Set<number>> =>
+  new Set((await ledger.prepare('select n from import_files where import_id = ?1').bind(import_id).raw<[number]>()).flat())
 
 /** Finds imports that are not completed and that no consumer holds. */
 export const unfinishedImports = async (ledger: D1Database, before: number, limit: number) =>
@@ -81,6 +141,21 @@ export const unfinishedImports = async (ledger: D1Database, before: number, limi
       .bind(before, limit)
       .all<{ import_id: string }>()
   ).results
+
+/** Returns those of these objects that unfinished imports refer to. */
+export async function referredObjects(ledgers: readonly D1Database[], objects: readonly string[]): Promise<Set<string>> {
+  const found = new Set<string>()
+  for (const ledger of ledgers) {
+    const { results } = await ledger
+      .prepare(
+        `select object from imports indexed by imports_open where status <> 'completed' and object in (select value from json_each(?1))`,
+      )
+      .bind(JSON.stringify(objects))
+      .all<{ object: string }>()
+    for (const { object } of results) found.add(object)
+  }
+  return found
+}
 
 /** Returns those of these UUIDs that are visible in the authority's partition. */
 export async function visibleUuids(ledger: ScopedLedger, uuids: readonly string[]): Promise<Set<string>> {

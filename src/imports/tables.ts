@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
-export const IMPORT_STATUSES = ['queued', 'running', 'completed'] as const
+export const IMPORT_STATUSES = ['queued', 'running', 'completed', 'deleting'] as const
 export const IMPORT_FILE_STATUSES = ['created', 'updated', 'unchanged', 'rejected'] as const
 
-/** Uploads. The bytes of one are in FILES under its id until it is completed. */
+/** Uploads. */
 export const imports = sqliteTable(
   'imports',
   {
@@ -16,17 +16,29 @@ export const imports = sqliteTable(
     /** The partition of what the authority delivers for the RFC. */
     entity: integer('entity').notNull(),
     rfc: text('rfc').notNull(),
+    /** Its bytes in FILES, until it is completed. */
+    object: text('object').notNull(),
+    /** Size of the upload. */
+    bytes: integer('bytes').notNull(),
+    /** How many documents count through this import: those that no earlier one holds. */
+    documents: integer('documents').notNull(),
     status: text('status', { enum: IMPORT_STATUSES }).notNull(),
     /** The consumer that holds the import; null when none does. */
     token: text('token'),
     /** Milliseconds since 1970, like the other times. */
     lease_until: integer('lease_until').notNull(),
     attempts: integer('attempts').notNull(),
+    /** How far the metadata file has been ingested that was under way when the budget of an invocation ended, as JSON. */
+    place: text('place'),
     created_at: integer('created_at').notNull(),
     completed_at: integer('completed_at'),
   },
-  // The sweep finds uploads that are not completed.
-  (table) => [index('imports_open').on(table.lease_until).where(sql`status <> 'completed'`)],
+  (table) => [
+    // The sweep finds uploads that are not completed.
+    index('imports_open').on(table.lease_until).where(sql`status <> 'completed'`),
+    // The list of a fiscal entity, newest first.
+    index('imports_book').on(table.book, table.import_id),
+  ],
 )
 
 /** The result of each file of an upload. */
@@ -43,4 +55,30 @@ export const importFiles = sqliteTable(
     detail: text('detail'),
   },
   (table) => [primaryKey({ columns: [table.import_id, table.n] })],
+)
+
+/** What each import says of each document that it brought (holdings.ts): deleting one leaves what the others say. */
+export const importDocuments = sqliteTable(
+  'import_documents',
+  {
+    import_id: text('import_id').notNull(),
+    uuid: text('uuid').notNull(),
+    book: integer('book').notNull(),
+    /** 1 for the one import through which the document counts. */
+    is_counted: integer('is_counted').notNull(),
+    /** The import's own copy of the XML; null when it brought metadata only. */
+    xml_object: text('xml_object'),
+    xml_offset: integer('xml_offset'),
+    xml_length: integer('xml_length'),
+    xml_method: integer('xml_method'),
+    xml_size: integer('xml_size'),
+    xml_crc: integer('xml_crc'),
+    /** The metadata row as a JSON list; null when it brought the XML only. */
+    metadata: text('metadata'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.import_id, table.uuid] }),
+    // The other imports that hold a document.
+    index('import_documents_uuid').on(table.book, table.uuid),
+  ],
 )

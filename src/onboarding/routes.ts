@@ -31,6 +31,7 @@ export const authRoutes = new Hono<App>()
     body(Acceptance),
     returns(201, Signup),
     refuses(404, 'There is no open invitation with this token: it is unknown, was accepted, replaced or withdrawn, or has expired.'),
+    refuses(409, 'The organization has as many credentials as its plan allows (`credential.plan_limit`). The invitation stays open.'),
     perAddress(),
     async (c) => c.json(await acceptInvitation(c.var.system, c.req.valid('json')), 201),
   )

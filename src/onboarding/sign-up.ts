@@ -27,7 +27,7 @@ export async function signUp(system: System, { organization_name, name, email }:
     contact_email: email,
     logo_url: null,
     timezone: TIMEZONE,
-    ...trialSubscription(now, TIMEZONE),
+    ...trialSubscription(now, TIMEZONE, email),
     extractor_count: 0,
     created_at: now,
   }
@@ -44,6 +44,7 @@ export async function signUp(system: System, { organization_name, name, email }:
     name: 'Sign-up',
     role: 'owner',
     member_id: member.member_id,
+    created_by: null,
     expires_at: null,
   })
   const extractors = defaultExtractors(organization.id, now, authorityOf(system).sources)

@@ -6,12 +6,12 @@ import { sendHints } from '../platform/queues/send.ts'
 export interface OutboxEvent {
   /** Derived from the change: the same change always has the same identifier. */
   outbox_event_id: string
-  kind: 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'connection.ciec_invalid'
+  kind: 'cfdi.cancelled' | 'connection.ciec_invalid'
   /** The number under which the RFC's ledger keeps the authority's documents. */
   entity: number
   /** The organizations to notify; null for every organization whose window shows the document. */
   organizations: readonly string[] | null
-  /** The members of the payload that are the same for every organization. */
+  /** What the payloads are made from, the same for every organization. */
   body: Record<string, unknown>
 }
 
@@ -45,23 +45,8 @@ export const insertOutboxEvents = (d1: D1Database, events: readonly OutboxEvent[
       .bind(json, now),
   )
 
-/** Reads a page of events after an identifier, in the order of their identifiers. */
-export const readOutbox = async (d1: D1Database, after: string, limit: number): Promise<StoredOutboxEvent[]> =>
-  (
-    await d1
-      .prepare(
-        `select fact_id as outbox_event_id, kind, entity, organizations, body, created_at
-         from outbox where fact_id > ? order by fact_id limit ?`,
-      )
-      .bind(after, limit)
-      .all<StoredOutboxEvent>()
-  ).results
-
 export const hasOutboxEvents = async (d1: D1Database): Promise<boolean> =>
   (await d1.prepare('select 1 from outbox limit 1').first()) !== null
-
-export const deleteOutboxEvents = (d1: D1Database, outbox_event_ids: readonly string[]): D1PreparedStatement =>
-  d1.prepare('delete from outbox where fact_id in (select value from json_each(?))').bind(JSON.stringify(outbox_event_ids))
 
 /** Names an outbox: that of the control plane, or that of a ledger by its number. */
 export type Outbox = 'control' | number
@@ -70,5 +55,6 @@ export type Outbox = 'control' | number
 export const databaseOf = ({ db, settings }: System, outbox: Outbox): D1Database =>
   outbox === 'control' ? db.$client : settings.ledgers[outbox]!
 
-/** Asks the queue to relay an outbox. The sweep finds the events of an outbox whose message is lost. */
-export const wakeRelay = (system: System, outbox: Outbox): Promise<void> => sendHints(system, system.env.WEBHOOKS, [{ body: { outbox } }])
+/** Asks the queue to relay an outbox, now or after a wait. The sweep finds the events of an outbox whose message is lost. */
+export const wakeRelay = (system: System, outbox: Outbox, delaySeconds = 0): Promise<void> =>
+  sendHints(system, system.env.WEBHOOKS, [{ body: { outbox }, delaySeconds }])

@@ -1,19 +1,41 @@
-import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
-/**
- * The transactional outbox. A change writes its events here in its own commit, in whichever database that is, and the relay takes them
- * from here. The key is derived from the change, so that recording the same change twice leaves one row.
- */
-export const outbox = sqliteTable('outbox', {
-  outbox_event_id: text('fact_id').primaryKey(),
-  /** A key of the event catalog (service.md, Events). */
-  kind: text('kind').notNull(),
+const columns = {
   /** The number under which the RFC's ledger keeps the authority's documents. */
   entity: integer('entity').notNull(),
+  outbox_event_id: text('fact_id').notNull(),
+  /** A key of the event catalog (service.md, Events). */
+  kind: text('kind').notNull(),
   /** The organizations to notify, as a JSON list; null for every organization whose window shows the document. */
   organizations: text('organizations'),
-  /** The members of the payload that are the same for every organization, as JSON. */
+  /** What the payloads are made from, the same for every organization, as JSON. */
   body: text('body').notNull(),
   /** Milliseconds since 1970. */
   created_at: integer('created_at').notNull(),
-})
+}
+
+/**
+ * The transactional outbox. A change writes its events here in its own commit, in whichever database that is, and the relay takes them
+ * from here. The identifier is derived from the change, so that recording the same change twice leaves one row. The key begins with the
+ * entity, so that the relay can take turns between RFCs.
+ */
+export const outbox = sqliteTable(
+  'outbox',
+  {
+    ...columns,
+    /**
+     * How far the event is relayed: the number of the last connection to the RFC that has been considered, or, when organizations are
+     * named, how many of them; 0 at the beginning.
+     */
+    progress: integer('progress').notNull().default(0),
+    /** Number of times that the event could not be committed, and until when it waits after the last time. */
+    attempts: integer('attempts').notNull().default(0),
+    retry_at: integer('retry_at').notNull().default(0),
+  },
+  (table) => [primaryKey({ columns: [table.entity, table.outbox_event_id] })],
+)
+
+/** Events that cannot be relayed. The control plane has a dead letter with the reason for each. */
+export const outboxAside = sqliteTable('outbox_aside', { ...columns, progress: integer('progress').notNull() }, (table) => [
+  primaryKey({ columns: [table.entity, table.outbox_event_id] }),
+])

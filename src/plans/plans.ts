@@ -1,8 +1,6 @@
-/** The limits of a plan; null is without limit (service.md, Limits). */
+/** A plan with its seats; null is without limit. Other limits are quotas (quotas.ts). */
 export interface Plan {
   name: string
-  /** Number of extractors, disabled ones included. */
-  extractors: number | null
   /** Number of seats: RFCs that are active or have an invalid CIEC. */
   rfcs: number | null
 }
@@ -10,15 +8,13 @@ export interface Plan {
 /** The plan of the trial, with which every organization begins. */
 export const TRIAL_PLAN = 'diagnostic'
 
-const enterprise = { extractors: null, rfcs: null }
-
 const PLANS: Record<string, Plan> = {
-  [TRIAL_PLAN]: { name: 'Diagnostic', extractors: 2, rfcs: 1 },
-  starter: { name: 'Starter', extractors: 2, rfcs: 5 },
-  api: { name: 'API', extractors: 5, rfcs: 50 },
-  enterprise_bronze: { name: 'Enterprise Bronze', ...enterprise },
-  enterprise_silver: { name: 'Enterprise Silver', ...enterprise },
-  enterprise_gold: { name: 'Enterprise Gold', ...enterprise },
+  [TRIAL_PLAN]: { name: 'Diagnostic', rfcs: 1 },
+  starter: { name: 'Starter', rfcs: 5 },
+  api: { name: 'API', rfcs: 50 },
+  enterprise_bronze: { name: 'Enterprise Bronze', rfcs: null },
+  enterprise_silver: { name: 'Enterprise Silver', rfcs: null },
+  enterprise_gold: { name: 'Enterprise Gold', rfcs: null },
 }
 
 export const PLAN_KEYS = Object.keys(PLANS)

@@ -1,3 +1,4 @@
+import { Budget, counted } from './db/budget.ts'
 import { connect, type Database } from './db/commit.ts'
 import { type Settings, settingsOf } from './settings.ts'
 import type { ActingOrganization, Actor, Connection, PresentedCredential } from './tenant.ts'
@@ -6,6 +7,8 @@ import type { ActingOrganization, Actor, Connection, PresentedCredential } from 
 export interface System {
   env: Env
   settings: Settings
+  /** Every statement of `db` and of `settings.ledgers` counts against it. */
+  budget: Budget
   db: Database
   now: Date
   requestId: string
@@ -29,12 +32,27 @@ export interface Ctx extends System {
   claim?: KeyClaim
 }
 
+/** Who sent a request, and what is to be noted about it after its answer, if anything. */
+export interface Authenticated {
+  ctx: Ctx
+  afterwards: (() => Promise<void>) | null
+}
+
 /** Finds out who sent a request. Throws Failure 401 unless the presented credential is valid. */
 export type Authenticate = (
   system: System,
   presented: PresentedCredential | undefined,
   fiscal_entity_id: string | undefined,
-) => Promise<Ctx>
+) => Promise<Authenticated>
+
+/** A body that went into the bucket as it came. It is deleted at the end of the request unless it is kept. */
+export interface StoredUpload {
+  key: string
+  size: number
+  /** Hexadecimal. */
+  sha256: string
+  isKept: boolean
+}
 
 export interface App {
   Bindings: Env
@@ -48,14 +66,20 @@ export interface App {
     route: string
     /** The raw body, where a route takes one. */
     upload: Uint8Array
+    /** The same, where the body may be large. */
+    stored: StoredUpload
   }
 }
 
-/** Builds what every entry point of the Worker starts with. Throws UnusableSettings. */
-export const systemOf = (env: Env, now: Date, requestId: string): System => ({
-  env,
-  settings: settingsOf(env),
-  db: connect(env.DB),
-  now,
-  requestId,
-})
+/** Builds what every entry point of the Worker starts with; the messages of a batch share a budget. Throws UnusableSettings. */
+export function systemOf(env: Env, now: Date, requestId: string, budget = new Budget()): System {
+  const settings = settingsOf(env)
+  return {
+    env,
+    settings: { ...settings, ledgers: settings.ledgers.map((ledger) => counted(ledger, budget)) },
+    budget,
+    db: connect(counted(env.DB, budget)),
+    now,
+    requestId,
+  }
+}

@@ -1,6 +1,11 @@
 /** Who acts for which organization: the types that requests, crons and consumers share. */
 
-export type Role = 'owner' | 'admin' | 'member'
+/** From the highest to the lowest. */
+export const ROLES = ['owner', 'admin', 'member'] as const
+export type Role = (typeof ROLES)[number]
+
+/** The roles that are higher than this one. */
+export const rolesAbove = (role: Role): Role[] => ROLES.slice(0, ROLES.indexOf(role))
 
 export interface ActingOrganization {
   id: string
@@ -32,6 +37,9 @@ export type Suspension = (typeof SUSPENSIONS)[number]
 export const PAUSED_BY = ['customer', ...SUSPENSIONS] as const
 export type PausedBy = (typeof PAUSED_BY)[number]
 
+/** Why a connection's CIEC is invalid: the tax authority rejected it, or the organization withdrew it. */
+export const INVALID_REASONS = ['rejected', 'withdrawn'] as const
+
 /** The organization's connection to the fiscal entity that a request names, as authentication read it. */
 export interface Connection {
   connection: number
@@ -43,10 +51,19 @@ export interface Connection {
   state: ConnectionState
   /** Null unless the connection is paused. */
   paused_by: PausedBy | null
-  /** Floor of the window, a calendar day `YYYY-MM-DD`; null before the first extraction. */
-  visible_from: string | null
-  /** Ceiling of the window, in milliseconds since 1970; null before the first extraction. */
-  visible_to: number | null
+  /** When it first became active, in milliseconds since 1970; null before. */
+  first_active_at: number | null
+  /** Floor of the window on issued CFDIs, a calendar day `YYYY-MM-DD`; null before the source is first extracted. */
+  issued_from: string | null
+  /** Ceiling of that window, in milliseconds since 1970; null before the source is first extracted. */
+  issued_to: number | null
+  /** The window on received CFDIs. */
+  received_from: string | null
+  received_to: number | null
+  /** What its own runs reached of the issued CFDIs: JSON `[[instant in milliseconds, floor day], …]`. */
+  issued_reaches: string
+  /** The same of the received CFDIs. */
+  received_reaches: string
   /** When the organization first imported a file for this RFC, in milliseconds since 1970; null before. */
   imported_at: number | null
 }

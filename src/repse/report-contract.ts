@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { Instant, integerParameter } from '../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../taxpayers/contract.ts'
+import { CfdiWindows, WindowStateName } from '../visibility/contract.ts'
 
 /** The query of GET /v1/cfdi/repse-suppliers. */
 export const SupplierReportQuery = z
@@ -48,10 +49,11 @@ export const SupplierReport = z
     to: z.string().meta({ description: 'The last month, `YYYY-MM`.' }),
     currency: z.literal('MXN'),
     basis: z.strictObject({ population: z.string(), amounts: z.string(), currency: z.string(), month: z.string() }),
-    window: z.strictObject({ floor: z.iso.date().nullable(), ceiling: z.iso.datetime().nullable(), is_bounded: z.boolean() }),
-    as_of: z.iso
-      .datetime()
-      .meta({ description: 'The instant up to which the report is complete: the ceiling of the window, or now without one.' }),
+    windows: CfdiWindows,
+    window_state: WindowStateName,
+    as_of: z.iso.datetime().meta({
+      description: 'The instant up to which the report is complete: the ceiling of the window on received CFDIs, or now without one.',
+    }),
     data_quality: z.strictObject({
       cfdi_total: z.int().meta({ description: 'Number of CFDIs that were summed.' }),
       missing_rate: z.int().meta({ description: 'Number of those CFDIs that no amount includes because their exchange rate is unknown.' }),

@@ -4,9 +4,10 @@ import { issuerNames, lastMonths, sumSuppliers } from '../cfdi/suppliers/supplie
 import type { Ctx } from '../platform/context.ts'
 import { localDayOf } from '../platform/time/calendar.ts'
 import { GENERIC_RFCS, isRfc } from '../taxpayers/rfc.ts'
-import { latestCeiling } from '../taxpayers/taxpayers.ts'
+import { latestCeilings } from '../taxpayers/taxpayers.ts'
+import { viewWindows } from '../visibility/contract.ts'
 import { openLedger } from '../visibility/scoped-ledger.ts'
-import { isBounded } from '../visibility/window.ts'
+import { windowStateOf } from '../visibility/window.ts'
 import { announceLookups } from './lookups.ts'
 import type { Supplier, SupplierReport, SupplierReportQuery, SupplierStatus } from './report-contract.ts'
 import { isStale, registrationStatus } from './status.ts'
@@ -50,7 +51,7 @@ export async function reportSuppliers(ctx: Ctx, { months, limit }: SupplierRepor
   const { db, now, organization } = ctx
   const ledger = openLedger(ctx)
   const span = lastMonths(now, months)
-  const [latest, totals] = await Promise.all([latestCeiling(db, ledger.entity), sumSuppliers(ledger, span)])
+  const [latest, totals] = await Promise.all([latestCeilings(db, [ledger.entity]), sumSuppliers(ledger, span)])
   const rows = await findSupplierRows(db, [...totals.keys()])
   const today = localDayOf(now, organization.timezone)
   const all = [...totals].map(([rfc, one]) => assess(rfc, one, rows.get(rfc), today)).sort(byAmount)
@@ -73,15 +74,15 @@ export async function reportSuppliers(ctx: Ctx, { months, limit }: SupplierRepor
   const count = (status: SupplierStatus) => all.filter((one) => one.status === status).length
   const sum = (of: readonly AssessedSupplier[]) => decimal(of.reduce((amount, { totals: one }) => amount + one.amount, 0n))
   const amountOf = (status: SupplierStatus) => sum(all.filter((one) => one.status === status))
-  const { floor, ceiling } = ledger.window
   return {
     fiscal_entity_id: ledger.fiscal_entity_id,
     from: span.from,
     to: span.to,
     currency: 'MXN',
     basis: BASIS,
-    window: { floor, ceiling: instant(ceiling), is_bounded: isBounded(ledger.window, latest) },
-    as_of: instant(ceiling) ?? now.toISOString(),
+    windows: viewWindows(ledger.windows),
+    window_state: windowStateOf(ledger.windows, latest.get(ledger.entity)),
+    as_of: new Date(ledger.windows.received.ceiling ?? now).toISOString(),
     data_quality: {
       cfdi_total: all.reduce((n, { totals: { invoices, credit_notes } }) => n + invoices + credit_notes, 0),
       missing_rate: all.reduce((n, { totals: { missing_rate } }) => n + missing_rate, 0),
@@ -99,8 +100,6 @@ export async function reportSuppliers(ctx: Ctx, { months, limit }: SupplierRepor
     suppliers: listed.map((one) => view(one, names.get(one.rfc)?.name ?? null, drilldownOf(ledger.fiscal_entity_id, one.rfc, span))),
   }
 }
-
-const instant = (milliseconds: number | null): string | null => (milliseconds === null ? null : new Date(milliseconds).toISOString())
 
 /**
  * Returns up to 50 suppliers to look up: first those without an answer, then those with the oldest answers, and last those whose previous

@@ -48,7 +48,7 @@ export const repseRoutes = new Hono<App>()
   )
 
 const REPORT =
-  'Compares the issuers of received CFDIs inside the visibility window with the registry. Counts and amounts cover all suppliers; `limit` only shortens the list. A supplier is `unknown` until the registry has answered about it. Each request queues look-ups of up to 50 suppliers whose answer is missing or older than a day.'
+  'Compares the issuers of received CFDIs inside their visibility window with the registry. Counts and amounts cover all suppliers; `limit` only shortens the list. A supplier is `unknown` until the registry has answered about it. Each request queues look-ups of up to 50 suppliers whose answer is missing or older than a day.'
 
 /** The supplier report, mounted at /v1/cfdi. */
 export const supplierRoutes = new Hono<App>().get(

@@ -1,20 +1,20 @@
 import { and, asc, eq, inArray, or, sql } from 'drizzle-orm'
 import type { Database } from '../platform/db/commit.ts'
 import { SUSPENSIONS, type Suspension } from '../platform/tenant.ts'
-import { connections } from './tables.ts'
+import { connectionColumns, connections } from './tables.ts'
 import type { ConnectionRow } from './taxpayers.ts'
 
 /**
- * Pauses an organization's active connections. When the trial has ended, connections that an unpaid invoice paused are paused for that
+ * Pauses the active connections of organizations. When the trial has ended, connections that an unpaid invoice paused are paused for that
  * instead.
  */
-export const pauseActive = (db: Database, organization_id: string, paused_by: Suspension, now: Date) =>
+export const pauseActive = (db: Database, organization_ids: readonly string[], paused_by: Suspension, now: Date) =>
   db
     .update(connections)
     .set({ state: 'paused', paused_from: 'active', paused_by, updated_at: now })
     .where(
       and(
-        eq(connections.organization_id, organization_id),
+        sql`organization_id in (select value from json_each(${JSON.stringify(organization_ids)}))`,
         // The end of the trial prevails, because it ends reading too.
         or(
           eq(connections.state, 'active'),
@@ -26,7 +26,7 @@ export const pauseActive = (db: Database, organization_id: string, paused_by: Su
 /** Connections that a suspension paused, in the order in which they first became active. */
 export const suspendedConnections = (db: Database, organization_id: string) =>
   db
-    .select()
+    .select(connectionColumns)
     .from(connections)
     .where(
       and(
@@ -37,11 +37,22 @@ export const suspendedConnections = (db: Database, organization_id: string) =>
     )
     .orderBy(asc(connections.first_active_at), asc(connections.connection))
 
-/** Reactivates these connections, except those that the customer paused meanwhile. */
+/**
+ * Returns these connections to the state in which they were paused, except those that the customer paused meanwhile. The CIECs of those
+ * that are active again are to be verified.
+ */
 export const resumePaused = (db: Database, rows: readonly ConnectionRow[], now: Date) =>
   db
     .update(connections)
-    .set({ state: 'active', active_since: now, paused_from: null, paused_by: null, updated_at: now })
+    .set({
+      state: sql`paused_from`,
+      active_since: sql`case paused_from when 'active' then ${now.getTime()} else active_since end`,
+      verify_at: sql`case paused_from when 'active' then ${Date.now()} end`,
+      verify_attempts: 0,
+      paused_from: null,
+      paused_by: null,
+      updated_at: now,
+    })
     .where(
       and(
         sql`connection in (select value from json_each(${JSON.stringify(rows.map(({ connection }) => connection))}))`,

@@ -1,7 +1,8 @@
+import { getTableColumns, sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import type { DataSourceKey } from '../authority/port/catalog.ts'
-import { instant } from '../platform/db/columns.ts'
-import { CONNECTION_STATES, PAUSED_BY } from '../platform/tenant.ts'
+import { flag, instant } from '../platform/db/columns.ts'
+import { CONNECTION_STATES, INVALID_REASONS, PAUSED_BY } from '../platform/tenant.ts'
 
 /** An RFC, shared by all organizations that connect it. */
 export const fiscalEntities = sqliteTable(
@@ -9,22 +10,21 @@ export const fiscalEntities = sqliteTable(
   {
     /** The RFC's number in the ledgers. */
     entity: integer('entity').primaryKey({ autoIncrement: true }),
-    fiscal_entity_id: text('fiscal_entity_id').notNull(),
     rfc: text('rfc').notNull(),
     /** The ledger that holds the RFC's data; it never changes. */
     shard: integer('shard').notNull(),
+    /** Incremented when any CIEC is accepted or refused for the RFC. An answer of the authority to an earlier version proves nothing. */
+    ciec_version: integer('ciec_version').notNull().default(0),
     created_at: instant('created_at').notNull(),
   },
   (table) => [
     // Connecting.
     uniqueIndex('fiscal_entities_rfc').on(table.rfc),
-    // Lookups by id.
-    uniqueIndex('fiscal_entities_id').on(table.fiscal_entity_id),
   ],
 )
 
 /**
- * An organization's connection to an RFC, with its visibility window. It is kept when the RFC is unlinked, because a window never
+ * An organization's connection to an RFC, with its visibility windows. It is kept when the RFC is unlinked, because a window never
  * shrinks.
  */
 export const connections = sqliteTable(
@@ -33,6 +33,7 @@ export const connections = sqliteTable(
     /** Negated, it is the number of the ledger's partition with the organization's imports. */
     connection: integer('connection').primaryKey({ autoIncrement: true }),
     organization_id: text('organization_id').notNull(),
+    /** The connection's own identifier. It survives unlinking, and no other organization has it. */
     fiscal_entity_id: text('fiscal_entity_id').notNull(),
     entity: integer('entity').notNull(),
     rfc: text('rfc').notNull(),
@@ -44,6 +45,15 @@ export const connections = sqliteTable(
     /** `version:base64`, the key's version and the nonce and ciphertext. */
     ciec: text('ciec'),
     ciec_accepted_at: instant('ciec_accepted_at'),
+    /**
+     * When the authority is to be asked about the stored CIEC. Null while the CIEC is verified: it was accepted after the last time that
+     * another value was accepted for the RFC, or any was refused.
+     */
+    verify_at: instant('verify_at'),
+    /** How often the authority was asked since then. */
+    verify_attempts: integer('verify_attempts').notNull().default(0),
+    /** Why the CIEC of a connection is invalid; also while such a connection is paused. */
+    invalid_reason: text('invalid_reason', { enum: INVALID_REASONS }),
     /** When it first became active; later activations are reactivations. */
     first_active_at: instant('first_active_at'),
     /** When it last became active. */
@@ -51,19 +61,64 @@ export const connections = sqliteTable(
     /** For a paused connection: the state to which resuming returns, and who paused it. */
     paused_from: text('paused_from', { enum: CONNECTION_STATES }),
     paused_by: text('paused_by', { enum: PAUSED_BY }),
-    /** Floor of the window, a day `YYYY-MM-DD`. Floor and ceiling are null until the first extraction. */
-    visible_from: text('visible_from'),
-    /** Ceiling of the window. */
-    visible_to: instant('visible_to'),
+    /** The window on issued CFDIs: its floor, a day `YYYY-MM-DD`, and its ceiling. Both are null until the source is first extracted. */
+    issued_from: text('issued_from'),
+    issued_to: instant('issued_to'),
+    /** The window on received CFDIs. */
+    received_from: text('received_from'),
+    received_to: instant('received_to'),
+    /**
+     * What the connection's own runs reached of the issued CFDIs, each run as `[instant in milliseconds, floor day]`, a JSON list that is
+     * appended when the window widens. It tells when the organization alone would have stored a document (visibility/reaches.ts).
+     */
+    issued_reaches: text('issued_reaches').notNull().default('[]'),
+    /** The same of the received CFDIs. */
+    received_reaches: text('received_reaches').notNull().default('[]'),
     /** When the organization first imported files for this RFC; null before. */
     imported_at: instant('imported_at'),
+    /** Set by a trigger when the connection leaves active, and cleared when all cancellations since are told: an Untold (untold.ts) as JSON. */
+    untold: text('untold'),
     linked_at: instant('linked_at').notNull(),
     updated_at: instant('updated_at').notNull(),
   },
   (table) => [
     // Reads of fiscal data, and GET /fiscal-entities.
     uniqueIndex('connections_organization').on(table.organization_id, table.fiscal_entity_id),
-    // Logins, and invalid CIECs: all connections to an RFC.
-    index('connections_entity').on(table.entity, table.state),
+    // Connecting: one connection for each organization and RFC.
+    uniqueIndex('connections_rfc').on(table.organization_id, table.entity),
+    // Logins, invalid CIECs, and the relay, which goes through the connections to an RFC in the order of their numbers.
+    index('connections_entity').on(table.entity, table.connection, table.state),
+    // The sweep: active connections with cancellations to be told.
+    index('connections_untold').on(table.connection).where(sql`untold is not null and state = 'active'`),
+    // The quota of drafts.
+    index('connections_drafts')
+      .on(table.organization_id, table.state, table.paused_from)
+      .where(sql`state = 'draft' or (state = 'paused' and paused_from = 'draft')`),
+    // Downloads and the sweep: CIECs that are to be verified.
+    index('connections_unverified').on(table.entity, table.verify_at).where(sql`verify_at is not null`),
+  ],
+)
+
+const { issued_reaches: _, received_reaches: __, ...connectionColumns } = getTableColumns(connections)
+
+/** The columns of a connection without its reaches, which are long and matter only where CFDIs are shown. */
+export { connectionColumns }
+
+/** CIECs that organizations sent and the authority did not accept: refused ones, and those whose answer is still awaited. Kept for a day. */
+export const ciecAttempts = sqliteTable(
+  'ciec_attempts',
+  {
+    attempt_id: text('attempt_id').primaryKey(),
+    organization_id: text('organization_id').notNull(),
+    rfc: text('rfc').notNull(),
+    /** Whether the organization never had a CIEC accepted for the RFC. */
+    is_stranger: flag('is_stranger').notNull(),
+    /** False while the answer is awaited. An attempt whose answer a crash lost stays so, and counts as refused. */
+    is_refused: flag('is_refused').notNull(),
+    attempted_at: instant('attempted_at').notNull(),
+  },
+  (table) => [
+    // Counting the attempts of an RFC.
+    index('ciec_attempts_rfc').on(table.rfc, table.attempted_at),
   ],
 )

@@ -1,15 +1,17 @@
-import { and, asc, count, eq, gt, inArray, isNull, max, ne } from 'drizzle-orm'
+import { and, asc, count, eq, gt, inArray, isNull, ne } from 'drizzle-orm'
 import type { Database } from '../platform/db/commit.ts'
-import { sql } from '../platform/db/fragment.ts'
+import { type Fragment, sql } from '../platform/db/fragment.ts'
 import { assertThat } from '../platform/db/guard.ts'
 import type { ConnectionState } from '../platform/tenant.ts'
-import { connections, fiscalEntities } from './tables.ts'
+import { connectionColumns, connections, fiscalEntities } from './tables.ts'
 
-export type ConnectionRow = typeof connections.$inferSelect
+/** A connection as it is read alone. Lists leave out its reaches, which are long. */
+export type WithReaches = typeof connections.$inferSelect
+export type ConnectionRow = Omit<WithReaches, 'issued_reaches' | 'received_reaches'>
 export type EntityRow = typeof fiscalEntities.$inferSelect
 
 /** Returns the entity of an RFC, and creates it when no organization connected the RFC before. */
-export async function upsertEntity(db: Database, row: Omit<EntityRow, 'entity'>): Promise<EntityRow> {
+export async function upsertEntity(db: Database, row: Omit<EntityRow, 'entity' | 'ciec_version'>): Promise<EntityRow> {
   await db.insert(fiscalEntities).values(row).onConflictDoNothing()
   return (await db.select().from(fiscalEntities).where(eq(fiscalEntities.rfc, row.rfc)).limit(1))[0]!
 }
@@ -21,22 +23,19 @@ const linked = (organization_id: string, fiscal_entity_id: string) =>
     ne(connections.state, 'unlinked'),
   )
 
-export const findConnection = async (db: Database, organization_id: string, fiscal_entity_id: string): Promise<ConnectionRow | undefined> =>
+export const findConnection = async (db: Database, organization_id: string, fiscal_entity_id: string): Promise<WithReaches | undefined> =>
   (await db.select().from(connections).where(linked(organization_id, fiscal_entity_id)).limit(1))[0]
 
 /** The organization's connection to an RFC in any state, unlinked included. */
 export const findConnectionByRfc = async (db: Database, organization_id: string, rfc: string): Promise<ConnectionRow | undefined> =>
   (
     await db
-      .select()
+      .select(connectionColumns)
       .from(connections)
       .where(
         and(
           eq(connections.organization_id, organization_id),
-          inArray(
-            connections.fiscal_entity_id,
-            db.select({ id: fiscalEntities.fiscal_entity_id }).from(fiscalEntities).where(eq(fiscalEntities.rfc, rfc)),
-          ),
+          inArray(connections.entity, db.select({ entity: fiscalEntities.entity }).from(fiscalEntities).where(eq(fiscalEntities.rfc, rfc))),
         ),
       )
       .limit(1)
@@ -59,9 +58,16 @@ export const assertConnectionUnchanged = (
 export const updateConnection = (db: Database, connection: number, changes: Partial<ConnectionRow>) =>
   db.update(connections).set(changes).where(eq(connections.connection, connection))
 
+/** Whether no CIEC was ever given for the connection, also while it is paused. */
+export const isDraft = ({ state, paused_from }: Pick<ConnectionRow, 'state' | 'paused_from'>): boolean =>
+  state === 'draft' || (state === 'paused' && paused_from === 'draft')
+
+/** The columns of a connection without a CIEC. */
+export const NO_CIEC = { ciec: null, ciec_accepted_at: null, verify_at: null, verify_attempts: 0, invalid_reason: null } as const
+
 /** Unlinks a connection and erases its CIEC. */
 export const unlinkConnection = (db: Database, connection: number, now: Date) =>
-  updateConnection(db, connection, { state: 'unlinked', ciec: null, ciec_accepted_at: null, updated_at: now })
+  updateConnection(db, connection, { ...NO_CIEC, state: 'unlinked', updated_at: now })
 
 export const listConnections = (
   db: Database,
@@ -71,7 +77,7 @@ export const listConnections = (
   limit: number,
 ) =>
   db
-    .select()
+    .select(connectionColumns)
     .from(connections)
     .where(
       and(
@@ -107,7 +113,7 @@ export const connectionsOfRun = (
   limit: number,
 ) =>
   db
-    .select()
+    .select(connectionColumns)
     .from(connections)
     .where(
       and(
@@ -119,17 +125,64 @@ export const connectionsOfRun = (
     .orderBy(asc(connections.fiscal_entity_id))
     .limit(limit)
 
-/** Widens windows to the earlier floor and the later ceiling (decisions.md 6). `from` is a day, `to` milliseconds since 1970. */
-export const widenWindows = (db: Database, rows: readonly { connection: number; from: string; to: number }[]): D1PreparedStatement =>
-  db.$client
+/** Those of the connections that are still active, as they are now, in the order of their ids. */
+export const activeOf = (db: Database, rows: readonly ConnectionRow[]) =>
+  db
+    .select(connectionColumns)
+    .from(connections)
+    .where(
+      and(
+        eq(connections.state, 'active'),
+        inArray(
+          connections.connection,
+          rows.map(({ connection }) => connection),
+        ),
+      ),
+    )
+    .orderBy(asc(connections.fiscal_entity_id))
+
+/** How many reaches of a source a connection keeps. */
+export const MOST_REACHES = 400
+
+/** A list of reaches without every second one of its older half, except those that reached further back than all before them. */
+const thinned = (column: string): string => `(
+  select json_group_array(json(value) order by key) from (
+    select key, value, min(value->>1) over (order by key rows between unbounded preceding and 1 preceding) as earliest from json_each(${column}))
+  where key >= ${MOST_REACHES / 2} or key % 2 = 0 or value->>1 < earliest)`
+
+/**
+ * Widens the windows on issued or on received CFDIs to the earlier floor and the later ceiling (decisions.md 6), of connections that are
+ * active and whose CIEC is verified, and notes what the run reached, once however often the run is dispatched. `from` is a day, `to` the
+ * instant of the run in milliseconds since 1970. There is at most one row for each connection. The result names the connections.
+ */
+export const widenWindows = (
+  db: Database,
+  direction: 'issued' | 'received',
+  rows: readonly { connection: number; from: string; to: number }[],
+): D1PreparedStatement => {
+  const reaches = `${direction}_reaches`
+  return db.$client
     .prepare(
       `update connections set
-         visible_from = min(coalesce(visible_from, j.floor), j.floor),
-         visible_to = max(coalesce(visible_to, j.ceiling), j.ceiling)
+         ${reaches} = case
+           when exists (select 1 from json_each(${reaches}) where value->>0 = j.ceiling and value->>1 <= j.floor) then ${reaches}
+           else json_insert(
+             case when json_array_length(${reaches}) < ${MOST_REACHES} then ${reaches} else ${thinned(reaches)} end,
+             '$[#]', json_array(j.ceiling, j.floor))
+         end,
+         ${direction}_from = min(coalesce(${direction}_from, j.floor), j.floor),
+         ${direction}_to = max(coalesce(${direction}_to, j.ceiling), j.ceiling)
        from (select value->>0 as connection, value->>1 as floor, value->>2 as ceiling from json_each(?1)) j
-       where connections.connection = j.connection`,
+       where connections.connection = j.connection and connections.state = 'active' and connections.verify_at is null
+       returning connections.connection`,
     )
     .bind(JSON.stringify(rows.map(({ connection, from, to }) => [connection, from, to])))
+}
+
+/** Selects the number of the organization's drafts, paused ones included. */
+export const draftsUsed = (organization_id: string): Fragment =>
+  sql`select count(*) from connections indexed by connections_drafts
+    where organization_id = ${organization_id} and (state = 'draft' or (state = 'paused' and paused_from = 'draft'))`
 
 /** Counts the organization's active connections, as `n` of one row. */
 export const countActiveConnections = (db: Database, organization_id: string) =>
@@ -138,11 +191,20 @@ export const countActiveConnections = (db: Database, organization_id: string) =>
     .from(connections)
     .where(and(eq(connections.organization_id, organization_id), eq(connections.state, 'active')))
 
-/** The latest ceiling of any connection to an RFC, in milliseconds: when anybody last downloaded it. Null before the first download. */
-export const latestCeiling = async (db: Database, entity: number): Promise<number | null> => {
-  const [found] = await db
-    .select({ latest: max(connections.visible_to) })
-    .from(connections)
-    .where(eq(connections.entity, entity))
-  return found?.latest?.getTime() ?? null
+/** The latest ceilings of any connection to an RFC, in milliseconds: when anybody last downloaded each source. Null before. */
+export interface LatestCeilings {
+  issued: number | null
+  received: number | null
+}
+
+/** Returns the latest ceilings of these entities. */
+export const latestCeilings = async (db: Database, entities: readonly number[]): Promise<Map<number, LatestCeilings>> => {
+  const { results } = await db.$client
+    .prepare(
+      `select entity, max(issued_to) as issued, max(received_to) as received from connections indexed by connections_entity
+       where entity in (select value from json_each(?1)) group by entity`,
+    )
+    .bind(JSON.stringify(entities))
+    .all<LatestCeilings & { entity: number }>()
+  return new Map(results.map(({ entity, ...latest }) => [entity, latest]))
 }

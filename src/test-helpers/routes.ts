@@ -48,7 +48,7 @@ export const testHelperRoutes = new Hono<App>()
       'expireCiec',
       'Test helpers',
       'Make the sandbox authority reject the stored CIEC',
-      'Takes effect with the next login. Any other CIEC is accepted.',
+      'Takes effect when the authority is next asked about it, at a login or a verification. Any other CIEC is accepted.',
     ),
     params(FiscalEntityPath),
     roles('owner'),

@@ -46,7 +46,7 @@ export async function cancelAtAuthority(ctx: Ctx, uuid: string, scenario: Cancel
 }
 
 /**
- * Makes the sandbox authority refuse the stored CIEC from the next login; it accepts any other one. Throws Failure 404
+ * Makes the sandbox authority refuse the stored CIEC from the next login or verification; it accepts any other one. Throws Failure 404
  * fiscal_entity.not_found, and 409 fiscal_entity.no_ciec when none is stored.
  */
 export async function expireCiec(ctx: Ctx, fiscal_entity_id: string) {

@@ -1,6 +1,6 @@
 import type { Connection } from '../platform/tenant.ts'
 
-/** The documents of an RFC that an organization may read: those from the floor, a literal day, up to the ceiling, an instant. */
+/** The CFDIs of one direction that an organization may read: those from the floor, a literal day, up to the ceiling, an instant. */
 export interface Window {
   /** Nothing is visible, because no run has reached anything yet. */
   readonly isEmpty: boolean
@@ -10,26 +10,60 @@ export interface Window {
   readonly ceiling: number | null
 }
 
-type Bounds = Pick<Connection, 'visible_from' | 'visible_to'>
+/** The windows of an organization on the issued and on the received CFDIs of an RFC: each source has its own. */
+export interface Windows {
+  readonly issued: Window
+  readonly received: Window
+}
+
+/** Nothing reached yet; something that is held, or can be, is hidden; or nothing is hidden. */
+export type WindowState = 'empty' | 'bounded' | 'open'
+
+type Bounds = Pick<Connection, 'issued_from' | 'issued_to' | 'received_from' | 'received_to'>
 
 /** The first day for which the authority has documents: a floor on this day hides nothing. */
 const EARLIEST_DAY = '2018-01-01'
 
-export const EVERYTHING: Window = { isEmpty: false, floor: null, ceiling: null }
-export const NOTHING: Window = { isEmpty: true, floor: null, ceiling: null }
+const UNBOUNDED: Window = { isEmpty: false, floor: null, ceiling: null }
+const EMPTY: Window = { isEmpty: true, floor: null, ceiling: null }
 
-/** The window of a connection. Without extractors everything is visible; before the first run nothing is. */
-export const windowOf = (extractor_count: number, bounds: Bounds): Window => (extractor_count === 0 ? EVERYTHING : reachOf(bounds))
+export const EVERYTHING: Windows = { issued: UNBOUNDED, received: UNBOUNDED }
+export const NOTHING: Windows = { issued: EMPTY, received: EMPTY }
 
-/** The window that the runs of a connection have reached. It never shrinks, with extractors or without. */
-export const reachOf = ({ visible_from, visible_to }: Bounds): Window =>
-  visible_from === null || visible_to === null ? NOTHING : { isEmpty: false, floor: visible_from, ceiling: visible_to }
+/** The windows of a connection. Without extractors everything is visible; before the first run of a source nothing of it is. */
+export const windowsOf = (extractor_count: number, bounds: Bounds): Windows => (extractor_count === 0 ? EVERYTHING : reachOf(bounds))
 
-/** Whether the window hides documents that the service has or can have. `latest` is the latest ceiling of any connection to the RFC. */
-export const isBounded = ({ isEmpty, floor, ceiling }: Window, latest: number | null): boolean =>
+/** The windows that the runs of a connection have reached. They never shrink, with extractors or without. */
+export const reachOf = ({ issued_from, issued_to, received_from, received_to }: Bounds): Windows => ({
+  issued: between(issued_from, issued_to),
+  received: between(received_from, received_to),
+})
+
+const between = (floor: string | null, ceiling: number | null): Window =>
+  floor === null || ceiling === null ? EMPTY : { isEmpty: false, floor, ceiling }
+
+/** The window from the earlier floor to the later ceiling of both. */
+export function hullOf({ issued, received }: Windows): Window {
+  if (issued.isEmpty || received.isEmpty) return issued.isEmpty ? received : issued
+  const floor = issued.floor === null || received.floor === null ? null : issued.floor < received.floor ? issued.floor : received.floor
+  const ceiling = issued.ceiling === null || received.ceiling === null ? null : Math.max(issued.ceiling, received.ceiling)
+  return { isEmpty: false, floor, ceiling }
+}
+
+/** The latest ceiling of each source of any connection to the RFC, in milliseconds. */
+type Latest = Readonly<Record<keyof Windows, number | null>>
+
+/** The state of an organization's windows on an RFC. Without `latest` nobody has downloaded anything for it yet. */
+export const windowStateOf = ({ issued, received }: Windows, latest: Latest | undefined): WindowState => {
+  if (issued.isEmpty && received.isEmpty) return 'empty'
+  return hides(issued, latest?.issued ?? null) || hides(received, latest?.received ?? null) ? 'bounded' : 'open'
+}
+
+/** Whether a window hides documents that the service has or can have. */
+const hides = ({ isEmpty, floor, ceiling }: Window, latest: number | null): boolean =>
   isEmpty || (floor !== null && floor > EARLIEST_DAY) || (ceiling !== null && latest !== null && ceiling < latest)
 
-/** Whether the window shows a document: `fecha` is its literal local time, `issued_at` its instant in seconds. */
+/** Whether a window shows a document of its direction: `fecha` is its literal local time, `issued_at` its instant in seconds. */
 export const shows = ({ isEmpty, floor, ceiling }: Window, { fecha, issued_at }: { fecha: string; issued_at: number }): boolean =>
   !isEmpty && (floor === null || fecha.slice(0, 10) >= floor) && (ceiling === null || issued_at * 1_000 <= ceiling)
 

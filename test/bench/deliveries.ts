@@ -22,16 +22,17 @@ async function fill(rig: Rig): Promise<void> {
     if (answer.status !== 201) throw new Error(`A webhook was answered ${answer.status}: ${await answer.text()}`)
   }
   const body = {
-    cfdi_uuid: '6A6D0A9E-3C1E-4F0B-9E55-2F6F0D0C0B0A',
     cancelled_at: '2026-06-01T12:00:00-06:00',
-    ...{ cancellation_reason: '02', severity: 'warning', direction: 'issued', cfdi_type: 'I', payment_status: 'unpaid' },
+    ...{ cancellation_reason: '02', direction: 'received', cfdi_type: 'I', detected_at: 1_780_000_000_000 },
+    payments: { fixed: null, has_payment: null, is_begun: null, is_paid: null },
     ...{ total: '1160.00', currency: 'MXN', emisor_rfc: 'AAA010101AAA', receptor_rfc: 'BBB020202BB1' },
     ...{ issued_at: 1_779_300_000, utc_offset: -21_600, fecha: '2026-05-20T12:00:00' },
   }
   await rig.query(
     'ledger',
     `insert into outbox (fact_id, kind, entity, organizations, body, created_at)
-     select printf('cfdi.cancelled:bench:%06d', i), 'cfdi.cancelled', ?1, null, ?2, 1780000000000 + i
+     select printf('cfdi.cancelled:bench:%06d', i), 'cfdi.cancelled', ?1, null, json_set(?2, '$.cfdi_uuid', printf('6A6D0A9E-3C1E-4F0B-9E55-%012d', i)),
+       1780000000000 + i
      from (with recursive numbers (i) as (select 1 union all select i + 1 from numbers where i < ?3) select i from numbers)`,
     ...[ENTITY, JSON.stringify(body), FACTS],
   )

@@ -28,8 +28,8 @@ export async function signUp({ service, query }: Rig, entity: number, ceiling = 
   const fiscal_entity_id = `fe_01kabcdefghjkmnpqrstvwxyz${entity}`
   await query(
     'control',
-    `insert into connections (organization_id, fiscal_entity_id, entity, rfc, shard, state, visible_from, visible_to, linked_at, updated_at)
-     values (?1, ?2, ?3, ?4, 0, 'active', '2018-01-01', ?5, 0, 0)`,
+    `insert into connections (organization_id, fiscal_entity_id, entity, rfc, shard, state, issued_from, issued_to, received_from, received_to, linked_at, updated_at)
+     values (?1, ?2, ?3, ?4, 0, 'active', '2018-01-01', ?5, '2018-01-01', ?5, 0, 0)`,
     ...[organization.id, fiscal_entity_id, entity, RFC, ceiling],
   )
   return { authorization: `Basic ${btoa(`${credential.api_key}:${credential.api_secret}`)}`, fiscal_entity_id }

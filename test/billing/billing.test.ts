@@ -55,6 +55,11 @@ it('usage and standing count what holds a seat now, in the local month', async (
     active_rfcs: 1,
     seats: { used: 2, limit: 50 },
     extractors: { used: 1, limit: 5 },
+    rule_ref: 'limits/2026-01-01',
+    quotas: expect.objectContaining({
+      extractors: { used: 1, limit: 5, unit: 'items', resets_at: null },
+      drafts: { used: 1, limit: 10_000, unit: 'items', resets_at: null },
+    }),
   })
   at('2027-04-01T06:00:00Z')
   expect((await of.ask('GET', '/v1/billing/usage')).body.period).toBe('2027-04')

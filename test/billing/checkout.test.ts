@@ -1,9 +1,8 @@
-import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { describe, expect, it, vi } from 'vitest'
-import worker from '../../src/index.ts'
 import { basic } from '../support/client.ts'
 import { at } from '../support/clock.ts'
+import { daily } from '../support/crons.ts'
 import { audited, freshRfc } from '../support/tenants.ts'
 import { json, send } from '../support/wire.ts'
 import { type Billed, billed } from './support/billing.ts'
@@ -75,16 +74,16 @@ describe('the checkout of a seat', () => {
   it('of a plan is for the month that it is paid in, which is not invoiced again', async () => {
     const of = await billed('diagnostic')
     await of.connect(freshRfc())
-    const daily = (time: string) => {
+    const dailyAt = (time: string) => {
       at(time)
-      return worker.scheduled(createScheduledController({ cron: '0 10 * * *', scheduledTime: new Date() }), env)
+      return daily()
     }
     at('2027-04-01T08:00:00Z')
     await paid(of, PLAN, `cs_month_${of.id}`, `evt_month_${of.id}`)
-    await daily('2027-04-01T10:00:00Z')
-    await daily('2027-04-30T10:00:00Z')
+    await dailyAt('2027-04-01T10:00:00Z')
+    await dailyAt('2027-04-30T10:00:00Z')
     expect(await of.invoices()).toEqual([])
-    await daily('2027-05-01T10:00:00Z')
+    await dailyAt('2027-05-01T10:00:00Z')
     expect((await of.invoices()).map(({ period }) => period)).toEqual(['2027-05'])
   })
 
@@ -92,7 +91,7 @@ describe('the checkout of a seat', () => {
     const of = await billed('diagnostic')
     const { fiscal_entity_id: id } = (await of.connect(freshRfc())).body
     at('2027-03-20T18:00:00Z')
-    await worker.scheduled(createScheduledController({ cron: '0 10 * * *', scheduledTime: new Date() }), env)
+    await daily()
     const stripe = stripeStandIn()
     expect((await resume(of, id)).body).toMatchObject({ code: 'billing.seats', checkout_url: expect.stringMatching(/^https:\/\/checkout/) })
     expect(stripe.made[0]).toMatchObject({

@@ -33,7 +33,8 @@ const STATES = [
   ...(['none', 'draft', 'active', 'invalid_ciec', 'paused from draft', 'paused from active', 'paused from invalid_ciec'] as const),
   ...(['paused from active by payment', 'paused from active by trial'] as const),
 ] as const
-const OTHERS = ['none', 'draft', 'active', 'invalid_ciec', 'paused from active'] as const
+/** `none` was never connected with a CIEC, `unlinked` was. */
+const OTHERS = ['none', 'unlinked', 'draft', 'active', 'invalid_ciec', 'paused from active'] as const
 const OPERATIONS = ['connect', 'connect as draft', 'give a ciec', 'unlink', 'resume', 'suspend', 'read'] as const
 
 interface Case {
@@ -66,7 +67,7 @@ function expected({ plan, invoice, state, other, operation }: Case): Told {
     case 'connect as draft':
       return [201]
     case 'unlink':
-      if (state === 'draft') return [204]
+      if (state === 'draft' || state === 'paused from draft') return [204]
       if (isOverdue) return OVERDUE
       return state.startsWith('paused') ? [402, 'billing.connection_paused'] : [204]
     case 'connect':
@@ -117,9 +118,11 @@ async function arrange({ of, target, other }: Table, { state, other: beside }: C
   const [, by] = state.split(' by ')
   const put = (id: string, what: string) => {
     const [as, from] = what.startsWith('paused') ? ['paused', what.split(' ')[2]!] : [what === 'none' ? 'unlinked' : what, null]
+    const first = what === 'none' || what === 'draft' ? null : 1
     return env.DB.prepare(
-      'update connections set state = ?, paused_from = ?, paused_by = ?, updated_at = 0 where organization_id = ? and fiscal_entity_id = ?',
-    ).bind(as, from, from && (what === state && by !== undefined ? by : 'customer'), of.id, id)
+      `update connections set state = ?, paused_from = ?, paused_by = ?, first_active_at = ?, updated_at = 0
+       where organization_id = ? and fiscal_entity_id = ?`,
+    ).bind(as, from, from && (what === state && by !== undefined ? by : 'customer'), first, of.id, id)
   }
   await env.DB.batch([
     put(target.fiscal_entity_id, state),
@@ -175,7 +178,7 @@ describe('every combination of plan, invoice, connection, seats and operation', 
     const cases = STATES.flatMap((state) =>
       OTHERS.flatMap((other) => OPERATIONS.map((operation): Case => ({ plan, invoice, state, other, operation }))),
     ).filter(possible)
-    expect(cases.length).toBe(6 * 5 * 5 + 5 * 3 + (suspensionOf({ plan, invoice }) === null ? 0 : 5 * 5))
+    expect(cases.length).toBe(6 * 6 * 5 + 6 * 3 + (suspensionOf({ plan, invoice }) === null ? 0 : 6 * 5))
     // The pairs of plan and invoice take turns, so that every state, seat and operation comes with several of them.
     for (const one of sample(
       cases,
@@ -347,8 +350,9 @@ describe('the trial', () => {
     expect((await of.connect(freshRfc())).body).toMatchObject({ code: 'billing.trial_rfcs' })
     expect((await of.ask('PATCH', `${CONNECTIONS}/${spare}`, { ciec: 'empty1' })).body.code).toBe('billing.trial_rfcs')
     expect((await of.ask('DELETE', `${CONNECTIONS}/${one}`)).status).toBe(204)
-    expect((await of.ask('PATCH', `${CONNECTIONS}/${spare}`, { ciec: 'empty1' })).status).toBe(200)
+    expect((await of.ask('PATCH', `${CONNECTIONS}/${spare}`, { ciec: 'empty1' })).body.code).toBe('billing.trial_rfcs')
     await of.ask('POST', '/v1/test-helpers/organization', { plan: 'starter' })
+    expect((await of.ask('PATCH', `${CONNECTIONS}/${spare}`, { ciec: 'empty1' })).status).toBe(200)
     expect((await of.connect(freshRfc())).status).toBe(201)
   })
 

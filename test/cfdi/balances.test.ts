@@ -2,13 +2,21 @@ import { describe, expect, it } from 'vitest'
 import type { Payable } from '../../src/cfdi/balances.ts'
 import { type Applied, balanceOf } from '../../src/cfdi/balances.ts'
 
-const invoice: Payable = { tipo_comprobante: 'I', metodo_pago: 'PPD', total_micros: 1_000n, currency: 'MXN', tipo_cambio: null }
+const invoice: Payable = {
+  direction: 0,
+  tipo_comprobante: 'I',
+  metodo_pago: 'PPD',
+  total_micros: 1_000n,
+  currency: 'MXN',
+  tipo_cambio: null,
+}
 const paid = (amount: bigint, fecha_pago: string, more: Partial<Applied> = {}): Applied => ({
   kind: 'P',
   amount,
   currency: 'MXN',
   tipo_cambio: null,
   fecha_pago,
+  direction: 0,
   issued_at: Date.parse(`${fecha_pago}Z`) / 1_000,
   cancelled: false,
   ...more,
@@ -46,6 +54,14 @@ describe('the balance of a deferred invoice', () => {
       credited: 10n,
       last_payment_at: null,
     })
+  })
+
+  it('leaves out what comes from documents of the other direction', () => {
+    const list = [paid(400n, '2025-01-01T00:00:00'), paid(600n, '2025-02-01T00:00:00', { direction: 1 }), credited(10n, { direction: 1 })]
+    const own = { paid: 400n, credited: 0n, payment_status: 'partially_paid', applied_until: list[0]!.issued_at }
+    expect(balanceOf(invoice, list)).toMatchObject(own)
+    const others = { paid: 600n, credited: 10n, payment_status: 'partially_paid', applied_until: list[1]!.issued_at }
+    expect(balanceOf({ ...invoice, direction: 1 }, list)).toMatchObject(others)
   })
 
   it('converts credit notes of another currency through MXN, where both rates are known', () => {

@@ -1,11 +1,11 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { systemOf } from '../../src/platform/context.ts'
-import { loginOf, rejectCiec } from '../../src/taxpayers/login.ts'
+import { ciecVersionOf, rejectCiec } from '../../src/taxpayers/verification.ts'
 import { callOf, deliver, ISSUED, losingMessages, subscriber } from '../downloads/support/downloads.ts'
 import { created, draft } from '../extractors/support/extractors.ts'
 import { beforeCommit } from '../support/commits.ts'
 import { audited, freshRfc, type Organization, organization } from '../support/tenants.ts'
+import { ciecFor, refusedNow, systemNow } from '../taxpayers/support/ciec.ts'
 
 const PATH = '/v1/fiscal-entities'
 
@@ -48,12 +48,10 @@ async function watched(body: object = {}) {
   return connected(body, acme)
 }
 
-const system = () => systemOf(env, new Date(), 'req_test')
-
 describe('unlinking', () => {
   it('erases the CIEC also when a consumer found it invalid meanwhile', async () => {
     const one = await connected({ ciec: 'empty1' })
-    const met = beforeCommit(() => rejectCiec(system(), one.entity, { rfc: one.rfc, ciec: 'empty1' }))
+    const met = beforeCommit(() => refusedNow(one.rfc, 'empty1'))
     expect([await one.unlink(), met()]).toEqual([204, 1])
     expect(await one.row()).toMatchObject({ state: 'unlinked', ciec: null, ciec_accepted_at: null })
     expect((await one.get()).status).toBe(404)
@@ -87,7 +85,7 @@ describe('linking', () => {
     const outer = await one.link({ ciec: 'empty3', name: 'Tres' })
     expect([inner, outer.status, outer.body.code]).toEqual([201, 409, 'fiscal_entity.already_linked'])
     expect((await one.get()).body).toMatchObject({ name: 'Dos', status: 'active' })
-    expect(await loginOf(system(), one.entity)).toEqual({ rfc: one.rfc, ciec: 'empty2' })
+    expect(await ciecFor(one.rfc, [one.id])).toBe('empty2')
     expect(await one.audited('connected')).toBe(2)
     expect(await one.runs()).toEqual(['connection_created', 'connection_reactivated'])
   })
@@ -102,15 +100,19 @@ describe('linking', () => {
 
   it('again shrinks no window that grew meanwhile', async () => {
     const one = await connected({ ciec: 'empty1' })
-    await one.put("visible_from = '2024-01-01', visible_to = 1700000000000")
+    await one.put("issued_from = '2024-01-01', issued_to = 1700000000000, received_from = '2024-02-01', received_to = 1700000000000")
     await one.unlink()
     beforeCommit(async () => {
       await one.link({ ciec: 'empty2' })
-      await one.put("visible_from = '2020-01-01', visible_to = 1770000000000")
+      await one.put("issued_from = '2020-01-01', issued_to = 1770000000000")
       await one.unlink()
     })
     const { status, body } = await one.link({ ciec: 'empty3' })
     expect([status, body.status, body.visible_from, Date.parse(body.visible_to)]).toEqual([201, 'active', '2020-01-01', 1_770_000_000_000])
+    expect(body.windows).toEqual({
+      sat_cfdi_issued: { visible_from: '2020-01-01', visible_to: new Date(1_770_000_000_000).toISOString() },
+      sat_cfdi_received: { visible_from: '2024-02-01', visible_to: new Date(1_700_000_000_000).toISOString() },
+    })
   })
 })
 
@@ -131,12 +133,13 @@ describe('changes at once', () => {
     const met = beforeCommit(() => one.patch({ ciec: 'empty1' }))
     expect((await one.patch({ ciec: 'empty2', name: 'Dos' })).body).toMatchObject({ status: 'active', name: 'Dos' })
     expect([met(), await one.runs(), await one.audited('updated')]).toEqual([1, ['connection_created'], 2])
-    expect(await loginOf(system(), one.entity)).toEqual({ rfc: one.rfc, ciec: 'empty2' })
+    // The second CIEC was accepted before the first one was stored, so it is verified again.
+    await expect.poll(() => ciecFor(one.rfc, [one.id])).toBe('empty2')
   })
 
   it('of the CIEC and its being found invalid: the new one revives the connection', async () => {
     const one = await watched({ ciec: 'empty1' })
-    beforeCommit(() => rejectCiec(system(), one.entity, { rfc: one.rfc, ciec: 'empty1' }))
+    beforeCommit(() => refusedNow(one.rfc, 'empty1'))
     expect((await one.patch({ ciec: 'empty2' })).body.status).toBe('active')
     expect(await one.runs()).toEqual(['connection_created', 'connection_reactivated'])
     expect([await one.audited('ciec_invalid'), await one.audited('updated')]).toEqual([1, 1])
@@ -172,45 +175,65 @@ async function shared() {
     all,
     newest: all[0]!,
     states: async () => (await Promise.all(all.map((one) => one.row()))).map(({ state }) => state),
+    unverified: async () => (await Promise.all(all.map((one) => one.row()))).map(({ verify_at }) => verify_at !== null),
     told: () => Promise.all(all.map((one) => one.audited('ciec_invalid'))),
   }
 }
 
-describe('a rejected CIEC', () => {
-  it('is the one that was used, not the newest: that one may not open', async () => {
-    const { rfc, entity, newest, states, told } = await shared()
-    await newest.put("ciec = '9:AAAA'")
-    const login = (await loginOf(system(), entity))!
-    expect(login).toEqual({ rfc, ciec: 'empty2' })
-    await rejectCiec(system(), entity, login)
-    expect([await states(), await told()]).toEqual([
-      ['active', 'invalid_ciec', 'invalid_ciec'],
-      [0, 1, 1],
+describe('a refused CIEC', () => {
+  it('is the one that was used: its holder is invalid, and every other one is verified before it is used', async () => {
+    const { rfc, all, states, told, unverified } = await shared()
+    await refusedNow(rfc, 'empty2')
+    expect([await states(), await told(), await unverified()]).toEqual([
+      ['active', 'invalid_ciec', 'active'],
+      [0, 1, 0],
+      [true, false, true],
     ])
-    expect(await loginOf(system(), entity)).toBeNull()
+    for (const one of all) expect(await ciecFor(rfc, [one.id])).toBeNull()
+    await deliver([await callOf(rfc)])
+    expect([await states(), await unverified()]).toEqual([
+      ['active', 'invalid_ciec', 'active'],
+      [false, false, false],
+    ])
+    expect(await ciecFor(rfc, [all[0]!.id])).toBe('empty3')
+    expect(await ciecFor(rfc, [all[1]!.id])).toBeNull()
+  })
+
+  it('ends the connections of all who hold it, in one commit', async () => {
+    const rfc = freshRfc()
+    const all = await Promise.all(['empty1', 'empty1', 'empty2'].map((ciec) => connected({ rfc, ciec })))
+    await refusedNow(rfc, 'empty1')
+    expect((await Promise.all(all.map((one) => one.get()))).map(({ body }) => [body.status, body.invalid_reason])).toEqual([
+      ['invalid_ciec', 'rejected'],
+      ['invalid_ciec', 'rejected'],
+      ['active', null],
+    ])
   })
 
   it('is reported once to each organization, by however many consumers', async () => {
-    const { rfc, entity, states, told } = await shared()
-    const report = () => rejectCiec(system(), entity, { rfc, ciec: 'empty3' })
+    const { rfc, states, told } = await shared()
+    const report = () => refusedNow(rfc, 'empty3')
     const met = beforeCommit(report)
     await Promise.all([report(), report(), report()])
-    expect([met(), await states(), await told()]).toEqual([1, Array(3).fill('invalid_ciec'), [1, 1, 1]])
+    expect([met(), await states(), await told()]).toEqual([1, ['invalid_ciec', 'active', 'active'], [1, 0, 0]])
   })
 
-  it('says nothing about what was accepted after it, also in the same moment', async () => {
-    const { rfc, entity, all, newest, states, told } = await shared()
-    await rejectCiec(system(), entity, { rfc, ciec: 'nobody’s' })
-    expect(await states()).toEqual(['active', 'active', 'active'])
-    beforeCommit(() => all[1]!.patch({ ciec: 'empty4' }))
-    await rejectCiec(system(), entity, { rfc, ciec: 'empty3' })
-    expect([await states(), await told()]).toEqual([
-      ['invalid_ciec', 'active', 'invalid_ciec'],
-      [1, 0, 1],
-    ])
-    await newest.patch({ ciec: 'empty5' })
-    await rejectCiec(system(), entity, { rfc, ciec: 'empty4' })
-    expect(await states()).toEqual(['active', 'invalid_ciec', 'invalid_ciec'])
+  it('that nobody holds changes nothing', async () => {
+    const { rfc, states, unverified } = await shared()
+    const before = await unverified()
+    await refusedNow(rfc, 'nobody’s')
+    expect([await states(), await unverified()]).toEqual([['active', 'active', 'active'], before])
+  })
+
+  it('that was given again and accepted in the same moment is verified instead', async () => {
+    const { rfc, all, newest, states, told, unverified } = await shared()
+    beforeCommit(() => newest.patch({ ciec: 'empty3' }))
+    const system = systemNow()
+    const asked = { login: { rfc, ciec: 'empty3' }, version: await ciecVersionOf(system, rfc) }
+    await rejectCiec(system, newest.entity, asked)
+    expect([await states(), await told(), (await unverified())[0]]).toEqual([['active', 'active', 'active'], [0, 0, 0], true])
+    await deliver([await callOf(rfc)])
+    expect(await ciecFor(rfc, [all[0]!.id])).toBe('empty3')
   })
 
   it('that does not open holds downloads up until another is given', async () => {

@@ -1,12 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import type { FiscalEntity } from '../../src/connections/contract.ts'
-import { systemOf } from '../../src/platform/context.ts'
-import { rejectCiec } from '../../src/taxpayers/login.ts'
-import { callOf } from '../downloads/support/downloads.ts'
 import { created, draft, scheduled } from '../extractors/support/extractors.ts'
 import { pathsOf } from '../support/client.ts'
 import { audited, freshRfc, type Organization, organization } from '../support/tenants.ts'
+import { refusedNow } from '../taxpayers/support/ciec.ts'
 
 const PATH = '/v1/fiscal-entities'
 const pathOf = ({ fiscal_entity_id }: FiscalEntity): string => `${PATH}/${fiscal_entity_id}`
@@ -31,10 +29,6 @@ const put = (of: Organization, { fiscal_entity_id }: FiscalEntity, assignment: s
 const triggers = async (of: Organization): Promise<unknown[]> =>
   (await env.DB.prepare('select trigger from runs where organization_id = ? order by run_id').bind(of.id).raw()).flat()
 
-/** The authority refuses this CIEC at the next download. */
-const reject = async (rfc: string, ciec: string) =>
-  rejectCiec(systemOf(env, new Date(), 'req_test'), (await callOf(rfc)).entity, { rfc, ciec })
-
 describe('connecting an RFC', () => {
   it('without a CIEC makes a draft, which runs nothing and reads nothing', async () => {
     const acme = await organization()
@@ -42,6 +36,8 @@ describe('connecting an RFC', () => {
     const rfc = freshRfc()
     const made = await connected(acme, { rfc, name: ' Uno ' })
     expect(made).toMatchObject({ rfc, name: 'Uno', status: 'draft', ciec_set: false, visible_from: null, visible_to: null, warnings: [] })
+    const never = { visible_from: null, visible_to: null }
+    expect(made).toMatchObject({ windows: { sat_cfdi_issued: never, sat_cfdi_received: never }, window_state: 'empty' })
     expect((await acme.ask('GET', pathOf(made))).body).toEqual(made)
     expect(await triggers(acme)).toEqual([])
     expect((await acme.ask('GET', `/v1/cfdi?fiscal_entity_id=${made.fiscal_entity_id}`)).status).toBe(404)
@@ -103,7 +99,7 @@ describe('connecting an RFC', () => {
     expect((await connected(acme, { rfc: right })).warnings).toEqual([])
   })
 
-  it('once: 409 as long as it is linked, in whatever state; another organization has the same entity for itself', async () => {
+  it('once: 409 as long as it is linked, in whatever state; another organization has a connection and an id of its own', async () => {
     const [acme, other] = [await organization(), await organization()]
     const made = await connected(acme)
     for (const state of ['draft', 'active', 'paused', 'invalid_ciec']) {
@@ -112,7 +108,9 @@ describe('connecting an RFC', () => {
       expect([state, again.status, again.body.code]).toEqual([state, 409, 'fiscal_entity.already_linked'])
     }
     const theirs = await connected(other, { rfc: made.rfc, name: 'Suyo' })
-    expect(theirs).toMatchObject({ fiscal_entity_id: made.fiscal_entity_id, name: 'Suyo', status: 'draft' })
+    expect(theirs).toMatchObject({ name: 'Suyo', status: 'draft' })
+    expect(theirs.fiscal_entity_id).not.toBe(made.fiscal_entity_id)
+    expect((await acme.ask('GET', pathOf(theirs))).status).toBe(404)
     expect((await acme.ask('GET', pathOf(made))).body.name).toBeNull()
   })
 })
@@ -139,10 +137,12 @@ describe('unlinking', () => {
     const acme = await organization()
     for (const trigger_kind of ['connection_created', 'connection_reactivated']) await created(acme, { ...draft, trigger_kind })
     const made = await connected(acme, { ciec: 'empty1', name: 'Antes', data_source_keys: ['sat_csf'] })
-    await put(acme, made, "visible_from = '2021-02-03', visible_to = 1770000000000, imported_at = 1760000000000")
+    await put(acme, made, "received_from = '2021-02-03', received_to = 1770000000000, imported_at = 1760000000000")
     const { connection } = (await rowOf(acme, made))!
     await acme.ask('DELETE', pathOf(made))
-    const window = { visible_from: '2021-02-03', visible_to: new Date(1_770_000_000_000).toISOString() }
+    const reached = { visible_from: '2021-02-03', visible_to: new Date(1_770_000_000_000).toISOString() }
+    const windows = { sat_cfdi_issued: { visible_from: null, visible_to: null }, sat_cfdi_received: reached }
+    const window = { ...reached, windows, window_state: 'bounded' }
     const again = await connected(acme, { rfc: made.rfc })
     expect(again).toMatchObject({ ...window, fiscal_entity_id: made.fiscal_entity_id, status: 'draft', name: null, ciec_set: false })
     expect(again.data_source_keys).toContain('sat_cfdi_issued')
@@ -194,7 +194,7 @@ describe('changing', () => {
     expect(await triggers(acme)).toEqual(first)
     expect(await give('empty2')).toMatchObject({ status: 'active' })
     expect(await triggers(acme)).toEqual(first)
-    await reject(made.rfc, 'empty2')
+    await refusedNow(made.rfc, 'empty2')
     expect((await acme.ask('GET', pathOf(made))).body.status).toBe('invalid_ciec')
     expect((await acme.ask('PATCH', pathOf(made), { name: 'Dos' })).body).toMatchObject({ status: 'invalid_ciec', name: 'Dos' })
     expect(await give('empty3')).toMatchObject({ status: 'active' })

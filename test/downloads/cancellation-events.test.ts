@@ -1,6 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { documentsOf } from '../../src/authority/sandbox/world/month.ts'
+import type { CancellationBody } from '../../src/downloads/cancellation-events.ts'
+import { countJobs } from '../../src/downloads/counts/counts.ts'
+import { EVERYTHING } from '../../src/visibility/window.ts'
+import { cancellationContents } from '../../src/webhooks/relay/payloads.ts'
 import { beforeBatch, drainNow, watchAuthority } from '../authority/support/authority.ts'
 import { monthsOf, type Row } from '../cfdi/support/ledger.ts'
 import { connected, factsOf, fetching, jobsOf, type Kept, runNow } from '../outbox/support/outbox-events.ts'
@@ -33,6 +37,12 @@ async function bookOf(entity: number) {
   return { rows: new Map(rows.map((row) => [row.uuid, row])), payments, months, facts: await factsOf(entity, 'cfdi.') }
 }
 
+/** The cancellations that are kept for those who are not active, by UUID. */
+const keptOf = async (entity: number): Promise<unknown[]> =>
+  (
+    await env.LEDGER_0.prepare('select body from cancellations where entity = ? order by uuid').bind(entity).all<{ body: string }>()
+  ).results.map(({ body }) => JSON.parse(body))
+
 type Book = Awaited<ReturnType<typeof bookOf>>
 
 async function synced(scope_months = 2) {
@@ -62,31 +72,48 @@ const hasPayments = ({ payments, rows }: Book, { uuid, tipo_comprobante, metodo_
   (tipo_comprobante === 'I' && metodo_pago === 'PUE') ||
   payments.some(({ invoice, source, kind }) => invoice === uuid && kind === 'P' && rows.get(source)!.estatus === 'vigente')
 
-/** The facts that these cancellations should make, in March of 2026. */
-const expectedOf = (before: Book, after: Book, entity: number, thisMonth = '2026-03'): Kept[] =>
+/** What whoever sees everything is told of these cancellations, as `kind uuid severity status`, in March of 2026. */
+const expectedOf = (before: Book, after: Book, thisMonth = '2026-03'): string[] =>
   turned(before, after)
     .flatMap((row) => {
       const isIncome = row.direction === 0 && row.tipo_comprobante === 'I' && row.fecha.slice(0, 7) < thisMonth
       const isCritical = isIncome || hasPayments(before, row)
-      const now = after.rows.get(row.uuid)!
+      const says = `${row.uuid} ${isCritical ? 'critical' : 'warning'} ${row.payment_status ?? 'not_applicable'}`
+      return [`cfdi.cancelled ${says}`, ...(isCritical ? [`cfdi.cancelled_after_payment ${says}`] : [])]
+    })
+    .sort()
+
+/** The facts of these cancellations, without what was applied to the CFDIs. */
+const membersOf = (before: Book, after: Book, entity: number) =>
+  turned(before, after)
+    .map(({ uuid, payment_status: _, ...row }) => {
+      const { cancelled_at, cancellation_reason } = after.rows.get(uuid)!
       const body = {
-        cfdi_uuid: row.uuid,
-        cancelled_at: now.cancelled_at,
-        cancellation_reason: now.cancellation_reason,
-        severity: isCritical ? 'critical' : 'warning',
-        direction: row.direction === 0 ? 'issued' : 'received',
-        cfdi_type: row.tipo_comprobante,
-        payment_status: row.payment_status ?? 'not_applicable',
-        ...{ total: row.total, currency: row.currency, emisor_rfc: row.emisor_rfc, receptor_rfc: row.receptor_rfc },
+        ...{ cfdi_uuid: uuid, cancelled_at, cancellation_reason, direction: row.direction === 0 ? 'issued' : 'received' },
+        ...{ cfdi_type: row.tipo_comprobante, total: row.total, currency: row.currency },
+        ...{ emisor_rfc: row.emisor_rfc, receptor_rfc: row.receptor_rfc },
         ...{ issued_at: row.issued_at, utc_offset: row.utc_offset, fecha: row.fecha },
       }
-      const kinds = isCritical ? ['cfdi.cancelled', 'cfdi.cancelled_after_payment'] : ['cfdi.cancelled']
-      return kinds.map((kind) => ({ fact_id: `${kind}:${entity}:${row.uuid}`, kind, entity, organizations: null, body }))
+      return { fact_id: `cfdi.cancelled:${entity}:${uuid}`, kind: 'cfdi.cancelled', entity, organizations: null, body }
     })
     .sort((a, b) => (a.fact_id < b.fact_id ? -1 : 1))
 
-const withoutTime = (facts: readonly Kept[]) =>
-  facts.map(({ fact_id, kind, entity, organizations, body }) => ({ fact_id, kind, entity, organizations, body }))
+/** What these facts tell whoever sees everything. */
+const toldBy = (facts: readonly Kept[]): string[] =>
+  facts
+    .flatMap(({ body }) => {
+      const recipient = { fiscal_entity_uuid: '', rfc: '', windows: EVERYTHING, known_at: body['detected_at'] }
+      return cancellationContents(body as CancellationBody, recipient).map((content) =>
+        'severity' in content ? `${content.event} ${content.cfdi_uuid} ${content.severity} ${content.payment_status}` : '',
+      )
+    })
+    .sort()
+
+/** The facts are these cancellations', each once, and tell what they should. */
+function expectTold(facts: readonly Kept[], before: Book, after: Book, entity: number, thisMonth?: string): void {
+  expect(facts).toMatchObject(membersOf(before, after, entity))
+  expect(toldBy(facts)).toEqual(expectedOf(before, after, thisMonth))
+}
 
 /** Months and balances, added up again from what is kept. */
 function isConsistent({ rows, payments, months }: Book): void {
@@ -143,10 +170,11 @@ describe('cfdi.cancelled', () => {
     await again()
     const after = await book()
     expect(turned(before, after).map(({ uuid }) => uuid)).toEqual(expect.arrayContaining(Object.values(chosen).map(({ uuid }) => uuid)))
-    expect(withoutTime(after.facts)).toEqual(expectedOf(before, after, entity))
+    expectTold(after.facts, before, after, entity)
     const severity = (name: string) =>
-      after.facts.filter(({ body }) => body['cfdi_uuid'] === chosen[name]!.uuid).map(({ kind, body }) => `${kind} ${body['severity']}`)
+      toldBy(after.facts).flatMap((line) => (line.includes(chosen[name]!.uuid) ? [line.replace(/ \S+ (\S+) \S+$/, ' $1')] : []))
     const critical = ['cfdi.cancelled critical', 'cfdi.cancelled_after_payment critical']
+    expect(await keptOf(entity)).toEqual(after.facts.map(({ body }) => body))
     for (const name of ['atOnceThisMonth', 'deferredLastMonth', 'deferredPaid', 'boughtAtOnce'])
       expect([name, severity(name)]).toEqual([name, critical])
     for (const name of ['deferredThisMonth', 'boughtUnpaid', 'credit', 'payment'])
@@ -188,16 +216,16 @@ describe('cfdi.cancelled', () => {
     await cancel([inMarch.uuid])
     await again()
     let after = await book()
-    const severityOf = ({ uuid }: Row) => after.facts.filter(({ body }) => body['cfdi_uuid'] === uuid).map(({ body }) => body['severity'])
+    const severityOf = ({ uuid }: Row) => toldBy(after.facts).flatMap((line) => (line.includes(uuid) ? [line.split(' ')[2]] : []))
     expect(severityOf(inMarch)).toEqual(['warning'])
-    expect(withoutTime(after.facts)).toEqual(expectedOf(before, after, entity, '2026-03'))
+    expectTold(after.facts, before, after, entity, '2026-03')
     before = after
     await cancel([inApril.uuid])
     await again()
     after = await book()
     expect(severityOf(inApril)).toEqual(['critical', 'critical'])
     const fresh = after.facts.filter(({ fact_id }) => !before.facts.some((old) => old.fact_id === fact_id))
-    expect(withoutTime(fresh)).toEqual(expectedOf(before, after, entity, '2026-04'))
+    expectTold(fresh, before, after, entity, '2026-04')
   })
 
   it('is not told of what was cancelled before it was first seen', async () => {
@@ -236,7 +264,7 @@ describe('cfdi.cancelled', () => {
     await drainNow(entity)
     const after = await book()
     for (const { uuid } of [payment!, deferredThisMonth!]) expect(after.rows.get(uuid)!.estatus).toBe('cancelado')
-    expect(withoutTime(after.facts)).toEqual(expectedOf(before, after, entity))
+    expectTold(after.facts, before, after, entity)
     isConsistent(after)
   })
 
@@ -261,9 +289,10 @@ describe('cfdi.cancelled', () => {
     await second
     const after = await book()
     expect(turned(before, after).length).toBeGreaterThanOrEqual(2)
-    expect(withoutTime(after.facts)).toEqual(expectedOf(before, after, entity))
+    expectTold(after.facts, before, after, entity)
     isConsistent(after)
-    const told = (await factsOf(entity, 'sync.completed')).filter(({ body }) => body['cancelled_count'] > 0)
-    expect(told.reduce((sum, { body }) => sum + body['cancelled_count'], 0)).toBe(turned(before, after).length)
+    const jobs = (await jobsOf(entity)).map((job) => ({ ...job, entity, organization_id: of.id, windows: EVERYTHING }))
+    const counts = await countJobs(env.LEDGER_0, jobs)
+    expect(counts.reduce((sum, { cancelled_count }) => sum + cancelled_count, 0)).toBe(turned(before, after).length)
   })
 })

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { documentsOf } from '../../src/authority/sandbox/world/month.ts'
+import type { SyncJob } from '../../src/downloads/contract.ts'
 import { created } from '../extractors/support/extractors.ts'
 import { freshRfc } from '../support/tenants.ts'
 import {
@@ -214,28 +215,36 @@ describe('progress', () => {
     expect(await narrow.sync()).toMatchObject({ status: 'idle', percent: 100, jobs: { succeeded: 5, total: 5 } })
   })
 
-  it('lists jobs page by page, newest first, each once, and by status', async () => {
+  it('lists jobs page by page, those of the newest run first, then by source and month, each once, and by status', async () => {
     const rfc = freshRfc()
     const one = await subscriber(rfc, cfdiOf(4))
     await one.run()
     await work(rfc)
     later(700)
     await one.run()
-    const ids: string[] = []
+    const jobs: SyncJob[] = []
     for (let cursor = ''; ; ) {
       const { body } = await one.ask('GET', `${one.path}/sync-jobs?limit=4${cursor}`)
-      ids.push(...body.data.map(({ job_id }: { job_id: string }) => job_id))
+      jobs.push(...body.data)
       if (!body.has_more) break
       cursor = `&cursor=${encodeURIComponent(body.next_cursor)}`
     }
-    expect(ids).toHaveLength(2 * 11)
-    expect(ids).toEqual([...new Set(ids)].sort().reverse())
+    const months = ['2026-05', '2026-04', '2026-03', '2026-02', '2026-01']
+    const cells = [...[ISSUED, RECEIVED].flatMap((source) => months.map((month) => [source, month])), ['sat_miinformacion', null]]
+    const times = ['2026-05-20T09:11:40.000Z', '2026-05-20T09:00:00.000Z']
+    expect(jobs.map(({ created_at, data_source_key, period }) => [created_at, data_source_key, period])).toEqual(
+      times.flatMap((time) => cells.map(([source, month]) => [time, source, month])),
+    )
+    expect(new Set(jobs.map(({ job_id }) => job_id)).size).toBe(2 * 11)
     const [queued, succeeded] = [await one.jobs('&status=queued'), await one.jobs('&status=succeeded')]
     expect([queued.length, succeeded.length]).toEqual([11, 11])
     expect(succeeded.filter(({ period }) => period === null).map(({ data_source_key }) => data_source_key)).toEqual(['sat_miinformacion'])
     const created_count = succeeded.reduce((sum, job) => sum + job.created_count, 0)
     const { cfdi, documents } = await bookOf(rfc)
-    expect(created_count).toBe(cfdi!.length + documents!.length)
+    const { visible_from } = await one.entity()
+    const visible = (cfdi as { fecha: string }[]).filter(({ fecha }) => fecha.slice(0, 10) >= visible_from)
+    expect(visible.length).toBeLessThan(cfdi!.length)
+    expect(created_count).toBe(visible.length + documents!.length)
   })
 })
 

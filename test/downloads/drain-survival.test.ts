@@ -65,18 +65,17 @@ describe('an authority that fails', () => {
 })
 
 describe('a CIEC that the authority rejects while downloading', () => {
-  it('stops everybody’s downloads of the RFC, and another one revives its own organization alone', async () => {
+  it('stops the downloads of everybody who holds it, and another one revives its own organization alone', async () => {
     const rfc = freshRfc()
     const [ana, beto, draft] = [
-      await subscriber(rfc, ISSUED, 'deAna1'),
-      await subscriber(rfc, ISSUED, 'deBeto1'),
+      await subscriber(rfc, ISSUED, 'deAmbos1'),
+      await subscriber(rfc, ISSUED, 'deAmbos1'),
       await subscriber(rfc, ISSUED, null),
     ]
     await ana.run()
     await work(rfc)
     later(660)
     await ana.run()
-    // The CIEC that was accepted last is the one to log in with.
     await beto.ask('POST', `/v1/test-helpers/fiscal-entities/${beto.fiscal_entity_id}/expire-ciec`)
     await work(rfc)
     await work(rfc)
@@ -98,7 +97,7 @@ describe('a CIEC that the authority rejects while downloading', () => {
     await work(rfc)
     expect(await jobsOf(rfc)).toEqual(before)
 
-    expect((await beto.give('deBeto1')).status).toBe(422)
+    expect((await beto.give('deAmbos1')).status).toBe(422)
     expect((await ana.give('deAna2')).body.status).toBe('active')
     expect(queue.announced()).toContainEqual(await callOf(rfc))
     await work(rfc)
@@ -109,7 +108,7 @@ describe('a CIEC that the authority rejects while downloading', () => {
     expect((await beto.entity()).visible_to).not.toBeNull()
   })
 
-  it('is not the end when another CIEC was accepted after it', async () => {
+  it('ends its own connection alone when another CIEC was accepted after it', async () => {
     const rfc = freshRfc()
     const [ana, beto] = [await subscriber(rfc, ISSUED, 'deAna1'), await subscriber(rfc, ISSUED, 'deBeto1')]
     await ana.run()
@@ -118,7 +117,7 @@ describe('a CIEC that the authority rejects while downloading', () => {
     await ana.give('deAna2')
     await work(rfc)
     await expectDone(rfc)
-    expect([(await ana.entity()).status, (await beto.entity()).status]).toEqual(['active', 'active'])
+    expect([(await ana.entity()).status, (await beto.entity()).status]).toEqual(['active', 'invalid_ciec'])
   })
 })
 
@@ -189,7 +188,7 @@ describe('the sweep', () => {
 
   it.each([
     ['before its jobs', /insert into sync_jobs/],
-    ['between its jobs and the window', /visible_from = min/],
+    ['between its jobs and the window', /issued_from = min/],
     ['after the window, before its word on how it went', /update "runs" set/],
   ])('finishes a run that ended %s', async (_, where) => {
     const rfc = freshRfc()

@@ -92,8 +92,8 @@ async function store({ jobs, extractions }: ReturnType<typeof worldOf>): Promise
          value->>'status', 0, 0, 0, 0, value->>'finished_at', 0, 0, 0, 0 from json_each(?)`,
     ).bind(JSON.stringify(jobs)),
     env.LEDGER_0.prepare(
-      `insert into extractions (organization_id, entity, run_id, instant, jobs, dispatched)
-       select value->>'organization_id', value->>'entity', value->>'run_id', 7, json_object('${SOURCE}', value->'jobs'), 1 from json_each(?)`,
+      `insert into extractions (organization_id, entity, run_id, instant, jobs, dispatched, requested_at, attempts_before)
+       select value->>'organization_id', value->>'entity', value->>'run_id', 7, json_object('${SOURCE}', value->'jobs'), 1, 7, '{}' from json_each(?)`,
     ).bind(JSON.stringify(extractions)),
   ])
 }
@@ -104,7 +104,7 @@ const asked = async (): Promise<unknown[]> => {
   for (const organization_id of ORGANIZATIONS)
     for (const entity of ENTITIES) {
       seen.push(await jobCounts(env.LEDGER_0, organization_id, entity))
-      seen.push(await jobsOfOrganization(env.LEDGER_0, organization_id, entity, { before: null, status: null, limit: 100 }))
+      seen.push(await jobsOfOrganization(env.LEDGER_0, organization_id, entity, { after: null, status: null, limit: 100 }))
       seen.push((await watermarkStatement(env.LEDGER_0, organization_id, [[entity, SOURCE]]).all()).results)
     }
   return seen
@@ -113,17 +113,19 @@ const asked = async (): Promise<unknown[]> => {
 const held = async (): Promise<string[]> => (await env.LEDGER_0.prepare('select job_id from sync_jobs order by 1').raw<[string]>()).flat()
 
 describe('jobs that ended 90 days ago', () => {
-  it('are gone on the day of their entity unless an extraction has them, and nobody sees a difference', async () => {
+  it('are gone on the day of their entity unless an extraction has them or they are the newest of their month, and nobody sees a difference', async () => {
     let gone = 0
     await fc.assert(
-      fc.asyncProperty(fc.array(job, { minLength: 6, maxLength: 24 }), async (drawn) => {
+      fc.asyncProperty(fc.array(job, { minLength: 12, maxLength: 40 }), async (drawn) => {
         const world = worldOf(drawn)
         await store(world)
         const before = await asked()
         await pruneJobs(systemOf(env, new Date(NOW), 'prune'))
         const referenced = new Set(world.extractions.flatMap(({ jobs }) => Object.values(jobs)))
-        const stays = ({ entity, finished_at, job_id }: Job) =>
-          entity < 0 || entity % 28 !== 14 || finished_at === null || finished_at >= BEFORE || referenced.has(job_id)
+        const isNewest = ({ entity, month, job_id }: Job) =>
+          world.jobs.every((it) => it.entity !== entity || it.month !== month || it.job_id <= job_id)
+        const stays = (it: Job) =>
+          it.entity < 0 || it.entity % 28 !== 14 || (it.finished_at ?? BEFORE) >= BEFORE || referenced.has(it.job_id) || isNewest(it)
         const left = world.jobs.filter(stays).map(({ job_id }) => job_id)
         gone += world.jobs.length - left.length
         expect(await held()).toEqual(left)
@@ -135,10 +137,10 @@ describe('jobs that ended 90 days ago', () => {
   })
 
   it('have their day once a month, whatever its length, in any number of pages', async () => {
-    const jobs = Array.from({ length: 90 }, (_, n): Job => {
-      const entity = n + 1
-      return { entity, month: '2027-01', job_id: `job_${entity}`, finished_at: 0, status: 'succeeded', organizations: ['org_a'] }
-    })
+    const jobs = Array.from({ length: 90 }, (_, n): Job[] => {
+      const job = { entity: n + 1, month: '2027-01', finished_at: 0, status: 'succeeded', organizations: ['org_a'] }
+      return ['job', 'newest'].map((name) => ({ ...job, job_id: `${name}_${n + 1}` }))
+    }).flat()
     await store({ jobs, extractions: [] })
     await env.LEDGER_0.prepare(
       `insert or ignore into entities (entity, rfc, version) select value->>'entity', value->>'entity', 0 from json_each(?)`,
@@ -147,28 +149,58 @@ describe('jobs that ended 90 days ago', () => {
       .run()
     for (let day = 0; day < 28; day++) {
       await pruneJobs(systemOf(env, new Date(Date.parse('2027-02-01T10:00:00Z') + day * DAY_MS), 'prune'))
-      const left = (await held()).map((id) => Number(id.slice(4)))
+      const left = (await held()).filter((id) => id.startsWith('job_')).map((id) => Number(id.slice(4)))
       expect(left.every((entity) => entity % 28 > day)).toBe(true)
     }
-    expect(await held()).toEqual([])
+    expect(await held()).toHaveLength(90)
   })
 
   it('that cannot be removed keep no other entity from it', async () => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const ended = { month: '2027-01' as const, finished_at: 0, isFailed: false, organizations: ['org_a'], keep: [] }
-    await store(worldOf([14, 42].map((entity) => ({ ...ended, entity }))))
+    await store(worldOf([14, 42, 14, 42].map((entity) => ({ ...ended, entity }))))
     await env.LEDGER_0.prepare(
       "create trigger refuse before delete on sync_jobs when old.entity = 14 begin select raise(abort, 'not this one'); end",
     ).run()
     await expect(pruneJobs(systemOf(env, new Date(NOW), 'prune'))).rejects.toThrow()
     await env.LEDGER_0.prepare('drop trigger refuse').run()
-    expect(await held()).toEqual(['job_00000000000000000000000000'])
+    expect(await held()).toEqual([0, 2, 3].map((n) => `job_${String(n).padStart(26, '0')}`))
   })
 
   it('are left alone on the last days of a long month', async () => {
-    await store(worldOf([{ entity: 42, month: '2027-01', finished_at: 0, isFailed: false, organizations: ['org_a'], keep: [] }]))
+    const ended = { entity: 42, month: '2027-01' as const, finished_at: 0, isFailed: false, organizations: ['org_a'], keep: [] }
+    await store(worldOf([ended, ended]))
     for (const day of ['29', '30', '31']) await pruneJobs(systemOf(env, new Date(`2027-03-${day}T10:00:00Z`), 'prune'))
-    expect(await held()).toHaveLength(1)
+    expect(await held()).toHaveLength(2)
+  })
+
+  it('leave what they brought, counted by day, to the next job of their month that stays, once', async () => {
+    const ended = { entity: 42, month: '2027-01' as const, finished_at: 0, isFailed: false, organizations: ['org_a'], keep: [] as string[] }
+    await store(worldOf([ended, { ...ended, keep: ['org_a'] }, ended, ended, { ...ended, finished_at: null }]))
+    const brought = [
+      [[['created', '2027-01-02', 3, 20, 29]]],
+      [],
+      [
+        [
+          ['created', '2027-01-09', 4, 10, 70],
+          ['created', '2027-01-09', 1, 90, 90],
+        ],
+        [['cancelled', '2027-01-02', 1, 22, 22]],
+      ],
+      [],
+      [[['updated', '2027-01-01', 1, 1, 1]]],
+    ]
+    for (const [n, slices] of brought.entries())
+      await env.LEDGER_0.prepare('update sync_jobs set brought = ?2 where job_id = ?1')
+        .bind(`job_${String(n).padStart(26, '0')}`, JSON.stringify(slices))
+        .run()
+    for (const time of ['first', 'second']) await pruneJobs(systemOf(env, new Date(NOW), time))
+    const { results } = await env.LEDGER_0.prepare('select brought from sync_jobs order by job_id').all<{ brought: string }>()
+    const byDay = [
+      ['cancelled', '2027-01-02', 1, 22, 22],
+      ['created', '2027-01-09', 5, 10, 90],
+    ]
+    expect(results.map((row) => JSON.parse(row.brought))).toEqual([brought[0], [...brought[4]!, byDay]])
   })
 })
 

@@ -1,8 +1,8 @@
 import { createMessageBatch } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { countJobs } from '../../src/downloads/counts/counts.ts'
 import { consume } from '../../src/queues.ts'
-import { visibleCounts } from '../../src/visibility/visible-counts.ts'
 import { EVERYTHING } from '../../src/visibility/window.ts'
 import { beforeBatch, drainNow, watchAuthority } from '../authority/support/authority.ts'
 import { connected, factsOf, fetching, jobsOf, runNow } from '../outbox/support/outbox-events.ts'
@@ -33,6 +33,10 @@ const heldOf = (entity: number, source: string, month: string) =>
     .bind(entity, source === 'sat_cfdi_issued' ? 0 : 1, month)
     .first()
 
+/** What a job brought to an organization that sees everything. */
+const countsOf = async (organization_id: string, job: { entity: number; source: string; month: string; job_id: string }) =>
+  (await countJobs(env.LEDGER_0, [{ ...job, organization_id, windows: EVERYTHING }]))[0]
+
 describe('sync.completed', () => {
   it('tells once, of every month and source, what came, to those whose runs asked', async () => {
     silenceQueues()
@@ -51,15 +55,15 @@ describe('sync.completed', () => {
       const isShared = source === 'sat_miinformacion' || (source === 'sat_cfdi_issued' && month > '2026-01')
       expect(facts[n]).toMatchObject({ kind: 'sync.completed', organizations: isShared ? [wide.id, narrow.id] : [wide.id] })
       const counts = month === '' ? { created_count: 1, first_issued_at: null, last_issued_at: null } : await heldOf(entity, source, month)
-      const { brought, ...told } = facts[n]!.body
-      expect(told).toEqual({
-        ...{ job_id, data_source_key: source, period: month || null, attempts: 1, error_class: null, completed_at: Date.parse(NOW) },
-        ...{ updated_count: 0, cancelled_count: 0 },
-        ...counts,
-      })
-      // What it brought, slice by slice, adds up to the same for whoever sees everything.
-      if (month !== '') expect(visibleCounts(EVERYTHING, brought)).toMatchObject(counts!)
-      else expect(brought).toEqual([])
+      const told = { job_id, data_source_key: source, period: month || null, attempts: 1, error_class: null, completed_at: Date.parse(NOW) }
+      expect(facts[n]!.body).toEqual(told)
+      // What it brought adds up to the same for each of them that sees everything.
+      for (const organization_id of facts[n]!.organizations!)
+        expect(await countsOf(organization_id, { entity, source, month, job_id })).toEqual({
+          updated_count: 0,
+          cancelled_count: 0,
+          ...counts,
+        })
     }
   })
 
@@ -120,7 +124,9 @@ describe('sync.completed', () => {
     await second
     const march = (await factsOf(entity, 'sync.completed')).filter(({ body }) => body['period'] === '2026-03')
     expect(march).toHaveLength(1)
-    expect(march[0]!.body).toMatchObject({ attempts: 2, ...(await heldOf(entity, 'sat_cfdi_issued', '2026-03')) })
+    const job = { entity, source: 'sat_cfdi_issued', month: '2026-03', job_id: march[0]!.body['job_id'] as string }
+    expect(march[0]!.body).toMatchObject({ attempts: 2 })
+    expect(await countsOf(of.id, job)).toMatchObject((await heldOf(entity, job.source, job.month))!)
   })
 })
 
@@ -147,7 +153,9 @@ describe('sync.failed', () => {
     expect(facts.map(({ fact_id }) => fact_id)).toEqual((await jobsOf(entity)).map(({ job_id }) => `sync.failed:${job_id}`))
     for (const { organizations, body } of facts) {
       expect(organizations).toEqual([of.id])
-      expect(body).toMatchObject({ error_class, attempts: 12, created_count: 0, first_issued_at: null })
+      expect(body).toMatchObject({ error_class, attempts: 12 })
+      const job = { entity, source: body['data_source_key'], month: '', job_id: body['job_id'] }
+      expect(await countsOf(of.id, job)).toMatchObject({ created_count: 0, first_issued_at: null })
     }
     // The next run that covers it tries again, as a job of its own.
     await runNow(of)

@@ -35,6 +35,15 @@ const completed = (tenant: Tenant, fiscal_entity_id: string, import_id: string) 
 const upload = async (tenant: Tenant, fiscal_entity_id: string, bytes: Uint8Array, type?: string) =>
   completed(tenant, fiscal_entity_id, await send(tenant, fiscal_entity_id, bytes, type))
 
+/** Where an import's bytes are. */
+async function objectOf(import_id: string): Promise<string> {
+  for (const ledger of settingsOf(env).ledgers) {
+    const object = await ledger.prepare('select object from imports where import_id = ?').bind(import_id).first<string>('object')
+    if (object) return object
+  }
+  throw new Error(`There is no import ${import_id}.`)
+}
+
 const idsOf = async (tenant: Tenant, fiscal_entity_id: string, query = ''): Promise<string[]> =>
   (await api(tenant, 'GET', `/v1/cfdi?fiscal_entity_id=${fiscal_entity_id}&limit=100${query}`)).body.data.map(
     (it: { uuid: string }) => it.uuid,
@@ -67,7 +76,7 @@ describe('an upload', () => {
   it('is read back byte for byte, whatever the window, by its organization alone', async () => {
     const { tenant, fiscal_entity_id, rfc } = await quietConnection()
     const other = await tenantOfOneMonth()
-    await connect(other, rfc, { ciec: 'empty' })
+    const theirs = await connect(other, rfc, { ciec: 'empty' })
     const old = plainOf(random, '2017-05', { emisor: rfc })
     const xml = utf8.encode(`\ufeff${xmlOf(old)}\n`)
     expect(await upload(tenant, fiscal_entity_id, xml, 'application/xml')).toMatchObject({
@@ -90,8 +99,9 @@ describe('an upload', () => {
       `/v1/cfdi/summary/monthly?fiscal_entity_id=${fiscal_entity_id}&from=2017-05&to=2017-05&direction=issued`,
     )
     expect(months.body.data).toMatchObject([{ month: '2017-05', direction: 'issued', count: 1 }])
-    expect(await idsOf(other, fiscal_entity_id)).toEqual([])
-    expect((await api(other, 'GET', `/v1/cfdi/${old.uuid}?fiscal_entity_id=${fiscal_entity_id}`)).status).toBe(404)
+    for (const id of [theirs.fiscal_entity_id, fiscal_entity_id])
+      expect((await api(other, 'GET', `/v1/cfdi/${old.uuid}?fiscal_entity_id=${id}`)).status).toBe(404)
+    expect(await idsOf(other, theirs.fiscal_entity_id)).toEqual([])
     expect(await upload(tenant, fiscal_entity_id, xml, 'text/xml')).toMatchObject({ files: [{ status: 'unchanged', uuid: old.uuid }] })
   })
 
@@ -168,6 +178,8 @@ describe('an upload', () => {
     const lost = vi.spyOn(Object.getPrototypeOf(env.IMPORTS), 'sendBatch').mockResolvedValueOnce(undefined as never)
     const import_id = await send(tenant, fiscal_entity_id, packageOf([plainOf(random, '2026-03', { emisor: rfc })]))
     lost.mockRestore()
+    const object = await objectOf(import_id)
+    expect(await env.FILES.head(object)).not.toBeNull()
     for (const ledger of settingsOf(env).ledgers) {
       await ledger.prepare('update imports set attempts = 5 where import_id = ?').bind(import_id).run()
       await ledger
@@ -185,7 +197,7 @@ describe('an upload', () => {
         { name: 'a.xml', status: 'created' },
       ],
     })
-    expect(await env.FILES.head(`imports/${import_id}`)).toBeNull()
+    await vi.waitUntil(async () => (await env.FILES.head(object)) === null, { timeout: 5_000 })
   })
 
   it('whose upload is gone says that it has to be sent again', async () => {
@@ -193,7 +205,7 @@ describe('an upload', () => {
     const lost = vi.spyOn(Object.getPrototypeOf(env.IMPORTS), 'sendBatch').mockResolvedValueOnce(undefined as never)
     const import_id = await send(tenant, fiscal_entity_id, packageOf([plainOf(random, '2026-03', { emisor: rfc })]))
     lost.mockRestore()
-    await env.FILES.delete(`imports/${import_id}`)
+    await env.FILES.delete(await objectOf(import_id))
     await sweep(120_000, 0)
     expect(await completed(tenant, fiscal_entity_id, import_id)).toMatchObject({
       files: [{ name: 'upload', status: 'rejected', code: 'import.failed', detail: 'The upload is no longer stored. Send it again.' }],
@@ -218,11 +230,12 @@ describe('what the authority delivers', () => {
     // Another organization has the file before its own extraction: it is its own until then, and the authority's afterwards.
     const draft = await api(early, 'POST', '/v1/fiscal-entities', { rfc })
     expect(draft.body.status).toBe('draft')
-    expect(await upload(early, fiscal_entity_id, bytes, 'application/xml')).toMatchObject({ files: [{ status: 'created', uuid: newest }] })
-    await api(early, 'PATCH', `/v1/fiscal-entities/${fiscal_entity_id}`, { ciec: 'secreta2' })
-    await synced(early, fiscal_entity_id)
-    const shown = await idsOf(early, fiscal_entity_id, `&uuid=${newest}`)
+    const own: string = draft.body.fiscal_entity_id
+    expect(await upload(early, own, bytes, 'application/xml')).toMatchObject({ files: [{ status: 'created', uuid: newest }] })
+    await api(early, 'PATCH', `/v1/fiscal-entities/${own}`, { ciec: 'secreta2' })
+    await synced(early, own)
+    const shown = await idsOf(early, own, `&uuid=${newest}`)
     expect(shown).toEqual([newest])
-    expect((await api(early, 'GET', `/v1/cfdi/${newest}?fiscal_entity_id=${fiscal_entity_id}`)).body.origin).toBe('authority')
+    expect((await api(early, 'GET', `/v1/cfdi/${newest}?fiscal_entity_id=${own}`)).body.origin).toBe('authority')
   })
 })

@@ -20,6 +20,7 @@ import { watchAuthority } from '../authority/support/authority.ts'
 import { listOf } from '../blacklists/support/list-csv.ts'
 import { api, basic, type Caller, type Reply, request } from '../support/client.ts'
 import { at } from '../support/clock.ts'
+import { daily } from '../support/crons.ts'
 
 /**
  * What the service promises, in order. Each test begins where the one before it ended.
@@ -36,8 +37,10 @@ const ENTITIES = '/v1/fiscal-entities'
 let firm: Caller
 /** A bank, which connects the same RFC later. */
 let bank: Caller
-/** The fiscal entity, which has one id for every organization. */
-let id: string
+/** The fiscal entity of each organization, which has an id of its own. */
+let firmEntity = ''
+let bankEntity = ''
+const entityOf = (caller: Caller): string => (caller === bank ? bankEntity : firmEntity)
 
 /** Every download from the tax authority, as `source month`. */
 const downloads: string[] = []
@@ -61,8 +64,8 @@ afterAll(() => {
 })
 
 /** Runs a cron. The platform does so every minute, every quarter of an hour, and every day. */
-const cron = (expression: '* * * * *' | '*/15 * * * *' | '0 10 * * *'): Promise<void> =>
-  worker.scheduled(createScheduledController({ cron: expression, scheduledTime: new Date() }), env)
+const cron = async (expression: '* * * * *' | '*/15 * * * *' | '0 10 * * *'): Promise<unknown> =>
+  expression === '0 10 * * *' ? daily() : worker.scheduled(createScheduledController({ cron: expression, scheduledTime: new Date() }), env)
 
 /** Repeats a GET until its answer is the wanted one, as a customer does who waits. The clock of the service stands still meanwhile. */
 async function eventually<Body>(caller: Caller, path: string, isWanted: (body: Body) => boolean): Promise<Body> {
@@ -76,7 +79,7 @@ async function eventually<Body>(caller: Caller, path: string, isWanted: (body: B
 
 /** Waits until no download of the RFC is queued or running. */
 const synced = (caller: Caller): Promise<SyncStatus> =>
-  eventually<SyncStatus>(caller, `${ENTITIES}/${id}/sync`, ({ status, jobs }) => status === 'idle' && jobs.total > 0)
+  eventually<SyncStatus>(caller, `${ENTITIES}/${entityOf(caller)}/sync`, ({ status, jobs }) => status === 'idle' && jobs.total > 0)
 
 /** Reads a list to its end, page by page. */
 async function everyItem<Item>(caller: Caller, path: string): Promise<Item[]> {
@@ -89,7 +92,8 @@ async function everyItem<Item>(caller: Caller, path: string): Promise<Item[]> {
   return items
 }
 
-const cfdisOf = (caller: Caller, filter = ''): Promise<Cfdi[]> => everyItem<Cfdi>(caller, `/v1/cfdi?fiscal_entity_id=${id}${filter}`)
+const cfdisOf = (caller: Caller, filter = ''): Promise<Cfdi[]> =>
+  everyItem<Cfdi>(caller, `/v1/cfdi?fiscal_entity_id=${entityOf(caller)}${filter}`)
 
 const uuidsOf = (cfdis: readonly Cfdi[]): string[] => cfdis.map(({ uuid }) => uuid)
 
@@ -162,7 +166,7 @@ it('an RFC is connected with a CIEC that the tax authority accepts', async () =>
   expect(body).toMatchObject({ rfc: RFC, status: 'active', ciec_set: true })
   // The CIEC itself is never shown.
   expect(JSON.stringify(body)).not.toContain('secreta1')
-  id = body.fiscal_entity_id
+  firmEntity = body.fiscal_entity_id
 })
 
 it('each calendar month of each source is downloaded once', async () => {
@@ -174,13 +178,13 @@ it('each calendar month of each source is downloaded once', async () => {
     ...['sat_cfdi_received 2026-01', 'sat_cfdi_received 2026-02', 'sat_cfdi_received 2026-03'],
     ...['sat_csf', 'sat_miinformacion'],
   ])
-  const all = await everyItem<SyncJob>(firm, `${ENTITIES}/${id}/sync-jobs`)
+  const all = await everyItem<SyncJob>(firm, `${ENTITIES}/${firmEntity}/sync-jobs`)
   expect(all.map(({ status, attempts }) => `${status} ${attempts}`)).toEqual(Array(8).fill('succeeded 1'))
 
   // Each extractor lists its runs.
   for (const { extractor_id } of (await api(firm, 'GET', '/v1/extractors')).body) {
     const { body } = await api(firm, 'GET', `/v1/extractors/${extractor_id}/runs`)
-    expect(body.data).toEqual([expect.objectContaining({ trigger: 'connection_created', fiscal_entity_id: id, connections: 1 })])
+    expect(body.data).toEqual([expect.objectContaining({ trigger: 'connection_created', fiscal_entity_id: firmEntity, connections: 1 })])
   }
 })
 
@@ -189,7 +193,7 @@ it('CFDIs are read page by page, one by one, and as the XML that was downloaded'
   expect(cfdis.length).toBeGreaterThan(100)
   expect(new Set(uuidsOf(cfdis)).size).toBe(cfdis.length)
   // The window begins with a day, its floor, and ends with an instant, its ceiling.
-  const { body: connection } = await api(firm, 'GET', `${ENTITIES}/${id}`)
+  const { body: connection } = await api(firm, 'GET', `${ENTITIES}/${firmEntity}`)
   expect([connection.visible_from, connection.visible_to]).toEqual(['2026-01-19', '2026-03-20T18:00:00.000Z'])
   for (const { fecha, direction, emisor_rfc, receptor_rfc } of cfdis) {
     expect(direction === 'issued' ? emisor_rfc : receptor_rfc).toBe(RFC)
@@ -202,25 +206,26 @@ it('CFDIs are read page by page, one by one, and as the XML that was downloaded'
   )
   const { uuid, total, has_xml } = invoices[0]!
   expect(has_xml).toBe(true)
-  const { body: detail } = await api(firm, 'GET', `/v1/cfdi/${uuid}?fiscal_entity_id=${id}`)
+  const { body: detail } = await api(firm, 'GET', `/v1/cfdi/${uuid}?fiscal_entity_id=${firmEntity}`)
   expect(detail).toMatchObject({ uuid, total })
-  const { body: xml } = await api(firm, 'GET', `/v1/cfdi/${uuid}/xml?fiscal_entity_id=${id}`)
+  const { body: xml } = await api(firm, 'GET', `/v1/cfdi/${uuid}/xml?fiscal_entity_id=${firmEntity}`)
   expect([xml.includes(`UUID="${uuid}"`), xml.includes(`Total="${total}"`)]).toEqual([true, true])
 })
 
 it('other tax documents are files', async () => {
-  const documents = await everyItem<Document>(firm, `${ENTITIES}/${id}/documents`)
+  const documents = await everyItem<Document>(firm, `${ENTITIES}/${firmEntity}/documents`)
   expect(documents.map(({ data_source_key }) => data_source_key).sort()).toEqual(['sat_csf', 'sat_miinformacion'])
   const { document_id } = documents.find(({ data_source_key }) => data_source_key === 'sat_csf')!
-  const { status, headers } = await api(firm, 'GET', `${ENTITIES}/${id}/documents/${document_id}/content`)
+  const { status, headers } = await api(firm, 'GET', `${ENTITIES}/${firmEntity}/documents/${document_id}/content`)
   expect([status, headers.get('content-type')]).toEqual([200, 'application/pdf'])
 })
 
 it('months are summed, and each sum leads to its documents', async () => {
   const cfdis = await cfdisOf(firm)
-  const { body } = await api(firm, 'GET', `/v1/cfdi/summary/monthly?fiscal_entity_id=${id}&from=2026-01&to=2026-03`)
-  const { data, window }: MonthlySummary = body
-  expect(window).toMatchObject({ floor: '2026-01-19', ceiling: '2026-03-20T18:00:00.000Z' })
+  const { body } = await api(firm, 'GET', `/v1/cfdi/summary/monthly?fiscal_entity_id=${firmEntity}&from=2026-01&to=2026-03`)
+  const { data, windows, window_state }: MonthlySummary = body
+  const reached = { visible_from: '2026-01-19', visible_to: '2026-03-20T18:00:00.000Z' }
+  expect([windows, window_state]).toEqual([{ sat_cfdi_issued: reached, sat_cfdi_received: reached }, 'bounded'])
   expect(data).toHaveLength(6)
   for (const { month, direction, count, cancelled_count, total, is_partial, drilldown } of data) {
     const ofMonth = cfdis.filter((one) => one.fecha.startsWith(month) && one.direction === direction)
@@ -238,7 +243,7 @@ it('payments are listed, and what they leave is the balance', async () => {
   const paid = await cfdisOf(firm, '&metodo_pago=PPD&payment_status=paid,partially_paid')
   expect(paid.length).toBeGreaterThan(3)
   for (const { uuid, total, paid_amount, credited_amount, balance, payment_status } of paid) {
-    const { data }: CfdiPayments = (await api(firm, 'GET', `/v1/cfdi/${uuid}/payments?fiscal_entity_id=${id}`)).body
+    const { data }: CfdiPayments = (await api(firm, 'GET', `/v1/cfdi/${uuid}/payments?fiscal_entity_id=${firmEntity}`)).body
     const applied = data.filter(({ estatus }) => estatus === 'vigente').map(({ amount }) => amount)
     expect(sum(applied)).toBe(micros(paid_amount) + micros(credited_amount))
     expect(micros(balance)).toBe(micros(total) - sum(applied))
@@ -257,7 +262,9 @@ it('a second organization connects the same RFC, and nothing is downloaded again
 
   const before = downloads.length
   const { status, body } = await api(bank, 'POST', ENTITIES, { rfc: RFC, ciec: 'secreta2' })
-  expect([status, body.fiscal_entity_id]).toEqual([201, id])
+  expect(status).toBe(201)
+  bankEntity = body.fiscal_entity_id
+  expect(bankEntity).not.toBe(firmEntity)
   // Its run joined what had been downloaded for the firm: two months of two sources, and the mandatory source.
   expect((await synced(bank)).jobs).toMatchObject({ succeeded: 5, total: 5 })
   expect(downloads.slice(before)).toEqual([])
@@ -265,18 +272,18 @@ it('a second organization connects the same RFC, and nothing is downloaded again
 
 it('each organization sees what its own window shows', async () => {
   const [ofFirm, ofBank] = [await cfdisOf(firm), await cfdisOf(bank)]
-  const { body: connection } = await api(bank, 'GET', `${ENTITIES}/${id}`)
+  const { body: connection } = await api(bank, 'GET', `${ENTITIES}/${bankEntity}`)
   expect([connection.visible_from, connection.visible_to]).toEqual(['2026-02-18', '2026-03-20T18:00:00.000Z'])
   expect(uuidsOf(ofBank)).toEqual(uuidsOf(ofFirm.filter(({ fecha }) => fecha >= '2026-02-18')))
 
   // A document outside of the window answers as if it did not exist.
   const older = ofFirm.find(({ fecha }) => fecha < '2026-02-18')!
   for (const path of ['', '/xml', '/payments']) {
-    const { status, body } = await api(bank, 'GET', `/v1/cfdi/${older.uuid}${path}?fiscal_entity_id=${id}`)
+    const { status, body } = await api(bank, 'GET', `/v1/cfdi/${older.uuid}${path}?fiscal_entity_id=${bankEntity}`)
     expect([path, status, body.code]).toEqual([path, 404, 'cfdi.not_found'])
   }
   // The months of the bank begin with its floor.
-  const { body } = await api(bank, 'GET', `/v1/cfdi/summary/monthly?fiscal_entity_id=${id}&from=2026-01&to=2026-03`)
+  const { body } = await api(bank, 'GET', `/v1/cfdi/summary/monthly?fiscal_entity_id=${bankEntity}&from=2026-01&to=2026-03`)
   expect([...new Set((body as MonthlySummary).data.map(({ month }) => month))]).toEqual(['2026-02', '2026-03'])
 })
 
@@ -299,7 +306,7 @@ it('the daily extractors of both run at midnight, and each month is downloaded o
 
   // Both windows now end at midnight. A run widens a window and never narrows it.
   for (const [caller, floor] of [[firm, '2026-01-19'] as const, [bank, '2026-02-18'] as const]) {
-    const { body } = await api(caller, 'GET', `${ENTITIES}/${id}`)
+    const { body } = await api(caller, 'GET', `${ENTITIES}/${entityOf(caller)}`)
     expect([body.visible_from, body.visible_to]).toEqual([floor, '2026-03-21T06:00:00.000Z'])
   }
 })
@@ -335,7 +342,7 @@ it('a webhook is registered, and its signing secret is shown once', async () => 
 
 it('a cancelled CFDI becomes an event and a signed delivery', async () => {
   const { uuid, total } = (await cfdisOf(bank, '&direction=received&estatus=vigente'))[0]!
-  await api(bank, 'POST', `/v1/test-helpers/cfdi/${uuid}/cancel`, { fiscal_entity_id: id, cancellation_reason: '02' })
+  await api(bank, 'POST', `/v1/test-helpers/cfdi/${uuid}/cancel`, { fiscal_entity_id: bankEntity, cancellation_reason: '02' })
   // The next download finds the cancellation.
   at('2026-03-25T18:00:00Z')
   const [{ extractor_id }] = (await api(bank, 'GET', '/v1/extractors')).body
@@ -356,7 +363,7 @@ it('a cancelled CFDI becomes an event and a signed delivery', async () => {
   expect(ofFirm.event_id).not.toBe(ofBank.event_id)
   for (const [caller, event] of [[firm, ofFirm] as const, [bank, ofBank] as const]) {
     expect(event).toMatchObject({ event: 'cfdi.cancelled', rfc: RFC, total, cancellation_reason: '02' })
-    const { body } = await api(caller, 'GET', `/v1/cfdi/${uuid}?fiscal_entity_id=${id}`)
+    const { body } = await api(caller, 'GET', `/v1/cfdi/${uuid}?fiscal_entity_id=${entityOf(caller)}`)
     expect([body.estatus, body.cancellation_reason]).toEqual(['cancelado', '02'])
   }
 
@@ -379,11 +386,11 @@ it('a cancelled CFDI becomes an event and a signed delivery', async () => {
 it('an organization imports a file of its own, and nobody else sees it', async () => {
   // The file is a document of 2019, which no window shows.
   const [{ uuid } = { uuid: '' }] = await cfdisOf(firm)
-  const { body: xml } = await api(firm, 'GET', `/v1/cfdi/${uuid}/xml?fiscal_entity_id=${id}`)
+  const { body: xml } = await api(firm, 'GET', `/v1/cfdi/${uuid}/xml?fiscal_entity_id=${firmEntity}`)
   const own = '01234567-89AB-4DEF-8123-456789ABCDEF'
   const file = xml.replaceAll(uuid, own).replace(/ Fecha="[^"]*"/, ' Fecha="2019-05-17T10:20:30"')
   const upload = () =>
-    request('POST', `${ENTITIES}/${id}/cfdi/imports`, {
+    request('POST', `${ENTITIES}/${firmEntity}/cfdi/imports`, {
       headers: { authorization: basic(firm), 'content-type': 'application/xml', 'idempotency-key': 'import-1' },
       body: file,
     }) as Promise<Reply<Import>>
@@ -393,11 +400,11 @@ it('an organization imports a file of its own, and nobody else sees it', async (
   expect((await upload()).body).toEqual(body)
 
   const isDone = (one: Import) => one.status === 'completed'
-  const done = await eventually<Import>(firm, `${ENTITIES}/${id}/cfdi/imports/${body.import_id}`, isDone)
+  const done = await eventually<Import>(firm, `${ENTITIES}/${firmEntity}/cfdi/imports/${body.import_id}`, isDone)
   expect(done.counts).toEqual({ created: 1, updated: 0, unchanged: 0, rejected: 0 })
-  const imported = await api(firm, 'GET', `/v1/cfdi/${own}?fiscal_entity_id=${id}`)
+  const imported = await api(firm, 'GET', `/v1/cfdi/${own}?fiscal_entity_id=${firmEntity}`)
   expect(imported.body).toMatchObject({ fecha: '2019-05-17T10:20:30', origin: 'import' })
-  expect((await api(bank, 'GET', `/v1/cfdi/${own}?fiscal_entity_id=${id}`)).status).toBe(404)
+  expect((await api(bank, 'GET', `/v1/cfdi/${own}?fiscal_entity_id=${bankEntity}`)).status).toBe(404)
 })
 
 it('a supplier is looked up on the list of article 69-B', async () => {
@@ -421,9 +428,9 @@ it('a supplier is looked up on the list of article 69-B', async () => {
 it('a registration in REPSE is looked up', async () => {
   await api(firm, 'POST', '/v1/test-helpers/repse', { rfc: RFC, is_registered: true, folio: '48213', vigencia_hasta: '2027-03-01' })
   // The registry is slow: the first answer says that it is being asked.
-  const first = await api(firm, 'GET', `${ENTITIES}/${id}/repse`)
+  const first = await api(firm, 'GET', `${ENTITIES}/${firmEntity}/repse`)
   expect([first.status, first.body.status]).toEqual([202, 'checking'])
-  const status = await eventually<RepseStatus>(firm, `${ENTITIES}/${id}/repse`, ({ folio }) => folio === '48213')
+  const status = await eventually<RepseStatus>(firm, `${ENTITIES}/${firmEntity}/repse`, ({ folio }) => folio === '48213')
   expect(status).toMatchObject({ rfc: RFC, is_registered: true, is_expired: false, vigencia_hasta: '2027-03-01', days_to_expiry: 341 })
 })
 
@@ -432,34 +439,38 @@ it('an overdue invoice pauses the connections, and paying it resumes them', asyn
   // The grace of three days is over.
   await cron('*/15 * * * *')
   expect((await api(firm, 'GET', '/v1/billing')).body).toMatchObject({ state: 'suspended', open_invoices: 1 })
-  expect((await api(firm, 'GET', `${ENTITIES}/${id}`)).body.status).toBe('paused')
+  expect((await api(firm, 'GET', `${ENTITIES}/${firmEntity}`)).body.status).toBe('paused')
   const refused = await api(firm, 'POST', ENTITIES, { rfc: 'URE180429TM6', ciec: 'secreta1' })
   expect([refused.status, refused.body.code]).toEqual([402, 'billing.overdue'])
   // What was downloaded stays readable, and the bank is not affected.
   expect((await cfdisOf(firm)).length).toBeGreaterThan(100)
-  expect((await api(bank, 'GET', `${ENTITIES}/${id}`)).body.status).toBe('active')
+  expect((await api(bank, 'GET', `${ENTITIES}/${bankEntity}`)).body.status).toBe('active')
 
   await api(firm, 'POST', `/v1/test-helpers/invoices/${invoice.invoice_id}/pay`)
   expect((await api(firm, 'GET', '/v1/billing')).body).toMatchObject({ state: 'active', open_invoices: 0 })
-  expect((await api(firm, 'GET', `${ENTITIES}/${id}`)).body.status).toBe('active')
+  expect((await api(firm, 'GET', `${ENTITIES}/${firmEntity}`)).body.status).toBe('active')
 })
 
 it('an organization unlinks the RFC, and finds its window again when it returns', async () => {
   await synced(firm)
-  const { body: before } = await api(firm, 'GET', `${ENTITIES}/${id}`)
+  const { body: before } = await api(firm, 'GET', `${ENTITIES}/${firmEntity}`)
   const seen = uuidsOf(await cfdisOf(firm))
-  expect((await api(firm, 'DELETE', `${ENTITIES}/${id}`)).status).toBe(204)
-  for (const path of [`${ENTITIES}/${id}`, `/v1/cfdi?fiscal_entity_id=${id}`, `/v1/cfdi/summary/monthly?fiscal_entity_id=${id}`])
+  expect((await api(firm, 'DELETE', `${ENTITIES}/${firmEntity}`)).status).toBe(204)
+  for (const path of [
+    `${ENTITIES}/${firmEntity}`,
+    `/v1/cfdi?fiscal_entity_id=${firmEntity}`,
+    `/v1/cfdi/summary/monthly?fiscal_entity_id=${firmEntity}`,
+  ])
     expect([path, (await api(firm, 'GET', path)).status]).toEqual([path, 404])
   expect((await cfdisOf(bank)).length).toBeGreaterThan(0)
 
   // Without a CIEC the connection is a draft: it has its window, and shows nothing yet.
   const { status, body: draft } = await api(firm, 'POST', ENTITIES, { rfc: RFC })
-  expect([status, draft.status, draft.fiscal_entity_id]).toEqual([201, 'draft', id])
+  expect([status, draft.status, draft.fiscal_entity_id]).toEqual([201, 'draft', firmEntity])
   expect([draft.visible_from, draft.visible_to]).toEqual([before.visible_from, before.visible_to])
-  const hidden = await api(firm, 'GET', `/v1/cfdi?fiscal_entity_id=${id}`)
+  const hidden = await api(firm, 'GET', `/v1/cfdi?fiscal_entity_id=${firmEntity}`)
   expect([hidden.status, hidden.body.code]).toEqual([404, 'fiscal_entity.not_found'])
-  const { body: active } = await api(firm, 'PATCH', `${ENTITIES}/${id}`, { ciec: 'secreta3' })
+  const { body: active } = await api(firm, 'PATCH', `${ENTITIES}/${firmEntity}`, { ciec: 'secreta3' })
   expect(active).toMatchObject({ status: 'active', visible_from: before.visible_from })
   expect(uuidsOf(await cfdisOf(firm))).toEqual(expect.arrayContaining(seen))
 })
@@ -470,7 +481,7 @@ it('the audit log says who did what, and holds no secret', async () => {
     new Set([
       ...['organization.created', 'organization.suspended', 'organization.reactivated'],
       ...['extractor.updated', 'extractor.run', 'import.created'],
-      ...['fiscal_entity.connected', 'fiscal_entity.unlinked', 'fiscal_entity.updated'],
+      ...['fiscal_entity.connected', 'fiscal_entity.unlinked', 'fiscal_entity.updated', 'fiscal_entity.ciec_refused'],
     ]),
   )
   expect(JSON.stringify(events)).not.toMatch(/secreta|whsec_|fds_test_secret/)

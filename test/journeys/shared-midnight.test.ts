@@ -2,6 +2,7 @@ import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import worker from '../../src/index.ts'
+import { shownJobId } from '../../src/visibility/job-id.ts'
 import { watchAuthority } from '../authority/support/authority.ts'
 import { created } from '../extractors/support/extractors.ts'
 import { at } from '../support/clock.ts'
@@ -134,13 +135,12 @@ describe.each(TICKS)(`ten organizations, ${RFCS} RFCs, at %s`, (instant) => {
 
   it('every window is where its own organization’s runs put it', async () => {
     const { results } = await env.DB.prepare(
-      "select organization_id, rfc, visible_from, visible_to from connections where state = 'active'",
-    ).all<{ organization_id: string; rfc: string; visible_from: string | null; visible_to: number | null }>()
-    const windows = results.map(({ organization_id, rfc, visible_from, visible_to }) => [
-      `${organization_id} ${rfc}`,
-      visible_from,
-      visible_to,
-    ])
+      `select organization_id || ' ' || rfc || ' sat_cfdi_issued' as key, issued_from as visible_from, issued_to as visible_to
+       from connections where state = 'active'
+       union all select organization_id || ' ' || rfc || ' sat_cfdi_received', received_from, received_to
+       from connections where state = 'active'`,
+    ).all<{ key: string; visible_from: string | null; visible_to: number | null }>()
+    const windows = results.map(({ key, visible_from, visible_to }) => [key, visible_from, visible_to])
     expect(windows.sort()).toEqual(expected.windows.sort())
   })
 
@@ -149,14 +149,23 @@ describe.each(TICKS)(`ten organizations, ${RFCS} RFCs, at %s`, (instant) => {
       .bind('succeeded')
       .first()
     expect(jobs).toEqual({ n: midnights.fetches, most: 1, bad: 0 })
-    const { results: asked } = await env.LEDGER_0.prepare('select job_id from sync_jobs where as_of = ?')
+    const { results: asked } = await env.LEDGER_0.prepare('select entity, job_id from sync_jobs where as_of = ?')
       .bind(Date.parse(instant))
-      .all<{ job_id: string }>()
+      .all<{ entity: number; job_id: string }>()
+    const { results: connections } = await env.DB.prepare('select entity, fiscal_entity_id from connections').all<{
+      entity: number
+      fiscal_entity_id: string
+    }>()
+    // Each connection is shown a job under an identifier of its own.
+    const byEntity = Map.groupBy(connections, ({ entity }) => entity)
+    const shown = await Promise.all(
+      asked.flatMap(({ entity, job_id }) => byEntity.get(entity)!.map(({ fiscal_entity_id }) => shownJobId(fiscal_entity_id, job_id))),
+    )
     const { results } = await env.DB.prepare(
       `select organization_id || ' ' || (body->>'rfc') || ' ' || (body->>'data_source_key') || ' ' || coalesce(body->>'period', '') as told
        from events where key = 'sync.completed' and body->>'job_id' in (select value from json_each(?))`,
     )
-      .bind(JSON.stringify(asked.map(({ job_id }) => job_id)))
+      .bind(JSON.stringify(shown))
       .all<{ told: string }>()
     expect(results.map(({ told }) => told).sort()).toEqual(expected.told.sort())
   })

@@ -93,12 +93,17 @@ it(
       }
       const entities = await entitiesOf(office)
       expect(entities.map(({ rfc }) => rfc).sort()).toEqual([...office.rfcs].sort())
-      for (const { rfc, fiscal_entity_id, visible_from, visible_to } of entities) {
-        expect([visible_from, Date.parse(visible_to)]).toEqual(windows.get(`${office.id} ${rfc}`))
-        const documents = await officeHas(office, fiscal_entity_id, visible_from, to)
-        const fetched = expected.cells.filter((cell) => cell.rfc === rfc)
-        expect(documents).toEqual(authorityHas(fetched, visible_from, to))
-        expect(documents.length).toBeGreaterThan(20)
+      for (const { rfc, fiscal_entity_id, windows: shown } of entities) {
+        let found = 0
+        for (const source of ['sat_cfdi_issued', 'sat_cfdi_received'] as const) {
+          const { visible_from, visible_to } = shown[source]
+          expect([visible_from, Date.parse(visible_to)]).toEqual(windows.get(`${office.id} ${rfc} ${source}`))
+          const documents = await officeHas(office, fiscal_entity_id, source, visible_from, to)
+          const fetched = expected.cells.filter((cell) => cell.rfc === rfc && cell.source === source)
+          expect(documents).toEqual(authorityHas(fetched, visible_from, to))
+          found += documents.length
+        }
+        expect(found).toBeGreaterThan(20)
       }
     }
     tell('read')

@@ -7,9 +7,9 @@ import type { Ctx } from '../../src/platform/context.ts'
 import type { Page } from '../../src/platform/paging/cursor.ts'
 import { reportSuppliers } from '../../src/repse/report.ts'
 import { SupplierReport, SupplierReportQuery } from '../../src/repse/report-contract.ts'
-import { shows, windowOf } from '../../src/visibility/window.ts'
+import { shows, windowsOf } from '../../src/visibility/window.ts'
 import { documents, insertCfdi, insertSuppliers, type Row, suppliersOf } from '../cfdi/support/ledger.ts'
-import { contextOf, FISCAL_ENTITY, RFC } from '../support/context.ts'
+import { contextOf, FISCAL_ENTITY, type Reach, RFC, reaching } from '../support/context.ts'
 import { costOf } from '../support/meter.ts'
 import { randomOf } from '../support/random.ts'
 import { holdMessages, type RepseMessage } from './support/repse.ts'
@@ -83,8 +83,11 @@ afterEach(() => {
 const report = (ctx: Ctx, query: Record<string, string> = {}) =>
   reportSuppliers(ctx, SupplierReportQuery.parse({ fiscal_entity_id: FISCAL_ENTITY, ...query }))
 
-const bounded = (visible_from: string, visible_to: string, imported_at: number | null = null) =>
-  contextOf({ visible_from, visible_to: Date.parse(visible_to), imported_at }, { extractor_count: 1, now: NOW })
+const bounded = (from: string, to: string, imported_at: number | null = null) =>
+  contextOf({ ...reaching([from, to]), imported_at }, { extractor_count: 1, now: NOW })
+
+const apart = (issued: Reach, received: Reach, imported_at: number | null = null) =>
+  contextOf({ ...reaching(issued, received), imported_at }, { extractor_count: 1, now: NOW })
 
 const WINDOWS: [string, Ctx][] = [
   ['everything', contextOf({}, { now: NOW })],
@@ -95,6 +98,10 @@ const WINDOWS: [string, Ctx][] = [
   ['a floor and a ceiling on one day', bounded('2026-01-05', '2026-01-05T20:00:00Z')],
   ['a floor at the first of a month', bounded('2026-01-01', '2026-04-05T20:00:00Z')],
   ['a floor after the ceiling’s month', bounded('2026-02-11', '2026-01-05T20:00:00Z')],
+  ['issued ones alone', apart(['2025-12-11', '2026-02-18T06:30:00Z'], null)],
+  ['issued ones alone and imports', apart(['2025-12-11', '2026-02-18T06:30:00Z'], null, 1)],
+  ['received ones alone', apart(null, ['2025-12-11', '2026-01-18T06:30:00Z'])],
+  ['two windows', apart(['2018-01-01', '2026-03-05T12:00:00Z'], ['2026-01-05', '2026-01-17T19:23:45Z'])],
   ['imports', contextOf({ imported_at: 1 }, { now: NOW })],
   ['imports and a window', bounded('2025-12-11', '2026-01-17T19:23:45Z', 1)],
   ['imports only', contextOf({ imported_at: 1 }, { extractor_count: 1, now: NOW })],
@@ -102,8 +109,8 @@ const WINDOWS: [string, Ctx][] = [
 ]
 
 const seenBy = ({ organization, connection }: Ctx): Row[] => {
-  const window = windowOf(organization.extractor_count, connection!)
-  const seen = OWN.filter((row) => shows(window, row))
+  const { issued, received } = windowsOf(organization.extractor_count, connection!)
+  const seen = OWN.filter((row) => shows(row.direction === 0 ? issued : received, row))
   const known = new Set(seen.map(({ uuid }) => uuid))
   return [...seen, ...(connection!.imported_at === null ? [] : IMPORTED.filter(({ uuid }) => !known.has(uuid)))]
 }
@@ -305,8 +312,8 @@ describe('rows that D1 reads', () => {
     }
   })
 
-  const costs = async (entity: number, visible_from: string, visible_to: string) => {
-    const ctx = contextOf({ entity, visible_from, visible_to: Date.parse(visible_to) }, { extractor_count: 1, now: NOW })
+  const costs = async (entity: number, from: string, to: string) => {
+    const ctx = contextOf({ entity, ...reaching([from, to]) }, { extractor_count: 1, now: NOW })
     // What is looked up now is not looked up again.
     await report(ctx)
     const { cost, result } = await costOf(env.LEDGER_0, env.FILES, () => report(ctx, { limit: '50' }))

@@ -3,12 +3,15 @@ import { join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { entriesOf } from '../../src/blacklists/loading/entries.ts'
 import { type ListRow, readList69b, situacionOf } from '../../src/blacklists/loading/list-69b.ts'
+import { bytesInMemory } from '../../src/cfdi/package/bytes.ts'
 import { readDirectory } from '../../src/cfdi/package/directory.ts'
-import { type MetadataRow, parseMetadata } from '../../src/cfdi/package/metadata.ts'
-import { inflate, kindOf, uuidOfName } from '../../src/cfdi/package/package.ts'
+import type { MetadataRow } from '../../src/cfdi/package/metadata.ts'
+import { openMetadata } from '../../src/cfdi/package/metadata-files.ts'
+import { kindOf, uuidOfName } from '../../src/cfdi/package/package.ts'
 import type { CfdiDocument } from '../../src/cfdi/xml/document.ts'
 import { parseCfdi, readCfdi } from '../../src/cfdi/xml/parse.ts'
 import { CfdiRejected } from '../../src/cfdi/xml/rejected.ts'
+import { contentOf, entriesIn } from '../cfdi/support/entries.ts'
 
 // Real and adversarial files that are not ours to copy: see the README of that folder. Without it there is nothing to try.
 const directory = process.env['SAMPLES_DIR']
@@ -249,20 +252,23 @@ describe.skipIf(!here)('every file, listed or not', () => {
   }
 })
 
-const rowsOf = (file: string | Uint8Array): MetadataRow[] => [...parseMetadata(file)].flatMap(({ row }) => row ?? [])
+async function rowsOf(file: Uint8Array): Promise<MetadataRow[]> {
+  const rows: MetadataRow[] = []
+  for await (const lines of (await openMetadata(bytesInMemory(file))).lines()) rows.push(...lines.flatMap(({ row }) => row ?? []))
+  return rows
+}
 
 describe.skipIf(!here)('packages', () => {
-  const readAll = (path: string) => {
+  const readAll = async (path: string) => {
     const content = bytes(path)
-    return readDirectory(content)
+    return (await entriesIn(content))
       .filter(({ junk }) => !junk)
-      .map((entry) => ({ name: entry.name, content: inflate(content, entry, 4 * 1024 * 1024) }))
+      .map((entry) => ({ name: entry.name, content: contentOf(content, entry, 4 * 1024 * 1024) }))
   }
 
-  it('metadata.zip holds the rows that are expected, and junk that is not taken for rows', () => {
-    const rows = readAll('metadata/metadata.zip').flatMap(({ name, content }) =>
-      kindOf(name, content) === 'metadata' ? rowsOf(content) : [],
-    )
+  it('metadata.zip holds the rows that are expected, and junk that is not taken for rows', async () => {
+    const lists = (await readAll('metadata/metadata.zip')).filter(({ name, content }) => kindOf(name, content) === 'metadata')
+    const rows = (await Promise.all(lists.map(({ content }) => rowsOf(content)))).flat()
     const wanted = Object.values(json<Record<string, Record<string, string>>>('metadata/metadata.json'))
     expect(
       rows.map((r) => [r.uuid, r.emisor_rfc, r.receptor_nombre, r.fecha, r.certified_at, r.total, r.tipo_comprobante, r.cancelled]),
@@ -280,35 +286,38 @@ describe.skipIf(!here)('packages', () => {
     )
   })
 
-  it('metadata-terceros.zip: third parties are told from invoices', () => {
-    const files = readAll('metadata/metadata-terceros.zip').map(({ name, content }) => ({
-      kind: kindOf(name, content),
-      rows: rowsOf(content),
-    }))
+  it('metadata-terceros.zip: third parties are told from invoices', async () => {
+    const files = await Promise.all(
+      (await readAll('metadata/metadata-terceros.zip')).map(async ({ name, content }) => ({
+        kind: kindOf(name, content),
+        rows: await rowsOf(content),
+      })),
+    )
     expect(files.map(({ kind }) => kind).sort()).toEqual(['metadata', 'terceros'])
     expect(files.find(({ kind }) => kind === 'metadata')?.rows.length).toBeGreaterThan(0)
     expect(files.find(({ kind }) => kind === 'terceros')?.rows).toEqual([])
   })
 
-  it('cfdi.zip: the two copies of one CFDI are read, junk is passed over, what is no CFDI is refused', () => {
-    const files = readAll('metadata/cfdi.zip').filter(({ name, content }) => kindOf(name, content) === 'xml')
+  it('cfdi.zip: the two copies of one CFDI are read, junk is passed over, what is no CFDI is refused', async () => {
+    const files = (await readAll('metadata/cfdi.zip')).filter(({ name, content }) => kindOf(name, content) === 'xml')
     const copies = files.filter(({ name }) => uuidOfName(name) === 'AAAAAAAA-BBBB-CCCC-DDDD-EEEEEEEEEEEE')
     expect(copies.map(({ content }) => parseCfdi(content).version)).toHaveLength(2)
     for (const { content } of files.filter((file) => !copies.includes(file))) expect(() => parseCfdi(content)).toThrow(CfdiRejected)
   })
 
-  it('an empty package is refused', () => {
-    expect(() => readDirectory(bytes('metadata/nodecfdi-empty.zip'))).toThrow(expect.objectContaining({ code: 'zip.no_directory' }))
+  it('an empty package is refused', async () => {
+    const empty = bytesInMemory(bytes('metadata/nodecfdi-empty.zip'))
+    await expect(readDirectory(empty)).rejects.toThrow(expect.objectContaining({ code: 'zip.no_directory' }))
   })
 
-  it('metadata with a BOM, both line ends, missing and extra columns', () => {
+  it('metadata with a BOM, both line ends, missing and extra columns', async () => {
     const wanted = json<{ rows: number; uuid: string[]; estatus: string[] }>('metadata/synthetic-quirks-crlf-bom.expected.json')
-    const rows = rowsOf(bytes('metadata/synthetic-quirks-crlf-bom.txt'))
+    const rows = await rowsOf(bytes('metadata/synthetic-quirks-crlf-bom.txt'))
     expect(rows.map(({ uuid, cancelled }) => [uuid, cancelled])).toEqual(
       wanted.uuid.map((uuid, i) => [uuid.toUpperCase(), wanted.estatus[i] === '0']),
     )
     expect(rows).toHaveLength(wanted.rows)
-    expect(rowsOf(bytes('metadata/nodecfdi-metadata-extractor.txt'))).toEqual([])
+    expect(await rowsOf(bytes('metadata/nodecfdi-metadata-extractor.txt'))).toEqual([])
   })
 })
 

@@ -27,7 +27,8 @@ interface Declared {
 const declared: Declared[] = routesOf(app)
   .map((route) => {
     const replies = new Map<number, z.ZodType | undefined>([...impliedRefusals(route).keys()].map((status) => [status, Problem]))
-    for (const { output } of route.clauses) if (output) replies.set(output.status, output.status >= 400 ? Problem : output.schema)
+    for (const { status, schema } of route.clauses.flatMap(({ outputs }) => outputs ?? []))
+      replies.set(status, status >= 400 ? Problem : schema)
     return {
       pattern: new RegExp(`^${route.path.replace(/:\w+/g, '[^/]+')}$`),
       method: route.method,

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test'
 import type { Ctx } from '../../src/platform/context.ts'
 import { keyring } from '../../src/platform/crypto/keyring.ts'
+import { Budget } from '../../src/platform/db/budget.ts'
 import { connect } from '../../src/platform/db/commit.ts'
 import { settingsOf } from '../../src/platform/settings.ts'
 import type { Connection } from '../../src/platform/tenant.ts'
@@ -9,6 +10,17 @@ export const RFC = 'AAA010101AAA'
 export const FISCAL_ENTITY = 'fe_01kabcdefghjkmnpqrstvwxyz0'
 
 const KEY = `1:${new Uint8Array(32).fill(7).toBase64()}`
+
+/** How far the runs of a connection have reached: a day, and an instant as text or in milliseconds. */
+export type Reach = readonly [from: string, to: string | number] | null
+
+/** The columns of a connection whose runs have reached this of the issued and of the received CFDIs: the same of both unless it is said. */
+export const reaching = (issued: Reach, received: Reach = issued) => ({
+  issued_from: issued?.[0] ?? null,
+  issued_to: issued && new Date(issued[1]).getTime(),
+  received_from: received?.[0] ?? null,
+  received_to: received && new Date(received[1]).getTime(),
+})
 
 /** What a verb is given, without the HTTP application: an active connection to entity 1 that sees everything, unless said otherwise. */
 export const contextOf = (
@@ -26,6 +38,7 @@ export const contextOf = (
     publicHosts: [],
     ledgers: [more.ledger ?? env.LEDGER_0],
   },
+  budget: new Budget(),
   db: connect(env.DB),
   now: more.now ?? new Date('2026-03-10T18:00:00Z'),
   requestId: 'req_test',
@@ -45,8 +58,10 @@ export const contextOf = (
     shard: 0,
     state: 'active',
     paused_by: null,
-    visible_from: null,
-    visible_to: null,
+    first_active_at: null,
+    ...reaching(null),
+    issued_reaches: '[]',
+    received_reaches: '[]',
     imported_at: null,
     ...connection,
   },

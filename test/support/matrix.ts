@@ -6,7 +6,7 @@ import type { Role } from '../../src/platform/tenant.ts'
 import { api } from './client.ts'
 import { freshRfc, joined } from './tenants.ts'
 import { json, nameOf, pathOf, ROUTES, type Sent } from './wire.ts'
-import { credentialOf, type Side, xml } from './world.ts'
+import { credentialOf, importXml, type Side, xml } from './world.ts'
 
 /** What a path, a query and a body are made of, by name. */
 export type Given = Record<string, string>
@@ -44,15 +44,34 @@ const freshCredential = async ({ callers }: Side): Promise<Given> => ({ api_key:
 const freshDraft = async ({ callers }: Side): Promise<Given> => ({
   fiscal_entity_id: (await api(callers.owner, 'POST', '/v1/fiscal-entities', { rfc: freshRfc() })).body.fiscal_entity_id,
 })
+const freshImport = async ({ callers, fiscal_entity_id }: Side): Promise<Given> => ({
+  fiscal_entity_id,
+  import_id: ((await importXml(callers.owner, fiscal_entity_id)).body as { import_id: string }).import_id,
+})
 const freshInvoice = async ({ callers }: Side): Promise<Given> => ({
   invoice_id: (await api(callers.owner, 'POST', '/v1/test-helpers/invoices', {})).body.invoice_id,
 })
 
 const WEBHOOK = { name: 'ERP', url: 'https://hooks.example.com/in', event_keys: ['cfdi.cancelled'] }
 
-const freshWebhook = async ({ callers }: Side): Promise<Given> => ({
-  webhook_id: (await api(callers.owner, 'POST', '/v1/webhooks', WEBHOOK)).body.webhook_id,
-})
+/** Webhooks whose log or list a test reads. They stay. */
+const kept = new Set<string>()
+/** Makes room for one more webhook: an organization has 20 at most. */
+const withRoom = async ({ organization_id }: Side): Promise<Given> => {
+  const stays = JSON.stringify([...kept])
+  await env.DB.prepare(
+    `update webhooks set deleted_at = ?2 where organization_id = ?1 and deleted_at is null
+       and webhook_id not in (select value from json_each(?3))
+       and webhook <= (select webhook from webhooks where organization_id = ?1 and deleted_at is null order by webhook desc limit 1 offset 10)`,
+  )
+    .bind(organization_id, Date.now(), stays)
+    .run()
+  return {}
+}
+const freshWebhook = async (side: Side): Promise<Given> => {
+  await withRoom(side)
+  return { webhook_id: (await api(side.callers.owner, 'POST', '/v1/webhooks', WEBHOOK)).body.webhook_id }
+}
 const rotatedWebhook = async (side: Side): Promise<Given> => {
   const given = await freshWebhook(side)
   await api(side.callers.owner, 'POST', `/v1/webhooks/${given['webhook_id']}/rotate-secret`)
@@ -87,6 +106,7 @@ const loggedWebhook = (side: Side): Promise<Given> => {
   const made =
     logs.get(side) ??
     freshWebhook(side).then(async (one) => {
+      kept.add(one['webhook_id']!)
       for (let n = 0; n < 4; n++) await freshLoss(side, one)
       return one
     })
@@ -108,7 +128,11 @@ const paidInvoice = async (side: Side): Promise<void> => {
 
 /** Lists that are empty in a new organization have several pages from here on. */
 export const fill = async (side: Side): Promise<void> => {
-  for (let n = 0; n < 4; n++) await Promise.all([freshWebhook(side), freshAlert(side), freshMember(side), paidInvoice(side)])
+  const spare = { ...side, fiscal_entity_id: side.spare_entity_id }
+  for (let n = 0; n < 4; n++) {
+    await Promise.all([freshWebhook(side), freshAlert(side), freshMember(side), freshInvitation(side), paidInvoice(side)])
+    await Promise.all([freshImport(side), freshImport(spare)])
+  }
 }
 /** The registry has answered about the RFC. */
 const answered = async ({ callers, fiscal_entity_id }: Side): Promise<Given> => {
@@ -127,6 +151,10 @@ let mails = 0
 const invited = async ({ callers }: Side): Promise<Given> => ({
   token: (await api(callers.owner, 'POST', '/v1/team/members/invite', { email: `matrix${++mails}@example.com`, role: 'member' })).body
     .token,
+})
+const freshInvitation = async ({ callers }: Side): Promise<Given> => ({
+  invitation_id: (await api(callers.owner, 'POST', '/v1/team/members/invite', { email: `matrix${++mails}@example.com`, role: 'member' }))
+    .body.invitation_id,
 })
 const freshMember = async ({ callers }: Side): Promise<Given> => ({ member_id: (await joined(callers.owner)).member_id })
 
@@ -149,14 +177,16 @@ export const ROWS: Record<string, Row> = {
     json: () => ({ email: `matrix${++mails}@example.com`, role: 'member' }),
   },
   'PATCH /v1/team/members/:member_id': { may: WRITERS, answers: 200, given: freshMember, json: () => ({ role: 'admin' }) },
-  'DELETE /v1/team/members/:member_id': { may: WRITERS, answers: 204, given: freshMember },
+  'DELETE /v1/team/members/:member_id': { may: WRITERS, answers: 200, given: freshMember },
+  'GET /v1/team/invitations': { may: ALL, answers: 200 },
+  'DELETE /v1/team/invitations/:invitation_id': { may: WRITERS, answers: 204, given: freshInvitation },
   'GET /v1/organization': { may: ALL, answers: 200 },
   'PATCH /v1/organization': { may: WRITERS, answers: 200, json: () => ({ name: 'Otro nombre' }) },
   'GET /v1/organization/stats': { may: ALL, answers: 200 },
   'GET /v1/credentials': { may: ALL, answers: 200 },
   'POST /v1/credentials': { may: WRITERS, answers: 201, json: () => ({ name: 'CI', role: 'member' }) },
   'DELETE /v1/credentials/:api_key': { may: WRITERS, answers: 204, given: freshCredential },
-  'GET /v1/audit-events': { may: OWNER, answers: 200 },
+  'GET /v1/audit-events': { may: WRITERS, answers: 200 },
   'GET /v1/extractors': { may: ALL, answers: 200 },
   'POST /v1/extractors': { may: WRITERS, answers: 201, json: () => EXTRACTOR },
   'PATCH /v1/extractors/:extractor_id': { may: WRITERS, answers: 200, given: freshExtractor, json: () => ({ name: 'Dos' }) },
@@ -186,6 +216,8 @@ export const ROWS: Record<string, Row> = {
     given: ({ fiscal_entity_id, document_id }) => ({ fiscal_entity_id, document_id }),
   },
   'POST /v1/fiscal-entities/:fiscal_entity_id/cfdi/imports': { may: WRITERS, answers: 202, given: entity, upload: true },
+  'GET /v1/fiscal-entities/:fiscal_entity_id/cfdi/imports': { may: ALL, answers: 200, given: entity },
+  'DELETE /v1/fiscal-entities/:fiscal_entity_id/cfdi/imports/:import_id': { may: WRITERS, answers: 202, given: freshImport },
   'GET /v1/fiscal-entities/:fiscal_entity_id/cfdi/imports/:import_id': {
     may: ALL,
     answers: 200,
@@ -200,7 +232,7 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/cfdi/:uuid/payments': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
   'GET /v1/cfdi/:uuid/xml': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
   'GET /v1/webhooks': { may: ALL, answers: 200 },
-  'POST /v1/webhooks': { may: WRITERS, answers: 201, json: () => WEBHOOK },
+  'POST /v1/webhooks': { may: WRITERS, answers: 201, given: withRoom, json: () => WEBHOOK },
   'GET /v1/webhooks/event-catalog': { may: ALL, answers: 200 },
   'GET /v1/webhooks/:webhook_id': { may: ALL, answers: 200, given: freshWebhook },
   'PATCH /v1/webhooks/:webhook_id': { may: WRITERS, answers: 200, given: freshWebhook, json: () => ({ name: 'Otro' }) },
@@ -267,6 +299,7 @@ export const PREFIXES: Record<string, Parameters<typeof newId>[0]> = {
   alert_id: 'alr',
   invoice_id: 'inv',
   member_id: 'mem',
+  invitation_id: 'ivt',
 }
 
 /** Malformed in a path, by the parameter's name. */

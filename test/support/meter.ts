@@ -11,7 +11,7 @@ export interface Cost {
 interface D1Meta {
   meta?: { rows_read?: number; rows_written?: number }
 }
-type Method = (this: unknown, ...args: unknown[]) => unknown
+export type Method = (this: unknown, ...args: unknown[]) => unknown
 
 const nothing = (): Cost => ({ d1_calls: 0, d1_statements: 0, rows_read: 0, rows_written: 0, r2_puts: 0, r2_gets: 0 })
 
@@ -63,14 +63,14 @@ const counting =
       return method.apply(this, args)
     }
 
-function ownerOf(object: object, name: string): Record<string, Method> {
+export function ownerOf(object: object, name: string): Record<string, Method> {
   let owner: object | null = object
   while (owner !== null && !Object.hasOwn(owner, name)) owner = Object.getPrototypeOf(owner) as object | null
   if (owner === null) throw new Error(`There is no method ${name} to be counted.`)
   return owner as Record<string, Method>
 }
 
-function patched(owner: Record<string, Method>, name: string, wrap: (method: Method) => Method): () => void {
+export function patched(owner: Record<string, Method>, name: string, wrap: (method: Method) => Method): () => void {
   const method = owner[name] as Method
   owner[name] = wrap(method)
   return () => {

@@ -1,9 +1,10 @@
 import { applyD1Migrations, reset } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
+import main from '../../src/index.ts'
 
 /** One worker runs many files. Each file begins with empty databases, buckets and queues, and with the real clock. */
-const worker = globalThis as { hasRunFiles?: boolean; rfcs?: number }
+const worker = globalThis as { hasRunFiles?: boolean; rfcs?: number; consume?: typeof main.queue }
 const ledgers = Object.entries(env).flatMap(([name, binding]) => (/^LEDGER_\d+$/.test(name) ? [binding as D1Database] : []))
 
 if (worker.hasRunFiles) {
@@ -19,6 +20,16 @@ if (worker.hasRunFiles) {
   }
 }
 worker.hasRunFiles = true
+// Messages that a file leaves in the queues are not for the next one.
+const began = Date.now()
+worker.consume ??= main.queue
+const { consume } = worker
+main.queue = async ({ queue, messages }, bindings) => {
+  const isOwn = ({ timestamp }: Message): boolean => timestamp.getTime() >= began
+  for (const message of messages) if (!isOwn(message)) message.ack()
+  const own = messages.filter(isOwn)
+  if (own.length > 0) await consume({ queue, messages: own } as unknown as MessageBatch, bindings)
+}
 worker.rfcs = 0
 
 await applyD1Migrations(env.DB, env.CONTROL_MIGRATIONS)

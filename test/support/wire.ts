@@ -25,7 +25,7 @@ export const meant = (path: string): Route[] =>
 
 const declaredBy = (route: Route): number[] => [
   ...impliedRefusals(route).keys(),
-  ...route.clauses.flatMap(({ output }) => output?.status ?? []),
+  ...route.clauses.flatMap(({ outputs = [] }) => outputs.map(({ status }) => status)),
 ]
 
 export interface Answer {

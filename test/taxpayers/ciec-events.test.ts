@@ -2,13 +2,12 @@ import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import worker from '../../src/index.ts'
-import { systemOf } from '../../src/platform/context.ts'
-import { rejectCiec } from '../../src/taxpayers/login.ts'
 import { beforeBatch, beforeRun, drainNow } from '../authority/support/authority.ts'
 import { connected, factsOf, fetching, jobsOf, runNow, statusOf } from '../outbox/support/outbox-events.ts'
 import { at } from '../support/clock.ts'
 import { silenceQueues } from '../support/queues.ts'
 import { audited, type Organization } from '../support/tenants.ts'
+import { refusedNow } from './support/ciec.ts'
 
 const INVALID = 'connection.ciec_invalid'
 
@@ -29,18 +28,20 @@ const audits = async (of: Organization) => (await audited(of, 'fiscal_entity.cie
 /** Two organizations with the same RFC, and a CIEC that the authority refuses from now on. */
 async function refused(data_source_keys = ['sat_csf', 'sat_opinion_32d', 'sat_certificates']) {
   const [one, two] = [await fetching(data_source_keys), await fetching(data_source_keys)]
-  const { entity, fiscal_entity_id, rfc } = await connected(one)
+  const first = await connected(one)
+  const { entity, rfc } = first
   wait(1)
-  await connected(two, rfc)
+  const second = await connected(two, rfc)
+  const idOf = (of: Organization): string => (of === one ? first : second).fiscal_entity_id
   const expire = async (of: Organization) => {
-    expect((await of.ask('POST', `/v1/test-helpers/fiscal-entities/${fiscal_entity_id}/expire-ciec`)).status).toBe(200)
+    expect((await of.ask('POST', `/v1/test-helpers/fiscal-entities/${idOf(of)}/expire-ciec`)).status).toBe(200)
   }
   const renew = async (of: Organization, ciec: string) => {
     wait(1)
-    expect((await of.ask('PATCH', `/v1/fiscal-entities/${fiscal_entity_id}`, { ciec })).status).toBe(200)
+    expect((await of.ask('PATCH', `/v1/fiscal-entities/${idOf(of)}`, { ciec })).status).toBe(200)
   }
   await expire(two)
-  const states = async () => [await statusOf(one, fiscal_entity_id), await statusOf(two, fiscal_entity_id)]
+  const states = async () => [await statusOf(one, idOf(one)), await statusOf(two, idOf(two))]
   const told = async () => (await factsOf(entity, INVALID)).map(({ organizations }) => organizations![0])
   return { one, two, entity, rfc, expire, renew, states, told }
 }
@@ -83,9 +84,8 @@ describe('a refused CIEC', () => {
   })
 
   it('found by several workers at once is one invalidation', async () => {
-    const { one, two, entity, rfc, states, told } = await refused()
-    const system = systemOf(env, new Date(), 'req_test')
-    await Promise.all(Array.from({ length: 5 }, () => rejectCiec(system, entity, { rfc, ciec: 'secreta1' })))
+    const { one, two, rfc, states, told } = await refused()
+    await Promise.all(Array.from({ length: 5 }, () => refusedNow(rfc, 'secreta1')))
     expect(await states()).toEqual(['invalid_ciec', 'invalid_ciec'])
     expect((await told()).sort()).toEqual([one.id, two.id].sort())
     expect([await audits(one), await audits(two)]).toEqual([1, 1])

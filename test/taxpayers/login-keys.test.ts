@@ -2,9 +2,9 @@ import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type System, systemOf } from '../../src/platform/context.ts'
 import { keyring } from '../../src/platform/crypto/keyring.ts'
-import { loginOf, rejectCiec } from '../../src/taxpayers/login.ts'
 import { before, callOf, ISSUED, subscriber } from '../downloads/support/downloads.ts'
 import { freshRfc } from '../support/tenants.ts'
+import { ciecFor, refusedNow } from './support/ciec.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -34,20 +34,20 @@ describe('a new key for CIECs', () => {
 
   it('seals again what it opens, and the old one can go', async () => {
     const one = await linked()
-    const login = { rfc: one.rfc, ciec: 'empty1' }
+    const login = (by: System) => ciecFor(one.rfc, [one.id], by)
     const old = await one.row()
     expect(old['ciec']).toMatch(/^1:/)
-    expect(await loginOf(system(), one.entity)).toEqual(login)
+    expect(await login(system())).toBe('empty1')
     expect(await one.row()).toEqual(old)
-    expect(await loginOf(system(fresh), one.entity)).toBeNull()
-    expect(await loginOf(system(both), one.entity)).toEqual(login)
+    expect(await login(system(fresh))).toBeNull()
+    expect(await login(system(both))).toBe('empty1')
     const sealed = await one.row()
     expect(sealed).toEqual({ ...old, ciec: expect.stringMatching(/^2:/) })
-    expect(await loginOf(system(both), one.entity)).toEqual(login)
+    expect(await login(system(both))).toBe('empty1')
     expect(await one.row()).toEqual(sealed)
-    expect(await loginOf(system(fresh), one.entity)).toEqual(login)
-    expect(await loginOf(system(), one.entity)).toBeNull()
-    await rejectCiec(system(fresh), one.entity, login)
+    expect(await login(system(fresh))).toBe('empty1')
+    expect(await login(system())).toBeNull()
+    await refusedNow(one.rfc, 'empty1', system(fresh))
     expect((await one.row())['state']).toBe('invalid_ciec')
   })
 
@@ -57,7 +57,7 @@ describe('a new key for CIECs', () => {
   ])('does not undo %s in the same moment', async (_, meanwhile, left) => {
     const one = await linked()
     const met = before(/^update "connections" set "ciec" = \? where/, () => meanwhile(one))
-    expect(await loginOf(system(both), one.entity)).toEqual({ rfc: one.rfc, ciec: 'empty1' })
+    expect(await ciecFor(one.rfc, [one.id], system(both))).toBe('empty1')
     expect([met(), String((await one.row())['ciec'])]).toEqual([true, expect.stringMatching(left)])
   })
 })

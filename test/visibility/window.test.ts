@@ -6,9 +6,9 @@ import { CfdiSearch } from '../../src/cfdi/search/contract.ts'
 import { searchCfdi } from '../../src/cfdi/search/search.ts'
 import type { Ctx } from '../../src/platform/context.ts'
 import { openLedger, openReachedLedger } from '../../src/visibility/scoped-ledger.ts'
-import { EVERYTHING, earliestOf, firstOpenDay, isBounded, latestOf, NOTHING, windowOf } from '../../src/visibility/window.ts'
+import { EVERYTHING, earliestOf, firstOpenDay, hullOf, latestOf, NOTHING, windowStateOf, windowsOf } from '../../src/visibility/window.ts'
 import { insertApplications, insertCfdi, invoices } from '../cfdi/support/ledger.ts'
-import { contextOf, FISCAL_ENTITY, RFC } from '../support/context.ts'
+import { contextOf, FISCAL_ENTITY, type Reach, RFC, reaching } from '../support/context.ts'
 import { runs } from '../support/fuzz.ts'
 
 const instant = fc.integer({ min: Date.UTC(2016, 0, 1), max: Date.UTC(2029, 0, 1) })
@@ -18,26 +18,53 @@ const document = fc.record({ local: instant, offset }).map(({ local, offset: min
   issued_at: Math.floor(local / 1_000) - minutes * 60,
 }))
 
-describe('windowOf', () => {
-  it('shows everything without extractors and nothing before the first extraction', () => {
-    expect(windowOf(0, { visible_from: '2026-01-01', visible_to: 1 })).toEqual(EVERYTHING)
-    expect(windowOf(0, { visible_from: null, visible_to: null })).toEqual(EVERYTHING)
-    expect(windowOf(1, { visible_from: null, visible_to: null })).toEqual(NOTHING)
-    expect(windowOf(1, { visible_from: '2026-01-01', visible_to: 1 })).toEqual({ isEmpty: false, floor: '2026-01-01', ceiling: 1 })
+const EMPTY = { isEmpty: true, floor: null, ceiling: null }
+const between = (floor: string, ceiling: number) => ({ isEmpty: false, floor, ceiling })
+
+describe('windowsOf', () => {
+  it('shows everything without extractors and nothing of a source before its first extraction', () => {
+    expect(windowsOf(0, reaching(['2026-01-01', 1]))).toEqual(EVERYTHING)
+    expect(windowsOf(0, reaching(null))).toEqual(EVERYTHING)
+    expect(windowsOf(1, reaching(null))).toEqual(NOTHING)
+    const reached = between('2026-01-01', 1)
+    expect(windowsOf(1, reaching(['2026-01-01', 1]))).toEqual({ issued: reached, received: reached })
+    expect(windowsOf(1, reaching(['2026-01-01', 1], null))).toEqual({ issued: reached, received: EMPTY })
+    expect(windowsOf(1, reaching(null, ['2026-01-01', 1]))).toEqual({ issued: EMPTY, received: reached })
   })
 })
 
-describe('isBounded', () => {
-  const window = { isEmpty: false, floor: '2018-01-01', ceiling: 1_000 }
+describe('hullOf', () => {
+  const [one, other] = [between('2026-01-05', 1_000), between('2026-01-01', 500)]
   it.each([
-    [EVERYTHING, 5_000, false],
-    [NOTHING, null, true],
-    [window, 1_000, false],
-    [window, null, false],
-    [window, 1_001, true],
-    [{ ...window, floor: '2018-01-02' }, 1_000, true],
-    [{ ...window, floor: '2014-01-01' }, 1_000, false],
-  ])('%j with the latest download at %s: %s', (one, latest, expected) => expect(isBounded(one, latest)).toBe(expected))
+    [{ issued: one, received: other }, between('2026-01-01', 1_000)],
+    [{ issued: other, received: one }, between('2026-01-01', 1_000)],
+    [{ issued: one, received: EMPTY }, one],
+    [{ issued: EMPTY, received: other }, other],
+    [NOTHING, EMPTY],
+    [EVERYTHING, EVERYTHING.issued],
+  ])('%j: %j', (windows, hull) => expect(hullOf(windows)).toEqual(hull))
+})
+
+describe('windowStateOf', () => {
+  const whole = between('2018-01-01', 1_000)
+  const both = { issued: whole, received: whole }
+  it.each([
+    [EVERYTHING, { issued: 5_000, received: 5_000 }, 'open'],
+    [NOTHING, undefined, 'empty'],
+    [NOTHING, { issued: 5_000, received: null }, 'empty'],
+    [both, { issued: 1_000, received: 1_000 }, 'open'],
+    [both, undefined, 'open'],
+    [both, { issued: 1_001, received: 1_000 }, 'bounded'],
+    [both, { issued: 1_000, received: 1_001 }, 'bounded'],
+    // The later download of the other source hides nothing here.
+    [{ issued: whole, received: between('2018-01-01', 2_000) }, { issued: 1_000, received: 2_000 }, 'open'],
+    // Received ones can be held, whether anybody has downloaded them or not.
+    [{ issued: whole, received: EMPTY }, { issued: 1_000, received: null }, 'bounded'],
+    [{ issued: EMPTY, received: whole }, { issued: null, received: 1_000 }, 'bounded'],
+    [{ issued: between('2018-01-02', 1_000), received: whole }, { issued: 1_000, received: 1_000 }, 'bounded'],
+    [{ issued: whole, received: between('2018-01-02', 1_000) }, { issued: 1_000, received: 1_000 }, 'bounded'],
+    [{ issued: between('2014-01-01', 1_000), received: whole }, { issued: 1_000, received: 1_000 }, 'open'],
+  ])('%j with the latest downloads at %j: %s', (windows, latest, expected) => expect(windowStateOf(windows, latest)).toBe(expected))
 })
 
 describe('literal days and instants', () => {
@@ -65,7 +92,7 @@ describe('literal days and instants', () => {
   })
 })
 
-describe('openBooks', () => {
+describe('openLedger', () => {
   it('needs an active connection', () => {
     for (const state of ['draft', 'paused', 'invalid_ciec', 'unlinked'] as const)
       expect(() => openLedger(contextOf({ state }))).toThrow('fiscal entity')
@@ -78,12 +105,13 @@ describe('openBooks', () => {
   })
 
   it('as far as extractions reach has no regard for a lack of extractors', () => {
-    const reached = { visible_from: '2026-01-01', visible_to: 1_000 }
-    expect(openLedger(contextOf(reached)).window).toEqual(EVERYTHING)
-    expect(openReachedLedger(contextOf(reached)).window).toEqual({ isEmpty: false, floor: '2026-01-01', ceiling: 1_000 })
-    expect(openReachedLedger(contextOf()).window).toEqual(NOTHING)
-    expect(openReachedLedger(contextOf(reached, { extractor_count: 1 })).window).toEqual(
-      openLedger(contextOf(reached, { extractor_count: 1 })).window,
+    const reached = reaching(['2026-01-01', 1_000], ['2026-01-02', 2_000])
+    const windows = { issued: between('2026-01-01', 1_000), received: between('2026-01-02', 2_000) }
+    expect(openLedger(contextOf(reached)).windows).toEqual(EVERYTHING)
+    expect(openReachedLedger(contextOf(reached))).toMatchObject({ windows, window: between('2026-01-01', 2_000) })
+    expect(openReachedLedger(contextOf()).windows).toEqual(NOTHING)
+    expect(openReachedLedger(contextOf(reached, { extractor_count: 1 })).windows).toEqual(
+      openLedger(contextOf(reached, { extractor_count: 1 })).windows,
     )
   })
 })
@@ -102,9 +130,19 @@ describe('filters on the balance', () => {
   const ask = (query: Query) => CfdiSearch.parse({ fiscal_entity_id: FISCAL_ENTITY, ...query })
   const csv = (list: string, value: string) => list.split(',').includes(value)
 
-  const CEILINGS = ['2026-01-04T12:00:00Z', '2026-02-01T00:00:00Z', '2026-02-25T06:00:00Z', '2026-06-01T00:00:00Z']
-  const at = (ceiling: string) =>
-    contextOf({ entity: ENTITY, visible_from: '2026-01-03', visible_to: Date.parse(ceiling) }, { extractor_count: 1 })
+  const upTo = (ceiling: string | null): Reach => (ceiling === null ? null : ['2026-01-03', ceiling])
+  const CEILINGS: [issued: string | null, received: string | null][] = [
+    ...['2026-01-04T12:00:00Z', '2026-02-01T00:00:00Z', '2026-02-25T06:00:00Z', '2026-06-01T00:00:00Z'].map((one): [string, string] => [
+      one,
+      one,
+    ]),
+    ['2026-02-01T00:00:00Z', null],
+    [null, '2026-02-01T00:00:00Z'],
+    ['2026-02-01T00:00:00Z', '2026-02-25T06:00:00Z'],
+    ['2026-06-01T00:00:00Z', '2026-01-20T12:00:00Z'],
+  ]
+  const at = (issued: string | null, received = issued) =>
+    contextOf({ entity: ENTITY, ...reaching(upTo(issued), upTo(received)) }, { extractor_count: 1 })
 
   async function all(ctx: Ctx, query: Query = { limit: '100' }): Promise<Cfdi[]> {
     const found: Cfdi[] = []
@@ -148,20 +186,21 @@ describe('filters on the balance', () => {
     ],
   ]
 
-  it.each(CEILINGS)('judge by what a window up to %s shows', async (ceiling) => {
-    const every = await all(at(ceiling))
+  it.each(CEILINGS)('judge by what windows up to %s and %s show', async (issued, received) => {
+    const ceiling = [issued, received] as const
+    const every = await all(at(...ceiling))
     expect(every.length).toBeGreaterThan(10)
     for (const [query, matches] of asked) {
       const expected = every.filter(matches).map((one) => one.uuid)
-      expect([query, await walk(at(ceiling), query)]).toEqual([query, expected])
+      expect([query, await walk(at(...ceiling), query)]).toEqual([query, expected])
       const some = every.filter((_, n) => n % 9 === 0).slice(0, 100)
       const uuids = some.map((one) => one.uuid).join(',')
-      expect(await walk(at(ceiling), { ...query, uuid: uuids })).toEqual(some.filter(matches).map((one) => one.uuid))
+      expect(await walk(at(...ceiling), { ...query, uuid: uuids })).toEqual(some.filter(matches).map((one) => one.uuid))
     }
   })
 
   it('tell nothing of a payment after the ceiling by what they leave out', async () => {
-    const ctx = at('2026-02-01T00:00:00Z')
+    const ctx = at('2026-02-01T00:00:00Z', '2026-02-20T00:00:00Z')
     const statuses = ['paid', 'partially_paid', 'unpaid', 'not_applicable']
     const apart = (await Promise.all(statuses.map((payment_status) => walk(ctx, { payment_status })))).flat()
     expect(apart.sort()).toEqual((await all(ctx)).map((one) => one.uuid).sort())

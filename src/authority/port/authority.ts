@@ -43,12 +43,12 @@ export interface DocumentFile {
 
 /**
  * The port to the tax authority. The sandbox implements it. Its methods throw `LoginRejected` when the login is refused, and `Unavailable`
- * (failures.ts) for anything that may work later.
+ * (failures.ts) for anything that may work later. An account that the authority has locked is unavailable, never refused.
  */
 export interface TaxAuthority {
   /** The sources that this adapter delivers. */
   readonly sources: readonly DataSourceKey[]
-  /** Returns whether the authority accepts the login. */
+  /** Returns whether the authority accepts the login. Throws Unavailable when it does not say so. */
   verify(login: Login): Promise<boolean>
   /** Yields the metadata packages of a month, then the XML packages. The whole iteration uses one login. */
   download(request: DownloadRequest): AsyncIterable<Package>

@@ -1,3 +1,4 @@
+import { Unavailable } from '../../failures.ts'
 import { type DownloadRequest, type Login, LoginRejected, type Package, type TaxAuthority } from '../port/authority.ts'
 import { DATA_SOURCE_KEYS } from '../port/catalog.ts'
 import { filesOf } from './documents/documents.ts'
@@ -25,13 +26,19 @@ export interface CancellationOverride {
 
 /** Entries in one package. */
 const PACKAGE_SIZE = 1000
+/** In bytes; a generated document has far fewer. */
+const LONGEST_XML = 1024 * 1024
 
 /**
  * A tax authority that generates its taxpayers. An RFC and a month always have the same documents, from January 2018 to `until`. A document
  * whose generated cancellation lies after `until` is still valid.
  */
 export function sandboxAuthority(overrides: SandboxOverrides): TaxAuthority {
-  const verify = async ({ rfc, ciec }: Login): Promise<boolean> => scenarioOf(ciec).accepted && !(await overrides.isRefused(rfc, ciec))
+  const verify = async ({ rfc, ciec }: Login): Promise<boolean> => {
+    const { accepted, locked } = scenarioOf(ciec)
+    if (locked) throw new Unavailable('login_failed', 'The CIEC makes the sandbox authority lock the account.', true)
+    return accepted && !(await overrides.isRefused(rfc, ciec))
+  }
 
   const enter = async (login: Login) => {
     if (!(await verify(login))) throw new LoginRejected()
@@ -47,10 +54,11 @@ export function sandboxAuthority(overrides: SandboxOverrides): TaxAuthority {
       const { rfc } = request.login
       const scenario = await enter(request.login)
       const reported = scenario.empty ? [] : reportedIn(request, await overrides.cancellations(rfc))
+      const crowd = (list: readonly Reported[]) => copies(list, scenario.documents ?? list.length)
       const period = `${rfc}|${request.direction}|${request.month}`
-      yield* metadataPackages(period, reported)
+      yield* metadataPackages(period, crowd(reported))
       if (scenario.fails) throw failureOf(scenario.fails)
-      yield* xmlPackages(request.direction === 'issued' ? reported : reported.filter(({ cancellation }) => !cancellation))
+      yield* xmlPackages(crowd(request.direction === 'issued' ? reported : reported.filter(({ cancellation }) => !cancellation)))
     },
     async documents(login, source, now) {
       const { empty } = await enter(login)
@@ -77,22 +85,47 @@ function reportedIn({ login, direction, month, until }: DownloadRequest, overrid
 const cancellationOf = (override: CancellationOverride | undefined): SandboxCancellation | null =>
   override ? { at: localTime(override.cancelled_at), motivo: override.cancellation_reason, folio_sustitucion: null } : null
 
-function* metadataPackages(period: string, reported: readonly Reported[]): Generator<Package> {
-  for (const [i, part] of parts(reported).entries()) {
-    const name = `${uuidOf(`${period}|metadata|${i}`).toLowerCase()}_01.txt`
+/** As many documents as asked: the given ones, and then copies of them under other UUIDs. */
+function* copies(list: readonly Reported[], count: number): Generator<Reported> {
+  for (let i = 0; i < count && list.length > 0; i++) {
+    const { document, cancellation } = list[i % list.length]!
+    const copy = Math.floor(i / list.length)
+    yield { document: copy === 0 ? document : { ...document, uuid: uuidOf(`${document.uuid}|copy|${copy}`) }, cancellation }
+  }
+}
+
+function* metadataPackages(period: string, reported: Iterable<Reported>): Generator<Package> {
+  let i = 0
+  for (const part of parts(reported)) {
+    const name = `${uuidOf(`${period}|metadata|${i++}`).toLowerCase()}_01.txt`
     yield { kind: 'metadata', bytes: zipOf([{ name, bytes: new TextEncoder().encode(metadataText(part)) }]) }
   }
 }
 
-function* xmlPackages(reported: readonly Reported[]): Generator<Package> {
-  for (const part of parts(reported)) {
-    const entries = part.map(({ document }) => ({ name: fileName(document.uuid), bytes: new TextEncoder().encode(cfdiXml(document)) }))
-    yield { kind: 'xml', bytes: zipOf(entries) }
+function* xmlPackages(reported: Iterable<Reported>): Generator<Package> {
+  for (const part of parts(reported)) yield { kind: 'xml', bytes: zipOf(xmlEntries(part)) }
+}
+
+/** The bytes of an entry are overwritten by those of the next. */
+function* xmlEntries(part: readonly Reported[]): Generator<{ name: string; bytes: Uint8Array }> {
+  const buffer = new Uint8Array(LONGEST_XML)
+  for (const { document } of part) {
+    const { written } = new TextEncoder().encodeInto(cfdiXml(document), buffer)
+    yield { name: fileName(document.uuid), bytes: buffer.subarray(0, written) }
   }
 }
 
 /** Real packages name their entries in either case. */
 const fileName = (uuid: string): string => `${uuid < '4' ? uuid.toLowerCase() : uuid}.xml`
 
-const parts = <T>(list: readonly T[]): T[][] =>
-  Array.from({ length: Math.ceil(list.length / PACKAGE_SIZE) }, (_, i) => list.slice(i * PACKAGE_SIZE, (i + 1) * PACKAGE_SIZE))
+function* parts<T>(all: Iterable<T>): Generator<T[]> {
+  let part: T[] = []
+  for (const one of all) {
+    part.push(one)
+    if (part.length === PACKAGE_SIZE) {
+      yield part
+      part = []
+    }
+  }
+  if (part.length > 0) yield part
+}

@@ -3,7 +3,7 @@ import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { newId } from '../../platform/db/id.ts'
 import { isConflict } from '../../platform/db/retry.ts'
-import { each } from '../../platform/each.ts'
+import { pageByPage, START } from '../../platform/pages.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
 import { CURRENCY, quoteMonth } from '../subscription/prices.ts'
 import { graceEnd } from '../subscription/status.ts'
@@ -16,32 +16,43 @@ const PAGE = 50
 /**
  * Issues each organization's invoice for the current local month, once: the plan and the RFCs that are active now, in advance, due on
  * the local day of issue. An organization that signed up in this month or is suspended owes nothing for it. The commit that issues the
- * invoice marks the month as billed, so a missed run is made up for by the next one and a repeated run does nothing.
+ * invoice marks the month as billed, so a missed run is made up for by the next one and a repeated run does nothing. A task, whose place is
+ * a time zone.
  */
-export const issueInvoices = async (system: System): Promise<void> =>
-  each(await organizationZones(system.db), (timezone) => issueInZone(system, timezone))
+export async function issueInvoices(system: System, place = START): Promise<string> {
+  const zones = await organizationZones(system.db)
+  return pageByPage(system, 4 * PAGE + 1, place, async (from, fail) => {
+    const timezone = zones.find((zone) => zone >= from)
+    if (timezone === undefined) return ''
+    const next = zones[zones.indexOf(timezone) + 1] ?? ''
+    const isMore = await issuePage(system, timezone).catch((error: unknown) => {
+      fail(error)
+      return false
+    })
+    return isMore ? timezone : next
+  })
+}
 
-async function issueInZone(system: System, timezone: string): Promise<void> {
+/** Issues the invoices of a page of a zone's organizations. Returns whether there may be more. */
+async function issuePage(system: System, timezone: string): Promise<boolean> {
   const day = localDayOf(system.now, timezone)
   const month = day.slice(0, 7)
-  for (let isMore = true; isMore; ) {
-    const page = await findUnbilled(system.db, timezone, month, PAGE)
-    if (page.length === 0) return
-    isMore = page.length === PAGE
-    try {
-      await commit(
-        system.db.$client,
-        page.flatMap((one) => [
-          assertStillUnbilled(system.db, one),
-          markBilled(system.db, one, month),
-          ...invoiceStatements(system, one, timezone, day),
-        ]),
-      )
-    } catch (error) {
-      // A concurrent run billed some of them: read the page again.
-      if (!isConflict(error)) throw error
-      isMore = true
-    }
+  const page = await findUnbilled(system.db, timezone, month, PAGE)
+  if (page.length === 0) return false
+  try {
+    await commit(
+      system.db.$client,
+      page.flatMap((one) => [
+        assertStillUnbilled(system.db, one),
+        markBilled(system.db, one, month),
+        ...invoiceStatements(system, one, timezone, day),
+      ]),
+    )
+    return page.length === PAGE
+  } catch (error) {
+    // A concurrent run billed some of them: read the page again.
+    if (isConflict(error)) return true
+    throw error
   }
 }
 

@@ -2,6 +2,7 @@ import { Failure } from '../../failures.ts'
 import { actingFor } from '../../identity/organization/acting.ts'
 import { PLAN_KEYS } from '../../plans/plans.ts'
 import type { Ctx, System } from '../../platform/context.ts'
+import { BudgetUsedUp } from '../../platform/db/budget.ts'
 import type { Statement } from '../../platform/db/commit.ts'
 import { each } from '../../platform/each.ts'
 import { log } from '../../platform/log.ts'
@@ -11,17 +12,29 @@ import { changeSubscription } from '../subscription/subscription.ts'
 import { assertCommandOpen, finishCommand, isOpen, listOpenCommands, type OperatorCommandRow } from './store.ts'
 
 const PAGE = 50
+/** The most statements that a command takes, apart from one for each ledger, unless others change the organization meanwhile. */
+const COMMAND_STATEMENTS = 40
 
-/** Carries out what operators recorded with `npm run billing`, each command once. */
-export async function runOperatorCommands(system: System): Promise<void> {
-  for (let page = await listOpenCommands(system.db, PAGE); page.length > 0; ) {
-    await each(page, (command) => carryOut(system, command))
-    page = page.length < PAGE ? [] : await listOpenCommands(system.db, PAGE)
+/**
+ * Carries out what operators recorded with `npm run billing`, each command once. Returns false when the budget of the invocation ends first;
+ * the next minute continues.
+ */
+export async function runOperatorCommands(system: System): Promise<boolean> {
+  try {
+    for (let page = await listOpenCommands(system.db, PAGE); page.length > 0; ) {
+      await each(page, (command) => carryOut(system, command))
+      page = page.length < PAGE ? [] : await listOpenCommands(system.db, PAGE)
+    }
+    return true
+  } catch (error) {
+    if (error instanceof BudgetUsedUp) return false
+    throw error
   }
 }
 
 async function carryOut(system: System, command: OperatorCommandRow): Promise<void> {
-  const { db, now } = system
+  const { db, now, budget } = system
+  budget.require(COMMAND_STATEMENTS)
   try {
     if (!(await findSubscription(db, command.organization_id)))
       throw new Failure('not_found', 'organization.not_found', 'There is no such organization.')

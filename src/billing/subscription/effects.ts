@@ -1,7 +1,8 @@
 import { resumeDownloads } from '../../downloads/downloads.ts'
+import { announceUntold } from '../../downloads/missed-cancellations.ts'
 import { announceRuns, planRuns } from '../../extractors/runs/dispatch.ts'
-import { updateOrganization } from '../../identity/organization/organization.ts'
-import { audited } from '../../platform/audit/audit.ts'
+import { suspendOrganizations, updateOrganization } from '../../identity/organization/organization.ts'
+import { auditedEach } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import type { Statement } from '../../platform/db/commit.ts'
 import { log } from '../../platform/log.ts'
@@ -22,8 +23,8 @@ const nothing = async (): Promise<void> => {}
 /**
  * The effects of a change from the stored subscription to the next one, which the statements before these in the batch write. When the
  * organization becomes suspended, its active connections pause. When its suspension ends, the connections that the suspension paused
- * become active again as far as there are seats, oldest first, and their extractors run; those without a seat stay paused as if the
- * customer had paused them. Connections that the customer paused stay paused.
+ * become what they were before as far as there are seats, oldest first; the extractors of the active ones run as soon as their CIECs are
+ * verified. Those without a seat stay paused as if the customer had paused them. Connections that the customer paused stay paused.
  */
 export async function effectsOf(
   ctx: Ctx,
@@ -35,23 +36,27 @@ export async function effectsOf(
   const status = subscriptionStatus(next, now)
   if (status.suspension === suspension) return { statements: [unchanged], afterCommit: nothing }
   if (status.suspension !== null)
-    return { statements: [unchanged, ...suspend(ctx, organization.id, status.suspension)], afterCommit: nothing }
+    return { statements: [unchanged, ...suspend(ctx, [organization.id], status.suspension)], afterCommit: nothing }
   const { statements, afterCommit } = await endSuspension(ctx, seats_used, status)
   return { statements: [unchanged, ...statements], afterCommit }
 }
 
-/** Statements that suspend an organization and pause its active connections. */
-export const suspend = (system: System, organization_id: string, suspension: Suspension): Statement[] => [
-  updateOrganization(system.db, organization_id, { suspension }),
-  pauseActive(system.db, organization_id, suspension, system.now),
-  statusAudited(system, organization_id, 'organization.suspended'),
-]
+/** Statements that suspend organizations and pause their active connections; none for no organization. */
+export const suspend = (system: System, organization_ids: readonly string[], suspension: Suspension): Statement[] =>
+  organization_ids.length === 0
+    ? []
+    : [
+        suspendOrganizations(system.db, organization_ids, suspension),
+        pauseActive(system.db, organization_ids, suspension, system.now),
+        ...statusAudited(system, organization_ids, 'organization.suspended'),
+      ]
 
 async function endSuspension(ctx: Ctx, seats_used: number, { allowance }: SubscriptionStatus): Promise<SubscriptionEffects> {
   const { db, organization, now } = ctx
   const paused = await suspendedConnections(db, organization.id)
   const resumed = allowance === null ? paused : paused.slice(0, Math.max(0, allowance - seats_used))
-  const ids = resumed.map(({ fiscal_entity_id }) => fiscal_entity_id)
+  const active = resumed.filter(({ paused_from }) => paused_from === 'active')
+  const ids = active.map(({ fiscal_entity_id }) => fiscal_entity_id)
   const planned = await planRuns(ctx, 'connection_reactivated', ids)
   return {
     statements: [
@@ -59,21 +64,22 @@ async function endSuspension(ctx: Ctx, seats_used: number, { allowance }: Subscr
       resumePaused(db, resumed, now),
       leavePaused(db, organization.id),
       ...planned.statements,
-      statusAudited(ctx, organization.id, 'organization.reactivated'),
+      ...statusAudited(ctx, [organization.id], 'organization.reactivated'),
     ],
     afterCommit: async () => {
       await announceRuns(ctx, planned.runs)
-      for (const entity of resumed) await resumeDownloads(ctx, entity)
+      await resumeDownloads(ctx, active)
+      await announceUntold(ctx, active)
     },
   }
 }
 
-const statusAudited = (system: System, organization_id: string, action: string): Statement =>
-  audited({ ...system, actor: { kind: 'system', process: 'billing' } }, organization_id, {
-    action,
-    resource_id: organization_id,
-    changed: ['status'],
-  })
+const statusAudited = (system: System, organization_ids: readonly string[], action: string): Statement[] =>
+  auditedEach(
+    { ...system, actor: { kind: 'system', process: 'billing' } },
+    organization_ids.map((id) => ({ organization_id: id, resource_id: id })),
+    { action, changed: ['status'] },
+  )
 
 /** Does what follows a commit. A failure is logged and does not fail the caller, because a sweep repeats the work. */
 export async function runAfterCommit(ctx: Ctx, { afterCommit }: SubscriptionEffects): Promise<void> {

@@ -1,15 +1,20 @@
 import { actingFor } from '../../identity/organization/acting.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
-import { each } from '../../platform/each.ts'
+import { pageByPage, START } from '../../platform/pages.ts'
+import { SUSPENSIONS, type Suspension } from '../../platform/tenant.ts'
 import { effectsOf, runAfterCommit, suspend } from './effects.ts'
 import { clearReviews, findStaleSuspensions } from './review-store.ts'
 import { lastDueBeyondGrace, subscriptionStatus } from './status.ts'
-import { assertSubscription, type ListedSubscription, listSubscriptions } from './store.ts'
+import { assertSubscriptions, type ListedSubscription, listSubscriptions } from './store.ts'
 import { commitBillingChange, getSubscription } from './subscription.ts'
+
+/** The most statements that reviewing one organization takes, apart from one for each ledger, unless others change it meanwhile. */
+const REVIEW_STATEMENTS = 40
 
 /** Suspends or reactivates one organization as its subscription implies now. */
 async function reviewOrganization(system: System, organization_id: string): Promise<void> {
+  system.budget.require(REVIEW_STATEMENTS)
   const ctx = await actingFor(system, organization_id, 'billing')
   await commitBillingChange(async () => {
     const stored = await getSubscription(ctx)
@@ -22,52 +27,61 @@ async function reviewOrganization(system: System, organization_id: string): Prom
 }
 
 /**
- * Suspends or reactivates organizations as their subscriptions imply now. All suspensions are one commit; when it fails, each
- * organization is reviewed by itself.
+ * Suspends or reactivates organizations as their subscriptions imply now, and reports each that fails. All suspensions are one commit; when
+ * it fails, each organization is reviewed by itself. Throws BudgetUsedUp; a repetition then reviews those that are left.
  */
-export async function reviewOrganizations(system: System, organization_ids: readonly string[]): Promise<void> {
+export async function reviewOrganizations(
+  system: System,
+  organization_ids: readonly string[],
+  fail: (error: unknown) => void,
+): Promise<void> {
   if (organization_ids.length === 0) return
-  try {
-    const others = await suspendTogether(system, await listSubscriptions(system.db, organization_ids))
-    await each(others, (id) => reviewOrganization(system, id))
-  } catch {
-    await each(organization_ids, (id) => reviewOrganization(system, id))
-  }
+  const subscriptions = await listSubscriptions(system.db, organization_ids)
+  const left = await suspendTogether(system, subscriptions).catch(() => organization_ids)
+  for (const id of left) await reviewOrganization(system, id).catch(fail)
 }
 
 /** Suspends in one commit, and returns the organizations whose suspension has to end instead. */
 async function suspendTogether(system: System, subscriptions: readonly ListedSubscription[]): Promise<string[]> {
   const { db, now } = system
   const reviewed = subscriptions.map((stored) => ({ stored, suspension: subscriptionStatus(stored, now).suspension }))
-  const statements = reviewed.flatMap(({ stored, suspension }) =>
-    suspension === null || suspension === stored.suspension
-      ? []
-      : [assertSubscription(db, stored.id, stored, stored.suspension), ...suspend(system, stored.id, suspension)],
-  )
-  const owing = reviewed.flatMap(({ stored, suspension }) => (suspension === 'payment' ? [stored.id] : []))
-  if (owing.length > 0) statements.push(clearReviews(db, owing, now))
+  const begun = reviewed.filter(({ stored, suspension }) => suspension !== null && suspension !== stored.suspension)
+  const idsOf = (why: Suspension, of = begun) => of.flatMap(({ stored, suspension }) => (suspension === why ? [stored.id] : []))
+  const owing = idsOf('payment', reviewed)
+  const statements = [
+    ...(begun.length > 0
+      ? [
+          assertSubscriptions(
+            db,
+            begun.map(({ stored }) => stored),
+          ),
+        ]
+      : []),
+    ...SUSPENSIONS.flatMap((why) => suspend(system, idsOf(why), why)),
+    ...(owing.length > 0 ? [clearReviews(db, owing, now)] : []),
+  ]
   if (statements.length > 0) await commit(db.$client, statements)
   return reviewed.flatMap(({ stored, suspension }) => (suspension === null && stored.suspension !== null ? [stored.id] : []))
 }
 
 /** Organizations reviewed in one commit. */
 const PAGE = 50
+/** The statements of a page in which nothing fails: two lists and a commit. */
+const PAGE_STATEMENTS = 12
 
 /** The greatest offset of a time zone: no place has a later local day. */
 const EARLIEST_OFFSET_MS = 14 * 3_600_000
 
 /**
  * Reviews every organization whose stored suspension differs from what its subscription implies, for whatever reason. Runs daily; bears
- * repetition and missed days.
+ * repetition and missed days. A task, whose place is the id of the last organization.
  */
-export async function reviewSubscriptions(system: System): Promise<void> {
+export function reviewSubscriptions(system: System, place = START): Promise<string> {
   const latestToday = new Date(system.now.getTime() + EARLIEST_OFFSET_MS).toISOString().slice(0, 10)
-  const failures: unknown[] = []
-  for (let after = ''; ; ) {
-    const page = await findStaleSuspensions(system.db, { now: system.now, due: lastDueBeyondGrace(latestToday), after, limit: PAGE })
-    await reviewOrganizations(system, page).catch((error: unknown) => failures.push(error))
-    if (page.length < PAGE) break
-    after = page[page.length - 1]!
-  }
-  if (failures.length > 0) throw failures[0]
+  const due = lastDueBeyondGrace(latestToday)
+  return pageByPage(system, PAGE_STATEMENTS, place, async (after, fail) => {
+    const page = await findStaleSuspensions(system.db, { now: system.now, due, after, limit: PAGE })
+    await reviewOrganizations(system, page, fail)
+    return page.length < PAGE ? '' : page[page.length - 1]!
+  })
 }

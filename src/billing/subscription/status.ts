@@ -1,6 +1,7 @@
 import { planOf, TRIAL_PLAN } from '../../plans/plans.ts'
 import type { Suspension } from '../../platform/tenant.ts'
 import { type Day, dayOfEpoch, epochDayOf, firstInstantOf, localDayOf } from '../../platform/time/calendar.ts'
+import { trialEmailOf } from './trial-email.ts'
 
 const TRIAL_DAYS = 7
 const GRACE_DAYS = 3
@@ -13,6 +14,8 @@ export interface Subscription {
   /** Number of seats where it differs from the plan's. */
   rfc_allowance: number | null
   trial_ends_at: Date | null
+  /** Another organization used the trial of the e-mail address with which this one signed up. */
+  is_trial_used: boolean
   timezone: string
   /** The earliest due day of its open invoices. */
   oldest_due: Day | null
@@ -38,11 +41,12 @@ const daysAfter = (day: Day, days: number): Day => dayOfEpoch(epochDayOf(day) + 
 /** The end of a trial that begins now: the end of its seventh local day, the day of the sign-up being the first. */
 export const trialEnd = (now: Date, timezone: string): Date => firstInstantOf(daysAfter(localDayOf(now, timezone), TRIAL_DAYS), timezone)
 
-/** The columns of a new organization: it begins with a trial, and no invoice is due for its first month. */
-export const trialSubscription = (now: Date, timezone: string) => ({
+/** The columns of a new organization: it begins with the trial of an e-mail address, and no invoice is due for its first month. */
+export const trialSubscription = (now: Date, timezone: string, email: string) => ({
   plan: TRIAL_PLAN,
   rfc_allowance: null,
   trial_ends_at: trialEnd(now, timezone),
+  trial_email: trialEmailOf(email),
   suspension: null,
   billed_month: localDayOf(now, timezone).slice(0, 7),
 })
@@ -55,12 +59,12 @@ export const lastDueBeyondGrace = (today: Day): Day => daysAfter(today, -GRACE_D
 
 /** The status of a subscription at an instant. Days are calendar days in the organization's time zone (decisions.md 10). */
 export function subscriptionStatus(
-  { plan, rfc_allowance, trial_ends_at, timezone, oldest_due }: Subscription,
+  { plan, rfc_allowance, trial_ends_at, is_trial_used, timezone, oldest_due }: Subscription,
   now: Date,
 ): SubscriptionStatus {
   const today = localDayOf(now, timezone)
   const isTrial = plan === TRIAL_PLAN
-  const isTrialOver = isTrial && trial_ends_at !== null && now >= trial_ends_at
+  const isTrialOver = isTrial && (is_trial_used || (trial_ends_at !== null && now >= trial_ends_at))
   const isBeyondGrace = oldest_due !== null && oldest_due <= lastDueBeyondGrace(today)
   const common = {
     isTrial,

@@ -9,26 +9,32 @@ export interface StoredSubscription extends Subscription {
   suspension: Suspension | null
   /** Connections that take a seat: active ones, and those with an invalid CIEC. */
   seats_used: number
-  /** Connections that are not drafts, paused ones included. */
-  connected: number
+  /** RFCs that were ever connected with a CIEC, unlinked ones included. */
+  ever_connected: number
 }
 
 /** A subscription among several, with the id of its organization. */
 export type ListedSubscription = Subscription & { id: string; suspension: Suspension | null }
 
 const TAKES_SEAT = raw(`state in ('active', 'invalid_ciec')`)
-const IS_CONNECTED = raw(`state in ('active', 'invalid_ciec') or (state = 'paused' and paused_from is not 'draft')`)
+const EVER_CONNECTED = raw(
+  `first_active_at is not null or state in ('active', 'invalid_ciec') or (state = 'paused' and paused_from is not 'draft')`,
+)
 const OLDEST_DUE = raw(`(select min(due_on) from invoices where organization_id = organizations.id and status = 'open')`)
-const SUBSCRIPTION = sql`plan, rfc_allowance, trial_ends_at, timezone, suspension, ${OLDEST_DUE} as oldest_due`
+const IS_TRIAL_USED = raw(
+  `exists (select 1 from trials where trials.email = organizations.trial_email and trials.organization_id <> organizations.id)`,
+)
+const SUBSCRIPTION = sql`plan, rfc_allowance, trial_ends_at, ${IS_TRIAL_USED} as is_trial_used, timezone, suspension, ${OLDEST_DUE} as oldest_due`
 
 const countConnections = (condition: Fragment, exceptRfc: string | null): Fragment =>
   sql`(select count(*) from connections where organization_id = organizations.id and rfc is not ${exceptRfc} and (${condition}))`
 
-type Raw<T extends Subscription> = Omit<T, 'trial_ends_at'> & { trial_ends_at: number | null }
+type Raw<T extends Subscription> = Omit<T, 'trial_ends_at' | 'is_trial_used'> & { trial_ends_at: number | null; is_trial_used: number }
 
 const parsed = <T extends Subscription>(row: Raw<T>) => ({
   ...row,
   trial_ends_at: row.trial_ends_at === null ? null : new Date(row.trial_ends_at),
+  is_trial_used: row.is_trial_used === 1,
 })
 
 /**
@@ -41,7 +47,7 @@ export async function findSubscription(
 ): Promise<StoredSubscription | undefined> {
   const row = await prepared(
     db.$client,
-    sql`select ${SUBSCRIPTION}, ${countConnections(TAKES_SEAT, exceptRfc)} as seats_used, ${countConnections(IS_CONNECTED, exceptRfc)} as connected
+    sql`select ${SUBSCRIPTION}, ${countConnections(TAKES_SEAT, exceptRfc)} as seats_used, ${countConnections(EVER_CONNECTED, exceptRfc)} as ever_connected
       from organizations where id = ${organization_id}`,
   ).first<Raw<StoredSubscription>>()
   return row ? parsed(row) : undefined
@@ -73,9 +79,29 @@ export const assertSubscription = (
     'subscription.unchanged',
   )
 
+/** Refuses its batch unless each of these subscriptions and suspensions is as it was read. */
+export const assertSubscriptions = (db: Database, rows: readonly ListedSubscription[]): D1PreparedStatement => {
+  const read = rows.map((row) => [
+    row.id,
+    row.plan,
+    row.rfc_allowance,
+    row.trial_ends_at?.getTime() ?? null,
+    row.suspension,
+    row.oldest_due,
+  ])
+  return assertThat(
+    db.$client,
+    sql`${rows.length} = (
+      select count(*) from json_each(${JSON.stringify(read)}) j cross join organizations
+      where organizations.id = j.value->>0 and plan = j.value->>1 and rfc_allowance is j.value->>2 and trial_ends_at is j.value->>3
+        and suspension is j.value->>4 and ${OLDEST_DUE} is j.value->>5)`,
+    'subscription.unchanged',
+  )
+}
+
 /**
  * Refuses its batch unless the organization is not suspended and its other RFCs leave a seat of the plan free; a null allowance is
- * without limit.
+ * without limit. In the trial, every other RFC that was ever connected counts, and no other organization may have used the trial.
  */
 export const assertSeat = (
   db: Database,
@@ -85,6 +111,15 @@ export const assertSeat = (
   assertThat(
     db.$client,
     sql`exists (select 1 from organizations where id = ${organization_id} and suspension is null and plan = ${plan}
-      and (${allowance} is null or ${countConnections(isTrial ? IS_CONNECTED : TAKES_SEAT, rfc)} < ${allowance}))`,
+      ${isTrial ? sql`and not ${IS_TRIAL_USED}` : raw('')}
+      and (${allowance} is null or ${countConnections(isTrial ? EVER_CONNECTED : TAKES_SEAT, rfc)} < ${allowance}))`,
     'subscription.free_seat',
+  )
+
+/** Uses the trial of the organization's e-mail address, unless it is used already. */
+export const recordTrial = (db: Database, organization_id: string, now: Date): D1PreparedStatement =>
+  prepared(
+    db.$client,
+    sql`insert into trials (email, organization_id, started_at) select trial_email, id, ${now.getTime()} from organizations
+      where id = ${organization_id} and trial_email is not null on conflict do nothing`,
   )

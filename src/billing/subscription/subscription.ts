@@ -31,7 +31,8 @@ export const commitBillingChange = (attempt: () => Promise<boolean>): Promise<bo
 
 /**
  * Changes plan, seats or trial; pausing or resuming connections follows in the same commit, with the statements in `also`. `changesOf`
- * decides on the stored subscription; null changes nothing. Returns whether it changed something. Throws Failure 409 billing.changed.
+ * decides on the stored subscription; null changes nothing. A trial whose end is set is granted: it is the organization's whatever its
+ * e-mail address. Returns whether it changed something. Throws Failure 409 billing.changed.
  */
 export const changeSubscription = (
   ctx: Ctx,
@@ -44,11 +45,13 @@ export const changeSubscription = (
     const stored = await getSubscription(ctx)
     const changes = changesOf(stored)
     if (changes === null) return false
-    const effects = await effectsOf(ctx, stored, { ...stored, ...changes })
+    const isGranted = changes.trial_ends_at !== undefined
+    const effects = await effectsOf(ctx, stored, { ...stored, ...changes, ...(isGranted && { is_trial_used: false }) })
+    const columns = { ...changes, ...(isGranted && { trial_email: null }) }
     const update =
-      Object.keys(changes).length === 0
+      Object.keys(columns).length === 0
         ? []
-        : [assertSubscription(db, organization.id, stored, stored.suspension), updateOrganization(db, organization.id, changes)]
+        : [assertSubscription(db, organization.id, stored, stored.suspension), updateOrganization(db, organization.id, columns)]
     await change(ctx, what, [...also, ...update, ...effects.statements])
     await runAfterCommit(ctx, effects)
     return true

@@ -42,7 +42,7 @@ async function loadObject(system: System): Promise<R2Object | null> {
   if (object.size > MAX_FILE_BYTES) {
     await object.body.cancel()
     const refusal = new ListRefused('list.too_large', `The file has ${object.size} bytes. The limit is ${MAX_FILE_BYTES} bytes.`)
-    await refuse(system, await findList(system.env.DB, SOURCE), object.etag, refusal)
+    await refuse(system, await findList(system.db.$client, SOURCE), object.etag, refusal)
   } else await loadList(system, await object.bytes(), object.uploaded)
   return object
 }
@@ -60,7 +60,7 @@ export async function loadList(system: System, bytes: Uint8Array, fetched_at: Da
 }
 
 async function attemptLoad(system: System, file: ListFile, bytes: Uint8Array): Promise<LoadOutcome> {
-  const loaded = await findList(system.env.DB, SOURCE)
+  const loaded = await findList(system.db.$client, SOURCE)
   if (loaded?.digest === file.digest) return 'unchanged'
   try {
     await replace(system, loaded, file, bytes)
@@ -78,7 +78,7 @@ async function replace(system: System, loaded: ListState | null, { digest, fetch
   const { entries, row_count, suppressed, illegible } = entriesOf(rows)
   refuseImplausible(vintageOf(loaded), { list_date, row_count }, system.now)
   const load = { source: SOURCE, version: loaded?.version ?? 0, digest, list_date, fetched_at: fetched_at.getTime(), row_count }
-  await system.env.DB.batch(loadStatements(system.env.DB, load, entries))
+  await system.db.$client.batch(loadStatements(system.db.$client, load, entries))
   const members = { source: SOURCE, list_date, row_count, rfcs: entries.length, suppressed, illegible }
   log.info(system, { message: 'A list was loaded.', ...members })
 }
@@ -86,7 +86,7 @@ async function replace(system: System, loaded: ListState | null, { digest, fetch
 async function refuse(system: System, loaded: ListState | null, digest: string, { code, message }: ListRefused): Promise<'refused'> {
   const refusal = { source: SOURCE, digest, code, detail: message, at: system.now.getTime() }
   const isRecorded = loaded?.refused_digest === digest && loaded.refused_code === code && loaded.refused_detail === message
-  if (!isRecorded) await recordRefusal(system.env.DB, refusal).run()
+  if (!isRecorded) await recordRefusal(system.db.$client, refusal).run()
   const members = { source: SOURCE, code, detail: message, loaded: loaded?.list_date ?? null }
   log.error(system, 'A list was refused. The loaded list stays in use.', members)
   return 'refused'

@@ -58,13 +58,8 @@ const keyOf = ({ organization_id, source }: Pick<FoundRow, 'organization_id' | '
   `${organization_id} ${source} ${rfc}`
 
 /** Reads the lists. Returns the checked sources, and a function that returns the result of one of the RFCs. */
-async function readLists(
-  { env, organization, now }: Ctx,
-  rfcs: readonly string[],
-  as_of: string | null,
-  sources: readonly string[] | null,
-) {
-  const { lists, found } = await findEntries(env.DB, organization.id, rfcs, sources)
+async function readLists({ db, organization, now }: Ctx, rfcs: readonly string[], as_of: string | null, sources: readonly string[] | null) {
+  const { lists, found } = await findEntries(db.$client, organization.id, rfcs, sources)
   const rows = new Map(found.map((row) => [keyOf(row, row.rfc), row]))
   return {
     checked_sources: lists.map((list) => checkedSource(list, now)),

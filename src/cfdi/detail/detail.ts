@@ -67,9 +67,9 @@ export async function getXml(ctx: Ctx, uuid: string): Promise<{ bytes: Uint8Arra
   return { bytes: (await readXml(ctx.env.FILES, found.xml)) as Uint8Array<ArrayBuffer>, name: `${found.row.uuid}.xml` }
 }
 
-const contextOf = ({ fiscal_entity_id }: ScopedLedger, { origin, applied }: FoundCfdi): RowContext => ({
+const contextOf = ({ fiscal_entity_id }: ScopedLedger, { partition, applied }: FoundCfdi): RowContext => ({
   fiscal_entity_id,
-  origin,
+  partition,
   applied: applied.map(appliedOf),
 })
 
@@ -98,7 +98,7 @@ const applicationsOf = ({ row, applied }: FoundCfdi): Application[] =>
 
 /** The amount by which an application reduces the balance if it counts, in the invoice's currency. */
 function amountOf({ currency, tipo_cambio }: ReadRow, one: AppliedRow): bigint {
-  const invoice = { tipo_comprobante: 'I', metodo_pago: 'PPD', total_micros: null, currency, tipo_cambio }
+  const invoice = { direction: one.direction, tipo_comprobante: 'I', metodo_pago: 'PPD', total_micros: null, currency, tipo_cambio }
   const { paid, credited } = balanceOf(invoice, [{ ...appliedOf(one), cancelled: false }])
   return paid + credited
 }

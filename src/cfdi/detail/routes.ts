@@ -10,10 +10,10 @@ import { getCfdi, getXml, listPayments } from './detail.ts'
 const ByUuid = z.strictObject({ uuid: CfdiUuid })
 const OfEntity = z.strictObject(ofFiscalEntity).superRefine(requireFiscalEntity)
 
-const NOT_VISIBLE = 'There is no active connection to the fiscal entity, or your visibility window shows no such CFDI.'
+const NOT_VISIBLE = 'There is no active connection to the fiscal entity, or your visibility windows show no such CFDI.'
 
 const PAYMENTS = `Lists the payment complements and credit notes (relation 01 and 03) that were applied to the invoice, by their local
-dates. Those that your visibility window does not show are not listed, and those issued after its ceiling do not count. Cancelled ones are
+dates. Those that your visibility windows do not show are not listed, and those issued after the ceiling do not count. Cancelled ones are
 listed and do not count.`
 
 /** The routes of one CFDI, under /v1/cfdi. */

@@ -3,13 +3,13 @@ import { isVisible, type Partition, partitionsToRead, type ScopedLedger } from '
 import { type AppliedRow, appliedTo, parseApplied } from '../applied.ts'
 import type { LineRow } from '../columns.ts'
 import { type ReadRow, readColumns, storedColumns } from '../read-row.ts'
-import type { Concepto } from '../xml/document.ts'
+import { type Concepto, newConcepto } from '../xml/document.ts'
 import type { XmlPlace } from '../xml/xml-store.ts'
 
 /** A visible document with the applications to it that count. */
 export interface FoundCfdi {
   row: ReadRow
-  origin: Partition['origin']
+  partition: Partition
   detail: string | null
   xml: XmlPlace | null
   applied: AppliedRow[]
@@ -53,10 +53,11 @@ function firstOf(partitions: readonly Partition[], results: readonly D1Result<Fo
   if (at < 0) return undefined
   const { detail, applied, xml_object, xml_offset, xml_length, xml_method, ...row } = results[at]!.results[0]!
   const xml = xml_object === null ? null : { xml_object, xml_offset: xml_offset!, xml_length: xml_length!, xml_method: xml_method! }
-  return { row, origin: partitions[at]!.origin, detail, xml, applied: parseApplied(applied) }
+  return { row, partition: partitions[at]!, detail, xml, applied: parseApplied(applied) }
 }
 
 const conceptoOf = ({ entity: _, uuid: __, n: ___, detail, ...header }: LineRow & { entity: number }): Concepto => ({
+  ...newConcepto(),
   ...header,
   ...JSON.parse(detail),
 })

@@ -11,12 +11,14 @@ const partsOf = (rows: readonly Parameters<typeof partKeyOf>[0][]): PartKey[] =>
 export async function readAffectedBy(
   ledger: D1Database,
   entity: number,
-  { created, completed, cancelled }: SliceChanges,
+  { created, completed, cancelled, removed }: SliceChanges,
 ): Promise<AffectedRows> {
   const rows = [...created, ...completed].map(({ row }) => row)
   const cancelledUuids = cancelled.map(({ uuid }) => uuid)
-  const changed = [...completed.map(({ row }) => row.uuid), ...cancelledUuids]
-  const invoices = invoicesOf({ created, completed, cancelled })
+  // What these paid has to be computed again.
+  const withdrawn = [...cancelledUuids, ...removed]
+  const changed = [...completed.map(({ row }) => row.uuid), ...withdrawn]
+  const invoices = invoicesOf({ created, completed })
   const deferred = rows.filter(isDeferred).map(({ uuid }) => uuid)
   const keys: AffectedKeys = {
     rows: [...new Set([...changed, ...invoices])],
@@ -25,7 +27,7 @@ export async function readAffectedBy(
     suppliers: partsOf(rows),
   }
   const affected = await readAffected(ledger, entity, keys)
-  const more = await readAffected(ledger, entity, keysOfStored(affected.rows, new Set(changed), new Set(cancelledUuids), keys))
+  const more = await readAffected(ledger, entity, keysOfStored(affected.rows, new Set(changed), new Set(withdrawn), keys))
   return {
     rows: [...affected.rows, ...more.rows],
     applications: [...affected.applications, ...more.applications],
@@ -34,15 +36,15 @@ export async function readAffectedBy(
   }
 }
 
-/** The keys that changed documents affect as stored: the months and suppliers that count them, the invoices that a cancelled one paid. */
+/** The keys that changed documents affect as stored: the months and suppliers that count them, the invoices that a withdrawn one paid. */
 function keysOfStored(
   rows: readonly StoredRow[],
   changed: ReadonlySet<string>,
-  cancelled: ReadonlySet<string>,
+  withdrawn: ReadonlySet<string>,
   read: AffectedKeys,
 ): AffectedKeys {
   const before = rows.filter(({ uuid }) => changed.has(uuid))
-  const related = relatedTo(before.filter(({ uuid }) => cancelled.has(uuid)))
+  const related = relatedTo(before.filter(({ uuid }) => withdrawn.has(uuid)))
   return {
     rows: except(related, read.rows),
     applied: except(related, read.applied),

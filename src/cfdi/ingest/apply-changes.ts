@@ -1,6 +1,7 @@
 import { type Applied, type Balance, balanceOf, isDeferred } from '../balances.ts'
-import type { ApplicationRow, CfdiRow, LineRow } from '../columns.ts'
+import type { ApplicationRow, CfdiRow } from '../columns.ts'
 import type { MetadataRow } from '../package/metadata.ts'
+import { type PaymentThresholds, thresholdsOf } from '../payment-thresholds.ts'
 import { addSupplier, type PartKey, parseSuppliers, type Suppliers, shareOf, writeSuppliers } from '../supplier-totals.ts'
 import { addTo, type Cells, contribution, type MonthKey, monthKey, parseCells, writeCells } from '../totals.ts'
 import type { AffectedRows, StoredApplication, StoredRow } from './reads.ts'
@@ -10,7 +11,8 @@ import type { SliceWrites } from './writes.ts'
 /** A document that a slice delivers, with its XML or as metadata alone. */
 export interface Incoming {
   row: CfdiRow
-  lines: LineRow[]
+  /** As JSON (row.ts). */
+  lines: string[]
   applications: ApplicationRow[]
   /** The compressed bytes; null for metadata. */
   packed: Uint8Array | null
@@ -18,8 +20,8 @@ export interface Incoming {
 
 /** A stored document that has been cancelled: its new status, and everything else as it was before. */
 export interface CancelledCfdi extends StoredRow {
-  /** Whether it was paid at once (PUE) or a valid payment complement referred to it (decisions.md 7). */
-  had_applied_payments: boolean
+  /** What was applied to it right before. */
+  payments: PaymentThresholds
 }
 
 /** What a slice changes, sorted by what the partition knows already. */
@@ -28,10 +30,12 @@ export interface SliceChanges {
   /** Documents with their XML, where only metadata is stored. */
   completed: Incoming[]
   cancelled: MetadataRow[]
+  /** Documents that are taken out. One that is also in `created` is replaced. */
+  removed: string[]
 }
 
 /** Invoices outside the slice that its documents pay or credit. */
-export const invoicesOf = ({ created, completed }: SliceChanges): string[] => {
+export const invoicesOf = ({ created, completed }: Pick<SliceChanges, 'created' | 'completed'>): string[] => {
   const inside = new Set([...created, ...completed].map(({ row }) => row.uuid))
   return [...new Set([...created, ...completed].flatMap(({ applications }) => applications.map(({ invoice }) => invoice)))].filter(
     (uuid) => !inside.has(uuid),
@@ -45,25 +49,31 @@ export const relatedTo = (rows: readonly StoredRow[]): string[] => [
 
 /** Computes everything that follows from a slice's changes. Pure. `affected` holds the stored rows that they affect (commit-slice.ts). */
 export function applyChanges(
-  { created, completed, cancelled }: SliceChanges,
+  { created, completed, cancelled, removed }: SliceChanges,
   affected: AffectedRows,
 ): { writes: SliceWrites; cancellations: CancelledCfdi[] } {
   const stored = new Map(affected.rows.map((row) => [row.uuid, row]))
   const merged = completed.map((document) => merge(document, stored.get(document.row.uuid)))
   const documents = [...created, ...merged.map(({ document }) => document)]
   const statuses = new Map(cancelled.filter(({ uuid }) => stored.get(uuid)?.cancelled === 0).map((row) => [row.uuid, statusOf(row)]))
-  const applied = applicationsByInvoice(documents, affected.applications, statuses)
+  const gone = new Set(removed)
+  const remaining = affected.applications.filter(({ source }) => !gone.has(source))
+  const applied = applicationsByInvoice(documents, remaining, statuses)
   for (const { row } of documents) withBalance(row, applied.get(row.uuid) ?? [])
   const inside = new Set(documents.map(({ row }) => row.uuid))
-  const counted = countedOf(documents, merged, stored, statuses)
+  const counted = [...countedOf(documents, merged, stored, statuses), ...removed.flatMap((uuid) => takenOut(stored.get(uuid)))]
   return {
     writes: {
+      removed: removed.flatMap((uuid) => stored.get(uuid) ?? []).map((row) => ({ uuid: row.uuid, invoices: relatedTo([row]) })),
+      moved: [],
       rows: documents.map(({ row }) => row),
       reindexed: merged.filter(({ isReindexed }) => isReindexed).map(({ document }) => document.row),
       lines: documents.flatMap(({ lines }) => lines),
       applications: documents.flatMap(({ applications }) => applications),
       cancelled: [...statuses].map(([uuid, status]) => ({ uuid, ...status })),
-      balances: affected.rows.filter(({ uuid }) => !inside.has(uuid)).flatMap((row) => changedBalance(row, applied.get(row.uuid) ?? [])),
+      balances: affected.rows
+        .filter(({ uuid }) => !inside.has(uuid) && !gone.has(uuid))
+        .flatMap((row) => changedBalance(row, applied.get(row.uuid) ?? [])),
       months: monthsOf(counted, affected),
       suppliers: suppliersOf(counted, affected),
     },
@@ -103,7 +113,7 @@ function applicationsByInvoice(
   }
   for (const { row, applications } of documents) {
     for (const application of applications)
-      put(application.invoice, { ...application, issued_at: row.issued_at, cancelled: row.cancelled === 1 })
+      put(application.invoice, { ...application, direction: row.direction, issued_at: row.issued_at, cancelled: row.cancelled === 1 })
   }
   return all
 }
@@ -139,6 +149,8 @@ function countedOf(
     }),
   ]
 }
+
+const takenOut = (row: StoredRow | undefined): Counted[] => (row === undefined ? [] : [{ row, sign: -1 }])
 
 function monthsOf(counted: readonly Counted[], affected: AffectedRows): SliceWrites['months'] {
   const before = new Map(affected.months.map((row) => [monthKey({ fecha: row.month, direction: row.direction }), row.cells]))
@@ -181,8 +193,9 @@ const changedIn = <Key extends MonthKey | PartKey, Value>(
 
 function cancellationOf(row: StoredRow | undefined, status: StatusColumns, applications: readonly StoredApplication[]): CancelledCfdi[] {
   if (row === undefined) return []
-  const had_applied_payments =
-    (row.tipo_comprobante === 'I' && row.metodo_pago === 'PUE') ||
-    applications.some(({ invoice, kind, cancelled }) => invoice === row.uuid && kind === 'P' && !cancelled)
-  return [{ ...row, ...status, had_applied_payments }]
+  const payments = thresholdsOf(
+    row,
+    applications.filter(({ invoice }) => invoice === row.uuid),
+  )
+  return [{ ...row, ...status, payments }]
 }

@@ -1,9 +1,11 @@
 import { commit } from '../../platform/db/commit.ts'
 import { isFenceViolation } from '../../platform/db/guard.ts'
+import type { CfdiRow } from '../columns.ts'
 import type { MetadataRow } from '../package/metadata.ts'
-import { packXml } from '../xml/xml-store.ts'
+import { packXml, type XmlPlace } from '../xml/xml-store.ts'
 import { except, readAffectedBy } from './affected.ts'
 import { applyChanges, type Incoming, type SliceChanges } from './apply-changes.ts'
+import type { Holding } from './holdings.ts'
 import { outcomeOf, type ReadEntry, type SliceOutcome } from './outcome.ts'
 import { type KnownCfdi, readKnown } from './reads.ts'
 import { writeStatements } from './writes.ts'
@@ -19,6 +21,17 @@ export interface IngestTarget {
   provenance: 'authority' | 'import'
   /** Statements to commit in the batch of each slice, or alone when it changes nothing. Called again when a slice is retried. */
   sideStatements?: (outcome: SliceOutcome) => D1PreparedStatement[]
+  /** Called before each slice. What it throws ends the ingestion; slices before it stay. */
+  beforeSlice?: () => void
+  /** Whether what is stored is left out before slices are formed: for a source whose first part has been ingested. */
+  passesOverStored?: boolean
+  /**
+   * The import to which the documents belong. It keeps a copy of each XML in objects of its own, so that they can be deleted with it, and
+   * outcomes list its holdings.
+   */
+  import_id?: string
+  /** Takes room for further documents. Returns for how many there is room, and what the others are told. */
+  takeRoom?: (documents: number) => Promise<{ granted: number; detail: string }>
   /** Which of these documents the organization already sees in the authority's partition. They are not stored again. */
   alreadyVisible?: (uuids: readonly string[]) => Promise<ReadonlySet<string>>
 }
@@ -28,6 +41,13 @@ export interface SliceContent {
   documents: Map<string, Incoming>
   cancelled: MetadataRow[]
   entries: ReadEntry[]
+  /** What the import holds; empty for a download. The places of XML are not set yet. */
+  holdings: Map<string, SliceHolding>
+}
+
+/** A holding with the compressed bytes of its XML. */
+export interface SliceHolding extends Holding {
+  packed: Uint8Array | null
 }
 
 /** Entries of a package that are committed together. */
@@ -39,16 +59,27 @@ export interface Slice {
 }
 
 const MAX_ATTEMPTS = 8
+/** The code of a file or row for whose document the plan leaves no room. */
+export const QUOTA_EXCEEDED = 'import.quota_exceeded'
+
+/** What the keys of an import's XML objects begin with. */
+export const importPrefix = (import_id: string): string => `xml/${import_id}/`
 
 /**
  * Stores a slice: its XML in one object, then rows, lines, applications, balances, totals and side statements in one batch. When somebody
  * else changed the partition meanwhile, the fence refuses the batch and the slice is read again and retried; throws after 8 attempts.
  */
 export async function commitSlice(target: IngestTarget, slice: Slice): Promise<SliceOutcome> {
+  target.beforeSlice?.()
   const storedObjects = new Set<string>()
+  return retryFenced(() => tryCommit(target, slice, storedObjects))
+}
+
+/** Repeats an attempt to read, compute and commit while somebody else changes the partition; throws after 8 attempts. */
+export async function retryFenced<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await tryCommit(target, slice, storedObjects)
+      return await work()
     } catch (error) {
       // A guard among the side statements is not retried here: the caller that added it decides.
       if (!isFenceViolation(error, 'entities.version') || attempt === MAX_ATTEMPTS) throw error
@@ -61,16 +92,45 @@ async function tryCommit(target: IngestTarget, slice: Slice, storedObjects: Set<
   const { ledger, entity, rfc } = target
   const { version, known: rows } = await readKnown(ledger, entity, slice.uuids)
   const known = new Map(rows.map((row) => [row.uuid, row]))
-  const { documents, cancelled, entries } = slice.read(known)
+  const content = slice.read(known)
+  const { documents, cancelled, holdings } = content
   await addKnown(target, slice, documents, known)
-  for (const uuid of (await target.alreadyVisible?.([...documents.keys()])) ?? []) documents.delete(uuid)
+  for (const uuid of (await target.alreadyVisible?.([...new Set([...documents.keys(), ...holdings.keys()])])) ?? []) {
+    documents.delete(uuid)
+    holdings.delete(uuid)
+  }
+  const entries = await refuseWithoutRoom(target, content, known)
   const changes = changesOf(documents, cancelled, known)
-  const isUnchanged = changes.created.length + changes.completed.length + changes.cancelled.length === 0
-  if (isUnchanged) return commitOutcome(target, outcomeOf(changes, entries, []), [])
-  const [affected] = await Promise.all([readAffectedBy(ledger, entity, changes), putXml(target.files, changes, storedObjects)])
+  const isUnchanged = changes.created.length + changes.completed.length + changes.cancelled.length + holdings.size === 0
+  if (isUnchanged) return commitOutcome(target, outcomeOf(changes, entries, [], []), [])
+  const [affected] = await Promise.all([
+    readAffectedBy(ledger, entity, changes),
+    target.import_id === undefined ? putXml(target.files, changes, storedObjects) : putHeldXml(target, content, storedObjects),
+  ])
   const { writes, cancellations } = applyChanges(changes, affected)
   const statements = writeStatements(ledger, { entity, rfc, version }, writes, target.now.getTime())
-  return commitOutcome(target, outcomeOf(changes, entries, cancellations), statements)
+  const committed = [...holdings.values()].map((holding) => ({ ...holding, isNew: !known.has(holding.uuid) }))
+  return commitOutcome(target, outcomeOf(changes, entries, cancellations, committed), statements)
+}
+
+/** Takes out the new documents for which there is no room, the last ones first, and says so in their entries. */
+async function refuseWithoutRoom(
+  { takeRoom }: IngestTarget,
+  { documents, holdings, entries }: SliceContent,
+  known: ReadonlyMap<string, KnownCfdi>,
+): Promise<ReadEntry[]> {
+  const fresh = [...documents.keys()].filter((uuid) => !known.has(uuid))
+  if (fresh.length === 0 || takeRoom === undefined) return entries
+  const { granted, detail } = await takeRoom(fresh.length)
+  const refused = new Set(fresh.slice(granted))
+  for (const uuid of refused) {
+    documents.delete(uuid)
+    holdings.delete(uuid)
+  }
+  return entries.map((entry) => {
+    const { n, name, uuid, code } = entry
+    return code === undefined && refused.has(uuid) ? { n, name, uuid, code: QUOTA_EXCEEDED, detail } : entry
+  })
 }
 
 async function commitOutcome(
@@ -101,7 +161,7 @@ function changesOf(
   cancelled: MetadataRow[],
   known: ReadonlyMap<string, KnownCfdi>,
 ): SliceChanges {
-  const changes: SliceChanges = { created: [], completed: [], cancelled }
+  const changes: SliceChanges = { created: [], completed: [], cancelled, removed: [] }
   for (const [uuid, document] of documents) {
     const row = known.get(uuid)
     if (row === undefined) changes.created.push(document)
@@ -112,11 +172,31 @@ function changesOf(
 
 /** Stores the new documents' compressed bytes as one object and sets its key and their offsets in their rows. */
 async function putXml(files: R2Bucket, { created, completed }: SliceChanges, storedObjects: Set<string>): Promise<void> {
-  const documents = [...created, ...completed].flatMap(({ row, packed }) => (packed === null ? [] : [{ row, packed }]))
+  const documents = [...created, ...completed].flatMap(({ row, packed }) => (packed === null ? [] : [{ place: row, packed }]))
+  await putObject(files, 'xml/', documents, storedObjects)
+}
+
+/** Stores the compressed bytes of what the import holds as one object of its own, and sets the places in holdings and rows. */
+async function putHeldXml({ files, import_id }: IngestTarget, { documents, holdings }: SliceContent, storedObjects: Set<string>) {
+  const held = [...holdings.values()].flatMap(({ xml, packed }) => (xml === null || packed === null ? [] : [{ place: xml, packed }]))
+  await putObject(files, importPrefix(import_id!), held, storedObjects)
+  for (const { row } of documents.values()) {
+    const { xml } = holdings.get(row.uuid)!
+    if (xml !== null) Object.assign(row, { xml_object: xml.xml_object, xml_offset: xml.xml_offset })
+  }
+}
+
+async function putObject(
+  files: R2Bucket,
+  prefix: string,
+  documents: readonly { place: Partial<XmlPlace> | CfdiRow; packed: Uint8Array }[],
+  storedObjects: Set<string>,
+): Promise<void> {
   if (documents.length === 0) return
-  const { key, bytes, offsets } = await packXml(documents.map(({ packed }) => packed))
-  documents.forEach(({ row }, i) => {
-    Object.assign(row, { xml_object: key, xml_offset: offsets[i] })
+  const { hash, bytes, offsets } = await packXml(documents.map(({ packed }) => packed))
+  const key = prefix + hash
+  documents.forEach(({ place }, i) => {
+    Object.assign(place, { xml_object: key, xml_offset: offsets[i] })
   })
   if (!storedObjects.has(key)) await files.put(key, bytes)
   storedObjects.add(key)

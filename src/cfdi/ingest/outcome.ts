@@ -1,5 +1,6 @@
-import type { DocumentChange } from '../../visibility/visible-counts.ts'
+import type { DocumentChange } from '../../visibility/slice-counts.ts'
 import type { CancelledCfdi, SliceChanges } from './apply-changes.ts'
+import type { Holding } from './holdings.ts'
 
 export type EntryStatus = 'created' | 'updated' | 'unchanged' | 'rejected'
 
@@ -14,6 +15,9 @@ export interface EntryResult {
   detail: string | null
 }
 
+/** A holding, and whether its document was not stored before. */
+export type CommittedHolding = Holding & { isNew: boolean }
+
 /** What a committed slice changed. */
 export interface SliceOutcome {
   entries: EntryResult[]
@@ -25,9 +29,8 @@ export interface SliceOutcome {
   rejected: number
   cancellations: CancelledCfdi[]
   changes: DocumentChange[]
-  /** Of the changes, in seconds since 1970; null without any. */
-  first_issued_at: number | null
-  last_issued_at: number | null
+  /** What the import says of each document that it brought; empty for a download. */
+  holdings: CommittedHolding[]
 }
 
 /** An entry that has been read: the UUID of its document, or why it is rejected. */
@@ -35,7 +38,12 @@ export type ReadEntry = Pick<EntryResult, 'n' | 'name'> &
   ({ uuid: string; code?: never } | { code: string; detail: string; uuid: string | null })
 
 /** The outcome of a slice. When several entries have one UUID, the last one has the document's status, and the others are unchanged. */
-export function outcomeOf({ created, completed }: SliceChanges, read: readonly ReadEntry[], cancellations: CancelledCfdi[]): SliceOutcome {
+export function outcomeOf(
+  { created, completed }: Pick<SliceChanges, 'created' | 'completed'>,
+  read: readonly ReadEntry[],
+  cancellations: CancelledCfdi[],
+  holdings: CommittedHolding[],
+): SliceOutcome {
   const status = new Map<string, EntryStatus>()
   for (const { row } of created) status.set(row.uuid, 'created')
   for (const { row } of completed) status.set(row.uuid, 'updated')
@@ -57,7 +65,6 @@ export function outcomeOf({ created, completed }: SliceChanges, read: readonly R
     ...completed.map(({ row }) => changeOf('updated', row)),
     ...cancellations.map((row) => changeOf('cancelled', row)),
   ]
-  const instants = changes.map(({ issued_at }) => issued_at)
   return {
     entries,
     created: created.length,
@@ -67,7 +74,6 @@ export function outcomeOf({ created, completed }: SliceChanges, read: readonly R
     rejected,
     cancellations,
     changes,
-    first_issued_at: instants.length === 0 ? null : instants.reduce((a, b) => Math.min(a, b)),
-    last_issued_at: instants.length === 0 ? null : instants.reduce((a, b) => Math.max(a, b)),
+    holdings,
   }
 }

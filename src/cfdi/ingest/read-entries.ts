@@ -1,14 +1,19 @@
 import { crc32, deflateRawSync } from 'node:zlib'
+import type { Bytes } from '../package/bytes.ts'
 import { EntryRejected, type ZipEntry } from '../package/directory.ts'
 import type { MetadataRow } from '../package/metadata.ts'
 import { inflate, isXml, kindOf, shownName, uuidOfName } from '../package/package.ts'
+import type { StatusLookup } from '../package/reported.ts'
+import type { CfdiDocument } from '../xml/document.ts'
 import { MAX_XML_BYTES, parseCfdi } from '../xml/parse.ts'
 import { CfdiRejected } from '../xml/rejected.ts'
 import { applicationsOf, relatedOf } from './applications.ts'
 import type { Incoming } from './apply-changes.ts'
-import type { IngestTarget, Slice } from './commit-slice.ts'
+import type { IngestTarget, Slice, SliceHolding } from './commit-slice.ts'
+import type { HeldXml } from './holdings.ts'
+import { Lines } from './lines.ts'
 import type { ReadEntry } from './outcome.ts'
-import { fitToLimits, linesOf, rowOf, rowOfMetadata, statusOf } from './row.ts'
+import { fitToLimits, rowOf, rowOfMetadata, type StatusColumns, statusOf } from './row.ts'
 import { RowRejected } from './row-rejected.ts'
 
 /** A file that may be a CFDI and has not been opened. */
@@ -31,19 +36,26 @@ export interface UnopenedFile {
   content(): Uint8Array
 }
 
-/** An entry of a ZIP as a file. Its bytes are not copied. */
-export const fileOfEntry = (bytes: Uint8Array, entry: ZipEntry, n: number): UnopenedFile => ({
-  n,
-  name: shownName(entry.name),
-  isXml: isXml(entry.name),
-  uuid: uuidOfName(entry.name),
-  crc: entry.crc32,
-  size: entry.size,
-  method: entry.method,
-  packed: bytes.subarray(entry.offset, entry.offset + entry.compressed_size),
-  weight: entry.rejected !== null || entry.size > MAX_XML_BYTES ? 0 : entry.size,
-  content: () => inflate(bytes, entry, MAX_XML_BYTES),
-})
+/** The limit of the compressed bytes of a document: the least compressible one is hardly larger than itself. */
+const MAX_PACKED_BYTES = MAX_XML_BYTES + 64 * 1024
+
+/** An entry of a ZIP as a file. Its bytes are not copied when the ZIP is in memory. Those of an entry that is too large are not read. */
+export async function fileOfEntry(file: Bytes, entry: ZipEntry): Promise<UnopenedFile> {
+  const isUnopened = entry.rejected !== null || entry.size > MAX_XML_BYTES || entry.compressed_size > MAX_PACKED_BYTES
+  const packed = isUnopened ? new Uint8Array() : await file.read(entry.offset, entry.compressed_size)
+  return {
+    n: entry.n,
+    name: shownName(entry.name),
+    isXml: isXml(entry.name),
+    uuid: uuidOfName(entry.name),
+    crc: entry.crc32,
+    size: entry.size,
+    method: entry.method,
+    packed,
+    weight: isUnopened ? 0 : Math.max(entry.size, entry.compressed_size),
+    content: () => inflate(packed, entry, MAX_XML_BYTES),
+  }
+}
 
 /** A file that was uploaded without a ZIP. */
 export const singleFile = (name: string, bytes: Uint8Array): UnopenedFile => ({
@@ -64,33 +76,65 @@ const LARGE_BYTES = 100_000
 
 type ReadFile = { document: Incoming; entry: ReadEntry } | { document: null; entry: ReadEntry | null }
 
+/**
+ * The limit of a slice in bytes of the rows that it writes. 1,000 usual documents have a quarter of it. The document that exceeds it is the
+ * last one of its slice.
+ */
+const SLICE_ROWS_BYTES = 3 * 1024 * 1024
+/** An application is a row, and brings a row of its invoice. */
+const APPLICATION_BYTES = 1_000
+
+const rowBytesOf = ({ row, lines, applications }: Incoming): number =>
+  (row.detail?.length ?? 0) + lines.reduce((sum, { length }) => sum + length, 0) + applications.length * APPLICATION_BYTES
+
+/** A slice of as many of these XML files as fit, and at least one. */
+export interface XmlSlice extends Slice {
+  /** How many of the files are in the slice. It is known once the slice has been read. */
+  taken(): number
+}
+
 /** A slice of XML files. `reported` is the metadata of the same download by UUID: it gives new documents their status. */
-export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], reported: ReadonlyMap<string, MetadataRow>): Slice {
+export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], reported: StatusLookup): XmlSlice {
   const opened = new Map<UnopenedFile, ReadFile>()
+  let taken: number | null = null
   return {
     uuids: [...new Set(files.flatMap(({ uuid }) => uuid ?? []))],
+    taken: () => taken ?? 0,
     read(known) {
       const documents = new Map<string, Incoming>()
+      const holdings = new Map<string, SliceHolding>()
       const entries: ReadEntry[] = []
-      for (const file of files) {
+      let bytes = 0
+      const hold = (uuid: string, file: UnopenedFile) => {
+        if (target.import_id !== undefined) holdings.set(uuid, holdingOf(uuid, file))
+      }
+      for (const [i, file] of files.entries()) {
+        if (taken === null ? bytes > SLICE_ROWS_BYTES : i === taken) {
+          taken = i
+          break
+        }
         const stored = file.uuid === null ? undefined : known.get(file.uuid)
         if (!opened.has(file) && stored?.xml_crc === file.crc && stored.xml_size === file.size) {
           entries.push({ n: file.n, name: file.name, uuid: stored.uuid })
+          hold(stored.uuid, file)
           continue
         }
         const read = opened.get(file) ?? readFile(target, file, reported)
         opened.set(file, read)
         if (read.entry !== null) entries.push(read.entry)
         if (read.document === null) continue
+        bytes += rowBytesOf(read.document)
         documents.delete(read.document.row.uuid)
         documents.set(read.document.row.uuid, read.document)
+        hold(read.document.row.uuid, file)
       }
-      return { documents, cancelled: [], entries }
+      taken ??= files.length
+      return { documents, cancelled: [], entries, holdings }
     },
   }
 }
 
-function readFile({ rfc, now, provenance }: IngestTarget, file: UnopenedFile, reported: ReadonlyMap<string, MetadataRow>): ReadFile {
+function readFile({ rfc, now, provenance }: IngestTarget, file: UnopenedFile, reported: StatusLookup): ReadFile {
   const { n, name } = file
   let uuid = file.uuid
   try {
@@ -105,33 +149,53 @@ function readFile({ rfc, now, provenance }: IngestTarget, file: UnopenedFile, re
         entry: isReported ? { n, name, uuid: null, code: 'cfdi.not_a_cfdi', detail: 'The file is not a CFDI.' } : null,
       }
     }
-    const document = parseCfdi(content)
-    uuid = document.uuid
-    const row = rowOf(document, rfc, statusOf(reported.get(uuid ?? '')), now.getTime())
-    const applications = applicationsOf(document, row)
-    Object.assign(row, {
-      related: relatedOf(applications),
-      xml_length: file.packed.length,
-      xml_method: file.method,
-      xml_size: file.size,
-      xml_crc: file.crc,
-    })
-    const lines = linesOf(document, row.uuid)
-    if (file.size > LARGE_BYTES) fitToLimits(row, lines)
-    return { document: { row, lines, applications, packed: file.packed }, entry: { n, name, uuid: row.uuid } }
+    const lines = new Lines(file.uuid)
+    const parsed = parseCfdi(content, lines)
+    uuid = parsed.uuid
+    const { packed } = file
+    const bytes = { xml_length: packed.length, xml_method: file.method, xml_size: file.size, xml_crc: file.crc }
+    const document = { ...documentOf(parsed, lines, rfc, statusOf(reported.get(uuid ?? '')), now.getTime(), bytes), packed }
+    return { document, entry: { n, name, uuid: document.row.uuid } }
   } catch (error) {
     if (!(error instanceof CfdiRejected || error instanceof EntryRejected || error instanceof RowRejected)) throw error
     return { document: null, entry: { n, name, uuid, code: error.code, detail: error.message } }
   }
 }
 
+/** The bytes of an XML as its row describes them. */
+type XmlBytes = Pick<HeldXml, 'xml_length' | 'xml_method' | 'xml_size' | 'xml_crc'>
+
+/** A parsed document, whose lines `lines` has taken, with everything that is stored of it. Throws RowRejected. */
+export function documentOf(
+  parsed: CfdiDocument,
+  lines: Lines,
+  rfc: string,
+  status: StatusColumns,
+  now: number,
+  bytes: XmlBytes,
+): Omit<Incoming, 'packed'> {
+  const row = rowOf(parsed, lines.taxes, rfc, status, now)
+  const applications = applicationsOf(parsed, row)
+  Object.assign(row, { related: relatedOf(applications), ...bytes })
+  if (bytes.xml_size > LARGE_BYTES) fitToLimits(row)
+  return { row, lines: lines.rowsOf(row.uuid), applications }
+}
+
+const holdingOf = (uuid: string, { packed, method, size, crc }: UnopenedFile): SliceHolding => ({
+  uuid,
+  packed,
+  xml: { xml_object: '', xml_offset: 0, xml_length: packed.length, xml_method: method, xml_size: size, xml_crc: crc },
+  metadata: null,
+})
+
 /** A slice of metadata rows. It inserts unknown documents and cancels known ones. A cancelled document never becomes valid again. */
-export function metadataSlice({ rfc, now }: IngestTarget, rows: readonly MetadataRow[], from: number): Slice {
+export function metadataSlice({ rfc, now, import_id }: IngestTarget, rows: readonly MetadataRow[], from: number): Slice {
   return {
     uuids: [...new Set(rows.map(({ uuid }) => uuid))],
     read(known) {
       const documents = new Map<string, Incoming>()
       const cancelled = new Map<string, MetadataRow>()
+      const holdings = new Map<string, SliceHolding>()
       const entries: ReadEntry[] = []
       rows.forEach((row, i) => {
         const entry = { n: from + i, name: row.uuid, uuid: row.uuid }
@@ -139,16 +203,17 @@ export function metadataSlice({ rfc, now }: IngestTarget, rows: readonly Metadat
         try {
           if (stored === undefined) {
             const document = { row: rowOfMetadata(row, rfc, now.getTime()), lines: [], applications: [], packed: null }
-            fitToLimits(document.row, document.lines)
+            fitToLimits(document.row)
             documents.set(row.uuid, document)
           } else if (row.cancelled && stored.cancelled === 0) cancelled.set(row.uuid, row)
           entries.push(entry)
+          if (import_id !== undefined) holdings.set(row.uuid, { uuid: row.uuid, packed: null, xml: null, metadata: row })
         } catch (error) {
           if (!(error instanceof RowRejected)) throw error
           entries.push({ ...entry, code: error.code, detail: error.message })
         }
       })
-      return { documents, cancelled: [...cancelled.values()], entries }
+      return { documents, cancelled: [...cancelled.values()], entries, holdings }
     },
   }
 }

@@ -51,7 +51,7 @@ const SELECT_KNOWN = `select c.uuid, c.cancelled, c.xml_crc, c.xml_size
   from json_each(?2) j cross join cfdi c where c.entity = ?1 and c.uuid = j.value`
 const SELECT_ROWS = `select ${ROW.map((name) => `c.${name}`).join(', ')}, ${ROW_MICROS.map((name) => `cast(c.${name} as text) as ${name}`).join(', ')}
   from json_each(?2) j cross join cfdi c where c.entity = ?1 and c.uuid = j.value`
-const SELECT_APPLICATIONS = `select p.invoice, p.source, p.kind, cast(p.amount as text) as amount, p.currency, p.tipo_cambio, p.fecha_pago, c.issued_at, c.cancelled
+const SELECT_APPLICATIONS = `select p.invoice, p.source, p.kind, cast(p.amount as text) as amount, p.currency, p.tipo_cambio, p.fecha_pago, c.direction, c.issued_at, c.cancelled
   from json_each(?2) j cross join cfdi_payments p cross join cfdi c
   where p.entity = ?1 and p.invoice = j.value and c.entity = ?1 and c.uuid = p.source`
 const SELECT_MONTHS = `select m.month, m.direction, m.cells
@@ -71,6 +71,13 @@ export async function readKnown(
   ])
   const [row] = (versions?.results ?? []) as { version: number }[]
   return { version: row?.version ?? null, known: resultsOf<KnownCfdi>(known) }
+}
+
+/** Which of these documents the partition holds, by UUID. One call. */
+export async function readStored(ledger: D1Database, entity: number, uuids: readonly string[]): Promise<Map<string, KnownCfdi>> {
+  if (uuids.length === 0) return new Map()
+  const results = await ledger.batch(statementsOf(ledger, SELECT_KNOWN, entity, uuids))
+  return new Map(resultsOf<KnownCfdi>(results).map((row) => [row.uuid, row]))
 }
 
 /** The keys of the stored rows that changes affect. */

@@ -1,22 +1,23 @@
 import { centralTime, instantOf } from '../../platform/time/zone-of-postcode.ts'
 import { type Applied, balanceOf } from '../balances.ts'
-import { type CfdiRow, EMPTY_ROW, type LineRow, lineHeaderOf, rowWithHeader } from '../columns.ts'
+import { type CfdiRow, EMPTY_ROW, rowWithHeader } from '../columns.ts'
 import { micros } from '../money.ts'
 import type { MetadataRow } from '../package/metadata.ts'
+import type { ReportedStatus } from '../package/reported.ts'
 import { inMxn, rateOf } from '../totals.ts'
-import { type CfdiDocument, type Concepto, conceptoDetailOf, DETAIL } from '../xml/document.ts'
+import { type CfdiDocument, DETAIL } from '../xml/document.ts'
 import { bounded, RowRejected } from './row-rejected.ts'
-import { taxesOf } from './taxes.ts'
+import { type LineTaxes, taxesOf } from './taxes.ts'
 
 /** What the authority says of a document besides the document itself. */
 export type StatusColumns = Pick<CfdiRow, 'estatus' | 'cancelled' | 'cancelled_at' | 'cancellation_reason' | 'folio_sustitucion'>
 
 const VALID: StatusColumns = { estatus: 'vigente', cancelled: 0, cancelled_at: null, cancellation_reason: null, folio_sustitucion: null }
 /** D1 refuses rows and parameters over 2 MB. */
-const MAX_BYTES = 1_500_000
+export const MAX_BYTES = 1_500_000
 
 /** The status that metadata gives a document. Without metadata the document is valid. */
-export const statusOf = (metadata: MetadataRow | undefined): StatusColumns =>
+export const statusOf = (metadata: ReportedStatus | undefined): StatusColumns =>
   metadata?.cancelled !== true
     ? VALID
     : {
@@ -28,7 +29,7 @@ export const statusOf = (metadata: MetadataRow | undefined): StatusColumns =>
       }
 
 /** The row of a document in a partition of an RFC, before anything is applied to it. `now` in milliseconds. Throws RowRejected. */
-export function rowOf(document: CfdiDocument, rfc: string, status: StatusColumns, now: number): CfdiRow {
+export function rowOf(document: CfdiDocument, lines: LineTaxes, rfc: string, status: StatusColumns, now: number): CfdiRow {
   const { uuid, retencion, currency, tipo_cambio } = document
   if (uuid === null) throw new RowRejected('cfdi.unstamped', 'The document has no TimbreFiscalDigital.')
   const total = retencion ? retencion.monto_total_operacion : document.total
@@ -41,11 +42,10 @@ export function rowOf(document: CfdiDocument, rfc: string, status: StatusColumns
     ...instantOf(document.fecha, document.lugar_expedicion),
     total,
     total_micros,
-    ...taxesOf(document),
+    ...taxesOf(document, lines),
     total_mxn: total_micros === null ? null : bounded(inMxn(total_micros, rateOf(currency, tipo_cambio))),
     paid: 0n,
     credited: 0n,
-    first_seen_at: now,
     updated_at: now,
     detail: detailText(document),
   }
@@ -74,7 +74,6 @@ export function rowOfMetadata(metadata: MetadataRow, rfc: string, now: number): 
     total_micros: bounded(micros(total)),
     paid: 0n,
     credited: 0n,
-    first_seen_at: now,
     updated_at: now,
   }
 }
@@ -82,19 +81,13 @@ export function rowOfMetadata(metadata: MetadataRow, rfc: string, now: number): 
 /** Sets the balance of a row from everything that is applied to it. */
 export const withBalance = (row: CfdiRow, applications: readonly Applied[]): CfdiRow => Object.assign(row, balanceOf(row, applications))
 
-/** The lines of a document, numbered from 1. */
-export const linesOf = ({ conceptos }: CfdiDocument, uuid: string): LineRow[] =>
-  conceptos.map(
-    (concepto: Concepto, i): LineRow => ({ uuid, n: i + 1, ...lineHeaderOf(concepto), detail: JSON.stringify(conceptoDetailOf(concepto)) }),
-  )
-
 /** Drops a detail that is too long to be stored; the XML still has it. Throws RowRejected when the row is too long even without it. */
-export function fitToLimits(row: CfdiRow, lines: readonly LineRow[]): void {
+export function fitToLimits(row: CfdiRow): void {
   if (bytesOf(row) > MAX_BYTES) row.detail = null
-  if (bytesOf(row) > MAX_BYTES || lines.some((line) => bytesOf(line) > MAX_BYTES)) {
-    throw new RowRejected('cfdi.too_large', 'A text of the document is too long to be stored.')
-  }
+  if (bytesOf(row) > MAX_BYTES) throw tooLarge()
 }
+
+export const tooLarge = (): RowRejected => new RowRejected('cfdi.too_large', 'A text of the document is too long to be stored.')
 
 const bytesOf = (row: object): number =>
   Object.values(row).reduce((sum, value) => sum + (typeof value === 'string' ? utf8.encode(JSON.stringify(value)).length : 30), 0)

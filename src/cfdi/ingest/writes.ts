@@ -1,19 +1,25 @@
 import { getTableName } from 'drizzle-orm'
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
-import { jsonChunks } from '../../platform/db/commit.ts'
+import { joinedChunks, jsonChunks } from '../../platform/db/commit.ts'
 import type { Balance } from '../balances.ts'
-import { type ApplicationRow, type CfdiRow, columnsOf, type LineRow, microsOf } from '../columns.ts'
+import { type ApplicationRow, type CfdiRow, columnsOf, microsOf } from '../columns.ts'
 import { cfdi, cfdiLines, cfdiPayments } from '../tables.ts'
+import type { XmlPlace } from '../xml/xml-store.ts'
 import type { StoredMonth, StoredSuppliers } from './reads.ts'
 import type { StatusColumns } from './row.ts'
 
 /** Everything that one slice writes into a partition. */
 export interface SliceWrites {
+  /** Documents that are taken out, and the invoices to which they are applied. */
+  removed: { uuid: string; invoices: string[] }[]
+  /** Documents whose XML is the same, in another object. */
+  moved: ({ uuid: string } & XmlPlace)[]
   /** New documents, and documents that were known from metadata only. */
   rows: CfdiRow[]
   /** Those of the latter that differ from their metadata in an indexed column. */
   reindexed: CfdiRow[]
-  lines: LineRow[]
+  /** As JSON (row.ts). */
+  lines: string[]
   applications: ApplicationRow[]
   cancelled: ({ uuid: string } & StatusColumns)[]
   /** Stored invoices with a changed balance, and whether the payment status changed too. */
@@ -39,7 +45,7 @@ const MICROS: ReadonlySet<string> = new Set([cfdi, cfdiPayments].flatMap(microsO
  */
 const KEPT: ReadonlySet<string> = new Set([
   ...['uuid', 'direction', 'cancelled', 'estatus', 'issued_at', 'utc_offset', 'fecha', 'tipo_comprobante', 'emisor_rfc', 'receptor_rfc'],
-  ...['counterparty_rfc', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'first_seen_at'],
+  ...['counterparty_rfc', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion'],
 ])
 
 const value = (name: string, i: number): string => (MICROS.has(name) ? `cast(value->>${i} as integer)` : `value->>${i}`)
@@ -59,11 +65,11 @@ const update = (names: readonly string[], condition = ''): string =>
    where cfdi.entity = j.e and cfdi.uuid = j.u ${condition}`
 
 const CFDI = columnsOf(cfdi)
-const LINES = columnsOf(cfdiLines)
 const APPLICATIONS = columnsOf(cfdiPayments)
 const INDEXED = ['direction', 'issued_at', 'utc_offset', 'fecha', 'tipo_comprobante', 'emisor_rfc', 'receptor_rfc', 'counterparty_rfc']
 const STATUS = ['estatus', 'cancelled', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'updated_at']
-const BALANCE = ['paid', 'credited', 'last_payment_at', 'fully_paid_at', 'applied_until', 'updated_at']
+const BALANCE = ['paid', 'credited', 'last_payment_at', 'fully_paid_at', 'applied_until']
+const PLACE = ['xml_object', 'xml_offset', 'xml_length', 'xml_method']
 const BALANCE_AND_STATUS = [...BALANCE, 'payment_status']
 
 const UPSERT_CFDI = insert(
@@ -78,6 +84,13 @@ const UPDATE_INDEXED = update(INDEXED)
 const CANCEL = update(STATUS, 'and cfdi.cancelled = 0')
 const UPDATE_BALANCE = update(BALANCE)
 const UPDATE_BALANCE_AND_STATUS = update(BALANCE_AND_STATUS)
+const MOVE = update(PLACE)
+const DELETE_CFDI = 'delete from cfdi where entity = ?1 and uuid in (select value from json_each(?2))'
+const DELETE_LINES = 'delete from cfdi_lines where entity = ?1 and uuid in (select value from json_each(?2))'
+const DELETE_APPLICATIONS = `delete from cfdi_payments
+   where (entity, invoice, source) in (select ?1, value->>0, value->>1 from json_each(?2))`
+const DELETE_MONTHS = 'delete from cfdi_months where (entity, month, direction) in (select ?1, value->>0, value->>1 from json_each(?2))'
+const DELETE_SUPPLIERS = 'delete from cfdi_suppliers where (entity, month, part) in (select ?1, value->>0, value->>1 from json_each(?2))'
 const UPSERT_MONTHS = `insert into cfdi_months (entity, month, direction, cells)
    select ?1, value->>0, value->>1, value->>2 from json_each(?2) where true
    on conflict (entity, month, direction) do update set cells = excluded.cells`
@@ -99,21 +112,28 @@ export function writeStatements(
     jsonChunks(rows.map((row) => [entity, row.uuid, ...valuesOf(names, { updated_at: now, ...row })])).map((chunk) =>
       ledger.prepare(sql).bind(chunk),
     )
-  const { rows, reindexed, lines, applications, cancelled, balances, months, suppliers } = writes
+  const { removed, moved, rows, reindexed, lines, applications, cancelled, balances } = writes
+  const gone = removed.map(({ uuid }) => uuid)
+  const [months, emptyMonths] = separate(writes.months, ({ cells }) => cells !== '{}')
+  const [suppliers, emptySuppliers] = separate(writes.suppliers, ({ totals }) => totals !== '{}')
   return [
     ...(version === null
       ? [ledger.prepare('insert into entities (entity, rfc, version) values (?1, ?2, 0) on conflict do nothing').bind(entity, rfc)]
       : []),
     ledger.prepare(FENCE).bind(entity, version ?? 0),
+    ...intoPartition(DELETE_CFDI, gone),
+    ...intoPartition(DELETE_LINES, gone),
+    ...intoPartition(
+      DELETE_APPLICATIONS,
+      removed.flatMap(({ uuid, invoices }) => invoices.map((invoice) => [invoice, uuid])),
+    ),
+    ...byKey(MOVE, PLACE, moved),
     ...intoPartition(
       UPSERT_CFDI,
       rows.map((row) => valuesOf(CFDI, row)),
     ),
     ...byKey(UPDATE_INDEXED, INDEXED, reindexed),
-    ...intoPartition(
-      INSERT_LINES,
-      lines.map((row) => valuesOf(LINES, row)),
-    ),
+    ...joinedChunks(lines).map((chunk) => ledger.prepare(INSERT_LINES).bind(entity, chunk)),
     ...intoPartition(
       INSERT_APPLICATIONS,
       applications.map((row) => valuesOf(APPLICATIONS, row)),
@@ -137,8 +157,21 @@ export function writeStatements(
       UPSERT_SUPPLIERS,
       suppliers.map(({ month, part, totals }) => [month, part, totals]),
     ),
+    ...intoPartition(
+      DELETE_MONTHS,
+      emptyMonths.map(({ month, direction }) => [month, direction]),
+    ),
+    ...intoPartition(
+      DELETE_SUPPLIERS,
+      emptySuppliers.map(({ month, part }) => [month, part]),
+    ),
   ]
 }
+
+const separate = <T>(list: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] => [
+  list.filter(isFirst),
+  list.filter((one) => !isFirst(one)),
+]
 
 const valuesOf = (names: readonly string[], row: object): unknown[] =>
   names.map((name) => {

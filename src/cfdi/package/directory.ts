@@ -1,3 +1,5 @@
+import type { Bytes } from './bytes.ts'
+
 /** Why a package, or an entry of one, cannot be read. Source: reliability.md 4 group X. */
 export type ZipCode =
   | 'zip.no_directory'
@@ -34,6 +36,8 @@ export class EntryRejected extends Error {
 }
 
 export interface ZipEntry {
+  /** Its place in the directory, from 0. */
+  readonly n: number
   /** The name as it is in the directory. It is never used as a path. */
   readonly name: string
   /** As declared; `inflate` checks it against the inflated bytes. */
@@ -43,7 +47,6 @@ export interface ZipEntry {
   readonly size: number
   /** 0 stored, 8 deflate. */
   readonly method: number
-  readonly flags: number
   /** Where the entry's data begins in the package; 0 when the entry is rejected. */
   readonly offset: number
   /** A folder, an empty file, or a file that macOS adds. It is ignored. */
@@ -51,7 +54,9 @@ export interface ZipEntry {
   readonly rejected: EntryRejected | null
 }
 
-export const MAX_ENTRIES = 200_000
+const MAX_ENTRIES = 200_000
+/** The directory is in memory as long as its package is read. */
+const MAX_DIRECTORY = 20 * 1024 * 1024
 
 const END = 0x06054b50
 const END64 = 0x06064b50
@@ -61,88 +66,139 @@ const LOCAL = 0x04034b50
 const U16 = 0xffff
 const U32 = 0xffffffff
 
-/**
- * Lists the entries of a ZIP by its central directory, which alone decides what is in it. Nothing is inflated. Throws PackageRejected when
- * the directory cannot be read or lists more than 200,000 entries. The fault of a single entry is in its `rejected`.
- */
-export const readDirectory = (bytes: Uint8Array): ZipEntry[] => {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const { start, end, count } = findDirectory(view)
-  if (count > MAX_ENTRIES) throw tooMany()
-  const found: CentralEntry[] = []
-  let at = start
-  while (at < end) {
-    const read = readCentral(bytes, view, at, end)
-    found.push(read)
-    if (found.length > MAX_ENTRIES) throw tooMany()
-    at = read.next
+/** The directory of a ZIP as it is in the file, with the place of each entry: 200,000 entries as objects would fill the memory. */
+export class Directory {
+  readonly #view: DataView
+  readonly #bytes: Uint8Array
+  readonly #starts: Uint32Array
+  /** Where it begins in the file, which is where the data of the entries end. */
+  readonly start: number
+
+  constructor(bytes: Uint8Array, starts: Uint32Array, start: number) {
+    this.#bytes = bytes
+    this.#view = viewOf(bytes)
+    this.#starts = starts
+    this.start = start
   }
-  if ((found.length & U16) !== (count & U16)) throw broken('does not list as many entries as it declares')
-  return locate(view, found, start)
+
+  get length(): number {
+    return this.#starts.length
+  }
+
+  entryAt(n: number): CentralEntry {
+    return { ...readCentral(this.#bytes, this.#view, this.#starts[n]!), n }
+  }
+
+  /** Whether some entry that is not ignored has such a name. */
+  some(isIt: (name: string) => boolean): boolean {
+    for (let n = 0; n < this.length; n++) {
+      const { name, junk } = this.entryAt(n)
+      if (!junk && isIt(name)) return true
+    }
+    return false
+  }
+
+  /** The places of the entries in the order of their data. */
+  byOffset(): Uint32Array {
+    const locals = Float64Array.from(this.#starts, (at) => placesOf(this.#view, at).local)
+    return Uint32Array.from(this.#starts, (_, n) => n).sort((a, b) => locals[a]! - locals[b]! || a - b)
+  }
 }
 
+/**
+ * Reads the central directory of a ZIP, which alone decides what is in it. Nothing is inflated. Throws PackageRejected when the directory
+ * cannot be read, has more than 20 MiB, or lists more than 200,000 entries.
+ */
+export const readDirectory = async (file: Bytes): Promise<Directory> => {
+  const { start, size, count } = await findDirectory(file)
+  if (count > MAX_ENTRIES) throw tooMany()
+  if (size > MAX_DIRECTORY) throw new PackageRejected('zip.too_many_entries', 'The package lists its entries in more than 20 MiB.')
+  const bytes = await file.read(start, size)
+  const view = viewOf(bytes)
+  const starts: number[] = []
+  for (let at = 0; at < size; at = nextAfter(view, at)) {
+    starts.push(at)
+    if (starts.length > MAX_ENTRIES) throw tooMany()
+  }
+  if ((starts.length & U16) !== (count & U16)) throw broken('does not list as many entries as it declares')
+  return new Directory(bytes, Uint32Array.from(starts), start)
+}
+
+/** An entry that has not been located. */
 interface CentralEntry extends Omit<ZipEntry, 'offset' | 'rejected'> {
-  readonly next: number
+  readonly flags: number
+  /** Where its local header is. */
   readonly local: number
 }
 
-const findDirectory = (view: DataView): { start: number; end: number; count: number } => {
+interface Found {
+  start: number
+  size: number
+  count: number
+}
+
+const findDirectory = async (file: Bytes): Promise<Found> => {
+  // The end record and its comment, and before it what ZIP64 adds.
+  const tail = Math.max(0, file.size - 22 - U16 - 20)
+  const view = viewOf(await file.read(tail, file.size - tail))
   const last = view.byteLength - 22
   for (let at = last; at >= Math.max(0, last - U16); at--) {
     if (view.getUint32(at, true) !== END || at + 22 + view.getUint16(at + 20, true) > view.byteLength) continue
     const count = view.getUint16(at + 10, true)
     const size = view.getUint32(at + 12, true)
     const start = view.getUint32(at + 16, true)
-    const found = count === U16 || size === U32 || start === U32 ? findDirectory64(view, at) : undefined
-    return checked(found ?? { start, size, count }, at)
+    const is64 = at >= 20 && (count === U16 || size === U32 || start === U32) && view.getUint32(at - 20, true) === LOCATOR64
+    const found = is64 ? await findDirectory64(file, view.getBigUint64(at - 12, true), tail + at - 20) : { start, size, count }
+    if (found.start + found.size > tail + at) throw broken('extends beyond the file')
+    return found
   }
   throw new PackageRejected('zip.no_directory', 'The file is not a ZIP, or its end is missing.')
 }
 
-const findDirectory64 = (view: DataView, end: number): { start: number; size: number; count: number } | undefined => {
-  const locator = end - 20
-  if (locator < 0 || view.getUint32(locator, true) !== LOCATOR64) return undefined
-  const at = Number(view.getBigUint64(locator + 8, true))
-  if (at + 56 > locator || view.getUint32(at, true) !== END64) throw broken('has no ZIP64 end record where the locator points')
+const findDirectory64 = async (file: Bytes, at: bigint, locator: number): Promise<Found> => {
+  const record = Number(at) + 56 > locator ? null : viewOf(await file.read(Number(at), 56))
+  if (record?.getUint32(0, true) !== END64) throw broken('has no ZIP64 end record where the locator points')
   return {
-    count: Number(view.getBigUint64(at + 32, true)),
-    size: Number(view.getBigUint64(at + 40, true)),
-    start: Number(view.getBigUint64(at + 48, true)),
+    count: Number(record.getBigUint64(32, true)),
+    size: Number(record.getBigUint64(40, true)),
+    start: Number(record.getBigUint64(48, true)),
   }
 }
 
-const checked = ({ start, size, count }: { start: number; size: number; count: number }, endRecord: number) => {
-  if (start + size > endRecord) throw broken('extends beyond the file')
-  return { start, end: start + size, count }
+const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
+const nextAfter = (view: DataView, at: number): number => {
+  if (at + 46 > view.byteLength || view.getUint32(at, true) !== CENTRAL) throw broken('is truncated or damaged')
+  const next = at + 46 + view.getUint16(at + 28, true) + view.getUint16(at + 30, true) + view.getUint16(at + 32, true)
+  if (next > view.byteLength) throw broken('is truncated or damaged')
+  return next
 }
 
-const readCentral = (bytes: Uint8Array, view: DataView, at: number, end: number): CentralEntry => {
-  if (at + 46 > end || view.getUint32(at, true) !== CENTRAL) throw broken('is truncated or damaged')
-  const flags = view.getUint16(at + 8, true)
-  const nameLength = view.getUint16(at + 28, true)
-  const extraLength = view.getUint16(at + 30, true)
-  const next = at + 46 + nameLength + extraLength + view.getUint16(at + 32, true)
-  if (next > end) throw broken('is truncated or damaged')
-  const name = decodeName(bytes.subarray(at + 46, at + 46 + nameLength))
-  const [size, compressed, local] = widened(view, at, at + 46 + nameLength, extraLength)
+const readCentral = (bytes: Uint8Array, view: DataView, at: number): Omit<CentralEntry, 'n'> => {
+  const name = decodeName(bytes.subarray(at + 46, at + 46 + view.getUint16(at + 28, true)))
+  const { size, compressed, local } = placesOf(view, at)
   return {
     name,
     crc32: view.getUint32(at + 16, true),
     compressed_size: compressed,
     size,
     method: view.getUint16(at + 10, true),
-    flags,
+    flags: view.getUint16(at + 8, true),
     junk: size === 0 || name.endsWith('/') || /(?:^|[\\/])(?:__MACOSX[\\/]|\.DS_Store$)/.test(name),
-    next,
     local,
   }
 }
 
 /** The sizes and the offset, from the ZIP64 extra field where the 32-bit fields refer to it. */
-const widened = (view: DataView, at: number, extra: number, extraLength: number): [size: number, compressed: number, local: number] => {
+const placesOf = (view: DataView, at: number): { size: number; compressed: number; local: number } => {
   const values: [number, number, number] = [view.getUint32(at + 24, true), view.getUint32(at + 20, true), view.getUint32(at + 42, true)]
-  if (!values.includes(U32)) return values
-  const end = extra + extraLength
+  if (values.includes(U32)) widen(values, view, at)
+  return { size: values[0], compressed: values[1], local: values[2] }
+}
+
+const widen = (values: [number, number, number], view: DataView, at: number): void => {
+  const extra = at + 46 + view.getUint16(at + 28, true)
+  const end = extra + view.getUint16(at + 30, true)
   for (let field = extra; field + 4 <= end; field += 4 + view.getUint16(field + 2, true)) {
     if (view.getUint16(field, true) !== 1) continue
     let value = field + 4
@@ -153,7 +209,6 @@ const widened = (view: DataView, at: number, extra: number, extraLength: number)
     }
     break
   }
-  return values
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -168,50 +223,36 @@ const decodeName = (bytes: Uint8Array): string => {
   }
 }
 
-/** Finds each entry's data through its local header. Rejects entries that lie outside the file or overlap another entry. */
-const locate = (view: DataView, found: readonly CentralEntry[], directory: number): ZipEntry[] => {
-  const ends = new Map<CentralEntry, number>()
-  const entries = found.map(({ next: _, local, ...entry }, i): ZipEntry => {
-    const rejected = rejectionOf(entry)
-    if (local + 30 > directory || view.getUint32(local, true) !== LOCAL) {
-      return {
-        ...entry,
-        offset: 0,
-        rejected: rejected ?? new EntryRejected('zip.outside', 'The entry is not at the place that the directory gives.'),
-      }
-    }
-    const offset = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true)
-    if (offset + entry.compressed_size > directory) {
-      return { ...entry, offset: 0, rejected: rejected ?? new EntryRejected('zip.outside', 'The entry extends beyond the file.') }
-    }
-    ends.set(found[i] as CentralEntry, offset + entry.compressed_size)
-    return { ...entry, offset: rejected ? 0 : offset, rejected }
-  })
-  return rejectOverlaps(found, entries, ends)
-}
-
-const rejectOverlaps = (found: readonly CentralEntry[], entries: ZipEntry[], ends: Map<CentralEntry, number>): ZipEntry[] => {
-  const order = found.map((_, i) => i).filter((i) => ends.has(found[i] as CentralEntry))
-  order.sort((a, b) => (found[a] as CentralEntry).local - (found[b] as CentralEntry).local)
+/**
+ * The entries of a ZIP in the order of their data, each found through its local header. Those that lie outside the file or overlap an
+ * earlier one are rejected.
+ */
+export async function* entriesOf(file: Bytes, directory: Directory): AsyncGenerator<ZipEntry, void, undefined> {
   let reached = 0
-  for (const i of order) {
-    const { local } = found[i] as CentralEntry
-    const entry = entries[i] as ZipEntry
-    if (local < reached && !entry.junk) {
-      const rejected = entry.rejected ?? new EntryRejected('zip.overlapping', 'The entry overlaps another entry.')
-      entries[i] = { ...entry, offset: 0, rejected }
-    }
-    reached = Math.max(reached, ends.get(found[i] as CentralEntry) ?? 0)
+  for (const n of directory.byOffset()) {
+    const { local, flags, ...entry } = directory.entryAt(n)
+    const header = local + 30 > directory.start ? null : viewOf(await file.read(local, 30))
+    const isThere = header?.getUint32(0, true) === LOCAL
+    const offset = isThere ? local + 30 + header.getUint16(26, true) + header.getUint16(28, true) : 0
+    const end = offset + entry.compressed_size
+    const rejected = rejectionOf(entry, flags) ?? misplaced(isThere, end > directory.start, local < reached && !entry.junk)
+    if (isThere && end <= directory.start) reached = Math.max(reached, end)
+    yield { ...entry, offset: rejected ? 0 : offset, rejected }
   }
-  return entries
 }
 
-const rejectionOf = (entry: { flags: number; method: number; junk: boolean; name: string }): EntryRejected | null => {
-  if (entry.junk) return null
-  if (entry.flags & 0x2041) return new EntryRejected('zip.encrypted', 'The entry is encrypted.')
-  if (entry.method !== 0 && entry.method !== 8)
+const misplaced = (isThere: boolean, isBeyond: boolean, isOverlapping: boolean): EntryRejected | null => {
+  if (!isThere) return new EntryRejected('zip.outside', 'The entry is not at the place that the directory gives.')
+  if (isBeyond) return new EntryRejected('zip.outside', 'The entry extends beyond the file.')
+  return isOverlapping ? new EntryRejected('zip.overlapping', 'The entry overlaps another entry.') : null
+}
+
+const rejectionOf = ({ method, junk, name }: Pick<ZipEntry, 'method' | 'junk' | 'name'>, flags: number): EntryRejected | null => {
+  if (junk) return null
+  if (flags & 0x2041) return new EntryRejected('zip.encrypted', 'The entry is encrypted.')
+  if (method !== 0 && method !== 8)
     return new EntryRejected('zip.unsupported_method', 'The compression method of the entry is not supported.')
-  if (/\.zip$/i.test(entry.name)) return new EntryRejected('zip.nested', 'A ZIP inside a ZIP is not opened.')
+  if (/\.zip$/i.test(name)) return new EntryRejected('zip.nested', 'A ZIP inside a ZIP is not opened.')
   return null
 }
 

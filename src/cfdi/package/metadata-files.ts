@@ -1,67 +1,60 @@
+import { type Bytes, partsOf } from './bytes.ts'
 import { EntryRejected, type ZipEntry } from './directory.ts'
-import { type MetadataRow, parseMetadata } from './metadata.ts'
-import { inflate, isXml, kindOf, shownName, startOf } from './package.ts'
+import { type MetadataLine, MetadataReader } from './metadata.ts'
+import { inflatedParts } from './package.ts'
 
 /** The limit of the metadata in one package, in inflated bytes: about 250,000 rows. Larger months come in several packages. */
-const MAX_METADATA_BYTES = 48 * 1024 * 1024
+export const MAX_METADATA_BYTES = 48 * 1024 * 1024
+const PART = 64 * 1024
 
-/** A metadata file: its rows and the number of lines that could not be read, or why the whole file could not. */
+/** A metadata file that has been read once to its end, so that nothing of a damaged one is ever used. It is never in memory as a whole. */
 export interface MetadataFile {
-  n: number
-  name: string
-  rows: MetadataRow[]
-  unread: number
-  rejected: EntryRejected | null
+  /** Its lines, some at a time. Each call reads the file again. */
+  lines(): AsyncGenerator<MetadataLine[], void, undefined>
 }
 
-/**
- * Reads the metadata files of a package. `recognised` has the places of all entries that are metadata of some kind and therefore no CFDIs.
- * Only entries that begin like metadata are inflated; those beyond 48 MiB in all are rejected as `zip.too_large`.
- */
-export function metadataFilesOf(bytes: Uint8Array, entries: readonly ZipEntry[]): { files: MetadataFile[]; recognised: Set<number> } {
-  const files: MetadataFile[] = []
-  const recognised = new Set<number>()
-  let left = MAX_METADATA_BYTES
-  entries.forEach((entry, n) => {
-    if (entry.junk || isXml(entry.name)) return
-    const kind = kindOfEntry(bytes, entry)
-    if (kind === 'metadata' || kind === 'terceros') recognised.add(n)
-    if (kind !== 'metadata') return
-    files.push(open(bytes, entry, n, left))
-    if (entry.size <= left) left -= entry.size
-  })
-  return { files, recognised }
+/** Opens a metadata entry of a ZIP of at most `limit` inflated bytes. Throws EntryRejected. */
+export const openMetadataEntry = async (file: Bytes, entry: ZipEntry, limit: number): Promise<MetadataFile> => {
+  if (entry.rejected !== null) throw entry.rejected
+  if (entry.size > limit) throw new EntryRejected('zip.too_large', 'The metadata of the package is larger than 48 MiB.')
+  return open(() => inflatedParts(file, entry))
 }
 
-/** Reads a file as a metadata TXT. Returns null when it is something else. */
-export const readMetadata = (content: Uint8Array, name: string, n: number): MetadataFile | null =>
-  kindOf(name, content) === 'metadata' ? read(content, name, n) : null
+/** Opens a metadata TXT that is not in a ZIP. */
+export const openMetadata = (file: Bytes): Promise<MetadataFile> => open(() => partsOf(file, 0, file.size, PART))
 
-const kindOfEntry = (bytes: Uint8Array, entry: ZipEntry) => orRejection(() => kindOf(entry.name, startOf(bytes, entry)))
+type Parts = () => AsyncIterable<Uint8Array>
 
-function open(bytes: Uint8Array, entry: ZipEntry, n: number, left: number): MetadataFile {
-  const opened = orRejection(() => {
-    if (entry.size > left) throw new EntryRejected('zip.too_large', 'The metadata of the package is larger than 48 MiB.')
-    return inflate(bytes, entry, left)
-  })
-  if (opened instanceof EntryRejected) return { n, name: shownName(entry.name), rows: [], unread: 0, rejected: opened }
-  return read(opened, entry.name, n)
+async function open(parts: Parts): Promise<MetadataFile> {
+  const encoding = (await isUtf8(parts)) ? 'utf-8' : 'windows-1252'
+  return { lines: () => linesIn(parts, encoding) }
 }
 
-function read(content: Uint8Array, name: string, n: number): MetadataFile {
-  const file: MetadataFile = { n, name: shownName(name), rows: [], unread: 0, rejected: null }
-  for (const { row } of parseMetadata(content)) {
-    if (row === undefined) file.unread++
-    else file.rows.push(row)
+/** Reads all parts, also those after an invalid one, because a damaged entry reveals itself at its end. */
+async function isUtf8(parts: Parts): Promise<boolean> {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  let isValid = true
+  const check = (part?: Uint8Array) => {
+    try {
+      if (isValid) decoder.decode(part, { stream: part !== undefined })
+    } catch {
+      isValid = false
+    }
   }
-  return file
+  for await (const part of parts()) check(part)
+  check()
+  return isValid
 }
 
-function orRejection<T>(work: () => T): T | EntryRejected {
-  try {
-    return work()
-  } catch (error) {
-    if (error instanceof EntryRejected) return error
-    throw error
+async function* linesIn(parts: Parts, encoding: string): AsyncGenerator<MetadataLine[], void, undefined> {
+  const decoder = new TextDecoder(encoding, { fatal: false, ignoreBOM: true })
+  const reader = new MetadataReader()
+  let isFirst = true
+  for await (const part of parts()) {
+    const text = decoder.decode(part, { stream: true })
+    yield reader.push(isFirst ? text.replace(/^(?:\ufeff|ï»¿)+/, '') : text)
+    isFirst = false
   }
+  yield reader.push(decoder.decode())
+  yield reader.end()
 }

@@ -1,4 +1,3 @@
-import { decode } from '../xml/decode.ts'
 import { asRfc, isAmount, isRealDay, isRfc, isUuid } from '../xml/fields.ts'
 
 /** A CFDI as a metadata package lists it. */
@@ -18,39 +17,103 @@ export interface MetadataRow {
   cancelled_at: string | null
   /** `01` to `04`, from an optional column Motivo. */
   cancellation_reason: string | null
-  /** From an optional column FolioSustitucion. */
+  /** From an optional column FolioSustitucion: the UUID of the document that replaces it, in upper case. */
   folio_sustitucion: string | null
 }
 
 /** A row that cannot be read, with the line on which it begins (line 1 is the header). */
 export interface MetadataRejected {
   line: number
-  code: 'metadata.invalid_uuid' | 'metadata.invalid_rfc' | 'metadata.invalid_amount'
+  code: 'metadata.invalid_uuid' | 'metadata.invalid_rfc' | 'metadata.invalid_amount' | 'metadata.too_long'
 }
 
 /** A line of a metadata file: either a row or a rejection. */
 export type MetadataLine = { row: MetadataRow; rejected?: never } | { rejected: MetadataRejected; row?: never }
 
-/**
- * Reads the rows of a metadata TXT, one at a time. The columns are found by the names in the header, in any order; missing columns are
- * null, and unknown ones are ignored. Line feeds inside a name are removed. A file of third parties (`_tercero.txt`) or of something else
- * has no rows. Source: sat.md 1.7.
- */
-export function* parseMetadata(input: string | Uint8Array): Generator<MetadataLine, void, undefined> {
-  const text = typeof input === 'string' ? input.replace(/^\ufeff+/, '') : decode(input).text
-  const lines = records(text)
-  const header = lines.next().value
-  const columns = header === undefined ? null : columnsOf(header.text)
-  if (columns === null) return
-  for (const { text: record, line } of lines) {
-    if (record.trim() !== '') yield readRow(record.split('~'), columns, line)
-  }
-}
-
 /** The columns that a list of CFDIs must have. A file of third parties has only the first. */
 const REQUIRED = ['uuid', 'rfcemisor', 'rfcreceptor'] as const
+/** The limit of a row in characters: what has no end of line is not gathered without end. */
+const MAX_RECORD = 8 * 1024 * 1024
+const MAX_HEADER = 64 * 1024
 
 type Columns = ReadonlyMap<string, number>
+
+/**
+ * Reads a metadata TXT that comes part by part. The columns are found by the names in the header, in any order; missing columns are null,
+ * and unknown ones are ignored. Line feeds inside a name are removed. A file of third parties (`_tercero.txt`) or of something else has no
+ * rows. Source: sat.md 1.7.
+ */
+export class MetadataReader {
+  /** What has come and is not read yet. */
+  #text = ''
+  /** How far it holds no end of a record. */
+  #searched = 0
+  #line = 1
+  #separator: '\n' | '\r\n' | null = null
+  /** Null in a file that is no list of CFDIs. */
+  #columns: Columns | null = null
+  /** Whether the beginning of this record was too long and has been dropped. */
+  #isCut = false
+
+  /** Returns the lines that end in this part of the text. */
+  push(part: string): MetadataLine[] {
+    this.#text += part
+    return this.#read(false)
+  }
+
+  /** Returns the last line when nothing ends it. */
+  end(): MetadataLine[] {
+    return this.#read(true)
+  }
+
+  #read(isEnd: boolean): MetadataLine[] {
+    if (this.#separator === null && !this.#readHeader(isEnd)) return []
+    const lines: MetadataLine[] = []
+    let at = 0
+    for (let end = this.#endOf(at); end >= 0; end = this.#endOf(at)) {
+      this.#take(this.#text.slice(at, end), lines)
+      at = end + this.#separator!.length
+    }
+    this.#text = this.#text.slice(at)
+    if (isEnd || this.#text.length > MAX_RECORD) this.#flush(isEnd, lines)
+    this.#searched = Math.max(0, this.#text.length - 1)
+    return lines
+  }
+
+  #endOf = (at: number): number => this.#text.indexOf(this.#separator!, Math.max(at, this.#searched))
+
+  /** When the header ends with CR LF, only CR LF ends a record: then a lone line feed is part of a name and cannot forge another row. */
+  #readHeader(isEnd: boolean): boolean {
+    const first = this.#text.search(/\S/)
+    const feed = first < 0 ? -1 : this.#text.indexOf('\n', first)
+    if (feed < 0 && !isEnd && this.#text.length < MAX_HEADER) return false
+    this.#separator = feed > 0 && this.#text[feed - 1] === '\r' ? '\r\n' : '\n'
+    const end = feed < 0 ? this.#text.length : feed
+    this.#columns = columnsOf(this.#text.slice(Math.max(first, 0), end))
+    this.#line += lineFeeds(this.#text.slice(0, end)) + 1
+    this.#text = this.#text.slice(end + 1)
+    return true
+  }
+
+  /** Takes what no end of a record follows: the last record, or the beginning of one that is too long. */
+  #flush(isEnd: boolean, lines: MetadataLine[]): void {
+    if (this.#text === '') return
+    if (isEnd) this.#take(this.#text, lines)
+    else {
+      if (!this.#isCut && this.#columns !== null) lines.push({ rejected: { line: this.#line, code: 'metadata.too_long' } })
+      this.#isCut = true
+      this.#line += lineFeeds(this.#text.slice(0, -1))
+    }
+    this.#text = isEnd ? '' : this.#text.slice(-1)
+  }
+
+  #take(text: string, lines: MetadataLine[]): void {
+    const record = this.#separator === '\n' ? text.replace(/\r$/, '') : text
+    if (!this.#isCut && this.#columns !== null && record.trim() !== '') lines.push(readRow(record.split('~'), this.#columns, this.#line))
+    this.#isCut = false
+    this.#line += lineFeeds(text) + 1
+  }
+}
 
 const columnsOf = (header: string): Columns | null => {
   const columns = new Map<string, number>()
@@ -61,27 +124,9 @@ const columnsOf = (header: string): Columns | null => {
   return REQUIRED.every((name) => columns.has(name)) ? columns : null
 }
 
-/** When the header ends with CR LF, only CR LF ends a record: then a lone line feed is part of a name and cannot forge another row. */
-function* records(text: string): Generator<{ text: string; line: number }, undefined, undefined> {
-  const first = text.search(/\S/)
-  if (first < 0) return
-  const feed = text.indexOf('\n', first)
-  const separator = feed > 0 && text[feed - 1] === '\r' ? '\r\n' : '\n'
-  let line = lineFeeds(text, 0, first) + 1
-  for (let at = first; at < text.length; ) {
-    const end = text.indexOf(separator, at)
-    const record = text.slice(at, end < 0 ? text.length : end)
-    yield { text: separator === '\n' ? record.replace(/\r$/, '') : record, line }
-    if (end < 0) return
-    line += lineFeeds(text, at, end) + 1
-    at = end + separator.length
-  }
-  return
-}
-
-const lineFeeds = (text: string, from: number, to: number): number => {
+const lineFeeds = (text: string): number => {
   let count = 0
-  for (let at = text.indexOf('\n', from); at >= 0 && at < to; at = text.indexOf('\n', at + 1)) count++
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) count++
   return count
 }
 
@@ -96,6 +141,7 @@ const readRow = (fields: readonly string[], columns: Columns, line: number): Met
   const total = field('monto')?.replace(/^\$\s*|,/g, '') ?? null
   if (total !== null && !isAmount(total)) return rejected('metadata.invalid_amount')
   const estatus = field('estatus')?.toLowerCase()
+  const folio = field('foliosustitucion')?.toUpperCase() ?? ''
   return {
     row: {
       uuid,
@@ -111,7 +157,7 @@ const readRow = (fields: readonly string[], columns: Columns, line: number): Met
       cancelled: estatus === '0' || estatus === 'cancelado',
       cancelled_at: literalTime(field('fechacancelacion')),
       cancellation_reason: /^0[1-4]$/.exec(field('motivo') ?? '')?.[0] ?? null,
-      folio_sustitucion: field('foliosustitucion')?.toUpperCase() ?? null,
+      folio_sustitucion: isUuid(folio) ? folio : null,
     },
   }
 }

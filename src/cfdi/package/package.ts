@@ -1,17 +1,18 @@
-import { constants, crc32, inflateRawSync } from 'node:zlib'
+import { Readable } from 'node:stream'
+import { constants, crc32, createInflateRaw, inflateRawSync } from 'node:zlib'
+import { type Bytes, partsOf } from './bytes.ts'
 import { EntryRejected, type ZipEntry } from './directory.ts'
 
 /**
- * Inflates an entry and checks its size and its CRC-32. Never returns more than `limit` bytes; a ZIP bomb is stopped at its declared size,
- * or a megabyte later when it declares a megabyte or more. Throws EntryRejected. Source: sat.md 1.7; reliability.md 4 X3.
+ * Inflates the data of an entry and checks its size and its CRC-32. Never returns more than `limit` bytes; a ZIP bomb is stopped at twice
+ * the size that it declares, or a megabyte after it. Throws EntryRejected. Source: sat.md 1.7; reliability.md 4 X3.
  */
-export const inflate = (bytes: Uint8Array, entry: ZipEntry, limit: number): Uint8Array => {
+export const inflate = (data: Uint8Array, entry: ZipEntry, limit: number): Uint8Array => {
   if (entry.rejected !== null) throw entry.rejected
   if (entry.size > limit) throw new EntryRejected('zip.too_large', `The entry is larger than ${limit} bytes.`)
-  const data = bytes.subarray(entry.offset, entry.offset + entry.compressed_size)
   const inflated = entry.method === 0 ? data : inflateRaw(data, entry.size)
   if (inflated.length !== entry.size) throw wrongSize()
-  if (crc32(inflated) !== entry.crc32) throw new EntryRejected('zip.wrong_crc', 'The entry is damaged: its CRC-32 does not match.')
+  if (crc32(inflated) !== entry.crc32) throw wrongCrc()
   if (inflated[0] === 0x50 && inflated[1] === 0x4b && inflated[2] === 3 && inflated[3] === 4) {
     throw new EntryRejected('zip.nested', 'A ZIP inside a ZIP is not opened.')
   }
@@ -21,13 +22,14 @@ export const inflate = (bytes: Uint8Array, entry: ZipEntry, limit: number): Uint
 const CHUNK = 1 << 20
 
 const inflateRaw = (data: Uint8Array, size: number, finishFlush: number = constants.Z_FINISH): Uint8Array => {
-  // workerd grows its buffer in steps and fails when a step exceeds the limit, so some sizes just above 1.25, 2.5 or 5 MiB need room.
-  const maxOutputLength = size < CHUNK ? Math.max(size, 1) : size + CHUNK
+  const chunkSize = Math.min(Math.max(size + 1, 64), CHUNK)
+  // workerd grows its buffer in steps and fails when a step exceeds the limit, although the content does not: so there is room for a step.
+  const maxOutputLength = size + chunkSize
   try {
-    return inflateRawSync(data, { finishFlush, maxOutputLength, chunkSize: Math.min(Math.max(size + 1, 64), CHUNK) })
+    return inflateRawSync(data, { finishFlush, maxOutputLength, chunkSize })
   } catch (error) {
     // The messages of Node and workerd differ, but both throw a RangeError at the limit.
-    throw error instanceof RangeError ? wrongSize() : new EntryRejected('zip.corrupt', 'The compressed data of the entry are damaged.')
+    throw error instanceof RangeError ? wrongSize() : corrupt()
   }
 }
 
@@ -35,13 +37,54 @@ const inflateRaw = (data: Uint8Array, size: number, finishFlush: number = consta
 const START = 1_024
 
 /** Inflates at least the first 64 bytes of an entry, or all of a shorter one, unchecked; never more than 2 MiB. Throws EntryRejected. */
-export const startOf = (bytes: Uint8Array, entry: ZipEntry): Uint8Array => {
+export const startOf = async (file: Bytes, entry: ZipEntry): Promise<Uint8Array> => {
   if (entry.rejected !== null) throw entry.rejected
-  const data = bytes.subarray(entry.offset, entry.offset + Math.min(entry.compressed_size, START))
-  return entry.method === 0 ? data : inflateRaw(data, Math.min(entry.size, START * 1_032), constants.Z_SYNC_FLUSH)
+  const data = await file.read(entry.offset, Math.min(entry.compressed_size, START))
+  // workerd refuses a part whose output comes within some bytes of the limit, so that the limit leaves room.
+  return entry.method === 0 ? data : inflateRaw(data, Math.min(entry.size + 64, START * 1_032), constants.Z_SYNC_FLUSH)
 }
 
+/** How many compressed bytes are read at a time, and how many inflated ones are in memory. */
+const PART = 64 * 1024
+
+/**
+ * Inflates an entry part by part, however large it is, and checks its size and its CRC-32 at the end, after the last part. Throws
+ * EntryRejected.
+ */
+export async function* inflatedParts(file: Bytes, entry: ZipEntry): AsyncGenerator<Uint8Array, void, undefined> {
+  if (entry.rejected !== null) throw entry.rejected
+  const packed = partsOf(file, entry.offset, entry.compressed_size, PART)
+  let [size, crc] = [0, 0]
+  for await (const part of entry.method === 0 ? packed : inflatedStream(packed)) {
+    size += part.length
+    if (size > entry.size) throw wrongSize()
+    crc = crc32(part, crc)
+    yield part
+  }
+  if (size !== entry.size) throw wrongSize()
+  if (crc !== entry.crc32) throw wrongCrc()
+}
+
+async function* inflatedStream(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  const inflater = createInflateRaw({ chunkSize: PART })
+  try {
+    for await (const part of Readable.from(packed)
+      .on('error', (error) => inflater.destroy(error))
+      .pipe(inflater))
+      yield part as Uint8Array
+  } catch (error) {
+    throw isOfZlib(error) ? corrupt() : error
+  } finally {
+    inflater.destroy()
+  }
+}
+
+/** The codes of zlib's own errors begin with Z_, or ERR_ where workerd has its own. */
+const isOfZlib = (error: unknown): boolean => /^(Z_|ERR_)/.test((error as { code?: string }).code ?? '')
+
 const wrongSize = (): EntryRejected => new EntryRejected('zip.wrong_size', 'The size of the entry is not the one that the directory gives.')
+const wrongCrc = (): EntryRejected => new EntryRejected('zip.wrong_crc', 'The entry is damaged: its CRC-32 does not match.')
+const corrupt = (): EntryRejected => new EntryRejected('zip.corrupt', 'The compressed data of the entry are damaged.')
 
 /** What an entry contains. */
 export type EntryKind = 'xml' | 'metadata' | 'terceros' | 'junk'

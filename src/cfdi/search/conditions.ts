@@ -1,4 +1,5 @@
 import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { isAfterCeiling, type Partition } from '../../visibility/scoped-ledger.ts'
 import { afterDay, isDay } from '../literal-day.ts'
 import { micros } from '../money.ts'
 import type { Filters } from './contract.ts'
@@ -19,22 +20,21 @@ const paymentStatus = (statuses: readonly string[]): Fragment => {
   return sql`(payment_status is null or ${among('payment_status', stored)})`
 }
 
-/** The condition that the stored balance counts something issued after the ceiling: then the visible balance may differ. */
-export const isBeyond = (until: number): Fragment => sql`applied_until > ${raw(String(until))}`
-
 // A row that may have a different visible balance passes here. search.ts compares it when it has been read.
-const ofBalance = (condition: Fragment, until: number | null): Fragment =>
-  until === null ? condition : sql`(${condition} or ${isBeyond(until)})`
+const ofBalance = (condition: Fragment, partition: Partition): Fragment => {
+  const isBeyond = isAfterCeiling(partition, 'page', 'applied_until')
+  return isBeyond === null ? condition : sql`(${condition} or ${isBeyond})`
+}
 
-/** The conditions of the filters that some index can serve. `until` is the ceiling in seconds. */
-export function indexedConditions(filters: Filters, until: number | null): Map<IndexedFilter, Fragment[]> {
+/** The conditions of the filters that some index can serve, on a row of the alias `page`. */
+export function indexedConditions(filters: Filters, partition: Partition): Map<IndexedFilter, Fragment[]> {
   const { direction, estatus, tipo_comprobante, payment_status, counterparty_rfc, emisor_rfc, receptor_rfc } = filters
   const conditions = new Map<IndexedFilter, Fragment[]>()
   const put = (name: IndexedFilter, condition: Fragment) => conditions.set(name, [...(conditions.get(name) ?? []), condition])
   if (direction) put('direction', sql`direction = ${direction === 'issued' ? 0 : 1}`)
   if (estatus) put('estatus', sql`estatus = ${estatus}`)
   if (tipo_comprobante) put('tipo_comprobante', among('tipo_comprobante', tipo_comprobante))
-  if (payment_status) put('payment_status', ofBalance(paymentStatus(payment_status), until))
+  if (payment_status) put('payment_status', ofBalance(paymentStatus(payment_status), partition))
   if (counterparty_rfc) put('party', sql`counterparty_rfc = ${counterparty_rfc}`)
   if (emisor_rfc) put('party', sql`emisor_rfc = ${emisor_rfc}`)
   if (receptor_rfc) put('party', sql`receptor_rfc = ${receptor_rfc}`)
@@ -43,8 +43,8 @@ export function indexedConditions(filters: Filters, until: number | null): Map<I
 
 const EQUAL = ['metodo_pago', 'forma_pago', 'uso_cfdi', 'currency', 'serie', 'folio', 'version'] as const
 
-/** The conditions of the filters that no index serves. `until` is the ceiling in seconds. */
-export function scannedConditions(filters: Filters, until: number | null): Fragment[] {
+/** The conditions of the filters that no index serves, on a row of the alias `page`. */
+export function scannedConditions(filters: Filters, partition: Partition): Fragment[] {
   const { cancelled_from, cancelled_to, paid_from, paid_to, updated_since, total_min, total_max, balance_min, has_xml } = filters
   const conditions: Fragment[] = EQUAL.flatMap((name) => (filters[name] === undefined ? [] : [sql`${raw(name)} = ${filters[name]}`]))
   const cancelled = (operator: string, bound: string) =>
@@ -53,13 +53,13 @@ export function scannedConditions(filters: Filters, until: number | null): Fragm
       : sql`unixepoch(cancelled_at) ${raw(operator)} ${seconds(bound)}`
   if (cancelled_from) conditions.push(cancelled('>=', cancelled_from))
   if (cancelled_to) conditions.push(cancelled('<=', cancelled_to))
-  if (updated_since) conditions.push(sql`updated_at >= ${Date.parse(updated_since)}`)
+  if (updated_since) conditions.push(...partition.isChangedSince('page', Date.parse(updated_since)))
   if (total_min) conditions.push(sql`total_micros >= ${integer(total_min)}`)
   if (total_max) conditions.push(sql`total_micros <= ${integer(total_max)}`)
   if (balance_min)
-    conditions.push(ofBalance(sql`tipo_comprobante = 'I' and max(total_micros - paid - credited, 0) >= ${integer(balance_min)}`, until))
-  if (paid_from) conditions.push(ofBalance(sql`last_payment_at >= ${paid_from}`, until))
-  if (paid_to) conditions.push(ofBalance(sql`last_payment_at < ${afterDay(paid_to)}`, until))
+    conditions.push(ofBalance(sql`tipo_comprobante = 'I' and max(total_micros - paid - credited, 0) >= ${integer(balance_min)}`, partition))
+  if (paid_from) conditions.push(ofBalance(sql`last_payment_at >= ${paid_from}`, partition))
+  if (paid_to) conditions.push(ofBalance(sql`last_payment_at < ${afterDay(paid_to)}`, partition))
   if (filters.kind) conditions.push(sql`kind = ${filters.kind}`)
   if (filters.to_itself) conditions.push(sql`emisor_rfc ${raw(filters.to_itself === 'true' ? '=' : '<>')} receptor_rfc`)
   if (has_xml) conditions.push(sql`has_xml = ${has_xml === 'true' ? 1 : 0}`)

@@ -73,7 +73,7 @@ export const CfdiSearch = z
     paid_to: z.iso.date().optional().meta({ description: 'Last day of last_payment_at. Only documents with a payment are returned.' }),
     updated_since: z.iso.datetime({ offset: true }).optional().meta({
       description:
-        'Only documents that changed at or after this instant (updated_at). A document that your window has begun to show may have changed earlier.',
+        'Only documents whose updated_at is at or after this instant. A document that your window has begun to show may have changed earlier.',
     }),
     total_min: money('Least total, in the document’s own currency.'),
     total_max: money('Greatest total, in the document’s own currency.'),

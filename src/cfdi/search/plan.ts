@@ -1,13 +1,21 @@
 import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { boundsOf, type DirectionNumber, type Partition } from '../../visibility/scoped-ledger.ts'
 import { earliestOf, endingOf, latestOf } from '../../visibility/window.ts'
 import { isDay } from '../literal-day.ts'
 import { fromDay, type IndexedFilter, indexedConditions, literalDays, scannedConditions, throughDay } from './conditions.ts'
 import type { Filters } from './contract.ts'
 
 /** Rows read along an index in the order of the page: its leading columns are fixed. */
-interface Stream {
+interface IndexRange {
   index: 'cfdi_dirc' | 'cfdi_cpd' | 'cfdi_tipoc' | 'cfdi_pay'
+  direction: DirectionNumber
   fixed: Fragment
+}
+
+/** An index range between bounds of issued_at in seconds, both inclusive. */
+interface Stream extends IndexRange {
+  since: number | null
+  until: number | null
 }
 
 /** How a page is read: at most four streams, which are merged, and the conditions that are checked row by row. */
@@ -20,9 +28,6 @@ export interface SearchPlan {
   others: Stream[]
   /** Conditions that the streams leave open. Without any, every row that is read belongs to the page. */
   rest: Fragment[]
-  /** Bounds of issued_at in seconds, both inclusive. */
-  since: number | null
-  until: number | null
   /** The condition of the first literal day, because `since` is exact to the hour only. */
   days: Fragment[]
   /**
@@ -32,50 +37,64 @@ export interface SearchPlan {
   through: { from: number; condition: Fragment[] } | null
 }
 
-type Direction = 0 | 1
-
 /** A direction and a counterparty, as the indexes have them. A search is the union of its branches. */
 interface Branch {
-  direction?: Direction
+  direction?: DirectionNumber
   counterparty?: string
 }
 
 // D1 accepts five terms in a compound SELECT, and a page may read limit + 8 rows in all.
 const MAX_STREAMS = 4
 
-/** Plans a search over the documents of an RFC. `until` is the ceiling in seconds. No PDF is stored, so has_pdf=true finds nothing. */
-export function planSearch(rfc: string, requested: Filters, until: number | null): SearchPlan {
+/** Plans a search over a partition of an RFC. No PDF is stored, so has_pdf=true finds nothing. */
+export function planSearch(rfc: string, requested: Filters, partition: Partition): SearchPlan {
   const isOfCancelled = requested.cancelled_from !== undefined || requested.cancelled_to !== undefined
   const filters = isOfCancelled ? { ...requested, estatus: requested.estatus ?? ('cancelado' as const) } : requested
   const branches = filters.has_pdf === 'true' ? [] : branchesOf(rfc, filters)
   const best = branches.map((branch) => candidatesOf(branch, filters)[0]!)
-  const isWithinLimit = best.flatMap(({ streams }) => streams).length <= MAX_STREAMS
+  const isWithinLimit = best.flatMap(({ ranges }) => ranges).length <= MAX_STREAMS
   const chosen = isWithinLimit
     ? best
     : branches.map((branch) => candidatesOf(branch, { ...filters, tipo_comprobante: undefined, payment_status: undefined })[0]!)
-  const conditions = indexedConditions(filters, until)
+  const conditions = indexedConditions(filters, partition)
   const left = new Set(chosen.flatMap(({ serves }) => [...conditions.keys()].filter((name) => !serves.includes(name))))
+  const streamsOf = (ranges: readonly IndexRange[]) => ranges.flatMap((range) => streamOf(range, filters, partition))
   return {
-    streams: chosen.flatMap(({ streams }) => streams),
-    others: until === null ? [] : chosen.flatMap(({ others }) => others ?? []),
-    rest: [...[...left].flatMap((name) => conditions.get(name)!), ...scannedConditions(filters, until)],
-    ...boundsOf(filters),
+    streams: streamsOf(chosen.flatMap(({ ranges }) => ranges)),
+    others: streamsOf(chosen.flatMap(({ others }) => others ?? [])),
+    rest: [...[...left].flatMap((name) => conditions.get(name)!), ...scannedConditions(filters, partition)],
     days: fromDay(filters),
     through: filters.issued_to && isDay(filters.issued_to) ? { from: endingOf(filters.issued_to), condition: throughDay(filters) } : null,
   }
 }
 
-/** Every condition of a search, for rows that are found by their UUIDs. */
-export const conditionsOf = (filters: Filters, until: number | null): Fragment[] => [
-  ...[...indexedConditions(filters, until).values()].flat(),
-  ...scannedConditions(filters, until),
-  ...literalDays(filters),
-]
+/** Every condition of a search, for rows of the alias `page` that are found by their UUIDs. */
+export function conditionsOf(filters: Filters, partition: Partition): Fragment[] {
+  const { since, until } = issuedBounds(filters)
+  return [
+    ...[...indexedConditions(filters, partition).values()].flat(),
+    ...scannedConditions(filters, partition),
+    ...literalDays(filters),
+    ...(since === null ? [] : [sql`issued_at >= ${since}`]),
+    ...(until === null ? [] : [sql`issued_at <= ${until}`]),
+  ]
+}
 
-const boundsOf = ({ issued_from, issued_to }: Filters): { since: number | null; until: number | null } => ({
+const issuedBounds = ({ issued_from, issued_to }: Filters): { since: number | null; until: number | null } => ({
   since: issued_from === undefined ? null : isDay(issued_from) ? earliestOf(issued_from) : Math.ceil(Date.parse(issued_from) / 1_000),
   until: issued_to === undefined ? null : isDay(issued_to) ? latestOf(issued_to) : Math.floor(Date.parse(issued_to) / 1_000),
 })
+
+export const least = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : Math.min(a, b))
+const greatest = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : Math.max(a, b))
+
+/** The stream of an index range as far as both the search and the window reach; none when the window shows nothing of its direction. */
+function streamOf(range: IndexRange, filters: Filters, partition: Partition): Stream[] {
+  const bounds = boundsOf(partition, range.direction)
+  if (!bounds) return []
+  const { since, until } = issuedBounds(filters)
+  return [{ ...range, since: greatest(since, bounds.since), until: least(until, bounds.until) }]
+}
 
 function branchesOf(rfc: string, { direction, counterparty_rfc, emisor_rfc, receptor_rfc }: Filters): Branch[] {
   let branches: Branch[] = [{}]
@@ -101,38 +120,41 @@ function both(one: Branch, other: Branch): Branch[] {
 }
 
 interface Candidate {
-  streams: Stream[]
+  ranges: IndexRange[]
   serves: IndexedFilter[]
-  others?: Stream[]
+  others?: IndexRange[]
 }
 
 const DEFERRED = ['paid', 'partially_paid', 'unpaid'] as const
 
 /** The ways to read a branch in at most four streams, the most selective first. The last way always exists. */
 function candidatesOf({ direction, counterparty }: Branch, { estatus, tipo_comprobante, payment_status }: Filters): Candidate[] {
-  const directions = (direction === undefined ? [0, 1] : [direction]).map((one) => sql`direction = ${raw(String(one))}`)
+  const directions: DirectionNumber[] = direction === undefined ? [0, 1] : [direction]
   const states = (estatus === undefined ? [0, 1] : [estatus === 'vigente' ? 0 : 1]).map((one) => sql`cancelled = ${raw(String(one))}`)
   const has = (statuses: readonly string[]) => statuses.map((one) => sql`payment_status = ${one}`)
   const statuses = payment_status === undefined || payment_status.includes('not_applicable') ? undefined : has(payment_status)
   const otherStatuses = has(DEFERRED.filter((one) => !payment_status?.includes(one)))
   const tipos = tipo_comprobante?.map((one) => sql`tipo_comprobante = ${one}`)
   const parties = counterparty === undefined ? undefined : [sql`counterparty_rfc = ${counterparty}`]
-  const along = (index: Stream['index'], serves: IndexedFilter[], ...columns: (Fragment[] | undefined)[]): Candidate[] => {
+  const along = (index: IndexRange['index'], serves: IndexedFilter[], ...columns: (Fragment[] | undefined)[]): Candidate[] => {
     if (columns.includes(undefined)) return []
     const fixed = (columns as Fragment[][]).reduce<Fragment[][]>(
       (some, column) => some.flatMap((one) => column.map((value) => [...one, value])),
       [[]],
     )
-    return fixed.length > MAX_STREAMS ? [] : [{ serves, streams: fixed.map((values) => ({ index, fixed: all(values) })) }]
+    const ranges = directions.flatMap((one) =>
+      fixed.map((values) => ({ index, direction: one, fixed: all([sql`direction = ${raw(String(one))}`, ...values]) })),
+    )
+    return ranges.length > MAX_STREAMS ? [] : [{ serves, ranges }]
   }
   const known: IndexedFilter[] = counterparty === undefined ? ['direction', 'party'] : ['direction']
   return [
-    ...along('cfdi_cpd', ['direction', 'party'], parties, directions),
-    ...along('cfdi_pay', [...known, 'payment_status'], statuses, directions).map((candidate) => ({
+    ...along('cfdi_cpd', ['direction', 'party'], parties),
+    ...along('cfdi_pay', [...known, 'payment_status'], statuses).map((candidate) => ({
       ...candidate,
-      others: along('cfdi_pay', [], otherStatuses, directions).flatMap(({ streams }) => streams),
+      others: along('cfdi_pay', [], otherStatuses).flatMap(({ ranges }) => ranges),
     })),
-    ...along('cfdi_tipoc', [...known, 'tipo_comprobante', 'estatus'], tipos, directions, states),
-    ...along('cfdi_dirc', [...known, 'estatus'], directions, states),
+    ...along('cfdi_tipoc', [...known, 'tipo_comprobante', 'estatus'], tipos, states),
+    ...along('cfdi_dirc', [...known, 'estatus'], states),
   ]
 }

@@ -6,17 +6,18 @@ import { CfdiPage } from '../contract.ts'
 import { CfdiSearch } from './contract.ts'
 import { searchCfdi } from './search.ts'
 
-const SEARCH = `Returns the documents that your visibility window shows and those that you imported, newest first: by issued_at, then by
-uuid, both descending.
+const SEARCH = `Returns the documents that your visibility windows show and those that you imported, newest first: by issued_at, then by
+uuid, both descending. Issued and received documents have a window each.
 
 Indexes serve direction, estatus, tipo_comprobante, payment_status, the RFCs, uuid, issued_from and issued_to, alone and in most
 combinations. For any other filter, 250 documents are scanned for each page. **A page may then have fewer documents than limit, or none,
 while has_more is true.** Continue with next_cursor until has_more is false. The same applies when you have imported files for the RFC, and
-to payment_status when the service has documents that were issued after your window's ceiling.
+to payment_status when the service has documents that were issued after a ceiling of your windows.
 
 payment_status, paid_amount, credited_amount, balance, last_payment_at and fully_paid_at, and the filters on them, count the payment
-complements and credit notes that were issued up to your window's ceiling. updated_at reflects everything that is stored, whichever
-organization downloaded it.`
+complements and credit notes that were issued up to the ceiling of the invoice's direction. updated_at is when the document itself last
+changed; payments do not change it. A document that a window has begun to show may have changed earlier: when visible_to of the fiscal
+entity's windows has moved, also list what was issued since the old one, with issued_from.`
 
 /** The search of CFDIs, under /v1/cfdi. */
 export const searchRoutes = new Hono<App>().get(

@@ -1,11 +1,10 @@
 import { all, type Fragment, join, prepared, raw, sql } from '../../platform/db/fragment.ts'
-import { isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { boundsOf, isAfterCeiling, isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { appliedBeyondCeiling, appliedOf, parseApplied } from '../applied.ts'
 import { type ReadRow, readColumns, storedColumns } from '../read-row.ts'
 import type { RowContext } from '../view.ts'
-import { isBeyond } from './conditions.ts'
 import type { Filters } from './contract.ts'
-import { conditionsOf, planSearch, type SearchPlan } from './plan.ts'
+import { conditionsOf, least, planSearch, type SearchPlan } from './plan.ts'
 
 /** The position of a document in a page: issued_at in seconds and UUID, both descending. */
 export type PagePosition = readonly [issued_at: number, uuid: string]
@@ -24,9 +23,6 @@ type PageRow = ReadRow & { applied: string | null; fits?: 0 | 1 | null }
 
 const ORDER = raw('order by issued_at desc, uuid desc')
 
-const least = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : Math.min(a, b))
-const greatest = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : Math.max(a, b))
-
 /** The upper bound of a page. An index takes only one, so the cursor's replaces the others when it is lower. */
 const upperBound = (until: number | null, after: PagePosition | undefined): Fragment[] => {
   if (after && (until === null || after[0] <= until)) return [sql`(cfdi.issued_at, cfdi.uuid) < (${after[0]}, ${after[1]})`]
@@ -35,22 +31,16 @@ const upperBound = (until: number | null, after: PagePosition | undefined): Frag
 
 const merged = (
   partition: Partition,
-  entity: Fragment,
-  { streams, since, until, days }: SearchPlan,
+  { streams, days }: Pick<SearchPlan, 'streams' | 'days'>,
   after: PagePosition | undefined,
   columns: Fragment,
 ): Fragment => {
-  const from = greatest(since, partition.since)
-  const bounds = [
-    ...(from === null ? [] : [sql`cfdi.issued_at >= ${from}`]),
-    ...upperBound(least(until, partition.until), after),
-    ...days,
-    ...(partition.origin === 'authority' ? partition.conditions('cfdi') : []),
-  ]
-  const selects = streams.map(
-    ({ index, fixed }) =>
-      sql`select ${columns} from cfdi indexed by ${raw(index)} where ${all([sql`cfdi.entity = ${entity}`, fixed, ...bounds])}`,
-  )
+  const conditions = [...days, ...(partition.origin === 'authority' ? partition.conditions('cfdi') : [])]
+  const selects = streams.map(({ index, fixed, since, until }) => {
+    const bounds = [...(since === null ? [] : [sql`cfdi.issued_at >= ${since}`]), ...upperBound(until, after)]
+    const ofPartition = raw(`cfdi.entity = ${partition.number}`)
+    return sql`select ${columns} from cfdi indexed by ${raw(index)} where ${all([ofPartition, fixed, ...bounds, ...conditions])}`
+  })
   return join([join(selects, ' union all '), ORDER], ' ')
 }
 
@@ -66,8 +56,9 @@ interface Scan {
 }
 
 /** The conditions that the streams leave open on a page that begins after this position. */
-function restOf(partition: Partition, { rest, through, until }: SearchPlan, after: PagePosition | undefined): Fragment[] {
-  const begin = least(after?.[0] ?? null, least(until, partition.until)) ?? Number.POSITIVE_INFINITY
+function restOf(partition: Partition, { streams, rest, through }: SearchPlan, after: PagePosition | undefined): Fragment[] {
+  const latest = Math.max(...streams.map(({ until }) => until ?? Number.POSITIVE_INFINITY))
+  const begin = least(after?.[0] ?? null, latest)!
   return [
     ...rest,
     ...(through !== null && begin > through.from ? through.condition : []),
@@ -77,10 +68,9 @@ function restOf(partition: Partition, { rest, through, until }: SearchPlan, afte
 
 function scanStreams(partition: Partition, plan: SearchPlan, after: PagePosition | undefined, take: number): Scan {
   const rest = restOf(partition, plan, after)
-  const number = raw(String(partition.number))
-  const rows = (limit: number) => sql`${merged(partition, number, plan, after, storedColumns('cfdi'))} limit ${limit}`
+  const rows = (limit: number) => sql`${merged(partition, plan, after, storedColumns('cfdi'))} limit ${limit}`
   if (rest.length === 0) return { partition, limit: take, statements: [page(partition, rows(take), [], take)] }
-  const last = sql`${merged(partition, number, plan, after, raw('cfdi.issued_at, cfdi.uuid'))} limit 1 offset ${SCAN_ROWS - 1}`
+  const last = sql`${merged(partition, plan, after, raw('cfdi.issued_at, cfdi.uuid'))} limit 1 offset ${SCAN_ROWS - 1}`
   return { partition, limit: take, statements: [page(partition, rows(SCAN_ROWS), rest, take), last] }
 }
 
@@ -88,16 +78,20 @@ function scanStreams(partition: Partition, plan: SearchPlan, after: PagePosition
  * Scans the documents that are stored with other payment statuses, because those that the ceiling changes may have one that the search
  * asks for. Scans nothing unless a payment or credit note was issued after the ceiling: usually none was, and two seeks find that out.
  */
-function scanOtherStatuses(partition: Partition, until: number, plan: SearchPlan, after: PagePosition | undefined): Scan {
-  const number = raw(String(partition.number))
-  const later = (index: string, fixed: string) =>
-    sql`exists (select 1 from cfdi later indexed by ${raw(index)}
-      where later.entity = ${number} and ${raw(fixed)} and later.cancelled = 0 and later.issued_at > ${raw(String(until))})`
-  const anything = sql`${later('cfdi_dirc', 'later.direction = 0')} or ${later('cfdi_dirc', 'later.direction = 1')}`
-  const applied = later('cfdi_tipoc', "later.tipo_comprobante in ('P', 'E') and later.direction in (0, 1)")
-  const rows = sql`${merged(partition, number, { ...plan, streams: plan.others }, after, storedColumns('cfdi'))}
+function scanOtherStatuses(partition: Partition, isBeyond: Fragment, plan: SearchPlan, after: PagePosition | undefined): Scan {
+  const later = (index: string, fixed: string) => {
+    const directions = [...new Set(plan.others.map(({ direction }) => direction))]
+    const exists = directions.map(
+      (direction) => `exists (select 1 from cfdi later indexed by ${index} where later.entity = ${partition.number} and ${fixed}
+        and later.direction = ${direction} and later.cancelled = 0 and later.issued_at > ${boundsOf(partition, direction)?.until})`,
+    )
+    return raw(exists.join(' or '))
+  }
+  const anything = later('cfdi_dirc', '1')
+  const applied = later('cfdi_tipoc', "later.tipo_comprobante in ('P', 'E')")
+  const rows = sql`${merged(partition, { ...plan, streams: plan.others }, after, storedColumns('cfdi'))}
     limit case when ${anything} then case when ${applied} then ${SCAN_ROWS} else 0 end else 0 end`
-  const fits = all([...restOf(partition, plan, after), isBeyond(until)])
+  const fits = all([...restOf(partition, { ...plan, streams: plan.others }, after), isBeyond])
   // Every scanned row is returned. To number the rows, or to read the last one separately, would read more rows than a page may.
   const statement = sql`select ${readColumns('page')}, ${appliedBeyondCeiling(partition, 'page')} as applied, ${fits} as fits from (${rows}) page`
   return { partition, limit: SCAN_ROWS, statements: [statement] }
@@ -105,22 +99,14 @@ function scanOtherStatuses(partition: Partition, until: number, plan: SearchPlan
 
 function scansOf(partition: Partition, plan: SearchPlan, after: PagePosition | undefined, take: number): Scan[] {
   const scan = scanStreams(partition, plan, after, take)
-  return partition.until === null || plan.others.length === 0 ? [scan] : [scan, scanOtherStatuses(partition, partition.until, plan, after)]
+  const isBeyond = isAfterCeiling(partition, 'page', 'applied_until')
+  return isBeyond === null || plan.others.length === 0 ? [scan] : [scan, scanOtherStatuses(partition, isBeyond, plan, after)]
 }
 
 const byUuid = (partition: Partition, filters: Filters, after: PagePosition | undefined, take: number): Fragment => {
   const rows = sql`select ${storedColumns('cfdi')} from json_each(${JSON.stringify(filters.uuid)}) wanted cross join cfdi
     where cfdi.uuid = wanted.value and ${all([isVisible(partition, 'cfdi'), ...(after ? [sql`(+cfdi.issued_at, cfdi.uuid) < (${after[0]}, ${after[1]})`] : [])])} ${ORDER}`
-  return page(partition, rows, conditionsByUuid(filters, partition.until), take)
-}
-
-const conditionsByUuid = (filters: Filters, ceiling: number | null): Fragment[] => {
-  const { since, until } = planSearch('', filters, ceiling)
-  return [
-    ...conditionsOf(filters, ceiling),
-    ...(since === null ? [] : [sql`issued_at >= ${since}`]),
-    ...(until === null ? [] : [sql`issued_at <= ${until}`]),
-  ]
+  return page(partition, rows, conditionsOf(filters, partition), take)
 }
 
 const isBefore = (a: PagePosition, b: PagePosition): boolean => a[0] > b[0] || (a[0] === b[0] && a[1] > b[1])
@@ -139,7 +125,7 @@ export async function findPage(
 ): Promise<{ items: PageItem[]; next: PagePosition | null }> {
   const take = limit + 1
   const scans = partitionsToRead(ledger).flatMap((partition): Scan[] => {
-    const plan = planSearch(ledger.rfc, filters, partition.until)
+    const plan = planSearch(ledger.rfc, filters, partition)
     if (plan.streams.length === 0) return []
     if (filters.uuid) return [{ partition, limit: take, statements: [byUuid(partition, filters, after, take)] }]
     return scansOf(partition, plan, after, take)
@@ -163,7 +149,7 @@ export async function findPage(
   return { items, next: horizon }
 }
 
-const itemOf = ({ fiscal_entity_id }: ScopedLedger, { origin }: Partition, row: PageRow): PageItem => ({
+const itemOf = ({ fiscal_entity_id }: ScopedLedger, partition: Partition, row: PageRow): PageItem => ({
   row,
-  context: { fiscal_entity_id, origin, applied: row.applied === null ? undefined : parseApplied(row.applied).map(appliedOf) },
+  context: { fiscal_entity_id, partition, applied: row.applied === null ? undefined : parseApplied(row.applied).map(appliedOf) },
 })

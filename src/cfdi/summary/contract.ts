@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
+import { CfdiWindows, WindowStateName } from '../../visibility/contract.ts'
 import { Direction } from '../contract.ts'
 
 const Month = z.string().regex(/^(19|20)\d\d-(0[1-9]|1[0-2])$/, 'Must be a month, YYYY-MM.')
@@ -66,12 +67,11 @@ export const MonthlySummary = z
       currency: z.string(),
       month: z.string(),
     }),
-    window: z.strictObject({
-      floor: z.iso.date().nullable(),
-      ceiling: z.iso.datetime().nullable(),
-      is_bounded: z.boolean().meta({ description: 'Whether the window hides documents that the service has or can have for the RFC.' }),
-    }),
-    as_of: z.iso.datetime().meta({ description: 'The ceiling of the window, or the time of the request when there is none.' }),
+    windows: CfdiWindows,
+    window_state: WindowStateName,
+    as_of: z.iso
+      .datetime()
+      .meta({ description: 'The later ceiling of the directions that are summed, or the time of the request when there is none.' }),
     data_quality: z.strictObject({
       cfdi_total: z.int().meta({ description: 'Number of documents in all rows, including cancelled ones.' }),
       missing_rate: z

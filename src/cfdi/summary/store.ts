@@ -1,5 +1,5 @@
 import { all, type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
-import { type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { type DirectionBounds, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { earliestOf, firstOpenDay, latestOf } from '../../visibility/window.ts'
 import { afterDay } from '../literal-day.ts'
 import { COUNTABLE_COLUMNS, type CountableRow } from '../read-row.ts'
@@ -31,11 +31,11 @@ const rowsOf = (partition: Partition, { directions }: Span, since: number, until
 const later = (day: string | null, other: string): string => (day !== null && day > other ? day : other)
 
 /** In the authority's partition: whole days from the month rows, and the days that the ceiling divides from their documents. */
-function statementsOfWindow(partition: Partition, span: Span, floor: string | null): Fragment[] {
-  const open = firstOpenDay(partition.until)
+function statementsOfWindow(partition: Partition, { floor, until }: DirectionBounds, span: Span): Fragment[] {
+  const open = firstOpenDay(until)
   const months = monthsOf(partition, { ...span, first: later(floor, span.first) })
-  if (open === null || partition.until === null || open > span.last) return [months]
-  const rows = rowsOf(partition, span, earliestOf(open), partition.until, [
+  if (open === null || until === null || open > span.last) return [months]
+  const rows = rowsOf(partition, span, earliestOf(open), until, [
     sql`own.fecha >= ${later(open, span.first)}`,
     sql`own.fecha < ${afterDay(span.last)}`,
     ...partition.conditions('own'),
@@ -52,19 +52,27 @@ const statementsOfImports = (partition: Partition, span: Span): Fragment[] => {
 }
 
 /** Sums the visible documents. One call. */
-export async function sumMonths(ledger: ScopedLedger, span: Span): Promise<Months> {
-  const { floor } = ledger.window
-  const read = partitionsToRead(ledger).map((partition) => ({
-    partition,
-    statements: partition.origin === 'authority' ? statementsOfWindow(partition, span, floor) : statementsOfImports(partition, span),
-  }))
+export async function sumMonths(ledger: ScopedLedger, { directions, ...days }: Span): Promise<Months> {
+  const read = partitionsToRead(ledger).flatMap((partition) =>
+    partition.bounds.flatMap((bounds) => {
+      const span = { ...days, directions: directions.filter((direction) => bounds.directions.includes(direction)) }
+      if (span.directions.length === 0) return []
+      const isAuthority = partition.origin === 'authority'
+      return [
+        {
+          bounds,
+          isAuthority,
+          statements: isAuthority ? statementsOfWindow(partition, bounds, span) : statementsOfImports(partition, span),
+        },
+      ]
+    }),
+  )
   const months: Months = new Map()
   if (read.length === 0) return months
   const results = await ledger.d1.batch(read.flatMap(({ statements }) => statements.map((one) => prepared(ledger.d1, one))))
-  for (const { partition, statements } of read) {
+  for (const { bounds, isAuthority, statements } of read) {
     const [cells, rows] = results.splice(0, statements.length)
-    const isAuthority = partition.origin === 'authority'
-    const wholeDays = { first: later(isAuthority ? floor : null, span.first), last: span.last, before: firstOpenDay(partition.until) }
+    const wholeDays = { first: later(bounds.floor, days.first), last: days.last, before: firstOpenDay(bounds.until) }
     for (const month of cells!.results as MonthCells[]) addDays(months, month, wholeDays)
     for (const row of (rows?.results ?? []) as CountableRow[]) addRow(months, row, isAuthority ? 1 : -1)
   }

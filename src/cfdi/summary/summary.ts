@@ -1,9 +1,10 @@
 import { invalid } from '../../failures.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
-import { latestCeiling } from '../../taxpayers/taxpayers.ts'
-import { openLedger } from '../../visibility/scoped-ledger.ts'
-import { earliestOf, isBounded, latestOf, type Window } from '../../visibility/window.ts'
+import { latestCeilings } from '../../taxpayers/taxpayers.ts'
+import { viewWindows } from '../../visibility/contract.ts'
+import { openLedger, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { earliestOf, latestOf, windowStateOf } from '../../visibility/window.ts'
 import { isDay } from '../literal-day.ts'
 import { decimal } from '../money.ts'
 import { add, type Cells, nothing } from '../totals.ts'
@@ -24,15 +25,15 @@ const TIPOS = ['I', 'E', 'P', 'N', 'T'] as const
 
 /**
  * Returns the totals of the visible documents by month and direction. A month that the window divides is summed as far as it is visible.
- * A month outside the window is absent; a month inside it without documents has zeros. One call to each database. Throws Failure 422
+ * A row outside the window of its direction is absent; a row inside it without documents has zeros. One call to each database. Throws Failure 422
  * summary.range.
  */
 export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Promise<MonthlySummary> {
   const ledger = openLedger(ctx)
   const span = spanOf(query, ctx.now)
-  const [latest, months] = await Promise.all([latestCeiling(ctx.db, ledger.entity), sumMonths(ledger, span)])
-  const { window } = ledger
-  const rows = placesOf(window, span, months, ctx.now.getTime()).map((place) =>
+  const [latest, months] = await Promise.all([latestCeilings(ctx.db, [ledger.entity]), sumMonths(ledger, span)])
+  const { windows, window } = ledger
+  const rows = placesOf(ledger, span, months, ctx.now.getTime()).map((place) =>
     rowOf(ledger.fiscal_entity_id, place, months.get(`${place.month}|${place.direction}`) ?? new Map()),
   )
   return {
@@ -41,8 +42,9 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
     to: span.to,
     currency: 'MXN',
     basis: BASIS,
-    window: { floor: window.floor, ceiling: instant(window.ceiling), is_bounded: isBounded(window, latest) },
-    as_of: instant(window.ceiling) ?? ctx.now.toISOString(),
+    windows: viewWindows(windows),
+    window_state: windowStateOf(windows, latest.get(ledger.entity)),
+    as_of: new Date((span.directions.length === 2 ? window : windows[DIRECTIONS[span.directions[0]!]]).ceiling ?? ctx.now).toISOString(),
     data_quality: {
       cfdi_total: rows.reduce((sum, { count, cancelled_count }) => sum + count + cancelled_count, 0),
       missing_rate: [...months.values()].reduce((sum, cells) => sum + sumOf(cells, isValid).missing_rate, 0),
@@ -50,8 +52,6 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
     data: rows,
   }
 }
-
-const instant = (milliseconds: number | null): string | null => (milliseconds === null ? null : new Date(milliseconds).toISOString())
 
 /** The range of the query, as it was given and as days. */
 function spanOf(query: MonthlySummaryQuery, now: Date): Span & { from: string; to: string } {
@@ -75,20 +75,24 @@ interface MonthPlace {
   through_date: string | null
 }
 
-/** The rows to return: the months inside the window, and months outside it that have visible imports. */
-function placesOf({ isEmpty, floor, ceiling }: Window, span: Span, months: Months, now: number): MonthPlace[] {
-  const end = ceiling ?? now
-  const today = centralDayOf(end)
+const DIRECTIONS = ['issued', 'received'] as const
+
+/** The rows to return: the months inside the window of their direction, and those outside it that have visible imports. */
+function placesOf({ windows }: ScopedLedger, span: Span, months: Months, now: number): MonthPlace[] {
   const places: MonthPlace[] = []
   for (let month = span.first.slice(0, 7); month <= span.last.slice(0, 7); month = addMonths(month, 1)) {
     const first = span.first > `${month}-01` ? span.first : `${month}-01`
     const last = span.last < lastDayOf(month) ? span.last : lastDayOf(month)
-    const isInside = !isEmpty && (floor === null || last >= floor) && earliestOf(first) * 1_000 <= end
-    if (!isInside && !span.directions.some((direction) => hasDocuments(months.get(`${month}|${direction}`)))) continue
     const isCut = first !== `${month}-01` || last !== lastDayOf(month)
-    const is_partial = !isInside || isCut || (floor !== null && first < floor) || latestOf(last) * 1_000 > end
-    const through_date = isInside ? [first, today, last].sort()[1]! : null
-    places.push(...span.directions.map((direction) => ({ month, direction, first, last, is_partial, through_date })))
+    for (const direction of span.directions) {
+      const { isEmpty, floor, ceiling } = windows[DIRECTIONS[direction]]
+      const end = ceiling ?? now
+      const isInside = !isEmpty && (floor === null || last >= floor) && earliestOf(first) * 1_000 <= end
+      if (!isInside && !hasDocuments(months.get(`${month}|${direction}`))) continue
+      const is_partial = !isInside || isCut || (floor !== null && first < floor) || latestOf(last) * 1_000 > end
+      const through_date = isInside ? [first, centralDayOf(end), last].sort()[1]! : null
+      places.push({ month, direction, first, last, is_partial, through_date })
+    }
   }
   return places
 }
@@ -115,7 +119,7 @@ const drilldownOf = (fiscal_entity_id: string, direction: CfdiMonth['direction']
   })}`
 
 function rowOf(fiscal_entity_id: string, place: MonthPlace, cells: Cells): CfdiMonth {
-  const direction = place.direction === 0 ? 'issued' : 'received'
+  const direction = DIRECTIONS[place.direction]
   const valid = (tipo: string, metodo?: string) =>
     sumOf(cells, (t, m, estatus) => estatus === 'vigente' && t === tipo && (metodo === undefined || m === metodo))
   const income = valid('I')

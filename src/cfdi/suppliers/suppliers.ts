@@ -1,6 +1,6 @@
-import { all, type Fragment, prepared, sql } from '../../platform/db/fragment.ts'
+import { all, type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
 import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
-import { type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { boundsOf, type DirectionBounds, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { earliestOf, latestOf } from '../../visibility/window.ts'
 import { afterDay } from '../literal-day.ts'
 import { COUNTABLE_COLUMNS, type CountableRow } from '../read-row.ts'
@@ -19,11 +19,13 @@ export function lastMonths(now: Date, months: number): MonthSpan & { first: stri
   return { from, to, first: `${from}-01`, last: lastDayOf(to) }
 }
 
-/** The months of a span that the partition can show something of. Null when there are none. */
-function visibleSpan(partition: Partition, { from, to }: MonthSpan, floor: string | null): MonthSpan | null {
+const RECEIVED = 1
+
+/** The months of a span of which the bounds can show something. Null when there are none. */
+function visibleSpan({ floor, until }: DirectionBounds, { from, to }: MonthSpan): MonthSpan | null {
   const first = floor !== null && floor.slice(0, 7) > from ? floor.slice(0, 7) : from
   let last = to
-  while (partition.until !== null && last >= first && earliestOf(`${last}-01`) > partition.until) last = addMonths(last, -1)
+  while (until !== null && last >= first && earliestOf(`${last}-01`) > until) last = addMonths(last, -1)
   return first > last ? null : { from: first, to: last }
 }
 
@@ -33,13 +35,13 @@ const totalsOf = (partition: Partition, { from, to }: MonthSpan): Fragment =>
 /** Selects the valid received documents of some literal days that meet more conditions. */
 const documentsOf = (partition: Partition, first: string, last: string, since: number, more: readonly Fragment[]): Fragment =>
   sql`select ${COUNTABLE_COLUMNS} from cfdi own indexed by cfdi_dirc
-    where own.entity = ${partition.number} and own.direction = 1 and own.cancelled = 0 and own.issued_at >= ${since}
+    where own.entity = ${partition.number} and own.direction = ${raw(String(RECEIVED))} and own.cancelled = 0 and own.issued_at >= ${since}
       and own.issued_at <= ${latestOf(last)} and ${all([sql`own.fecha >= ${first}`, sql`own.fecha < ${afterDay(last)}`, ...more])}`
 
 const dayBefore = (day: string): string => new Date(Date.parse(`${day}T00:00:00Z`) - 1).toISOString().slice(0, 10)
 
 /** Selects the hidden documents that the month rows count: before the floor, after the ceiling, or shown from the authority's partition. */
-function hiddenIn(partition: Partition, { from, to }: MonthSpan, floor: string | null): Fragment[] {
+function hiddenIn(partition: Partition, { floor, until }: DirectionBounds, { from, to }: MonthSpan): Fragment[] {
   const [first, last] = [`${from}-01`, lastDayOf(to)]
   if (partition.origin === 'import') {
     const visible = partition.conditions('own')
@@ -47,9 +49,9 @@ function hiddenIn(partition: Partition, { from, to }: MonthSpan, floor: string |
   }
   const isFloored = floor !== null && floor > first
   const early = isFloored ? [documentsOf(partition, first, dayBefore(floor), earliestOf(first), [])] : []
-  if (partition.until === null || partition.until >= latestOf(last)) return early
+  if (until === null || until >= latestOf(last)) return early
   // The documents before the floor are selected already.
-  return [...early, documentsOf(partition, isFloored ? floor : first, last, partition.until + 1, [])]
+  return [...early, documentsOf(partition, isFloored ? floor : first, last, until + 1, [])]
 }
 
 /**
@@ -58,9 +60,9 @@ function hiddenIn(partition: Partition, { from, to }: MonthSpan, floor: string |
  */
 export async function sumSuppliers(ledger: ScopedLedger, span: MonthSpan): Promise<Suppliers> {
   const read = partitionsToRead(ledger).flatMap((partition) => {
-    const floor = partition.origin === 'authority' ? ledger.window.floor : null
-    const visible = visibleSpan(partition, span, floor)
-    return visible === null ? [] : [{ months: totalsOf(partition, visible), hidden: hiddenIn(partition, visible, floor) }]
+    const bounds = boundsOf(partition, RECEIVED)
+    const visible = bounds ? visibleSpan(bounds, span) : null
+    return visible === null ? [] : [{ months: totalsOf(partition, visible), hidden: hiddenIn(partition, bounds!, visible) }]
   })
   const suppliers: Suppliers = new Map()
   if (read.length === 0) return suppliers
@@ -78,10 +80,10 @@ export async function sumSuppliers(ledger: ScopedLedger, span: MonthSpan): Promi
   return suppliers
 }
 
-const bounds = (partition: Partition): Fragment =>
+const within = (partition: Partition, { since, until }: DirectionBounds): Fragment =>
   all([
-    ...(partition.until === null ? [] : [sql`own.issued_at <= ${partition.until}`]),
-    ...(partition.since === null ? [] : [sql`own.issued_at >= ${partition.since}`]),
+    ...(until === null ? [] : [sql`own.issued_at <= ${until}`]),
+    ...(since === null ? [] : [sql`own.issued_at >= ${since}`]),
     ...partition.conditions('own'),
   ])
 
@@ -94,35 +96,42 @@ export interface IssuerName {
 /** Returns the name of each issuer on its latest visible document; documents from the authority take precedence over imports. One call. */
 export async function issuerNames(ledger: ScopedLedger, rfcs: readonly string[]): Promise<Map<string, IssuerName>> {
   const names = new Map<string, IssuerName>()
-  const partitions = rfcs.length === 0 ? [] : partitionsToRead(ledger)
+  const partitions =
+    rfcs.length === 0
+      ? []
+      : partitionsToRead(ledger).flatMap((partition) => {
+          const bounds = boundsOf(partition, RECEIVED)
+          return bounds ? [{ partition, bounds }] : []
+        })
   if (partitions.length === 0) return names
   const results = await ledger.d1.batch(
-    partitions.map((partition) =>
+    partitions.map(({ partition, bounds }) =>
       prepared(
         ledger.d1,
         sql`select wanted.value as rfc, (
             select own.emisor_nombre from cfdi own indexed by cfdi_cpd
-            where own.entity = ${partition.number} and own.counterparty_rfc = wanted.value and own.direction = 1
-              and ${bounds(partition)}
+            where own.entity = ${partition.number} and own.counterparty_rfc = wanted.value and own.direction = ${raw(String(RECEIVED))}
+              and ${within(partition, bounds)}
             order by own.issued_at desc limit 1) as name
           from json_each(${JSON.stringify(rfcs)}) wanted`,
       ),
     ),
   )
-  for (const [n, { origin }] of partitions.entries())
+  for (const [n, { partition }] of partitions.entries())
     for (const { rfc, name } of results[n]!.results as { rfc: string; name: string | null }[])
-      if (name !== null && !names.has(rfc)) names.set(rfc, { name, origin })
+      if (name !== null && !names.has(rfc)) names.set(rfc, { name, origin: partition.origin })
   return names
 }
 
 /** Returns the name of the RFC on the latest visible document that it issued and the authority delivered. Null without one. */
 export async function ownName(ledger: ScopedLedger): Promise<string | null> {
   const partition = partitionsToRead(ledger).find(({ origin }) => origin === 'authority')
-  if (!partition) return null
+  const bounds = partition && boundsOf(partition, 0)
+  if (!bounds) return null
   const found = await prepared(
     ledger.d1,
     sql`select own.emisor_nombre as name from cfdi own indexed by cfdi_dirc
-      where own.entity = ${partition.number} and own.direction = 0 and own.cancelled = 0 and ${bounds(partition)} order by own.issued_at desc limit 1`,
+      where own.entity = ${partition.number} and own.direction = 0 and own.cancelled = 0 and ${within(partition, bounds)} order by own.issued_at desc limit 1`,
   ).first<{ name: string | null }>()
   return found?.name ?? null
 }

@@ -1,7 +1,7 @@
 import { complemento } from './complemento.ts'
 import { newConcepto, type Tax } from './document.ts'
 import { amount, asRfc, dateTime, freeText, lastEight, rfc, text, upper } from './fields.ts'
-import { append, children, type Node, path } from './parse-state.ts'
+import { add, append, beginLine, children, endLine, type Node, path } from './parse-state.ts'
 import type { Attributes } from './xml.ts'
 
 const tax = (a: Attributes): Tax => ({
@@ -20,7 +20,7 @@ const relacionados: Node = {
     CfdiRelacionado: {
       open: ({ document, tipo_relacion }, a) => {
         const uuid = upper(a, 'UUID')
-        if (uuid !== null) document.relacionados.push({ tipo_relacion, uuid })
+        if (uuid !== null) add(document.relacionados, { tipo_relacion, uuid }, 'related documents')
       },
     },
   }),
@@ -59,9 +59,9 @@ const concepto: Node = {
     read.importe = amount(a, 'Importe')
     read.descuento = amount(a, 'Descuento')
     read.objeto_imp = text(a, 'ObjetoImp')
-    state.concepto = read
-    state.document.conceptos.push(read)
+    beginLine(state, read)
   },
+  close: endLine,
   ...path({
     Impuestos: path({
       Traslados: path({ Traslado: { open: (state, a) => state.concepto?.impuestos.traslados.push(tax(a)) } }),

@@ -1,8 +1,8 @@
-import Big from 'big.js'
+import { fixed, shifted } from '../decimal.ts'
 import { complemento } from './complemento.ts'
 import { newConcepto, type Tax } from './document.ts'
 import { amount, dateTime, freeText, isAmount, lastEight, rfc, text, upper } from './fields.ts'
-import { append, children, type Node, path } from './parse-state.ts'
+import { append, beginLine, children, endLine, type Node, path } from './parse-state.ts'
 import type { Attributes } from './xml.ts'
 
 const IMPUESTOS: ReadonlyMap<string, string> = new Map([
@@ -33,7 +33,7 @@ const traslado = (a: Attributes): Tax => {
   }
 }
 
-const ratio = (percent: string): string => new Big(percent.replace(/\.$/, '')).div(100).toFixed(6)
+const ratio = (percent: string): string => fixed(shifted(percent, 4), 6)
 
 /** Our metodo_pago, from the words of the `formaDePago` of 3.2. Source: insights.md 7; sat.md 3.2. */
 const metodoPago = (formaDePago: string | null): string | null => {
@@ -51,9 +51,9 @@ const concepto: Node = {
     read.descripcion = freeText(a, 'descripcion')
     read.valor_unitario = amount(a, 'valorUnitario')
     read.importe = amount(a, 'importe')
-    state.concepto = read
-    state.document.conceptos.push(read)
+    beginLine(state, read)
   },
+  close: endLine,
   ...path({
     InformacionAduanera: { open: (state, a) => append(state.concepto?.pedimentos, text(a, 'numero')) },
     CuentaPredial: { open: (state, a) => append(state.concepto?.cuenta_predial, text(a, 'numero')) },

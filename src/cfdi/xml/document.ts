@@ -66,10 +66,16 @@ export type Concepto = ReturnType<typeof newConcepto>
 
 /** The members of a line that have no column in `cfdi_lines`. */
 type ConceptoDetail = Omit<Concepto, keyof LineHeader>
-const CONCEPTO_DETAIL = namesOf(newConcepto()).filter((name) => !isIn(namesOf(EMPTY_LINE), name)) as (keyof ConceptoDetail)[]
-
-/** Copies the detail out of a line. */
-export const conceptoDetailOf = picker(CONCEPTO_DETAIL, CONCEPTO_DETAIL)
+/** The detail of a line: what is not null or empty in it. */
+export const conceptoDetailOf = (concepto: Concepto): Partial<ConceptoDetail> => {
+  const { traslados, retenciones } = concepto.impuestos
+  const detail: Partial<ConceptoDetail> = {}
+  if (traslados.length + retenciones.length > 0) detail.impuestos = concepto.impuestos
+  if (concepto.a_cuenta_terceros_rfc !== null) detail.a_cuenta_terceros_rfc = concepto.a_cuenta_terceros_rfc
+  if (concepto.cuenta_predial.length > 0) detail.cuenta_predial = concepto.cuenta_predial
+  if (concepto.pedimentos.length > 0) detail.pedimentos = concepto.pedimentos
+  return detail
+}
 
 export type Repair = 'bom' | 'encoding_fallback' | 'trimmed_junk' | 'control_characters' | 'addenda_cut' | 'several_timbres'
 

@@ -1,4 +1,4 @@
-import Big from 'big.js'
+import { sumOf } from '../decimal.ts'
 import type { Nomina } from './document.ts'
 import { amount, text, upper } from './fields.ts'
 import { type Node, type ParseState, path } from './parse-state.ts'
@@ -45,13 +45,9 @@ const addIsr = (state: ParseState, a: Attributes, ...importes: string[]): void =
   if (nomina === null || text(a, 'TipoDeduccion') !== ISR) return
   for (const name of importes) {
     const importe = amount(a, name)
-    if (importe !== null) nomina.isr_retenido = nomina.isr_retenido === null ? importe : sum(nomina.isr_retenido, importe)
+    if (importe !== null) nomina.isr_retenido = nomina.isr_retenido === null ? importe : sumOf(nomina.isr_retenido, importe)
   }
 }
-
-const sum = (a: string, b: string): string => new Big(a).plus(b).toFixed(Math.max(decimals(a), decimals(b)))
-
-const decimals = (amount: string): number => (amount.includes('.') ? amount.length - amount.indexOf('.') - 1 : 0)
 
 const percepciones: Node = {
   open: ({ nomina }, a) => {

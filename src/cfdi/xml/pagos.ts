@@ -1,6 +1,6 @@
 import type { DoctoRelacionado, Tax } from './document.ts'
 import { amount, dateTime, text, upper } from './fields.ts'
-import { children, type Node, type ParseState, path } from './parse-state.ts'
+import { add, children, type Node, type ParseState, path } from './parse-state.ts'
 import type { Attributes } from './xml.ts'
 
 const docto = (state: ParseState, a: Attributes, equivalencia: string): void => {
@@ -19,6 +19,7 @@ const docto = (state: ParseState, a: Attributes, equivalencia: string): void => 
     impuestos_dr: { traslados: [], retenciones: [] },
   }
   state.docto = read
+  add(state.doctos, read, 'paid documents')
   state.pago?.documentos.push(read)
 }
 

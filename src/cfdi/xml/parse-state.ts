@@ -1,4 +1,5 @@
 import { type CfdiDocument, type Concepto, type DoctoRelacionado, type Nomina, newDocument, type Pago } from './document.ts'
+import { CfdiRejected } from './rejected.ts'
 import type { Element } from './xml.ts'
 
 /** A document that is being read, with the parts of it that are open. */
@@ -8,8 +9,14 @@ export interface ParseState {
   timbres: number
   tipo_relacion: string
   concepto: Concepto | null
+  /** How many lines have begun. */
+  lines: number
+  /** Takes a line that has been read. */
+  readonly take: LineReader['take']
   pago: Pago | null
   docto: DoctoRelacionado | null
+  /** Those of all payments. */
+  doctos: DoctoRelacionado[]
   nomina: Nomina | null
 }
 
@@ -21,18 +28,54 @@ export const children = (named: Record<string, Node>): ReadonlyMap<string, Node>
 /** An element that is read only for its children. */
 export const path = (named: Record<string, Node>): Node => ({ children: children(named) })
 
+/** The limit of a document's lines, and of the documents that it pays or refers to: all of them are in memory at once. */
+const MAX_PARTS = 30_000
+
+const limit = (count: number, what: string): void => {
+  if (count > MAX_PARTS) throw new CfdiRejected('cfdi.too_complex', `The document has more than 30,000 ${what}.`)
+}
+
+/** Adds one of a document's parts to a list. Throws CfdiRejected beyond the limit. */
+export const add = <Part>(list: Part[], part: Part, what: string): void => limit(list.push(part), what)
+
+/** Begins a line. Throws CfdiRejected beyond the limit. */
+export const beginLine = (state: ParseState, concepto: Concepto): void => {
+  limit(++state.lines, 'lines')
+  state.concepto = concepto
+}
+
+export const endLine = (state: ParseState): void => {
+  if (state.concepto !== null) state.take(state.concepto)
+  state.concepto = null
+}
+
 /** Adds a text to a list of an open part, if both are there. */
 export const append = (list: string[] | undefined, value: string | null): void => {
   if (value !== null) list?.push(value)
 }
 
-export const newParseState = (kind: CfdiDocument['kind'], version: string): ParseState => ({
-  document: newDocument(kind, version),
+/** What becomes of the lines of a document, one at a time, so that no document has all of them in memory as objects. */
+export interface LineReader {
+  /** The document is read, or read again after a repair. */
+  begin(): void
+  take(concepto: Concepto): void
+}
+
+export function newParseState(kind: CfdiDocument['kind'], version: string, lines: LineReader | null): ParseState {
+  const document = newDocument(kind, version)
+  lines?.begin()
+  return { ...EMPTY_STATE(document), take: lines ? (concepto) => lines.take(concepto) : (concepto) => document.conceptos.push(concepto) }
+}
+
+const EMPTY_STATE = (document: CfdiDocument): Omit<ParseState, 'take'> => ({
+  document,
   complementos: new Set(),
   timbres: 0,
   tipo_relacion: '',
   concepto: null,
+  lines: 0,
   pago: null,
   docto: null,
+  doctos: [],
   nomina: null,
 })

@@ -4,7 +4,7 @@ import { comprobante32 } from './comprobante32.ts'
 import { decode } from './decode.ts'
 import type { CfdiDocument, Repair } from './document.ts'
 import { missing } from './fields.ts'
-import { type Node, newParseState, type ParseState } from './parse-state.ts'
+import { type LineReader, type Node, newParseState, type ParseState } from './parse-state.ts'
 import { CfdiRejected } from './rejected.ts'
 import { retenciones10, retenciones20 } from './retenciones.ts'
 import { type Attributes, type Grammar, Malformed, Walker } from './xml.ts'
@@ -29,10 +29,13 @@ const root = (namespace: string, name: string, a: Attributes): { state: ParseSta
   const element = ROOTS.get(`${namespace} ${name} ${version}`)
   if (element === undefined)
     throw new CfdiRejected('cfdi.unknown_version', 'The version must be 3.2, 3.3 or 4.0, or 1.0 or 2.0 for retenciones.')
-  return { state: newParseState(name === 'Comprobante' ? 'cfdi' : 'retenciones', version), element }
+  return { state: newParseState(name === 'Comprobante' ? 'cfdi' : 'retenciones', version, lineReader), element }
 }
 
 const GRAMMAR: Grammar<ParseState> = { namespaces: COMPLEMENT_NAMESPACES, root }
+
+/** Takes the lines of the document that is being read; without one they are in its `conceptos`. */
+let lineReader: LineReader | null = null
 
 // Making a parser costs more than reading a small document. A parser that has thrown cannot be used again.
 let idle: Walker<ParseState> | null = null
@@ -46,9 +49,12 @@ const walk = (text: string): { state: ParseState; addenda: boolean } => {
   return read
 }
 
-/** Reads a CFDI that has everything a CFDI must have. Only the stamp may be missing: then its `uuid` is null. Throws CfdiRejected. */
-export const parseCfdi = (bytes: Uint8Array): CfdiDocument => {
-  const document = readCfdi(bytes)
+/**
+ * Reads a CFDI that has everything a CFDI must have. Only the stamp may be missing: then its `uuid` is null. `lines` takes its lines one by
+ * one; its `conceptos` are empty then. Throws CfdiRejected.
+ */
+export const parseCfdi = (bytes: Uint8Array, lines: LineReader | null = null): CfdiDocument => {
+  const document = withLines(lines, () => readCfdi(bytes))
   const { emisor_rfc, receptor_rfc, fecha, kind, total, retencion, pagos, impuestos_locales: locales } = document
   if (emisor_rfc === '') missing('The RFC of the Emisor')
   if (receptor_rfc === '') missing('The RFC of the Receptor')
@@ -69,6 +75,15 @@ export const readCfdi = (bytes: Uint8Array): CfdiDocument => {
   const { text, repairs } = decode(bytes)
   if (text.trim() === '') throw new CfdiRejected('cfdi.empty', 'The file is empty.')
   return finish(read(text, repairs), repairs)
+}
+
+const withLines = <T>(lines: LineReader | null, read: () => T): T => {
+  lineReader = lines
+  try {
+    return read()
+  } finally {
+    lineReader = null
+  }
 }
 
 const finish = ({ state, addenda }: { state: ParseState; addenda: boolean }, repairs: Repair[]): CfdiDocument => {

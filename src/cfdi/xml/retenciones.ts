@@ -1,7 +1,7 @@
 import { complemento } from './complemento.ts'
 import type { Retencion } from './document.ts'
 import { amount, dateTime, lastEight, rfc, text, upper } from './fields.ts'
-import { type Node, type ParseState, path } from './parse-state.ts'
+import { add, type Node, type ParseState, path } from './parse-state.ts'
 import type { Attributes } from './xml.ts'
 
 const FOREIGN_RFC = 'XEXX010101000'
@@ -116,7 +116,7 @@ const retenciones = (names: Names): Node => ({
     CfdiRetenRelacionados: {
       open: ({ document }, a) => {
         const uuid = upper(a, 'UUID')
-        if (uuid !== null) document.relacionados.push({ tipo_relacion: text(a, 'TipoRelacion') ?? '', uuid })
+        if (uuid !== null) add(document.relacionados, { tipo_relacion: text(a, 'TipoRelacion') ?? '', uuid }, 'related documents')
       },
     },
     Emisor: {

@@ -10,18 +10,21 @@ export interface XmlPlace {
   xml_method: number
 }
 
+/** workerd grows its buffer in steps and fails when a step exceeds the limit, although the document does not. */
+const INFLATE = { maxOutputLength: 2 * MAX_XML_BYTES, chunkSize: 256 * 1024 }
+
 /** Reads an XML byte for byte as it was delivered, with one ranged get. Throws when the object of the row is missing. */
 export async function readXml(files: R2Bucket, { xml_object, xml_offset, xml_length, xml_method }: XmlPlace): Promise<Uint8Array> {
   const found = await files.get(xml_object, { range: { offset: xml_offset, length: xml_length } })
   if (found === null) throw new Error(`There is no object ${xml_object}.`)
   const packed = new Uint8Array(await found.arrayBuffer())
-  return xml_method === 0 ? packed : new Uint8Array(inflateRawSync(packed, { maxOutputLength: MAX_XML_BYTES }))
+  return xml_method === 0 ? packed : new Uint8Array(inflateRawSync(packed, INFLATE))
 }
 
 /** The compressed bytes of several documents as one object. */
 export interface XmlObject {
-  /** Derived from the content, so that a late writer cannot change bytes that committed rows point to. */
-  key: string
+  /** Of the bytes. Keys end with it, so that a late writer cannot change bytes that committed rows point to. */
+  hash: string
   bytes: Uint8Array
   offsets: number[]
 }
@@ -37,5 +40,5 @@ export async function packXml(parts: readonly Uint8Array[]): Promise<XmlObject> 
     at += part.length
   }
   const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
-  return { key: `xml/${hash.toHex()}`, bytes, offsets }
+  return { hash: hash.toHex(), bytes, offsets }
 }

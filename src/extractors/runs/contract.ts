@@ -6,7 +6,10 @@ export const ExtractorRun = z
   .strictObject({
     status: z.enum(['dispatched', 'no_connections']),
     connections: z.int().meta({ description: 'Number of active RFCs that the run covered.' }),
-    dispatched: z.int().meta({ description: 'Number of RFCs for which the run queued at least one new download.' }),
+    dispatched: z.int().meta({
+      description:
+        'Number of RFCs for which the run queued at least one new download. A run over thousands of RFCs goes on after the answer, which then counts those up to it; `GET /v1/extractors/{extractor_id}/runs` has the final number.',
+    }),
   })
   .meta({ id: 'ExtractorRun' })
 export type ExtractorRun = z.infer<typeof ExtractorRun>
@@ -16,15 +19,18 @@ export const Run = z
     run_id: Id('run'),
     extractor_id: Id('ext'),
     trigger: z.enum(RUN_TRIGGERS),
-    local_date: z.iso
-      .date()
-      .nullable()
-      .meta({ description: 'The local date on which a scheduled run was due; null for other triggers. Each date has one run.' }),
-    fiscal_entity_id: Id('fe')
-      .nullable()
-      .meta({ description: 'The only fiscal entity that the run covered; null when it covered all of the organization’s.' }),
+    local_date: z.iso.date().nullable().meta({
+      description:
+        'The local date on which a scheduled run was due; null for other triggers, and for a run that makes up for one. Each date has one run.',
+    }),
+    fiscal_entity_id: Id('fe').nullable().meta({
+      description:
+        'The only fiscal entity that the run covers; null when it covers all of the organization’s. A run leaves an RFC out while its CIEC is to be verified, and a planned run of that RFC alone makes up for it.',
+    }),
     started_at: Instant.meta({ description: 'The instant from which the run’s date range and the visibility windows are computed.' }),
-    status: z.enum(['planned', 'dispatched', 'no_connections']),
+    status: z
+      .enum(['planned', 'dispatched', 'no_connections'])
+      .meta({ description: '`planned` until the run has covered all RFCs; the numbers are then those of the RFCs covered so far.' }),
     connections: z.int(),
     dispatched: z.int(),
   })

@@ -6,10 +6,10 @@ import type { Ctx, System } from '../../platform/context.ts'
 import { commit, type Statement } from '../../platform/db/commit.ts'
 import { newId } from '../../platform/db/id.ts'
 import { each } from '../../platform/each.ts'
-import { log } from '../../platform/log.ts'
 import { type Message, sendHints } from '../../platform/queues/send.ts'
 import { sourcesOf } from '../../taxpayers/sources.ts'
-import { type ConnectionRow, connectionsOfRun, widenWindows } from '../../taxpayers/taxpayers.ts'
+import { activeOf, type ConnectionRow, connectionsOfRun, countActiveConnections, widenWindows } from '../../taxpayers/taxpayers.ts'
+import { verifyOutstanding } from '../../taxpayers/verification.ts'
 import type { ExtractorRow } from '../store.ts'
 import { monthsOf, rangeOf } from './scope.ts'
 import {
@@ -18,8 +18,10 @@ import {
   finishRun,
   insertRun,
   insertRuns,
+  keepPlace,
   markRun,
   plannedRuns,
+  postponeRun,
   type RunRow,
   unfinishedRuns,
 } from './store.ts'
@@ -35,10 +37,16 @@ export interface RunOutcome {
 
 /** Connections dispatched in one round of calls. */
 const PAGE = 50
-/** A run that is still planned after this long was left unfinished by a crash. */
+/** The statements of a run besides its pages. */
+const RUN_STATEMENTS = 6
+/** A planned run that has not moved for this long was left unfinished by a crash. */
 const UNFINISHED_AFTER_MS = 30_000
+const SWEEP_LIMIT = 100
 /** Runs that one queue message names. */
 const RUNS_A_MESSAGE = 20
+
+/** The most statements of a page: its list, the windows, and in each ledger the watermarks and the jobs. */
+const pageStatements = ({ settings }: System): number => 2 + 16 * Math.min(PAGE, settings.ledgers.length)
 
 const newRun = (ctx: System, extractor: ExtractorRow, trigger: RunRow['trigger'], fiscal_entity_id: string | null): RunRow => ({
   run_id: newId('run'),
@@ -51,7 +59,9 @@ const newRun = (ctx: System, extractor: ExtractorRow, trigger: RunRow['trigger']
   status: 'planned',
   connections: 0,
   dispatched: 0,
+  after: '',
   created_at: new Date(),
+  moved_at: new Date(),
 })
 
 /**
@@ -74,7 +84,7 @@ export function runMessages(runs: readonly Pick<RunRow, 'run_id'>[]): Message<{ 
 }
 
 /** Announces planned runs to the consumer. The sweep dispatches them if a message is lost. */
-export const announceRuns = (system: System, runs: readonly RunRow[]): Promise<void> =>
+export const announceRuns = (system: System, runs: readonly Pick<RunRow, 'run_id'>[]): Promise<void> =>
   sendHints(system, system.env.DISPATCH, runMessages(runs))
 
 /** Dispatches those of the named runs that are still planned. */
@@ -82,84 +92,150 @@ export async function dispatchRuns(system: System, run_ids: readonly string[]): 
   await startPlanned(system, await plannedRuns(system.db, run_ids))
 }
 
-/** Dispatches planned runs one after the other, so that later runs join the jobs of earlier ones. */
-export const startPlanned = (system: System, runs: readonly RunRow[]): Promise<void> => each(runs, (run) => dispatch(system, run))
+/**
+ * Dispatches planned runs one after the other, so that later runs join the jobs of earlier ones. Sends on those that the invocation has no
+ * budget for.
+ */
+export async function startPlanned(system: System, runs: readonly RunRow[]): Promise<void> {
+  const left: RunRow[] = []
+  await each(runs, async (run) => {
+    if (!system.budget.allows(RUN_STATEMENTS + pageStatements(system))) left.push(run)
+    else await dispatch(system, run)
+  })
+  await announceRuns(system, left)
+}
 
-/** Commits a run of the extractor, for one connection or all of the organization's, and dispatches it. */
+/**
+ * Commits a run of the extractor, for one connection or all of the organization's, and dispatches it. When the budget ends first, the outcome
+ * has all RFCs that the run covers, and those dispatched so far.
+ */
 export async function startRun(
   ctx: Ctx,
   { extractor, trigger, fiscal_entity_id }: { extractor: ExtractorRow; trigger: RunRow['trigger']; fiscal_entity_id: string | null },
 ): Promise<RunOutcome> {
   const run = newRun(ctx, extractor, trigger, fiscal_entity_id)
   await change(ctx, { action: 'extractor.run', resource_id: extractor.extractor_id }, [insertRun(ctx.db, run)])
-  return dispatch(ctx, run)
+  const { isDone, ...outcome } = await dispatch(ctx, run)
+  if (isDone) return outcome
+  const [active] = await countActiveConnections(ctx.db, ctx.organization.id)
+  return { ...outcome, connections: Math.max(outcome.connections, active!.n) }
 }
 
 /**
- * Dispatches a run: requests its jobs, widens the windows, announces the jobs, and finally records the outcome. It may be repeated after a
- * crash at any point, because jobs are joined rather than duplicated and windows only widen.
+ * Dispatches a run: requests its jobs, widens the windows of the sources that it fetches, announces the jobs, and finally records the
+ * outcome. When the budget ends first, the run keeps its place and sends itself on; the outcome returned then counts what has been dispatched.
+ * It may be repeated after a crash at any point, because jobs are joined rather than duplicated and windows only widen. A connection whose
+ * CIEC is not verified is left out, and the same commit plans a run of that connection alone for the time of its next verification.
  */
-async function dispatch(system: System, run: RunRow): Promise<RunOutcome> {
+async function dispatch(system: System, run: RunRow): Promise<RunOutcome & { isDone: boolean }> {
   const extractor = await findExtractorOfRun(system.db, run.extractor_id)
-  let after = ''
-  let connections = 0
-  let dispatched = 0
+  let { after, connections, dispatched } = run
+  const unverified: ConnectionRow[] = []
+  const laterRuns = () =>
+    insertRuns(
+      system.db,
+      unverified.map((row) => laterRun(run, row)),
+    )
   for (;;) {
-    const page = extractor ? await connectionsOfRun(system.db, run, after, PAGE) : []
-    if (extractor && page.length > 0) dispatched += await dispatchPage(system, run, extractor, page)
-    connections += page.length
-    if (page.length < PAGE || run.fiscal_entity_id !== null) break
-    after = page.at(-1)!.fiscal_entity_id
+    const read = extractor ? await connectionsOfRun(system.db, run, after, PAGE) : []
+    const page = await verifiedPage(system, read)
+    const verified = page.filter(({ verify_at }) => verify_at === null)
+    const queued = extractor && verified.length > 0 ? await dispatchPage(system, run, extractor, verified) : undefined
+    const left = page.filter((row) => row.verify_at !== null || queued?.unwidened.has(row.connection))
+    unverified.push(...left)
+    connections += page.length - left.length
+    dispatched += queued?.dispatched ?? 0
+    if (read.length < PAGE || run.fiscal_entity_id !== null) break
+    after = read.at(-1)!.fiscal_entity_id
+    if (!system.budget.allows(pageStatements(system) + RUN_STATEMENTS)) {
+      await commit(system.db.$client, [keepPlace(system.db, run, { after, connections, dispatched }, new Date()), ...laterRuns()])
+      await announceRuns(system, [run])
+      return { status: 'dispatched', connections, dispatched, isDone: false }
+    }
   }
   const outcome: RunOutcome = { status: connections === 0 ? 'no_connections' : 'dispatched', connections, dispatched }
-  await commit(system.db.$client, [finishRun(system.db, run.run_id, outcome), ...(connections > 0 ? [markRun(system.db, run)] : [])])
-  return outcome
+  if (run.fiscal_entity_id !== null && unverified.length > 0)
+    await commit(system.db.$client, [postponeRun(system.db, run.run_id, nextVerification(unverified[0]!))])
+  else
+    await commit(system.db.$client, [
+      finishRun(system.db, run, outcome),
+      ...(connections > 0 ? [markRun(system.db, run)] : []),
+      ...laterRuns(),
+    ])
+  return { ...outcome, isDone: true }
 }
+
+type Widening = Parameters<typeof widenWindows>[2][number]
+
+/** RFCs of a page whose CIECs a run verifies itself. The others are verified by the sweep. */
+const VERIFIED_A_PAGE = 10
+
+/** The page after the CIECs that are to be verified now have been, as far as the authority answers. */
+async function verifiedPage(system: System, page: readonly ConnectionRow[]): Promise<readonly ConnectionRow[]> {
+  const due = page.filter(({ verify_at }) => verify_at !== null && verify_at.getTime() <= Date.now()).slice(0, VERIFIED_A_PAGE)
+  if (due.length === 0) return page
+  for (const { entity } of due) await verifyOutstanding({ ...system, now: new Date() }, entity)
+  return activeOf(system.db, page)
+}
+
+const nextVerification = ({ verify_at }: ConnectionRow): Date => verify_at ?? new Date()
+
+/** The run of one connection that makes up for a run that left it out. The sweep dispatches it. */
+const laterRun = (run: RunRow, row: ConnectionRow): RunRow => ({
+  ...run,
+  run_id: newId('run'),
+  local_date: null,
+  fiscal_entity_id: row.fiscal_entity_id,
+  moved_at: nextVerification(row),
+})
 
 const isCfdiSource = (source: DataSourceKey): boolean => source === 'sat_cfdi_issued' || source === 'sat_cfdi_received'
 
-async function dispatchPage(system: System, run: RunRow, extractor: ExtractorRow, page: readonly ConnectionRow[]): Promise<number> {
+/**
+ * Returns for how many RFCs new jobs were queued, and the connections whose windows did not widen, because another CIEC was accepted or
+ * refused meanwhile.
+ */
+async function dispatchPage(
+  system: System,
+  run: RunRow,
+  extractor: ExtractorRow,
+  page: readonly ConnectionRow[],
+): Promise<{ dispatched: number; unwidened: Set<number> }> {
   const active = authorityOf(system).sources
   const selected = page.map((connection) => {
     const enabled = sourcesOf(connection, active)
     return { connection, sources: extractor.data_source_keys.filter((key) => enabled.includes(key) && active.includes(key)) }
   })
   const reached = extractor.scope === 'since_watermark' ? await watermarks(system, run.organization_id, selected) : undefined
-  const wider: { connection: number; from: string; to: number }[] = []
+  const wider = { issued: [] as Widening[], received: [] as Widening[] }
   const demands: ConnectionDemand[] = selected.map(({ connection, sources }) => {
     const jobs = sources.flatMap((source) => {
       if (!isCfdiSource(source)) return [{ source, month: '' }]
       const watermark = reached?.get(`${connection.entity}|${source}`) ?? null
       const range = rangeOf(extractor.scope, extractor.scope_months, run.instant, extractor.timezone, watermark)
-      wider.push({ connection: connection.connection, from: range.from, to: run.instant.getTime() })
+      wider[source === 'sat_cfdi_issued' ? 'issued' : 'received'].push({
+        connection: connection.connection,
+        from: range.from,
+        to: run.instant.getTime(),
+      })
       return monthsOf(range, extractor.timezone).map((month) => ({ source, month }))
     })
     return { entity: connection.entity, shard: connection.shard, rfc: connection.rfc, jobs }
   })
   const spread = run.trigger === 'schedule' ? system.settings.spreadSeconds : 0
-  const queued = await requestJobs(system, run, demands, spread)
-  if (wider.length > 0) await commit(system.db.$client, [widenWindows(system.db, earliest(wider))])
+  const dispatched = await requestJobs(system, run, demands, spread)
+  const directions = (['issued', 'received'] as const).filter((direction) => wider[direction].length > 0)
+  const unwidened = new Set(directions.flatMap((direction) => wider[direction].map(({ connection }) => connection)))
+  if (directions.length > 0) {
+    const statements = directions.map((direction) => widenWindows(system.db, direction, wider[direction]))
+    const widened = await commit<{ connection: number }>(system.db.$client, statements)
+    for (const { connection } of widened.flatMap(({ results }) => results)) unwidened.delete(connection)
+  }
   await announce(system, demands, spread)
-  return queued
+  return { dispatched, unwidened }
 }
 
-/** Returns the row with the earliest floor of each connection: its sources may reach back to different days. */
-function earliest(rows: readonly { connection: number; from: string; to: number }[]) {
-  const widest = new Map<number, { connection: number; from: string; to: number }>()
-  for (const row of rows) {
-    const known = widest.get(row.connection)
-    if (!known || row.from < known.from) widest.set(row.connection, row)
-  }
-  return [...widest.values()]
-}
-
-/** Dispatches runs that a crash left planned. A run that fails is logged and does not stop the others. */
-export async function finishRuns(system: System): Promise<void> {
-  for (const run of await unfinishedRuns(system.db, new Date(Date.now() - UNFINISHED_AFTER_MS), PAGE)) {
-    try {
-      await dispatch(system, run)
-    } catch (error) {
-      log.error(system, 'A planned run could not be dispatched. The next sweep tries again.', { run: run.run_id }, error)
-    }
-  }
+/** Announces runs that a crash left planned, and those whose message is lost. */
+export async function sweepRuns(system: System): Promise<void> {
+  await announceRuns(system, await unfinishedRuns(system.db, new Date(Date.now() - UNFINISHED_AFTER_MS), SWEEP_LIMIT))
 }

@@ -1,5 +1,6 @@
 import type { Ctx, System } from '../../platform/context.ts'
 import { idsFrom } from '../../platform/db/id.ts'
+import { pageByPage, START } from '../../platform/pages.ts'
 import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { requireExtractor } from '../extractors.ts'
 import type { Run, RunQuery } from './contract.ts'
@@ -7,9 +8,11 @@ import { deleteRuns, type RunRow, runsOfExtractor } from './store.ts'
 
 const KEPT_MS = 90 * 86_400_000
 const RUNS_A_ROUND = 2_000
-const ROUNDS = 400
 
-const view = ({ organization_id: _, instant, created_at: __, ...row }: RunRow): Run => ({ ...row, started_at: instant.toISOString() })
+const view = ({ organization_id: _, instant, after: __, created_at: ___, moved_at: ____, ...row }: RunRow): Run => ({
+  ...row,
+  started_at: instant.toISOString(),
+})
 
 /** Returns a page of the extractor's runs, newest first. Throws Failure 404 extractor.not_found. */
 export async function listRuns(ctx: Ctx, extractor_id: string, query: RunQuery) {
@@ -26,8 +29,8 @@ export async function listRuns(ctx: Ctx, extractor_id: string, query: RunQuery) 
   return paginate(ctx, scope, query.limit, rows, (row) => [row.run_id], view)
 }
 
-/** Deletes finished runs that are older than 90 days, at most 800,000 at a time. */
-export async function pruneRuns({ db, now }: System): Promise<void> {
-  const before = idsFrom('run', new Date(now.getTime() - KEPT_MS))
-  for (let round = 0; round < ROUNDS; round++) if ((await deleteRuns(db, before, RUNS_A_ROUND)) < RUNS_A_ROUND) return
+/** Deletes finished runs that are older than 90 days. A task. */
+export function pruneRuns(system: System, place = START): Promise<string> {
+  const before = idsFrom('run', new Date(system.now.getTime() - KEPT_MS))
+  return pageByPage(system, 1, place, async () => ((await deleteRuns(system.db, before, RUNS_A_ROUND)) < RUNS_A_ROUND ? '' : START))
 }

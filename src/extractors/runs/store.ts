@@ -10,15 +10,15 @@ export const insertRun = (db: Database, row: RunRow) => db.insert(runs).values(r
 /** Returns statements that insert planned runs, each for one connection. */
 export const insertRuns = (db: Database, rows: readonly RunRow[]): D1PreparedStatement[] =>
   jsonChunks(
-    rows.map(({ run_id, organization_id, extractor_id, trigger, fiscal_entity_id, instant, created_at }) => [
+    rows.map(({ run_id, organization_id, extractor_id, trigger, fiscal_entity_id, instant, created_at, moved_at }) => [
       ...[run_id, organization_id, extractor_id, trigger, fiscal_entity_id],
-      ...[instant.getTime(), created_at.getTime()],
+      ...[instant.getTime(), created_at.getTime(), moved_at.getTime()],
     ]),
   ).map((json) =>
     db.$client
       .prepare(
-        `insert into runs (run_id, organization_id, extractor_id, trigger, fiscal_entity_id, instant, status, connections, dispatched, created_at)
-         select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, 'planned', 0, 0, value->>6 from json_each(?1)`,
+        `insert into runs (run_id, organization_id, extractor_id, trigger, fiscal_entity_id, instant, status, connections, dispatched, after, created_at, moved_at)
+         select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, 'planned', 0, 0, '', value->>6, value->>7 from json_each(?1)`,
       )
       .bind(json),
   )
@@ -34,12 +34,25 @@ export const deleteRuns = async (db: Database, before: string, limit: number): P
       .run()
   ).meta.changes
 
-/** Records the outcome of a planned run. The first outcome is kept. */
-export const finishRun = (db: Database, run_id: string, outcome: Pick<RunRow, 'status' | 'connections' | 'dispatched'>) =>
+/** Makes a planned run wait for the sweep after `until`. */
+export const postponeRun = (db: Database, run_id: string, until: Date) =>
   db
     .update(runs)
-    .set(outcome)
+    .set({ moved_at: until })
     .where(and(eq(runs.run_id, run_id), eq(runs.status, 'planned')))
+
+const isAtPlace = ({ run_id, after }: RunRow) => and(eq(runs.run_id, run_id), eq(runs.status, 'planned'), eq(runs.after, after))
+
+/** Moves a planned run to a place. Does nothing when a concurrent dispatch has moved it. */
+export const keepPlace = (db: Database, run: RunRow, place: Pick<RunRow, 'after' | 'connections' | 'dispatched'>, now: Date) =>
+  db
+    .update(runs)
+    .set({ ...place, moved_at: now })
+    .where(isAtPlace(run))
+
+/** Records the outcome of a planned run. The first outcome is kept. */
+export const finishRun = (db: Database, run: RunRow, outcome: Pick<RunRow, 'status' | 'connections' | 'dispatched'>) =>
+  db.update(runs).set(outcome).where(isAtPlace(run))
 
 /** Sets the extractor's `last_run_at` to the run's instant, unless a later run has set it. */
 export const markRun = (db: Database, { extractor_id, instant }: RunRow) =>
@@ -59,13 +72,13 @@ export const enabledExtractors = (db: Database, organization_id: string) =>
     .where(and(eq(extractors.organization_id, organization_id), eq(extractors.is_enabled, true)))
     .orderBy(asc(extractors.extractor_id))
 
-/** Runs that were created before an instant and are still planned, oldest first. */
+/** Planned runs that have not moved since an instant, the longest waiting first. */
 export const unfinishedRuns = (db: Database, before: Date, limit: number) =>
   db
     .select()
     .from(runs)
-    .where(and(eq(runs.status, 'planned'), lt(runs.created_at, before)))
-    .orderBy(asc(runs.created_at))
+    .where(and(eq(runs.status, 'planned'), lt(runs.moved_at, before)))
+    .orderBy(asc(runs.moved_at))
     .limit(limit)
 
 /** Returns statements that insert the planned runs of a tick. A run that exists for the extractor and local date is kept. */
@@ -78,8 +91,8 @@ export const insertScheduledRuns = (
   jsonChunks(rows.map(({ run_id, extractor_id, organization_id }) => [run_id, organization_id, extractor_id])).map((json) =>
     db.$client
       .prepare(
-        `insert into runs (run_id, organization_id, extractor_id, trigger, local_date, instant, status, connections, dispatched, created_at)
-         select value->>0, value->>1, value->>2, 'schedule', ?2, ?3, 'planned', 0, 0, ?4 from json_each(?1) where true on conflict do nothing`,
+        `insert into runs (run_id, organization_id, extractor_id, trigger, local_date, instant, status, connections, dispatched, after, created_at, moved_at)
+         select value->>0, value->>1, value->>2, 'schedule', ?2, ?3, 'planned', 0, 0, '', ?4, ?4 from json_each(?1) where true on conflict do nothing`,
       )
       .bind(json, due_day, instant.getTime(), now.getTime()),
   )

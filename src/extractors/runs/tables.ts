@@ -21,11 +21,15 @@ export const runs = sqliteTable(
     status: text('status', { enum: ['planned', 'dispatched', 'no_connections'] }).notNull(),
     connections: integer('connections').notNull(),
     dispatched: integer('dispatched').notNull(),
+    /** The last connection that has been dispatched; empty before the first. The counts are those up to it. */
+    after: text('after').notNull().default(''),
     created_at: instant('created_at').notNull(),
+    /** When it was planned, or `after` last moved; for a run that waits for the verification of a CIEC, the time of that. */
+    moved_at: instant('moved_at').notNull().default(new Date(0)),
   },
   (table) => [
     // The sweep: runs that a crash left unfinished.
-    index('runs_planned').on(table.created_at).where(sql`status = 'planned'`),
+    index('runs_planned').on(table.moved_at).where(sql`status = 'planned'`),
     // GET /extractors/{id}/runs, newest first.
     index('runs_extractor').on(table.extractor_id, table.run_id),
     // One run per extractor and local date.

@@ -1,7 +1,7 @@
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { newId } from '../../platform/db/id.ts'
-import { each } from '../../platform/each.ts'
+import { pageByPage, START } from '../../platform/pages.ts'
 import { type Message, sendHints } from '../../platform/queues/send.ts'
 import { dayOfEpoch, epochDayOf, localDayOf } from '../../platform/time/calendar.ts'
 import { cadencesBetween, lastDueDay } from '../cadence.ts'
@@ -23,6 +23,8 @@ import {
 
 /** Extractors that one message plans. */
 const PAGE = 1_000
+/** Statements that evaluating a zone takes. */
+const ZONE_STATEMENTS = 4
 const SWEEP_LIMIT = 100
 /** Days for which a zone's finished pages are kept. */
 const DAYS_KEPT = 30
@@ -37,16 +39,19 @@ export type Dispatch = { page: PageKey } | { runs: string[] }
 /**
  * Evaluates cadences. For each zone whose local day has advanced, inserts a page to plan for every cadence in use that has become due, in
  * the commit that advances the zone. Several missed days are one tick. Nothing is written for cadences that are not due, and a repeated or
- * overlapping tick finds the zone advanced.
+ * overlapping tick finds the zone advanced. A task, which needs no place.
  */
-export async function evaluateCadences(system: System): Promise<void> {
-  await each(await listZones(system.db), (zone) => evaluateZone(system, zone))
-}
+export const evaluateCadences = (system: System, place = START): Promise<string> =>
+  pageByPage(system, 0, place, async (_, fail) => {
+    for (const zone of await listZones(system.db)) await evaluateZone(system, zone).catch(fail)
+    return ''
+  })
 
 async function evaluateZone(system: System, { timezone, evaluated_day }: Zone): Promise<void> {
-  const { db, now } = system
+  const { db, now, budget } = system
   const today = localDayOf(now, timezone)
   if (today <= evaluated_day) return
+  budget.require(ZONE_STATEMENTS)
   const used = await cadencesInUse(db, timezone, cadencesBetween(evaluated_day, today))
   const pages = used.flatMap((cadence): TickPage[] => {
     const due_day = lastDueDay(cadence, evaluated_day, today)

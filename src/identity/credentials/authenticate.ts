@@ -1,13 +1,16 @@
 import { Failure } from '../../failures.ts'
 import type { Ctx, System } from '../../platform/context.ts'
+import { log } from '../../platform/log.ts'
 import type { Actor, Connection } from '../../platform/tenant.ts'
 import { digestOf, isApiKey, isSecret } from './key.ts'
-import { type AuthenticatedRow, findAuthenticated } from './store.ts'
+import { type AuthenticatedRow, findAuthenticated, markUsed } from './store.ts'
 
 export interface Authentication {
   organization: Ctx['organization']
   actor: Actor
   connection: Connection | null
+  /** Whether this day's use of the credential is to be noted with `noteUse`. */
+  isFirstUse: boolean
 }
 
 const unauthenticated = () =>
@@ -17,6 +20,8 @@ const unauthenticated = () =>
     'The Authorization header is absent or malformed, or the credential is unknown, expired or revoked. ' +
       'Send Basic base64(api_key:api_secret), or the api_secret as a Bearer token.',
   )
+
+const utcDay = ({ now }: System): string => now.toISOString().slice(0, 10)
 
 const constantTimeEqual = (a: string, b: string): boolean => {
   const encoder = new TextEncoder()
@@ -48,5 +53,17 @@ export async function authenticate(
     organization: { id, name, timezone, plan, extractor_count },
     actor: { kind: 'credential', api_key: row.api_key, role: row.role },
     connection: connectionOf(row),
+    isFirstUse: row.last_used_on === null || row.last_used_on < utcDay(system),
+  }
+}
+
+/** Notes that the caller's credential was used today. A failure is logged, because the next request notes it as well. */
+export async function noteUse(ctx: Ctx): Promise<void> {
+  const { db, organization, actor } = ctx
+  if (actor.kind !== 'credential') return
+  try {
+    await markUsed(db, organization.id, actor.api_key, utcDay(ctx))
+  } catch (error) {
+    log.error(ctx, 'The day of a credential’s use could not be noted. Its next request notes it.', {}, error)
   }
 }

@@ -1,14 +1,27 @@
 import * as z from 'zod'
-import { Instant, Paging, trimmedText } from '../../platform/http/shapes.ts'
+import { Id, Instant, Paging, trimmedText } from '../../platform/http/shapes.ts'
+import { ROLES } from '../../platform/tenant.ts'
 
-export const Role = z.enum(['owner', 'admin', 'member']).meta({ id: 'Role' })
+export const Role = z.enum(ROLES).meta({ id: 'Role' })
 
 const fields = {
   api_key: z.string().meta({ examples: ['fds_test_key_5kQ0Yw3jUuM1oZrS8dXfLp'] }),
   name: z.string(),
   role: Role,
+  member_id: Id('mem').meta({
+    description:
+      'The member whose credential it is, or who made it, directly or through other credentials. Removing the member revokes it.',
+  }),
+  created_by: z.string().nullable().meta({
+    description:
+      'The api_key of the credential that made it. Null for the one that a member got by signing up or by accepting an invitation.',
+  }),
   created_at: Instant,
   expires_at: Instant.nullable(),
+  last_used_on: z.iso
+    .date()
+    .nullable()
+    .meta({ description: 'The last day, in UTC, on which a request was sent with it. Null before the first one.' }),
 }
 
 export const Credential = z.strictObject(fields).meta({ id: 'Credential' })
@@ -26,11 +39,10 @@ export const CredentialDraft = z
   .strictObject({
     name: trimmedText(1, 120),
     role: Role,
-    expires_at: z.iso
-      .datetime({ offset: true })
-      .nullable()
-      .default(null)
-      .meta({ description: 'Must be in the future. A credential without it never expires.' }),
+    expires_at: z.iso.datetime({ offset: true }).nullable().optional().meta({
+      description:
+        'Must be in the future, and not after the expiry of the credential that makes this one. If omitted, both expire at the same time. Null: it never expires.',
+    }),
   })
   .meta({ id: 'CredentialDraft' })
 export type CredentialDraft = z.infer<typeof CredentialDraft>

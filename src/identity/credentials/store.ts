@@ -1,11 +1,15 @@
-import { and, asc, eq, gt, isNull, or } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, isNull, lt, or } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
-import { sql } from '../../platform/db/fragment.ts'
+import { type Fragment, sql } from '../../platform/db/fragment.ts'
 import { assertThat } from '../../platform/db/guard.ts'
-import type { Role } from '../../platform/tenant.ts'
+import { type Role, rolesAbove } from '../../platform/tenant.ts'
 import { credentials } from './tables.ts'
 
 export type CredentialRow = typeof credentials.$inferSelect
+
+/** Selects the number of the organization's credentials that are not revoked. */
+export const credentialsUsed = (organization_id: string): Fragment =>
+  sql`select count(*) from credentials indexed by credentials_valid where organization_id = ${organization_id} and revoked_at is null`
 
 export const insertCredential = (db: Database, row: CredentialRow) => db.insert(credentials).values(row)
 
@@ -15,15 +19,50 @@ export const markRevoked = (db: Database, organization_id: string, api_key: stri
     .set({ revoked_at: now })
     .where(and(eq(credentials.api_key, api_key), eq(credentials.organization_id, organization_id), isNull(credentials.revoked_at)))
 
-/** The condition for a member's credentials that are not revoked. */
+/** The condition for the credentials of a member that are not revoked: the member's own, and those that the member made. */
 const ofMember = (organization_id: string, member_id: string) =>
   and(eq(credentials.organization_id, organization_id), eq(credentials.member_id, member_id), isNull(credentials.revoked_at))
 
-export const revokeMemberCredentials = (db: Database, organization_id: string, member_id: string, now: Date) =>
-  db.update(credentials).set({ revoked_at: now }).where(ofMember(organization_id, member_id))
+/** Revokes a member's own credentials and, unless they are kept, those that the member made. Returns their keys, as `api_key` of each row. */
+export const revokeMemberCredentials = (db: Database, organization_id: string, member_id: string, keepsMade: boolean, now: Date) =>
+  db
+    .update(credentials)
+    .set({ revoked_at: now })
+    .where(and(ofMember(organization_id, member_id), keepsMade ? isNull(credentials.created_by) : undefined))
+    .returning({ api_key: credentials.api_key })
 
+/** Gives a member's own credentials a role, and lowers those that the member made to it where theirs is higher. */
 export const setCredentialRole = (db: Database, organization_id: string, member_id: string, role: Role) =>
-  db.update(credentials).set({ role }).where(ofMember(organization_id, member_id))
+  db
+    .update(credentials)
+    .set({ role })
+    .where(and(ofMember(organization_id, member_id), or(isNull(credentials.created_by), inArray(credentials.role, rolesAbove(role)))))
+
+/** Refuses its batch unless the credential with which another one is made, or a person invited, is not revoked and still has the role. */
+export const assertMaker = (
+  db: Database,
+  organization_id: string,
+  { api_key, role }: { api_key: string; role: Role },
+): D1PreparedStatement =>
+  assertThat(
+    db.$client,
+    sql`exists (select 1 from credentials where api_key = ${api_key} and organization_id = ${organization_id} and role = ${role}
+      and revoked_at is null)`,
+    'credential.maker',
+  )
+
+/** Notes the day of a credential's use. Several requests on one day write it once. */
+export const markUsed = (db: Database, organization_id: string, api_key: string, day: string) =>
+  db
+    .update(credentials)
+    .set({ last_used_on: day })
+    .where(
+      and(
+        eq(credentials.api_key, api_key),
+        eq(credentials.organization_id, organization_id),
+        or(isNull(credentials.last_used_on), lt(credentials.last_used_on, day)),
+      ),
+    )
 
 /** Refuses its batch unless the credential exists and is not revoked. */
 export const assertCredentialActive = (db: Database, organization_id: string, api_key: string): D1PreparedStatement =>
@@ -79,6 +118,7 @@ export interface AuthenticatedRow {
   api_key: string
   role: Role
   expires_at: number | null
+  last_used_on: string | null
   organization_id: string
   organization_name: string
   timezone: string
@@ -91,8 +131,13 @@ export interface AuthenticatedRow {
   shard: number | null
   state: string | null
   paused_by: string | null
-  visible_from: string | null
-  visible_to: number | null
+  first_active_at: number | null
+  issued_from: string | null
+  issued_to: number | null
+  received_from: string | null
+  received_to: number | null
+  issued_reaches: string | null
+  received_reaches: string | null
   imported_at: number | null
 }
 
@@ -104,8 +149,9 @@ export const findAuthenticated = async (db: Database, digests: readonly string[]
   (
     await db.$client
       .prepare(
-        `select c.api_key, c.role, c.expires_at, o.id as organization_id, o.name as organization_name, o.timezone, o.plan, o.extractor_count,
-           n.connection, n.fiscal_entity_id, n.entity, n.rfc, n.shard, n.state, n.paused_by, n.visible_from, n.visible_to, n.imported_at
+        `select c.api_key, c.role, c.expires_at, c.last_used_on, o.id as organization_id, o.name as organization_name, o.timezone, o.plan, o.extractor_count,
+           n.connection, n.fiscal_entity_id, n.entity, n.rfc, n.shard, n.state, n.paused_by, n.first_active_at,
+           n.issued_from, n.issued_to, n.received_from, n.received_to, n.issued_reaches, n.received_reaches, n.imported_at
          from credentials c
          cross join organizations o on o.id = c.organization_id
          left join connections n on n.organization_id = c.organization_id and n.fiscal_entity_id = ?1 and n.state <> 'unlinked'

@@ -1,5 +1,7 @@
+import { sql } from 'drizzle-orm'
 import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { instant } from '../../platform/db/columns.ts'
+import { ROLES } from '../../platform/tenant.ts'
 
 export const credentials = sqliteTable(
   'credentials',
@@ -9,11 +11,15 @@ export const credentials = sqliteTable(
     api_key: text('api_key').notNull(),
     organization_id: text('organization_id').notNull(),
     name: text('name').notNull(),
-    role: text('role', { enum: ['owner', 'admin', 'member'] }).notNull(),
-    /** The member to whom the credential belongs, with the member's role; null for a credential of the organization. */
-    member_id: text('member_id'),
+    role: text('role', { enum: ROLES }).notNull(),
+    /** The member who made the credential, directly or through other credentials; of the first credential of all, the member it is for. */
+    member_id: text('member_id').notNull(),
+    /** The api_key of the credential that made it; null for the member's own, which joining the organization makes. */
+    created_by: text('created_by'),
     created_at: instant('created_at').notNull(),
     expires_at: instant('expires_at'),
+    /** The last day, in UTC, on which a request was authenticated with it. */
+    last_used_on: text('last_used_on'),
     revoked_at: instant('revoked_at'),
   },
   (table) => [
@@ -21,5 +27,7 @@ export const credentials = sqliteTable(
     uniqueIndex('credentials_api_key').on(table.api_key),
     // The organization's list, oldest first.
     index('credentials_organization').on(table.organization_id, table.created_at, table.api_key),
+    // The quota of credentials.
+    index('credentials_valid').on(table.organization_id).where(sql`revoked_at is null`),
   ],
 )

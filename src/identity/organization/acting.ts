@@ -1,6 +1,6 @@
 import type { Ctx, System } from '../../platform/context.ts'
 import type { Connection } from '../../platform/tenant.ts'
-import { type ConnectionRow, findConnection } from '../../taxpayers/taxpayers.ts'
+import { findConnection, type WithReaches } from '../../taxpayers/taxpayers.ts'
 import { findOrganization } from './organization.ts'
 
 /** Returns the context in which a process of the service acts for an organization. */
@@ -20,8 +20,10 @@ export async function readerOf({ db }: System, organization_id: string, fiscal_e
   return row && { organization, connection: connectionView(row) }
 }
 
-const connectionView = (row: ConnectionRow): Connection => ({
+const connectionView = (row: WithReaches): Connection => ({
   ...row,
-  visible_to: row.visible_to?.getTime() ?? null,
+  first_active_at: row.first_active_at?.getTime() ?? null,
+  issued_to: row.issued_to?.getTime() ?? null,
+  received_to: row.received_to?.getTime() ?? null,
   imported_at: row.imported_at?.getTime() ?? null,
 })

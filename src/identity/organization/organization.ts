@@ -3,7 +3,7 @@ import type { Ctx } from '../../platform/context.ts'
 import type { OrganizationChanges, OrganizationProfile } from './contract.ts'
 import { findOrganization, type OrganizationRow, updateOrganization } from './store.ts'
 
-export { findOrganization, insertOrganization, type OrganizationRow, updateOrganization } from './store.ts'
+export { findOrganization, insertOrganization, type OrganizationRow, suspendOrganizations, updateOrganization } from './store.ts'
 
 /** Shows a stored organization. */
 export const viewOrganization = ({ id, name, contact_email, logo_url, timezone }: OrganizationRow): OrganizationProfile => ({

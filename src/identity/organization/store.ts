@@ -1,4 +1,4 @@
-import { eq } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
 import { organizations } from './tables.ts'
 
@@ -8,6 +8,12 @@ export const insertOrganization = (db: Database, row: OrganizationRow) => db.ins
 
 export const updateOrganization = (db: Database, id: string, changes: Partial<OrganizationRow>) =>
   db.update(organizations).set(changes).where(eq(organizations.id, id))
+
+export const suspendOrganizations = (db: Database, ids: readonly string[], suspension: OrganizationRow['suspension']) =>
+  db
+    .update(organizations)
+    .set({ suspension })
+    .where(sql`id in (select value from json_each(${JSON.stringify(ids)}))`)
 
 export const findOrganization = async (db: Database, id: string): Promise<OrganizationRow> =>
   (await db.select().from(organizations).where(eq(organizations.id, id)).limit(1))[0]!

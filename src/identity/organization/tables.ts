@@ -15,6 +15,8 @@ export const organizations = sqliteTable(
     /** Number of seats where it differs from the plan's. */
     rfc_allowance: integer('rfc_allowance'),
     trial_ends_at: instant('trial_ends_at'),
+    /** The address to which the trial of the sign-up belongs, in its normal form; null when the trial was granted. */
+    trial_email: text('trial_email'),
     /** Why billing paused the connections; they change in the commit that writes it. */
     suspension: text('suspension', { enum: SUSPENSIONS }),
     /** The last local month, `YYYY-MM`, that was invoiced or found to owe nothing; null before the first run. */

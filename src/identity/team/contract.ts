@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Email, Id, Instant, Paging, trimmedText } from '../../platform/http/shapes.ts'
+import { documented, Email, Id, Instant, Paging, trimmedText } from '../../platform/http/shapes.ts'
 import { NewCredential, Role } from '../credentials/contract.ts'
 import { OrganizationProfile } from '../organization/contract.ts'
 
@@ -25,14 +25,24 @@ export const InvitationDraft = z
   .meta({ id: 'InvitationDraft' })
 export type InvitationDraft = z.infer<typeof InvitationDraft>
 
+const invitation = {
+  invitation_id: Id('ivt'),
+  email: z.string(),
+  role: Role,
+  name: z.string().nullable(),
+  invited_by: z.string().meta({ description: 'The api_key of the credential that sent it.' }),
+  created_at: Instant,
+  expires_at: Instant.meta({
+    description: 'Seven days after created_at, or when the credential that sent it expires, if that is earlier.',
+  }),
+}
+
+export const Invitation = z.strictObject(invitation).meta({ id: 'Invitation' })
+export type Invitation = z.infer<typeof Invitation>
+
 export const NewInvitation = z
   .strictObject({
-    invitation_id: Id('ivt'),
-    email: z.string(),
-    role: Role,
-    name: z.string().nullable(),
-    created_at: Instant,
-    expires_at: Instant.meta({ description: 'Seven days after created_at.' }),
+    ...invitation,
     token: z.string().meta({
       description: 'Shown only in this answer; the service stores a keyed hash of it. Pass it on to the invited person: no e-mail is sent.',
     }),
@@ -50,3 +60,29 @@ export const MemberQuery = z.strictObject(Paging)
 export type MemberQuery = z.infer<typeof MemberQuery>
 
 export const MemberPath = z.strictObject({ member_id: Id('mem') })
+
+export const MemberRemovalQuery = z.strictObject({
+  keep_credentials: documented(
+    z
+      .enum(['true', 'false'])
+      .transform((text) => text === 'true')
+      .optional(),
+    {
+      type: 'boolean',
+      default: false,
+      description: 'With true, the credentials that the member made stay valid. The member’s own credentials are always revoked.',
+    },
+  ),
+})
+
+export const MemberRemoval = z
+  .strictObject({
+    member_id: Id('mem'),
+    revoked_api_keys: z
+      .array(z.string())
+      .meta({ description: 'The credentials that were revoked: the member’s own, and those that the member made.' }),
+  })
+  .meta({ id: 'MemberRemoval' })
+export type MemberRemoval = z.infer<typeof MemberRemoval>
+
+export const InvitationPath = z.strictObject({ invitation_id: Id('ivt') })

@@ -1,8 +1,8 @@
 import { invalid } from '../../failures.ts'
 import type { System } from '../../platform/context.ts'
-import { domainsOf } from './domains.ts'
+import { domainsOf, hasDisposableName } from './domains.ts'
 
-/** The list of the package `disposable-email-domains-js`, linked from `assets/`. */
+/** The list of the package `disposable-email-domains-js`, linked from `assets/`. `npm run domains` installs its newest release. */
 const LIST = 'https://assets.invalid/disposable-domains.json'
 
 // Holds lists and not promises, because a request must not await the I/O of another request.
@@ -18,9 +18,10 @@ async function listOf({ ASSETS }: Env): Promise<ReadonlySet<string>> {
   return list
 }
 
-/** Throws Failure 422 email.disposable when the address is at a disposable domain or a subdomain of one. */
+/** Throws Failure 422 email.disposable when the address is at a disposable domain or a subdomain of one: by the list, or by its name. */
 export async function refuseDisposable({ env }: System, email: string): Promise<void> {
   const list = await listOf(env)
-  if (domainsOf(email).some((domain) => list.has(domain)))
+  const domains = domainsOf(email)
+  if (hasDisposableName(domains[0]!) || domains.some((domain) => list.has(domain)))
     throw invalid('email.disposable', [{ path: 'email', message: 'Must not be at a disposable e-mail domain.' }])
 }

@@ -7,7 +7,7 @@ import { retryOnConflict } from '../../platform/db/retry.ts'
 import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import type { Role } from '../../platform/tenant.ts'
 import { isOwner, revokeMemberCredentials, setCredentialRole } from '../credentials/credentials.ts'
-import type { Member, MemberChanges, MemberQuery } from './contract.ts'
+import type { Member, MemberChanges, MemberQuery, MemberRemoval } from './contract.ts'
 import {
   assertMemberUnchanged,
   assertOwnerLeft,
@@ -44,15 +44,16 @@ export async function listMembers(ctx: Ctx, query: MemberQuery) {
 
 /**
  * Reads a member and commits the statements that `statementsOf` derives from it, again when the member changed meanwhile. `role` is the
- * member's new role: undefined keeps it, null removes the member. Without statements, nothing is committed. Throws Failure 403
- * member.owner_only, 404 member.not_found, and 409 member.last_owner when the organization would be left without an owner who can act.
+ * member's new role: undefined keeps it, null removes the member. `keepsMade`: the credentials that the member made stay as they are. Without
+ * statements, nothing is committed. Returns the member and the statements' results. Throws Failure 403 member.owner_only, 404
+ * member.not_found, and 409 member.last_owner when the organization would be left without an owner who can act.
  */
 const commitMemberChange = (
   ctx: Ctx,
   member_id: string,
-  { action, changed, role }: { action: string; changed?: string[]; role: Role | null | undefined },
+  { action, changed, role, keepsMade = false }: { action: string; changed?: string[]; role: Role | null | undefined; keepsMade?: boolean },
   statementsOf: (row: MemberRow) => Statement[],
-): Promise<MemberRow> =>
+): Promise<{ row: MemberRow; results: D1Result<Record<string, unknown>>[] }> =>
   retryOnConflict(
     async () => {
       const { db, organization, now } = ctx
@@ -60,14 +61,13 @@ const commitMemberChange = (
       if (!row) throw notFound('member')
       requireOwnerFor(ctx, row.role, role ?? undefined)
       const statements = statementsOf(row)
-      if (statements.length === 0) return row
+      if (statements.length === 0) return { row, results: [] }
+      const guards = [assertMemberUnchanged(db, row)]
       const losesOwner = row.role === 'owner' && role !== undefined && role !== 'owner'
+      if (losesOwner) guards.push(assertOwnerLeft(db, row, keepsMade, now))
       try {
-        await change(ctx, { action, resource_id: member_id, ...(changed && { changed }) }, [
-          assertMemberUnchanged(db, row),
-          ...(losesOwner ? [assertOwnerLeft(db, row, now)] : []),
-          ...statements,
-        ])
+        const what = { action, resource_id: member_id, ...(changed && { changed }) }
+        return { row, results: (await change(ctx, what, [...guards, ...statements])).slice(guards.length) }
       } catch (error) {
         if (isGuardViolation(error, 'member.owner_left'))
           throw new Failure(
@@ -77,20 +77,19 @@ const commitMemberChange = (
           )
         throw error
       }
-      return row
     },
     () => new Failure('contention', 'member.changed', 'Other requests keep changing this member. Try again.'),
   )
 
 /**
- * Changes a member's name or role. The member's credentials take a new role at once, and invitations that it does not allow are
- * withdrawn.
+ * Changes a member's name or role. The member's own credentials take a new role at once, those that the member made are lowered to it where
+ * theirs is higher, and invitations that it does not allow are withdrawn.
  */
 export async function changeMember(ctx: Ctx, member_id: string, changes: MemberChanges): Promise<Member> {
   const { db, organization } = ctx
   const { role } = changes
   const changed = Object.keys(changes)
-  const row = await commitMemberChange(ctx, member_id, { action: 'member.updated', changed, role }, (read) => {
+  const { row } = await commitMemberChange(ctx, member_id, { action: 'member.updated', changed, role }, (read) => {
     if (changed.length === 0) return []
     const hasNewRole = role !== undefined && role !== read.role
     return [
@@ -104,14 +103,15 @@ export async function changeMember(ctx: Ctx, member_id: string, changes: MemberC
 }
 
 /**
- * Removes a member. The member's credentials fail from their next request on, and the pending invitations that the member sent are
- * withdrawn.
+ * Removes a member. The member's credentials fail from their next request on, and so do those that the member made, directly or through other
+ * credentials, unless they are kept. The pending invitations that were sent with any of them are withdrawn. Returns what was revoked.
  */
-export async function deleteMember(ctx: Ctx, member_id: string): Promise<void> {
+export async function deleteMember(ctx: Ctx, member_id: string, keepsMade: boolean): Promise<MemberRemoval> {
   const { db, organization, now } = ctx
-  await commitMemberChange(ctx, member_id, { action: 'member.removed', role: null }, (row) => [
+  const { results } = await commitMemberChange(ctx, member_id, { action: 'member.removed', role: null, keepsMade }, (row) => [
+    revokeMemberCredentials(db, organization.id, member_id, keepsMade, now),
     updateMember(db, row, { status: 'removed' }),
-    revokeMemberCredentials(db, organization.id, member_id, now),
     ...withdrawSent(db, organization.id, member_id, null),
   ])
+  return { member_id, revoked_api_keys: results[0]!.results.map(({ api_key }) => String(api_key)).sort() }
 }

@@ -2,8 +2,19 @@ import { Hono } from 'hono'
 import type { App } from '../../platform/context.ts'
 import { body, idempotent, operation, params, query, refuses, returns, roles } from '../../platform/http/operation.ts'
 import { pageOf } from '../../platform/http/shapes.ts'
-import { InvitationDraft, Member, MemberChanges, MemberPath, MemberQuery, NewInvitation } from './contract.ts'
-import { inviteMember } from './invitations.ts'
+import {
+  Invitation,
+  InvitationDraft,
+  InvitationPath,
+  Member,
+  MemberChanges,
+  MemberPath,
+  MemberQuery,
+  MemberRemoval,
+  MemberRemovalQuery,
+  NewInvitation,
+} from './contract.ts'
+import { inviteMember, listInvitations, withdrawInvitation } from './invitations.ts'
 import { changeMember, deleteMember, listMembers } from './members.ts'
 
 const TAG = 'Team'
@@ -31,7 +42,10 @@ export const teamRoutes = new Hono<App>()
     roles('owner', 'admin'),
     body(InvitationDraft),
     returns(201, NewInvitation, 'The invitation with its token, which is shown only in this answer'),
-    refuses(409, 'A member of the organization has this e-mail address.'),
+    refuses(
+      409,
+      'A member of the organization has this e-mail address, as many invitations are pending as the plan allows (`invitation.plan_limit`), or the credential of the request was revoked or got another role in the meantime.',
+    ),
     idempotent(),
     async (c) => c.json(await inviteMember(c.var.ctx, c.req.valid('json')), 201),
   )
@@ -41,7 +55,7 @@ export const teamRoutes = new Hono<App>()
       'updateMember',
       TAG,
       'Update a member',
-      'The member’s credentials take a new role at once, and pending invitations that the new role does not allow are withdrawn. Only an owner can change an owner or give the role owner.',
+      'The member’s credentials take a new role at once. Those that the member made are lowered to it where theirs is higher, and pending invitations that it does not allow are withdrawn. Only an owner can change an owner or give the role owner.',
     ),
     params(MemberPath),
     roles('owner', 'admin'),
@@ -57,12 +71,35 @@ export const teamRoutes = new Hono<App>()
       'removeMember',
       TAG,
       'Remove a member',
-      'The member’s credentials fail from their next request on, and the pending invitations that the member sent are withdrawn. Credentials that the member created for the organization stay valid, because integrations use them; the audit events `credential.created` name them. Only an owner can remove an owner.',
+      'The member’s credentials fail from their next request on, and the pending invitations that the member sent are withdrawn. So do the credentials that the member made, ' +
+        'directly or through other credentials, unless `keep_credentials` is true: integrations may use them. The answer lists what was revoked. Only an owner can remove an owner.',
     ),
     params(MemberPath),
     roles('owner', 'admin'),
-    returns(204, undefined, 'The member is removed.'),
+    query(MemberRemovalQuery),
+    returns(200, MemberRemoval, 'The member is removed.'),
     refuses(404, ABSENT),
     refuses(409, CONFLICT),
-    (c) => deleteMember(c.var.ctx, c.req.valid('param').member_id).then(() => c.body(null, 204)),
+    async (c) => c.json(await deleteMember(c.var.ctx, c.req.valid('param').member_id, c.req.valid('query').keep_credentials ?? false)),
+  )
+  .get(
+    '/invitations',
+    operation('listInvitations', TAG, 'List the pending invitations, oldest first', 'Expired, accepted and withdrawn ones are not listed.'),
+    query(MemberQuery),
+    returns(200, pageOf(Invitation)),
+    async (c) => c.json(await listInvitations(c.var.ctx, c.req.valid('query'))),
+  )
+  .delete(
+    '/invitations/:invitation_id',
+    operation(
+      'withdrawInvitation',
+      TAG,
+      'Withdraw an invitation',
+      'Its token fails at once. Only an owner can withdraw the invitation of an owner.',
+    ),
+    params(InvitationPath),
+    roles('owner', 'admin'),
+    returns(204, undefined, 'The invitation is withdrawn.'),
+    refuses(404, 'There is no such pending invitation: it is unknown, was accepted, replaced or withdrawn, or has expired.'),
+    (c) => withdrawInvitation(c.var.ctx, c.req.valid('param').invitation_id).then(() => c.body(null, 204)),
   )

@@ -43,19 +43,27 @@ export const assertMemberUnchanged = (db: Database, { organization_id, member_id
 
 /**
  * Refuses its batch unless the organization has, besides this member, another owner, and a credential with the role owner that is valid
- * for as long as the member's.
+ * for as long as those that the member loses: the member's own and, unless they are kept, those that the member made.
  */
-export const assertOwnerLeft = (db: Database, { organization_id, member_id }: MemberRow, now: Date): D1PreparedStatement =>
-  assertThat(
+export const assertOwnerLeft = (
+  db: Database,
+  { organization_id, member_id }: MemberRow,
+  keepsMade: boolean,
+  now: Date,
+): D1PreparedStatement => {
+  const isLost = (alias: string): Fragment =>
+    sql`(${raw(alias)}.member_id = ${member_id}${raw(keepsMade ? ` and ${alias}.created_by is null` : '')})`
+  return assertThat(
     db.$client,
     sql`exists (select 1 from members o where o.organization_id = ${organization_id} and o.member_id <> ${member_id}
         and o.status = 'active' and o.role = 'owner')
-      and exists (select 1 from credentials c where c.organization_id = ${organization_id} and c.member_id is not ${member_id}
+      and exists (select 1 from credentials c where c.organization_id = ${organization_id} and not ${isLost('c')}
         and c.role = 'owner' and c.revoked_at is null and (c.expires_at is null or (c.expires_at > ${now.getTime()} and not exists (
-          select 1 from credentials m where m.organization_id = ${organization_id} and m.member_id = ${member_id} and m.role = 'owner'
+          select 1 from credentials m where m.organization_id = ${organization_id} and ${isLost('m')} and m.role = 'owner'
             and m.revoked_at is null and (m.expires_at is null or m.expires_at > c.expires_at)))))`,
     'member.owner_left',
   )
+}
 
 export const updateMember = (db: Database, { organization_id, member_id }: MemberRow, changes: Partial<MemberRow>) =>
   db
@@ -86,11 +94,23 @@ export const replacePending = (db: Database, organization_id: string, email: str
       and ${byOwner ? raw('true') : sql`(role <> 'owner' or expires_at <= ${now.getTime()})`}`,
   )
 
+/** Closes the pending invitations of the organization that have expired, so that only open ones are counted. */
+export const closeExpired = (db: Database, organization_id: string, now: Date): D1PreparedStatement =>
+  prepared(
+    db.$client,
+    sql`update invitations set status = 'expired' where ${pendingOf(organization_id)} and expires_at <= ${now.getTime()}`,
+  )
+
+/** Selects the number of the organization's pending invitations that have not expired. */
+export const invitationsUsed = (organization_id: string, now: Date): Fragment =>
+  sql`select count(*) from invitations indexed by invitations_pending where ${pendingOf(organization_id)} and expires_at > ${now.getTime()}`
+
 const sentBy = (organization_id: string, member_id: string): Fragment =>
   sql`invited_by in (select api_key from credentials where organization_id = ${organization_id} and member_id = ${member_id})`
 
 /**
- * Withdraws the pending invitations that a member sent and that the member's new role does not allow; all of them when the role is null.
+ * Withdraws the pending invitations that a member sent, also with credentials that the member made, and that the member's new role does not
+ * allow; all of them when the role is null.
  */
 export const withdrawSent = (db: Database, organization_id: string, member_id: string, role: Role | null): D1PreparedStatement[] =>
   role === 'owner'
@@ -102,6 +122,34 @@ export const withdrawSent = (db: Database, organization_id: string, member_id: s
             and ${role === 'admin' ? raw("role = 'owner'") : raw('true')}`,
         ),
       ]
+
+const open = (organization_id: string, now: Date) =>
+  and(eq(invitations.organization_id, organization_id), eq(invitations.status, 'pending'), gt(invitations.expires_at, now))
+
+/** Lists the organization's pending invitations that have not expired, oldest first. */
+export const listOpenInvitations = (db: Database, organization_id: string, after: string | undefined, limit: number, now: Date) =>
+  db
+    .select()
+    .from(invitations)
+    .where(and(open(organization_id, now), after === undefined ? undefined : gt(invitations.invitation_id, after)))
+    .orderBy(asc(invitations.invitation_id))
+    .limit(limit)
+
+/** The organization's pending invitation with this id, unless it has expired. */
+export const findInvitation = async (db: Database, organization_id: string, invitation_id: string, now: Date) =>
+  (
+    await db
+      .select()
+      .from(invitations)
+      .where(and(open(organization_id, now), eq(invitations.invitation_id, invitation_id)))
+      .limit(1)
+  )[0]
+
+export const markWithdrawn = (db: Database, organization_id: string, invitation_id: string): D1PreparedStatement =>
+  prepared(
+    db.$client,
+    sql`update invitations set status = 'withdrawn' where ${pendingOf(organization_id)} and invitation_id = ${invitation_id}`,
+  )
 
 /** The invitation of a token, by its digests, unless it was used, replaced or withdrawn, or has expired. */
 export const findOpenInvitation = async (db: Database, digests: readonly string[], now: Date): Promise<InvitationRow | undefined> =>

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { instant } from '../../platform/db/columns.ts'
+import { ROLES } from '../../platform/tenant.ts'
 
 export const members = sqliteTable(
   'members',
@@ -9,7 +10,7 @@ export const members = sqliteTable(
     organization_id: text('organization_id').notNull(),
     name: text('name').notNull(),
     email: text('email').notNull(),
-    role: text('role', { enum: ['owner', 'admin', 'member'] }).notNull(),
+    role: text('role', { enum: ROLES }).notNull(),
     status: text('status', { enum: ['active', 'removed'] }).notNull(),
     created_at: instant('created_at').notNull(),
   },
@@ -27,13 +28,15 @@ export const invitations = sqliteTable(
     invitation_id: text('invitation_id').primaryKey(),
     organization_id: text('organization_id').notNull(),
     email: text('email').notNull(),
-    role: text('role', { enum: ['owner', 'admin', 'member'] }).notNull(),
+    role: text('role', { enum: ROLES }).notNull(),
     name: text('name'),
     /** Key version and HMAC-SHA256 of the token in hex. The token itself is not stored. */
     digest: text('digest').notNull(),
-    status: text('status', { enum: ['pending', 'accepted', 'replaced', 'withdrawn'] }).notNull(),
+    status: text('status', { enum: ['pending', 'accepted', 'replaced', 'withdrawn', 'expired'] }).notNull(),
     /** The api_key that sent it. Invitations that a removed member sent are withdrawn. */
     invited_by: text('invited_by').notNull(),
+    /** When the credential that sent it expires, and with it the one that accepting it makes; null for never. */
+    credential_expires_at: instant('credential_expires_at'),
     created_at: instant('created_at').notNull(),
     expires_at: instant('expires_at').notNull(),
   },

@@ -1,6 +1,6 @@
 import { and, desc, eq, lt } from 'drizzle-orm'
 import type { Ctx, System } from '../context.ts'
-import { commit, type Statement } from '../db/commit.ts'
+import { commit, jsonChunks, type Statement } from '../db/commit.ts'
 import { isGuardViolation } from '../db/guard.ts'
 import { newId } from '../db/id.ts'
 import { inFlight } from '../idempotency/idempotency.ts'
@@ -35,6 +35,21 @@ export const audited = ({ db, now, requestId, actor }: Author, organization_id: 
     request_id: requestId,
     created_at: now,
   })
+
+/** The audit rows of a change that concerns several organizations, for a commit that the caller makes itself. */
+export const auditedEach = (
+  { db, now, requestId, actor }: Author,
+  rows: readonly { organization_id: string; resource_id: string }[],
+  { action, changed = [] }: Pick<Change, 'action' | 'changed'>,
+): D1PreparedStatement[] =>
+  jsonChunks(rows.map(({ organization_id, resource_id }) => [newId('aud'), organization_id, resource_id])).map((json) =>
+    db.$client
+      .prepare(
+        `insert into audit_events (audit_event_id, organization_id, actor, action, resource_id, changed, request_id, created_at)
+         select value->>0, value->>1, ?2, ?3, value->>2, ?4, ?5, ?6 from json_each(?1)`,
+      )
+      .bind(json, nameOf(actor), action, JSON.stringify(changed), requestId, now.getTime()),
+  )
 
 /**
  * Commits a change of the control plane together with its audit row. Every write for a customer goes through here. Under an

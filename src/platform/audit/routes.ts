@@ -8,7 +8,7 @@ import { AuditEvent, AuditQuery } from './contract.ts'
 export const auditRoutes = new Hono<App>().get(
   '/',
   operation('listAuditEvents', 'Audit', 'List the changes that were made to resources, newest first'),
-  roles('owner'),
+  roles('owner', 'admin'),
   query(AuditQuery),
   returns(200, pageOf(AuditEvent)),
   async (c) => c.json(await listAuditEvents(c.var.ctx, c.req.valid('query'))),

@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1'
 
 /** The control plane as drizzle's query builder. */
@@ -22,24 +23,23 @@ export const commit = <Row = Record<string, unknown>>(d1: D1Database, statements
 const CHUNK_BYTES = 1_500_000
 const CHUNK_ROWS = 10_000
 
-const utf8 = new TextEncoder()
-
 /** Writes rows as JSON arrays for `json_each(?)`, each of at most 10,000 rows and 1.5 MB. A slice of 1,000 documents rarely needs two. */
-export function jsonChunks(rows: readonly unknown[]): string[] {
+export const jsonChunks = (rows: readonly unknown[]): string[] => joinedChunks(rows.map((row) => JSON.stringify(row)))
+
+/** The same of rows that are JSON already. */
+export function joinedChunks(rows: readonly string[]): string[] {
   const chunks: string[] = []
-  let parts: string[] = []
+  let from = 0
   let size = 0
-  for (const row of rows) {
-    const text = JSON.stringify(row)
-    const bytes = utf8.encode(text).length
-    if (parts.length === CHUNK_ROWS || (parts.length > 0 && size + bytes > CHUNK_BYTES)) {
-      chunks.push(`[${parts.join(',')}]`)
-      parts = []
+  rows.forEach((row, i) => {
+    const bytes = Buffer.byteLength(row)
+    if (i - from === CHUNK_ROWS || (i > from && size + bytes > CHUNK_BYTES)) {
+      chunks.push(`[${rows.slice(from, i).join(',')}]`)
+      from = i
       size = 0
     }
-    parts.push(text)
     size += bytes + 1
-  }
-  if (parts.length > 0) chunks.push(`[${parts.join(',')}]`)
+  })
+  if (rows.length > from) chunks.push(`[${rows.slice(from).join(',')}]`)
   return chunks
 }

@@ -7,15 +7,24 @@ const JSON_LIMIT = MIB
 const tooLarge = (limit: number) =>
   new Failure('too_large', 'request.too_large', `The body is larger than ${limit / MIB} MiB. Send less at once.`)
 
-/** Reads a body and counts its bytes as they arrive, because a Content-Length can be wrong. Throws Failure 413 beyond the limit in bytes. */
-export async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
+/** The parts of a body, counted as they arrive, because a Content-Length can be wrong. Throws Failure 413 beyond the limit in bytes. */
+export async function* countedParts(request: Request, limit: number): AsyncGenerator<Uint8Array, void, undefined> {
   if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge(limit)
-  if (!request.body) return new Uint8Array()
-  const parts: Uint8Array[] = []
+  if (!request.body) return
   let size = 0
   for await (const part of request.body as ReadableStream<Uint8Array>) {
     size += part.length
     if (size > limit) throw tooLarge(limit)
+    yield part
+  }
+}
+
+/** Reads a body. Throws Failure 413 beyond the limit in bytes. */
+export async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const part of countedParts(request, limit)) {
+    size += part.length
     parts.push(part)
   }
   if (parts.length === 1) return parts[0]!
@@ -46,15 +55,21 @@ export async function readJson(c: Context): Promise<void> {
   c.req.bodyCache.text = Promise.resolve(text) as unknown as string
 }
 
+/** The refusal of a body that has none of these content types; null when it has one. */
+export const refuseMediaType = (request: Request, contentTypes: readonly string[]): Failure | null =>
+  contentTypes.includes(mediaType(request))
+    ? null
+    : new Failure(
+        'unsupported_media_type',
+        'request.content_type',
+        `Send the body with one of these content types: ${contentTypes.join(', ')}.`,
+      )
+
 /** Reads a raw body of one of these content types. Throws Failure 413 beyond the limit in bytes, 415, or 422 when the body is empty. */
 export async function readUpload(c: Context, contentTypes: readonly string[], limit: number): Promise<Uint8Array> {
   const bytes = await readBytes(c.req.raw, limit)
-  if (!contentTypes.includes(mediaType(c.req.raw)))
-    throw new Failure(
-      'unsupported_media_type',
-      'request.content_type',
-      `Send the body with one of these content types: ${contentTypes.join(', ')}.`,
-    )
+  const refusal = refuseMediaType(c.req.raw, contentTypes)
+  if (refusal !== null) throw refusal
   if (bytes.length === 0) throw invalid('request.empty_body', [{ path: 'body', message: 'Must not be empty.' }])
   return bytes
 }

@@ -18,10 +18,17 @@ export const Unhealthy = z
   .meta({ id: 'Unhealthy' })
 export type Unhealthy = z.infer<typeof Unhealthy>
 
+/** The platform allows an invocation six connections. */
+const CONNECTIONS = 6
+
 /** Checks the settings, and every database with one statement. */
 export async function healthOf(env: Env, requestId: string): Promise<Health | Unhealthy> {
   const names = ['DB', ...Object.keys(env).filter((name) => /^LEDGER_\d+$/.test(name))]
-  const databaseFaults = await Promise.all(names.map((name) => faultOf(name, env[name as 'DB'], requestId)))
+  const databaseFaults: (string | null)[] = []
+  for (let at = 0; at < names.length; at += CONNECTIONS) {
+    const group = names.slice(at, at + CONNECTIONS)
+    databaseFaults.push(...(await Promise.all(group.map((name) => faultOf(name, env[name as 'DB'], requestId)))))
+  }
   const [settings, settingFaults] = settingsOrFaults(env)
   const missing = [...settingFaults, ...databaseFaults.filter((fault) => fault !== null)]
   return settings && missing.length === 0

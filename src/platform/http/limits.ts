@@ -1,10 +1,14 @@
 import type { Context } from 'hono'
 import { Failure } from '../../failures.ts'
 import type { App, Ctx } from '../context.ts'
+import type { Settings } from '../settings.ts'
+import { ExpiringSet } from './expiring-set.ts'
 import { networkOf } from './network.ts'
 
 /** Seconds that both limits count in. The platform counts at each of its locations by itself: against abuse, not for billing. */
 const WINDOW = 60
+
+const utf8 = new TextEncoder()
 
 interface RequestLimit {
   name: 'credential' | 'address'
@@ -12,27 +16,77 @@ interface RequestLimit {
   binding: RateLimit | undefined
   /** The limit as the answer names it. */
   requests: number
+  /** What is counted, as the answer names it. */
+  counted?: string
 }
 
-async function count({ name, binding, requests }: RequestLimit, key: string): Promise<void> {
-  if (!binding || (await binding.limit({ key })).success) return
-  const message = `This ${name} has made more than ${requests} requests a minute. Send requests more slowly.`
-  throw new Failure('too_many_requests', 'request.rate_limit', message, {
-    retry_after_seconds: WINDOW,
-    quota: { name, requests, seconds: WINDOW },
-  })
+const tooMany = ({ name, requests, counted = 'requests' }: RequestLimit): Failure =>
+  new Failure(
+    'too_many_requests',
+    'request.rate_limit',
+    `This ${name} has made more than ${requests} ${counted} a minute. Send requests more slowly.`,
+    {
+      retry_after_seconds: WINDOW,
+      quota: { name, requests, seconds: WINDOW },
+    },
+  )
+
+async function count(limit: RequestLimit, key: string): Promise<void> {
+  if (limit.binding && !(await limit.binding.limit({ key })).success) throw tooMany(limit)
 }
+
+const ofCredential = (env: Env, settings: Settings) => ({ binding: env.PER_CREDENTIAL, requests: settings.credentialRequestsPerMinute })
 
 /** Counts a request of a credential. Throws Failure 429 beyond the limit. */
 export const limitCredential = ({ env, settings, actor }: Ctx): Promise<void> =>
-  count(
-    { name: 'credential', binding: env.PER_CREDENTIAL, requests: settings.credentialRequestsPerMinute },
-    actor.kind === 'credential' ? actor.api_key : actor.process,
-  )
+  count({ name: 'credential', ...ofCredential(env, settings) }, actor.kind === 'credential' ? actor.api_key : actor.process)
+
+const networkOfRequest = ({ req }: Context<App>): string => networkOf(req.header('cf-connecting-ip') ?? '')
+
+const perAddress = ({ env, var: { system } }: Context<App>): RequestLimit => ({
+  name: 'address',
+  binding: env.PER_ADDRESS,
+  requests: system.settings.addressRequestsPerMinute,
+})
 
 /** Counts a request without a credential for the network that it comes from. Throws Failure 429 beyond the limit. */
-export const limitAddress = ({ env, req, var: { system } }: Context<App>): Promise<void> =>
-  count(
-    { name: 'address', binding: env.PER_ADDRESS, requests: system.settings.addressRequestsPerMinute },
-    networkOf(req.header('cf-connecting-ip') ?? ''),
-  )
+export const limitAddress = (c: Context<App>): Promise<void> => count(perAddress(c), networkOfRequest(c))
+
+/** Credentials that failed beyond the limit of their network, and the networks themselves: they are remembered for a minute. */
+const refused = new ExpiringSet(WINDOW * 1_000)
+const overLimit = new ExpiringSet(WINDOW * 1_000)
+/** Credentials that were valid within the hour. */
+const admitted = new ExpiringSet(3_600_000)
+
+/** A credential as a network sent it. The memory keeps no secret. */
+const hashOf = async (network: string, authorization: string): Promise<string> =>
+  new Uint8Array(await crypto.subtle.digest('SHA-256', utf8.encode(`${network} ${authorization}`))).toBase64()
+
+/**
+ * Authenticates a request, and counts it for the network that it comes from when that fails. Throws Failure 429 beyond the limit. Only
+ * failures count, so that others of the network are admitted. Beyond the limit, a credential that failed is not looked up again for a minute,
+ * and credentials that were not admitted lately are looked up as often as one credential may send requests.
+ */
+export async function limitFailures<T>(c: Context<App>, authenticate: () => Promise<T>): Promise<T> {
+  const limit = { ...perAddress(c), counted: 'requests without a valid credential' }
+  const network = networkOfRequest(c)
+  const presented = await hashOf(network, c.req.header('authorization') ?? '')
+  if (refused.has(presented)) throw tooMany(limit)
+  if (overLimit.has(network) && !admitted.has(presented))
+    await count({ ...limit, ...ofCredential(c.env, c.var.system.settings) }, `unknown ${network}`)
+  try {
+    const authenticated = await authenticate()
+    admitted.add(presented)
+    return authenticated
+  } catch (error) {
+    if (!(error instanceof Failure) || error.kind !== 'unauthenticated') throw error
+    try {
+      await count(limit, `failed ${network}`)
+    } catch (exceeded) {
+      refused.add(presented)
+      overLimit.add(network)
+      throw exceeded
+    }
+    throw error
+  }
+}

@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import type { Clause } from './operation.ts'
+import type { Output } from './operation.ts'
 import { Problem } from './problem.ts'
 import { furtherRefusals, impliedRefusals } from './refusals.ts'
 import { isIdempotent, operationOf, type Route } from './route-table.ts'
@@ -89,7 +89,7 @@ export function document(routes: readonly Route[], info: Json, notices: readonly
       }
     })
 
-  const respond = ({ status, description, schema, headers = HEADERS[status], contentTypes }: NonNullable<Clause['output']>): Json => ({
+  const respond = ({ status, description, schema, headers = HEADERS[status], contentTypes }: Output): Json => ({
     description,
     ...(headers && Object.keys(headers).length > 0 && { headers: stringHeaders(headers) }),
     ...(contentTypes && binary(contentTypes)),
@@ -105,8 +105,7 @@ export function document(routes: readonly Route[], info: Json, notices: readonly
         return [status, respond({ status, description, ...(headers && { headers }) })]
       }),
     )
-    for (const { output } of route.clauses) {
-      if (!output) continue
+    for (const output of route.clauses.flatMap(({ outputs }) => outputs ?? [])) {
       const description = [output.description, further.get(output.status)].filter(Boolean).join(' ')
       const own = (output.headers ?? replayed(output.status)) ? { ...output.headers, ...replayed(output.status) } : undefined
       all.set(output.status, respond({ ...output, description, ...(own && { headers: own }) }))

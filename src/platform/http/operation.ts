@@ -5,14 +5,24 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { validator } from 'hono/validator'
 import * as z from 'zod'
 import { Failure } from '../../failures.ts'
-import type { App } from '../context.ts'
+import type { App, Ctx, StoredUpload } from '../context.ts'
 import { answerOnce } from '../idempotency/idempotency.ts'
 import type { Role } from '../tenant.ts'
 import { readAuthorization } from './authorization.ts'
 import { readJson, readUpload } from './body.ts'
-import { limitAddress, limitCredential } from './limits.ts'
+import { limitAddress, limitCredential, limitFailures } from './limits.ts'
+import { dropUpload, storeUpload } from './stored-upload.ts'
 import { parse } from './validation/faults.ts'
 import type { InputTarget } from './validation/messages.ts'
+
+/** A declared answer of a route. */
+export interface Output {
+  status: number
+  description: string
+  schema?: z.ZodType
+  headers?: Record<string, string>
+  contentTypes?: readonly string[]
+}
 
 /**
  * A route is a list of clauses: middleware that both refuses requests and describes the route in the OpenAPI document. The order of the
@@ -24,7 +34,7 @@ export interface Clause {
   input?: { target: InputTarget; schema: z.ZodObject }
   isIdempotent?: true
   upload?: { contentTypes: readonly string[]; description: string }
-  output?: { status: number; description: string; schema?: z.ZodType; headers?: Record<string, string>; contentTypes?: readonly string[] }
+  outputs?: readonly Output[]
 }
 
 const CLAUSE: unique symbol = Symbol('clause')
@@ -41,16 +51,18 @@ const named = (id: string, tag: string, summary: string, description: string | u
 
 /**
  * Names a route (operationId, tag, one-line summary, further description) and admits only requests with a valid credential: 401 without
- * one, 429 when it makes too many requests.
+ * one, 429 when it makes too many requests, or its address too many without one.
  */
 export const operation = (id: string, tag: string, summary: string, description?: string) =>
   described(named(id, tag, summary, description, false), (async (c, next) => {
     c.set('route', routePath(c))
     const fiscalEntity = c.req.param('fiscal_entity_id') ?? c.req.query('fiscal_entity_id') ?? c.req.query('fiscalEntityId')
-    const ctx = await c.var.authenticate(c.var.system, readAuthorization(c.req.header('authorization')), fiscalEntity)
+    const presented = readAuthorization(c.req.header('authorization'))
+    const { ctx, afterwards } = await limitFailures(c, () => c.var.authenticate(c.var.system, presented, fiscalEntity))
     c.set('ctx', ctx)
     await limitCredential(ctx)
-    return next()
+    await next()
+    if (afterwards) waitUntil(afterwards())
   }) as MiddlewareHandler<App>)
 
 /** Names a route that needs no credential. */
@@ -102,10 +114,28 @@ export const upload = (contentTypes: readonly string[], limit: number, descripti
     return next()
   }) as MiddlewareHandler<App>)
 
+/**
+ * The same of a body that may be large: it goes into the bucket as it comes, unless `isAdmitted` says that the handler refuses the request,
+ * and 400 when its Content-Length is wrong. What the handler does not keep is deleted again.
+ */
+export const storedUpload = (
+  contentTypes: readonly string[],
+  limit: number,
+  description: string,
+  prefix: string,
+  isAdmitted: (ctx: Ctx) => boolean,
+) =>
+  described({ upload: { contentTypes, description } }, (async (c, next) => {
+    const stored = await storeUpload(c, { contentTypes, limit, prefix, isAdmitted: isAdmitted(c.var.ctx) })
+    c.set('stored', stored)
+    await next()
+    await dropUpload(c, stored)
+  }) as MiddlewareHandler<App>)
+
 /** Limits a public route by network address: 429. It stands after the body, so that a malformed request does not count. */
 export const perAddress = () =>
   described(
-    { output: { status: 429, description: 'The address makes too many requests. RateLimit-Policy says how many are accepted.' } },
+    { outputs: [{ status: 429, description: 'The address makes too many requests. RateLimit-Policy says how many are accepted.' }] },
     (async (c, next) => {
       await limitAddress(c)
       return next()
@@ -114,14 +144,11 @@ export const perAddress = () =>
 
 /** Whether the same request would get the same answer later: not after a failure of the service, nor a refusal that another credential, a payment or time lifts. */
 const isFinal = (status: number, error: Error | undefined): boolean =>
-  status < 500 && ![401, 402, 403, 429].includes(status) && !(error instanceof Failure && error.kind === 'contention')
+  status < 500 && ![401, 402, 403, 429].includes(status) && !(error instanceof Failure && ['contention', 'no_room'].includes(error.kind))
 
 /** The content of the body for a fingerprint: JSON as it was sent, or the digest of an upload. */
-async function contentOf(c: Context<App>): Promise<string> {
-  const uploaded = c.get('upload') as Uint8Array | undefined
-  if (uploaded) return new Uint8Array(await crypto.subtle.digest('SHA-256', uploaded)).toHex()
-  return (await c.req.bodyCache.text) ?? ''
-}
+const contentOf = async (c: Context<App>): Promise<string> =>
+  (c.get('stored') as StoredUpload | undefined)?.sha256 ?? (await c.req.bodyCache.text) ?? ''
 
 /**
  * Carries the request out once for each Idempotency-Key and answers repetitions alike. It is the last clause, so that the refusals of the
@@ -156,12 +183,17 @@ const refuseUndeclaredQuery = (): MiddlewareHandler<App> => (c, next) => {
 
 /** Declares an answer of the route: its status, and its body where there is one. */
 export const returns = (status: number, schema?: z.ZodType, description = 'OK', headers?: Record<string, string>) =>
-  described({ output: { status, description, ...(schema && { schema }), ...(headers && { headers }) } }, refuseUndeclaredQuery())
+  described({ outputs: [{ status, description, ...(schema && { schema }), ...(headers && { headers }) }] }, refuseUndeclaredQuery())
 
 /** Declares an answer with a body that is not JSON. */
 export const returnsFile = (description: string, ...contentTypes: string[]) =>
-  described({ output: { status: 200, description, contentTypes } }, refuseUndeclaredQuery())
+  described({ outputs: [{ status: 200, description, contentTypes }] }, refuseUndeclaredQuery())
+
+type Refusal = 400 | 402 | 404 | 409 | 413 | 415 | 422 | 429 | 503
 
 /** Declares a refusal beyond those that the other clauses imply (400, 401, 403, 413, 415, 422). */
-export const refuses = (status: 400 | 402 | 404 | 409 | 413 | 415 | 422 | 429 | 503, description: string) =>
-  described({ output: { status, description } }, pass())
+export const refuses = (status: Refusal, description: string) => refusesAny({ [status]: description })
+
+/** Declares several refusals at once: Hono's types allow for ten clauses. */
+export const refusesAny = (refusals: Partial<Record<Refusal, string>>) =>
+  described({ outputs: Object.entries(refusals).map(([status, description]) => ({ status: Number(status), description })) }, pass())

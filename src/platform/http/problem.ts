@@ -38,6 +38,7 @@ export const STATUS = {
   method_not_allowed: 405,
   conflict: 409,
   contention: 409,
+  no_room: 409,
   too_large: 413,
   unsupported_media_type: 415,
   invalid: 422,
@@ -45,6 +46,11 @@ export const STATUS = {
 } as const satisfies Record<Kind, ContentfulStatusCode>
 
 const RETRY_AFTER_SECONDS = '30'
+
+const LOCKED = [
+  'account_locked',
+  'The tax authority has locked the account of this RFC, so it does not say whether the CIEC is right. Try again when the account is unlocked.',
+] as const
 
 export const unknownPath = (): Failure =>
   new Failure('not_found', 'request.unknown_path', 'There is nothing at this path. GET /docs lists all paths.')
@@ -71,10 +77,8 @@ export function problem(error: Error, c: Context<App>): Response {
   if (failure) return refusal(failure, c)
   if (error instanceof Unavailable) {
     c.header('Retry-After', RETRY_AFTER_SECONDS)
-    return c.json(
-      { detail: 'The tax authority does not answer. Try again later.', code: `authority.${error.error_class}`, request_id },
-      503,
-    )
+    const [code, detail] = error.isLocked ? LOCKED : [error.error_class, 'The tax authority does not answer. Try again later.']
+    return c.json({ detail, code: `authority.${code}`, request_id }, 503)
   }
   if (error instanceof UnusableSettings) {
     log.error(c.var, 'The settings of this deployment cannot be used.', { faults: error.faults })

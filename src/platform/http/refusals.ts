@@ -27,7 +27,8 @@ export function impliedRefusals(route: Route): Map<number, string> {
   return refusals
 }
 
-const TOO_MANY = 'The credential makes too many requests. RateLimit-Policy says how many are accepted.'
+const TOO_MANY =
+  'The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.'
 
 const NOT_REPEATED =
   'A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case ' +

@@ -12,6 +12,7 @@ import { Failure, invalid } from '../../failures.ts'
 import type { Ctx, KeyClaim, System } from '../context.ts'
 import { commit } from '../db/commit.ts'
 import { log } from '../log.ts'
+import { pageByPage, START } from '../pages.ts'
 import { type Answer, openAnswer, sealAnswer } from './seal.ts'
 import { type ClaimedKey, claimKey, deleteExpired, keepAnswer, releaseKey } from './store.ts'
 
@@ -20,7 +21,6 @@ export type { Answer } from './seal.ts'
 const LEASE_MS = 30_000
 const LIFETIME_MS = 24 * 3_600_000
 const PRUNE_BATCH = 1_000
-const MAX_PRUNE_BATCHES = 500
 const KEY = /^[\x20-\x7e]{1,255}$/
 
 /** A request with an Idempotency-Key. */
@@ -120,7 +120,8 @@ async function release({ db, requestId }: Ctx, claim: KeyClaim): Promise<void> {
   }
 }
 
-/** Deletes the keys that are older than 24 hours. */
-export async function pruneKeys({ db, now }: System): Promise<void> {
-  for (let batch = 0; batch < MAX_PRUNE_BATCHES; batch++) if ((await deleteExpired(db, expiredAt(now), PRUNE_BATCH)) < PRUNE_BATCH) return
-}
+/** Deletes the keys that are older than 24 hours. A task. */
+export const pruneKeys = (system: System, place = START): Promise<string> =>
+  pageByPage(system, 1, place, async () =>
+    (await deleteExpired(system.db, expiredAt(system.now), PRUNE_BATCH)) < PRUNE_BATCH ? '' : START,
+  )

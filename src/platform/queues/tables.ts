@@ -1,12 +1,20 @@
-import { sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { sql } from 'drizzle-orm'
+import { index, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { instant } from '../db/columns.ts'
 
-/** Messages that no consumer could handle, with the reason. */
-export const deadLetters = sqliteTable('dead_letters', {
-  /** Queue and message id, so that the same message is recorded once. */
-  dead_letter_id: text('dead_letter_id').primaryKey(),
-  queue: text('queue').notNull(),
-  body: text('body').notNull(),
-  reason: text('reason').notNull(),
-  created_at: instant('created_at').notNull(),
-})
+/** Messages that no consumer could handle and outbox events that could not be relayed, with the reason. */
+export const deadLetters = sqliteTable(
+  'dead_letters',
+  {
+    /** Queue and message id, so that the same message is recorded once. */
+    dead_letter_id: text('dead_letter_id').primaryKey(),
+    queue: text('queue').notNull(),
+    body: text('body').notNull(),
+    reason: text('reason').notNull(),
+    created_at: instant('created_at').notNull(),
+    /** What an operator wants done with it (`npm run letters`); null for nothing. */
+    wanted: text('wanted', { enum: ['retry', 'drop'] }),
+  },
+  // The sweep: letters that an operator has decided on.
+  (table) => [index('dead_letters_wanted').on(table.dead_letter_id).where(sql`wanted is not null`)],
+)

@@ -5,7 +5,9 @@ import { SAMPLES } from './samples.ts'
 
 /** When each event is sent. */
 export const DESCRIPTIONS: Record<EventKey, string> = {
-  'cfdi.cancelled': 'The tax authority reports that a CFDI that was valid is now cancelled. Sent once for each CFDI and RFC.',
+  'cfdi.cancelled':
+    'The tax authority reports that a CFDI that was valid is now cancelled. Sent once for each CFDI and RFC. What happens while the ' +
+    'connection is not active is sent when it is active again.',
   'cfdi.cancelled_after_payment':
     'A cancelled CFDI had payments applied to it, or was an issued income CFDI that already counted as income. Sent in addition to ' +
     'cfdi.cancelled.',
@@ -13,8 +15,8 @@ export const DESCRIPTIONS: Record<EventKey, string> = {
     'A sync job ended successfully. Sent once for each RFC, period and document type, so the download of a long period sends many.',
   'sync.failed': 'A sync job failed and is not attempted again; error_class gives the reason.',
   'connection.ciec_invalid':
-    'The tax authority rejected the stored CIEC at login. Downloads stop until the CIEC is updated. Sent once for each rejected CIEC, ' +
-    'not for each failed login.',
+    'The tax authority rejected the stored CIEC, at a login or when it was verified. Downloads stop until the CIEC is updated. Sent once ' +
+    'for each rejected CIEC, not for each failed login, also while the connection is paused.',
   'cfdi.issued': 'A new CFDI was ingested.',
   'document.csf.updated': 'A new tax status certificate (CSF) was downloaded.',
   'document.opinion_32d.changed': 'The result of the tax compliance opinion (article 32-D) changed.',

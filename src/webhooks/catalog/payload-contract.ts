@@ -37,7 +37,8 @@ const cancellation = <K extends string>(key: K, id: string) =>
       severity: z.enum(['critical', 'warning']).meta({
         description:
           '`critical` if payments were applied to the CFDI (one with MetodoPago PUE counts as paid), or if it is an issued income CFDI ' +
-          'of a month that had ended, so that it already counted as income; otherwise `warning`.',
+          'of a month that had ended, so that it already counted as income; otherwise `warning`. Payments count as far as your visibility ' +
+          'window shows them.',
       }),
       direction: z.enum(['issued', 'received']).meta({ description: 'Whether the fiscal entity issued or received the CFDI.' }),
       cfdi_type: z.string().meta({
@@ -46,7 +47,8 @@ const cancellation = <K extends string>(key: K, id: string) =>
           'document.',
       }),
       payment_status: z.enum(['paid', 'partially_paid', 'unpaid', 'not_applicable']).meta({
-        description: 'How much of an income CFDI was paid before its cancellation; `not_applicable` for other types.',
+        description:
+          'How much of an income CFDI was paid before its cancellation, as far as your visibility window shows; `not_applicable` for other types.',
       }),
       total: z.string().meta({ description: 'Total of the CFDI as a decimal string.' }),
       currency: z.string().meta({
@@ -59,21 +61,27 @@ const cancellation = <K extends string>(key: K, id: string) =>
     .meta({ id })
 
 const sync = {
-  job_id: z.string().meta({ description: 'The sync job.' }),
+  job_id: z.string().meta({ description: 'The sync job, as the list of your connection’s sync jobs names it.' }),
   data_source_key: z.string().meta({ description: 'The data source of the job, such as `sat_cfdi_received`.' }),
   period: z.string().nullable().meta({ description: 'The month of the job, `YYYY-MM`; null for sources of documents other than CFDIs.' }),
   document_type: z.string().meta({ description: '`cfdi`, or the kind of document, such as `csf`.' }),
   direction: z.enum(['issued', 'received']).nullable().meta({
     description: 'Whether the job downloads issued or received CFDIs; null for sources of documents other than CFDIs.',
   }),
-  created_count: z
+  created_count: z.int().meta({
+    description:
+      'Number of documents that are new to you since your previous successful job of this source and month. For CFDIs, this and the other ' +
+      'counts cover only your visibility window of the source. A job that failed counts its own download alone.',
+  }),
+  updated_count: z.int().meta({
+    description: 'Number of CFDIs from before your previous job that were known by their metadata alone and have got their XML since then.',
+  }),
+  cancelled_count: z
     .int()
-    .meta({ description: 'Number of new documents. For CFDIs, this and the other counts cover only your visibility window.' }),
-  updated_count: z.int().meta({ description: 'Number of CFDIs that were known by their metadata alone and now have their XML.' }),
-  cancelled_count: z.int().meta({ description: 'Number of CFDIs that were valid and are now cancelled.' }),
+    .meta({ description: 'Number of CFDIs from before your previous job that were valid and have been found cancelled since then.' }),
   first_issued_at: Instant.nullable().meta({ description: 'When the earliest of the counted CFDIs was issued; null if there is none.' }),
   last_issued_at: Instant.nullable().meta({ description: 'When the latest of the counted CFDIs was issued; null if there is none.' }),
-  completed_at: Instant.meta({ description: 'When the job ended.' }),
+  completed_at: Instant.meta({ description: 'When the job ended. For a job that had ended when your run asked for it, when it asked.' }),
 }
 
 const SyncCompleted = z.strictObject({ ...head('sync.completed'), ...fiscalEntity, ...sync }).meta({ id: 'SyncCompletedEvent' })

@@ -110,13 +110,13 @@ export const countUndeliveredStatement = (
     )
     .bind(webhook, seq, redelivery, token, isDelivered ? 1 : 0)
 
-/** Returns endpoints with a claimable delivery. Costs one seek for each endpoint that has anything pending. */
-export const findStuckEndpoints = async (d1: D1Database, now: number, limit: number): Promise<number[]> =>
+/** Returns endpoints after a number with a claimable delivery. Costs one seek for each endpoint that has anything pending. */
+export const findStuckEndpoints = async (d1: D1Database, now: number, after: number, limit: number): Promise<number[]> =>
   (
     await d1
       .prepare(
         `with recursive waiting(webhook) as (
-           select min(webhook) from deliveries indexed by deliveries_pending where status = 'pending'
+           select min(webhook) from deliveries indexed by deliveries_pending where status = 'pending' and webhook > ?3
            union all
            select (select min(webhook) from deliveries indexed by deliveries_pending where status = 'pending' and webhook > waiting.webhook)
            from waiting where waiting.webhook is not null)
@@ -126,7 +126,7 @@ export const findStuckEndpoints = async (d1: D1Database, now: number, limit: num
            where d.webhook = w.webhook and d.status = 'pending' and d.due_at <= ?1 and (d.lease_until is null or d.lease_until <= ?1))
          limit ?2`,
       )
-      .bind(now, limit)
+      .bind(now, limit, after)
       .all<{ webhook: number }>()
   ).results.map(({ webhook }) => webhook)
 

@@ -28,12 +28,16 @@ const CONCURRENT_ATTEMPTS = 4
 const LEASE_MS = 20_000
 /** How long a consumer works on one message before it sends another for the rest. */
 const WORK_MS = 2_000
+/** Batches of attempts of one message. A batch makes at most 23 D1 statements, and the platform allows an invocation 1,000. */
+const BATCHES_PER_MESSAGE = 30
 /** After this long a consumer acknowledges its message, so that no message waits behind a receiver that does not answer. */
 const ACKNOWLEDGE_AFTER_MS = 250
 /** Number of undelivered deliveries in a row that raises an alert. */
 const ALERT_AFTER = 3
 const CLEAR_ROWS = 1_000
 const SWEEP_ENDPOINTS = 1_000
+/** So that the endpoints of one organization do not hide those of another. */
+const SWEEP_PAGES = 20
 
 /** Attempts the due deliveries of an endpoint. Returns after 250 ms at the latest; the attempts then continue in the background. */
 export async function deliver(system: System, webhook: number): Promise<void> {
@@ -53,27 +57,41 @@ export async function deliver(system: System, webhook: number): Promise<void> {
  */
 export async function deliverDue(system: System, webhook: number): Promise<void> {
   const until = Date.now() + WORK_MS
-  while (await deliverBatch(system, webhook)) if (Date.now() >= until) return wakeEndpoints(system, [webhook])
+  for (let batches = 1; await deliverBatch(system, webhook); batches++)
+    if (Date.now() >= until || batches === BATCHES_PER_MESSAGE) return wakeEndpoints(system, [webhook])
 }
 
 /** Attempts as many deliveries as may be in flight at once. Returns whether more can be done now. */
 async function deliverBatch(system: System, webhook: number): Promise<boolean> {
   const d1 = system.db.$client
-  const endpoint = await findEndpoint(d1, webhook, Date.now(), CONCURRENT_ATTEMPTS + 1)
+  const endpoint = await findEndpoint(d1, webhook, Date.now(), 2 * CONCURRENT_ATTEMPTS)
   if (!endpoint) return false
   if (endpoint.deleted_at !== null) return clearLog(d1, webhook)
-  if (endpoint.is_enabled === 0 || endpoint.due === 0) return false
-  const digests = await openDigests(system, endpoint)
   const limiter = system.env.HOST_LIMITERS.getByName(new URL(endpoint.url).hostname)
   const token = crypto.randomUUID()
-  const places = await limiter.acquire(token, webhook, Math.min(endpoint.due, CONCURRENT_ATTEMPTS), LEASE_MS)
+  const caller = { webhook, organization_id: endpoint.organization_id }
+  if (endpoint.is_enabled === 0 || endpoint.due === 0) {
+    // Places may be kept for the endpoint, which others can use.
+    await wakeEndpoints(system, await limiter.release(token, caller, 0))
+    return false
+  }
+  const digests = await openDigests(system, endpoint)
+  const { places, next } = await limiter.acquire(token, caller, Math.min(endpoint.due, CONCURRENT_ATTEMPTS), LEASE_MS)
+  await wakeEndpoints(system, next)
   if (places === 0) return false
+  let rest = 0
   try {
     await attemptClaimed(system, endpoint, digests, token, places)
+    rest = endpoint.due - places
   } finally {
-    await wakeEndpoints(system, await limiter.release(token))
+    const others = await limiter.release(token, caller, Math.min(rest, CONCURRENT_ATTEMPTS))
+    // This consumer goes on with its own endpoint by itself.
+    await wakeEndpoints(
+      system,
+      others.filter((other) => other !== webhook),
+    )
   }
-  return endpoint.due > places
+  return rest > 0
 }
 
 /** Claims at most `limit` deliveries and attempts them. */
@@ -158,9 +176,11 @@ async function clearLog(d1: D1Database, webhook: number): Promise<boolean> {
 /** Wakes endpoints whose message was lost or whose consumer died, and deleted endpoints whose log is not cleared. */
 export async function sweepDeliveries(system: System): Promise<void> {
   const d1 = system.db.$client
-  const [stuck, deleted] = await Promise.all([
-    findStuckEndpoints(d1, Date.now(), SWEEP_ENDPOINTS),
-    findDeletedEndpoints(d1, SWEEP_ENDPOINTS),
-  ])
-  await wakeEndpoints(system, [...stuck, ...deleted])
+  const now = Date.now()
+  let stuck: number[] = []
+  for (let page = 0; page === 0 || (page < SWEEP_PAGES && stuck.length === SWEEP_ENDPOINTS); page++) {
+    stuck = await findStuckEndpoints(d1, now, stuck.at(-1) ?? 0, SWEEP_ENDPOINTS)
+    await wakeEndpoints(system, stuck)
+  }
+  await wakeEndpoints(system, await findDeletedEndpoints(d1, SWEEP_ENDPOINTS))
 }

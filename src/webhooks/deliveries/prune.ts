@@ -1,15 +1,16 @@
 import type { System } from '../../platform/context.ts'
+import { pageByPage, START } from '../../platform/pages.ts'
 import { pruneStatements } from './prune-store.ts'
 
 const KEPT_MS = 90 * 86_400_000
 const PAGE = 2_000
-const MAX_PAGES = 400
 
-/** Deletes events and their deliveries 90 days after the event (decisions.md 9). */
-export async function pruneEvents({ db, now }: System): Promise<void> {
-  const before = now.getTime() - KEPT_MS
-  for (let page = 0; page < MAX_PAGES; page++) {
-    const results = await db.$client.batch(pruneStatements(db.$client, before, PAGE))
-    if (results.every(({ meta }) => meta.changes < PAGE)) return
-  }
+/** Deletes events and their deliveries 90 days after the event (decisions.md 9). A task. */
+export function pruneEvents(system: System, place = START): Promise<string> {
+  const d1 = system.db.$client
+  const before = system.now.getTime() - KEPT_MS
+  return pageByPage(system, 2, place, async () => {
+    const results = await d1.batch(pruneStatements(d1, before, PAGE))
+    return results.every(({ meta }) => meta.changes < PAGE) ? '' : START
+  })
 }

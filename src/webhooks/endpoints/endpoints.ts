@@ -1,4 +1,5 @@
 import { Failure, invalid, notFound } from '../../failures.ts'
+import { takePlace } from '../../plans/place.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
@@ -15,9 +16,12 @@ import {
   listWebhookRows,
   updateWebhook,
   type WebhookRow,
+  webhooksUsed,
 } from './store.ts'
 import { targetFault } from './target.ts'
 import { wakeEndpoints } from './wake.ts'
+
+export { webhooksUsed } from './store.ts'
 
 const view = ({ webhook_id, name, type, url, event_keys, is_enabled, secret_hint, created_at, updated_at }: WebhookRow): Webhook => ({
   webhook_id,
@@ -43,7 +47,10 @@ const refuseTarget = ({ settings }: Ctx, url: string): void => {
   if (message !== null) throw invalid('webhook.url', [{ path: 'url', message }])
 }
 
-/** Creates an endpoint; only this result holds its signing secret. Throws Failure 422 webhook.url for a URL that may not be called. */
+/**
+ * Creates an endpoint; only this result holds its signing secret. Throws Failure 422 webhook.url for a URL that may not be called, and 409
+ * webhook.plan_limit when the organization has as many as its plan allows.
+ */
 export async function createWebhook(ctx: Ctx, draft: WebhookDraft): Promise<NewWebhook> {
   refuseTarget(ctx, draft.url)
   const identity = { organization_id: ctx.organization.id, webhook_id: newId('wh'), secret_version: 1 }
@@ -61,9 +68,12 @@ export async function createWebhook(ctx: Ctx, draft: WebhookDraft): Promise<NewW
     updated_at: ctx.now,
     deleted_at: null,
   }
-  await change(ctx, { action: 'webhook.created', resource_id: identity.webhook_id, changed: Object.keys(draft) }, [
-    insertWebhook(ctx.db, row),
-  ])
+  await takePlace(ctx, 'webhooks', webhooksUsed(ctx.organization.id), (guard) =>
+    change(ctx, { action: 'webhook.created', resource_id: identity.webhook_id, changed: Object.keys(draft) }, [
+      guard,
+      insertWebhook(ctx.db, row),
+    ]),
+  )
   return { ...view({ ...row, webhook: 0 }), signing_secret }
 }
 

@@ -27,6 +27,7 @@ export const webhookRoutes = new Hono<App>()
     roles('owner', 'admin'),
     body(WebhookDraft),
     returns(201, NewWebhook, 'The webhook with its signing secret'),
+    refuses(409, 'The organization has as many webhooks as its plan allows (`webhook.plan_limit`).'),
     idempotent(),
     async (c) => c.json(await createWebhook(c.var.ctx, c.req.valid('json')), 201),
   )

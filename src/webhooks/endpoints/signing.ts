@@ -1,5 +1,5 @@
 import type { System } from '../../platform/context.ts'
-import { errorMessage } from '../../platform/log.ts'
+import { pageByPage, START } from '../../platform/pages.ts'
 import { type Digests, isWrappedWithCurrent, type Owner, unwrapDigests, type Wrapped, wrapDigests } from './secret.ts'
 import { listOutdatedDigests, replaceDigests, type WebhookRow } from './store.ts'
 
@@ -21,22 +21,17 @@ const PAGE = 100
 
 /**
  * Wraps all digests with the current key, so that older keys can leave the keyring. Signatures do not change. Digests that cannot be
- * opened do not stop the others; an AggregateError reports them at the end.
+ * opened do not stop the others. A task, whose place is the number of the last webhook.
  */
-export async function rewrapSecrets(system: System): Promise<void> {
-  const { db, settings } = system
-  const failures: unknown[] = []
-  let rows: WebhookRow[] = []
-  do {
-    rows = await listOutdatedDigests(db, settings.webhookKeys.current.version, rows.at(-1)?.webhook ?? 0, PAGE)
-    for (const row of rows) await rewrapSecret(system, row).catch((error: unknown) => failures.push(error))
-  } while (rows.length === PAGE)
-  if (failures.length > 0)
-    throw new AggregateError(
-      failures,
-      `The digests of ${failures.length} webhooks are still wrapped with an older key. The first error: ${errorMessage(failures[0])}`,
-    )
-}
+export const rewrapSecrets = (system: System, place = START): Promise<string> =>
+  pageByPage(system, PAGE + 1, place, async (after, fail) => {
+    const rows = await listOutdatedDigests(system.db, system.settings.webhookKeys.current.version, Number(after), PAGE)
+    for (const row of rows)
+      await rewrapSecret(system, row).catch((error: unknown) =>
+        fail(new Error(`The digests of ${row.webhook_id} are still wrapped with an older key.`, { cause: error })),
+      )
+    return rows.length < PAGE ? '' : String(rows.at(-1)!.webhook)
+  })
 
 async function rewrapSecret(system: System, row: WebhookRow): Promise<void> {
   const keys = system.settings.webhookKeys

@@ -1,6 +1,6 @@
 import { and, asc, sql as drizzleSql, eq, gt, isNull } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
-import { sql } from '../../platform/db/fragment.ts'
+import { type Fragment, sql } from '../../platform/db/fragment.ts'
 import { assertThat } from '../../platform/db/guard.ts'
 import { webhooks } from './tables.ts'
 
@@ -20,6 +20,10 @@ export const listWebhookRows = (db: Database, organization_id: string, after: nu
     .orderBy(asc(webhooks.webhook))
     .limit(limit)
     .all()
+
+/** Selects the number of the organization's endpoints. */
+export const webhooksUsed = (organization_id: string): Fragment =>
+  sql`select count(*) from webhooks indexed by webhooks_organization where organization_id = ${organization_id} and deleted_at is null`
 
 export const insertWebhook = (db: Database, row: Omit<WebhookRow, 'webhook'>) => db.insert(webhooks).values(row)
 

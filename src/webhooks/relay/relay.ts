@@ -1,157 +1,164 @@
-import { Failure } from '../../failures.ts'
-import {
-  databaseOf,
-  deleteOutboxEvents,
-  hasOutboxEvents,
-  type Outbox,
-  readOutbox,
-  type StoredOutboxEvent,
-  wakeRelay,
-} from '../../outbox/outbox.ts'
+import { databaseOf, hasOutboxEvents, type Outbox, wakeRelay } from '../../outbox/outbox.ts'
+import { MAX_EVENT_BYTES, pendingEntities, readPage } from '../../outbox/pending.ts'
 import type { System } from '../../platform/context.ts'
-import { commit } from '../../platform/db/commit.ts'
-import { idOfText, uuidOf } from '../../platform/db/id.ts'
-import { retryOnConflict } from '../../platform/db/retry.ts'
-import { errorMessage } from '../../platform/log.ts'
-import { keepDeadLetter } from '../../platform/queues/dead-letters.ts'
-import { NOTHING, windowOf } from '../../visibility/window.ts'
-import { insertDeliveries } from '../deliveries/insert-store.ts'
-import { wakeEndpoints } from '../endpoints/wake.ts'
-import { insertEvents, type NewEvent } from '../events/store.ts'
-import { mayReceive, payloadOf, type Recipient } from './payloads.ts'
-import { findKnownEvents, findRecipients, type RecipientRow } from './store.ts'
+import { repeatAlone } from '../../platform/locks/alone.ts'
+import { type FailedEvent, handleFailures, isRefusal } from './aside.ts'
+import { type BuiltPortion, commitPortions, type Meter, progressStatements } from './commit.ts'
+import { sweepFanOuts } from './fan-out.ts'
+import { feedEvents } from './feed.ts'
+import { type Portion, portionOf, RECIPIENTS_AT_ONCE, type RelayEvent, requestOf, selectPortions } from './portions.ts'
+import { findOrganizations, findRecipients, type RecipientRequest } from './store.ts'
+import { countSyncs } from './sync-counts.ts'
+import { Turns } from './turns.ts'
 
+/** Outbox events of one page. */
 const PAGE = 100
-/** Pages relayed for one message; another message then continues. */
 const PAGES_PER_MESSAGE = 20
-const MUTEX_MS = 30_000
-/** How long an outbox event waits at most for runs that may widen a recipient's window. */
-const MAX_WAIT_MS = 120_000
+/** A message that has made so many D1 statements begins no further page; the platform allows 1,000. */
+const MAX_STATEMENTS = 400
+/** Entities that get turns with one page. The next page adds others. */
+const ENTITIES = 5_000
+/** Organizations of an RFC that give it their turns. An RFC with more of them also has turns of its own. */
+const TURN_TAKERS = 10
+const RETRY_SECONDS = 5
+
+/** What one message relays. */
+interface Work extends Meter {
+  outbox: Outbox
+  source: D1Database
+  turns: Turns
+  /** The last entity that got turns; null when no more are waiting for them. */
+  after: number | null
+}
 
 /**
  * Turns the events of an outbox into events in the feeds of the organizations that may see them, and into deliveries, page by page. Feed
- * and deliveries commit together, before the outbox events are deleted, under identifiers derived from the outbox event and the
- * organization, so that relaying an event twice creates nothing twice. The mutex only avoids double work.
+ * and deliveries commit together, before the outbox event is deleted, under identifiers derived from the outbox event and the organization,
+ * so that relaying an event twice creates nothing twice. An event with many recipients takes several pages, and its row keeps its progress. The mutex
+ * only avoids double work.
  */
 export async function relayOutbox(system: System, outbox: Outbox): Promise<void> {
-  const mutex = system.env.MUTEXES.getByName(`relay:${outbox}`)
-  const holder = crypto.randomUUID()
-  if (!(await mutex.enter(holder, MUTEX_MS))) return
-  let after: string | null = ''
-  let relayed = 0
-  let isCalledAgain = false
-  try {
-    for (let pages = 0; pages < PAGES_PER_MESSAGE && after !== null; pages++) {
-      const page = await relayPage(system, outbox, after)
-      after = page.last
-      relayed += page.relayed
-      await mutex.enter(holder, MUTEX_MS)
-    }
-  } finally {
-    isCalledAgain = await mutex.leave(holder)
-  }
-  // If every event still waits for a run, the sweep continues.
-  if (isCalledAgain || (after !== null && relayed > 0)) await wakeRelay(system, outbox)
+  const first = Math.floor(Math.random() * 1_000_000)
+  const work: Work = { outbox, source: databaseOf(system, outbox), turns: new Turns(first), after: 0, statements: 0 }
+  let pages = 0
+  const isMore = await repeatAlone(
+    system.env.MUTEXES.getByName(`relay:${outbox}`),
+    () => relayPage(system, work),
+    () => pages++ < PAGES_PER_MESSAGE && work.statements < MAX_STATEMENTS,
+  )
+  if (isMore) await wakeRelay(system, outbox)
 }
 
-/** Relays one page. Returns how many outbox events it relayed, and the last event of the page; null if no page follows. */
-async function relayPage(system: System, outbox: Outbox, after: string): Promise<{ relayed: number; last: string | null }> {
-  const source = databaseOf(system, outbox)
-  const page = await readOutbox(source, after, PAGE)
-  const last = page.length === PAGE ? page.at(-1)!.outbox_event_id : null
-  if (page.length === 0) return { relayed: 0, last }
-  const rows = await findRecipients(system.db.$client, [...new Set(page.map(({ entity }) => entity))])
-  const ready = page.filter((event) => !isEarly(event, rows)).sort((a, b) => a.created_at - b.created_at)
-  if (ready.length === 0) return { relayed: 0, last }
-  const events = await feedEvents(system, ready, rows)
-  const deletion = deleteOutboxEvents(
-    source,
-    ready.map(({ outbox_event_id }) => outbox_event_id),
-  )
-  const isControl = outbox === 'control'
-  await commitEvents(system, events, isControl ? [deletion] : [])
-  if (!isControl) await deletion.run()
-  return { relayed: ready.length, last }
-}
+/** Relays one page. Returns whether another may follow. */
+async function relayPage(system: System, work: Work): Promise<boolean> {
+  const { outbox, source, turns } = work
+  await giveTurns(system, work)
+  const parts = turns.next(PAGE)
+  if (parts.length === 0) return false
+  const page = await readPage(source, parts, Date.now())
+  work.statements++
 
-/**
- * Whether a planned run of a recipient may still widen its window. A run widens windows after it has written its jobs. Until then, it is
- * unknown what the organization may see of a download or a cancellation.
- */
-const isEarly = ({ organizations, entity, created_at }: StoredOutboxEvent, rows: readonly RecipientRow[]): boolean =>
-  created_at > Date.now() - MAX_WAIT_MS &&
-  rows.some(
-    (row) => row.has_planned_run === 1 && row.entity === entity && (organizations === null || organizations.includes(row.organization_id)),
+  const failed: FailedEvent[] = page
+    .filter(({ bytes }) => bytes > MAX_EVENT_BYTES)
+    .map((event) => ({
+      event,
+      error: new Error(`The event has ${event.bytes} bytes; at most ${MAX_EVENT_BYTES} are relayed.`),
+      isCertain: true,
+    }))
+  const portions = await readPortions(
+    system,
+    work,
+    page.filter((event): event is RelayEvent => event.body !== null),
+    failed,
   )
-
-/** Commits the events that are not in a feed yet, with their deliveries and the other statements, and wakes the endpoints. */
-async function commitEvents(system: System, events: readonly NewEvent[], others: D1PreparedStatement[]): Promise<void> {
-  const d1 = system.db.$client
-  const now = Date.now()
-  const event_ids = events.map(({ event_id }) => event_id)
-  // Usually every event is new, so the feed is searched for known events only after a conflict.
-  let isRetry = false
-  const results = await retryOnConflict(
-    async () => {
-      const known = isRetry ? await findKnownEvents(d1, event_ids) : new Set<string>()
-      isRetry = true
-      const fresh = events.filter(({ event_id }) => !known.has(event_id))
-      const fresh_ids = fresh.map(({ event_id }) => event_id)
-      const statements = [...insertEvents(d1, fresh, now), ...insertDeliveries(d1, fresh_ids, now), ...others]
-      return statements.length === 0 ? [] : commit<{ webhook: number }>(d1, statements)
-    },
-    () => new Failure('contention', 'relay.contention', 'Another relay keeps committing the same events.'),
-  )
-  await wakeEndpoints(system, new Set(results.flatMap((result) => result.results ?? []).map(({ webhook }) => webhook)))
-}
-
-/**
- * Returns an event for each organization that may see an outbox event. An outbox event that cannot be read becomes a dead letter and does
- * not stop the others.
- */
-async function feedEvents(system: System, outboxEvents: readonly StoredOutboxEvent[], rows: readonly RecipientRow[]): Promise<NewEvent[]> {
-  const rowsByEntity = Map.groupBy(rows, ({ entity }) => entity)
-  const events: NewEvent[] = []
-  for (const outboxEvent of outboxEvents) {
+  const selected = selectPortions(portions)
+  const counts = await countSyncs(source, selected, failed)
+  work.statements += 2
+  const uncounted = new Set(failed.map(({ event }) => event.outbox_event_id))
+  const built: BuiltPortion[] = []
+  for (const portion of selected) {
+    if (uncounted.has(portion.event.outbox_event_id)) continue
     try {
-      for (const row of rowsByEntity.get(outboxEvent.entity) ?? []) {
-        const recipient = recipientOf(row, outboxEvent)
-        if (!mayReceive(outboxEvent, recipient)) continue
-        const event_id = await idOfText('evt', JSON.stringify([outboxEvent.outbox_event_id, row.organization_id]))
-        const payload = payloadOf(outboxEvent, recipient, event_id)
-        if (payload === null) throw new Error(`There is no payload for the kind ${outboxEvent.kind}.`)
-        events.push({
-          event_id,
-          organization_id: row.organization_id,
-          key: payload.event,
-          fiscal_entity_id: row.fiscal_entity_id,
-          body: JSON.stringify(payload),
-        })
-      }
+      built.push({ ...portion, events: await feedEvents(portion.event, portion.rows, counts.get(portion.event)) })
     } catch (error) {
-      await keepDeadLetter(system, { queue: 'outbox', id: outboxEvent.outbox_event_id, body: outboxEvent, reason: errorMessage(error) })
+      failed.push({ event: portion.event, error, isCertain: true })
     }
   }
-  return events
+  const isControl = outbox === 'control'
+  const ends = await commitPortions(system, built, isControl ? source : null, work)
+  const progress = isControl ? [] : progressStatements(source, ends.done)
+  if (progress.length > 0) await source.batch(progress)
+  work.statements += progress.length
+
+  for (const { portion, error } of ends.failed) failed.push({ event: portion.event, error, isCertain: isRefusal(error) })
+  if (failed.length > 0) {
+    const { statements, isWaiting } = await handleFailures(system, outbox, source, failed)
+    work.statements += statements
+    if (isWaiting) await wakeRelay(system, outbox, RETRY_SECONDS)
+  }
+
+  const isRelayed = ({ progress, isWaiting }: Portion): boolean => progress === null || isWaiting
+  const over = new Set([...failed, ...ends.done.filter(isRelayed)].map(({ event }) => event))
+  for (const part of parts) {
+    const events = page.filter(({ entity }) => entity === part.entity)
+    const ids = events.map(({ outbox_event_id }) => outbox_event_id)
+    turns.read(
+      part,
+      ids,
+      events.findIndex((event) => !over.has(event)),
+    )
+  }
+  return !turns.isEmpty || work.after !== null
 }
 
-/**
- * Fiscal data is readable only through an active connection: without one, the window is empty. The window still applies to an event that
- * is older than the end of the active connection.
- */
-const recipientOf = (row: RecipientRow, { created_at }: StoredOutboxEvent): Recipient => ({
-  organization_id: row.organization_id,
-  fiscal_entity_uuid: uuidOf(row.fiscal_entity_id),
-  rfc: row.rfc,
-  window: row.state === 'active' || (row.state !== 'draft' && created_at < row.updated_at) ? windowOf(row.extractor_count, row) : NOTHING,
-})
+/** Gives turns to further entities with outbox events. */
+async function giveTurns(system: System, work: Work): Promise<void> {
+  if (work.after === null) return
+  const entities = await pendingEntities(work.source, work.after, ENTITIES)
+  work.after = entities.length === ENTITIES ? entities.at(-1)! : null
+  work.statements++
+  if (entities.length === 0) return
+  const rows = await findOrganizations(system.db.$client, entities, TURN_TAKERS)
+  work.statements++
+  const takers = Map.groupBy(rows, ({ entity }) => entity)
+  for (const entity of entities) {
+    const organizations = (takers.get(entity) ?? []).map(({ organization_id }) => organization_id)
+    work.turns.add(entity, organizations.length < TURN_TAKERS ? organizations : [...organizations, `entity ${entity}`])
+  }
+}
 
-/** Wakes the relay of every outbox that holds events. */
+/** Reads the next recipients of events. Adds events whose organizations cannot be read to those that failed. */
+async function readPortions(system: System, work: Work, events: readonly RelayEvent[], failed: FailedEvent[]): Promise<Portion[]> {
+  const requests = new Map<string, { request: RecipientRequest; events: RelayEvent[] }>()
+  for (const event of events) {
+    try {
+      const request = requestOf(event)
+      const key = JSON.stringify(request)
+      const same = requests.get(key)
+      if (same) same.events.push(event)
+      else requests.set(key, { request, events: [event] })
+    } catch (error) {
+      failed.push({ event, error, isCertain: true })
+    }
+  }
+  if (requests.size === 0) return []
+  const asked = [...requests.values()]
+  const rows = await findRecipients(
+    system.db.$client,
+    asked.map(({ request }) => request),
+    RECIPIENTS_AT_ONCE + 1,
+  )
+  work.statements++
+  const answers = Map.groupBy(rows, ({ request }) => request)
+  const portionOfEvent = new Map<RelayEvent, Portion>()
+  for (const [n, { events: same }] of asked.entries())
+    for (const event of same) portionOfEvent.set(event, portionOf(event, answers.get(n) ?? [], Date.now()))
+  return events.flatMap((event) => portionOfEvent.get(event) ?? [])
+}
+
+/** Wakes the relay of every outbox that holds events, and the organizations whose events lack deliveries. */
 export async function sweepOutboxes(system: System): Promise<void> {
   const outboxes: Outbox[] = ['control', ...system.settings.ledgers.keys()]
-  await Promise.all(
-    outboxes.map(async (outbox) => {
-      if (await hasOutboxEvents(databaseOf(system, outbox))) await wakeRelay(system, outbox)
-    }),
-  )
+  for (const outbox of outboxes) if (await hasOutboxEvents(databaseOf(system, outbox))) await wakeRelay(system, outbox)
+  await sweepFanOuts(system)
 }

@@ -1,35 +1,96 @@
 import { jsonChunks } from '../../platform/db/commit.ts'
 
-/** An organization's connection to an entity, with the bounds of its window. */
+/** Endpoints of an organization that get their deliveries in the commit of the event. Further ones get them page by page (fan-out.ts). */
+const ENDPOINTS_AT_ONCE = 20
+
+/** An organization's connection to an entity, with the bounds of its windows. */
 export interface RecipientRow {
+  /** Which request for recipients the row answers. */
+  request: number
+  connection: number
   entity: number
   organization_id: string
   fiscal_entity_id: string
   rfc: string
   state: string
-  /** Milliseconds since 1970. The connection entered its state then or earlier. */
-  updated_at: number
-  visible_from: string | null
-  visible_to: number | null
+  /** When the connection last became active, and when it was left since; in milliseconds since 1970, null before. */
+  active_since: number | null
+  inactive_since: number | null
+  issued_from: string | null
+  issued_to: number | null
+  received_from: string | null
+  received_to: number | null
+  /** What the connection's own runs reached of each source (visibility/reaches.ts). */
+  issued_reaches: string
+  received_reaches: string
   extractor_count: number
   /** 1 while the organization has a planned run, which may widen its window. */
   has_planned_run: number
+  /** Number of the organization's endpoints that get their deliveries at once. */
+  endpoint_count: number
+  /** The first endpoint that does not; null when all do. */
+  fan_out_from: number | null
 }
 
-/** Finds every connection to these entities that is not unlinked. */
-export const findRecipients = async (d1: D1Database, entities: readonly number[]): Promise<RecipientRow[]> =>
+/** Asks for the connections to an entity: those of some organizations, or a page of all after a number. */
+export type RecipientRequest = { entity: number } & ({ organizations: readonly string[] } | { after: number })
+
+/** Finds connections that are not unlinked, in the order of their numbers; at most `limit` for a request without organizations. */
+export const findRecipients = async (d1: D1Database, requests: readonly RecipientRequest[], limit: number): Promise<RecipientRow[]> => {
+  const [all, named] = [[] as unknown[], [] as unknown[]]
+  for (const [n, it] of requests.entries())
+    if ('after' in it) all.push([n, it.entity, it.after])
+    else named.push([n, it.entity, it.organizations])
+  const { results } = await d1
+    .prepare(
+      `with planned as materialized (select distinct organization_id from runs indexed by runs_planned where status = 'planned'),
+       found as materialized (
+         select r.value->>0 as request, c.connection, c.organization_id
+         from json_each(?1) r cross join connections c on c.connection in (
+           select connection from connections indexed by connections_entity
+           where entity = r.value->>1 and connection > r.value->>2 and state <> 'unlinked' order by connection limit ?3)
+         union all
+         select r.value->>0, c.connection, c.organization_id
+         from json_each(?2) r cross join json_each(r.value->2) o
+         cross join connections c indexed by connections_rfc
+           on c.organization_id = o.value and c.entity = r.value->>1 and c.state <> 'unlinked'),
+       endpoints as materialized (
+         select o.organization_id, (
+           select json_array(count(*), max(webhook)) from (
+             select webhook from webhooks indexed by webhooks_organization
+             where organization_id = o.organization_id and deleted_at is null order by webhook limit ?4 + 1)) as first
+         from (select distinct organization_id from found) o)
+       select f.request, c.connection, c.entity, c.organization_id, c.fiscal_entity_id, c.rfc, c.state, c.active_since,
+         c.untold->>'since' as inactive_since, c.issued_from, c.issued_to, c.received_from, c.received_to, c.issued_reaches, c.received_reaches,
+         o.extractor_count, c.organization_id in planned as has_planned_run,
+         min(e.first->>0, ?4) as endpoint_count, iif(e.first->>0 > ?4, e.first->>1, null) as fan_out_from
+       from found f
+       cross join connections c on c.connection = f.connection
+       cross join organizations o on o.id = c.organization_id
+       cross join endpoints e on e.organization_id = c.organization_id
+       order by c.connection`,
+    )
+    .bind(JSON.stringify(all), JSON.stringify(named), limit, ENDPOINTS_AT_ONCE)
+    .all<RecipientRow>()
+  return results
+}
+
+/** Returns the organizations that are connected to entities, at most `limit` for each. */
+export const findOrganizations = async (
+  d1: D1Database,
+  entities: readonly number[],
+  limit: number,
+): Promise<{ entity: number; organization_id: string }[]> =>
   (
     await d1
       .prepare(
-        `with planned as materialized (select distinct organization_id from runs indexed by runs_planned where status = 'planned')
-         select c.entity, c.organization_id, c.fiscal_entity_id, c.rfc, c.state, c.updated_at, c.visible_from, c.visible_to, o.extractor_count,
-           c.organization_id in planned as has_planned_run
-         from json_each(?) e
-         cross join connections c indexed by connections_entity on c.entity = e.value and c.state <> 'unlinked'
-         cross join organizations o on o.id = c.organization_id`,
+        `select c.entity, c.organization_id
+         from json_each(?1) e cross join connections c on c.connection in (
+           select connection from connections indexed by connections_entity
+           where entity = e.value and state <> 'unlinked' order by connection limit ?2)`,
       )
-      .bind(JSON.stringify(entities))
-      .all<RecipientRow>()
+      .bind(JSON.stringify(entities), limit)
+      .all<{ entity: number; organization_id: string }>()
   ).results
 
 /** Returns which of these events are in a feed already. */

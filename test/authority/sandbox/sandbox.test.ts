@@ -314,6 +314,17 @@ describe('what testers tell the sandbox', () => {
     expect(await stateful.verify(login(COMPANY))).toBe(true)
   })
 
+  it('a locked account is unavailable, and never refused', async () => {
+    const request = { login: login(COMPANY, 'locked1'), direction: 'issued', month: '2025-03', until: LATE } as const
+    const locked = expect.objectContaining({ isLocked: true, error_class: 'login_failed' })
+    for (const asked of [
+      () => authority.verify(request.login),
+      () => authority.download(request)[Symbol.asyncIterator]().next(),
+      () => authority.documents(request.login, 'sat_csf', LATE),
+    ])
+      await expect(asked()).rejects.toEqual(locked)
+  })
+
   it('an authority that is down lets the login pass and fails afterwards', async () => {
     for (const [ciec, packages] of [
       ['unavailable', 0],

@@ -2,14 +2,16 @@ import { inflateRawSync } from 'node:zlib'
 import * as saxes from 'saxes'
 import { loadList } from '../../../src/blacklists/loading/load.ts'
 import { ingestXmlPackage, type SliceOutcome } from '../../../src/cfdi/ingest/ingest.ts'
-import { readDirectory } from '../../../src/cfdi/package/directory.ts'
+import { bytesInMemory } from '../../../src/cfdi/package/bytes.ts'
+import { entriesOf, readDirectory } from '../../../src/cfdi/package/directory.ts'
 import { requestStatements } from '../../../src/downloads/request-store.ts'
 import { claimStatement, finishJobStatements, type Job, progressStatement } from '../../../src/downloads/store.ts'
 import { type Dispatch, evaluateCadences, planPage } from '../../../src/extractors/ticks/ticks.ts'
 import type { System } from '../../../src/platform/context.ts'
 import { keyring } from '../../../src/platform/crypto/keyring.ts'
+import { Budget } from '../../../src/platform/db/budget.ts'
 import { connect, jsonChunks } from '../../../src/platform/db/commit.ts'
-import { countSlice } from '../../../src/visibility/visible-counts.ts'
+import { countSlice } from '../../../src/visibility/slice-counts.ts'
 import { deliverDue } from '../../../src/webhooks/deliveries/delivery.ts'
 import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
 
@@ -47,7 +49,10 @@ function webhooksIn({ DB, LEDGER_0, WEBHOOK_KEYS }: Work) {
     },
     MUTEXES: { getByName: () => ({ enter: async () => true, leave: async () => false }) },
     HOST_LIMITERS: {
-      getByName: () => ({ acquire: async (_token: string, _webhook: number, wanted: number) => wanted, release: async () => [] }),
+      getByName: () => ({
+        acquire: async (_token: string, _caller: unknown, wanted: number) => ({ places: wanted, next: [] }),
+        release: async () => [],
+      }),
     },
     EGRESS: { fetch: async () => new Response(null, { status: 200 }) },
   }
@@ -98,14 +103,21 @@ const routes: Record<string, Route> = {
     const sendBatch = async (messages: { body: Dispatch }[]) => {
       for (const { body } of messages) if ('page' in body) pages.push(body)
     }
-    const system = { env: { DISPATCH: { sendBatch } }, db: connect(DB), now: new Date(name), requestId: 'bench' } as unknown as System
+    const budget = new Budget()
+    const system = {
+      env: { DISPATCH: { sendBatch } },
+      budget,
+      db: connect(DB),
+      now: new Date(name),
+      requestId: 'bench',
+    } as unknown as System
     await evaluateCadences(system)
     for (let it = pages.shift(); it !== undefined; it = pages.shift()) if ('page' in it) await planPage(system, it.page)
   },
 
   /** A list as the daily work loads it. */
   '/list': async ({ request }, { DB }) => {
-    const system = { env: { DB }, now: new Date('2026-08-05T10:00:00Z'), requestId: 'bench' } as unknown as System
+    const system = { db: connect(DB), now: new Date('2026-08-05T10:00:00Z'), requestId: 'bench' } as unknown as System
     return loadList(system, new Uint8Array(await request.arrayBuffer()), system.now)
   },
 
@@ -132,7 +144,8 @@ const routes: Record<string, Route> = {
   '/bare-ingest': async ({ entity, name }, { LEDGER_0 }) => {
     const bytes = packages.get(name)!
     let elements = 0
-    for (const { offset, compressed_size, size } of readDirectory(bytes)) {
+    const file = bytesInMemory(bytes)
+    for await (const { offset, compressed_size, size } of entriesOf(file, await readDirectory(file))) {
       const xml = inflateRawSync(bytes.subarray(offset, offset + compressed_size), { maxOutputLength: size })
       const parser = new saxes.SaxesParser({ xmlns: false })
       parser.on('opentag', () => {

@@ -7,6 +7,7 @@ import worker from '../../../src/index.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
 import { at } from '../../support/clock.ts'
+import { daily } from '../../support/crons.ts'
 import { audited, freshRfc } from '../../support/tenants.ts'
 import { billed } from '../support/billing.ts'
 import { stripeEnv } from '../support/stripe.ts'
@@ -41,7 +42,7 @@ describe('what an operator records', () => {
     const of = await billed()
     await of.connect(freshRfc())
     const { invoice_id } = await of.invoice('2027-03-01')
-    await worker.scheduled(createScheduledController({ cron: '0 10 * * *', scheduledTime: new Date() }), env)
+    await daily()
     expect(await of.states()).toEqual(['paused active payment'])
     expect([await recorded('pay', invoice_id), await recorded('pay', invoice_id)]).toEqual([1, 1])
     await Promise.all([minute(), minute()])
@@ -94,11 +95,15 @@ describe('what an operator records', () => {
     expect((await outcomes(of.id)).at(-1)).toBe('plan 1')
   })
 
-  it('in any number is done with one tick', async () => {
+  it('in any number is done: as much as an invocation may do with one tick, in the order of recording, the rest with the next', async () => {
     const of = await billed()
-    for (let n = 0; n < 120; n++) await recorded('plan', of.id, 'api', String(n))
+    for (let n = 0; n < 240; n++) await recorded('plan', of.id, 'api', String(n))
     await minute()
-    expect((await outcomes(of.id)).filter((one) => one === 'plan 1')).toHaveLength(120)
+    const done = (await outcomes(of.id)).map((one) => one === 'plan 1')
+    expect(done.lastIndexOf(true)).toBeGreaterThan(60)
+    expect(done.indexOf(false)).toBe(done.lastIndexOf(true) + 1)
+    for (let n = 0; n < 4; n++) await minute()
+    expect((await outcomes(of.id)).filter((one) => one === 'plan 1')).toHaveLength(240)
   })
 
   it('as settled is settled, also where Stripe collects', async () => {

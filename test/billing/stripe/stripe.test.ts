@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { isSigned } from '../../../src/billing/stripe/stripe-signature.ts'
 import worker from '../../../src/index.ts'
 import { created, draft } from '../../extractors/support/extractors.ts'
+import { daily } from '../../support/crons.ts'
 import { audited, freshRfc } from '../../support/tenants.ts'
 import { send } from '../../support/wire.ts'
 import { billed } from '../support/billing.ts'
@@ -89,7 +90,7 @@ describe('the webhook', () => {
     await created(of, { ...draft, trigger_kind: 'connection_reactivated' })
     await of.connect(freshRfc())
     const invoice = await of.invoice('2027-03-01')
-    await worker.scheduled(createScheduledController({ cron: '0 10 * * *', scheduledTime: new Date() }), env)
+    await daily()
     expect(await of.states()).toEqual(['paused active payment'])
     return { ...of, owed: invoice.invoice_id }
   }

@@ -46,7 +46,14 @@ describe('against a calendar that is looked at every minute', () => {
       fc.property(zone, instant, (timezone, now) => {
         const end = trialEnd(new Date(now), timezone).getTime()
         expect(end).toBe(firstMinute(timezone, now + 4 * 86_400_000, shown(now, timezone), 7))
-        const terms = { plan: 'diagnostic', rfc_allowance: null, trial_ends_at: new Date(end), timezone, oldest_due: null }
+        const terms = {
+          plan: 'diagnostic',
+          rfc_allowance: null,
+          trial_ends_at: new Date(end),
+          is_trial_used: false,
+          timezone,
+          oldest_due: null,
+        }
         const state = (when: number) => subscriptionStatus(terms, new Date(when)).state
         expect([state(end - 1), state(end)]).toEqual(['trialing', 'diagnostic_expired'])
       }),
@@ -60,8 +67,8 @@ describe('against a calendar that is looked at every minute', () => {
         const due = shown(issued, timezone)
         const end = graceEnd(due, timezone).getTime()
         expect(end).toBe(firstMinute(timezone, issued, due, 3))
-        const state = (when: number) =>
-          subscriptionStatus({ plan: 'api', rfc_allowance: null, trial_ends_at: null, timezone, oldest_due: due }, new Date(when)).state
+        const terms = { plan: 'api', rfc_allowance: null, trial_ends_at: null, is_trial_used: true, timezone, oldest_due: due }
+        const state = (when: number) => subscriptionStatus(terms, new Date(when)).state
         const next = firstMinute(timezone, issued, due, 1)
         expect([state(issued), state(next - 1), state(end)]).toEqual(['active', 'active', 'suspended'])
         // Where a whole day is skipped nothing may be left of the grace.
@@ -88,7 +95,7 @@ describe('against a calendar that is looked at every minute', () => {
             : since >= 1
               ? 'past_due'
               : 'active'
-        expect(subscriptionStatus({ rfc_allowance: null, timezone, ...owing }, new Date(now)).state).toBe(right)
+        expect(subscriptionStatus({ rfc_allowance: null, is_trial_used: false, timezone, ...owing }, new Date(now)).state).toBe(right)
       }),
       { numRuns: runs(300, 1_000) },
     )

@@ -1,9 +1,8 @@
-import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { LIST_OBJECT, loadList, refreshLists } from '../../../src/blacklists/loading/load.ts'
-import worker from '../../../src/index.ts'
 import { api } from '../../support/client.ts'
+import { daily as dailyCron } from '../../support/crons.ts'
 import { costOf } from '../../support/meter.ts'
 import { signUp } from '../../support/tenants.ts'
 import { bytesOf, type Listed, listOf, listText, manyRows, rfcOf } from '../support/list-csv.ts'
@@ -251,7 +250,7 @@ describe('the daily work', () => {
     await refreshLists(systemAt())
     expect(await held()).toEqual({ lists: [], entries: [] })
     await put(july)
-    await worker.scheduled(createScheduledController({ cron: '0 10 * * *', scheduledTime: new Date(NOW) }), env)
+    await dailyCron(env, new Date(NOW))
     expect(await dates()).toEqual(['2026-07-31'])
     expect((await held()).lists[0]!['fetched_at']).toBe((await env.FILES.head(LIST_OBJECT))!.uploaded.getTime())
     expect(asked).not.toHaveBeenCalled()

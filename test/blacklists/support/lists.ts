@@ -1,15 +1,11 @@
 import { env } from 'cloudflare:workers'
-import type { System } from '../../../src/platform/context.ts'
-import { connect } from '../../../src/platform/db/commit.ts'
-import { settingsOf } from '../../../src/platform/settings.ts'
+import { type System, systemOf } from '../../../src/platform/context.ts'
 
 export const NOW = '2026-08-05T10:00:00Z'
 
 /** What the daily work is given, with other bindings where a test says so. */
-export const systemAt = (now = NOW, more: Partial<Record<keyof Env, unknown>> = {}): System => {
-  const bindings = { ...env, ...more } as Env
-  return { env: bindings, settings: settingsOf(bindings), db: connect(bindings.DB), now: new Date(now), requestId: 'cron_test' }
-}
+export const systemAt = (now = NOW, more: Partial<Record<keyof Env, unknown>> = {}): System =>
+  systemOf({ ...env, ...more } as Env, new Date(now), 'cron_test')
 
 /** Everything that is held of the lists, in order. */
 export const held = async () => {

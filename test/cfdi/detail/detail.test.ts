@@ -10,7 +10,7 @@ import { cfdiLines } from '../../../src/cfdi/tables.ts'
 import type { App } from '../../../src/platform/context.ts'
 import { document } from '../../../src/platform/http/openapi.ts'
 import { routesOf } from '../../../src/platform/http/route-table.ts'
-import { contextOf } from '../../support/context.ts'
+import { contextOf, reaching } from '../../support/context.ts'
 import { costOf } from '../../support/meter.ts'
 import { insertApplications, insertCfdi, insertRows, rowOf } from '../support/ledger.ts'
 
@@ -108,7 +108,7 @@ describe('GET /v1/cfdi/{uuid}', () => {
   })
 
   it('is 404 alike for what is absent and for what is outside the window', async () => {
-    const bounded = contextOf({ visible_from: '2026-01-11', visible_to: Date.parse('2026-02-01T00:00:00Z') }, { extractor_count: 1 })
+    const bounded = contextOf(reaching(['2026-01-11', '2026-02-01T00:00:00Z']), { extractor_count: 1 })
     await expect(getCfdi(bounded, uuid(1))).rejects.toEqual(absent)
     await expect(getCfdi(bounded, uuid(99))).rejects.toEqual(absent)
     await expect(listPayments(bounded, uuid(2))).rejects.toEqual(absent)

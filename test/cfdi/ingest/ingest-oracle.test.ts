@@ -17,10 +17,13 @@ function world(random: () => number): Plain[] {
     plainOf(random, month(), { metodo: random() < 0.6 ? 'PPD' : 'PUE', lugar: pick(['06600', '22000', '77500']), ...side(), ...money() }),
   )
   const pesos = invoices.filter(({ moneda }) => moneda === 'MXN')
-  const payments = Array.from({ length: 15 }, () => paymentOf(random, month(), some(invoices), pick([0.3, 0.5, 1])))
+  const payments = Array.from({ length: 15 }, () => ({ ...paymentOf(random, month(), some(invoices), pick([0.3, 0.5, 1])), ...side() }))
   const credits = Array.from({ length: 8 }, () => {
     const related = some(pesos)
-    return creditOf(random, month(), related, { relacion: { tipo: pick(['01', '03', '07']), uuids: related.map(({ uuid }) => uuid) } })
+    return creditOf(random, month(), related, {
+      ...side(),
+      relacion: { tipo: pick(['01', '03', '07']), uuids: related.map(({ uuid }) => uuid) },
+    })
   })
   const others = Array.from({ length: 16 }, () => plainOf(random, month(), { tipo: pick(['N', 'T', 'E', 'E']), ...side(), ...money() }))
   return [...invoices, ...payments, ...credits, ...others]
@@ -56,7 +59,7 @@ describe.each([1, 2, 3, 4, 5, 6])('random downloads %i', (seed) => {
         }
       }
       const rows = list.map((document) => reported(document, cancelled.has(document.uuid)))
-      return (it: IngestTarget) => all(ingestMetadata(it, rows))
+      return (it: IngestTarget) => all(ingestMetadata(it, () => [rows]))
     }
 
     for (let round = 0; round < 6; round++) {

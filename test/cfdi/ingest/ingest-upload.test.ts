@@ -1,12 +1,15 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { type EntryResult, type IngestTarget, ingestFile, ingestPackage, metadataOf } from '../../../src/cfdi/ingest/ingest.ts'
-import { readDirectory } from '../../../src/cfdi/package/directory.ts'
-import { inflate, startOf } from '../../../src/cfdi/package/package.ts'
+import type { EntryResult, IngestTarget } from '../../../src/cfdi/ingest/ingest.ts'
+import { ingestUpload } from '../../../src/cfdi/ingest/upload.ts'
+import { bytesInMemory } from '../../../src/cfdi/package/bytes.ts'
+import { MonthMetadata } from '../../../src/cfdi/package/month-metadata.ts'
+import { startOf } from '../../../src/cfdi/package/package.ts'
 import { randomOf } from '../../support/random.ts'
 import { zipOf } from '../../support/zip.ts'
 import { newBook, rowsOf } from '../support/book.ts'
 import { type Plain, plainOf, RFC, xmlOf } from '../support/documents.ts'
+import { contentOf, entriesIn } from '../support/entries.ts'
 
 const random = randomOf(21)
 const encoded = (text: string) => new TextEncoder().encode(text)
@@ -39,18 +42,18 @@ const txt = (...rows: [document: Plain, estatus: 0 | 1][]) =>
   )
 
 /** All that is said of an upload's files: what is committed with the slices, then what is returned. */
-async function resultsOf(ingest: typeof ingestPackage, target: IngestTarget, bytes: Uint8Array): Promise<EntryResult[]> {
-  const { slices, returned } = await sliced(ingest, target, bytes)
+async function resultsOf(target: IngestTarget, bytes: Uint8Array): Promise<EntryResult[]> {
+  const { slices, returned } = await sliced(target, bytes)
   return [...slices.flat(), ...returned]
 }
 
-async function sliced(ingest: typeof ingestPackage, target: IngestTarget, bytes: Uint8Array) {
+async function sliced(target: IngestTarget, bytes: Uint8Array) {
   const slices: EntryResult[][] = []
   const sideStatements: IngestTarget['sideStatements'] = ({ entries }) => {
     slices.push(entries)
     return []
   }
-  const returned = await ingest({ ...target, sideStatements }, bytes)
+  const returned = await ingestUpload({ ...target, sideStatements }, bytesInMemory(bytes))
   return { slices: slices.filter((entries) => entries.length > 0), returned }
 }
 
@@ -65,7 +68,7 @@ describe('an upload', () => {
       { name: 'otra.txt', bytes: txt([valid, 1]) },
     ])
     const shown = ({ n, name, status }: EntryResult) => [n, name, status]
-    const { slices, returned } = await sliced(ingestPackage, target, zip)
+    const { slices, returned } = await sliced(target, zip)
     expect(slices.flat().map(shown)).toEqual([
       [0, `${valid.uuid}.xml`, 'created'],
       [2, `${cancelled.uuid}.xml`, 'created'],
@@ -76,20 +79,22 @@ describe('an upload', () => {
     ])
     const rows = await rowsOf(target)
     expect([valid, cancelled, known].map(({ uuid }) => rows.get(uuid)?.estatus)).toEqual(['vigente', 'cancelado', 'vigente'])
-    expect(await ingestPackage(target, zipOf([{ name: 'nueva.txt', bytes: txt([valid, 0]) }]))).toMatchObject([{ status: 'updated' }])
+    expect(await ingestUpload(target, bytesInMemory(zipOf([{ name: 'nueva.txt', bytes: txt([valid, 0]) }])))).toMatchObject([
+      { status: 'updated' },
+    ])
     expect((await rowsOf(target)).get(valid.uuid)?.estatus).toBe('cancelado')
   })
 
   it('of one XML or one TXT is one result', async () => {
     const target = newBook('import')
     const [one, other] = [plainOf(random, '2025-01', {}), plainOf(random, '2025-01', {})]
-    expect(await resultsOf(ingestFile, target, xml(one).bytes)).toMatchObject([{ n: 0, status: 'created', uuid: one.uuid }])
-    expect(await resultsOf(ingestFile, target, xml(one).bytes)).toMatchObject([{ n: 0, status: 'unchanged', uuid: one.uuid }])
-    expect(await ingestFile(target, txt([other, 1]))).toMatchObject([{ n: 0, status: 'created', uuid: null }])
-    expect(await resultsOf(ingestFile, target, encoded('%PDF-1.7'))).toMatchObject([
-      { status: 'rejected', code: expect.stringMatching(/^cfdi\./) },
+    expect(await resultsOf(target, xml(one).bytes)).toMatchObject([{ n: 0, status: 'created', uuid: one.uuid }])
+    expect(await resultsOf(target, xml(one).bytes)).toMatchObject([{ n: 0, status: 'unchanged', uuid: one.uuid }])
+    expect(await ingestUpload(target, bytesInMemory(txt([other, 1])))).toMatchObject([{ n: 0, status: 'created', uuid: null }])
+    expect(await resultsOf(target, encoded('%PDF-1.7'))).toMatchObject([{ status: 'rejected', code: expect.stringMatching(/^cfdi\./) }])
+    expect(await ingestUpload(target, bytesInMemory(encoded('PK no ZIP')))).toMatchObject([
+      { status: 'rejected', code: 'zip.no_directory' },
     ])
-    expect(await ingestPackage(target, encoded('PK no ZIP'))).toMatchObject([{ status: 'rejected', code: 'zip.no_directory' }])
   })
 
   it('keeps what is too long to be kept from failing the rest', async () => {
@@ -99,7 +104,7 @@ describe('an upload', () => {
     const pagos = Array.from({ length: 12_000 }, () => ({ uuid: long.uuid, pagado: '0.01', moneda: 'MXN' }))
     const payment = { ...wide, tipo: 'P' as const, metodo: null, pagos: [{ fecha: '2025-01-01T00:00:00', documentos: pagos }] }
     const zip = zipOf([xml(good), { name: `${long.uuid}.xml`, bytes: encoded(name) }, xml(payment)])
-    expect((await resultsOf(ingestPackage, target, zip)).map(({ status, code }) => [status, code])).toEqual([
+    expect((await resultsOf(target, zip)).map(({ status, code }) => [status, code])).toEqual([
       ['created', null],
       ['rejected', 'cfdi.too_large'],
       ['created', null],
@@ -131,10 +136,12 @@ const codesOf = (results: readonly EntryResult[]) => results.map(({ name, status
 describe('the size of an upload', () => {
   it('cuts slices by what their files say that they weigh, refused ones aside', async () => {
     const zip = declaring(zipOf(liars(11)), [...Array<number>(10).fill(4 * MIB), 5 * MIB])
-    const { slices, returned } = await sliced(ingestPackage, newBook('import'), zip)
+    const { slices, returned } = await sliced(newBook('import'), zip)
     expect(slices.map((entries) => entries.map(({ n }) => n))).toEqual([
-      [0, 1, 2, 3],
-      [4, 5, 6, 7],
+      [0, 1],
+      [2, 3],
+      [4, 5],
+      [6, 7],
       [8, 9, 10],
     ])
     expect(new Set(slices.flat().map(({ code }) => code))).toEqual(new Set(['zip.wrong_size', 'zip.too_large']))
@@ -145,7 +152,7 @@ describe('the size of an upload', () => {
     const target = newBook('import')
     const [first, last, listed] = [1, 2, 3].map(() => plainOf(random, '2025-01', {})) as [Plain, Plain, Plain]
     const files = [xml(first), ...liars(128), xml(last), { name: 'lista.txt', bytes: txt([listed, 1]) }]
-    const results = await resultsOf(ingestPackage, target, declaring(zipOf(files), [null, ...Array<number>(128).fill(4 * MIB)]))
+    const results = await resultsOf(target, declaring(zipOf(files), [null, ...Array<number>(128).fill(4 * MIB)]))
     const codeOf = new Map(codesOf(results) as [string, string][])
     expect(codeOf.get(`${first.uuid}.xml`)).toBe('created')
     expect(codeOf.get('0.xml')).toBe('zip.wrong_size')
@@ -162,7 +169,7 @@ describe('the size of an upload', () => {
       { name: 'lista.txt', bytes: wide },
       { name: 'terceros.txt', bytes: encoded(`Uuid~RfcACuentaTerceros\r\n${'x'.repeat(5 * MIB)}`) },
     ])
-    expect(codesOf(await resultsOf(ingestPackage, target, zip))).toEqual([['lista.txt', 'created']])
+    expect(codesOf(await resultsOf(target, zip))).toEqual([['lista.txt', 'created']])
     expect((await rowsOf(target)).size).toBe(1)
   })
 
@@ -171,18 +178,25 @@ describe('the size of an upload', () => {
     const documents = [1, 2, 3].map(() => plainOf(random, '2025-01', {}))
     const files = documents.map((document, i) => ({ name: `${i}.txt`, bytes: txt([document, 1]) }))
     const zip = () => declaring(zipOf(files), [25 * MIB, 25 * MIB])
-    expect(codesOf(await resultsOf(ingestPackage, target, zip()))).toEqual([
+    expect(codesOf(await resultsOf(target, zip()))).toEqual([
       ['0.txt', 'zip.wrong_size'],
       ['1.txt', 'zip.too_large'],
       ['2.txt', 'created'],
     ])
     expect([...(await rowsOf(target)).keys()]).toEqual([documents[2]!.uuid])
-    expect(() => metadataOf(zip())).toThrow(expect.objectContaining({ code: 'zip.wrong_size' }))
-    expect(() => metadataOf(declaring(zipOf(files), [50 * MIB]))).toThrow(expect.objectContaining({ code: 'zip.too_large' }))
-    expect(metadataOf(zipOf(files)).rows.map(({ uuid }) => uuid)).toEqual(documents.map(({ uuid }) => uuid))
+    const rowsIn = async (bytes: Uint8Array) => {
+      const metadata = new MonthMetadata()
+      await metadata.add(bytes)
+      const rows: string[] = []
+      for await (const some of metadata.rowsLeft()) rows.push(...some.map(({ uuid }) => uuid))
+      return rows
+    }
+    await expect(rowsIn(zip())).rejects.toThrow(expect.objectContaining({ code: 'zip.wrong_size' }))
+    await expect(rowsIn(declaring(zipOf(files), [50 * MIB]))).rejects.toThrow(expect.objectContaining({ code: 'zip.too_large' }))
+    expect(await rowsIn(zipOf(files))).toEqual(documents.map(({ uuid }) => uuid))
   })
 
-  it('may be any for a file, those too at which the inflating buffer grows', () => {
+  it('may be any for a file, those too at which the inflating buffer grows', async () => {
     for (const size of [
       1.25 * MIB + 1,
       1.25 * MIB + 20_000,
@@ -194,15 +208,41 @@ describe('the size of an upload', () => {
       40 * MIB + 1,
     ]) {
       const zip = zipOf([{ name: 'a.xml', bytes: new Uint8Array(size).fill(32) }])
-      expect(inflate(zip, readDirectory(zip)[0]!, 48 * MIB).length).toBe(size)
+      expect(contentOf(zip, (await entriesIn(zip))[0]!, 48 * MIB).length).toBe(size)
     }
   })
 
-  it('is not that of a file that only has to be told from metadata', () => {
+  it('may be any for a file that hardly compresses', async () => {
+    for (const size of [
+      1,
+      1_000,
+      15_000,
+      16_384,
+      20_000,
+      33_000,
+      50_000,
+      65_535,
+      65_537,
+      83_000,
+      130_000,
+      200_000,
+      500_000,
+      MIB - 1,
+      MIB + 1,
+      3 * MIB,
+    ]) {
+      const bytes = new Uint8Array(size)
+      for (let at = 0; at < size; at += 65_536) crypto.getRandomValues(bytes.subarray(at, Math.min(at + 65_536, size)))
+      const zip = zipOf([{ name: 'a.xml', bytes }])
+      expect([size, contentOf(zip, (await entriesIn(zip))[0]!, 4 * MIB).length]).toEqual([size, size])
+    }
+  })
+
+  it('is not that of a file that only has to be told from metadata', async () => {
     const many = Array.from({ length: 2_000 }, () => [plainOf(random, '2025-01', {}), 1] as [Plain, 1])
     for (const content of [encoded(xmlOf(many[0]![0])), txt(...many), encoded(' '.repeat(20 * MIB)), encoded('Uuid~')]) {
       const zip = zipOf([{ name: 'a.bin', bytes: content }])
-      const start = startOf(zip, readDirectory(zip)[0]!)
+      const start = await startOf(bytesInMemory(zip), (await entriesIn(zip))[0]!)
       expect(start.length).toBeGreaterThanOrEqual(Math.min(content.length, 64))
       expect(start.length).toBeLessThanOrEqual(2 * MIB)
       expect([...start.subarray(0, 64)]).toEqual([...content.subarray(0, 64)])

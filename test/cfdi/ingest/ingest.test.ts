@@ -12,14 +12,7 @@ const random = randomOf(11)
 const deferred = (given: Partial<Plain> = {}) => plainOf(random, '2025-01', { metodo: 'PPD', ...given })
 const bring = async (target: IngestTarget, documents: readonly Plain[]) => (await all(ingestXmlPackage(target, packageOf(documents))))[0]!
 const report = async (target: IngestTarget, rows: Parameters<typeof reported>[]) =>
-  (
-    await all(
-      ingestMetadata(
-        target,
-        rows.map(([document, cancelled]) => reported(document, cancelled)),
-      ),
-    )
-  )[0]!
+  (await all(ingestMetadata(target, () => [rows.map(([document, cancelled]) => reported(document, cancelled))])))[0]!
 const encoded = (text: string) => new TextEncoder().encode(text)
 const counted = (target: IngestTarget, documents: readonly Plain[]) =>
   expect(monthsOf(target)).resolves.toEqual(expectedMonths(documents.map((document) => ({ document, hasXml: true, isCancelled: false }))))
@@ -127,6 +120,49 @@ describe('payments and credit notes', () => {
     }
   })
 
+  it('of the other direction change no balance', async () => {
+    const target = newBook()
+    const [issued, received] = [deferred(), deferred({ emisor: 'BBB020202BB1', receptor: RFC })]
+    const [byRfc, byOther] = [
+      paymentOf(random, '2025-02', [received]),
+      { ...paymentOf(random, '2025-02', [issued]), emisor: 'BBB020202BB1', receptor: RFC },
+    ]
+    await bring(target, [issued, received, byRfc, byOther])
+    for (const { uuid } of [issued, received])
+      expect((await rowsOf(target)).get(uuid)).toMatchObject({ payment_status: 'unpaid', paid: 0, applied_until: null })
+  })
+
+  it('change the balance of an invoice and not its updated_at, which changes with the document itself', async () => {
+    const target = newBook()
+    const invoice = deferred()
+    const payment = paymentOf(random, '2025-01', [invoice])
+    const at = (hour: number): IngestTarget => ({ ...target, now: new Date(Date.UTC(2025, 2, 1, hour)) })
+    const told = async () => {
+      const rows = await rowsOf(target)
+      return [invoice, payment].map(({ uuid }) => [rows.get(uuid)?.payment_status, new Date(rows.get(uuid)?.updated_at ?? 0).getUTCHours()])
+    }
+    await report(at(1), [[invoice, false]])
+    expect((await told())[0]).toEqual([null, 1])
+    await bring(at(2), [invoice])
+    expect((await told())[0]).toEqual(['unpaid', 2])
+    await bring(at(3), [payment])
+    expect(await told()).toEqual([
+      ['paid', 2],
+      [null, 3],
+    ])
+    await report(at(4), [[payment, true]])
+    expect(await told()).toEqual([
+      ['unpaid', 2],
+      [null, 4],
+    ])
+    await report(at(5), [[invoice, true]])
+    await bring(at(6), [invoice, payment])
+    expect(await told()).toEqual([
+      ['unpaid', 5],
+      [null, 4],
+    ])
+  })
+
   it('leave alone an advance (07), a substitution (04) and what is paid at once', async () => {
     const target = newBook()
     const [invoice, atOnce] = [deferred(), plainOf(random, '2025-01', { metodo: 'PUE' })]
@@ -155,7 +191,7 @@ describe('metadata', () => {
         tipo_comprobante: 'P',
         cancellation_reason: '02',
         cancelled_at: '2025-06-01T10:00:00-06:00',
-        had_applied_payments: false,
+        payments: { fixed: 'not_applicable', has_payment: null, is_begun: null, is_paid: null },
       },
     ])
     const rows = await rowsOf(target)
@@ -189,9 +225,15 @@ describe('metadata', () => {
       [atOnce, true],
     ])
     const told = new Map(cancellations.map((it) => [it.uuid, it]))
-    expect(told.get(paid.uuid)).toMatchObject({ had_applied_payments: true, payment_status: 'paid', total: paid.total, currency: 'MXN' })
-    expect(told.get(unpaid.uuid)).toMatchObject({ had_applied_payments: false, payment_status: 'unpaid', paid: 0n })
-    expect(told.get(atOnce.uuid)).toMatchObject({ had_applied_payments: true, payment_status: 'paid' })
+    // From the instant of its payment on it was paid.
+    const { issued_at } = (await rowsOf(target)).get(payment.uuid)!
+    expect(told.get(paid.uuid)).toMatchObject({
+      payments: { fixed: null, has_payment: issued_at, is_begun: issued_at, is_paid: issued_at },
+      ...{ payment_status: 'paid', total: paid.total, currency: 'MXN' },
+    })
+    const never = { has_payment: null, is_begun: null, is_paid: null }
+    expect(told.get(unpaid.uuid)).toMatchObject({ payments: { fixed: null, ...never }, payment_status: 'unpaid', paid: 0n })
+    expect(told.get(atOnce.uuid)).toMatchObject({ payments: { fixed: 'paid', ...never }, payment_status: 'paid' })
   })
 
   it('of a document that is first seen cancelled is no cancellation, with its XML or without', async () => {
@@ -200,7 +242,7 @@ describe('metadata', () => {
     const rows = new Map([withXml, without].map((document) => [document.uuid, reported(document, true)]))
     const outcomes = [
       ...(await all(ingestXmlPackage(target, packageOf([withXml]), rows))),
-      ...(await all(ingestMetadata(target, rows.values()))),
+      ...(await all(ingestMetadata(target, () => [[...rows.values()]]))),
     ]
     expect(outcomes.flatMap(({ cancellations }) => cancellations)).toEqual([])
     for (const row of (await rowsOf(target)).values())
@@ -247,7 +289,7 @@ describe('metadata', () => {
   it('without a date or about others is rejected by the row', async () => {
     const target = newBook()
     const [dateless, foreign] = [reported(deferred(), false), reported(deferred({ emisor: 'BBB020202BB1' }), false)]
-    const [outcome] = await all(ingestMetadata(target, [{ ...dateless, fecha: null }, foreign]))
+    const [outcome] = await all(ingestMetadata(target, () => [[{ ...dateless, fecha: null }, foreign]]))
     expect(outcome?.entries.map(({ code }) => code)).toEqual(['cfdi.invalid_date', 'cfdi.foreign_rfc'])
   })
 })

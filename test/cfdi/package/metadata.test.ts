@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type MetadataRow, parseMetadata } from '../../../src/cfdi/package/metadata.ts'
+import { bytesInMemory } from '../../../src/cfdi/package/bytes.ts'
+import { type MetadataLine, MetadataReader, type MetadataRow } from '../../../src/cfdi/package/metadata.ts'
+import { openMetadata } from '../../../src/cfdi/package/metadata-files.ts'
 
 const HEADER =
   'Uuid~RfcEmisor~NombreEmisor~RfcReceptor~NombreReceptor~RfcPac~FechaEmision~FechaCertificacionSat~Monto~EfectoComprobante~Estatus~FechaCancelacion'
@@ -10,8 +12,20 @@ const row = (changes: Record<number, string> = {}): string => {
   fields.push('2025-02-03 10:00:00', '2025-02-03 10:00:09', '116.00', 'I', '1', '')
   return Object.assign(fields, changes).join('~')
 }
-const rows = (input: string | Uint8Array): MetadataRow[] => [...parseMetadata(input)].flatMap((line) => line.row ?? [])
-const rejected = (input: string) => [...parseMetadata(input)].flatMap((line) => line.rejected ?? [])
+/** Reads a text that comes in parts of so many characters. */
+const linesOf = (text: string, part = Math.max(text.length, 1)): MetadataLine[] => {
+  const reader = new MetadataReader()
+  const parts = Array.from({ length: Math.ceil(text.length / part) }, (_, i) => text.slice(i * part, (i + 1) * part))
+  return [...parts.flatMap((one) => reader.push(one)), ...reader.end()]
+}
+const rows = (text: string): MetadataRow[] => linesOf(text).flatMap((line) => line.row ?? [])
+const rejected = (text: string) => linesOf(text).flatMap((line) => line.rejected ?? [])
+
+async function rowsOfFile(bytes: Uint8Array): Promise<MetadataRow[]> {
+  const lines: MetadataLine[] = []
+  for await (const some of (await openMetadata(bytesInMemory(bytes))).lines()) lines.push(...some)
+  return lines.flatMap((line) => line.row ?? [])
+}
 
 const READ: MetadataRow = {
   uuid: UUID,
@@ -41,9 +55,46 @@ describe('metadata', () => {
     ['a line feed inside a name', `${HEADER}\r\n${row({ 2: 'FERRE\nTERIA' })}\r\n`],
     ['a column that is not known', `${HEADER}~Otra\n${row()}~x`],
     ['fields beyond the header', `${HEADER}\n${row()}~x~y`],
-  ])('with %s', (_, text) => {
-    expect(rows(text)).toEqual([READ])
-    expect(rows(new TextEncoder().encode(text))).toEqual([READ])
+  ])('with %s', async (_, text) => {
+    expect(rows(text.replace(/^\ufeff/, ''))).toEqual([READ])
+    expect(await rowsOfFile(new TextEncoder().encode(text))).toEqual([READ])
+  })
+
+  it('in whatever parts it comes', () => {
+    const lines = [HEADER, row({ 2: 'A' }), row({ 0: 'x' }), '', row({ 3: 'NO ES RFC' }), row({ 10: '0' }), row()]
+    for (const end of ['\n', '\r\n']) {
+      const text = `${end}${lines.join(end)}${end}`
+      const whole = linesOf(text)
+      expect(whole.map(({ row, rejected }) => row?.uuid ?? rejected?.line)).toEqual([
+        UUID,
+        expect.any(Number),
+        expect.any(Number),
+        UUID,
+        UUID,
+      ])
+      fc.assert(
+        fc.property(fc.integer({ min: 1, max: text.length }), (part) => {
+          expect(linesOf(text, part)).toEqual(whole)
+        }),
+      )
+    }
+  })
+
+  it('that is not valid UTF-8 is read as windows-1252, also when only its end is not', async () => {
+    const text = `${HEADER}\r\n${`${row({ 2: 'CIA' })}\r\n`.repeat(2_000)}${row({ 2: 'A\u00f1O' })}\r\n`
+    const latin1 = Uint8Array.from(text, (character) => character.charCodeAt(0))
+    const names = (await rowsOfFile(latin1)).map(({ emisor_nombre }) => emisor_nombre)
+    expect([names.length, names[0], names.at(-1)]).toEqual([2_001, 'CIA', 'A\u00f1O'])
+    expect((await rowsOfFile(new TextEncoder().encode(text))).at(-1)?.emisor_nombre).toBe('A\u00f1O')
+  })
+
+  it('a row without an end costs only itself, and is not gathered', () => {
+    const reader = new MetadataReader()
+    const MIB = 1024 * 1024
+    const lines = reader.push(`${HEADER}\r\n${row()}\r\n`)
+    for (let i = 0; i < 20; i++) lines.push(...reader.push('x'.repeat(MIB)))
+    lines.push(...reader.push(`\r\n${row()}`), ...reader.end())
+    expect(lines).toEqual([{ row: READ }, { rejected: { line: 3, code: 'metadata.too_long' } }, { row: READ }])
   })
 
   it('a name cannot forge a row with a line feed', () => {
@@ -109,17 +160,17 @@ describe('metadata', () => {
   it.each([
     ['nothing', ''],
     ['only a header', HEADER],
+    ['a line that never ends', 'x'.repeat(10 * 1024 * 1024)],
     ['third parties', `Uuid~RfcACuentaTerceros~NombreACuentaTerceros\n${UUID}~AAA010101AAA~Otro`],
     ['something else', 'hola\nadiós'],
   ])('%s has no rows', (_, text) => {
-    expect([...parseMetadata(text)]).toEqual([])
+    expect(linesOf(text)).toEqual([])
   })
 
   it('rows come one at a time', () => {
-    const lines = parseMetadata(`${HEADER}\n${`${row()}\n`.repeat(100_000)}`)
-    expect(lines.next().value).toEqual({ row: READ })
-    let count = 1
-    for (const _ of lines) count++
-    expect(count).toBe(100_000)
+    const reader = new MetadataReader()
+    expect(reader.push(`${HEADER}\n${row()}`)).toEqual([])
+    for (let i = 0; i < 1_000; i++) expect(reader.push(`\n${row()}`)).toEqual([{ row: READ }])
+    expect(reader.end()).toEqual([{ row: READ }])
   })
 })

@@ -1,9 +1,11 @@
 import { crc32, deflateRawSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { bytesInMemory } from '../../../src/cfdi/package/bytes.ts'
 import { EntryRejected, PackageRejected, readDirectory } from '../../../src/cfdi/package/directory.ts'
-import { inflate, kindOf, shownName, uuidOfName } from '../../../src/cfdi/package/package.ts'
+import { inflatedParts, kindOf, shownName, uuidOfName } from '../../../src/cfdi/package/package.ts'
 import { runs } from '../../support/fuzz.ts'
+import { contentOf, entriesIn } from '../support/entries.ts'
 
 const LIMIT = 4 * 1024 * 1024
 
@@ -90,20 +92,34 @@ const zip = (files: File[], end: End = {}): Uint8Array => {
 const A = utf8('<a>uno</a>')
 const B = utf8('<b>dos</b>'.repeat(100))
 
-const outcome = (bytes: Uint8Array, i = 0, limit = LIMIT): string | Uint8Array => {
-  const entry = readDirectory(bytes)[i]
+const outcome = async (bytes: Uint8Array, i = 0, limit = LIMIT): Promise<string | Uint8Array> => {
+  const entry = (await entriesIn(bytes))[i]
   if (entry === undefined) return 'absent'
   try {
-    return new Uint8Array(inflate(bytes, entry, limit))
+    return new Uint8Array(contentOf(bytes, entry, limit))
   } catch (error) {
     if (error instanceof EntryRejected) return error.code
     throw error
   }
 }
 
-const refusal = (bytes: Uint8Array): string => {
+/** What comes of an entry that is inflated part by part. */
+const outcomeInParts = async (bytes: Uint8Array, i = 0): Promise<string | Uint8Array> => {
+  const entry = (await entriesIn(bytes))[i]
+  if (entry === undefined) return 'absent'
+  const parts: Uint8Array[] = []
   try {
-    readDirectory(bytes)
+    for await (const part of inflatedParts(bytesInMemory(bytes), entry)) parts.push(new Uint8Array(part))
+    return join(parts)
+  } catch (error) {
+    if (error instanceof EntryRejected) return error.code
+    throw error
+  }
+}
+
+const refusal = async (bytes: Uint8Array): Promise<string> => {
+  try {
+    await readDirectory(bytesInMemory(bytes))
     return 'read'
   } catch (error) {
     if (error instanceof PackageRejected) return error.code
@@ -112,50 +128,52 @@ const refusal = (bytes: Uint8Array): string => {
 }
 
 describe('a package', () => {
-  it('gives back what was put into it, stored or deflated, with a comment, with ZIP64', () => {
+  it('gives back what was put into it, stored or deflated, with a comment, with ZIP64', async () => {
     const file = fc.record({
       name: fc.string({ maxLength: 30 }),
       content: fc.uint8Array({ minLength: 1, maxLength: 3000 }),
       method: fc.constantFrom(0, 8),
       zip64: fc.boolean(),
     })
-    fc.assert(
-      fc.property(fc.array(file, { maxLength: 12 }), fc.boolean(), fc.string({ maxLength: 20 }), (files, zip64, comment) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(file, { maxLength: 12 }), fc.boolean(), fc.string({ maxLength: 20 }), async (files, zip64, comment) => {
         const bytes = zip(files, { zip64, comment })
-        const entries = readDirectory(bytes)
+        const entries = await entriesIn(bytes)
         expect(entries.map(({ name }) => name)).toEqual(
           files.map(({ name }) => new TextDecoder('utf-8', { ignoreBOM: true, fatal: false }).decode(utf8(name))),
         )
-        files.forEach((each, i) => {
+        for (const [i, each] of files.entries()) {
           const nested = each.content[0] === 0x50 && each.content[1] === 0x4b && each.content[2] === 3 && each.content[3] === 4
-          if (!nested && !/\.zip$/i.test(each.name) && !entries[i]?.junk) expect(outcome(bytes, i)).toEqual(each.content)
-        })
+          if (nested || /\.zip$/i.test(each.name) || entries[i]?.junk) continue
+          expect(await outcome(bytes, i)).toEqual(each.content)
+          expect(await outcomeInParts(bytes, i)).toEqual(each.content)
+        }
       }),
     )
   })
 
-  it('may hold more files than 16 bits count', () => {
+  it('may hold more files than 16 bits count', async () => {
     const files = Array.from({ length: 70_000 }, (_, i) => ({ name: `${i}.xml`, content: A, method: 0 }))
-    expect(readDirectory(zip(files, { zip64: true }))).toHaveLength(70_000)
-    expect(readDirectory(zip(files))).toHaveLength(70_000)
+    expect(await entriesIn(zip(files, { zip64: true }))).toHaveLength(70_000)
+    expect(await entriesIn(zip(files))).toHaveLength(70_000)
   })
 
-  it('keeps files of the same name apart', () => {
+  it('keeps files of the same name apart', async () => {
     const bytes = zip([
       { name: 'a.xml', content: A },
       { name: 'a.xml', content: B },
     ])
-    expect([outcome(bytes, 0), outcome(bytes, 1)]).toEqual([A, B])
+    expect([await outcome(bytes, 0), await outcome(bytes, 1)]).toEqual([A, B])
   })
 
-  it('flags what is no document', () => {
+  it('flags what is no document', async () => {
     const names = ['folder/', '__MACOSX/._a.xml', 'x/__MACOSX/a.xml', '.DS_Store', 'a.xml']
-    const entries = readDirectory(zip([...names.map((name) => ({ name, content: A })), { name: 'empty.xml', content: new Uint8Array() }]))
+    const entries = await entriesIn(zip([...names.map((name) => ({ name, content: A })), { name: 'empty.xml', content: new Uint8Array() }]))
     expect(entries.map(({ junk }) => junk)).toEqual([true, true, true, true, false, true])
   })
 
-  it('reads names of Windows and takes a path for a mere name', () => {
-    const [old, path] = readDirectory(
+  it('reads names of Windows and takes a path for a mere name', async () => {
+    const [old, path] = await entriesIn(
       zip([
         { name: Uint8Array.from([0x61, 0xf1, 0x6f]), content: A },
         { name: '../../etc/passwd', content: A },
@@ -185,19 +203,25 @@ describe('an entry that lies costs only itself', () => {
     ['in the middle of nothing', { name: 'a.xml', content: A, local: 7 }, 'zip.outside'],
     ['over another one', { name: 'a.xml', content: A, local: 0 }, 'zip.overlapping'],
   ]
-  it.each(cases)('%s', (_, file, code) => {
+  it.each(cases)('%s', async (_, file, code) => {
     const bytes = zip([good, file, { name: 'last.xml', content: B }])
-    expect(outcome(bytes, 1)).toBe(code)
-    expect([outcome(bytes, 0), outcome(bytes, 2)]).toEqual([A, B])
+    expect(await outcome(bytes, 1)).toBe(code)
+    expect([await outcome(bytes, 0), await outcome(bytes, 2)]).toEqual([A, B])
+    expect([await outcomeInParts(bytes, 0), await outcomeInParts(bytes, 2)]).toEqual([A, B])
   })
 
-  it('overlapping files: one is read, the others are not', () => {
+  it.each(cases.filter(([, , code]) => /wrong|corrupt|outside|overlapping/.test(code)))('%s, read part by part', async (_, file, code) => {
+    const bytes = zip([good, file, { name: 'last.xml', content: B }])
+    expect(await outcomeInParts(bytes, 1)).toBe(code)
+  })
+
+  it('overlapping files: one is read, the others are not', async () => {
     const bytes = zip([good, ...Array.from({ length: 50 }, () => ({ ...good, local: 0 }))])
-    expect(readDirectory(bytes).filter(({ rejected }) => rejected === null)).toHaveLength(1)
+    expect((await entriesIn(bytes)).filter(({ rejected }) => rejected === null)).toHaveLength(1)
   })
 
-  it("the limit is the caller's", () => {
-    expect(outcome(zip([{ name: 'a.txt', content: huge }]), 0, huge.length)).toHaveLength(huge.length)
+  it("the limit is the caller's", async () => {
+    expect(await outcome(zip([{ name: 'a.txt', content: huge }]), 0, huge.length)).toHaveLength(huge.length)
   })
 })
 
@@ -218,16 +242,20 @@ describe('a package without a directory is refused whole', () => {
       'zip.broken_directory',
     ],
     ['more entries than allowed', zip([{ name: 'a', content: A }], { count: 200_001, zip64: true }), 'zip.too_many_entries'],
-  ])('%s', (_, file, code) => {
-    expect(refusal(file)).toBe(code)
+  ])('%s', async (_, file, code) => {
+    expect(await refusal(file)).toBe(code)
   })
 
-  it('no damage makes it fail in another way than a refusal', () => {
-    fc.assert(
-      fc.property(fc.nat(bytes.length - 1), fc.nat(255), fc.nat(bytes.length), (at, value, length) => {
+  it('no damage makes it fail in another way than a refusal', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat(bytes.length - 1), fc.nat(255), fc.nat(bytes.length), async (at, value, length) => {
         const damaged = bytes.slice(0, Math.max(length, bytes.length - 8))
         if (at < damaged.length) damaged[at] = value
-        if (refusal(damaged) === 'read') readDirectory(damaged).forEach((_, i) => void outcome(damaged, i))
+        if ((await refusal(damaged)) !== 'read') return
+        for (const { n } of await entriesIn(damaged)) {
+          await outcome(damaged, n)
+          await outcomeInParts(damaged, n)
+        }
       }),
       { numRuns: runs(300, 1_000) },
     )

@@ -2,7 +2,7 @@ import { applyD1Migrations, env } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { CfdiSearch } from '../../../src/cfdi/search/contract.ts'
 import { searchCfdi } from '../../../src/cfdi/search/search.ts'
-import { contextOf, FISCAL_ENTITY, RFC } from '../../support/context.ts'
+import { contextOf, FISCAL_ENTITY, type Reach, RFC, reaching } from '../../support/context.ts'
 import { runs } from '../../support/fuzz.ts'
 import { costOf } from '../../support/meter.ts'
 import { applicationsOf, documents, insertApplications, insertCfdi, invoices, rowOf } from '../support/ledger.ts'
@@ -30,25 +30,30 @@ beforeAll(async () => {
   await insertApplications(env.LEDGER_0, billed.applications)
 })
 
-const SEES_ALL = { extractor_count: 0 }
-const HAS_CEILING = { extractor_count: 2 }
+/** How far the runs of each source have reached. `everything`: there are no extractors. */
+type Windows = 'everything' | readonly [issued: Reach, received: Reach]
+
+const upTo = (ceiling: string): Reach => ['2018-01-01', ceiling]
+const AFTER_ALL = upTo('2026-12-31T00:00:00Z')
+const SAME: Windows = [AFTER_ALL, AFTER_ALL]
 
 /** What each of these pages read and wrote, with the rows of authentication. */
 async function costs(
   entity: number,
   query: Record<string, string>,
   pages: readonly number[],
-  window = SEES_ALL,
-  ceiling = '2026-12-31T00:00:00Z',
+  windows: Windows = 'everything',
+  d1_calls = 1,
 ) {
-  const ctx = contextOf({ entity, visible_from: '2018-01-01', visible_to: Date.parse(ceiling) }, window)
+  const isOpen = windows === 'everything'
+  const ctx = contextOf({ entity, ...(isOpen ? reaching(null) : reaching(...windows)) }, { extractor_count: isOpen ? 0 : 2 })
   const read: { page: number; rows: number; data: number }[] = []
   let cursor: string | null = null
   for (let page = 1; page <= Math.max(...pages); page += 1) {
     const asked = CfdiSearch.parse({ fiscal_entity_id: FISCAL_ENTITY, ...query, ...(cursor && { cursor }) })
     const { cost, result } = await costOf(env.LEDGER_0, env.FILES, () => searchCfdi(ctx, asked))
     if (pages.includes(page)) {
-      expect(cost).toMatchObject({ d1_calls: 1, rows_written: 0, r2_gets: 0 })
+      expect(cost).toMatchObject({ d1_calls, rows_written: 0, r2_gets: 0 })
       read.push({ page, rows: cost.rows_read + CONTROL_ROWS, data: result.data.length })
     }
     if (!result.has_more) break
@@ -79,6 +84,14 @@ const INDEXED: Record<string, string>[] = [
   { issued_from: '2025-02-01T00:00:00-06:00', issued_to: '2026-01-31T00:00:00-06:00' },
 ]
 
+/** The directions that a search can find. */
+function directionsOf({ direction, emisor_rfc, receptor_rfc }: Record<string, string>): string[] {
+  if (direction) return [direction]
+  if (emisor_rfc) return [emisor_rfc === RFC ? 'issued' : 'received']
+  // What the RFC issued to itself is issued, and it received it too.
+  return receptor_rfc && receptor_rfc !== RFC ? ['issued'] : ['issued', 'received']
+}
+
 describe('rows read by a page of an indexed filter', () => {
   it.each(INDEXED)('are at most limit + 8, however many documents there are: %j', async (query) => {
     for (const limit of [25, 100]) {
@@ -92,9 +105,63 @@ describe('rows read by a page of an indexed filter', () => {
       }
       // Four streams take it all; with a ceiling two seeks more say that nothing was issued after it.
       const most = query['payment_status'] === 'unpaid,partially_paid' ? limit + 10 : limit + 8
-      for (const { rows } of await costs(2, asked, [1, 2, 20], HAS_CEILING)) expect(rows).toBeLessThanOrEqual(most)
+      for (const { rows } of await costs(2, asked, [1, 2, 20], SAME)) expect(rows).toBeLessThanOrEqual(most)
     }
   })
+
+  it.each(INDEXED)('are the same when two windows that hide nothing are not the same: %j', async (query) => {
+    const asked = { ...query, limit: '25' }
+    const apart: Windows = [
+      ['2018-01-01', '2026-12-31T00:00:00Z'],
+      ['2018-01-02', '2027-01-01T00:00:00Z'],
+    ]
+    expect(await costs(2, asked, [1, 2, 20], apart)).toEqual(await costs(2, asked, [1, 2, 20], SAME))
+  })
+
+  // The ceilings divide a day; the floors are inside of what is held.
+  const APART: [string, Windows][] = [
+    ['other ceilings', [upTo('2025-11-20T17:30:00Z'), upTo('2025-12-05T18:45:00Z')]],
+    ['two ceilings on one day', [upTo('2025-11-20T15:30:00Z'), upTo('2025-11-20T21:10:00Z')]],
+    [
+      'other floors and ceilings',
+      [
+        ['2025-02-10', '2026-01-20T17:30:00Z'],
+        ['2025-03-03', '2025-11-20T21:10:00Z'],
+      ],
+    ],
+    ['issued ones alone', [['2025-02-10', '2025-11-20T17:30:00Z'], null]],
+    ['received ones alone', [null, ['2025-02-10', '2025-11-20T17:30:00Z']]],
+  ]
+  describe.each(APART)('through two windows, %s', (_, windows) => {
+    const directions = ['issued', 'received'].filter((_, n) => windows[n as 0 | 1] !== null)
+    const asked = INDEXED.filter((query) => directionsOf(query).some((one) => directions.includes(one)) && !('payment_status' in query))
+
+    it.each(asked)('are at most limit + 8: %j', async (query) => {
+      for (const limit of [25, 100]) {
+        const read = await costs(2, { ...query, limit: String(limit) }, [1, 2, 20], windows)
+        expect(read[0]?.data).toBeGreaterThan(0)
+        for (const { rows } of read) expect(rows).toBeLessThanOrEqual(limit + 8)
+      }
+    })
+  })
+
+  it.each([[[AFTER_ALL, null]], [[null, AFTER_ALL]], [[AFTER_ALL, ['2025-03-03', '2027-01-01T00:00:00Z']]]] as [Windows][])(
+    'are at most limit + 10 for payment statuses through %j',
+    async (windows) => {
+      for (const payment_status of ['unpaid', 'paid', 'unpaid,partially_paid'])
+        for (const limit of [25, 100])
+          for (const { rows } of await costs(2, { payment_status, limit: String(limit) }, [1, 2, 20], windows))
+            expect(rows).toBeLessThanOrEqual(limit + 10)
+    },
+  )
+
+  it.each(INDEXED.filter((query) => directionsOf(query).length === 1))(
+    'are none of a direction that no run has reached, without a call: %j',
+    async (query) => {
+      const windows: Windows = directionsOf(query)[0] === 'issued' ? [null, AFTER_ALL] : [AFTER_ALL, null]
+      expect(await costs(2, query, [1], windows, 0)).toEqual([{ page: 1, rows: CONTROL_ROWS, data: 0 }])
+    },
+  )
 
   it('are as few among thousands of one second', async () => {
     for (const { rows } of await costs(CROWDED, { limit: '25' }, [1, 2, 20, 100])) expect(rows).toBeLessThanOrEqual(33)
@@ -114,8 +181,17 @@ describe('rows read by a page of a balance filter while payments are hidden', ()
   it.each([{ payment_status: 'unpaid' }, { payment_status: 'paid' }, { balance_min: '1' }, { paid_from: '2026-01-01' }])(
     'are bounded: %j',
     async (query) => {
-      for (const ceiling of ['2026-02-01T00:00:00Z', '2026-07-01T00:00:00Z'])
-        for (const { rows } of await costs(BILLED, { ...query, limit: '25' }, [1, 2, 20], HAS_CEILING, ceiling))
+      const [winter, summer] = [upTo('2026-02-01T00:00:00Z'), upTo('2026-07-01T00:00:00Z')]
+      const cut: Windows[] = [
+        [winter, winter],
+        [summer, summer],
+        [winter, summer],
+        [summer, winter],
+        [winter, null],
+        [null, winter],
+      ]
+      for (const windows of cut)
+        for (const { rows } of await costs(BILLED, { ...query, limit: '25' }, [1, 2, 20], windows))
           expect(rows).toBeLessThanOrEqual(25 + 2 * 250 + 11 + 250 * 5)
     },
   )

@@ -4,8 +4,8 @@ import { getCfdi, listPayments } from '../../../src/cfdi/detail/detail.ts'
 import { CfdiSearch } from '../../../src/cfdi/search/contract.ts'
 import { searchCfdi } from '../../../src/cfdi/search/search.ts'
 import type { Ctx } from '../../../src/platform/context.ts'
-import { shows, windowOf } from '../../../src/visibility/window.ts'
-import { contextOf, FISCAL_ENTITY, RFC } from '../../support/context.ts'
+import { shows, windowsOf } from '../../../src/visibility/window.ts'
+import { contextOf, FISCAL_ENTITY, RFC, reaching } from '../../support/context.ts'
 import { applicationsOf, documents, insertApplications, insertCfdi, type Row, rowOf } from '../support/ledger.ts'
 
 const OWN = documents(1, 600, '2026-01-01', 40)
@@ -72,8 +72,8 @@ const to = (bound: string | undefined, local: string, instant: number) =>
   bound === undefined || (day(bound) ? local.slice(0, 10) <= bound : instant * 1000 <= Date.parse(bound))
 
 function oracle({ organization, connection }: Ctx, query: Query): string[] {
-  const window = windowOf(organization.extractor_count, connection!)
-  const seen = OWN.filter((row) => shows(window, row))
+  const { issued, received } = windowsOf(organization.extractor_count, connection!)
+  const seen = OWN.filter((row) => shows(row.direction === 0 ? issued : received, row))
   const known = new Set(seen.map(({ uuid }) => uuid))
   const imported = connection!.imported_at === null ? [] : IMPORTED.filter(({ uuid }) => !known.has(uuid))
   return [...seen, ...imported]
@@ -85,16 +85,23 @@ function oracle({ organization, connection }: Ctx, query: Query): string[] {
 const WINDOWS: [string, Ctx][] = [
   ['everything', contextOf()],
   ['before the first extraction', contextOf({}, { extractor_count: 2 })],
+  ['a floor and a ceiling', contextOf(reaching(['2026-01-10', '2026-01-25T06:30:00.400Z']), { extractor_count: 2 })],
+  ['issued ones alone', contextOf(reaching(['2026-01-10', '2026-01-25T06:30:00.400Z'], null), { extractor_count: 2 })],
+  ['received ones alone', contextOf(reaching(null, ['2026-01-10', '2026-01-25T06:30:00.400Z']), { extractor_count: 2 })],
   [
-    'a floor and a ceiling',
-    contextOf({ visible_from: '2026-01-10', visible_to: Date.parse('2026-01-25T06:30:00.400Z') }, { extractor_count: 2 }),
+    'two windows',
+    contextOf(reaching(['2026-01-03', '2026-01-20T18:00:00Z'], ['2026-01-10', '2026-01-25T06:30:00.400Z']), { extractor_count: 2 }),
+  ],
+  [
+    'two windows and imports',
+    contextOf(
+      { imported_at: 1, ...reaching(['2026-01-12', '2026-01-20T18:00:00Z'], ['2026-01-03', '2026-01-15T06:00:00Z']) },
+      { extractor_count: 1 },
+    ),
   ],
   ['imports', contextOf({ imported_at: 1 })],
   ['imports only', contextOf({ imported_at: 1 }, { extractor_count: 1 })],
-  [
-    'imports and a window',
-    contextOf({ imported_at: 1, visible_from: '2026-01-12', visible_to: Date.parse('2026-01-20T18:00:00Z') }, { extractor_count: 1 }),
-  ],
+  ['imports and a window', contextOf({ imported_at: 1, ...reaching(['2026-01-12', '2026-01-20T18:00:00Z']) }, { extractor_count: 1 })],
 ]
 
 const QUERIES: Query[] = [
@@ -157,8 +164,7 @@ describe.each(WINDOWS)('GET /v1/cfdi, %s', (_, ctx) => {
 })
 
 describe('the edges of a window', () => {
-  const windowed = (visible_from: string, visible_to: string) =>
-    contextOf({ entity: 3, visible_from, visible_to: Date.parse(visible_to) }, { extractor_count: 1 })
+  const windowed = (from: string, to: string) => contextOf({ entity: 3, ...reaching([from, to]) }, { extractor_count: 1 })
   const uuid = (n: number) => `00000000-0000-0000-0000-00000000000${n}`
 
   beforeAll(() =>
@@ -211,8 +217,7 @@ describe('the edges of a window', () => {
       { ...applied, source: uuid(7), amount: 40e6, fecha_pago: '2026-01-12T09:00:00' },
       { ...applied, source: uuid(8), amount: 60e6, fecha_pago: '2026-01-12T09:30:00' },
     ])
-    const at = (ceiling: string) =>
-      contextOf({ entity: 4, visible_from: '2026-01-01', visible_to: Date.parse(ceiling) }, { extractor_count: 1 })
+    const at = (ceiling: string) => contextOf({ entity: 4, ...reaching(['2026-01-01', ceiling]) }, { extractor_count: 1 })
     const shown = async (ceiling: string) => {
       const [item] = (await searchCfdi(at(ceiling), ask({ uuid: uuid(6) }))).data
       const { data: _, ...payments } = await listPayments(at(ceiling), uuid(6))
@@ -249,13 +254,48 @@ describe('the edges of a window', () => {
       ['2026-01-25T00:00:00Z', '70.00', [uuid(3)]],
       ['2026-01-15T00:00:00Z', '40.00', []],
     ] as const) {
-      const ctx = contextOf({ entity: 5, visible_from: '2026-01-10', visible_to: Date.parse(ceiling) }, { extractor_count: 1 })
+      const ctx = contextOf({ entity: 5, ...reaching(['2026-01-10', ceiling]) }, { extractor_count: 1 })
       const [item] = (await searchCfdi(ctx, ask({}))).data.filter((one) => one.uuid === uuid(1))
       const { aplicaciones, ...detail } = await getCfdi(ctx, uuid(1))
       const { data, ...payments } = await listPayments(ctx, uuid(1))
       for (const { paid_amount } of [item!, detail, payments]) expect(paid_amount).toBe(paid)
       for (const list of [aplicaciones, data]) expect(list.map(({ source_uuid }) => source_uuid)).toEqual(told)
     }
+  })
+})
+
+/** What would be told without it: when a stranger first downloaded a document. */
+describe('updated_at', () => {
+  const uuid = (n: number) => `00000000-0000-0000-0000-0000000000a${n}`
+  const EARLIER = Date.parse('2026-01-05T12:00:00Z')
+  const FIRST = '2026-01-20T18:00:00.000Z'
+  const LATER = Date.parse('2026-01-25T09:00:00Z')
+  const row = (n: number, updated_at: number, entity = 6) => rowOf({ entity, uuid: uuid(n), fecha: `2026-01-0${n}T10:00:00`, updated_at })
+
+  beforeAll(() => insertCfdi(env.LEDGER_0, [row(1, EARLIER), row(2, LATER), row(3, EARLIER, -8)]))
+
+  const ctx = contextOf({ entity: 6, connection: 8, imported_at: 1, first_active_at: Date.parse(FIRST) })
+  const since = async (updated_since?: string) =>
+    (await searchCfdi(ctx, ask(updated_since === undefined ? {} : { updated_since }))).data.map((one) => [one.uuid, one.updated_at])
+
+  it('is not before the connection first became active, alike in the list and alone, and updated_since agrees with it', async () => {
+    const imported = [uuid(3), new Date(EARLIER).toISOString()]
+    const [changed, known] = [
+      [uuid(2), new Date(LATER).toISOString()],
+      [uuid(1), FIRST],
+    ]
+    expect(await since()).toEqual([imported, changed, known])
+    for (const [one, updated_at] of [imported, changed, known]) expect((await getCfdi(ctx, one!)).updated_at).toBe(updated_at)
+    expect(await since('2026-01-05T12:00:00Z')).toEqual([imported, changed, known])
+    expect(await since('2026-01-05T12:00:00.001Z')).toEqual([changed, known])
+    expect(await since(FIRST)).toEqual([changed, known])
+    expect(await since('2026-01-20T18:00:00.001Z')).toEqual([changed])
+    expect(await since('2026-01-25T09:00:00.001Z')).toEqual([])
+  })
+
+  it('stands alone: no answer says when the service first had a document', async () => {
+    for (const one of [(await searchCfdi(ctx, ask({}))).data[0]!, await getCfdi(ctx, uuid(1))])
+      expect(one).not.toHaveProperty('first_seen_at')
   })
 })
 

@@ -7,8 +7,8 @@ import { MonthlySummary, MonthlySummaryQuery } from '../../../src/cfdi/summary/c
 import { summarizeMonths } from '../../../src/cfdi/summary/summary.ts'
 import type { Ctx } from '../../../src/platform/context.ts'
 import type { Page } from '../../../src/platform/paging/cursor.ts'
-import { shows, windowOf } from '../../../src/visibility/window.ts'
-import { contextOf, FISCAL_ENTITY, RFC } from '../../support/context.ts'
+import { shows, windowsOf } from '../../../src/visibility/window.ts'
+import { contextOf, FISCAL_ENTITY, type Reach, RFC, reaching } from '../../support/context.ts'
 import { documents, insertCfdi, insertMonths, monthsOf, type Row, rowOf } from '../support/ledger.ts'
 
 const OWN = documents(11, 800, '2025-11-20', 100)
@@ -39,8 +39,8 @@ async function found(ctx: Ctx, drilldown: string): Promise<string[]> {
 }
 
 const seenBy = ({ organization, connection }: Ctx): Row[] => {
-  const window = windowOf(organization.extractor_count, connection!)
-  const seen = OWN.filter((row) => shows(window, row))
+  const { issued, received } = windowsOf(organization.extractor_count, connection!)
+  const seen = OWN.filter((row) => shows(row.direction === 0 ? issued : received, row))
   const known = new Set(seen.map(({ uuid }) => uuid))
   return [...seen, ...(connection!.imported_at === null ? [] : IMPORTED.filter(({ uuid }) => !known.has(uuid)))]
 }
@@ -90,8 +90,11 @@ function oracle(rows: readonly Row[], month: string, direction: number) {
   }
 }
 
-const bounded = (visible_from: string, visible_to: string, imported_at: number | null = null) =>
-  contextOf({ visible_from, visible_to: Date.parse(visible_to), imported_at }, { extractor_count: 1 })
+const bounded = (from: string, to: string, imported_at: number | null = null) =>
+  contextOf({ ...reaching([from, to]), imported_at }, { extractor_count: 1 })
+
+const apart = (issued: Reach, received: Reach, imported_at: number | null = null) =>
+  contextOf({ ...reaching(issued, received), imported_at }, { extractor_count: 1 })
 
 const WINDOWS: [string, Ctx][] = [
   ['everything', contextOf()],
@@ -99,6 +102,12 @@ const WINDOWS: [string, Ctx][] = [
   ['a ceiling while two days are open', bounded('2025-12-11', '2026-01-18T06:30:00Z')],
   ['a ceiling in the first hours of a month', bounded('2025-12-11', '2026-02-01T06:30:00Z')],
   ['a floor and a ceiling on one day', bounded('2026-01-05', '2026-01-05T20:00:00Z')],
+  ['issued ones alone', apart(['2025-12-11', '2026-01-17T19:23:45Z'], null)],
+  ['received ones alone', apart(null, ['2025-12-11', '2026-01-17T19:23:45Z'])],
+  ['two windows that cut other months', apart(['2025-12-11', '2026-01-17T19:23:45Z'], ['2026-01-05', '2026-02-18T06:30:00Z'])],
+  ['two windows with a ceiling on one day', apart(['2018-01-01', '2026-01-17T16:00:00Z'], ['2018-01-01', '2026-01-17T19:23:45Z'])],
+  ['two windows and imports', apart(['2025-12-11', '2026-01-17T19:23:45Z'], ['2026-01-05', '2026-01-12T06:30:00Z'], 1)],
+  ['received ones alone and imports', apart(null, ['2025-12-11', '2026-01-17T19:23:45Z'], 1)],
   ['imports', contextOf({ imported_at: 1 })],
   ['imports and a window', bounded('2025-12-11', '2026-01-17T19:23:45Z', 1)],
   ['imports only', contextOf({ imported_at: 1 }, { extractor_count: 1 })],
@@ -161,6 +170,16 @@ describe('months', () => {
     expect(await labels(contextOf({}, { extractor_count: 1 }))).toEqual([])
   })
 
+  it('are trimmed by the window of their own direction', async () => {
+    const { data } = await summarize(apart(['2025-12-11', '2026-02-17T19:00:00Z'], ['2026-01-01', '2026-01-31T19:00:00Z']))
+    expect(data.map(({ month, direction, is_partial, through_date }) => [month, direction, is_partial, through_date])).toEqual([
+      ['2025-12', 'issued', true, '2025-12-31'],
+      ['2026-01', 'issued', false, '2026-01-31'],
+      ['2026-01', 'received', true, '2026-01-31'],
+      ['2026-02', 'issued', true, '2026-02-17'],
+    ])
+  })
+
   it('are cut by the days that are asked for', async () => {
     expect(await labels(contextOf(), { from: '2025-12-11', to: '2026-02-17' })).toEqual([
       ['2025-12', true, '2025-12-31'],
@@ -203,19 +222,34 @@ describe('months', () => {
 
 describe('the envelope', () => {
   it('says whether somebody downloaded more', async () => {
-    const insert = (id: number, visible_to: string) =>
+    const insert = (id: number, issued_to: string, received_to = issued_to) =>
       env.DB.prepare(
-        `insert into connections (connection, organization_id, fiscal_entity_id, entity, rfc, shard, state, visible_from, visible_to, linked_at, updated_at)
-         values (?, ?, 'fe_x', 1, 'x', 0, 'active', '2018-01-01', ?, 0, 0)`,
+        `insert into connections (connection, organization_id, fiscal_entity_id, entity, rfc, shard, state,
+           issued_from, issued_to, received_from, received_to, linked_at, updated_at)
+         values (?, ?, 'fe_x', 1, 'x', 0, 'active', '2018-01-01', ?, '2018-01-01', ?, 0, 0)`,
       )
-        .bind(id, `org_${id}`, Date.parse(visible_to))
+        .bind(id, `org_${id}`, Date.parse(issued_to), Date.parse(received_to))
         .run()
     await insert(9, '2026-01-17T19:00:00Z')
     const own = bounded('2018-01-01', '2026-01-17T19:00:00Z')
-    expect((await summarize(own)).window).toEqual({ floor: '2018-01-01', ceiling: '2026-01-17T19:00:00.000Z', is_bounded: false })
-    await insert(10, '2026-01-18T19:00:00Z')
-    expect((await summarize(own)).window.is_bounded).toBe(true)
-    expect((await summarize(contextOf())).window).toEqual({ floor: null, ceiling: null, is_bounded: false })
+    const reached = { visible_from: '2018-01-01', visible_to: '2026-01-17T19:00:00.000Z' }
+    const none = { visible_from: null, visible_to: null }
+    expect(await summarize(own)).toMatchObject({
+      ...{ windows: { sat_cfdi_issued: reached, sat_cfdi_received: reached }, window_state: 'open', as_of: reached.visible_to },
+    })
+    const half = await summarize(apart(null, ['2018-01-01', '2026-01-17T19:00:00Z']))
+    expect(half).toMatchObject({ windows: { sat_cfdi_issued: none, sat_cfdi_received: reached }, window_state: 'bounded' })
+    expect((await summarize(contextOf({}, { extractor_count: 1 }))).window_state).toBe('empty')
+    // A later download of one source is enough.
+    await insert(10, '2026-01-17T19:00:00Z', '2026-01-18T19:00:00Z')
+    expect((await summarize(own)).window_state).toBe('bounded')
+    expect((await summarize(apart(['2018-01-01', '2026-01-17T19:00:00Z'], ['2018-01-01', '2026-01-18T19:00:00Z']))).window_state).toBe(
+      'open',
+    )
+    expect(await summarize(contextOf())).toMatchObject({
+      windows: { sat_cfdi_issued: none, sat_cfdi_received: none },
+      window_state: 'open',
+    })
   })
 
   it('counts documents without a rate and leaves their amounts out', async () => {

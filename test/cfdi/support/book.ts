@@ -57,6 +57,7 @@ export interface StoredCfdi {
   iva_trasladado: number | null
   related: string | null
   detail: string | null
+  updated_at: number
   xml_object: string
   xml_offset: number
   xml_length: number

@@ -54,7 +54,6 @@ export function rowOf(some: Partial<Row> & Pick<Row, 'uuid' | 'fecha'>): Row {
     payment_status: tipo !== 'I' ? null : metodo === 'PUE' ? 'paid' : 'unpaid',
     paid: tipo === 'I' && metodo === 'PUE' ? micros : 0,
     credited: 0,
-    first_seen_at: 1_700_000_000_000,
     updated_at: 1_700_000_000_000,
     ...some,
   }
@@ -131,7 +130,7 @@ export function invoices(seed: number, count: number, firstDay: string, days: nu
   const start = Date.parse(`${firstDay}T00:00:00Z`)
   const dated = (day: number) => new Date(start + Math.floor(day * 86_400) * 1_000).toISOString().slice(0, 19)
   const rows: Row[] = []
-  const applications: (Omit<Applied, 'amount' | 'cancelled'> & {
+  const applications: (Omit<Applied, 'amount' | 'cancelled' | 'direction'> & {
     entity: number
     invoice: string
     source: string
@@ -167,11 +166,14 @@ export function invoices(seed: number, count: number, firstDay: string, days: nu
       })
       const amount = BigInt([20, 50, 100][Math.floor(next() * 3)]!) * 1_000_000n
       const { issued_at } = source
-      return { kind, amount, currency: 'MXN', tipo_cambio: null, fecha_pago: fecha, issued_at, cancelled: estatus === 'cancelado', source }
+      return {
+        ...{ kind, amount, currency: 'MXN', tipo_cambio: null, fecha_pago: fecha, direction, issued_at },
+        ...{ cancelled: estatus === 'cancelado', source },
+      }
     })
     const { paid, credited, ...balance } = balanceOf({ ...invoice, total_micros: 100_000_000n } as Payable, sources)
     rows.push({ ...invoice, ...balance, paid: Number(paid), credited: Number(credited) }, ...sources.map(({ source }) => source))
-    for (const { source, cancelled: _, amount, ...applied } of sources)
+    for (const { source, cancelled: _, direction: __, amount, ...applied } of sources)
       applications.push({ ...applied, entity, invoice: invoice.uuid, source: source.uuid, n: 1, amount: Number(amount) })
   }
   return { rows, applications }

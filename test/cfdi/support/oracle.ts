@@ -48,7 +48,8 @@ export function expectedBalance(document: Seen, seen: readonly Seen[]): { paid: 
   if (metodo === 'PUE') return { ...none, paid: due, payment_status: 'paid' }
   let [paid, credited] = [0, 0]
   for (const { document: source, hasXml, isCancelled } of seen) {
-    if (!hasXml || isCancelled) continue
+    // Issued documents settle issued invoices, received ones received invoices.
+    if (!hasXml || isCancelled || (source.emisor === RFC) !== (document.document.emisor === RFC)) continue
     for (const { documentos } of source.pagos) for (const it of documentos) if (it.uuid === uuid) paid += Number(micros(it.pagado))
     const { relacion } = source
     if (source.tipo !== 'E' || relacion === null || !['01', '03'].includes(relacion.tipo) || !relacion.uuids.includes(uuid)) continue

@@ -97,7 +97,14 @@ export async function work(rfc: string): Promise<void> {
   for (let n = 0; n < 10; n++) await deliver([call])
 }
 
-export const sweep = (): Promise<void> => worker.scheduled(createScheduledController({ cron: '* * * * *', scheduledTime: new Date() }), env)
+/** The cron of every minute, and the runs that it finds. */
+export async function sweep(): Promise<void> {
+  const found: unknown[] = []
+  const sendBatch = async (messages: Iterable<{ body: unknown }>) => void found.push(...[...messages].map(({ body }) => body))
+  const bindings = { ...env, DISPATCH: { sendBatch } } as unknown as Env
+  await worker.scheduled(createScheduledController({ cron: '* * * * *', scheduledTime: new Date() }), bindings)
+  for (const body of found) if ('runs' in (body as object)) await deliver([body], 'dispatch')
+}
 
 /** Every row of the RFC's book in some tables, with every column. */
 export async function bookOf(rfc: string, tables = ['cfdi', 'cfdi_lines', 'cfdi_payments', 'cfdi_months', 'documents', 'entities']) {

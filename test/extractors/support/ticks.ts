@@ -5,6 +5,7 @@ import type { Dispatch } from '../../../src/extractors/ticks/ticks.ts'
 import worker from '../../../src/index.ts'
 import { dayOfEpoch } from '../../../src/platform/time/calendar.ts'
 import { at } from '../../support/clock.ts'
+import { daily } from '../../support/crons.ts'
 import type { Organization } from '../../support/tenants.ts'
 import { EXTRACTORS } from './extractors.ts'
 
@@ -14,6 +15,7 @@ export type Watch = (step: string, when: 'before' | 'after') => void
 /** What runs by itself, in the test's hands: crons at any time, and dispatch messages, which wait in `sent` until it delivers them. */
 export class Clockwork {
   readonly sent: Dispatch[] = []
+  readonly tasks: unknown[] = []
   watch: Watch = () => {}
   #messages = 0
   readonly env: Env
@@ -31,6 +33,7 @@ export class Clockwork {
       DB: this.#watched('DB', env.DB),
       LEDGER_0: this.#watched('LEDGER_0', env.LEDGER_0),
       DISPATCH: queue('DISPATCH', (body) => this.sent.push(body as Dispatch)),
+      TASKS: queue('TASKS', (body) => this.tasks.push(body)),
       DOWNLOADS: queue('DOWNLOADS', nobody),
       DOWNLOADS_SPREAD: queue('DOWNLOADS_SPREAD', nobody),
     } as unknown as Env
@@ -59,13 +62,20 @@ export class Clockwork {
   }
 
   /** The cron that evaluates cadences. */
-  tick = (time: string): Promise<void> => this.#cron('*/15 * * * *', time)
+  tick = async (time: string): Promise<void> => {
+    await this.#cron('*/15 * * * *', time)
+    // What a quarter of an hour had no budget left for comes as a message of its own.
+    while (this.tasks.length > 0) await this.deliver(this.tasks.splice(0, 1), { queue: 'tasks' })
+  }
 
   /** The cron that finishes what was left. */
   sweep = (time: string): Promise<void> => this.#cron('* * * * *', time)
 
   /** The cron of every day. */
-  daily = (time: string): Promise<void> => this.#cron('0 10 * * *', time)
+  daily = (time: string): Promise<string[]> => {
+    at(time)
+    return daily(this.env, new Date(time))
+  }
 
   /** One batch of the dispatch queue, or of another. */
   async deliver(

@@ -59,8 +59,11 @@ describe('creating', () => {
       api_secret: expect.any(String),
       name: 'CI',
       role: 'member',
+      member_id: (await api(owner, 'GET', '/v1/team/members')).body.data[0].member_id,
+      created_by: owner.api_key,
       created_at: expect.any(String),
       expires_at: null,
+      last_used_on: null,
     })
     const listed = await api(owner, 'GET', CREDENTIALS)
     expect(JSON.stringify(listed.body)).not.toContain('secret')
@@ -164,10 +167,10 @@ describe('revoking', () => {
   it('of owners’ that all expire go on to the longest', async () => {
     at('2026-11-18T12:00:00Z')
     const { owner } = await organizationWith()
+    const next = await credentialOf(owner, 'owner', { expires_at: '2026-11-19T20:00:00Z' })
     await env.DB.prepare('update credentials set expires_at = ? where api_key = ?')
       .bind(Date.parse('2026-11-18T20:00:00Z'), owner.api_key)
       .run()
-    const next = await credentialOf(owner, 'owner', { expires_at: '2026-11-19T20:00:00Z' })
     expect((await api(owner, 'DELETE', `${CREDENTIALS}/${next.api_key}`)).body.code).toBe('credential.last_owner')
     expect((await api(next, 'DELETE', `${CREDENTIALS}/${owner.api_key}`)).status).toBe(204)
   })

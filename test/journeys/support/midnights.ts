@@ -76,7 +76,7 @@ export class Midnights {
         for (const source of plan.data_source_keys.filter((key) => link.sources.includes(key))) {
           const key = `${plan.organization} ${link.rfc} ${source}`
           reached.push(key)
-          for (const month of source.startsWith('sat_cfdi') ? this.#months(plan, link, key, instant) : ['']) {
+          for (const month of source.startsWith('sat_cfdi') ? this.#months(plan, key, instant) : ['']) {
             cells.set(`${link.rfc} ${source} ${month}`, { rfc: link.rfc, source, month })
             told.add(`${plan.organization} ${link.rfc} ${source} ${month}`)
           }
@@ -100,8 +100,8 @@ export class Midnights {
     return undefined
   }
 
-  /** The months of a run's range for one link, whose window it widens. */
-  #months({ scope, scope_months, timezone }: Plan, { organization, rfc }: Link, key: string, instant: string): string[] {
+  /** The months of a run's range for one link and source, whose window it widens. */
+  #months({ scope, scope_months, timezone }: Plan, key: string, instant: string): string[] {
     const last = this.#reached.get(key)
     let from = EARLIEST
     if (scope === 'last_n_months')
@@ -109,8 +109,8 @@ export class Midnights {
         .subtract({ days: 30 * scope_months! })
         .toString()
     if (scope === 'since_watermark' && last !== undefined) from = earlier(dayOf(last, timezone).toString(), dayOf(last, MEXICO).toString())
-    const window = this.#windows.get(`${organization} ${rfc}`)
-    this.#windows.set(`${organization} ${rfc}`, { from: earlier(from, window?.from ?? from), to: Date.parse(instant) })
+    const window = this.#windows.get(key)
+    this.#windows.set(key, { from: earlier(from, window?.from ?? from), to: Date.parse(instant) })
     const ends = [dayOf(instant, timezone), dayOf(instant, MEXICO)].map((day) => day.toPlainYearMonth())
     const end = Temporal.PlainYearMonth.compare(ends[0]!, ends[1]!) < 0 ? ends[1]! : ends[0]!
     const months: string[] = []
@@ -119,11 +119,15 @@ export class Midnights {
     return months
   }
 
+  /** `organization rfc source`, floor and ceiling. */
   #allWindows(): (string | number | null)[][] {
-    return this.#links.map(({ organization, rfc }) => {
-      const window = this.#windows.get(`${organization} ${rfc}`)
-      return [`${organization} ${rfc}`, window?.from ?? null, window?.to ?? null]
-    })
+    return this.#links.flatMap(({ organization, rfc }) =>
+      ['sat_cfdi_issued', 'sat_cfdi_received'].map((source) => {
+        const key = `${organization} ${rfc} ${source}`
+        const window = this.#windows.get(key)
+        return [key, window?.from ?? null, window?.to ?? null]
+      }),
+    )
   }
 }
 

@@ -1,9 +1,10 @@
+import { Temporal } from 'temporal-polyfill'
 import { expect } from 'vitest'
 import { cfdiXml } from '../../../src/authority/sandbox/xml/cfdi-xml.ts'
 import type { CfdiMonth } from '../../../src/cfdi/summary/contract.ts'
 import { api, basic, request } from '../../support/client.ts'
 import { type History, type Player, pick } from './sharing-history.ts'
-import { dayIn, filesSeenBy, isBounded, MEXICO, type Seen, seenBy } from './sharing-model.ts'
+import { dayIn, filesSeenBy, MEXICO, type Seen, seenBy, shownBounds, windowState } from './sharing-model.ts'
 import {
   actualCfdi,
   appliedBy,
@@ -17,15 +18,13 @@ import {
 
 /** Every answer about the shared RFC, held against the oracle. Exactly: what is missing fails like what is too much. */
 
-type Found = Expected & { updated_at: string }
-
-async function listed({ fiscal_entity_id }: History, { tenant }: Player, query: string): Promise<Found[]> {
-  const found: Found[] = []
+async function listed({ tenant, fiscal_entity_id }: Player, query: string): Promise<Expected[]> {
+  const found: Expected[] = []
   let cursor = ''
   for (;;) {
     const { status, body } = await api(tenant, 'GET', `/v1/cfdi?fiscal_entity_id=${fiscal_entity_id}${query}${cursor}`)
     expect(status).toBe(200)
-    found.push(...body.data.map((cfdi: never) => ({ ...actualCfdi(cfdi), updated_at: (cfdi as Found).updated_at })))
+    found.push(...body.data.map((cfdi: never) => actualCfdi(cfdi)))
     if (!body.has_more) return found
     cursor = `&cursor=${encodeURIComponent(body.next_cursor)}`
   }
@@ -46,12 +45,10 @@ function expectSame(what: string, actual: readonly object[], expected: readonly 
   throw new Error([what, 'too much:', ...tooMuch, 'missing:', ...missing, 'twice:', ...twice].join('\n'))
 }
 
-const bare = ({ updated_at: _, ...rest }: Found): Expected => rest
-
 /** A filter as a query, and as plain code. */
-type Filter = [query: string, matches: (one: Found) => boolean]
+type Filter = [query: string, matches: (one: Expected) => boolean]
 
-function filters(history: History, every: readonly Found[]): Filter[] {
+function filters(history: History, every: readonly Expected[]): Filter[] {
   const hidden = [...history.held.keys()].filter(() => history.next() < 0.1).slice(0, 40)
   const some = every.filter(() => history.next() < 0.1).slice(0, 40)
   const wanted = [...hidden, ...some.map(({ uuid }) => uuid.toLowerCase()), crypto.randomUUID()]
@@ -82,12 +79,12 @@ function filters(history: History, every: readonly Found[]): Filter[] {
 }
 
 async function checkList(history: History, player: Player, sight: Sight): Promise<void> {
-  const every = await listed(history, player, '&limit=100')
+  const every = await listed(player, '&limit=100')
   const expected = [...sight.seen.values()].map((one) => expectedCfdi(sight, one)).sort(newestFirst)
-  expectSame(`list of ${player.name}`, every.map(bare), expected)
+  expectSame(`list of ${player.name}`, every, expected)
   const all = filters(history, every)
   for (const [query, matches] of [pick(history, all.slice(0, 5)), pick(history, all.slice(1, 3)), pick(history, all)])
-    expectSame(`list of ${player.name} ${query.slice(0, 80)}`, await listed(history, player, query), every.filter(matches))
+    expectSame(`list of ${player.name} ${query.slice(0, 80)}`, await listed(player, query), every.filter(matches))
 }
 
 /** The search that a row leads to answers the documents that it counts. */
@@ -96,7 +93,7 @@ async function checkDrilldown({ tenant }: Player, row: CfdiMonth | undefined, se
   const found: string[] = []
   for (let cursor = ''; ; ) {
     const { body } = await api(tenant, 'GET', `${row.drilldown}&limit=100${cursor}`)
-    found.push(...body.data.map(({ uuid }: Found) => uuid))
+    found.push(...body.data.map(({ uuid }: Expected) => uuid))
     if (!body.has_more) break
     cursor = `&cursor=${encodeURIComponent(body.next_cursor)}`
   }
@@ -109,7 +106,8 @@ async function checkDrilldown({ tenant }: Player, row: CfdiMonth | undefined, se
 }
 
 async function checkSummary(history: History, player: Player, seen: ReadonlyMap<string, Seen>): Promise<void> {
-  const { fiscal_entity_id, now, players } = history
+  const { now, players } = history
+  const { fiscal_entity_id } = player
   const [from, to] = [dayIn(now - 400 * 86_400_000, MEXICO).slice(0, 7), dayIn(now + 40 * 86_400_000, MEXICO).slice(0, 7)]
   const only = pick(history, ['', '', 'issued', 'received'])
   const { status, body } = await api(
@@ -124,9 +122,11 @@ async function checkSummary(history: History, player: Player, seen: ReadonlyMap<
   const found: CfdiMonth[] = body.data
   expect(found.map(({ drilldown: _, ...row }) => row)).toEqual(rows)
   await checkDrilldown(player, pick(history, found), asked)
-  const ceiling = isAll || player.ceiling === null ? null : new Date(player.ceiling).toISOString()
-  expect(body.window).toEqual({ floor: isAll ? null : player.floor, ceiling, is_bounded: isBounded(player, players) })
-  expect(body.as_of).toBe(ceiling ?? new Date(now).toISOString())
+  const { issued, received } = isAll ? { issued: null, received: null } : player.reached
+  expect(body.windows).toEqual({ sat_cfdi_issued: shownBounds(issued), sat_cfdi_received: shownBounds(received) })
+  expect(body.window_state).toBe(windowState(player, players))
+  const ceilings = [only === 'received' ? 0 : (issued?.ceiling ?? 0), only === 'issued' ? 0 : (received?.ceiling ?? 0)]
+  expect(body.as_of).toBe(new Date(Math.max(...ceilings) || now).toISOString())
   expect(body.data_quality).toEqual({
     cfdi_total: rows.reduce((sum, { count, cancelled_count }) => sum + count + cancelled_count, 0),
     missing_rate: 0,
@@ -134,7 +134,7 @@ async function checkSummary(history: History, player: Player, seen: ReadonlyMap<
 }
 
 /** One document at each of its addresses: shown, or as absent as one that never was. */
-async function checkOne({ fiscal_entity_id }: History, { tenant }: Player, sight: Sight, uuid: string): Promise<void> {
+async function checkOne({ tenant, fiscal_entity_id }: Player, sight: Sight, uuid: string): Promise<void> {
   const read = (path: string) => api(tenant, 'GET', `/v1/cfdi/${uuid}${path}?fiscal_entity_id=${fiscal_entity_id}`)
   const [detail, payments, xml] = await Promise.all([read(''), read('/payments'), read('/xml')])
   const one = sight.seen.get(uuid)
@@ -151,8 +151,42 @@ async function checkOne({ fiscal_entity_id }: History, { tenant }: Player, sight
   else expect([xml.status, xml.body.code]).toEqual([404, 'cfdi.xml_not_available'])
 }
 
+/** The windows that the connection shows, which are those of its own runs whatever extractors there are. */
+async function checkWindows({ players }: History, player: Player): Promise<void> {
+  const { body } = await api(player.tenant, 'GET', `/v1/fiscal-entities/${player.fiscal_entity_id}`)
+  const { issued, received } = player.reached
+  const [floor] = [issued, received].flatMap((one) => one?.floor ?? []).sort()
+  const ceiling = Math.max(issued?.ceiling ?? 0, received?.ceiling ?? 0)
+  expect(body).toMatchObject({
+    windows: { sat_cfdi_issued: shownBounds(issued), sat_cfdi_received: shownBounds(received) },
+    ...shownBounds(floor === undefined ? null : { floor, ceiling }),
+    window_state: windowState(player, players),
+  })
+}
+
+/** The suppliers are those of the received documents that are seen. */
+async function checkSuppliers({ tenant, fiscal_entity_id }: Player, seen: ReadonlyMap<string, Seen>, now: number): Promise<void> {
+  const { status, body } = await api(tenant, 'GET', `/v1/cfdi/repse-suppliers?fiscal_entity_id=${fiscal_entity_id}&months=24&limit=200`)
+  expect(status).toBe(200)
+  const to = Temporal.PlainDate.from(dayIn(now, MEXICO)).toPlainYearMonth()
+  const from = to.subtract({ months: 23 }).toString()
+  const invoiced = [...seen.values()].filter(
+    ({ direction, cancelled, document: { tipo, fecha, emisor, receptor } }) =>
+      direction === 'received' &&
+      !cancelled &&
+      (tipo === 'I' || tipo === 'E') &&
+      emisor.rfc !== receptor.rfc &&
+      fecha.slice(0, 7) >= from &&
+      fecha.slice(0, 7) <= to.toString(),
+  )
+  expect(body.suppliers.map(({ rfc }: { rfc: string }) => rfc).sort()).toEqual(
+    [...new Set(invoiced.map(({ document }) => document.emisor.rfc))].sort(),
+  )
+  expect(body.data_quality.cfdi_total).toBe(invoiced.length)
+}
+
 async function checkFiles(history: History, player: Player): Promise<void> {
-  const path = `/v1/fiscal-entities/${history.fiscal_entity_id}/documents`
+  const path = `/v1/fiscal-entities/${player.fiscal_entity_id}/documents`
   const found: { document_id: string; data_source_key: string; name: string; document_date: string }[] = []
   for (let cursor = ''; ; ) {
     const { body } = await api(player.tenant, 'GET', `${path}?limit=7${cursor}`)
@@ -178,7 +212,7 @@ async function checkFiles(history: History, player: Player): Promise<void> {
   }
 }
 
-async function checkClosed({ fiscal_entity_id, held }: History, { tenant }: Player): Promise<void> {
+async function checkClosed({ held }: History, { tenant, fiscal_entity_id }: Player): Promise<void> {
   const uuid = [...held.keys()][0] ?? crypto.randomUUID().toUpperCase()
   const query = `fiscal_entity_id=${fiscal_entity_id}`
   const paths = ['', `/${uuid}`, `/${uuid}/xml`, `/${uuid}/payments`, '/summary/monthly'].map((path) => `/v1/cfdi${path}?${query}`)
@@ -190,7 +224,8 @@ async function checkClosed({ fiscal_entity_id, held }: History, { tenant }: Play
 
 /** Everything that the organization can read of the RFC. Answers how many documents it sees, and how many there are that it does not. */
 export async function check(history: History, player: Player): Promise<{ shown: number; hidden: number }> {
-  if (history.fiscal_entity_id === '') return { shown: 0, hidden: 0 }
+  if (player.fiscal_entity_id === '') return { shown: 0, hidden: 0 }
+  if (player.state !== 'unlinked') await checkWindows(history, player)
   if (player.state !== 'active') {
     await checkClosed(history, player)
     return { shown: 0, hidden: history.held.size }
@@ -199,6 +234,7 @@ export async function check(history: History, player: Player): Promise<{ shown: 
   const sight: Sight = { seen, imports: player.imports }
   await checkList(history, player, sight)
   await checkSummary(history, player, seen)
+  await checkSuppliers(player, seen, history.now)
   await checkFiles(history, player)
   const others = history.players.flatMap(({ imports }) => [...imports.keys()])
   const known = [...new Set([...history.held.keys(), ...others])]
@@ -207,6 +243,6 @@ export async function check(history: History, player: Player): Promise<{ shown: 
     .filter(({ document, hasXml }) => hasXml && document.metodo === 'PPD')
     .map(({ document }) => document.uuid)
   const drawn = [hidden, hidden, [...seen.keys()], invoices, [...player.imports.keys()]].flatMap((some) => pick(history, some) ?? [])
-  for (const uuid of new Set(drawn)) await checkOne(history, player, sight, uuid)
+  for (const uuid of new Set(drawn)) await checkOne(player, sight, uuid)
   return { shown: seen.size, hidden: hidden.length }
 }

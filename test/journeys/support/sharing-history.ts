@@ -26,13 +26,14 @@ import {
 export interface Player extends Seat {
   tenant: Tenant
   name: string
+  /** Empty before the first connection. */
+  fiscal_entity_id: string
 }
 
 export interface History extends Shared {
   now: number
   next: () => number
   players: Player[]
-  fiscal_entity_id: string
   /** What was done, to be told when a check fails. */
   told_so_far: string[]
 }
@@ -53,11 +54,11 @@ export async function begin(seed: number, next: () => number, organizations: num
   at(new Date(now).toISOString())
   const history: History = {
     ...{ rfc: freshRfc(), held: new Map(), told: new Map(), files: new Map() },
-    ...{ now, next, players: [], fiscal_entity_id: '', told_so_far: [] },
+    ...{ now, next, players: [], told_so_far: [] },
   }
   for (const name of ['Ana', 'Beto', 'Caro'].slice(0, organizations)) {
     const { owner: tenant } = await organization('enterprise_gold')
-    const player = { ...emptySeat(), tenant, name }
+    const player = { ...emptySeat(), tenant, name, fiscal_entity_id: '' }
     history.players.push(player)
     if (next() < 0.9) await create(history, player)
     if (next() < 0.8) await connect(history, player)
@@ -141,7 +142,7 @@ async function connect(history: History, player: Player): Promise<void> {
   const { fiscal_entity_id } = await asked(history, player.tenant, 'POST', '/v1/fiscal-entities', {
     ...{ rfc: history.rfc, ...(!isDraft && { ciec: 'secreta1' }), ...(only && { data_source_keys: only }) },
   })
-  history.fiscal_entity_id = fiscal_entity_id
+  player.fiscal_entity_id = fiscal_entity_id
   player.sources = only ? [...only, MANDATORY] : ALL_SOURCES
   player.state = 'draft'
   if (!isDraft) activate(history, player, history.now)
@@ -180,20 +181,20 @@ async function remove(history: History, player: Player, rules: readonly Rule[]):
 
 async function unlink(history: History, player: Player): Promise<void> {
   say(history, player, 'unlinks')
-  await asked(history, player.tenant, 'DELETE', `/v1/fiscal-entities/${history.fiscal_entity_id}`)
+  await asked(history, player.tenant, 'DELETE', `/v1/fiscal-entities/${player.fiscal_entity_id}`)
   player.state = 'unlinked'
 }
 
 async function giveCiec(history: History, player: Player): Promise<void> {
   say(history, player, 'gives a CIEC')
-  await asked(history, player.tenant, 'PATCH', `/v1/fiscal-entities/${history.fiscal_entity_id}`, { ciec: 'secreta2' })
+  await asked(history, player.tenant, 'PATCH', `/v1/fiscal-entities/${player.fiscal_entity_id}`, { ciec: 'secreta2' })
   if (player.state === 'draft') activate(history, player, history.now)
 }
 
 async function cancel(history: History, player: Player): Promise<void> {
   const uuid = pick(history, [...history.held.keys()])
   say(history, player, `has ${uuid} cancelled`)
-  await asked(history, player.tenant, 'POST', `/v1/test-helpers/cfdi/${uuid}/cancel`, { fiscal_entity_id: history.fiscal_entity_id })
+  await asked(history, player.tenant, 'POST', `/v1/test-helpers/cfdi/${uuid}/cancel`, { fiscal_entity_id: player.fiscal_entity_id })
   if (!history.told.has(uuid)) history.told.set(uuid, history.now)
 }
 
@@ -210,7 +211,7 @@ async function upload(history: History, player: Player): Promise<void> {
   const files = documents.map((document) => ({ name: `${document.uuid}.xml`, bytes: new TextEncoder().encode(cfdiXml(document)) }))
   const bytes = files.length === 1 ? files[0]!.bytes : zipOf(files)
   say(history, player, `imports ${documents.map(({ uuid }) => uuid)}`)
-  const path = `/v1/fiscal-entities/${history.fiscal_entity_id}/cfdi/imports`
+  const path = `/v1/fiscal-entities/${player.fiscal_entity_id}/cfdi/imports`
   const headers = { authorization: basic(player.tenant), 'content-type': 'application/octet-stream' }
   const { body } = await request('POST', path, { headers, body: bytes as BodyInit })
   const { import_id } = body as { import_id: string }
@@ -218,7 +219,7 @@ async function upload(history: History, player: Player): Promise<void> {
     const reply = await api(player.tenant, 'GET', `${path}/${import_id}`)
     return reply.body.status === 'completed' && reply.body
   })
-  const expected = documents.map((document) => [document.uuid, importDocument(history, player, document, direction)].join(' '))
+  const expected = documents.map((document) => [document.uuid, importDocument(history, player, document, direction, history.now)].join(' '))
   const actual = done.files.map(({ uuid, status }: { uuid: string; status: string }) => [uuid, status].join(' '))
   if (expected.join() !== actual.join())
     throw new Error(['An import went otherwise', ...expected, ...actual, ...history.told_so_far].join('\n'))

@@ -28,17 +28,28 @@ export interface Held {
   direction: Direction
   hasXml: boolean
   cancelled: boolean
+  /** When the document itself was last stored or cancelled here, in milliseconds. */
+  changed: number
+}
+
+/** From a day, up to an instant in milliseconds. */
+export interface Reached {
+  floor: string
+  ceiling: number
 }
 
 /** An organization and its connection to the RFC. */
 export interface Seat {
   state: 'none' | 'draft' | 'active' | 'unlinked'
-  wasActive: boolean
+  /** When it first became active, in milliseconds. */
+  firstActive: number | null
   /** Sources enabled on the connection. */
   sources: string[]
   rules: Rule[]
-  floor: string | null
-  ceiling: number | null
+  /** What its own runs have reached of each source. */
+  reached: Record<Direction, Reached | null>
+  /** Its own runs of each source: when, and the first month that they downloaded. */
+  ran: Record<Direction, { at: number; month: string }[]>
   watermarks: Partial<Record<Direction, number>>
   imports: Map<string, Held>
   files: Map<string, DocumentFile & { source: string }>
@@ -53,7 +64,14 @@ export interface Shared {
 }
 
 export const emptySeat = (): Seat => ({
-  ...{ state: 'none', wasActive: false, sources: [], rules: [], floor: null, ceiling: null },
+  ...{
+    state: 'none',
+    firstActive: null,
+    sources: [],
+    rules: [],
+    reached: { issued: null, received: null },
+    ran: { issued: [], received: [] },
+  },
   ...{ watermarks: {}, imports: new Map(), files: new Map() },
 })
 
@@ -87,9 +105,9 @@ function fetchMonth({ rfc, held, told }: Shared, direction: Direction, month: st
     const own = document.cancellation !== null && document.cancellation.at <= wallClock(now, MEXICO)
     const cancelled = own || told.has(document.uuid)
     const known = held.get(document.uuid)
-    if (known) known.cancelled ||= cancelled
+    if (known && cancelled && !known.cancelled) Object.assign(known, { cancelled, changed: now })
     // Received documents that are cancelled come in the metadata only.
-    else held.set(document.uuid, { document, direction, cancelled, hasXml: direction === 'issued' || !cancelled })
+    if (!known) held.set(document.uuid, { document, direction, cancelled, hasXml: direction === 'issued' || !cancelled, changed: now })
   }
 }
 
@@ -111,16 +129,20 @@ export function runRule(shared: Shared, seat: Seat, rule: Rule, now: number): vo
     const from = floorOf(rule, now, seat.watermarks[direction])
     const last = [dayIn(now, rule.timezone), dayIn(now, MEXICO)].sort()[1]!
     for (const month of monthsBetween(from.slice(0, 7), last.slice(0, 7))) fetchMonth(shared, direction, month, now)
-    seat.floor = seat.floor === null || from < seat.floor ? from : seat.floor
-    seat.ceiling = seat.ceiling === null || now > seat.ceiling ? now : seat.ceiling
+    seat.ran[direction].push({ at: now, month: from.slice(0, 7) })
+    const before = seat.reached[direction]
+    seat.reached[direction] = {
+      floor: before === null || from < before.floor ? from : before.floor,
+      ceiling: before === null || now > before.ceiling ? now : before.ceiling,
+    }
     seat.watermarks[direction] = now
   }
 }
 
 /** The rules that run when the connection becomes active. */
 export function activate(shared: Shared, seat: Seat, now: number): void {
-  const trigger = seat.wasActive ? 'connection_reactivated' : 'connection_created'
-  Object.assign(seat, { state: 'active', wasActive: true })
+  const trigger = seat.firstActive !== null ? 'connection_reactivated' : 'connection_created'
+  Object.assign(seat, { state: 'active', firstActive: seat.firstActive ?? now })
   for (const rule of seat.rules)
     if (rule.is_enabled && (rule.trigger_kind === trigger || rule.trigger_kind === 'schedule')) runRule(shared, seat, rule, now)
 }
@@ -134,8 +156,8 @@ export function isInWindow(seat: Seat, held: Held): boolean {
 
 /** The same without regard to a lack of extractors, which may end. */
 function isInReach(seat: Seat, held: Held): boolean {
-  if (seat.floor === null || seat.ceiling === null) return false
-  return held.document.fecha.slice(0, 10) >= seat.floor && instantOf(held) <= seat.ceiling
+  const reached = seat.reached[held.direction]
+  return reached !== null && held.document.fecha.slice(0, 10) >= reached.floor && instantOf(held) <= reached.ceiling
 }
 
 export interface Seen extends Held {
@@ -147,18 +169,34 @@ export function seenBy({ held }: Shared, seat: Seat): Map<string, Seen> {
   const seen = new Map<string, Seen>()
   if (seat.state !== 'active') return seen
   for (const [uuid, one] of seat.imports) seen.set(uuid, { ...one, origin: 'import' })
-  for (const [uuid, one] of held) if (isInWindow(seat, one)) seen.set(uuid, { ...one, origin: 'authority' })
+  // What changed before an own run first downloaded the document is told as of that run, or else as of the beginning of the own history.
+  const since = (one: Held): number => {
+    const runs = seat.ran[one.direction].filter(({ at, month }) => at >= instantOf(one) && one.document.fecha >= month)
+    return Math.max(seat.firstActive!, runs.length === 0 ? 0 : Math.min(...runs.map(({ at }) => at)))
+  }
+  for (const [uuid, one] of held)
+    if (isInWindow(seat, one)) seen.set(uuid, { ...one, origin: 'authority', changed: Math.max(one.changed, since(one)) })
   return seen
 }
 
 /** Imports a document for the organization. Answers what is told of the file. */
-export function importDocument(shared: Shared, seat: Seat, document: SandboxComprobante, direction: Direction): 'created' | 'unchanged' {
+export function importDocument(
+  shared: Shared,
+  seat: Seat,
+  document: SandboxComprobante,
+  direction: Direction,
+  now: number,
+): 'created' | 'unchanged' {
   const twin = shared.held.get(document.uuid)
   const isShownForGood = seat.state === 'active' && twin !== undefined && isInReach(seat, twin)
   if (seat.imports.has(document.uuid) || isShownForGood) return 'unchanged'
-  seat.imports.set(document.uuid, { document, direction, hasXml: true, cancelled: false })
+  seat.imports.set(document.uuid, { document, direction, hasXml: true, cancelled: false, changed: now })
   return 'created'
 }
+
+/** The earlier floor of both sources. */
+const hullFloor = ({ reached: { issued, received } }: Seat): string | null =>
+  [issued, received].flatMap((one) => one?.floor ?? []).sort()[0] ?? null
 
 /** Documents that are no CFDI: fetched by one's own runs, and from the floor on. */
 export const filesSeenBy = ({ files }: Shared, seat: Seat) =>
@@ -167,13 +205,23 @@ export const filesSeenBy = ({ files }: Shared, seat: Seat) =>
     : seesAll(seat)
       ? [...files.values()]
       : [...seat.files.values()].filter(
-          ({ period_end, document_date }) => seat.floor === null || (period_end ?? document_date) >= seat.floor,
+          ({ period_end, document_date }) => hullFloor(seat) === null || (period_end ?? document_date) >= hullFloor(seat)!,
         )
 
-/** Whether something held, or holdable, for the RFC is hidden from the organization. */
-export const isBounded = (seat: Seat, all: readonly Seat[]): boolean =>
-  !seesAll(seat) &&
-  (seat.floor === null ||
-    seat.ceiling === null ||
-    seat.floor > '2018-01-01' ||
-    all.some(({ ceiling }) => ceiling !== null && ceiling > seat.ceiling!))
+/** Whether something held, or holdable, for the RFC is hidden from the organization; or nothing is reached at all. */
+export function windowState(seat: Seat, all: readonly Seat[]): 'empty' | 'bounded' | 'open' {
+  if (seesAll(seat)) return 'open'
+  if (DIRECTIONS.every((direction) => seat.reached[direction] === null)) return 'empty'
+  const isHiding = (direction: Direction): boolean => {
+    const own = seat.reached[direction]
+    if (own === null || own.floor > '2018-01-01') return true
+    return all.some(({ reached }) => (reached[direction]?.ceiling ?? 0) > own.ceiling)
+  }
+  return DIRECTIONS.some(isHiding) ? 'bounded' : 'open'
+}
+
+/** Bounds as the API shows them. */
+export const shownBounds = (reached: Reached | null) => ({
+  visible_from: reached?.floor ?? null,
+  visible_to: reached && new Date(reached.ceiling).toISOString(),
+})

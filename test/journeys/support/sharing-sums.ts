@@ -2,7 +2,7 @@ import { Temporal } from 'temporal-polyfill'
 import type { Cfdi } from '../../../src/cfdi/contract.ts'
 import type { CfdiPayments } from '../../../src/cfdi/detail/contract.ts'
 import type { CfdiMonth } from '../../../src/cfdi/summary/contract.ts'
-import { DIRECTIONS, dayIn, type Held, instantOf, MEXICO, type Seat, type Seen } from './sharing-model.ts'
+import { DIRECTIONS, dayIn, type Held, instantOf, MEXICO, type Reached, type Seat, type Seen } from './sharing-model.ts'
 
 /** What documents add up to, one by one: balances and months of what an organization sees. */
 
@@ -70,18 +70,19 @@ export const expectedCfdi = (sight: Sight, one: Seen) => ({
   metodo_pago: one.hasXml ? one.document.metodo : null,
   estatus: one.cancelled ? ('cancelado' as const) : ('vigente' as const),
   has_xml: one.hasXml,
+  updated_at: new Date(one.changed).toISOString(),
   ...balanceOf(sight, one),
 })
 export type Expected = ReturnType<typeof expectedCfdi>
 
 export const actualCfdi = (cfdi: Cfdi): Expected => {
-  const { uuid, origin, direction, fecha, issued_at, metodo_pago, estatus, has_xml } = cfdi
+  const { uuid, origin, direction, fecha, issued_at, metodo_pago, estatus, has_xml, updated_at } = cfdi
   const { payment_status, paid_amount, credited_amount, balance, last_payment_at } = cfdi
   const tipo_comprobante = cfdi.tipo_comprobante as Expected['tipo_comprobante']
   const instant = new Date(issued_at).toISOString()
   return {
     ...{ uuid, origin, direction, fecha, issued_at: instant, tipo_comprobante, metodo_pago: metodo_pago as Expected['metodo_pago'] },
-    ...{ estatus, has_xml, payment_status, paid_amount, credited_amount, balance, last_payment_at },
+    ...{ estatus, has_xml, updated_at, payment_status, paid_amount, credited_amount, balance, last_payment_at },
   }
 }
 
@@ -101,7 +102,7 @@ const pesos = (amount: bigint): string => {
   return `${rounded === 0n ? '' : sign}${rounded / 100n}.${String(rounded % 100n).padStart(2, '0')}`
 }
 
-/** The months of a summary: those that the window reaches, and those of documents beyond it. */
+/** The months of a summary: of each direction those that its window reaches, and those of documents beyond it. */
 export function expectedMonths(
   seen: ReadonlyMap<string, Seen>,
   seat: Seat,
@@ -113,10 +114,10 @@ export function expectedMonths(
   for (let at = Temporal.PlainYearMonth.from(span.from); at.toString() <= span.to; at = at.add({ months: 1 })) {
     const month = at.toString()
     const here = counted.filter(({ document }) => document.fecha.startsWith(month))
-    const place = placeOf(at, seat, now)
-    if (place === null && here.length === 0) continue
     for (const direction of DIRECTIONS) {
+      const place = placeOf(at, seat.rules.length === 0 ? { floor: '', ceiling: now } : seat.reached[direction])
       const of = here.filter((one) => one.direction === direction)
+      if (place === null && of.length === 0) continue
       rows.push({ month, direction, ...totalsOf(of), ...(place ?? { is_partial: true, through_date: null }) })
     }
   }
@@ -124,15 +125,14 @@ export function expectedMonths(
 }
 
 /** Where a month lies in the window; null outside. It begins first in the east of Mexico and ends last in the west. */
-function placeOf(month: Temporal.PlainYearMonth, { rules, floor, ceiling }: Seat, now: number) {
+function placeOf(month: Temporal.PlainYearMonth, reached: Reached | null) {
   const [first, last] = [month.toPlainDate({ day: 1 }).toString(), month.toPlainDate({ day: month.daysInMonth }).toString()]
-  const isAll = rules.length === 0
-  if (!isAll && (floor === null || ceiling === null || last < floor)) return null
-  const end = isAll ? now : ceiling!
+  if (reached === null || last < reached.floor) return null
+  const { floor, ceiling: end } = reached
   if (dayIn(end, '-05:00') < first) return null
   const [, through_date] = [first, dayIn(end, MEXICO), last].sort()
   const isOver = dayIn(end + 1_000, '-08:00') > last
-  return { is_partial: (!isAll && floor! > first) || !isOver, through_date: through_date! }
+  return { is_partial: floor > first || !isOver, through_date: through_date! }
 }
 
 function totalsOf(of: readonly Seen[]): Omit<CfdiMonth, 'month' | 'direction' | 'is_partial' | 'through_date' | 'drilldown'> {

@@ -4,6 +4,8 @@ import { documentsOf } from '../../../src/authority/sandbox/world/month.ts'
 import { type Cell, Midnights, type Plan } from '../../journeys/support/midnights.ts'
 import { all, rfcOf } from './books.ts'
 
+const [ISSUED, RECEIVED] = ['sat_cfdi_issued', 'sat_cfdi_received'] as const
+
 interface Run {
   local_date: string | null
   started_at: string
@@ -15,8 +17,7 @@ interface Entity {
   rfc: string
   fiscal_entity_id: string
   data_source_keys: string[]
-  visible_from: string
-  visible_to: string
+  windows: Record<typeof ISSUED | typeof RECEIVED, { visible_from: string; visible_to: string }>
 }
 
 type Extractor = Omit<Plan, 'organization'>
@@ -30,7 +31,6 @@ export interface Office {
 }
 
 const ZONE = 'America/Mexico_City'
-const [ISSUED, RECEIVED] = ['sat_cfdi_issued', 'sat_cfdi_received'] as const
 const DAY = 86_400_000
 
 const localDay = (at: number): string => new Intl.DateTimeFormat('en-CA', { timeZone: ZONE, dateStyle: 'short' }).format(at)
@@ -145,9 +145,16 @@ export function authorityHas(cells: readonly Cell[], from: string, to: string): 
   return found.sort()
 }
 
-/** What the organization finds of it. */
-export async function officeHas({ customer }: Office, fiscal_entity_id: string, from: string, to: string): Promise<string[]> {
-  const path = `/v1/cfdi?fiscal_entity_id=${fiscal_entity_id}&issued_from=${from}&issued_to=${to}&limit=100`
+/** What the organization finds of a source. */
+export async function officeHas(
+  { customer }: Office,
+  fiscal_entity_id: string,
+  source: typeof ISSUED | typeof RECEIVED,
+  from: string,
+  to: string,
+): Promise<string[]> {
+  const direction = source === ISSUED ? 'issued' : 'received'
+  const path = `/v1/cfdi?fiscal_entity_id=${fiscal_entity_id}&direction=${direction}&issued_from=${from}&issued_to=${to}&limit=100`
   const rows = await all<{ uuid: string; direction: string }>(customer, path)
   return rows.map(({ uuid, direction }) => `${direction} ${uuid.toUpperCase()}`).sort()
 }

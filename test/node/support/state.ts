@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { idOfUuid } from '../../../src/platform/db/id.ts'
 
 interface Fact {
   fact_id: string
@@ -38,8 +40,8 @@ function factsOf(stateDir: string, ledger: DatabaseSync): Fact[] {
   return databasesWith(stateDir, 'events').flatMap((control) => {
     const events = control
       .prepare(
-        `select e.event_id as fact_id, e.key as kind, f.entity, json_array(e.organization_id) as organizations, e.body
-         from events e join fiscal_entities f using (fiscal_entity_id)`,
+        `select e.event_id as fact_id, e.key as kind, c.entity, json_array(e.organization_id) as organizations, e.body
+         from events e join connections c using (organization_id, fiscal_entity_id)`,
       )
       .all() as unknown as Fact[]
     control.close()
@@ -55,13 +57,41 @@ export const isTold = (stateDir: string): boolean =>
     return left === undefined
   })
 
+/** A job's identifier as a connection is shown it, like shownJobId of the service, which waits for its hash. */
+function shownId(fiscal_entity_id: string, job_id: string): string {
+  const bytes = createHash('sha256')
+    .update(JSON.stringify([fiscal_entity_id, job_id]))
+    .digest()
+    .subarray(0, 16)
+  bytes[6] = (bytes[6]! & 0x0f) | 0x80
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80
+  return idOfUuid('job', bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'))
+}
+
+/** The jobs of a ledger by the identifiers that connections are shown. */
+function shownJobs(stateDir: string, ledger: DatabaseSync): Map<string, string> {
+  const connections = databasesWith(stateDir, 'connections').flatMap((control) => {
+    const rows = control.prepare('select entity, fiscal_entity_id from connections').all() as { entity: number; fiscal_entity_id: string }[]
+    control.close()
+    return rows
+  })
+  const byEntity = Map.groupBy(connections, ({ entity }) => entity)
+  const jobs = ledger.prepare('select entity, job_id from sync_jobs').all() as { entity: number; job_id: string }[]
+  return new Map(
+    jobs.flatMap(({ entity, job_id }) =>
+      (byEntity.get(entity) ?? []).map(({ fiscal_entity_id }): [string, string] => [shownId(fiscal_entity_id, job_id), job_id]),
+    ),
+  )
+}
+
 /** Lays the facts out as a table beside the ledger's own, for the questions below. */
 function spread(stateDir: string, ledger: DatabaseSync): void {
+  const jobs = shownJobs(stateDir, ledger)
   ledger.exec('create temp table facts (fact_id, kind, entity, organizations, body, job_id)')
   ledger.exec('create index temp.facts_job on facts (job_id)')
-  const insert = ledger.prepare('insert into facts values (?1, ?2, ?3, ?4, ?5, ?5->>?6)')
+  const insert = ledger.prepare('insert into facts values (?, ?, ?, ?, ?, ?)')
   for (const { fact_id, kind, entity, organizations, body } of factsOf(stateDir, ledger))
-    insert.run(fact_id, kind, entity, organizations, body, 'job_id')
+    insert.run(fact_id, kind, entity, organizations, body, jobs.get((JSON.parse(body) as { job_id?: string }).job_id ?? '') ?? null)
 }
 
 /** Jobs with who asked for them, as many times as a fact tells one of them of it. */
@@ -77,9 +107,11 @@ const FAULTS: Record<string, string> = {
   'facts that are there twice': `select fact_id from facts group by fact_id having count(*) > 1`,
   'facts of no job': `select fact_id from facts where kind like 'sync.%' and not exists (
       select 1 from sync_jobs j where j.job_id = facts.job_id)`,
-  'facts that tell of more than their job brought': `select fact_id from facts f join sync_jobs j on j.job_id = f.job_id
-      where f.kind like 'sync.%' and (f.body->>'created_count' > j.created_count or f.body->>'updated_count' > j.updated_count
-        or f.body->>'cancelled_count' > j.cancelled_count)`,
+  'jobs that count otherwise by day than in all': `select job_id from sync_jobs j left join json_each(j.brought) b left join json_each(b.value) c
+      where j.month <> '' group by job_id
+      having j.created_count <> coalesce(sum(iif(c.value->>0 = 'created', c.value->>2, 0)), 0)
+        or j.updated_count <> coalesce(sum(iif(c.value->>0 = 'updated', c.value->>2, 0)), 0)
+        or j.cancelled_count <> coalesce(sum(iif(c.value->>0 = 'cancelled', c.value->>2, 0)), 0)`,
   'months that say they created more or less than there is': `select c.entity, count(*) as kept, j.created from cfdi c
       join (select entity, sum(created_count) as created from sync_jobs where month <> '' group by entity) j on j.entity = c.entity
       group by c.entity having kept <> j.created`,

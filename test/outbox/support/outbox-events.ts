@@ -40,7 +40,7 @@ export const jobsOf = async (entity: number): Promise<JobRow[]> =>
   (await env.LEDGER_0.prepare('select * from sync_jobs where entity = ? order by job_id').bind(entity).all<JobRow>()).results
 
 export const entityOf = async (fiscal_entity_id: string): Promise<number> =>
-  (await env.DB.prepare('select entity from fiscal_entities where fiscal_entity_id = ?').bind(fiscal_entity_id).first<number>('entity'))!
+  (await env.DB.prepare('select entity from connections where fiscal_entity_id = ?').bind(fiscal_entity_id).first<number>('entity'))!
 
 /** An organization whose one extractor fetches some sources as soon as an RFC is connected. */
 export async function fetching(data_source_keys: string[], scope_months = 1): Promise<Organization & { extractor_id: string }> {

@@ -17,6 +17,7 @@ const ACTIONS: Record<string, string | null> = {
   'POST /v1/team/members/invite': 'invitation.created',
   'PATCH /v1/team/members/:member_id': 'member.updated',
   'DELETE /v1/team/members/:member_id': 'member.removed',
+  'DELETE /v1/team/invitations/:invitation_id': 'invitation.withdrawn',
   'POST /v1/credentials': 'credential.created',
   'DELETE /v1/credentials/:api_key': 'credential.revoked',
   'POST /v1/extractors': 'extractor.created',
@@ -27,6 +28,7 @@ const ACTIONS: Record<string, string | null> = {
   'PATCH /v1/fiscal-entities/:fiscal_entity_id': 'fiscal_entity.updated',
   'DELETE /v1/fiscal-entities/:fiscal_entity_id': 'fiscal_entity.unlinked',
   'POST /v1/fiscal-entities/:fiscal_entity_id/cfdi/imports': 'import.created',
+  'DELETE /v1/fiscal-entities/:fiscal_entity_id/cfdi/imports/:import_id': 'import.deleted',
   'POST /v1/alerts/:alert_id/read': 'alert.read',
   'POST /v1/webhooks': 'webhook.created',
   'PATCH /v1/webhooks/:webhook_id': 'webhook.updated',
@@ -83,7 +85,9 @@ describe('one event for each write, of who did it', () => {
     const { status, headers, body } = await send(entry.route.method, path, { ...sent, authorization: basic(caller) })
     expect(status).toBe(entry.row.answers)
     const left = (await rows()).filter(({ request_id, actor }) => !before.has(request_id) && !actor.startsWith('system:'))
-    const [id] = [...entry.route.path.matchAll(/:(\w+)/g)].map(([, name]) => given[name!])
+    const ids = [...entry.route.path.matchAll(/:(\w+)/g)].map(([, name]) => given[name!])
+    // An import is named by the second id of its path, everything else by the first.
+    const id = given['import_id'] ?? ids[0]
     const made = Object.entries((body ?? {}) as Record<string, string>).find(([name]) =>
       /^(extractor_id|fiscal_entity_id|import_id|invoice_id|invitation_id|webhook_id|api_key)$/.test(name),
     )?.[1]
@@ -106,7 +110,7 @@ describe('one event for each write, of who did it', () => {
     expect(await byPeople()).toBe(before)
   })
 
-  it('and none for what was refused, or changed nothing', async () => {
+  it('and none for what was refused, or changed nothing, except for each CIEC that the authority refused', async () => {
     const { owner, callers } = await organizationWith('diagnostic')
     const { body: draft } = await api(owner, 'POST', '/v1/fiscal-entities', { rfc: freshRfc() })
     const before = (await rows(owner.organization_id)).length
@@ -123,7 +127,10 @@ describe('one event for each write, of who did it', () => {
     await api(owner, 'POST', '/v1/fiscal-entities', { rfc: draft.rfc })
     await api(owner, 'POST', '/v1/fiscal-entities', { rfc: freshRfc(), ciec: 'rejected' })
     await api(owner, 'PATCH', `/v1/fiscal-entities/${draft.fiscal_entity_id}`, { ciec: 'rejected' })
-    expect((await rows(owner.organization_id)).length).toBe(before)
+    const left = (await rows(owner.organization_id)).slice(before)
+    expect(left.map(({ action, actor, changed }) => [action, actor, changed])).toEqual(
+      Array(2).fill(['fiscal_entity.ciec_refused', owner.api_key, '["ciec"]']),
+    )
   })
 
   it('the first of an organization is its creation, by its owner', async () => {
@@ -259,9 +266,14 @@ describe('reading the events', () => {
     expect(await of('action=nothing.happened')).toEqual([])
   })
 
-  it('is an owner’s, and of one’s own organization only', async () => {
+  it('is for owners and admins, and of one’s own organization only', async () => {
     const [one, two] = [await organizationWith(), await organizationWith()]
-    for (const role of ['admin', 'member'] as const) expect((await api(one.callers[role], 'GET', AUDIT)).status).toBe(403)
+    for (const [role, status] of [
+      ['owner', 200],
+      ['admin', 200],
+      ['member', 403],
+    ] as const)
+      expect([role, (await api(one.callers[role], 'GET', AUDIT)).status]).toEqual([role, status])
     expect(JSON.stringify((await api(two.owner, 'GET', `${AUDIT}?limit=100`)).body)).not.toContain(one.owner.api_key)
     expect((await api(two.owner, 'GET', `${AUDIT}?resource_id=${one.owner.organization_id}`)).body.data).toEqual([])
     expect((await api(two.owner, 'GET', `${AUDIT}?resource_id=${one.callers.member.api_key}`)).body.data).toEqual([])

@@ -1,9 +1,11 @@
 import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
+import { newInvitationToken, newKeyPair } from '../../../src/identity/credentials/key.ts'
 import { networkOf } from '../../../src/platform/http/network.ts'
 import configuration from '../../../wrangler.toml?raw'
 import { basic } from '../../support/client.ts'
+import { at } from '../../support/clock.ts'
 import { signUp } from '../../support/tenants.ts'
 import { type Answer, json, metered, send } from '../../support/wire.ts'
 import { credentialOf } from '../../support/world.ts'
@@ -14,10 +16,10 @@ vi.spyOn(console, 'log').mockImplementation(() => {})
 const tight = (name: 'PER_CREDENTIAL' | 'PER_ADDRESS'): Env => ({ ...env, [name]: env.TIGHT })
 
 /** A limit that says what it was asked for, and what the test wants. */
-const heard = (keys: string[], success: () => boolean): RateLimit => ({
+const heard = (keys: string[], success: (key: string) => boolean): RateLimit => ({
   async limit({ key }) {
     keys.push(key)
-    return { success: success() }
+    return { success: success(key) }
   },
 })
 
@@ -165,6 +167,144 @@ describe('what needs no credential, from one address', () => {
         expect(networkOf(new URL(`http://[${full}]`).hostname.slice(1, -1))).toBe(expected)
       }),
     )
+  })
+})
+
+describe('requests without a valid credential, from one address', () => {
+  const PATH = '/v1/organization'
+  const ask = (address: string, authorization: string | undefined, bindings: Env) =>
+    send('GET', PATH, { authorization, headers: { 'cf-connecting-ip': address }, env: bindings })
+  const bearer = (secret: string) => `Bearer ${secret}`
+  const unknown = () => bearer(newKeyPair('test').api_secret)
+  let addresses = 0
+  const freshAddress = () => `198.51.100.${++addresses}`
+
+  it('are 401 so many times a minute, and then 429 with when to come back; a valid credential of the address is admitted', async () => {
+    const owner = await signUp()
+    const address = freshAddress()
+    const statuses: number[] = []
+    let refused: Answer | undefined
+    for (let n = 0; n < 8; n++) {
+      const answer = await ask(address, unknown(), tight('PER_ADDRESS'))
+      statuses.push(answer.status)
+      if (answer.status === 429) refused = answer
+    }
+    expect(statuses.slice(0, 3)).toEqual([401, 401, 401])
+    expect(statuses).toContain(429)
+    expect(refused!.body).toEqual({
+      detail: { message: expect.stringContaining('requests without a valid credential a minute'), retry_after_seconds: 60 },
+      code: 'request.rate_limit',
+      request_id: expect.any(String),
+    })
+    expect([
+      refused!.headers.get('retry-after'),
+      refused!.headers.get('ratelimit-policy'),
+      refused!.headers.get('www-authenticate'),
+    ]).toEqual(['60', `"address";q=${env.ADDRESS_REQUESTS_PER_MINUTE};w=60`, null])
+    expect((await ask(address, basic(owner), tight('PER_ADDRESS'))).status).toBe(200)
+    expect((await ask(freshAddress(), unknown(), tight('PER_ADDRESS'))).status).toBe(401)
+  })
+
+  it('count by network, apart from sign-ups, and valid ones do not count', async () => {
+    const owner = await signUp()
+    const keys: string[] = []
+    const bindings: Env = { ...env, PER_ADDRESS: heard(keys, () => true) }
+    for (const authorization of [undefined, 'Basic %%%', unknown(), bearer(owner.api_key)])
+      expect((await ask('2001:db8:9:2:3::4', authorization, bindings)).status).toBe(401)
+    expect((await ask('2001:db8:9:2::7', basic(owner), bindings)).status).toBe(200)
+    expect(keys).toEqual(Array(4).fill('failed 2001:db8:9:2'))
+  })
+
+  it('beyond the limit the same credential is refused for a minute without a query or a count, and then counts again', async () => {
+    at('2026-11-18T12:00:00Z')
+    const owner = await signUp()
+    const revoked = await credentialOf(owner, 'member')
+    await send('DELETE', `/v1/credentials/${revoked.api_key}`, { authorization: basic(owner) })
+    const address = freshAddress()
+    const keys: string[] = []
+    let success = true
+    const bindings: Env = { ...env, PER_ADDRESS: heard(keys, () => success) }
+    const metred = () =>
+      metered('GET', PATH, { authorization: basic(revoked), headers: { 'cf-connecting-ip': address }, env: bindings }).then(
+        ({ answer, d1 }) => [answer.status, d1, keys.length],
+      )
+    expect([await metred(), await metred()]).toEqual([
+      [401, 1, 1],
+      [401, 1, 2],
+    ])
+    success = false
+    expect([await metred(), await metred(), await metred()]).toEqual([
+      [429, 1, 3],
+      [429, 0, 3],
+      [429, 0, 3],
+    ])
+    // What is refused is this credential from this network.
+    expect((await ask(address, basic(owner), bindings)).status).toBe(200)
+    expect((await ask(freshAddress(), basic(revoked), { ...env, PER_ADDRESS: heard([], () => true) })).status).toBe(401)
+    success = true
+    at('2026-11-18T12:00:59.999Z')
+    expect(await metred()).toEqual([429, 0, 3])
+    at('2026-11-18T12:01:00Z')
+    expect(await metred()).toEqual([401, 1, 4])
+    vi.useRealTimers()
+  })
+
+  it('beyond the limit credentials that were not valid lately are looked up as often as one credential may send requests', async () => {
+    const owner = await signUp()
+    const [regular, newcomer] = [await credentialOf(owner, 'member'), await credentialOf(owner, 'member')]
+    const address = freshAddress()
+    const keys: string[] = []
+    let [isBelow, hasLookUps] = [true, true]
+    const bindings: Env = {
+      ...env,
+      PER_ADDRESS: heard([], () => isBelow),
+      PER_CREDENTIAL: heard(keys, (key) => hasLookUps || !key.startsWith('unknown ')),
+    }
+    const cost = async (authorization: string) => {
+      const { answer, d1 } = await metered('GET', PATH, { authorization, headers: { 'cf-connecting-ip': address }, env: bindings })
+      return [answer.status, d1]
+    }
+    // Whoever is known is not counted among the unknown, also of a network that is over its limit.
+    expect((await cost(basic(regular)))[0]).toBe(200)
+    isBelow = false
+    expect([await cost(unknown()), await cost(unknown())]).toEqual([
+      [429, 1],
+      [429, 1],
+    ])
+    expect(keys).toEqual([regular.api_key, `unknown ${address}`])
+    expect((await cost(basic(newcomer)))[0]).toBe(200)
+    hasLookUps = false
+    const { answer } = await metered('GET', PATH, { authorization: unknown(), headers: { 'cf-connecting-ip': address }, env: bindings })
+    expect([answer.status, answer.headers.get('ratelimit-policy')]).toEqual([429, `"address";q=${env.CREDENTIAL_REQUESTS_PER_MINUTE};w=60`])
+    expect([await cost(unknown()), await cost(basic(owner))]).toEqual([
+      [429, 0],
+      [429, 0],
+    ])
+    for (const known of [regular, newcomer]) expect((await cost(basic(known)))[0]).toBe(200)
+  })
+
+  it('beyond the limit what cannot be a credential costs no query at all', async () => {
+    const bindings: Env = { ...env, PER_ADDRESS: heard([], () => false) }
+    const headers = { 'cf-connecting-ip': freshAddress() }
+    for (const authorization of [undefined, 'Basic %%%', bearer(newKeyPair('live').api_secret)]) {
+      const { answer, d1 } = await metered('POST', '/v1/credentials', { ...json({}), authorization, headers, env: bindings })
+      expect([answer.status, d1]).toEqual([429, 0])
+    }
+  })
+
+  it('a wrong token of an invitation counts for its address before it is looked up', async () => {
+    const headers = { ...json({}).headers, 'cf-connecting-ip': freshAddress() }
+    const sent = { headers, body: JSON.stringify({ token: newInvitationToken('test'), name: 'Bea' }) }
+    const accept = (success: boolean) =>
+      metered('POST', '/v1/auth/invitations/accept', { ...sent, env: { ...env, PER_ADDRESS: heard([], () => success) } })
+    const [admitted, refused] = [await accept(true), await accept(false)]
+    expect([admitted.answer.status, admitted.d1, refused.answer.status, refused.d1]).toEqual([404, 1, 429, 0])
+  })
+
+  it('are 401 however many there are where no limit is bound', async () => {
+    const { PER_ADDRESS: _, ...unbound } = env
+    const address = freshAddress()
+    for (let n = 0; n < 8; n++) expect((await ask(address, unknown(), unbound as unknown as Env)).status).toBe(401)
   })
 })
 

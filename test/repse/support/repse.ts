@@ -5,6 +5,7 @@ import worker from '../../../src/index.ts'
 import * as adapters from '../../../src/repse/registry/adapters.ts'
 import type { RegistryRecord } from '../../../src/repse/registry/registry.ts'
 import { at } from '../../support/clock.ts'
+import { daily } from '../../support/crons.ts'
 import { connect, freshRfc, organization } from '../../support/tenants.ts'
 
 export type RepseMessage = { rfcs: string[] } | { round: string }
@@ -49,8 +50,9 @@ export async function settle(sent: RepseMessage[], bindings: Env = env): Promise
 }
 
 /** A cron at a time, which is now. */
-export const cron = (expression: string, time: string, bindings: Env = env): Promise<void> => {
+export const cron = async (expression: string, time: string, bindings: Env = env): Promise<void> => {
   at(time)
+  if (expression === '0 10 * * *') return void (await daily(bindings, new Date(time)))
   return worker.scheduled(createScheduledController({ cron: expression, scheduledTime: new Date(time) }), bindings)
 }
 

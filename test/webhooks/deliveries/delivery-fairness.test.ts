@@ -181,26 +181,34 @@ describe('a receiver that hangs', () => {
 })
 
 describe('the limiter of a host', () => {
-  it('calls those that it sent away in the order in which they came, and never more than it has room for', async () => {
+  const ours = (webhook: number) => ({ webhook, organization_id: 'org_a' })
+  const got = (places: number, next: number[] = []) => ({ places, next })
+
+  it('calls the endpoints that wait, in turn, keeps a place for each, and never calls more than it has room for', async () => {
     const limiter = env.HOST_LIMITERS.getByName(host())
-    expect(await limiter.acquire('first', 1, 4, 20_000)).toBe(4)
-    expect(await limiter.acquire('second', 2, 4, 20_000)).toBe(4)
-    expect(await limiter.acquire('third', 3, 4, 20_000)).toBe(2)
-    for (let webhook = 4; webhook < 304; webhook++) expect(await limiter.acquire(`other ${webhook}`, webhook, 4, 20_000)).toBe(0)
-    expect(await limiter.release('third')).toEqual([4, 5])
-    expect(await limiter.release('nobody')).toEqual([6, 7])
-    expect(await limiter.release('first')).toEqual([8, 9, 10, 11, 12, 13])
-    // Who has got in needs no call.
-    expect(await limiter.acquire('again', 14, 1, 20_000)).toBe(1)
-    expect(await limiter.release('second')).toEqual([15, 16, 17, 18, 19, 20, 21, 22, 23])
+    expect(await limiter.acquire('first', ours(1), 4, 20_000)).toEqual(got(4))
+    expect(await limiter.acquire('second', ours(2), 4, 20_000)).toEqual(got(4))
+    expect(await limiter.acquire('third', ours(3), 2, 20_000)).toEqual(got(2))
+    for (let webhook = 4; webhook < 304; webhook++)
+      expect(await limiter.acquire(`other ${webhook}`, ours(webhook), 4, 20_000)).toEqual(got(0))
+    expect(await limiter.release('third', ours(3), 0)).toEqual([4, 5])
+    expect(await limiter.release('nobody', ours(304), 0)).toEqual([])
+    // Who comes uncalled finds the places kept for others.
+    expect(await limiter.acquire('again', ours(6), 4, 20_000)).toEqual(got(0))
+    expect(await limiter.acquire('called', ours(4), 1, 20_000)).toEqual(got(1))
+    expect(await limiter.release('first', ours(1), 0)).toEqual([6, 7, 8, 9])
+    // A place that is not wanted any more goes on to the next.
+    expect(await limiter.release('not due', ours(9), 0)).toEqual([10])
+    expect(await limiter.release('second', ours(2), 0)).toEqual([11, 12, 13, 14])
   })
 
-  it('forgets who never left, after a time', async () => {
+  it('forgets who never left, after a time, and calls those that waited', async () => {
     at('2027-03-01T00:00:00Z')
     const limiter = env.HOST_LIMITERS.getByName(host())
-    for (const n of [1, 2, 3]) await limiter.acquire(`dead ${n}`, n, 4, 20_000)
-    expect(await limiter.acquire('new', 9, 4, 20_000)).toBe(0)
+    for (const n of [1, 2, 3]) await limiter.acquire(`dead ${n}`, ours(n), 4, 20_000)
+    expect(await limiter.acquire('new', ours(9), 4, 20_000)).toEqual(got(0))
     at('2027-03-01T00:00:20Z')
-    expect(await limiter.acquire('new', 9, 4, 20_000)).toBe(4)
+    // The third had got two places of the four that it wanted.
+    expect(await limiter.acquire('newer', ours(10), 4, 20_000)).toEqual(got(4, [3, 9]))
   })
 })

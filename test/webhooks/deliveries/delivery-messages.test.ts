@@ -103,6 +103,35 @@ describe('messages', () => {
   })
 })
 
+describe('the sweep', () => {
+  it('finds the endpoint of one organization behind any number of another’s', async () => {
+    const other = await receiver()
+    await pending(other)
+    const copies = JSON.stringify(Array.from({ length: 2_100 }, (_, n) => n))
+    const columns =
+      'organization_id, name, type, url, event_keys, is_enabled, secret_version, digests, secret_hint, undelivered, created_at, updated_at'
+    await env.DB.batch([
+      env.DB.prepare(
+        `insert into webhooks (webhook_id, ${columns}) select 'wh_copy_' || i.value, w.* from json_each(?2) i join (select ${columns} from webhooks where webhook = ?1) w`,
+      ).bind(other.webhook, copies),
+      env.DB.prepare(
+        `insert into deliveries (webhook, seq, redelivery, event_key, status, due_at, attempts, created_at)
+         select w.webhook, d.seq, 0, d.event_key, 'pending', d.due_at, '[]', d.created_at
+         from webhooks w join deliveries d on d.webhook = ?1 where w.webhook_id like 'wh_copy_%'`,
+      ).bind(other.webhook),
+    ])
+    const last = await receiver()
+    await pending(last)
+    await courier.sweep()
+    const told = new Set(courier.told.map(({ webhook }) => webhook))
+    expect([told.has(last.webhook), told.size >= 2_102]).toEqual([true, true])
+    await env.DB.batch([
+      env.DB.prepare("delete from deliveries where webhook in (select webhook from webhooks where webhook_id like 'wh_copy_%')"),
+      env.DB.prepare("delete from webhooks where webhook_id like 'wh_copy_%'"),
+    ])
+  })
+})
+
 describe('while its first deliveries are under way, an endpoint', () => {
   /** Eight deliveries; what happens while the first four wait for an answer. Then they are answered. */
   async function meanwhile(change: (to: Endpoint) => Promise<unknown>) {

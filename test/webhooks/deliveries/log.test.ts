@@ -1,10 +1,9 @@
-import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import worker from '../../../src/index.ts'
 import { deliverDue, sweepDeliveries } from '../../../src/webhooks/deliveries/delivery.ts'
 import { beforeBatch } from '../../authority/support/authority.ts'
 import { at } from '../../support/clock.ts'
+import { daily } from '../../support/crons.ts'
 import { silenceQueues } from '../../support/queues.ts'
 import { audited, type Organization, organization } from '../../support/tenants.ts'
 import { endpointOf, happened, type Logged, linked, logged, pagesOf } from '../support/feed.ts'
@@ -283,7 +282,7 @@ describe('after ninety days', () => {
       webhook,
       seqs.flatMap((seq) => [0, 1].map((redelivery) => ({ seq, redelivery, status: 'lost' as const }))),
     )
-    const forget = () => worker.scheduled(createScheduledController({ cron: '0 10 * * *', scheduledTime: new Date(NOW) }), env)
+    const forget = () => daily(env, new Date(NOW))
     await forget()
     const { items } = await pagesOf<{ event_id: string }>(of, '/v1/events?limit=100')
     expect(items.map(({ event_id }) => event_id)).toEqual(events.slice(-2))

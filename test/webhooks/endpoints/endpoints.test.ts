@@ -14,12 +14,14 @@ const WEBHOOKS = '/v1/webhooks'
 const DRAFT = { name: 'ERP', url: 'https://hooks.example.com/in?a=1', event_keys: ['cfdi.cancelled', 'sync.failed'] }
 const INSTANT = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 
-afterEach(() => {
+const acme = await organization()
+
+afterEach(async () => {
   vi.restoreAllMocks()
   vi.useRealTimers()
+  // An organization has at most 20 webhooks.
+  await env.DB.prepare('delete from webhooks where organization_id = ?').bind(acme.id).run()
 })
-
-const acme = await organization()
 
 async function webhook(of: Organization = acme, more: object = {}) {
   const { status, body } = await of.ask('POST', WEBHOOKS, { ...DRAFT, ...more })
@@ -119,7 +121,11 @@ describe('a URL that may not be called', () => {
   )
 
   it('is not one of these', async () => {
-    for (const url of GOOD) expect([url, (await ask('POST', WEBHOOKS, { ...DRAFT, url })).status]).toEqual([url, 201])
+    for (const url of GOOD) {
+      const { status, body } = await ask('POST', WEBHOOKS, { ...DRAFT, url })
+      expect([url, status]).toEqual([url, 201])
+      await acme.ask('DELETE', `${WEBHOOKS}/${body.webhook_id}`)
+    }
   })
 })
 

@@ -2,11 +2,14 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { OutboxEvent } from '../../../src/outbox/outbox.ts'
 import { uuidOf } from '../../../src/platform/db/id.ts'
-import { countSlice } from '../../../src/visibility/visible-counts.ts'
+import { shownJobId } from '../../../src/visibility/job-id.ts'
+import { countSlice, type SliceCounts } from '../../../src/visibility/slice-counts.ts'
 import { PAYLOADS } from '../../../src/webhooks/catalog/payload-contract.ts'
 import { sweepDeliveries } from '../../../src/webhooks/deliveries/delivery.ts'
 import { relayOutbox, sweepOutboxes } from '../../../src/webhooks/relay/relay.ts'
+import { keepJobs } from '../../downloads/support/kept-jobs.ts'
 import { at } from '../../support/clock.ts'
+import { type Reach, reaching } from '../../support/context.ts'
 import { costOf } from '../../support/meter.ts'
 import { randomOf } from '../../support/random.ts'
 import {
@@ -21,15 +24,17 @@ import {
   newEntity,
   OUTBOXES,
   organizations,
+  paidFrom,
   systemIn,
   tell,
+  UNPAID,
   watchedEnv,
 } from '../support/relay.ts'
 
 const NOW = '2026-03-20T20:00:00.000Z'
 const AS_OF = Date.parse(NOW)
 const LEDGERS = OUTBOXES().slice(1)
-const SEES_ALL = { state: 'active', visible_from: null, visible_to: null }
+const SEES_ALL = { state: 'active', ...reaching(null) }
 
 beforeEach(() => {
   at(NOW)
@@ -61,38 +66,103 @@ const keys = (feed: readonly EventKept[]) => feed.map(({ key }) => key)
 describe('what a fact says', () => {
   const EVENT = { event_id: expect.stringMatching(/^evt_[0-9a-z]{26}$/), occurred_at: NOW }
 
-  it.each(['cfdi.cancelled', 'cfdi.cancelled_after_payment'] as const)(
-    '%s: the specification’s members, event_id and occurred_at',
-    async (kind) => {
-      const { organization_id, entity, head } = await reader()
-      const severity = kind === 'cfdi.cancelled' ? 'warning' : 'critical'
-      const fact = cancelled(entity, '2026-03-03T10:15:00', { severity }, kind)
-      await tell(ledgerOf(entity), [fact])
-      await relayAll()
-      const feed = await feedOf([organization_id])
-      expect(bodies(feed)).toEqual([
-        {
-          event: kind,
-          ...EVENT,
-          ...head,
-          cfdi_uuid: fact.body['cfdi_uuid'],
-          cancelled_at: '2026-03-20T13:30:00-06:00',
-          cancellation_reason: '02',
-          severity,
-          direction: 'received',
-          cfdi_type: 'I',
-          payment_status: 'unpaid',
-          total: '11600.00',
-          currency: 'MXN',
-          emisor_rfc: 'JES900109Q90',
-          receptor_rfc: 'EKU9003173C9',
-          issued_at: '2026-03-03T10:15:00-06:00',
-        },
-      ])
-      expect(feed[0]).toMatchObject({ key: kind, event_id: feed[0]!.body.event_id })
-      expect(PAYLOADS[kind].safeParse(feed[0]!.body).error).toBeUndefined()
-    },
-  )
+  const SAID = {
+    cancelled_at: '2026-03-20T13:30:00-06:00',
+    cancellation_reason: '02',
+    direction: 'received',
+    cfdi_type: 'I',
+    total: '11600.00',
+    currency: 'MXN',
+    emisor_rfc: 'JES900109Q90',
+    receptor_rfc: 'EKU9003173C9',
+    issued_at: '2026-03-03T10:15:00-06:00',
+  }
+
+  it.each([
+    ['one event of what was not paid', UNPAID, ['cfdi.cancelled'], { severity: 'warning', payment_status: 'unpaid' }],
+    ['two of what was', paidFrom(0), ['cfdi.cancelled', 'cfdi.cancelled_after_payment'], { severity: 'critical', payment_status: 'paid' }],
+  ] as const)('a cancellation: %s, with the specification’s members, event_id and occurred_at', async (_, payments, kinds, said) => {
+    const { organization_id, entity, head } = await reader()
+    const fact = cancelled(entity, '2026-03-03T10:15:00', { payments })
+    await tell(ledgerOf(entity), [fact])
+    await relayAll()
+    const feed = await feedOf([organization_id])
+    const cfdi_uuid = fact.body['cfdi_uuid']
+    expect(bodies(feed)).toEqual(kinds.map((event) => ({ event, ...EVENT, ...head, cfdi_uuid, ...SAID, ...said })))
+    expect(keys(feed)).toEqual(kinds)
+    for (const { key, event_id, body } of feed) {
+      expect(event_id).toBe(body.event_id)
+      expect(PAYLOADS[key as (typeof kinds)[number]].safeParse(body).error).toBeUndefined()
+    }
+  })
+
+  it('a cancellation: each listener is told what its own window knows of the payments', async () => {
+    const paid_at = AS_OF / 1_000 - 86_400
+    const windows: [visible_to: number, status: string][] = [
+      [AS_OF, 'paid'],
+      [paid_at * 1_000, 'paid'],
+      [paid_at * 1_000 - 1, 'partially_paid'],
+      [paid_at * 1_000 - 3_600_000, 'partially_paid'],
+      [paid_at * 1_000 - 3_600_001, 'unpaid'],
+    ]
+    const { entity, fiscal_entity_id, rfc } = newEntity()
+    const ids = await organizations(windows.map(() => ({ extractor_count: 1 })))
+    await link(
+      windows.map(([visible_to], n) => ({
+        ...{ organization_id: ids[n]!, entity, fiscal_entity_id, rfc, state: 'active', ...reaching(['2018-01-01', visible_to]) },
+      })),
+    )
+    const payments = { ...paidFrom(paid_at), is_begun: paid_at - 3_600, has_payment: paid_at - 3_600 }
+    await tell(ledgerOf(entity), [cancelled(entity, '2026-03-03T10:15:00', { payments })])
+    await relayAll()
+    for (const [n, [, payment_status]] of windows.entries()) {
+      const severity = payment_status === 'unpaid' ? 'warning' : 'critical'
+      const told = (await feedOf([ids[n]!])).map(({ key, body }) => [key, body.payment_status, body.severity])
+      const also = severity === 'critical' ? [['cfdi.cancelled_after_payment', payment_status, severity]] : []
+      expect(told).toEqual([['cfdi.cancelled', payment_status, severity], ...also])
+    }
+  })
+
+  it('a cancellation: issued income counts as such once its month is over in Mexico City, not before', async () => {
+    const { organization_id, entity } = await reader()
+    const issued = { direction: 'issued', issued_at: Date.parse('2026-03-31T18:00:00Z') / 1_000 }
+    // The last second of March there is April in Greenwich already.
+    const detected = ['2026-04-01T05:59:59Z', '2026-04-01T06:00:00Z'].map((text) => ({ detected_at: Date.parse(text) }))
+    await tell(
+      ledgerOf(entity),
+      [...detected.map((at) => ({ ...issued, ...at })), { ...issued, ...detected[1], cfdi_type: 'E' }, detected[1]!].map((more) =>
+        cancelled(entity, '2026-03-31T12:00:00', more),
+      ),
+    )
+    await relayAll()
+    expect((await feedOf([organization_id])).map(({ key, body }) => [key, body.severity])).toEqual([
+      ['cfdi.cancelled', 'warning'],
+      ['cfdi.cancelled', 'critical'],
+      ['cfdi.cancelled_after_payment', 'critical'],
+      ['cfdi.cancelled', 'warning'],
+      ['cfdi.cancelled', 'warning'],
+    ])
+  })
+
+  it('a cancellation: one older than the end of the active connection is told, a later one is not, and one that was missed is told once', async () => {
+    const { organization_id, entity } = await reader({ state: 'paused', ...reaching(['2018-01-01', AS_OF]) }, 1)
+    const untold = JSON.stringify({ since: AS_OF, ...reaching(['2018-01-01', AS_OF]) })
+    await env.DB.prepare('update connections set untold = ?2 where entity = ?1').bind(entity, untold).run()
+    const [older, later] = [cancelled(entity, '2026-03-03T10:15:00'), cancelled(entity, '2026-03-04T10:15:00')]
+    await tell(ledgerOf(entity), [older], AS_OF - 1)
+    await tell(ledgerOf(entity), [later], AS_OF)
+    await relayAll()
+    const uuids = async () => (await feedOf([organization_id])).map(({ body }) => body.cfdi_uuid)
+    expect(await uuids()).toEqual([older.body['cfdi_uuid']])
+    // Active again: the event for everybody and the one for this organization are in the outbox at the same time.
+    await env.DB.prepare("update connections set state = 'active' where entity = ?").bind(entity).run()
+    const missed = { ...later, outbox_event_id: `${later.outbox_event_id}:${organization_id}`, organizations: [organization_id] }
+    await tell(ledgerOf(entity), [later, missed])
+    await relayAll()
+    await tell(ledgerOf(entity), [missed])
+    await relayAll()
+    expect(await uuids()).toEqual([older.body['cfdi_uuid'], later.body['cfdi_uuid']])
+  })
 
   it('of a document that only the metadata has, or that is about withholding, has a value for every member', async () => {
     const { organization_id, entity } = await reader()
@@ -117,27 +187,45 @@ describe('what a fact says', () => {
     job_id: 'job_01kabcdefghjkmnpqrstvwxyz0',
     data_source_key: 'sat_cfdi_issued',
     period: '2026-03',
-    ...{ created_count: 3, updated_count: 0, cancelled_count: 1, first_issued_at: 1, last_issued_at: 2 },
-    brought: [
-      { days: { '2026-03-01': [2, 0, 1, 1_772_388_000, 1_772_391_600], '2026-03-02': [1, 1, 0, 1_772_474_400, 1_772_474_400] }, late: [] },
-    ],
     ...{ error_class: null as string | null, attempts: 1, completed_at: AS_OF },
   }
+  const BROUGHT: SliceCounts = [
+    ['created', '2026-03-01', 2, 1_772_388_000, 1_772_391_600],
+    ['cancelled', '2026-03-01', 1, 1_772_388_060, 1_772_388_060],
+    ['created', '2026-03-02', 1, 1_772_474_400, 1_772_474_400],
+    ['updated', '2026-03-02', 1, 1_772_474_400, 1_772_474_400],
+  ]
   const synced = (entity: number, organization_id: string, body: object, kind = 'sync.completed') =>
     ({ outbox_event_id: `${kind}:${entity}`, kind, entity, organizations: [organization_id], body }) as unknown as OutboxEvent
+  /** Tells of the job, which follows one of the same month. */
+  async function tellJob(entity: number, organization_id: string, body: typeof JOB = JOB, kind = 'sync.completed') {
+    const { job_id, period, data_source_key: source } = body
+    const job = { entity, source, month: period, organizations: [organization_id] }
+    await keepJobs(ledgerOf(entity), [
+      { ...job, job_id: 'job_0', brought: [], finished_at: AS_OF - 86_400_000 },
+      { ...job, job_id, brought: [BROUGHT], status: kind === 'sync.failed' ? 'failed' : 'succeeded' },
+    ])
+    await tell(ledgerOf(entity), [synced(entity, organization_id, body, kind)])
+  }
   const COUNTS = {
     ...{ created_count: 3, updated_count: 1, cancelled_count: 1 },
     ...{ first_issued_at: '2026-03-01T18:00:00.000Z', last_issued_at: '2026-03-02T18:00:00.000Z', completed_at: NOW },
   }
-  const OF_JOB = { job_id: JOB.job_id, data_source_key: 'sat_cfdi_issued', period: '2026-03', document_type: 'cfdi', direction: 'issued' }
+  const OF_JOB = {
+    job_id: expect.stringMatching(/^job_[0-9a-z]{26}$/),
+    data_source_key: 'sat_cfdi_issued',
+    period: '2026-03',
+    document_type: 'cfdi',
+    direction: 'issued',
+  }
 
   it('sync.completed: counts of what the window admits', async () => {
     const { organization_id, entity, head } = await reader()
-    await tell(ledgerOf(entity), [synced(entity, organization_id, JOB)])
-    const narrow = await reader({ state: 'active', visible_from: '2026-03-02', visible_to: AS_OF }, 1)
-    await tell(ledgerOf(narrow.entity), [synced(narrow.entity, narrow.organization_id, JOB)])
+    await tellJob(entity, organization_id)
+    const narrow = await reader({ state: 'active', ...reaching(['2026-03-02', AS_OF]) }, 1)
+    await tellJob(narrow.entity, narrow.organization_id)
     const paused = await reader({ ...SEES_ALL, state: 'paused' })
-    await tell(ledgerOf(paused.entity), [synced(paused.entity, paused.organization_id, JOB)])
+    await tellJob(paused.entity, paused.organization_id)
     await relayAll()
     expect(bodies(await feedOf([organization_id]))).toEqual([{ event: 'sync.completed', ...EVENT, ...head, ...OF_JOB, ...COUNTS }])
     expect(bodies(await feedOf([narrow.organization_id]))).toEqual([
@@ -155,19 +243,28 @@ describe('what a fact says', () => {
     ])
   })
 
+  it('sync.completed: names the job by an identifier of the connection’s own', async () => {
+    const [first, second] = [await reader(), await reader()]
+    for (const { organization_id, entity } of [first, second]) await tell(ledgerOf(entity), [synced(entity, organization_id, JOB)])
+    await relayAll()
+    const told = await Promise.all([first, second].map(async ({ organization_id }) => (await feedOf([organization_id]))[0]!.body.job_id))
+    expect(told).toEqual(await Promise.all([first, second].map(({ fiscal_entity_id }) => shownJobId(fiscal_entity_id, JOB.job_id))))
+    expect(new Set([...told, JOB.job_id]).size).toBe(3)
+  })
+
   it('sync.completed: waits for the run that is about to widen the window, at most two minutes', async () => {
-    const { organization_id, entity } = await reader({ state: 'active', visible_from: null, visible_to: null }, 1)
+    const { organization_id, entity } = await reader({ state: 'active', ...reaching(null) }, 1)
     await env.DB.prepare(
       `insert into runs (run_id, organization_id, extractor_id, trigger, instant, status, connections, dispatched, created_at)
        values (?1, ?1, 'ext', 'manual', ?2, 'planned', 0, 0, ?2)`,
     )
       .bind(organization_id, AS_OF)
       .run()
-    await tell(ledgerOf(entity), [synced(entity, organization_id, JOB)])
+    await tellJob(entity, organization_id)
     await relayAll()
     expect(await feedOf([organization_id])).toEqual([])
     await env.DB.batch([
-      env.DB.prepare('update connections set visible_from = ?2, visible_to = ?3 where organization_id = ?1').bind(
+      env.DB.prepare('update connections set issued_from = ?2, issued_to = ?3 where organization_id = ?1').bind(
         organization_id,
         '2026-03-01',
         AS_OF,
@@ -185,14 +282,50 @@ describe('what a fact says', () => {
     await env.DB.prepare('delete from runs where run_id = ?').bind(organization_id).run()
   })
 
+  it('cfdi.cancelled: waits only for those whose own run may widen their window; everybody else is told at once, and nobody twice', async () => {
+    const ours = await reader()
+    const [theirs] = (await organizations([{ extractor_count: 1 }])) as [string]
+    const { entity, rfc } = ours
+    const window = { state: 'active', ...reaching(['2026-03-10', AS_OF]) }
+    await link([{ organization_id: theirs, entity, rfc, fiscal_entity_id: newEntity().fiscal_entity_id, ...window }])
+    await env.DB.prepare(
+      `insert into runs (run_id, organization_id, extractor_id, trigger, instant, status, connections, dispatched, created_at)
+       values (?1, ?1, 'ext', 'manual', ?2, 'planned', 0, 0, ?2)`,
+    )
+      .bind(theirs, AS_OF)
+      .run()
+    const fact = cancelled(entity, '2026-03-03T10:15:00')
+    await tell(ledgerOf(entity), [fact])
+    for (let times = 0; times < 3; times++) await relayAll()
+    expect([keys(await feedOf([ours.organization_id])), keys(await feedOf([theirs]))]).toEqual([['cfdi.cancelled'], []])
+    expect(await outboxes()).toEqual([fact.outbox_event_id])
+    await env.DB.batch([
+      env.DB.prepare('update connections set issued_from = ?2, received_from = ?2 where organization_id = ?1').bind(theirs, '2026-03-01'),
+      env.DB.prepare("update runs set status = 'dispatched' where run_id = ?").bind(theirs),
+    ])
+    await relayAll()
+    expect([keys(await feedOf([ours.organization_id])), keys(await feedOf([theirs]))]).toEqual([['cfdi.cancelled'], ['cfdi.cancelled']])
+    expect(await outboxes()).toEqual([])
+    await env.DB.prepare('delete from runs where run_id = ?').bind(theirs).run()
+  })
+
   it('sync.completed: of a document source, without a month', async () => {
     const { organization_id, entity, head } = await reader()
-    const job = { ...JOB, data_source_key: 'sat_opinion_32d', period: null, created_count: 1, cancelled_count: 0, brought: [] }
+    const job = { ...JOB, data_source_key: 'sat_opinion_32d', period: null }
+    const source = { entity, source: job.data_source_key, month: '', organizations: [organization_id], brought: [] }
+    await keepJobs(ledgerOf(entity), [{ ...source, job_id: JOB.job_id, created_at: 1_000 }])
+    await ledgerOf(entity)
+      .prepare(
+        `insert into documents (entity, document_id, source, name, title, content_type, size, sha256, document_date, attributes, organizations, created_at)
+         values (?1, 'doc_1', ?2, '', '', '', 0, '', '2026-03-20', '{}', json_object(?3, 2000), 2000)`,
+      )
+      .bind(entity, job.data_source_key, organization_id)
+      .run()
     await tell(ledgerOf(entity), [synced(entity, organization_id, job)])
     await relayAll()
     expect(bodies(await feedOf([organization_id]))).toEqual([
       {
-        ...{ event: 'sync.completed', ...EVENT, ...head, job_id: JOB.job_id, data_source_key: 'sat_opinion_32d' },
+        ...{ event: 'sync.completed', ...EVENT, ...head, ...OF_JOB, data_source_key: 'sat_opinion_32d' },
         ...{ period: null, document_type: 'opinion_32d', direction: null, created_count: 1, updated_count: 0, cancelled_count: 0 },
         ...{ first_issued_at: null, last_issued_at: null, completed_at: NOW },
       },
@@ -205,7 +338,7 @@ describe('what a fact says', () => {
     [null, 'undefined'],
   ])('sync.failed: with the class %s', async (error_class, told) => {
     const { organization_id, entity, head } = await reader()
-    await tell(ledgerOf(entity), [synced(entity, organization_id, { ...JOB, error_class }, 'sync.failed')])
+    await tellJob(entity, organization_id, { ...JOB, error_class }, 'sync.failed')
     await relayAll()
     const [body] = bodies(await feedOf([organization_id]))
     expect(body).toEqual({
@@ -348,7 +481,7 @@ describe('a crash', () => {
   }
 
   async function world() {
-    const [wide, narrow] = [await reader(), await reader({ state: 'active', visible_from: '2026-03-10', visible_to: AS_OF }, 1)]
+    const [wide, narrow] = [await reader(), await reader({ state: 'active', ...reaching(['2026-03-10', AS_OF]) }, 1)]
     const { entity, fiscal_entity_id, rfc } = wide
     await link([
       {
@@ -357,8 +490,7 @@ describe('a crash', () => {
         fiscal_entity_id,
         rfc,
         state: 'active',
-        visible_from: '2026-03-10',
-        visible_to: AS_OF,
+        ...reaching(['2026-03-10', AS_OF]),
       },
     ])
     const all = await endpoints([
@@ -401,11 +533,12 @@ describe('a crash', () => {
         vi.setSystemTime(Date.now() + 31_000)
         const healthy = watchedEnv()
         await sweepOutboxes(systemIn(healthy.env))
-        const hints = healthy.sent.splice(0)
+        const byText = (a: unknown, b: unknown) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)
+        const hints = healthy.sent.splice(0).sort(byText)
         const owed = (
           await Promise.all(OUTBOXES().map(async ([outbox, database]) => ((await left(database)).length > 0 ? [{ outbox }] : [])))
         ).flat()
-        expect(hints, died()).toEqual(owed)
+        expect(hints, died()).toEqual(owed.sort(byText))
         await relayAll(healthy.env)
         await sweepDeliveries(systemIn(healthy.env))
         const feed = await feedOf(organizations)
@@ -453,9 +586,9 @@ describe('what D1 is asked', () => {
       const facts = Array.from({ length: pages * 100 }, (_, n) => cancelled(ours[n % count]!.entity, '2026-03-03T10:15:00'))
       await tell(ledger, facts)
       const { env: watched } = watchedEnv()
-      const { cost } = await costOf(ledger, env.FILES, () => relayOutbox(systemIn(watched), outbox))
-      // Facts read, who listens, events, deliveries, facts forgotten; and once a look that finds nothing.
-      costs.push({ statements: (cost.d1_statements - 1) / pages, written: cost.rows_written / (facts.length * 3) })
+      const { cost } = await costOf(env.DB, env.FILES, () => relayOutbox(systemIn(watched), outbox))
+      // Facts read, who listens, events, deliveries, facts forgotten; and once who takes turns, and a look that finds nothing.
+      costs.push({ statements: (cost.d1_statements - 3) / pages, written: cost.rows_written / (facts.length * 3) })
     }
     expect(costs).toEqual([costs[0], costs[0]])
     expect(costs[0]).toEqual({ statements: 5, written: expect.closeTo(3, 5) })
@@ -469,7 +602,7 @@ describe('a fact that cannot be told', () => {
     ['lacks what it is about', { body: '{}' }],
     ['names nobody in a way that can be read', { organizations: '[' }],
   ])('because it %s is put aside with the reason, and holds nobody up', async (_, more) => {
-    const { organization_id, entity } = await reader({ state: 'active', visible_from: '2018-01-01', visible_to: AS_OF }, 1)
+    const { organization_id, entity } = await reader({ state: 'active', ...reaching(['2018-01-01', AS_OF]) }, 1)
     const ledger = ledgerOf(entity)
     const good = [cancelled(entity, '2026-03-03T10:15:00'), cancelled(entity, '2026-03-04T10:15:00')]
     const bad = cancelled(entity, '2026-03-03T10:15:00')
@@ -513,12 +646,13 @@ describe('of any number of organizations and RFCs', () => {
     const entities = Array.from({ length: 12 }, newEntity)
     // Instants at which something is issued, floors at their days, ceilings at just these instants and a second before.
     const instants = Array.from({ length: 12 }, () => AS_OF / 1_000 - below(40 * 86_400) - 7_200)
-    const windows = (): Pick<Linked, 'visible_from' | 'visible_to'> => {
+    const reach = (): Reach => {
       const turn = random()
-      if (turn < 0.15) return { visible_from: null, visible_to: null }
-      const visible_from = turn < 0.3 ? '2018-01-01' : dayOf(pick(instants) * 1_000 + pick([0, 0, DAY, -DAY]))
-      return { visible_from, visible_to: random() < 0.4 ? AS_OF + below(3) * DAY : pick(instants) * 1_000 - pick([0, 1, 1_000]) }
+      if (turn < 0.15) return null
+      const from = turn < 0.3 ? '2018-01-01' : dayOf(pick(instants) * 1_000 + pick([0, 0, DAY, -DAY]))
+      return [from, random() < 0.4 ? AS_OF + below(3) * DAY : pick(instants) * 1_000 - pick([0, 1, 1_000])]
     }
+    const windows = () => (random() < 0.3 ? reaching(reach()) : reaching(reach(), reach()))
     const states = ['active', 'active', 'active', 'active', 'draft', 'paused', 'invalid_ciec', 'unlinked']
     const links: Linked[] = ids.flatMap((organization_id) =>
       entities.filter(() => random() < 0.4).map((entity) => ({ organization_id, ...entity, state: pick(states), ...windows() })),
@@ -541,7 +675,9 @@ describe('of any number of organizations and RFCs', () => {
       for (let n = below(9); n > 0; n--) {
         const issued_at = pick(instants) + pick([0, 0, 1, -1])
         const fecha = fechaOf(issued_at)
-        facts.push(cancelled(entity, fecha, { issued_at }, pick(['cfdi.cancelled', 'cfdi.cancelled_after_payment'])))
+        const paid_at = random() < 0.4 ? null : pick(instants)
+        const payments = paid_at === null ? UNPAID : paidFrom(paid_at)
+        facts.push(cancelled(entity, fecha, { issued_at, direction: pick(['issued', 'received']), paid_at, payments }))
       }
       const named = ids.filter(() => random() < 0.3)
       const changes = Array.from({ length: below(12) }, () => pick(instants)).map((issued_at) => ({
@@ -553,7 +689,7 @@ describe('of any number of organizations and RFCs', () => {
       const brought = changes.filter(({ fecha }, n) => changes.findIndex((one) => one.fecha.slice(0, 10) === fecha.slice(0, 10)) === n)
       const body = {
         job_id: `job_${entity}`,
-        data_source_key: 'sat_cfdi_issued',
+        data_source_key: pick(['sat_cfdi_issued', 'sat_cfdi_received']),
         period: '2026-03',
         error_class: null,
         completed_at: AS_OF,
@@ -561,8 +697,13 @@ describe('of any number of organizations and RFCs', () => {
       }
       facts.push({
         ...{ outbox_event_id: `sync.completed:${entity}`, kind: 'sync.completed' as never, entity, organizations: named },
-        body: { ...body, created_count: 99, updated_count: 99, cancelled_count: 99, brought: [countSlice(brought, AS_OF)] },
+        body,
       })
+      const job = { entity, source: body.data_source_key, month: body.period, organizations: ids }
+      await keepJobs(ledgerOf(entity), [
+        { ...job, job_id: 'job_0', brought: [], finished_at: AS_OF },
+        { ...job, job_id: body.job_id, brought: [countSlice(brought, AS_OF)] },
+      ])
       const body_ = { rejected_at: NOW }
       facts.push({
         outbox_event_id: `connection.ciec_invalid:${entity}`,
@@ -577,21 +718,37 @@ describe('of any number of organizations and RFCs', () => {
 
     /** Said plainly: the day is not before the floor and the instant not after the ceiling, of an active connection. */
     const shows = (
-      { organization_id, state, visible_from, visible_to }: Linked,
+      { organization_id, state, ...windows }: Linked,
+      direction: 'issued' | 'received',
       { fecha, issued_at }: { fecha: string; issued_at: number },
     ): boolean => {
       if (state !== 'active') return false
       if (counts[ids.indexOf(organization_id)]!.extractor_count === 0) return true
-      return visible_from !== null && visible_to !== null && fecha.slice(0, 10) >= visible_from && issued_at * 1_000 <= visible_to
+      const from = direction === 'issued' ? windows.issued_from : windows.received_from
+      const to = direction === 'issued' ? windows.issued_to : windows.received_to
+      return from !== null && to !== null && fecha.slice(0, 10) >= from && issued_at * 1_000 <= to
     }
+    /** Said plainly: a payment counts up to the instant of the ceiling of its direction; the floor does not matter. */
+    const knows = (one: Linked, direction: 'issued' | 'received', paid_at: number | null): boolean =>
+      paid_at !== null &&
+      shows({ ...one, issued_from: '2018-01-01', received_from: '2018-01-01' }, direction, { fecha: '9999', issued_at: paid_at })
     const expected = facts.flatMap((fact) =>
       links.flatMap((one) => {
         if (one.entity !== fact.entity || one.state === 'unlinked') return []
         const head = { organization_id: one.organization_id, key: fact.kind as string, rfc: one.rfc, of: uuidOf(one.fiscal_entity_id) }
         if (fact.organizations !== null && !fact.organizations.includes(one.organization_id)) return []
         if (fact.kind === 'connection.ciec_invalid') return [{ ...head, says: NOW }]
-        if (fact.organizations === null) return shows(one, fact.body as never) ? [{ ...head, says: fact.body['cfdi_uuid'] }] : []
-        const seen = (fact.body['changes'] as { what: string; fecha: string; issued_at: number }[]).filter((change) => shows(one, change))
+        if (fact.organizations === null) {
+          const direction = fact.body['direction'] as 'issued' | 'received'
+          if (!shows(one, direction, fact.body as never)) return []
+          const isPaid = knows(one, direction, fact.body['paid_at'] as number | null)
+          const isIncome = direction === 'issued' && (fact.body['fecha'] as string) < '2026-03'
+          const told = { ...head, says: `${fact.body['cfdi_uuid']} ${isPaid ? 'paid' : 'unpaid'}` }
+          return isPaid || isIncome ? [told, { ...told, key: 'cfdi.cancelled_after_payment' }] : [told]
+        }
+        const direction = fact.body['data_source_key'] === 'sat_cfdi_issued' ? 'issued' : 'received'
+        const changes = fact.body['changes'] as { what: string; fecha: string; issued_at: number }[]
+        const seen = changes.filter((change) => shows(one, direction, change))
         return [{ ...head, says: ['created', 'updated', 'cancelled'].map((what) => seen.filter((it) => it.what === what).length).join() }]
       }),
     )
@@ -599,7 +756,8 @@ describe('of any number of organizations and RFCs', () => {
     const told = feed.map(({ organization_id, key, fiscal_entity_id, body }) => {
       expect(uuidOf(fiscal_entity_id!)).toBe(body.fiscal_entity_id)
       expect(PAYLOADS[key as keyof typeof PAYLOADS].safeParse(body).error).toBeUndefined()
-      const says = body.cfdi_uuid ?? body.rejected_at ?? [body.created_count, body.updated_count, body.cancelled_count].join()
+      const cancellation = body.cfdi_uuid && `${body.cfdi_uuid} ${body.payment_status}`
+      const says = cancellation ?? body.rejected_at ?? [body.created_count, body.updated_count, body.cancelled_count].join()
       return { organization_id, key, rfc: body.rfc, of: body.fiscal_entity_id, says }
     })
     const sorted = (all: readonly object[]) => all.map((one) => JSON.stringify(one)).sort()

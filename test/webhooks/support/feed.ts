@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { newId, uuidOf } from '../../../src/platform/db/id.ts'
 import type { AttemptRecord, DeliveryStatus } from '../../../src/webhooks/deliveries/tables.ts'
+import { reaching } from '../../support/context.ts'
 import type { Organization } from '../../support/tenants.ts'
 import { type Linked, link, newEntity } from './relay.ts'
 
@@ -9,7 +10,7 @@ import { type Linked, link, newEntity } from './relay.ts'
 /** An RFC that the organization is connected to. */
 export async function linked(of: Organization, more: Partial<Linked> = {}) {
   const entity = newEntity()
-  await link([{ organization_id: of.id, ...entity, state: 'active', visible_from: null, visible_to: null, ...more }])
+  await link([{ organization_id: of.id, ...entity, state: 'active', ...reaching(null), ...more }])
   const moveTo = (state: string) =>
     env.DB.prepare('update connections set state = ?3 where organization_id = ?1 and fiscal_entity_id = ?2')
       .bind(of.id, entity.fiscal_entity_id, state)

@@ -1,23 +1,33 @@
 import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
+import type { PaymentThresholds } from '../../../src/cfdi/payment-thresholds.ts'
 import { insertOutboxEvents, type Outbox, type OutboxEvent } from '../../../src/outbox/outbox.ts'
 import { type System, systemOf } from '../../../src/platform/context.ts'
 import { newId } from '../../../src/platform/db/id.ts'
 
 /** Organizations, RFCs and endpoints as rows, past the front door, so that there can be many; and outboxes to relay. */
 
-/** Called around each round trip to a database, each message and each hold of a lane; what it throws is how that ends. */
-export type Watch = (step: string, when: 'before' | 'after') => void
+/** A statement as it is sent. */
+export interface Sent {
+  statement: string
+  params: unknown[]
+}
+
+/**
+ * Called around each round trip to a database, each message and each hold of a lane, of a batch also with its statements; what it throws is
+ * how that ends.
+ */
+export type Watch = (step: string, when: 'before' | 'after', batch: readonly Sent[]) => void
 
 type Method = (...args: unknown[]) => unknown
 
 /** A Worker's bindings with somebody at each of them. Messages of the queue of webhooks stay in `sent`. */
 export function watchedEnv(watch: Watch = () => {}) {
   const sent: unknown[] = []
-  const step = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
-    watch(name, 'before')
+  const step = async <T>(name: string, work: () => Promise<T>, batch: readonly D1PreparedStatement[] = []): Promise<T> => {
+    watch(name, 'before', batch as unknown as Sent[])
     const result = await work()
-    watch(name, 'after')
+    watch(name, 'after', batch as unknown as Sent[])
     return result
   }
   const real = new WeakMap<object, D1PreparedStatement>()
@@ -39,7 +49,10 @@ export function watchedEnv(watch: Watch = () => {}) {
       get(_, key) {
         if (key === 'prepare') return (sql: string) => statement(name, target.prepare(sql))
         if (key === 'batch')
-          return (statements: D1PreparedStatement[]) => step(name, () => target.batch(statements.map((one) => real.get(one) ?? one)))
+          return (proxies: D1PreparedStatement[]) => {
+            const statements = proxies.map((one) => real.get(one) ?? one)
+            return step(name, () => target.batch(statements), statements)
+          }
         const method = (target as unknown as Record<string | symbol, Method>)[key]
         return typeof method === 'function' ? method.bind(target) : method
       },
@@ -103,8 +116,10 @@ export interface Linked {
   fiscal_entity_id: string
   rfc: string
   state: string
-  visible_from: string | null
-  visible_to: number | null
+  issued_from: string | null
+  issued_to: number | null
+  received_from: string | null
+  received_to: number | null
 }
 
 /** RFCs that only these tests know, by the number that ledgers know them by. */
@@ -198,22 +213,25 @@ export async function deliveriesOf(webhooks: readonly number[]): Promise<string[
 
 let uuids = 0
 
+/** What was applied to an invoice in parts: nothing, or all of it by a payment of some instant in seconds. */
+export const UNPAID: PaymentThresholds = { fixed: null, has_payment: null, is_begun: null, is_paid: null }
+export const paidFrom = (issued_at: number): PaymentThresholds => ({
+  fixed: null,
+  has_payment: issued_at,
+  is_begun: issued_at,
+  is_paid: issued_at,
+})
+
 /** The fact of a cancellation, of a document with this literal date in Mexico City. */
-export function cancelled(
-  entity: number,
-  fecha: string,
-  more: Record<string, unknown> = {},
-  kind: OutboxEvent['kind'] = 'cfdi.cancelled',
-): OutboxEvent {
+export function cancelled(entity: number, fecha: string, more: Record<string, unknown> = {}): OutboxEvent {
   const cfdi_uuid = `5B2E1F0A-9C64-0F0E-0B1D-${String(++uuids).padStart(12, '0')}`
   const body = {
     cfdi_uuid,
     cancelled_at: '2026-03-20T13:30:00-06:00',
     cancellation_reason: '02',
-    severity: 'warning',
     direction: 'received',
     cfdi_type: 'I',
-    payment_status: 'unpaid',
+    payments: UNPAID,
     total: '11600.00',
     currency: 'MXN',
     emisor_rfc: 'JES900109Q90',
@@ -221,7 +239,8 @@ export function cancelled(
     issued_at: Date.parse(`${fecha}Z`) / 1_000 + 6 * 3_600,
     utc_offset: -360,
     fecha,
+    detected_at: Date.now(),
     ...more,
   }
-  return { outbox_event_id: `${kind}:${entity}:${body.cfdi_uuid}`, kind, entity, organizations: null, body }
+  return { outbox_event_id: `cfdi.cancelled:${entity}:${body.cfdi_uuid}`, kind: 'cfdi.cancelled', entity, organizations: null, body }
 }

@@ -5,13 +5,15 @@ const DEFLATE = 8
 /** 1980-01-01, the first date in the ZIP format. A fixed date makes packages reproducible. */
 const DOS_DATE = 0x0021
 
-/** Returns a ZIP of deflated entries in the given order. */
-export function zipOf(entries: readonly { name: string; bytes: Uint8Array }[]): Uint8Array {
+/** Returns a ZIP of deflated entries in the given order. Each entry is done with before the next is asked for. */
+export function zipOf(entries: Iterable<{ name: string; bytes: Uint8Array }>): Uint8Array {
   const encoder = new TextEncoder()
   const files: Uint8Array[] = []
   const directory: Uint8Array[] = []
   let offset = 0
+  let count = 0
   for (const { name, bytes } of entries) {
+    count++
     const label = encoder.encode(name)
     const packed = deflateRawSync(bytes, { level: 3 })
     const shared = fields(
@@ -30,7 +32,7 @@ export function zipOf(entries: readonly { name: string; bytes: Uint8Array }[]): 
     offset += 4 + shared.length + lengths.length + label.length + packed.length
   }
   const listed = join(directory)
-  const end = fields([4, 0x06054b50], [2, 0], [2, 0], [2, entries.length], [2, entries.length], [4, listed.length], [4, offset], [2, 0])
+  const end = fields([4, 0x06054b50], [2, 0], [2, 0], [2, count], [2, count], [4, listed.length], [4, offset], [2, 0])
   return join([...files, listed, end])
 }
 

@@ -54,7 +54,6 @@ CREATE TABLE `cfdi` (
 	`xml_method` integer,
 	`xml_size` integer,
 	`xml_crc` integer,
-	`first_seen_at` integer NOT NULL,
 	`updated_at` integer NOT NULL,
 	`related` text,
 	`detail` text,
@@ -123,6 +122,14 @@ CREATE TABLE `entities` (
 	`version` integer NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE `cancellations` (
+	`entity` integer NOT NULL,
+	`found_at` integer NOT NULL,
+	`uuid` text NOT NULL,
+	`body` text NOT NULL,
+	PRIMARY KEY(`entity`, `found_at`, `uuid`)
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `extractions` (
 	`organization_id` text NOT NULL,
 	`entity` integer NOT NULL,
@@ -130,6 +137,8 @@ CREATE TABLE `extractions` (
 	`instant` integer NOT NULL,
 	`jobs` text NOT NULL,
 	`dispatched` integer NOT NULL,
+	`requested_at` integer NOT NULL,
+	`attempts_before` text NOT NULL,
 	PRIMARY KEY(`organization_id`, `entity`, `run_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
@@ -155,9 +164,8 @@ CREATE TABLE `sync_jobs` (
 	`updated_count` integer NOT NULL,
 	`cancelled_count` integer NOT NULL,
 	`rejected_count` integer NOT NULL,
-	`first_issued_at` integer,
-	`last_issued_at` integer,
 	`brought` text DEFAULT '[]' NOT NULL,
+	`is_continued` integer DEFAULT 0 NOT NULL,
 	PRIMARY KEY(`entity`, `source`, `month`, `job_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
@@ -179,6 +187,22 @@ CREATE TABLE `documents` (
 	PRIMARY KEY(`entity`, `document_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `import_documents` (
+	`import_id` text NOT NULL,
+	`uuid` text NOT NULL,
+	`book` integer NOT NULL,
+	`is_counted` integer NOT NULL,
+	`xml_object` text,
+	`xml_offset` integer,
+	`xml_length` integer,
+	`xml_method` integer,
+	`xml_size` integer,
+	`xml_crc` integer,
+	`metadata` text,
+	PRIMARY KEY(`import_id`, `uuid`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `import_documents_uuid` ON `import_documents` (`book`,`uuid`);--> statement-breakpoint
 CREATE TABLE `import_files` (
 	`import_id` text NOT NULL,
 	`n` integer NOT NULL,
@@ -197,22 +221,42 @@ CREATE TABLE `imports` (
 	`book` integer NOT NULL,
 	`entity` integer NOT NULL,
 	`rfc` text NOT NULL,
+	`object` text NOT NULL,
+	`bytes` integer NOT NULL,
+	`documents` integer NOT NULL,
 	`status` text NOT NULL,
 	`token` text,
 	`lease_until` integer NOT NULL,
 	`attempts` integer NOT NULL,
+	`place` text,
 	`created_at` integer NOT NULL,
 	`completed_at` integer
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `imports_open` ON `imports` (`lease_until`) WHERE status <> 'completed';--> statement-breakpoint
+CREATE INDEX `imports_book` ON `imports` (`book`,`import_id`);--> statement-breakpoint
 CREATE TABLE `outbox` (
-	`fact_id` text PRIMARY KEY NOT NULL,
-	`kind` text NOT NULL,
 	`entity` integer NOT NULL,
+	`fact_id` text NOT NULL,
+	`kind` text NOT NULL,
 	`organizations` text,
 	`body` text NOT NULL,
-	`created_at` integer NOT NULL
+	`created_at` integer NOT NULL,
+	`progress` integer DEFAULT 0 NOT NULL,
+	`attempts` integer DEFAULT 0 NOT NULL,
+	`retry_at` integer DEFAULT 0 NOT NULL,
+	PRIMARY KEY(`entity`, `fact_id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `outbox_aside` (
+	`entity` integer NOT NULL,
+	`fact_id` text NOT NULL,
+	`kind` text NOT NULL,
+	`organizations` text,
+	`body` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`progress` integer NOT NULL,
+	PRIMARY KEY(`entity`, `fact_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `guards` (

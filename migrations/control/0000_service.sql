@@ -48,6 +48,13 @@ CREATE TABLE `webhooks` (
 CREATE UNIQUE INDEX `webhooks_id` ON `webhooks` (`webhook_id`);--> statement-breakpoint
 CREATE INDEX `webhooks_organization` ON `webhooks` (`organization_id`,`webhook`) WHERE deleted_at is null;--> statement-breakpoint
 CREATE INDEX `webhooks_deleted` ON `webhooks` (`deleted_at`) WHERE deleted_at is not null;--> statement-breakpoint
+CREATE TABLE `fan_outs` (
+	`organization_id` text NOT NULL,
+	`webhook` integer NOT NULL,
+	`seq` integer NOT NULL,
+	PRIMARY KEY(`organization_id`, `webhook`, `seq`)
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `connections` (
 	`connection` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`organization_id` text NOT NULL,
@@ -60,29 +67,50 @@ CREATE TABLE `connections` (
 	`data_source_keys` text,
 	`ciec` text,
 	`ciec_accepted_at` integer,
+	`verify_at` integer,
+	`verify_attempts` integer DEFAULT 0 NOT NULL,
+	`invalid_reason` text,
 	`first_active_at` integer,
 	`active_since` integer,
 	`paused_from` text,
 	`paused_by` text,
-	`visible_from` text,
-	`visible_to` integer,
+	`issued_from` text,
+	`issued_to` integer,
+	`received_from` text,
+	`received_to` integer,
+	`issued_reaches` text DEFAULT '[]' NOT NULL,
+	`received_reaches` text DEFAULT '[]' NOT NULL,
 	`imported_at` integer,
+	`untold` text,
 	`linked_at` integer NOT NULL,
 	`updated_at` integer NOT NULL
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `connections_organization` ON `connections` (`organization_id`,`fiscal_entity_id`);--> statement-breakpoint
-CREATE INDEX `connections_entity` ON `connections` (`entity`,`state`);--> statement-breakpoint
+CREATE UNIQUE INDEX `connections_rfc` ON `connections` (`organization_id`,`entity`);--> statement-breakpoint
+CREATE INDEX `connections_entity` ON `connections` (`entity`,`connection`,`state`);--> statement-breakpoint
+CREATE INDEX `connections_untold` ON `connections` (`connection`) WHERE untold is not null and state = 'active';--> statement-breakpoint
+CREATE INDEX `connections_drafts` ON `connections` (`organization_id`,`state`,`paused_from`) WHERE state = 'draft' or (state = 'paused' and paused_from = 'draft');--> statement-breakpoint
+CREATE INDEX `connections_unverified` ON `connections` (`entity`,`verify_at`) WHERE verify_at is not null;--> statement-breakpoint
+CREATE TABLE `ciec_attempts` (
+	`attempt_id` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`rfc` text NOT NULL,
+	`is_stranger` integer NOT NULL,
+	`is_refused` integer NOT NULL,
+	`attempted_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `ciec_attempts_rfc` ON `ciec_attempts` (`rfc`,`attempted_at`);--> statement-breakpoint
 CREATE TABLE `fiscal_entities` (
 	`entity` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
-	`fiscal_entity_id` text NOT NULL,
 	`rfc` text NOT NULL,
 	`shard` integer NOT NULL,
+	`ciec_version` integer DEFAULT 0 NOT NULL,
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `fiscal_entities_rfc` ON `fiscal_entities` (`rfc`);--> statement-breakpoint
-CREATE UNIQUE INDEX `fiscal_entities_id` ON `fiscal_entities` (`fiscal_entity_id`);--> statement-breakpoint
 CREATE TABLE `repse_records` (
 	`rfc` text PRIMARY KEY NOT NULL,
 	`name` text,
@@ -121,9 +149,11 @@ CREATE TABLE `dead_letters` (
 	`queue` text NOT NULL,
 	`body` text NOT NULL,
 	`reason` text NOT NULL,
-	`created_at` integer NOT NULL
+	`created_at` integer NOT NULL,
+	`wanted` text
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE INDEX `dead_letters_wanted` ON `dead_letters` (`dead_letter_id`) WHERE wanted is not null;--> statement-breakpoint
 CREATE TABLE `idempotency_keys` (
 	`organization_id` text NOT NULL,
 	`key` text NOT NULL,
@@ -155,14 +185,50 @@ CREATE TABLE `audit_events` (
 --> statement-breakpoint
 CREATE INDEX `audit_events_organization` ON `audit_events` (`organization_id`,`audit_event_id`);--> statement-breakpoint
 CREATE TABLE `outbox` (
-	`fact_id` text PRIMARY KEY NOT NULL,
-	`kind` text NOT NULL,
 	`entity` integer NOT NULL,
+	`fact_id` text NOT NULL,
+	`kind` text NOT NULL,
 	`organizations` text,
 	`body` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`progress` integer DEFAULT 0 NOT NULL,
+	`attempts` integer DEFAULT 0 NOT NULL,
+	`retry_at` integer DEFAULT 0 NOT NULL,
+	PRIMARY KEY(`entity`, `fact_id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `outbox_aside` (
+	`entity` integer NOT NULL,
+	`fact_id` text NOT NULL,
+	`kind` text NOT NULL,
+	`organizations` text,
+	`body` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`progress` integer NOT NULL,
+	PRIMARY KEY(`entity`, `fact_id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `import_totals` (
+	`organization_id` text PRIMARY KEY NOT NULL,
+	`bytes` integer NOT NULL,
+	`documents` integer NOT NULL,
+	`day` text NOT NULL,
+	`day_bytes` integer NOT NULL,
+	`day_documents` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `import_usage` (
+	`import_id` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`shard` integer NOT NULL,
+	`bytes` integer NOT NULL,
+	`documents` integer NOT NULL,
+	`counted` integer NOT NULL,
+	`is_open` integer NOT NULL,
 	`created_at` integer NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE INDEX `import_usage_open` ON `import_usage` (`created_at`) WHERE is_open = 1;--> statement-breakpoint
 CREATE TABLE `invitations` (
 	`invitation_id` text PRIMARY KEY NOT NULL,
 	`organization_id` text NOT NULL,
@@ -172,6 +238,7 @@ CREATE TABLE `invitations` (
 	`digest` text NOT NULL,
 	`status` text NOT NULL,
 	`invited_by` text NOT NULL,
+	`credential_expires_at` integer,
 	`created_at` integer NOT NULL,
 	`expires_at` integer NOT NULL
 ) WITHOUT ROWID;
@@ -199,6 +266,7 @@ CREATE TABLE `organizations` (
 	`plan` text NOT NULL,
 	`rfc_allowance` integer,
 	`trial_ends_at` integer,
+	`trial_email` text,
 	`suspension` text,
 	`billed_month` text,
 	`extractor_count` integer NOT NULL,
@@ -214,14 +282,17 @@ CREATE TABLE `credentials` (
 	`organization_id` text NOT NULL,
 	`name` text NOT NULL,
 	`role` text NOT NULL,
-	`member_id` text,
+	`member_id` text NOT NULL,
+	`created_by` text,
 	`created_at` integer NOT NULL,
 	`expires_at` integer,
+	`last_used_on` text,
 	`revoked_at` integer
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE UNIQUE INDEX `credentials_api_key` ON `credentials` (`api_key`);--> statement-breakpoint
 CREATE INDEX `credentials_organization` ON `credentials` (`organization_id`,`created_at`,`api_key`);--> statement-breakpoint
+CREATE INDEX `credentials_valid` ON `credentials` (`organization_id`) WHERE revoked_at is null;--> statement-breakpoint
 CREATE TABLE `extractors` (
 	`extractor_id` text PRIMARY KEY NOT NULL,
 	`organization_id` text NOT NULL,
@@ -253,10 +324,12 @@ CREATE TABLE `runs` (
 	`status` text NOT NULL,
 	`connections` integer NOT NULL,
 	`dispatched` integer NOT NULL,
-	`created_at` integer NOT NULL
+	`after` text DEFAULT '' NOT NULL,
+	`created_at` integer NOT NULL,
+	`moved_at` integer DEFAULT 0 NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `runs_planned` ON `runs` (`created_at`) WHERE status = 'planned';--> statement-breakpoint
+CREATE INDEX `runs_planned` ON `runs` (`moved_at`) WHERE status = 'planned';--> statement-breakpoint
 CREATE INDEX `runs_extractor` ON `runs` (`extractor_id`,`run_id`);--> statement-breakpoint
 CREATE UNIQUE INDEX `runs_local_date` ON `runs` (`extractor_id`,`local_date`) WHERE local_date is not null;--> statement-breakpoint
 CREATE TABLE `tick_pages` (
@@ -356,6 +429,12 @@ CREATE TABLE `provider_events` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE UNIQUE INDEX `provider_events_subject` ON `provider_events` (`subject`);--> statement-breakpoint
+CREATE TABLE `trials` (
+	`email` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`started_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `sandbox_cancellations` (
 	`rfc` text NOT NULL,
 	`uuid` text NOT NULL,
@@ -385,4 +464,5 @@ CREATE INDEX `alerts_organization` ON `alerts` (`organization_id`,`alert_id`);--
 CREATE INDEX `alerts_unread` ON `alerts` (`organization_id`,`alert_id`) WHERE read_at is null;
 --> statement-breakpoint
 CREATE TRIGGER `guards_refuse` BEFORE INSERT ON `guards` BEGIN SELECT RAISE(ABORT, 'guard ' || new.name); END;--> statement-breakpoint
-CREATE TRIGGER `blacklist_lists_version` BEFORE UPDATE OF `version` ON `blacklist_lists` WHEN new.version <> old.version + 1 BEGIN SELECT RAISE(ABORT, 'guard list.version'); END;
+CREATE TRIGGER `blacklist_lists_version` BEFORE UPDATE OF `version` ON `blacklist_lists` WHEN new.version <> old.version + 1 BEGIN SELECT RAISE(ABORT, 'guard list.version'); END;--> statement-breakpoint
+CREATE TRIGGER `connections_left` AFTER UPDATE OF `state` ON `connections` WHEN old.state = 'active' AND new.state <> 'active' BEGIN UPDATE connections SET untold = json_object('since', coalesce(old.untold->>'since', new.updated_at), 'issued_from', new.issued_from, 'issued_to', new.issued_to, 'received_from', new.received_from, 'received_to', new.received_to) WHERE connection = new.connection; END;

@@ -1,0 +1,56 @@
+import { credentialsUsed } from '../identity/credentials/credentials.ts'
+import { invitationsUsed } from '../identity/team/invitations.ts'
+import { importUsage } from '../imports/usage/usage.ts'
+import { limitsNow } from '../plans/place.ts'
+import { QUOTAS, type Quota } from '../plans/quotas.ts'
+import type { Ctx } from '../platform/context.ts'
+import { type Fragment, join, prepared, raw, sql } from '../platform/db/fragment.ts'
+import { dayOfEpoch, epochDayOf, firstInstantOf, localDayOf } from '../platform/time/calendar.ts'
+import { countActiveConnections, draftsUsed } from '../taxpayers/taxpayers.ts'
+import { webhooksUsed } from '../webhooks/endpoints/endpoints.ts'
+import type { BillingUsage, QuotaUsage } from './contract.ts'
+import { subscriptionStatus } from './subscription/status.ts'
+import { getSubscription } from './subscription/subscription.ts'
+
+const unitOf = (quota: Quota): QuotaUsage['unit'] =>
+  quota.startsWith('import_bytes') ? 'bytes' : quota.startsWith('import_documents') ? 'documents' : 'items'
+
+/** How many places of each quota are taken. Each number is a counter, or a count of no more rows than the quota allows. */
+async function usedNow(ctx: Ctx): Promise<Record<Quota, number>> {
+  const { db, organization, now } = ctx
+  const counts: Record<string, Fragment> = {
+    webhooks: webhooksUsed(organization.id),
+    drafts: draftsUsed(organization.id),
+    credentials: credentialsUsed(organization.id),
+    invitations: invitationsUsed(organization.id, now),
+  }
+  const columns = Object.entries(counts).map(([name, count]) => sql`(${count}) as ${raw(name)}`)
+  const [counted, imports] = await Promise.all([
+    prepared(db.$client, sql`select ${join(columns, ', ')}`).first<Record<Quota, number>>(),
+    importUsage(ctx),
+  ])
+  return { ...counted!, extractors: organization.extractor_count, ...imports }
+}
+
+/** Returns what counts against the plan now. */
+export async function getUsage(ctx: Ctx): Promise<BillingUsage> {
+  const { db, organization, now } = ctx
+  const [subscription, active, used] = await Promise.all([getSubscription(ctx), countActiveConnections(db, organization.id), usedNow(ctx)])
+  const today = localDayOf(now, organization.timezone)
+  const tomorrow = firstInstantOf(dayOfEpoch(epochDayOf(today) + 1), organization.timezone).toISOString()
+  const { rule_ref, ...limits } = limitsNow(ctx)
+  const usageOf = (quota: Quota): QuotaUsage => ({
+    used: used[quota],
+    limit: limits[quota],
+    unit: unitOf(quota),
+    resets_at: quota.endsWith('_per_day') ? tomorrow : null,
+  })
+  return {
+    period: today.slice(0, 7),
+    active_rfcs: active[0]!.n,
+    seats: { used: subscription.seats_used, limit: subscriptionStatus(subscription, now).allowance },
+    extractors: { used: used.extractors, limit: limits.extractors },
+    rule_ref,
+    quotas: Object.fromEntries(QUOTAS.map((quota) => [quota, usageOf(quota)])) as BillingUsage['quotas'],
+  }
+}

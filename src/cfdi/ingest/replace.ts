@@ -1,0 +1,63 @@
+import { commit } from '../../platform/db/commit.ts'
+import { parseCfdi } from '../xml/parse.ts'
+import { readXml } from '../xml/xml-store.ts'
+import { readAffectedBy } from './affected.ts'
+import { applyChanges, type Incoming } from './apply-changes.ts'
+import { type IngestTarget, retryFenced } from './commit-slice.ts'
+import { type Combined, combine, type Holding } from './holdings.ts'
+import { Lines } from './lines.ts'
+import { documentOf } from './read-entries.ts'
+import { type KnownCfdi, readKnown } from './reads.ts'
+import { rowOfMetadata } from './row.ts'
+import { type SliceWrites, writeStatements } from './writes.ts'
+
+type ReplaceTarget = Pick<IngestTarget, 'ledger' | 'files' | 'entity' | 'rfc' | 'now'>
+
+/**
+ * Stores documents as if only the holdings that remain of them had ever been imported: one that nobody holds is taken out, with its lines,
+ * applications and totals, one that others hold as it is stored keeps its row and gets their copy of its XML, any other is replaced. One
+ * commit, with the statements in `also`. `remainingOf` reads the holdings, in the order of their imports; it is called again in a retry.
+ */
+export const replaceDocuments = <Remaining extends { holdings: ReadonlyMap<string, readonly Holding[]> }>(
+  target: ReplaceTarget,
+  uuids: readonly string[],
+  remainingOf: () => Promise<Remaining>,
+  also: (remaining: Remaining) => D1PreparedStatement[],
+): Promise<void> =>
+  retryFenced(async () => {
+    const { ledger, entity, rfc, now } = target
+    // The version is read first: holdings that are added later bump it, and the fence then refuses this commit.
+    const { version, known } = await readKnown(ledger, entity, uuids)
+    const remaining = await remainingOf()
+    const created: Incoming[] = []
+    const removed: string[] = []
+    const moved: SliceWrites['moved'] = []
+    for (const stored of known) {
+      const combined = combine(remaining.holdings.get(stored.uuid) ?? [])
+      if (combined !== null && isSame(stored, combined)) moved.push({ uuid: stored.uuid, ...combined.xml })
+      else {
+        removed.push(stored.uuid)
+        if (combined !== null) created.push(await rebuilt(target, combined))
+      }
+    }
+    const changes = { created, completed: [], cancelled: [], removed }
+    const { writes } = applyChanges(changes, await readAffectedBy(ledger, entity, changes))
+    const statements = writeStatements(ledger, { entity, rfc, version }, { ...writes, moved }, now.getTime())
+    await commit(ledger, [...statements, ...also(remaining)])
+  })
+
+/** Whether the stored row says what the holdings say. A cancelled document is built again, because the reasons may differ. */
+const isSame = (stored: KnownCfdi, combined: Combined): combined is Combined & { xml: NonNullable<Combined['xml']> } =>
+  combined.xml !== null &&
+  stored.xml_crc === combined.xml.xml_crc &&
+  stored.xml_size === combined.xml.xml_size &&
+  stored.cancelled === 0 &&
+  combined.status.cancelled === 0
+
+async function rebuilt({ files, rfc, now }: ReplaceTarget, { xml, metadata, status }: Combined): Promise<Incoming> {
+  if (xml === null)
+    return { row: { ...rowOfMetadata(metadata!, rfc, now.getTime()), ...status }, lines: [], applications: [], packed: null }
+  const lines = new Lines(null)
+  const document = documentOf(parseCfdi(await readXml(files, xml), lines), lines, rfc, status, now.getTime(), xml)
+  return { ...document, packed: null }
+}

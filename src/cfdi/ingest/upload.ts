@@ -1,0 +1,177 @@
+import type { Bytes } from '../package/bytes.ts'
+import { type Directory, EntryRejected, entriesOf, PackageRejected, readDirectory, type ZipEntry } from '../package/directory.ts'
+import { MAX_METADATA_BYTES, type MetadataFile, openMetadata, openMetadataEntry } from '../package/metadata-files.ts'
+import { rowsOf } from '../package/month-metadata.ts'
+import { isXml, kindOf, shownName, startOf } from '../package/package.ts'
+import { ReportedStatuses } from '../package/reported.ts'
+import { MAX_XML_BYTES } from '../xml/parse.ts'
+import { type IngestTarget, QUOTA_EXCEEDED } from './commit-slice.ts'
+import { filesOf, ingestFiles, ingestMetadata, type Outcomes } from './ingest.ts'
+import type { EntryResult, SliceOutcome } from './outcome.ts'
+import { singleFile } from './read-entries.ts'
+
+/** The limit of an upload in inflated bytes: about 15 seconds of work. */
+const MAX_UPLOAD_BYTES = 512 * 1024 * 1024
+/** The metadata files of one upload: their results are in memory until the end. */
+const MAX_METADATA_FILES = 1_000
+
+/** How far an upload has been ingested. */
+export interface UploadProgress {
+  /** The places of the files that have a result. */
+  done: ReadonlySet<number>
+  /** The metadata file that is or was under way: its place, how many of its rows are done, and what came of them. */
+  metadata: { n: number; rows: number; created: number; cancelled: number; rejected: number; beyondQuota: string | null } | null
+  /** The results that no slice has committed. */
+  results: EntryResult[]
+}
+
+const notBegun = (): UploadProgress => ({ done: new Set(), metadata: null, results: [] })
+
+const isZip = (bytes: Uint8Array): boolean => bytes[0] === 0x50 && bytes[1] === 0x4b
+
+/**
+ * Ingests an upload: an XML, a metadata TXT, or a ZIP with either or both; there is one result for each file. The target's side statements
+ * commit the results of a slice with it. Returns the other results: those of the metadata files, or the one of a file that cannot be read.
+ * `progress` is kept up to date, so that an ingestion that ends early can continue.
+ */
+export async function ingestUpload(target: IngestTarget, file: Bytes, progress = notBegun()): Promise<EntryResult[]> {
+  const start = await file.read(0, 64)
+  if (isZip(start)) return ingestPackage(target, file, progress)
+  if (kindOf('upload.txt', start) === 'metadata')
+    return [await ingestMetadataFile(target, 0, 'upload.txt', await openMetadata(file), progress)]
+  if (file.size > MAX_XML_BYTES)
+    return [rejection(0, 'upload.xml', { code: 'cfdi.too_large', message: 'The document is larger than 4 MiB.' })]
+  const xml = singleFile('upload.xml', await file.read(0, file.size))
+  await finish(ingestFiles(target, only(xml), new Map()))
+  return []
+}
+
+async function ingestPackage(target: IngestTarget, file: Bytes, progress: UploadProgress): Promise<EntryResult[]> {
+  const { done, results } = progress
+  try {
+    const directory = await readDirectory(file)
+    const entries = () => withinBudget(entriesOf(file, directory))
+    const { recognised, opened } = await metadataIn(file, directory, entries)
+    const reported = new ReportedStatuses()
+    if (opened.length > 0 && opened.length < directory.length) await report(opened, reported)
+    const others = filesOf(file, entries(), ({ n }) => recognised[n] === 1 || done.has(n))
+    await finish(ingestFiles(target, others, reported))
+    for (const { n, name, metadata } of opened) {
+      if (done.has(n)) continue
+      const isRejected = metadata instanceof EntryRejected
+      results.push(isRejected ? rejection(n, name, metadata) : await ingestMetadataFile(target, n, name, metadata, progress))
+    }
+    return results
+  } catch (error) {
+    if (!(error instanceof PackageRejected)) throw error
+    return [rejection(0, 'upload.zip', error)]
+  }
+}
+
+const rejection = (n: number, name: string, { code, message }: { code: string; message: string }): EntryResult => ({
+  ...{ n, name, status: 'rejected', uuid: null, code, detail: message },
+})
+
+async function* only<T>(one: T): AsyncGenerator<T, void, undefined> {
+  yield one
+}
+
+async function finish(outcomes: Outcomes): Promise<void> {
+  while (!(await outcomes.next()).done);
+}
+
+/** Rejects the entries beyond the first 512 MiB, in the order of their data, by their declared sizes. */
+async function* withinBudget(entries: AsyncIterable<ZipEntry>): AsyncGenerator<ZipEntry, void, undefined> {
+  const rejected = new EntryRejected('zip.too_large', 'The upload is larger than 512 MiB when it is unpacked. Send the rest separately.')
+  let left = MAX_UPLOAD_BYTES
+  for await (const entry of entries) {
+    const isUnopened = entry.junk || entry.rejected !== null || (isXml(entry.name) && entry.size > MAX_XML_BYTES)
+    if (!isUnopened) left -= Math.min(entry.size, MAX_XML_BYTES)
+    yield isUnopened || left >= 0 ? entry : { ...entry, rejected }
+  }
+}
+
+interface OpenedMetadata {
+  n: number
+  /** Safe to be shown. */
+  name: string
+  /** The file, or why it is rejected. */
+  metadata: MetadataFile | EntryRejected
+}
+
+/**
+ * Finds the metadata files of a package. `recognised` has a 1 at the places of all entries that are metadata of some kind and therefore no
+ * CFDIs. Those beyond 48 MiB in all are rejected as `zip.too_large`.
+ */
+async function metadataIn(file: Bytes, directory: Directory, entries: () => AsyncIterable<ZipEntry>) {
+  const recognised = new Uint8Array(directory.length)
+  const opened: OpenedMetadata[] = []
+  if (!directory.some((name) => !isXml(name))) return { recognised, opened }
+  let left = MAX_METADATA_BYTES
+  for await (const entry of entries()) {
+    if (entry.junk || isXml(entry.name)) continue
+    const kind = await orRejection(async () => kindOf(entry.name, await startOf(file, entry)))
+    if (kind !== 'terceros' && (kind !== 'metadata' || opened.length === MAX_METADATA_FILES)) continue
+    recognised[entry.n] = 1
+    if (kind === 'terceros') continue
+    const metadata = await orRejection(() => openMetadataEntry(file, entry, left))
+    opened.push({ n: entry.n, name: shownName(entry.name), metadata })
+    if (entry.size <= left) left -= entry.size
+  }
+  return { recognised, opened }
+}
+
+async function report(opened: readonly OpenedMetadata[], reported: ReportedStatuses): Promise<void> {
+  for (const { metadata } of opened) {
+    if (metadata instanceof EntryRejected) continue
+    for await (const rows of rowsOf(metadata)) for (const row of rows) reported.add(row)
+  }
+}
+
+async function orRejection<T>(work: () => Promise<T>): Promise<T | EntryRejected> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof EntryRejected) return error
+    throw error
+  }
+}
+
+async function ingestMetadataFile(
+  target: IngestTarget,
+  n: number,
+  name: string,
+  file: MetadataFile,
+  progress: UploadProgress,
+): Promise<EntryResult> {
+  const { sideStatements } = target
+  // The upload's results list the file, not its rows.
+  const withoutEntries =
+    sideStatements === undefined
+      ? target
+      : { ...target, sideStatements: (outcome: SliceOutcome) => sideStatements({ ...outcome, entries: [] }) }
+  const sum = progress.metadata?.n === n ? progress.metadata : { n, rows: 0, created: 0, cancelled: 0, rejected: 0, beyondQuota: null }
+  progress.metadata = sum
+  let [reads, unread] = [0, 0]
+  async function* read() {
+    const isFirst = reads++ === 0
+    for await (const lines of file.lines()) {
+      if (isFirst) unread += lines.filter((line) => line.rejected).length
+      yield lines.flatMap(({ row }) => row ?? [])
+    }
+  }
+  for await (const outcome of ingestMetadata(withoutEntries, read, sum.rows)) {
+    sum.rows += outcome.entries.length
+    sum.created += outcome.created
+    sum.cancelled += outcome.cancelled
+    sum.rejected += outcome.rejected
+    sum.beyondQuota ??= outcome.entries.find(({ code }) => code === QUOTA_EXCEEDED)?.detail ?? null
+  }
+  const { rows, created, cancelled, beyondQuota } = sum
+  const rejected = sum.rejected + unread
+  const unstored = `${rejected} ${rejected === 1 ? 'row' : 'rows'} could not be stored.`
+  const detail = rejected === 0 ? null : [unstored, beyondQuota].filter(Boolean).join(' ')
+  const result = { n, name, uuid: null, code: beyondQuota === null ? null : QUOTA_EXCEEDED, detail }
+  if (rejected > 0 && rejected === rows + unread) return { ...result, status: 'rejected', code: result.code ?? 'metadata.no_rows' }
+  return { ...result, status: created > 0 ? 'created' : cancelled > 0 ? 'updated' : 'unchanged' }
+}

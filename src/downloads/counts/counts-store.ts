@@ -1,0 +1,110 @@
+import { jsonChunks } from '../../platform/db/commit.ts'
+
+/** A job to count for an organization. */
+export interface AskedJob {
+  /** Its number in the question. */
+  n: number
+  entity: number
+  source: string
+  /** Empty for document sources. */
+  month: string
+  job_id: string
+  organization_id: string
+  /** The first visible day, and the last visible second; null without a bound. */
+  floor: string | null
+  until: number | null
+}
+
+/** What a job brought to an organization. */
+export interface JobCounts {
+  created_count: number
+  updated_count: number
+  cancelled_count: number
+  /** Of the counted CFDIs, in seconds since 1970; null without any. */
+  first_issued_at: number | null
+  last_issued_at: number | null
+}
+
+const cellOf = (job: string, other: string): string =>
+  `${job}.entity = ${other}.entity and ${job}.source = ${other}.source and ${job}.month = ${other}.month`
+
+const names = (job: string): string => `exists (select 1 from json_each(${job}.organizations) o where o.value = s.organization_id)`
+
+/**
+ * The jobs of ?1 as `spans`, each with the organization's previous job of the same source and month that succeeded, if there is one, and
+ * the last second of which the organization knew the documents by then.
+ */
+const SPANS = `asked as materialized (
+    select value->>0 as n, value->>1 as entity, value->>2 as source, value->>3 as month, value->>4 as job_id, value->>5 as organization_id,
+      coalesce(value->>6, '') as floor, coalesce(value->>7, 1e12) as until
+    from json_each(?1)),
+  spans as materialized (
+    select s.*, j.status, coalesce(p.job_id, '') as previous, max(p.finished_at, p.as_of) / 1000 as known
+    from asked s
+    cross join sync_jobs j on ${cellOf('j', 's')} and j.job_id = s.job_id
+    left join sync_jobs p on ${cellOf('p', 's')} and p.job_id = (
+      select job_id from sync_jobs q where ${cellOf('q', 's')} and q.job_id < s.job_id and q.status = 'succeeded' and ${names('q')}
+      order by q.job_id desc limit 1))`
+
+/**
+ * Only a job that succeeded gathers what the jobs of others brought since the previous one. A CFDI that was not known by the end of the
+ * previous job is new, whatever else happened to it meanwhile.
+ */
+const COUNT_CFDI = `with ${SPANS},
+  changes as (
+    select s.n, c.value->>0 as what, c.value->>2 as count, c.value->>3 as first, c.value->>4 as last
+    from spans s
+    cross join sync_jobs k on ${cellOf('k', 's')} and k.job_id > s.previous and k.job_id <= s.job_id
+    cross join json_each(k.brought) b
+    cross join json_each(b.value) c
+    where s.month <> '' and (k.job_id = s.job_id or (s.status = 'succeeded' and not (k.status = 'failed' and ${names('k')})))
+      and c.value->>1 >= s.floor and c.value->>4 <= s.until and (c.value->>0 = 'created' or c.value->>4 <= s.known))
+  select n, sum(iif(what = 'created', count, 0)) as created_count, sum(iif(what = 'updated', count, 0)) as updated_count,
+    sum(iif(what = 'cancelled', count, 0)) as cancelled_count, min(first) as first_issued_at, max(last) as last_issued_at
+  from changes group by n`
+
+/** The documents that the organization got after the first job that followed its previous one, and before the next job, was created. */
+const COUNT_DOCUMENTS = `with ${SPANS},
+  times as materialized (
+    select s.*,
+      (select min(created_at) from sync_jobs k where ${cellOf('k', 's')} and k.job_id > s.previous and k.job_id <= s.job_id) as since,
+      coalesce((select min(created_at) from sync_jobs k where ${cellOf('k', 's')} and k.job_id > s.job_id), 1e15) as before
+    from spans s where s.month = '')
+  select s.n, count(*) as created_count, 0 as updated_count, 0 as cancelled_count, null as first_issued_at, null as last_issued_at
+  from (select distinct entity from times) e
+  cross join documents d on d.entity = e.entity
+  cross join times s on s.entity = d.entity and s.source = d.source
+    and json_extract(d.organizations, '$.' || s.organization_id) between s.since and s.before - 1
+  group by s.n`
+
+/** Returns the counts of the jobs that brought anything, by their numbers. */
+export async function readCounts(ledger: D1Database, asked: readonly AskedJob[]): Promise<Map<number, JobCounts>> {
+  const counted = new Map<number, JobCounts>()
+  const isOfDocuments = ({ month }: AskedJob): boolean => month === ''
+  const statements = [
+    ...statementsFor(
+      ledger,
+      COUNT_CFDI,
+      asked.filter((job) => !isOfDocuments(job)),
+    ),
+    ...statementsFor(ledger, COUNT_DOCUMENTS, asked.filter(isOfDocuments)),
+  ]
+  if (statements.length === 0) return counted
+  const results = await ledger.batch<JobCounts & { n: number }>(statements)
+  for (const { n, ...counts } of results.flatMap(({ results: rows }) => rows)) counted.set(n, counts)
+  return counted
+}
+
+const statementsFor = (ledger: D1Database, sql: string, asked: readonly AskedJob[]): D1PreparedStatement[] =>
+  jsonChunks(
+    asked.map(({ n, entity, source, month, job_id, organization_id, floor, until }) => [
+      n,
+      entity,
+      source,
+      month,
+      job_id,
+      organization_id,
+      floor,
+      until,
+    ]),
+  ).map((json) => ledger.prepare(sql).bind(json))

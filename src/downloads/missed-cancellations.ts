@@ -1,0 +1,86 @@
+import { insertOutboxEvents, type OutboxEvent, wakeRelay } from '../outbox/outbox.ts'
+import type { System } from '../platform/context.ts'
+import { log } from '../platform/log.ts'
+import { sendHints } from '../platform/queues/send.ts'
+import { findUntold, findUntoldConnection, moveUntold, type Untold, type UntoldConnection } from '../taxpayers/untold.ts'
+import { shows, windowsOf } from '../visibility/window.ts'
+import { type CancellationBody, cancellationEvent } from './cancellation-events.ts'
+import { findCancellations } from './missed-store.ts'
+
+/** Cancellations in one step. */
+const PAGE = 100
+/** Steps for one message; another message then continues. */
+const STEPS_A_MESSAGE = 20
+const SWEEP_LIMIT = 50
+/** Statements that must be left for what one message may do and for the other sweeps of the minute. */
+const SWEEP_RESERVE = 500
+/** How long cancellations are kept. No event of a younger one has left the feed, so that none is told twice. */
+export const KEPT_MS = 90 * 86_400_000
+/**
+ * How long before the connection was left a cancellation may have been found whose event was not relayed by then. Events that were relayed
+ * are recognized by their identifiers.
+ */
+const RELAY_LAG_MS = 10 * 60_000
+
+/** Announces connections that are active again, so that their organizations are told at once what they missed. The sweep repeats lost messages. */
+export const announceUntold = (system: System, rows: readonly { connection: number }[]): Promise<void> =>
+  sendHints(
+    system,
+    system.env.WEBHOOKS,
+    rows.map(({ connection }) => ({ body: { untold: connection } })),
+  )
+
+/**
+ * Tells an organization of the cancellations that were found while its connection was not active, of the CFDIs that its windows showed when
+ * the connection was left: later ones it sees cancelled from the start. Each step puts a page of events into the outbox, for this organization
+ * alone, and then records its place. A step that is repeated tells nothing twice, because the events' identifiers derive from the CFDI.
+ */
+export async function tellMissed(system: System, connection: number): Promise<void> {
+  let shard: number | null = null
+  let isMore = true
+  for (let steps = 0; steps < STEPS_A_MESSAGE && isMore; steps++) {
+    const row = await findUntoldConnection(system.db, connection)
+    isMore = row !== null && (await tellPage(system, row))
+    shard = row?.shard ?? shard
+  }
+  if (shard !== null) await wakeRelay(system, shard)
+  if (isMore) await announceUntold(system, [{ connection }])
+}
+
+/** Tells a page, and returns whether another may follow. */
+async function tellPage(system: System, row: UntoldConnection): Promise<boolean> {
+  const ledger = system.settings.ledgers[row.shard]!
+  const untold = JSON.parse(row.untold) as Untold
+  const windows = windowsOf(row.extractor_count, untold)
+  const page = await findCancellations(ledger, row.entity, untold.after ?? [firstOf(untold), ''], PAGE)
+  const bodies = page.map(({ body }) => JSON.parse(body) as CancellationBody).filter((body) => shows(windows[body.direction], body))
+  const events = bodies.map((body) => eventFor(row, body))
+  if (events.length > 0) await ledger.batch(insertOutboxEvents(ledger, events, Date.now()))
+  const last = page.length === PAGE ? page.at(-1)! : null
+  const next = last && JSON.stringify({ ...untold, after: [last.found_at, last.uuid] } satisfies Untold)
+  return (await moveUntold(system.db, row, next)) && last !== null
+}
+
+const firstOf = ({ since }: Untold): number => Math.max(since - RELAY_LAG_MS, Date.now() - KEPT_MS)
+
+/** The outbox event of a cancellation for one organization. */
+function eventFor({ entity, organization_id }: UntoldConnection, body: CancellationBody): OutboxEvent {
+  const event = cancellationEvent(entity, body)
+  return { ...event, outbox_event_id: `${event.outbox_event_id}:${organization_id}`, organizations: [organization_id] }
+}
+
+/**
+ * Tells what is left to tell: after a crash, or when a message was lost. A connection that fails is logged and does not stop the others. What
+ * the sweep has no budget for is announced.
+ */
+export async function sweepUntold(system: System): Promise<void> {
+  const left: { connection: number }[] = []
+  for (const { connection } of await findUntold(system.db, 0, SWEEP_LIMIT)) {
+    if (!system.budget.allows(SWEEP_RESERVE)) left.push({ connection })
+    else
+      await tellMissed(system, connection).catch((error: unknown) =>
+        log.error(system, 'Missed cancellations could not be told. The next sweep tries again.', { connection }, error),
+      )
+  }
+  await announceUntold(system, left)
+}

@@ -1,0 +1,28 @@
+import type { Ctx } from '../platform/context.ts'
+import type { Statement } from '../platform/db/commit.ts'
+import { type Fragment, prepared, sql } from '../platform/db/fragment.ts'
+import { assertThat, isGuardViolation } from '../platform/db/guard.ts'
+import { localDayOf } from '../platform/time/calendar.ts'
+import { codeOf, type Limits, limitReached, limitsOf, type Quota } from './quotas.ts'
+
+type Subscriber = Pick<Ctx, 'db' | 'now'> & { organization: Pick<Ctx['organization'], 'plan' | 'timezone'> }
+
+/** What the organization's plan allows today. */
+export const limitsNow = ({ organization, now }: Omit<Subscriber, 'db'>): Limits & { rule_ref: string } =>
+  limitsOf(organization.plan, localDayOf(now, organization.timezone))
+
+/**
+ * Makes a commit that takes one place of a quota. The guard that it is given belongs into the batch: it refuses the batch when no place is
+ * free. `used` is a query for the number of places that are taken. Throws Failure 409 with the code of the quota.
+ */
+export async function takePlace<T>(ctx: Subscriber, quota: Quota, used: Fragment, commit: (guard: Statement) => Promise<T>): Promise<T> {
+  const d1 = ctx.db.$client
+  const limit = limitsNow(ctx)[quota]
+  try {
+    return await commit(assertThat(d1, sql`${limit} is null or (${used}) < ${limit}`, codeOf(quota)))
+  } catch (error) {
+    if (limit === null || !isGuardViolation(error, codeOf(quota))) throw error
+    const [count = limit] = Object.values((await prepared(d1, used).first<Record<string, number>>()) ?? {})
+    throw limitReached(ctx.organization.plan, quota, limit, count)
+  }
+}

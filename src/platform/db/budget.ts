@@ -1,0 +1,47 @@
+/** The platform ends an invocation after 1,000 D1 statements. What is left belongs to the step that is under way. */
+const STATEMENTS = 900
+/** Below the 30 seconds that D1 and a request may take. */
+const MILLISECONDS = 25_000
+
+/** The invocation cannot do another step. What is left continues in another invocation. */
+export class BudgetUsedUp extends Error {
+  constructor() {
+    super('The budget of the invocation is used up.')
+  }
+}
+
+/**
+ * What one invocation (a request, a cron, a batch of messages) may use: 900 D1 statements, each statement of a batch counted, and 25
+ * seconds. Every loop over work of any size asks it before each step, and leaves the rest to another invocation.
+ */
+export class Budget {
+  #statements = 0
+  readonly #until = performance.now() + MILLISECONDS
+
+  /** Counts one statement. */
+  count(): void {
+    this.#statements++
+  }
+
+  /** Whether a step of at most so many statements may begin. */
+  allows(statements: number): boolean {
+    return this.#statements + statements <= STATEMENTS && performance.now() < this.#until
+  }
+
+  /** Throws BudgetUsedUp unless a step of at most so many statements may begin. */
+  require(statements: number): void {
+    if (!this.allows(statements)) throw new BudgetUsedUp()
+  }
+}
+
+/** The database with its statements counted. A statement counts when it is prepared: every prepared statement is executed once. */
+export const counted = (d1: D1Database, budget: Budget): D1Database => ({
+  prepare: (sql) => {
+    budget.count()
+    return d1.prepare(sql)
+  },
+  batch: (statements) => d1.batch(statements),
+  exec: (sql) => d1.exec(sql),
+  withSession: (bookmark) => d1.withSession(bookmark),
+  dump: () => d1.dump(),
+})

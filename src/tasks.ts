@@ -1,0 +1,103 @@
+import * as z from 'zod'
+import { suspendExpired } from './billing/expiry.ts'
+import { issueInvoices } from './billing/invoices/issue.ts'
+import { reviewSubscriptions } from './billing/subscription/review.ts'
+import { refreshLists } from './blacklists/loading/load.ts'
+import { pruneJobs } from './downloads/prune.ts'
+import { pruneRuns } from './extractors/runs/history.ts'
+import { evaluateCadences } from './extractors/ticks/ticks.ts'
+import { sweepUploads } from './imports/processing.ts'
+import { sweepUploadObjects } from './imports/uploads.ts'
+import type { System } from './platform/context.ts'
+import { each } from './platform/each.ts'
+import { pruneKeys } from './platform/idempotency/idempotency.ts'
+import { reportLetters } from './platform/queues/dead-letters.ts'
+import { sendAll } from './platform/queues/send.ts'
+import { refreshRepse } from './repse/rounds.ts'
+import { pruneAttempts } from './taxpayers/attempts.ts'
+import { pruneEvents } from './webhooks/deliveries/prune.ts'
+import { rewrapSecrets } from './webhooks/endpoints/signing.ts'
+
+/**
+ * A part of a cron's work that can be of any size. It works from a place, START at first, and returns the place where another invocation
+ * continues, or '' when it is done. A repetition, also one that runs at the same time, does no harm.
+ */
+type Task = (system: System, place: string) => Promise<string>
+
+const once =
+  (verb: (system: System) => Promise<void>): Task =>
+  async (system) => {
+    await verb(system)
+    return ''
+  }
+
+/** Where `midnight` is when every organization that is to be suspended is suspended. */
+const CADENCES = 'cadences'
+
+/** Suspends, and evaluates cadences only then: an organization that is suspended at midnight gets no downloads that night. */
+async function midnight(system: System, place: string): Promise<string> {
+  let next = ''
+  const suspend = async () => {
+    if (place !== CADENCES) next = await suspendExpired(system, place)
+  }
+  const evaluate = async () => {
+    if (next === '' && (await evaluateCadences(system)) !== '') next = CADENCES
+  }
+  // Cadences are evaluated also when some organizations could not be suspended.
+  await each([suspend, evaluate], (step) => step())
+  return next
+}
+
+export const TASKS = {
+  midnight,
+  issueInvoices,
+  reviewSubscriptions,
+  pruneEvents,
+  rewrapSecrets,
+  refreshLists: once(refreshLists),
+  refreshRepse: once(refreshRepse),
+  pruneKeys,
+  pruneRuns,
+  pruneJobs,
+  sweepUploads: once(sweepUploads),
+  sweepUploadObjects: once(sweepUploadObjects),
+  pruneAttempts: once(pruneAttempts),
+  reportLetters: once(reportLetters),
+} as const satisfies Record<string, Task>
+
+/** A message of the queue of tasks: the time `at` for which the task works, in milliseconds, and the place where it continues. */
+export const TaskMessage = z.strictObject({
+  task: z.enum(Object.keys(TASKS) as (keyof typeof TASKS)[]),
+  at: z.int().min(0),
+  place: z.string(),
+})
+export type TaskMessage = z.infer<typeof TaskMessage>
+
+export const sendTasks = (system: System, messages: readonly TaskMessage[]): Promise<void> =>
+  sendAll(
+    system.env.TASKS,
+    messages.map((body) => ({ body })),
+  )
+
+/** Works on a task, and sends it on when the budget ends first. */
+export async function runTask(system: System, { task, at, place }: TaskMessage): Promise<void> {
+  const next = await TASKS[task]({ ...system, now: new Date(at) }, place)
+  if (next !== '') await sendTasks(system, [{ task, at, place: next }])
+}
+
+/** Each daily task gets an invocation of its own. */
+export const DAILY: readonly (keyof typeof TASKS)[] = [
+  'issueInvoices',
+  'reviewSubscriptions',
+  'pruneEvents',
+  'rewrapSecrets',
+  'refreshLists',
+  'refreshRepse',
+  'pruneKeys',
+  'pruneRuns',
+  'pruneJobs',
+  'sweepUploads',
+  'sweepUploadObjects',
+  'pruneAttempts',
+  'reportLetters',
+]

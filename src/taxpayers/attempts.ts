@@ -1,0 +1,110 @@
+import { alertStatements } from '../alerts/alerts.ts'
+import { Failure } from '../failures.ts'
+import { audited } from '../platform/audit/audit.ts'
+import type { Ctx, System } from '../platform/context.ts'
+import { commit } from '../platform/db/commit.ts'
+import {
+  type AttemptLimit,
+  type AttemptRow,
+  attemptsAgainst,
+  connectedTo,
+  deleteAttempt,
+  deleteAttempts,
+  insertAttempt,
+  markRefused,
+  refusedOfOthers,
+} from './attempt-store.ts'
+import type { ConnectionRow } from './taxpayers.ts'
+
+export type Attempt = AttemptRow
+
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
+
+/** How many refused CIECs an organization may send for an RFC. */
+const OF_ORGANIZATION: AttemptLimit = { attempts: 3, milliseconds: 15 * MINUTE_MS }
+/** How many refused CIECs all organizations may send for an RFC that never had one accepted for it. */
+const OF_STRANGERS: AttemptLimit = { attempts: 10, milliseconds: DAY_MS }
+/** How many refused CIECs of others raise an alert for an organization that is connected to the RFC. */
+const ALERT_AFTER: AttemptLimit = { attempts: 3, milliseconds: DAY_MS }
+/** An attempt without an answer after this long lost it in a crash. */
+const ANSWERED_WITHIN_MS = MINUTE_MS
+
+/** An organization that never had a CIEC accepted for the RFC. `known` is its connection, also an unlinked one. */
+const isStranger = (known: ConnectionRow | undefined): boolean =>
+  !known || (known.first_active_at === null && known.ciec_accepted_at === null)
+
+/**
+ * Reserves an attempt to have a CIEC verified, before the authority is asked. A refused attempt counts until its time has passed; so does
+ * one whose answer a crash lost. An accepted one does not count, and does not clear the refused ones before it. Throws Failure 429
+ * fiscal_entity.ciec_attempts.
+ */
+export async function reserveAttempt({ db, organization }: Ctx, rfc: string, known: ConnectionRow | undefined): Promise<Attempt> {
+  const attempt: Attempt = {
+    attempt_id: crypto.randomUUID(),
+    organization_id: organization.id,
+    rfc,
+    is_stranger: isStranger(known),
+    is_refused: false,
+    attempted_at: new Date(),
+  }
+  if (await insertAttempt(db, attempt, { ofOrganization: OF_ORGANIZATION, ofStrangers: OF_STRANGERS })) return attempt
+  throw await tooMany(db, attempt)
+}
+
+async function tooMany(db: Ctx['db'], attempt: AttemptRow): Promise<Failure> {
+  const now = attempt.attempted_at.getTime()
+  const counted = (await attemptsAgainst(db, attempt)).filter(
+    ({ is_refused, attempted_at }) => is_refused || attempted_at.getTime() <= now - ANSWERED_WITHIN_MS,
+  )
+  const own = counted.filter(({ organization_id }) => organization_id === attempt.organization_id)
+  const strangers = attempt.is_stranger ? counted.filter(({ is_stranger }) => is_stranger) : []
+  const wait = Math.max(waitFor(own, OF_ORGANIZATION, now), waitFor(strangers, OF_STRANGERS, now))
+  // Without a wait, the attempts that stand in the way still await their answers.
+  const retry_after_seconds = Math.max(1, Math.ceil(wait / 1_000))
+  return new Failure(
+    'too_many_requests',
+    'fiscal_entity.ciec_attempts',
+    `The tax authority refused too many CIECs for this RFC, so it was not asked about this one. Try again in ${retry_after_seconds} s.`,
+    { retry_after_seconds },
+  )
+}
+
+/** The milliseconds until so few attempts count that one more is allowed; 0 when it is allowed now. */
+function waitFor(attempts: readonly AttemptRow[], { attempts: limit, milliseconds }: AttemptLimit, now: number): number {
+  const ends = attempts.map(({ attempted_at }) => attempted_at.getTime() + milliseconds - now).filter((wait) => wait > 0)
+  return ends.sort((a, b) => b - a)[limit - 1] ?? 0
+}
+
+/** Forgets an attempt, because its CIEC was not refused. */
+export const releaseAttempt = async ({ db }: System, { attempt_id }: Attempt): Promise<void> => {
+  await deleteAttempt(db, attempt_id)
+}
+
+/**
+ * Records that the authority refused an attempt, in one commit with an audit event of the organization and, from the third one of others
+ * within a day, one alert per day for each organization that is connected to the RFC.
+ */
+export async function recordRefusal(ctx: Ctx, { attempt_id, rfc }: Attempt, resource_id: string): Promise<void> {
+  const { db, organization } = ctx
+  const now = new Date()
+  const day = now.toISOString().slice(0, 10)
+  const drafts = (await connectedTo(db, rfc)).map(({ organization_id, fiscal_entity_id }) => ({
+    organization_id,
+    kind: 'connection.ciec_guessed' as const,
+    severity: 'warning' as const,
+    dedupe_key: `connection.ciec_guessed:${fiscal_entity_id}:${day}`,
+    resource_id: fiscal_entity_id,
+    message: `On ${day}, wrong CIECs of the RFC ${rfc} were sent that your organization did not send: ${ALERT_AFTER.attempts} or more within 24 hours.`,
+  }))
+  await commit(db.$client, [
+    markRefused(db, attempt_id),
+    audited(ctx, organization.id, { action: 'fiscal_entity.ciec_refused', resource_id, changed: ['ciec'] }),
+    ...alertStatements(db, drafts, now, refusedOfOthers(rfc, ALERT_AFTER, now)),
+  ])
+}
+
+/** Deletes attempts that no longer count. */
+export async function pruneAttempts({ db }: System): Promise<void> {
+  await deleteAttempts(db, new Date(Date.now() - DAY_MS))
+}

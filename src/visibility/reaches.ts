@@ -1,0 +1,44 @@
+import { latestOf } from './window.ts'
+
+/** What one run of a connection reached of a source: the documents of whole months, up to the instant of the run. */
+export interface Reach {
+  /** The instant of the run, in milliseconds. */
+  readonly at: number
+  /** The first day, `YYYY-MM-DD`, of the month in which the run's range begins, because whole months are downloaded. */
+  readonly from: string
+}
+
+/** The documents that some runs reached: from a literal day up to an instant in seconds. */
+type Stretch = readonly [until: number, from: string]
+
+interface Dated {
+  fecha: string
+  issued_at: number
+}
+
+const DAY_SECONDS = 86_400
+
+/** The reaches of a connection out of the text in which they are stored, in the order of their instants. */
+export const parseReaches = (text: string): Reach[] =>
+  (JSON.parse(text) as [at: number, floor: string][])
+    .map(([at, floor]) => ({ at, from: `${floor.slice(0, 7)}-01` }))
+    .sort((a, b) => a.at - b.at)
+
+/** When the connection's own runs first reached a document, in milliseconds. Undefined when none did. */
+export const reachedAt = (reaches: readonly Reach[], { fecha, issued_at }: Dated): number | undefined =>
+  reaches.find(({ at, from }) => issued_at * 1_000 <= at && from <= fecha)?.at
+
+/**
+ * The fewest stretches that hold the documents of some reaches and no others. Two reaches make one stretch when no document can be issued
+ * after the first one and dated before the second one. Usually there are one to three.
+ */
+export function stretchesOf(reaches: readonly Reach[]): Stretch[] {
+  const stretches: [until: number, from: string][] = []
+  for (const { at, from } of reaches.toSorted((a, b) => (a.from < b.from ? -1 : a.from > b.from ? 1 : b.at - a.at))) {
+    const until = Math.floor(at / 1_000)
+    const last = stretches.at(-1)
+    if (last && (until <= last[0] || latestOf(from) - DAY_SECONDS <= last[0])) last[0] = Math.max(last[0], until)
+    else stretches.push([until, from])
+  }
+  return stretches
+}

@@ -1,0 +1,56 @@
+import type { Outbox } from '../../outbox/outbox.ts'
+import { failStatement, type PendingEvent, putAsideStatements } from '../../outbox/pending.ts'
+import type { System } from '../../platform/context.ts'
+import { errorMessage, log } from '../../platform/log.ts'
+import { keepDeadLetter } from '../../platform/queues/dead-letters.ts'
+
+/** Attempts after which an event that cannot be committed is put aside. */
+const MAX_ATTEMPTS = 5
+/** How much of an event's body its dead letter shows. */
+const SHOWN_CHARACTERS = 10_000
+
+/** An outbox event that could not be relayed. */
+export interface FailedEvent {
+  event: PendingEvent
+  error: unknown
+  /** Whether another attempt would fail as well. */
+  isCertain: boolean
+}
+
+/** Whether the database refuses the values themselves. */
+export const isRefusal = (error: unknown): boolean => /SQLITE_(CONSTRAINT|TOOBIG|MISMATCH)/.test(errorMessage(error))
+
+/**
+ * Lets failed events wait for another attempt, or puts them aside: at once when that is certain to fail, otherwise after five attempts. The
+ * dead letter is written first. Nothing is put aside while the control plane takes no writes.
+ */
+export async function handleFailures(
+  system: System,
+  outbox: Outbox,
+  source: D1Database,
+  failed: readonly FailedEvent[],
+): Promise<{ statements: number; isWaiting: boolean }> {
+  const isOver = ({ event, isCertain }: FailedEvent): boolean => isCertain || event.attempts + 1 >= MAX_ATTEMPTS
+  const over = failed.filter(isOver)
+  const waiting = failed.filter((it) => !isOver(it))
+  for (const { event, error } of over) {
+    const body = { outbox, ...event, body: event.body?.slice(0, SHOWN_CHARACTERS) ?? null }
+    await keepDeadLetter(system, { queue: 'outbox', id: event.outbox_event_id, body, reason: errorMessage(error) })
+  }
+  if (over.length > 0)
+    await source.batch(
+      putAsideStatements(
+        source,
+        over.map(({ event }) => event),
+      ),
+    )
+  if (waiting.length > 0) {
+    log.error(system, 'Outbox events could not be relayed. They are tried again.', { outbox, events: waiting.length }, waiting[0]!.error)
+    await failStatement(
+      source,
+      waiting.map(({ event }) => event),
+      Date.now(),
+    ).run()
+  }
+  return { statements: over.length + 2, isWaiting: waiting.length > 0 }
+}

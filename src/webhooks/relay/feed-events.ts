@@ -1,0 +1,89 @@
+import type { CancellationBody } from '../../downloads/cancellation-events.ts'
+import type { JobCounts } from '../../downloads/counts/counts.ts'
+import type { StoredOutboxEvent } from '../../outbox/outbox.ts'
+import { idOfText, uuidOf } from '../../platform/db/id.ts'
+import { shownJobId } from '../../visibility/job-id.ts'
+import { parseReaches, reachedAt } from '../../visibility/reaches.ts'
+import { NOTHING, shows, type Windows, windowsOf } from '../../visibility/window.ts'
+import type { NewEvent } from '../events/store.ts'
+import { cancellationContents, contentOf, type Recipient, type SyncBody } from './payloads.ts'
+import type { RecipientRow } from './store.ts'
+
+/**
+ * Returns the events that an outbox event becomes in the feed of one organization: none when the organization may not know of the change,
+ * two for the cancellation of a CFDI that was paid. Their identifiers derive from the change and the organization. `counts` says what the job
+ * of a sync event brought to the organization. Throws when the outbox event cannot be read.
+ */
+export async function feedEventsOf(event: StoredOutboxEvent, row: RecipientRow, counts: JobCounts | undefined): Promise<NewEvent[]> {
+  if (event.kind === 'cfdi.cancelled') return cancellationsOf(event, JSON.parse(event.body) as CancellationBody, row)
+  if (event.organizations === null) throw new Error(`An event of the kind ${event.kind} names no organization.`)
+  if (!isNamed(event, row)) return []
+  const body = await bodyFor(event, row, counts)
+  const content = contentOf(event, body, recipientOf(row, event.created_at, event.created_at))
+  return [await feedEvent(row, content, event.outbox_event_id)]
+}
+
+/**
+ * A cancellation that names organizations was missed by them, and was in their windows then. Any other one is for the organizations whose
+ * windows show the CFDI. An organization whose own runs first reached the CFDI when it was cancelled already is not notified.
+ */
+async function cancellationsOf(event: StoredOutboxEvent, body: CancellationBody, row: RecipientRow): Promise<NewEvent[]> {
+  const known_at = row.state === 'active' ? Math.max(event.created_at, row.active_since ?? 0) : event.created_at
+  const recipient = recipientOf(row, known_at, event.created_at)
+  if (event.organizations === null ? !shows(recipient.windows[body.direction], body) : !isNamed(event, row)) return []
+  if (!wasReachedBefore(body, row)) return []
+  const contents = cancellationContents(body, recipient)
+  return Promise.all(contents.map((content) => feedEvent(row, content, `${content.event}:${event.entity}:${body.cfdi_uuid}`)))
+}
+
+/** Whether one of the connection's own runs reached the CFDI before the run whose download found it cancelled. */
+function wasReachedBefore(body: CancellationBody, { extractor_count, issued_reaches, received_reaches }: RecipientRow): boolean {
+  const reaches = parseReaches(body.direction === 'issued' ? issued_reaches : received_reaches)
+  // Without extractors an organization sees what others downloaded.
+  if (extractor_count === 0 || reaches.length === 0) return true
+  const first = reachedAt(reaches, body)
+  return first !== undefined && first < body.requested_at
+}
+
+const isNamed = ({ organizations }: StoredOutboxEvent, { organization_id }: RecipientRow): boolean =>
+  organizations !== null && (JSON.parse(organizations) as string[]).includes(organization_id)
+
+async function bodyFor(
+  { kind, body }: StoredOutboxEvent,
+  { fiscal_entity_id }: RecipientRow,
+  counts: JobCounts | undefined,
+): Promise<unknown> {
+  const parsed: unknown = JSON.parse(body)
+  if (!kind.startsWith('sync.')) return parsed
+  if (counts === undefined) throw new Error('The job of the event was not counted.')
+  const job = parsed as SyncBody
+  return { ...job, ...counts, job_id: await shownJobId(fiscal_entity_id, job.job_id) }
+}
+
+/**
+ * Fiscal data is readable only through an active connection: without one, the windows are empty. They still apply to a change that is
+ * older than the end of the active connection; `changed_at` is in milliseconds.
+ */
+export const windowsAt = (row: RecipientRow, changed_at: number): Windows =>
+  row.state === 'active' || (row.state !== 'draft' && changed_at < (row.inactive_since ?? 0))
+    ? windowsOf(row.extractor_count, row)
+    : NOTHING
+
+const recipientOf = (row: RecipientRow, known_at: number, changed_at: number): Recipient => ({
+  fiscal_entity_uuid: uuidOf(row.fiscal_entity_id),
+  rfc: row.rfc,
+  windows: windowsAt(row, changed_at),
+  known_at,
+})
+
+async function feedEvent(row: RecipientRow, content: ReturnType<typeof contentOf>, change: string): Promise<NewEvent> {
+  const event_id = await idOfText('evt', JSON.stringify([change, row.organization_id]))
+  const { event, ...members } = content
+  return {
+    event_id,
+    organization_id: row.organization_id,
+    key: event,
+    fiscal_entity_id: row.fiscal_entity_id,
+    body: JSON.stringify({ event, event_id, ...members }),
+  }
+}

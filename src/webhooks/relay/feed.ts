@@ -1,0 +1,33 @@
+import type { JobCounts } from '../../downloads/counts/counts.ts'
+import type { StoredOutboxEvent } from '../../outbox/outbox.ts'
+import type { NewEvent } from '../events/store.ts'
+import { feedEventsOf } from './feed-events.ts'
+import type { RecipientRow } from './store.ts'
+
+/** An event of an organization's feed, and its first endpoint that gets no delivery at once; null when there is none. */
+export interface FeedEvent extends NewEvent {
+  fan_out_from: number | null
+}
+
+/** The largest payload. Payloads have a few hundred bytes. */
+const MAX_PAYLOAD_LENGTH = 100_000
+
+/**
+ * Returns the events of each of these organizations that may see an outbox event. For a sync event, `counts` says what its job brought to each
+ * of them. Throws when the outbox event cannot be read.
+ */
+export async function feedEvents(
+  outboxEvent: StoredOutboxEvent,
+  rows: readonly RecipientRow[],
+  counts: readonly JobCounts[] = [],
+): Promise<FeedEvent[]> {
+  const told = await Promise.all(
+    rows.map(async (row, n) =>
+      (await feedEventsOf(outboxEvent, row, counts[n])).map((event) => ({ ...event, fan_out_from: row.fan_out_from })),
+    ),
+  )
+  for (const { body } of told.flat())
+    if (body.length > MAX_PAYLOAD_LENGTH)
+      throw new Error(`The payload has ${body.length} characters; at most ${MAX_PAYLOAD_LENGTH} are sent.`)
+  return told.flat()
+}

@@ -1,0 +1,14 @@
+import { bytesInMemory } from '../../../src/cfdi/package/bytes.ts'
+import { entriesOf, readDirectory, type ZipEntry } from '../../../src/cfdi/package/directory.ts'
+import { inflate } from '../../../src/cfdi/package/package.ts'
+
+/** The entries of a ZIP in the order of its directory. */
+export async function entriesIn(bytes: Uint8Array): Promise<ZipEntry[]> {
+  const file = bytesInMemory(bytes)
+  const entries: ZipEntry[] = []
+  for await (const entry of entriesOf(file, await readDirectory(file))) entries.push(entry)
+  return entries.sort((a, b) => a.n - b.n)
+}
+
+export const contentOf = (bytes: Uint8Array, entry: ZipEntry, limit: number): Uint8Array =>
+  inflate(bytes.subarray(entry.offset, entry.offset + entry.compressed_size), entry, limit)

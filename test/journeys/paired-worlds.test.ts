@@ -1,0 +1,159 @@
+import { applyD1Migrations, reset } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { afterEach, describe, it, vi } from 'vitest'
+import { withCheckDigit } from '../../src/authority/sandbox/world/taxpayers.ts'
+import { at } from '../support/clock.ts'
+import { runs } from '../support/fuzz.ts'
+import { randomOf } from '../support/random.ts'
+import { Messages } from './support/messages.ts'
+import { answersTo, renamed } from './support/paired-answers.ts'
+import { historyOf, join, perform, type Step, type World } from './support/paired-history.ts'
+
+/**
+ * Two services get the same history of an organization B. In one of them, a stranger A works with the same RFC. After B's own last run, B is
+ * answered the same by both: nothing tells B that A exists.
+ */
+
+const HISTORIES = runs(40, 2_000)
+
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+async function empty(): Promise<void> {
+  await reset()
+  await Promise.all([applyD1Migrations(env.DB, env.CONTROL_MIGRATIONS), applyD1Migrations(env.LEDGER_0, env.LEDGER_MIGRATIONS)])
+}
+
+async function live(rfc: string, begin: number, steps: readonly Step[]) {
+  await empty()
+  at(new Date(begin).toISOString())
+  vi.spyOn(env.EGRESS, 'fetch').mockImplementation(async () => new Response('Thank you.'))
+  const world: World = { rfc, messages: new Messages(), players: { A: await join('Ana'), B: await join('Beto') } }
+  for (const step of steps) await perform(world, step)
+  const { B } = world.players
+  const { cancellations, ...answers } = separated(await answersTo(B))
+  vi.restoreAllMocks()
+  return { answers: comparable(renamed(B, { said: B.said, ...answers })), cancellations }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are compared whole.
+type Any = any
+
+/** Members that may tell that the RFC is shared, and why. */
+const EXCEPTIONS = [
+  // A download that A's run has queued already is not queued again (service.md, Run rules 3).
+  'dispatched',
+  // Something newer than B's ceiling is held for the RFC (decisions.md 6), with the 409 of precomputed reports.
+  'window_state',
+]
+
+const comparable = (answers: Any): Any =>
+  JSON.parse(JSON.stringify(answers), (key, value) => {
+    if (EXCEPTIONS.includes(key)) return undefined
+    // The instant of a document of which only metadata is known is that of Mexico City, whatever its zone.
+    return ['first_issued_at', 'last_issued_at'].includes(key) ? value !== null : value
+  })
+
+const isOfCancellation = (key: string | undefined): boolean => key?.startsWith('cfdi.cancelled') ?? false
+
+/** What a cancelled document shows alike in both worlds. */
+const cancelled = ({ uuid, fecha, direction, total, estatus, cancelled_at }: Any) => ({
+  uuid,
+  fecha,
+  direction,
+  total,
+  estatus,
+  cancelled_at,
+})
+
+/** A refused CIEC of B becomes known with the one that A gives, or at B's next login. */
+const isOfCiec = (key: string | undefined): boolean => key === 'connection.ciec_invalid' || key === 'fiscal_entity.ciec_invalid'
+
+/**
+ * Sets apart what depends on the moment at which a cancellation becomes known, which may be earlier when A's download finds it: the events
+ * about it, updated_at, and whether the XML was fetched before (the authority gives the XML of a received document only while it is valid).
+ */
+function separated(answers: Any): Any {
+  const isApplied = ({ estatus }: Any): boolean => estatus !== 'cancelado'
+  const document = (one: Any): Any => (one.estatus === 'cancelado' ? cancelled(one) : one)
+  const detail = ({ status, body }: Any): Any => ({
+    status,
+    body:
+      body.estatus === 'cancelado'
+        ? cancelled(body)
+        : { ...body, ...(body.aplicaciones && { aplicaciones: body.aplicaciones.filter(isApplied) }) },
+  })
+  const vigentes = new Set(answers.cfdi.filter(isApplied).map(({ uuid }: Any) => uuid))
+  return {
+    ...answers,
+    cfdi: answers.cfdi.map(document),
+    changed: answers.changed.map(document),
+    details: answers.details.map(detail),
+    payments: answers.payments
+      .filter(({ body }: Any) => vigentes.has(body.uuid))
+      .map(({ status, body }: Any) => ({ status, body: { ...body, data: body.data.filter(isApplied) } })),
+    events: answers.events.filter(({ event }: Any) => !isOfCancellation(event) && !isOfCiec(event)),
+    deliveries: answers.deliveries.map((list: Any[]) =>
+      list.filter(({ event_key }) => !isOfCancellation(event_key) && !isOfCiec(event_key)),
+    ),
+    audit: answers.audit.filter(({ action }: Any) => !isOfCiec(action)),
+    ciec_invalid: answers.events.filter(({ event }: Any) => isOfCiec(event)).length,
+    cancellations: answers.events.filter(({ event }: Any) => isOfCancellation(event)),
+  }
+}
+
+/** Events about cancellations that differ. One that became known at the same moment is the same in everything. */
+function cancellationDifferences(alone: Any[], shared: Any[]): string[] {
+  const main = (list: Any[]) => new Map(list.filter(({ event }) => event === 'cfdi.cancelled').map((one) => [one.cfdi_uuid, one]))
+  const subset = (list: Any[]) => new Set(list.filter(({ event }) => event !== 'cfdi.cancelled').map(({ cfdi_uuid }) => cfdi_uuid))
+  const [one, other] = [main(alone), main(shared)]
+  const found: string[] = []
+  for (const uuid of new Set([...one.keys(), ...other.keys()])) {
+    const [a, b] = [one.get(uuid), other.get(uuid)]
+    if (!a || !b) {
+      found.push(`cancellation ${uuid}: ${a ? 'only alone' : 'only shared'}`)
+      continue
+    }
+    const { event_id: _, fiscal_entity_id: __, occurred_at: atA, severity: sevA, payment_status: paidA, ...restA } = a
+    const { event_id: ___, fiscal_entity_id: ____, occurred_at: atB, severity: sevB, payment_status: paidB, ...restB } = b
+    found.push(...differences(restA, restB, `cancellation ${uuid}`))
+    if (atA !== atB) continue
+    found.push(...differences([sevA, paidA, subset(alone).has(uuid)], [sevB, paidB, subset(shared).has(uuid)], `cancellation ${uuid}`))
+  }
+  return found
+}
+
+/** Where two answers differ, as paths with both values. */
+function differences(a: Any, b: Any, path = ''): string[] {
+  if (a === b) return []
+  if (a && b && typeof a === 'object' && typeof b === 'object') {
+    const keys = new Set([...Object.keys(a), ...Object.keys(b)])
+    return [...keys].flatMap((key) => differences(a[key], b[key], `${path}/${key}`))
+  }
+  return [`${path}: alone ${JSON.stringify(a)?.slice(0, 300)}, shared ${JSON.stringify(b)?.slice(0, 300)}`]
+}
+
+describe('an organization is answered as if no other had connected its RFC', () => {
+  it.each(Array.from({ length: HISTORIES }, (_, seed) => seed))('through history %i', async (seed) => {
+    const { steps, rfc } = historyOf(seed, randomOf(seed + 1))
+    const checked = withCheckDigit(rfc.slice(0, -1))
+    const begin = steps[0]!.at - 3_600_000
+    const alone = await live(
+      checked,
+      begin,
+      steps.filter(({ who }) => who !== 'A'),
+    )
+    const shared = await live(checked, begin, steps)
+    const found = [...differences(alone.answers, shared.answers), ...cancellationDifferences(alone.cancellations, shared.cancellations)]
+    if (found.length > 0)
+      throw new Error(
+        [
+          `Seed ${seed}: ${found.length} differences`,
+          ...found.slice(0, 20),
+          ...steps.map(({ at: when, who, what }) => `${new Date(when).toISOString()} ${who} ${JSON.stringify(what)}`),
+        ].join('\n'),
+      )
+  })
+})

@@ -1,0 +1,95 @@
+import { uuidOf } from '../../../src/platform/db/id.ts'
+import { api, basic, request } from '../../support/client.ts'
+import type { Player } from './paired-history.ts'
+
+/** Everything that the API answers an organization about itself and an RFC, with its identifiers renamed in the order of their appearance. */
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are compared whole.
+type Any = any
+
+async function pages(player: Player, path: string): Promise<Any[]> {
+  const items: Any[] = []
+  for (let cursor = ''; ; ) {
+    const { status, body } = await api(player, 'GET', `${path}${path.includes('?') ? '&' : '?'}limit=100${cursor}`)
+    if (status !== 200) return [{ status, body }]
+    items.push(...body.data)
+    if (!body.has_more) return items
+    cursor = `&cursor=${encodeURIComponent(body.next_cursor)}`
+  }
+}
+
+export async function answersTo(player: Player): Promise<Record<string, unknown>> {
+  const get = async (path: string) => {
+    const { status, body } = await api(player, 'GET', path)
+    return { status, body }
+  }
+  const fe = player.fiscal_entity_id
+  const entity = `/v1/fiscal-entities/${fe}`
+  const cfdi = await pages(player, `/v1/cfdi?fiscal_entity_id=${fe}`)
+  const some = cfdi.filter(({ uuid }, n) => uuid && n % 7 === 0).slice(0, 12)
+  const documents = await pages(player, `${entity}/documents`)
+  const [extractors, webhooks] = [await get('/v1/extractors'), await pages(player, '/v1/webhooks')]
+  const each = async <T>(list: readonly T[], read: (one: T) => Promise<unknown>) => {
+    const answers: unknown[] = []
+    for (const one of list) answers.push(await read(one))
+    return answers
+  }
+  return {
+    entity: await get(entity),
+    entities: await pages(player, '/v1/fiscal-entities'),
+    sync: await get(`${entity}/sync`),
+    sync_jobs: await pages(player, `${entity}/sync-jobs`),
+    cfdi,
+    details: await each(some, ({ uuid }) => get(`/v1/cfdi/${uuid}?fiscal_entity_id=${fe}`)),
+    payments: await each(some, ({ uuid }) => get(`/v1/cfdi/${uuid}/payments?fiscal_entity_id=${fe}`)),
+    changed: await pages(player, `/v1/cfdi?fiscal_entity_id=${fe}&updated_since=2018-01-01T00:00:00Z`),
+    months: await get(`/v1/cfdi/summary/monthly?fiscal_entity_id=${fe}`),
+    suppliers: await get(`/v1/cfdi/repse-suppliers?fiscal_entity_id=${fe}&months=24`),
+    documents,
+    contents: await each(
+      documents.filter(({ document_id }) => document_id),
+      async ({ document_id }) => {
+        const { status, body } = await request('GET', `${entity}/documents/${document_id}/content`, {
+          headers: { authorization: basic(player) },
+        })
+        return { status, body }
+      },
+    ),
+    imports: await get(`${entity}/cfdi/imports/imp_${'0'.repeat(26)}`),
+    events: await pages(player, '/v1/events'),
+    alerts: await pages(player, '/v1/alerts'),
+    audit: await pages(player, '/v1/audit-events'),
+    extractors,
+    runs: await each(Array.isArray(extractors.body) ? extractors.body : [], ({ extractor_id }: Any) =>
+      pages(player, `/v1/extractors/${extractor_id}/runs`),
+    ),
+    webhooks,
+    deliveries: await each(
+      webhooks.filter(({ webhook_id }) => webhook_id),
+      ({ webhook_id }) => pages(player, `/v1/webhooks/${webhook_id}/deliveries`),
+    ),
+    organization: await get('/v1/organization'),
+    stats: await get('/v1/organization/stats'),
+    billing: await get('/v1/billing'),
+    invoices: await pages(player, '/v1/billing/invoices'),
+  }
+}
+
+const ID = /\b(org|mem|ivt|fe|ext|run|job|wh|evt|inv|aud|alr|doc|imp)_[0-9a-z]{26}\b/g
+
+/** Names each identifier after the order in which it first appears, and drops what differs between two services anyway. */
+export function renamed(player: Player, answers: unknown): Any {
+  const names = new Map<string, string>()
+  const uuid = uuidOf(player.fiscal_entity_id)
+  const text = JSON.stringify(answers)
+    .replaceAll(uuid, player.fiscal_entity_id)
+    .replaceAll(player.api_key, 'the-key')
+    .replace(ID, (id, prefix: string) => {
+      const name = names.get(id) ?? `${prefix}#${[...names.values()].filter((one) => one.startsWith(`${prefix}#`)).length + 1}`
+      names.set(id, name)
+      return name
+    })
+  return JSON.parse(text, (key, value) =>
+    ['request_id', 'signing_secret', 'secret_hint', 'next_cursor'].includes(key) ? 'dropped' : value,
+  )
+}

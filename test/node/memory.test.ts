@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Customer, randomRfc } from '../../scripts/customer.ts'
+import { zipOf } from '../support/zip.ts'
+import { wantFewMonths } from './support/books.ts'
+import { HeapWatch } from './support/heap.ts'
+import { discard, freePort, freshState, Started, until } from './support/runner.ts'
+import { invoiceOf, metadataOf } from './support/uploads.ts'
+
+/** The platform ends an isolate of more than 128 MB. */
+const MOST = 100_000_000
+const MIB = 1024 * 1024
+const isLong = process.env['FUZZ'] === 'full'
+const WITHIN = 900_000
+
+interface Imported {
+  status: string
+  counts: { created: number; updated: number; unchanged: number; rejected: number }
+}
+
+let stateDir: string
+let service: Started
+let customer: Customer
+let heap: HeapWatch
+let rfc: string
+let path: string
+const figures: string[] = []
+
+beforeAll(async () => {
+  stateDir = freshState()
+  service = await Started.start(stateDir, await freePort())
+  customer = await Customer.signUp(service.url, 'Memoria')
+  await wantFewMonths(customer)
+  rfc = randomRfc()
+  const { fiscal_entity_id } = await customer.ask<{ fiscal_entity_id: string }>('POST', '/v1/fiscal-entities', { rfc })
+  path = `/v1/fiscal-entities/${fiscal_entity_id}/cfdi/imports`
+  heap = await HeapWatch.of(service)
+})
+afterAll(async () => {
+  console.log(`Most memory in use, in MB (used + backing storage, samples):\n${figures.join('\n')}`)
+  heap?.close()
+  await discard(stateDir, [service])
+})
+
+async function send(bytes: Uint8Array): Promise<string> {
+  const { api_key, api_secret } = customer.credential
+  const response = await fetch(service.url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/octet-stream', authorization: `Basic ${btoa(`${api_key}:${api_secret}`)}` },
+    body: bytes as BufferSource,
+  })
+  const body = (await response.json()) as { import_id: string }
+  expect([response.status, body]).toEqual([202, expect.anything()])
+  return body.import_id
+}
+
+async function completed(import_id: string): Promise<Imported['counts']> {
+  for (const end = Date.now() + WITHIN; Date.now() < end; await sleep(200)) {
+    const { status, counts } = await customer.ask<Imported>('GET', `${path}/${import_id}`)
+    if (status === 'completed') return counts
+  }
+  throw new Error('The import is not completed.')
+}
+
+/** Imports files, all at once, and holds the memory that this takes against the limit. */
+const imported = (...files: Uint8Array[]): Promise<Imported['counts'][]> =>
+  measured(async () => Promise.all((await Promise.all(files.map(send))).map(completed)))
+
+async function measured<T>(work: () => Promise<T>): Promise<T> {
+  await heap.collect()
+  const { result, peak, samples } = await heap.peakDuring(work)
+  const mb = (bytes: number) => (bytes / 1_000_000).toFixed(1)
+  figures.push(`${mb(peak.sum)} (${mb(peak.used)} + ${mb(peak.backing)}, ${samples}) ${expect.getState().currentTestName}`)
+  expect(peak.sum).toBeLessThanOrEqual(MOST)
+  return result
+}
+
+const created = (count: number) => ({ created: count, updated: 0, unchanged: 0, rejected: 0 })
+const rejected = (count: number) => ({ ...created(0), rejected: count })
+
+/** A ZIP of about so many MiB of invoices that hardly compress. */
+const heavy = (mebibytes: number) => zipOf(Array.from({ length: mebibytes * 16 }, () => invoiceOf(rfc, 2, 60_000)))
+const long = (documents: number, lines: number) => zipOf(Array.from({ length: documents }, () => invoiceOf(rfc, lines)))
+
+describe('the memory of the Worker stays within 100 MB', { timeout: WITHIN }, () => {
+  it('with 100,000 lines in five CFDIs', async () => {
+    expect(await imported(long(5, 20_000))).toEqual([created(5)])
+  })
+
+  it('with the most lines that a CFDI may have, and with more', async () => {
+    const bare = (lines: number) => {
+      const { name, bytes } = invoiceOf(rfc, 1)
+      const text = new TextDecoder()
+        .decode(bytes)
+        .replace(/<cfdi:Concepto .*?\/>/, '<cfdi:Concepto Descripcion="x" Importe="1"/>'.repeat(lines))
+      return { name, bytes: new TextEncoder().encode(text) }
+    }
+    expect(await imported(zipOf([bare(30_000), bare(30_001)]))).toEqual([{ ...created(1), rejected: 1 }])
+  })
+
+  it('with several uploads at once', async () => {
+    const files = Array.from({ length: 4 }, (_, i) => (i % 2 === 0 ? long(2, 20_000) : heavy(6)))
+    expect(await imported(...files)).toEqual([created(2), created(96), created(2), created(96)])
+  })
+
+  it('with metadata as a TXT', async () => {
+    const rows = isLong ? 140_000 : 10_000
+    expect(await imported(metadataOf(rfc, rows))).toEqual([created(1)])
+  })
+
+  it.runIf(isLong)('with metadata of 200,000 rows in a ZIP', async () => {
+    expect(await imported(zipOf([{ name: 'lista.txt', bytes: metadataOf(rfc, 200_000) }]))).toEqual([created(1)])
+  })
+
+  it.runIf(isLong)('with 25 MiB of a ZIP, of a text and of a directory, six times at once', async () => {
+    expect(await imported(heavy(19))).toEqual([created(19 * 16)])
+    const blank = new Uint8Array(25 * MIB).fill(32)
+    expect(await imported(...Array.from({ length: 6 }, () => blank))).toEqual(Array.from({ length: 6 }, () => rejected(1)))
+    const tiny = new TextEncoder().encode('<a/>')
+    const names = Array.from({ length: 30_000 }, (_, i) => ({ name: `${'x'.repeat(250)}${i}.xml`, bytes: tiny }))
+    expect(await imported(zipOf(names))).toEqual([rejected(30_000)])
+  })
+
+  it('with months of a busy taxpayer', async () => {
+    const documents = isLong ? 20_000 : 1_500
+    await measured(async () => {
+      const { fiscal_entity_id } = await customer.ask<{ fiscal_entity_id: string }>('POST', '/v1/fiscal-entities', {
+        rfc: randomRfc(),
+        ciec: `busy${documents}`,
+        data_source_keys: ['sat_cfdi_issued', 'sat_cfdi_received'],
+      })
+      await until('the months are downloaded', WITHIN, async () => (await customer.sync(fiscal_entity_id)).status === 'idle', 500)
+      const { jobs } = await customer.sync(fiscal_entity_id)
+      expect(jobs).toMatchObject({ failed: 0, succeeded: jobs.total })
+      expect(jobs.total).toBeGreaterThanOrEqual(6)
+    })
+  })
+})

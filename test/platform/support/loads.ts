@@ -1,0 +1,486 @@
+import { env } from 'cloudflare:workers'
+import { expect, vi } from 'vitest'
+import * as adapters from '../../../src/authority/adapters.ts'
+import type { Package } from '../../../src/authority/port/authority.ts'
+import { runMessages } from '../../../src/extractors/runs/dispatch.ts'
+import { insertOutboxEvents } from '../../../src/outbox/outbox.ts'
+import { settingsOf } from '../../../src/platform/settings.ts'
+import type { TASKS } from '../../../src/tasks.ts'
+import { newSecret, wrapDigests } from '../../../src/webhooks/endpoints/secret.ts'
+import { listOf, manyRows } from '../../blacklists/support/list-csv.ts'
+import { packageOf, plainOf } from '../../cfdi/support/documents.ts'
+import { cfdiOf, subscriber } from '../../downloads/support/downloads.ts'
+import { created, draft, EXTRACTORS } from '../../extractors/support/extractors.ts'
+import { runs } from '../../support/fuzz.ts'
+import type { Platform } from '../../support/invocations.ts'
+import { randomOf } from '../../support/random.ts'
+import { connect, freshRfc, organization } from '../../support/tenants.ts'
+import { zipOf } from '../../support/zip.ts'
+import { countOf, idSql, multiply } from './rows.ts'
+
+/** Full loads, each far more than one invocation may do, and what must have become of them in the end. */
+export type Load = (platform: Platform) => Promise<void>
+
+const random = randomOf(1_214)
+const utf8 = new TextEncoder()
+const DAY_MS = 86_400_000
+
+const entityOf = (rfc: string) =>
+  env.DB.prepare('select shard, entity from fiscal_entities where rfc = ?').bind(rfc).first<{ shard: number; entity: number }>()
+
+/** An organization with so many active connections to RFCs that nobody has downloaded. */
+async function manyConnections(count: number, extractor: object) {
+  const of = await organization('enterprise_gold')
+  const { extractor_id } = await created(of, { ...draft, trigger_kind: 'connection_reactivated', ...extractor })
+  await connect(of.owner, freshRfc(), { ciec: 'empty' })
+  await multiply('connections', count - 1, {
+    connection: 'null',
+    fiscal_entity_id: idSql('fe'),
+    entity: '1000000 + n.i',
+    rfc: `'RFC' || n.i`,
+  })
+  return { ...of, extractor_id }
+}
+
+/** The month of a busy taxpayer: packages of a few documents, each of which is a slice. */
+const packages = (rfc: string, count: number): Package[] =>
+  Array.from({ length: count }, () => ({ kind: 'xml', bytes: packageOf([1, 2].map(() => plainOf(random, '2026-05', { emisor: rfc }))) }))
+
+function deliverPackages(all: readonly Package[]): void {
+  const real = adapters.authorityOf
+  vi.spyOn(adapters, 'authorityOf').mockImplementation((system) => ({
+    ...real(system),
+    async *download() {
+      yield* all
+    },
+  }))
+}
+
+const metadataOf = (rfc: string, count: number): Uint8Array => {
+  const columns =
+    'Uuid~RfcEmisor~NombreEmisor~RfcReceptor~NombreReceptor~RfcPac~FechaEmision~FechaCertificacionSat~Monto~EfectoComprobante~Estatus~FechaCancelacion'
+  const rows = Array.from({ length: count }, (_, n) => {
+    const uuid = `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}`.toUpperCase()
+    return `${uuid}~${rfc}~A~BBB020202BB1~B~SPR190613I52~2026-05-10 12:00:00~2026-05-10 12:00:05~100.00~I~1~`
+  })
+  return utf8.encode([columns, ...rows].join('\r\n'))
+}
+
+export const CONSUMER_LOADS: Record<string, Load> = {
+  /** The story of the issue: five RFCs with many months each, in one batch. */
+  async downloads(platform) {
+    const rfcs = [1, 2, 3, 4, 5].map(() => freshRfc())
+    const calls = []
+    for (const rfc of rfcs) {
+      const one = await subscriber(rfc, cfdiOf(6))
+      await one.run()
+      calls.push(await entityOf(rfc))
+    }
+    await platform.deliver('downloads', calls)
+    await platform.run(['downloads'])
+    expect(await countOf('sync_jobs', "status <> 'succeeded' or attempts <> 1", env.LEDGER_0)).toBe(0)
+    expect(await countOf('sync_jobs', '1', env.LEDGER_0)).toBeGreaterThan(5 * 12)
+  },
+
+  /** A month with more slices than an invocation can ingest. */
+  async 'downloads-spread'(platform) {
+    const rfc = freshRfc()
+    const one = await subscriber(rfc, cfdiOf(1, { data_source_keys: ['sat_cfdi_issued'] }))
+    deliverPackages(packages(rfc, 110))
+    await one.run()
+    const { entity, shard } = (await entityOf(rfc))!
+    await platform.deliver('downloads-spread', [{ shard, entity }])
+    await platform.run(['downloads', 'downloads-spread'])
+    const { results } = await env.LEDGER_0.prepare(
+      `select status, attempts, created_count, rejected_count from sync_jobs where entity = ? and month <> ''`,
+    )
+      .bind(entity)
+      .all<Record<string, number>>()
+    expect(results.map(({ status, attempts, rejected_count }) => [status, attempts, rejected_count])).toEqual(
+      results.map(() => ['succeeded', 1, 0]),
+    )
+    expect(results.reduce((sum, { created_count }) => sum + created_count!, 0)).toBe(220)
+    expect(await countOf('cfdi', `entity = ${entity}`, env.LEDGER_0)).toBe(220)
+  },
+
+  /** A tick page of thousands of extractors, runs by the message, and one run over thousands of RFCs. */
+  async dispatch(platform) {
+    const of = await manyConnections(4_000, { data_source_keys: ['sat_csf'] })
+    const { run_id } = await plannedRun(of)
+    await multiply('extractors', 1_100, {
+      extractor_id: idSql('ext'),
+      organization_id: `'org_' || n.i`,
+      trigger_kind: `'schedule'`,
+      schedule_kind: `'daily'`,
+      cadence: `'daily'`,
+      armed_day: `iif(n.i % 10 = 0, '2026-01-01', '2026-12-01')`,
+      is_enabled: '1',
+    })
+    const page = { timezone: 'America/Mexico_City', day: '2026-05-20', cadence: 'daily' }
+    await env.DB.prepare("insert into tick_pages values (?1, ?2, ?3, ?2, 0, '', 0)").bind(page.timezone, page.day, page.cadence).run()
+    await platform.deliver('dispatch', [{ page }, ...runMessages([{ run_id }]).map(({ body }) => body)])
+    await platform.run(['dispatch'])
+    expect(await countOf('runs', "status = 'planned'")).toBe(0)
+    expect(await countOf('runs', "local_date = '2026-05-20'")).toBe(110)
+    expect(await env.DB.prepare('select connections, dispatched from runs where run_id = ?').bind(run_id).first()).toEqual({
+      connections: 4_000,
+      dispatched: 4_000,
+    })
+  },
+
+  /** An upload of metadata with more rows than an invocation can store. */
+  async imports(platform) {
+    const rows = runs(30_000, 200_000)
+    const of = await organization('enterprise_gold')
+    const rfc = freshRfc()
+    const { fiscal_entity_id } = await connect(of.owner, rfc, { ciec: 'empty' })
+    const path = `/v1/fiscal-entities/${fiscal_entity_id}/cfdi/imports`
+    const plain = plainOf(random, '2026-05', { emisor: rfc })
+    const [xml] = [packageOf([plain])]
+    const bytes = zipOf([
+      { name: 'uno.txt', bytes: metadataOf(rfc, rows) },
+      { name: 'dos.zip', bytes: xml! },
+    ])
+    const sent = await platform.fetch('POST import', of.owner, path, { body: bytes, type: 'application/zip' })
+    expect(sent.status).toBe(202)
+    const { import_id } = (await sent.json()) as { import_id: string }
+    await platform.run(['imports'])
+    const { body } = await of.ask('GET', `${path}/${import_id}`)
+    expect(body).toMatchObject({
+      status: 'completed',
+      files: [{ name: 'uno.txt', status: 'created', detail: null }, { status: 'rejected' }],
+    })
+    expect(await countOf('cfdi', 'entity < 0', env.LEDGER_0)).toBe(rows)
+  },
+
+  /** A page of the round over RFCs that thousands have connected, and look-ups. */
+  async repse(platform) {
+    const of = await organization('enterprise_gold')
+    const rfcs = [freshRfc(), freshRfc(), freshRfc(), freshRfc(), freshRfc(), freshRfc()]
+    for (const rfc of rfcs) {
+      await connect(of.owner, rfc, { ciec: 'empty' })
+      await of.ask('POST', '/v1/test-helpers/repse', { rfc, is_registered: true, folio: '1', vigencia_hasta: '2026-06-01' })
+      await multiply('connections', 1_000, {
+        ...{ connection: 'null', organization_id: `'org_' || n.i` },
+        fiscal_entity_id: `t.j->>'$.fiscal_entity_id' || n.i`,
+      })
+    }
+    await multiply('organizations', 1_000, { id: `'org_' || n.i` })
+    await env.DB.prepare("insert into repse_rounds values ('2026-05-20', ?1, 0, 0, ?1)").bind(Date.now()).run()
+    await platform.deliver('repse', [{ round: '2026-05-20' }, { rfcs: rfcs.slice(0, 5) }])
+    await platform.run(['repse'])
+    expect(await countOf('alerts')).toBe(6 * 1_001)
+  },
+
+  /** Thousands of changes to tell, and endpoints with hundreds of deliveries that are due. */
+  async webhooks(platform) {
+    const of = await organization('enterprise_gold')
+    const rfc = freshRfc()
+    await connect(of.owner, rfc, { ciec: 'empty' })
+    for (const n of [1, 2])
+      await of.ask('POST', '/v1/webhooks', {
+        name: `Uno ${n}`,
+        url: `https://hooks${n}.example.com/`,
+        event_keys: ['connection.ciec_invalid'],
+      })
+    const { entity } = (await entityOf(rfc))!
+    const facts = Array.from({ length: 700 }, (_, n) => ({
+      outbox_event_id: `connection.ciec_invalid:${n}`,
+      kind: 'connection.ciec_invalid' as const,
+      entity,
+      organizations: [of.id],
+      body: { rejected_at: new Date().toISOString() },
+    }))
+    await env.DB.batch(insertOutboxEvents(env.DB, facts, 0))
+    await platform.deliver('webhooks', [{ outbox: 'control' }])
+    const isEnd = async () => (await countOf('events')) === 700 && (await countOf('deliveries', "status = 'pending'")) === 0
+    for (let n = 0; n < 100 && !(await isEnd()); n++) {
+      await platform.run(['webhooks'])
+      if (!(await isEnd())) await platform.cron('* * * * *')
+    }
+    expect(await countOf('deliveries', "status = 'delivered'")).toBe(1_400)
+  },
+
+  async tasks(platform) {
+    for (const load of Object.values(TASK_LOADS)) await load(platform)
+  },
+
+  async 'dead-letters'(platform) {
+    await platform.deliver(
+      'dead-letters',
+      Array.from({ length: 10 }, (_, n) => ({ n })),
+    )
+    expect(await countOf('dead_letters')).toBe(10)
+  },
+}
+
+async function plannedRun(of: { owner: Parameters<typeof connect>[0]; extractor_id: string; id: string }): Promise<{ run_id: string }> {
+  await env.DB.prepare(
+    `insert into runs (run_id, organization_id, extractor_id, trigger, instant, status, connections, dispatched, created_at)
+     values ('run_planned', ?1, ?2, 'manual', ?3, 'planned', 0, 0, ?3)`,
+  )
+    .bind(of.id, of.extractor_id, Date.now())
+    .run()
+  return { run_id: 'run_planned' }
+}
+
+const task = (name: keyof typeof TASKS, at: number) => ({ task: name, at, place: 'start' })
+
+/** Runs a task in as many invocations as it takes. */
+async function finish(platform: Platform, name: keyof typeof TASKS, at = Date.now()): Promise<void> {
+  await platform.deliver('tasks', [task(name, at)])
+  await platform.run(['tasks'])
+}
+
+/** So many organizations like a new one. */
+async function organizations(count: number, set: Record<string, string>): Promise<void> {
+  await organization('api')
+  await multiply('organizations', count, { id: idSql('org'), ...set })
+}
+
+const invoicesOf = (count: number, review_at: number | null) =>
+  env.DB.prepare(
+    `with recursive n (i) as (select 1 union all select i + 1 from n where i < ?1)
+     insert into invoices (invoice_id, organization_id, sequence, period, subtotal, tax, total, currency, status, issued_at, due_on, review_at)
+     select ${idSql('inv')}, ${idSql('org')}, 1, '2026-04', '1', '0', '1', 'MXN', 'open', 0, '2026-04-01', ?2 from n`,
+  )
+    .bind(count, review_at)
+    .run()
+
+export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
+  /** Operators' commands, organizations to suspend, and every zone that there is. */
+  async midnight(platform) {
+    await organizations(700, {})
+    await invoicesOf(700, 1)
+    await env.DB.prepare(
+      `with recursive n (i) as (select 1 union all select i + 1 from n where i < 150)
+       insert into operator_orders (order_id, kind, organization_id, plan, created_at)
+       select 'order' || n.i, 'plan', ${idSql('org')}, 'starter', n.i from n`,
+    ).run()
+    await env.DB.prepare('insert into zones select value, ?2 from json_each(?1) where true on conflict do nothing')
+      .bind(JSON.stringify(Intl.supportedValuesOf('timeZone')), '2026-05-10')
+      .run()
+    await finish(platform, 'midnight')
+    expect(await countOf('organizations', "suspension = 'payment'")).toBe(700)
+    expect(await countOf('operator_orders', 'done_at is null or refused is not null')).toBe(0)
+    expect(await countOf('zones', "evaluated_day < '2026-05-19'")).toBe(0)
+  },
+
+  async issueInvoices(platform) {
+    await organizations(600, { billed_month: `'2026-04'` })
+    await finish(platform, 'issueInvoices')
+    expect(await countOf('invoices', "period = '2026-05'")).toBe(600)
+  },
+
+  async reviewSubscriptions(platform) {
+    await organizations(500, {})
+    await invoicesOf(500, null)
+    await finish(platform, 'reviewSubscriptions')
+    expect(await countOf('organizations', "suspension = 'payment'")).toBe(500)
+  },
+
+  async pruneEvents(platform) {
+    const of = await organization()
+    await env.DB.prepare(
+      `with recursive n (i) as (select 1 union all select i + 1 from n where i < 9000)
+       insert into events (organization_id, seq, event_id, key, body) select ?1, n.i, ${idSql('evt')}, 'sync.completed', '{}' from n`,
+    )
+      .bind(of.id)
+      .run()
+    await finish(platform, 'pruneEvents')
+    expect(await countOf('events')).toBe(0)
+  },
+
+  async rewrapSecrets(platform) {
+    const of = await organization()
+    await of.ask('POST', '/v1/webhooks', { name: 'Uno', url: 'https://hooks.example.com/', event_keys: ['sync.completed'] })
+    await multiply('webhooks', 1_200, { webhook: 'null', webhook_id: idSql('wh') })
+    const { webhookKeys } = settingsOf(env)
+    const { digests } = await newSecret()
+    const { results } = await env.DB.prepare('select webhook_id from webhooks').all<{ webhook_id: string }>()
+    const owner = { environment: 'test', organization_id: of.id, secret_version: 1 } as const
+    const wrapped = []
+    for (const { webhook_id } of results)
+      wrapped.push([webhook_id, JSON.stringify(await wrapDigests(webhookKeys, { ...owner, webhook_id }, digests))])
+    await env.DB.prepare('update webhooks set digests = j.value->>1 from json_each(?) j where webhooks.webhook_id = j.value->>0')
+      .bind(JSON.stringify(wrapped))
+      .run()
+    // A new key: every secret is to be wrapped with it.
+    platform.env.WEBHOOK_KEYS = `9:${new Uint8Array(32).fill(9).toBase64()},${env.WEBHOOK_KEYS}`
+    await finish(platform, 'rewrapSecrets')
+    expect(await countOf('webhooks', `digests not like '%"a":"9:%' or digests not like '%"b":"9:%'`)).toBe(0)
+  },
+
+  async refreshLists(platform) {
+    await env.FILES.put('lists/sat_69b.csv', listOf(manyRows(3_000)))
+    await finish(platform, 'refreshLists', Date.parse('2026-08-05T10:00:00Z'))
+    expect(await countOf('blacklist_entries')).toBeGreaterThan(2_000)
+  },
+
+  async refreshRepse(platform) {
+    await finish(platform, 'refreshRepse')
+    expect(await countOf('repse_rounds')).toBe(1)
+  },
+
+  async pruneKeys(platform) {
+    await env.DB.prepare(
+      `with recursive n (i) as (select 1 union all select i + 1 from n where i < 20000)
+       insert into idempotency_keys (organization_id, key, fingerprint, token, lease_until, state, created_at)
+       select 'org_many', i, '', '', 0, 'answered', i from n`,
+    ).run()
+    await finish(platform, 'pruneKeys')
+    expect(await countOf('idempotency_keys')).toBe(0)
+  },
+
+  async pruneRuns(platform) {
+    await env.DB.prepare(
+      `with recursive n (i) as (select 1 union all select i + 1 from n where i < 10000)
+       insert into runs (run_id, organization_id, extractor_id, trigger, instant, status, connections, dispatched, created_at)
+       select ${idSql('run')}, 'org_many', 'ext_many', 'manual', 0, 'dispatched', 0, 0, 0 from n`,
+    ).run()
+    await finish(platform, 'pruneRuns')
+    expect(await countOf('runs', "organization_id = 'org_many'")).toBe(0)
+  },
+
+  async pruneAttempts(platform) {
+    await env.DB.prepare(
+      `with recursive n (i) as (select 1 union all select i + 1 from n where i < 5000)
+       insert into ciec_attempts (attempt_id, organization_id, rfc, is_stranger, is_refused, attempted_at)
+       select 'attempt' || n.i, 'org_many', 'X', 1, 1, 0 from n`,
+    ).run()
+    await finish(platform, 'pruneAttempts')
+    expect(await countOf('ciec_attempts')).toBe(0)
+  },
+
+  async sweepUploadObjects(platform) {
+    for (let n = 0; n < 30; n++) await env.FILES.put(`imports/abandoned${n}`, 'x')
+    await finish(platform, 'sweepUploadObjects', Date.now() + 3 * DAY_MS)
+  },
+
+  async reportLetters(platform) {
+    const error = vi.spyOn(console, 'error').mockImplementation(() => {})
+    await env.DB.prepare(
+      `with recursive n (i) as (select 1 union all select i + 1 from n where i < 500)
+       insert into dead_letters (dead_letter_id, queue, body, reason, created_at) select 'letter' || n.i, 'outbox', '{}', 'x', 0 from n`,
+    ).run()
+    await finish(platform, 'reportLetters')
+    expect(error).toHaveBeenCalled()
+  },
+
+  async sweepUploads(platform) {
+    await env.DB.prepare(
+      `with recursive n (i) as (select 1 union all select i + 1 from n where i < 150)
+       insert into import_usage (import_id, organization_id, shard, bytes, documents, counted, is_open, created_at)
+       select ${idSql('imp')}, 'org_many', 0, 1, 0, 0, 1, 0 from n`,
+    ).run()
+    await finish(platform, 'sweepUploads')
+    await finish(platform, 'sweepUploads')
+    expect(await countOf('import_usage')).toBe(0)
+  },
+
+  async pruneJobs(platform) {
+    await env.LEDGER_0.batch([
+      env.LEDGER_0.prepare(
+        `with recursive n (i) as (select 1 union all select i + 1 from n where i < 2500)
+         insert into entities (entity, rfc, version) select 28000 + n.i * 28 + 19, 'X', 0 from n`,
+      ),
+      env.LEDGER_0.prepare(
+        `insert into sync_jobs (entity, source, month, job_id, run_id, organizations, open, status, as_of, not_before, attempts, created_at,
+           finished_at, created_count, updated_count, cancelled_count, rejected_count)
+         select entity, 'sat_csf', '', 'job_' || entity || '_' || value, 'run', '[]', 0, 'succeeded', 0, 0, 1, 0, 1, 0, 0, 0, 0
+         from entities, json_each('[1, 2]') where rfc = 'X'`,
+      ),
+    ])
+    await finish(platform, 'pruneJobs', Date.parse('2026-05-20T10:00:00Z'))
+    // The newest job of each source and month stays.
+    expect(await countOf('sync_jobs', "run_id = 'run'", env.LEDGER_0)).toBe(2_500)
+    expect(await countOf('sync_jobs', "job_id like '%_1'", env.LEDGER_0)).toBe(0)
+  },
+}
+
+export const CRON_LOADS: Record<string, Load> = {
+  /** Something left of everything that is swept, and more operators' commands than a minute can do. */
+  async '* * * * *'(platform) {
+    await organizations(200, {})
+    await env.DB.prepare(
+      `with recursive n (i) as (select 1 union all select i + 1 from n where i < 200)
+       insert into operator_orders (order_id, kind, organization_id, plan, created_at)
+       select 'order' || n.i, 'plan', ${idSql('org')}, 'starter', n.i from n`,
+    ).run()
+    await env.DB.prepare(
+      `with recursive n (i) as (select 1 union all select i + 1 from n where i < 3000)
+       insert into runs (run_id, organization_id, extractor_id, trigger, instant, status, connections, dispatched, created_at)
+       select ${idSql('run')}, 'org_many', 'ext_many', 'manual', 0, 'planned', 0, 0, 0 from n`,
+    ).run()
+    await env.LEDGER_0.prepare(
+      `with recursive n (i) as (select 1 union all select i + 1 from n where i < 3000)
+       insert into sync_jobs (entity, source, month, job_id, run_id, organizations, open, status, as_of, not_before, attempts, created_at,
+         created_count, updated_count, cancelled_count, rejected_count)
+       select 900000 + n.i, 'sat_csf', '', 'job_' || n.i, 'run', '[]', 1, 'queued', 0, 0, 0, 0, 0, 0, 0, 0 from n`,
+    ).run()
+    for (let n = 0; n < 10 && (await countOf('operator_orders', 'done_at is null')) > 0; n++) await platform.cron('* * * * *')
+    expect(await countOf('operator_orders', 'done_at is null or refused is not null')).toBe(0)
+    expect(platform.of('dispatch').length).toBeGreaterThan(0)
+    expect(platform.of('downloads').length).toBeGreaterThan(0)
+  },
+
+  async '*/15 * * * *'(platform) {
+    await organizations(700, {})
+    await invoicesOf(700, 1)
+    await platform.cron('*/15 * * * *')
+    await platform.run(['tasks'])
+    expect(await countOf('organizations', "suspension = 'payment'")).toBe(700)
+  },
+
+  /** Each task is a message, whatever it has to do. */
+  async '0 10 * * *'(platform) {
+    await organizations(600, { billed_month: `'2026-04'` })
+    await platform.cron('0 10 * * *')
+    expect(platform.of('tasks')).toHaveLength(13)
+    await platform.run(['tasks'])
+    expect(await countOf('invoices', "period = '2026-05'")).toBe(600)
+  },
+}
+
+/** Requests that do more the more an organization has. */
+export const REQUEST_LOADS: Record<string, Load> = {
+  async 'a run over thousands of RFCs'(platform) {
+    const of = await manyConnections(4_000, { data_source_keys: ['sat_csf'] })
+    const path = `${EXTRACTORS}/${of.extractor_id}/run`
+    const reply = await platform.fetch('POST run', of.owner, path)
+    const told = (await reply.json()) as Record<string, unknown>
+    expect([reply.status, told]).toEqual([200, { status: 'dispatched', connections: 4_000, dispatched: expect.any(Number) }])
+    await platform.run(['dispatch'])
+    expect((await of.ask('GET', `${path}s`)).body.data).toMatchObject([{ status: 'dispatched', connections: 4_000, dispatched: 4_000 }])
+  },
+
+  async 'connecting an RFC that a hundred extractors run for'(platform) {
+    const of = await organization('enterprise_gold')
+    await created(of, { ...draft, data_source_keys: ['sat_csf'] })
+    await multiply('extractors', 150, { extractor_id: idSql('ext') })
+    const body = JSON.stringify({ rfc: freshRfc(), ciec: 'secreta1' })
+    expect((await platform.fetch('POST connect', of.owner, '/v1/fiscal-entities', { body, type: 'application/json' })).status).toBe(201)
+    await platform.run(['dispatch'])
+    expect(await countOf('runs', "status = 'planned'")).toBe(0)
+    expect(await countOf('runs', "status = 'dispatched'")).toBe(151)
+  },
+
+  async 'paying what had suspended thousands of connections'(platform) {
+    const of = await organization('enterprise_gold')
+    await created(of, { ...draft, data_source_keys: ['sat_csf'], trigger_kind: 'connection_reactivated' })
+    await connect(of.owner, freshRfc(), { ciec: 'empty' })
+    await multiply('connections', 3_000, {
+      connection: 'null',
+      fiscal_entity_id: idSql('fe'),
+      entity: '1000000 + n.i',
+      rfc: `'RFC' || n.i`,
+    })
+    const { body } = await of.ask('POST', '/v1/test-helpers/invoices', { due_date: '2026-05-01' })
+    await platform.cron('*/15 * * * *', new Date(Date.now() + DAY_MS))
+    expect(await countOf('connections', "state = 'paused'")).toBe(3_001)
+    const path = `/v1/test-helpers/invoices/${body.invoice_id}/pay`
+    expect((await platform.fetch('POST pay', of.owner, path)).status).toBe(200)
+    expect(await countOf('connections', "state = 'active'")).toBe(3_001)
+    expect(await countOf('runs', "status = 'planned'")).toBe(3_001)
+  },
+}

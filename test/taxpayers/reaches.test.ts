@@ -1,0 +1,91 @@
+import { applyD1Migrations, env } from 'cloudflare:test'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { connect } from '../../src/platform/db/commit.ts'
+import { MOST_REACHES, widenWindows } from '../../src/taxpayers/taxpayers.ts'
+
+const DAY = 86_400_000
+const BEGIN = Date.parse('2025-01-01T06:00:00Z')
+const dayOf = (instant: number): string => new Date(instant).toISOString().slice(0, 10)
+
+type Kept = [at: number, floor: string]
+/** A daily run: it reaches ninety days back, unless another floor is said. */
+const daily = (n: number, floor = dayOf(BEGIN + (n - 90) * DAY)): Kept => [BEGIN + n * DAY, floor]
+
+beforeAll(() => applyD1Migrations(env.DB, env.CONTROL_MIGRATIONS))
+
+let made = 900_000
+
+async function connection(issued: readonly Kept[] = [], state = 'active') {
+  const id = ++made
+  await env.DB.prepare(
+    `insert into connections (connection, organization_id, fiscal_entity_id, entity, rfc, shard, state, issued_reaches, linked_at, updated_at)
+     values (?1, 'org_reaches_' || ?1, 'fe_reaches_' || ?1, ?1, 'x', 0, ?2, ?3, 0, 0)`,
+  )
+    .bind(id, state, JSON.stringify(issued))
+    .run()
+  const read = async () => {
+    const row = await env.DB.prepare('select * from connections where connection = ?').bind(id).first<Record<string, string>>()
+    return { ...row!, issued: JSON.parse(row!['issued_reaches']!) as Kept[], received: JSON.parse(row!['received_reaches']!) as Kept[] }
+  }
+  return { id, read }
+}
+
+const widen = (direction: 'issued' | 'received', runs: readonly (readonly [connection: number, run: Kept])[]) =>
+  widenWindows(
+    connect(env.DB),
+    direction,
+    runs.map(([id, [to, from]]) => ({ connection: id, from, to })),
+  ).all<{ connection: number }>()
+
+describe('what a connection’s runs reached', () => {
+  it('is noted with the window of the source and connection that widen, in one row written', async () => {
+    const [one, other, paused] = [await connection(), await connection(), await connection([], 'paused')]
+    const { results, meta } = await widen('issued', [
+      [one.id, daily(0)],
+      [other.id, daily(1)],
+      [paused.id, daily(1)],
+    ])
+    expect(results.map(({ connection: id }) => id).sort()).toEqual([one.id, other.id])
+    expect(meta.rows_written).toBe(2)
+    expect(await one.read()).toMatchObject({ issued: [daily(0)], received: [], issued_from: daily(0)[1], issued_to: daily(0)[0] })
+    expect(await other.read()).toMatchObject({ issued: [daily(1)], received: [] })
+    expect(await paused.read()).toMatchObject({ issued: [], issued_to: null })
+    await widen('received', [[one.id, daily(2)]])
+    await widen('issued', [[one.id, daily(3)]])
+    expect(await one.read()).toMatchObject({ issued: [daily(0), daily(3)], received: [daily(2)] })
+  })
+
+  it('is noted once however often a run is dispatched, also between other runs and when its range has become shorter', async () => {
+    const { id, read } = await connection()
+    for (const run of [daily(0), daily(0), daily(1), daily(0), daily(0, '2024-12-20')]) await widen('issued', [[id, run]])
+    expect((await read()).issued).toEqual([daily(0), daily(1)])
+    // Two extractors can run at the same instant. What the second one reaches beyond the first is kept.
+    await widen('issued', [[id, daily(1, '2018-01-01')]])
+    expect((await read()).issued).toEqual([daily(0), daily(1), daily(1, '2018-01-01')])
+  })
+
+  it('is kept of 400 runs; then every second one of the older half goes, but none that reached further back than all before', async () => {
+    const before = Array.from({ length: MOST_REACHES }, (_, n) => daily(n, n === 51 ? '2018-01-01' : undefined))
+    const { id, read } = await connection(before.slice(0, -1))
+    await widen('issued', [[id, before.at(-1)!]])
+    expect((await read()).issued).toEqual(before)
+    const { meta } = await widen('issued', [[id, daily(MOST_REACHES)]])
+    expect(meta.rows_written).toBe(1)
+    const kept = before.filter((_, n) => n >= MOST_REACHES / 2 || n % 2 === 0 || n === 51)
+    expect(kept).toHaveLength(301)
+    expect((await read()).issued).toEqual([...kept, daily(MOST_REACHES)])
+    // A repetition of the run that did it does not do it again.
+    await widen('issued', [[id, daily(MOST_REACHES)]])
+    expect((await read()).issued).toHaveLength(302)
+  })
+
+  it('never grows beyond its bound, and its first run stays', async () => {
+    const { id, read } = await connection(Array.from({ length: MOST_REACHES - 5 }, (_, n) => daily(n)))
+    for (let n = MOST_REACHES - 5; n < MOST_REACHES + 210; n++) await widen('issued', [[id, daily(n)]])
+    const { issued } = await read()
+    expect(issued.length).toBeLessThanOrEqual(MOST_REACHES)
+    expect(issued[0]).toEqual(daily(0))
+    expect(issued.at(-1)).toEqual(daily(MOST_REACHES + 209))
+    expect(issued).toEqual(issued.toSorted(([a], [b]) => a - b))
+  })
+})

@@ -1,0 +1,55 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { countSlice, type DocumentChange } from '../../src/visibility/slice-counts.ts'
+
+const AS_OF = Date.parse('2026-03-20T18:00:00Z')
+const HOUR = 3_600
+const fecha = (issued_at: number): string => new Date((issued_at - 6 * HOUR) * 1_000).toISOString().slice(0, 19)
+
+/** What a download brings: of the last days before the job's instant and of a little after it. */
+const change = fc
+  .record({
+    what: fc.constantFrom('created' as const, 'updated' as const, 'cancelled' as const),
+    issued_at: fc.oneof(fc.integer({ min: -6 * 24 * HOUR, max: 2 * HOUR }), fc.integer({ min: -2 * HOUR, max: 60 })),
+  })
+  .map(({ what, issued_at }) => ({ what, issued_at: AS_OF / 1_000 + issued_at, fecha: fecha(AS_OF / 1_000 + issued_at) }))
+
+const isLate = ({ issued_at }: DocumentChange): boolean => issued_at > AS_OF / 1_000 - HOUR
+
+describe('the counts of a slice', () => {
+  it('say of each day how many documents were created, completed and cancelled, and when the first and last were issued', () => {
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 40 }), (changes) => {
+        const early = changes.filter((one) => !isLate(one))
+        const counts = countSlice(changes, AS_OF).slice(0, -changes.filter(isLate).length || undefined)
+        const kinds = new Set(early.map(({ what, fecha }) => `${what} ${fecha.slice(0, 10)}`))
+        expect(counts.map(([what, day]) => `${what} ${day}`)).toEqual([...kinds])
+        for (const [what, day, count, first, last] of counts) {
+          const times = early.filter((one) => one.what === what && one.fecha.startsWith(day)).map(({ issued_at }) => issued_at)
+          expect([count, first, last]).toEqual([times.length, Math.min(...times), Math.max(...times)])
+        }
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('keep each document that was issued less than an hour before the job, or later, on its own', () => {
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 40 }), (changes) => {
+        const late = changes.filter(isLate)
+        expect(countSlice(changes, AS_OF).slice(countSlice(changes, AS_OF).length - late.length)).toEqual(
+          late.map(({ what, fecha, issued_at }) => [what, fecha.slice(0, 10), 1, issued_at, issued_at]),
+        )
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('take a few kilobytes for a month of ten thousand documents', () => {
+    const changes = Array.from({ length: 10_000 }, (_, n) => {
+      const issued_at = AS_OF / 1_000 - 2 * HOUR - n * 250
+      return { what: 'created' as const, issued_at, fecha: fecha(issued_at) }
+    })
+    expect(JSON.stringify(countSlice(changes, AS_OF)).length).toBeLessThan(3_000)
+  })
+})
