@@ -9,7 +9,7 @@ import { applicationsOf, documents, insertApplications, insertCfdi, invoices, ro
 
 /** Rows that authentication reads: credential, organization, connection. */
 const CONTROL_ROWS = 3
-const SIZES = { 1: 1_000, 2: runs(6_000, 20_000) }
+const SIZES = { 1: 1_000, 2: runs(4_000, 20_000) }
 const CROWDED = 3
 const BILLED = 4
 
