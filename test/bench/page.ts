@@ -39,6 +39,8 @@ async function pageOf(rig: Rig, tenant: Tenant, query: Record<string, string>) {
 /** The most calls and rows that any of the tenant's first and second pages costs, authentication included. */
 async function worstOf(rig: Rig, tenant: Tenant): Promise<{ calls: number; rows: number }> {
   const worst = { calls: 0, rows: 0 }
+  // Once a day, a credential notes after an answer that it was used; that write belongs to no page.
+  await rig.recorded(() => pageOf(rig, tenant, {}))
   for (const query of queriesOf(tenant)) {
     let cursor: string | null = null
     for (const _ of [1, 2]) {
