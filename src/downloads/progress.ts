@@ -3,7 +3,7 @@ import type { Ctx } from '../platform/context.ts'
 import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import type { Connection } from '../platform/tenant.ts'
 import { shownJobId } from '../visibility/job-id.ts'
-import { windowsOf } from '../visibility/window.ts'
+import { NOTHING, windowsOf } from '../visibility/window.ts'
 import type { SyncJob, SyncJobQuery, SyncStatus } from './contract.ts'
 import { countJobs, type JobCounts } from './counts/counts.ts'
 import { type JobPlace, type JobRow, jobCounts, jobsOfOrganization } from './progress-store.ts'
@@ -65,6 +65,10 @@ async function view(ctx: Ctx, { fiscal_entity_id }: Connection, row: JobRow, cou
   }
 }
 
+/** Whether the connection was active when the job ended. What others downloaded afterwards is not counted before it is active again. */
+const wasActive = ({ state, inactive_since }: Connection, { finished_at }: JobRow): boolean =>
+  state === 'active' || inactive_since === null || (finished_at !== null && finished_at < inactive_since)
+
 /** Returns a page of the jobs that the organization's runs created or joined for the RFC, those of the newest run first. */
 export async function listSyncJobs(ctx: Ctx, query: SyncJobQuery) {
   const connection = requireConnection(ctx)
@@ -78,7 +82,10 @@ export async function listSyncJobs(ctx: Ctx, query: SyncJobQuery) {
   const windows = windowsOf(extractor_count, connection)
   const counts = await countJobs(
     ledger,
-    rows.map(({ source, month, job_id }) => ({ entity, source, month, job_id, organization_id, windows })),
+    rows.map((row) => ({
+      ...{ entity, source: row.source, month: row.month, job_id: row.job_id, organization_id },
+      windows: wasActive(connection, row) ? windows : NOTHING,
+    })),
   )
   const shown = await Promise.all(rows.map(async (row, n) => ({ row, job: await view(ctx, connection, row, counts[n]!) })))
   const placeOf = ({ row: { first_run, source, month } }: { row: JobRow }): JobPlace => [first_run, source, month]

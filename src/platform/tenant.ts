@@ -53,6 +53,8 @@ export interface Connection {
   paused_by: PausedBy | null
   /** When it first became active, in milliseconds since 1970; null before. */
   first_active_at: number | null
+  /** When it left the state active, in milliseconds since 1970, until everything since is told again; null otherwise. */
+  inactive_since: number | null
   /** Floor of the window on issued CFDIs, a calendar day `YYYY-MM-DD`; null before the source is first extracted. */
   issued_from: string | null
   /** Ceiling of that window, in milliseconds since 1970; null before the source is first extracted. */

@@ -140,6 +140,19 @@ describe('a job that several organizations share', () => {
     expect(isTrimmed).toBe(true)
   })
 
+  it('of CFDIs that ends when the connection is no longer active counts nothing for its organization', async () => {
+    const rfc = freshRfc()
+    const [first, second] = [await subscriber(rfc, cfdiOf(1)), await subscriber(rfc, cfdiOf(1))]
+    await first.run()
+    await second.run()
+    expect((await second.ask('PATCH', second.path, { ciec: null })).body.status).toBe('invalid_ciec')
+    await work(rfc)
+    const counts = async (one: Subscriber) =>
+      (await one.jobs()).filter(({ period }) => period !== null).map(({ created_count }) => created_count)
+    expect(Math.max(...(await counts(first)))).toBeGreaterThan(0)
+    expect(Math.max(...(await counts(second)))).toBe(0)
+  })
+
   it('is listed in the order of the organization’s own runs, with a cursor that names nothing else', async () => {
     const rfc = freshRfc()
     const [first, second] = [await subscriber(rfc, cfdiOf(1), 'unavailable1'), await subscriber(rfc, cfdiOf(3), 'unavailable1')]

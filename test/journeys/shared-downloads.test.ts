@@ -10,7 +10,7 @@ afterEach(() => {
 })
 
 /** A history follows from its seed alone: a failing one is repeated by `[seed]` here. */
-const SEEDS = Array.from({ length: 'LEDGER_1' in env ? 3 : runs(10, 40) }, (_, seed) => seed)
+const SEEDS = Array.from({ length: 'LEDGER_1' in env ? 5 : runs(10, 40) }, (_, seed) => seed)
 const STEPS = runs(5, 13)
 
 /** Looks at an RFC through an organization's window, by what it showed and hid at once. */

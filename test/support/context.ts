@@ -59,6 +59,7 @@ export const contextOf = (
     state: 'active',
     paused_by: null,
     first_active_at: null,
+    inactive_since: null,
     ...reaching(null),
     issued_reaches: '[]',
     received_reaches: '[]',

@@ -23,6 +23,7 @@ export async function readerOf({ db }: System, organization_id: string, fiscal_e
 const connectionView = (row: WithReaches): Connection => ({
   ...row,
   first_active_at: row.first_active_at?.getTime() ?? null,
+  inactive_since: row.untold === null ? null : (JSON.parse(row.untold) as { since: number }).since,
   issued_to: row.issued_to?.getTime() ?? null,
   received_to: row.received_to?.getTime() ?? null,
   imported_at: row.imported_at?.getTime() ?? null,
