@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { resolve } from 'node:path'
-import { parseArgs } from 'node:util'
+import { executeInControlPlane, operatorRequest } from './control-plane.ts'
 import { commandOf, LATEST, sqlOf } from './operator-commands.ts'
-import { ROOT, wrangler } from './wrangler.ts'
 
 const USAGE = `Records a payment or a plan. The service applies it within a minute.
 
@@ -13,28 +11,8 @@ const USAGE = `Records a payment or a plan. The service applies it within a minu
 
   --env test | live   uses a hosted service; without it, the local one in STATE_DIR`
 
-function parsed() {
-  try {
-    return parseArgs({ options: { env: { type: 'string' } }, allowPositionals: true })
-  } catch {
-    return { values: {}, positionals: ['?'] }
-  }
-}
-
-const { values, positionals }: { values: { env?: string }; positionals: string[] } = parsed()
-const command = commandOf(positionals)
-const isHosted = values.env === 'test' || values.env === 'live'
-if ((!command && positionals.length > 0) || (values.env !== undefined && !isHosted)) {
-  console.error(USAGE)
-  process.exit(1)
-}
-const where = isHosted
-  ? ['--remote', '--env', values.env!]
-  : ['--local', '--persist-to', resolve(ROOT, process.env['STATE_DIR'] || '.state')]
-const statement = command ? sqlOf(command, randomUUID(), Date.now()) : LATEST
-
-const answer = await wrangler('d1', 'execute', 'DB', ...where, '--json', '--command', statement)
-const [{ results }] = JSON.parse(answer.slice(answer.indexOf('['))) as [{ results: Record<string, unknown>[] }]
+const { command, env } = operatorRequest(USAGE, commandOf)
+const results = await executeInControlPlane<Record<string, unknown>>(env, command ? sqlOf(command, randomUUID(), Date.now()) : LATEST)
 if (!command) {
   for (const { created_at, ...row } of results)
     console.log([new Date(Number(created_at)).toISOString(), ...Object.values(row).filter((value) => value !== null)].join('  '))

@@ -1,7 +1,5 @@
-import { resolve } from 'node:path'
-import { parseArgs } from 'node:util'
+import { executeInControlPlane, operatorRequest } from './control-plane.ts'
 import { LETTERS, letterCommandOf, letterSqlOf } from './letter-commands.ts'
-import { ROOT, wrangler } from './wrangler.ts'
 
 const USAGE = `Shows what was put aside because it failed: outbox events that could not be relayed, and messages that no consumer could handle.
 
@@ -13,26 +11,8 @@ const USAGE = `Shows what was put aside because it failed: outbox events that co
 
 The service carries it out within a minute.`
 
-function parsed() {
-  try {
-    return parseArgs({ options: { env: { type: 'string' } }, allowPositionals: true })
-  } catch {
-    return { values: {}, positionals: ['?'] }
-  }
-}
-
-const { values, positionals }: { values: { env?: string }; positionals: string[] } = parsed()
-const command = letterCommandOf(positionals)
-const isHosted = values.env === 'test' || values.env === 'live'
-if ((!command && positionals.length > 0) || (values.env !== undefined && !isHosted)) {
-  console.error(USAGE)
-  process.exit(1)
-}
-const where = isHosted
-  ? ['--remote', '--env', values.env!]
-  : ['--local', '--persist-to', resolve(ROOT, process.env['STATE_DIR'] || '.state')]
-const answer = await wrangler('d1', 'execute', 'DB', ...where, '--json', '--command', command ? letterSqlOf(command) : LETTERS)
-const [{ results }] = JSON.parse(answer.slice(answer.indexOf('['))) as [{ results: Record<string, string | number>[] }]
+const { command, env } = operatorRequest(USAGE, letterCommandOf)
+const results = await executeInControlPlane<Record<string, string | number>>(env, command ? letterSqlOf(command) : LETTERS)
 if (command) {
   if (results.length === 0) {
     console.error('There is no such letter.')
