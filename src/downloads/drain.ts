@@ -158,6 +158,7 @@ async function runJob(system: System, ledger: D1Database, job: Job, login: Login
  * metadata has and of those that it reports as cancelled.
  */
 async function downloadMonth(system: System, ledger: D1Database, job: Job, login: Login, until: Date, extend: Extend): Promise<void> {
+  let isIncomplete = false
   const target: IngestTarget = {
     ledger,
     files: system.env.FILES,
@@ -167,18 +168,13 @@ async function downloadMonth(system: System, ledger: D1Database, job: Job, login
     provenance: 'authority',
     beforeSlice: () => system.budget.require(SLICE_STATEMENTS),
     passesOverStored: job.is_continued === 1,
-    sideStatements: (outcome) =>
-      isIdle(outcome)
-        ? []
-        : [
-            progressStatement(
-              ledger,
-              job,
-              { ...outcome, counts: countSlice(outcome.changes, Math.max(job.as_of, until.getTime() - COUNTED_ONE_BY_ONE_MS)) },
-              Date.now() + LEASE_MS,
-            ),
-            ...cancellationStatements(ledger, job, outcome, until),
-          ],
+    sideStatements: (outcome) => {
+      isIncomplete ||= outcome.rejected > 0
+      if (isIdle(outcome)) return []
+      const counts = countSlice(outcome.changes, Math.max(job.as_of, until.getTime() - COUNTED_ONE_BY_ONE_MS))
+      const progress = progressStatement(ledger, job, { ...outcome, counts }, Date.now() + LEASE_MS)
+      return [progress, ...cancellationStatements(ledger, job, outcome, until)]
+    },
   }
   const metadata = new MonthMetadata()
   const direction = job.source === 'sat_cfdi_issued' ? 'issued' : 'received'
@@ -191,7 +187,7 @@ async function downloadMonth(system: System, ledger: D1Database, job: Job, login
       }
   }
   for await (const _ of ingestMetadata(target, () => metadata.rowsLeft())) await extend()
-  await ledger.batch(finishJobStatements(ledger, job, null, Date.now()))
+  await ledger.batch(finishJobStatements(ledger, job, null, Date.now(), { until: until.getTime(), isIncomplete }))
 }
 
 /** Announces the cancellations of a slice, and keeps them for those whose connections are not active. */
