@@ -46,7 +46,7 @@ const RULES = [
   'test/extractors/{cadence,cadence-oracle}.test.ts',
   'test/extractors/runs/scope.test.ts',
   'test/platform/time/zone-of-postcode.test.ts',
-  'test/visibility/slice-counts.test.ts',
+  'test/visibility/{coverage,slice-counts}.test.ts',
   'test/webhooks/hosts/host-places.test.ts',
   'test/webhooks/relay/turns.test.ts',
 ]

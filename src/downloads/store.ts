@@ -1,5 +1,5 @@
 import { isFenceViolation } from '../platform/db/guard.ts'
-import { coverageAfter, type DownloadEnd, type MonthCoverage } from '../visibility/coverage.ts'
+import { coverageAfter, type EndedDownload, type MonthCoverage } from '../visibility/coverage.ts'
 import type { SliceCounts } from '../visibility/slice-counts.ts'
 
 export interface Job {
@@ -81,8 +81,8 @@ export const eventBody = (error_class: string, completed_at: string): string =>
      'error_class', ${error_class}, 'attempts', attempts, 'completed_at', ${completed_at})`
 
 /**
- * Finishes a job as succeeded, or as failed with an error class, inserts its outbox event, and notes when it changes whether its month is
- * complete. Does nothing when the claim is lost. `until` is the instant up to which it downloaded, in milliseconds; `isIncomplete` says that
+ * Finishes a job as succeeded, or as failed with an error class, inserts its outbox event, and notes whether its month is complete when
+ * that changes. Does nothing when the claim is lost. `until` is the instant up to which it downloaded, in milliseconds; `isIncomplete` says that
  * files could not be read.
  */
 export const finishJobStatements = (
@@ -108,9 +108,9 @@ export const finishJobStatements = (
     .bind(...keysOf(job), error_class === null ? 'succeeded' : 'failed', error_class, now),
 ]
 
-function coverageStatements(ledger: D1Database, job: Job, end: Pick<DownloadEnd, 'outcome' | 'until'>): D1PreparedStatement[] {
+function coverageStatements(ledger: D1Database, job: Job, end: Pick<EndedDownload, 'outcome' | 'until'>): D1PreparedStatement[] {
   if (job.month === '') return []
-  const before = job.covered === null ? null : (JSON.parse(job.covered) as MonthCoverage)
+  const before = JSON.parse(job.covered ?? '[]') as MonthCoverage
   const after = coverageAfter(before, job.month, { ...end, as_of: job.as_of })
   if (after === before) return []
   return [

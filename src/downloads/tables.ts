@@ -47,7 +47,7 @@ export const syncJobs = sqliteTable(
   ],
 )
 
-/** Which months of a source the authority has delivered completely. It is kept when the rows of the jobs are deleted. */
+/** How the downloads of the months of a source ended. It is kept when the rows of the jobs are deleted. */
 export const coverage = sqliteTable(
   'coverage',
   {

@@ -5,17 +5,20 @@ import { earliestOf, latestOf, type Window } from './window.ts'
 export const DATA_STATUSES = ['complete', 'downloading', 'missing'] as const
 export type DataStatus = (typeof DATA_STATUSES)[number]
 
-/**
- * A month that was downloaded completely: 1 when that was after its end, otherwise 0, and the instant in milliseconds from which on the
- * downloads that runs asked for were not complete again. Quiet days change neither.
- */
-export type MonthCoverage = readonly [wasOver: 0 | 1, brokenFrom?: number]
+/** How a download of a month ended: complete before the end of the month or after it, with files that could not be read, or failed. */
+type End = 'so_far' | 'over' | 'incomplete' | 'failed'
 
-/** The months of a source that were downloaded completely, by `YYYY-MM`. */
+/**
+ * How the downloads of a month ended, where it changed: each from the instant in milliseconds of the run that asked for it, on. Quiet days
+ * change nothing.
+ */
+export type MonthCoverage = readonly (readonly [as_of: number, end: End])[]
+
+/** The months of a source that were downloaded, by `YYYY-MM`. */
 export type Coverage = Readonly<Record<string, MonthCoverage | undefined>>
 
-/** How a download of a month ended. `incomplete`: the authority delivered files that could not be read. */
-export interface DownloadEnd {
+/** A download that has ended. `incomplete`: the authority delivered files that could not be read. */
+export interface EndedDownload {
   outcome: 'complete' | 'incomplete' | 'failed'
   /** The instant of the run that asked for it, in milliseconds. */
   as_of: number
@@ -23,17 +26,17 @@ export interface DownloadEnd {
   until: number
 }
 
+/** Changes that are kept of a month; authorities that fail every other day for a month are rare. */
+const MOST_CHANGES = 30
+
 /** The first millisecond at which no document can be issued in a month any more, whatever its zone. */
 const endOf = (month: string): number => (latestOf(lastDayOf(month)) + 1) * 1_000
 
-/** What is known of a month after a download of it has ended: the same object when nothing changes. Null when it never was complete. */
-export function coverageAfter(before: MonthCoverage | null, month: string, { outcome, as_of, until }: DownloadEnd): MonthCoverage | null {
-  if (outcome === 'complete') {
-    const wasOver = before?.[0] === 1 || until >= endOf(month) ? 1 : 0
-    return before?.[0] === wasOver && before[1] === undefined ? before : [wasOver]
-  }
-  if (before === null || (outcome === 'failed' && before[0] === 1) || (before[1] ?? Number.POSITIVE_INFINITY) <= as_of) return before
-  return [before[0], as_of]
+/** What is known of a month after a download of it: the same object when nothing changes. */
+export function coverageAfter(before: MonthCoverage, month: string, { outcome, as_of, until }: EndedDownload): MonthCoverage {
+  const [since, last] = before.at(-1) ?? [0, null]
+  const end: End = outcome !== 'complete' ? outcome : last === 'over' || until >= endOf(month) ? 'over' : 'so_far'
+  return end === last ? before : [...before, [Math.max(since, as_of), end] as const].slice(-MOST_CHANGES)
 }
 
 /** What is known of the months of a source, and what a connection may know of it. */
@@ -47,24 +50,24 @@ export interface MonthsOfSource {
 }
 
 /**
- * Whether a month is complete for an organization: its own runs reached it, and since then it was downloaded completely. While it is fetched
- * again it stays complete. A month that the ceiling divides, or that is not over, is complete up to the last run. An organization without
- * extractors is told what is held.
+ * Whether a month is complete for an organization, by the downloads that its own runs asked for: the last one that did not fail, when it
+ * began after the end of the month, and else, of a month that is not over or that the ceiling divides, the last one. While the month is
+ * fetched again it stays complete. What only others downloaded is missing. An organization without extractors is told what is held.
  */
 export function dataStatusOf(month: string, { coverage, window, reaches, open }: MonthsOfSource, now: number): DataStatus {
-  const covered = coverage[month]
+  const covered = coverage[month] ?? []
   const end = endOf(month)
-  const isComplete = (): boolean => {
-    if (covered === undefined || window.isEmpty) return false
-    const [wasOver, brokenFrom = Number.POSITIVE_INFINITY] = covered
-    const isEnough = (until: number): boolean => wasOver === 1 || until < end
-    if (window.ceiling === null) return brokenFrom === Number.POSITIVE_INFINITY && isEnough(now)
-    // The run of an open job, and those that joined it, wait for the job. The runs before it were answered by earlier jobs.
-    const before = open[month] ?? Number.POSITIVE_INFINITY
-    const begin = earliestOf(`${month}-01`) * 1_000
-    const reached = reaches.findLast(({ at, from }) => at < before && at >= begin && from <= `${month}-01`)?.at
-    if (reached === undefined || reached >= brokenFrom) return false
-    return isEnough(window.ceiling) && (window.ceiling < end || reached >= end)
-  }
-  return isComplete() ? 'complete' : open[month] === undefined ? 'missing' : 'downloading'
+  const job = open[month]
+  const begin = earliestOf(`${month}-01`) * 1_000
+  const own = reaches.filter(({ at, from }) => at >= begin && from <= `${month}-01`)
+  // The runs of an open job wait for it: those since its instant, and the last one, which may have joined it late. Others were answered before.
+  const awaited = job === undefined ? -1 : own.findIndex(({ at }) => at >= job)
+  const answered = job === undefined ? own : own.slice(0, awaited)
+  const endFor = (at: number): End | undefined => (covered.findLast(([as_of]) => as_of <= at) ?? covered[0])?.[1]
+  const ends: (readonly [at: number, end: End | undefined])[] =
+    window.ceiling === null ? covered.map(([, ended]) => [now, ended]) : answered.map(({ at }) => [at, endFor(at)])
+  const isOver = (window.ceiling ?? now) >= end
+  const last = isOver ? ends.findLast(([at, ended]) => at >= end && ended !== 'failed')?.[1] : ends.at(-1)?.[1]
+  const isComplete = !window.isEmpty && (last === 'over' || (!isOver && last === 'so_far'))
+  return isComplete ? 'complete' : job === undefined ? 'missing' : 'downloading'
 }

@@ -58,6 +58,7 @@ export const PURE: readonly string[] = [
   'src/repse/registry/sandbox.ts',
   'src/repse/status.ts',
   'src/taxpayers/rfc.ts',
+  'src/visibility/coverage.ts',
   'src/visibility/reaches.ts',
   'src/visibility/slice-counts.ts',
   'src/visibility/window.ts',
