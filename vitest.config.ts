@@ -43,7 +43,7 @@ const RULES = [
   'test/authority/sandbox/*.test.ts',
   'test/cfdi/{balances,decimal,payment-thresholds,totals}.test.ts',
   'test/billing/subscription/trial-email.test.ts',
-  'test/extractors/{cadence,cadence-oracle}.test.ts',
+  'test/extractors/{cadence,cadence-oracle,promises}.test.ts',
   'test/extractors/runs/scope.test.ts',
   'test/platform/time/zone-of-postcode.test.ts',
   'test/visibility/{coverage,slice-counts}.test.ts',

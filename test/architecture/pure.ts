@@ -39,6 +39,7 @@ export const PURE: readonly string[] = [
   'src/cfdi/xml/parse-state.ts',
   'src/cfdi/xml/retenciones.ts',
   'src/cfdi/xml/xml.ts',
+  'src/extractors/anchor.ts',
   'src/extractors/cadence.ts',
   'src/extractors/rules.ts',
   'src/extractors/runs/scope.ts',

@@ -4,9 +4,9 @@ import type { ScopeKind } from '../rules.ts'
 /** The first day of the authority's history (service.md, Limits). */
 export const EARLIEST: Day = '2018-01-01'
 
-/** The Mexican zones in which days begin first and last. Documents state their dates in the zone of their place of issue. */
-const EASTERNMOST = 'America/Cancun'
-const WESTERNMOST = 'America/Tijuana'
+/** The zones in which Mexico's days begin first and end last, as in visibility/window.ts. Documents are dated in the zone of their place of issue. */
+const EASTERNMOST = 'Etc/GMT+5'
+const WESTERNMOST = 'Etc/GMT+8'
 const MONTH_DAYS = 30
 
 /** What to download: from the start of a literal day up to an instant. */

@@ -8,8 +8,8 @@ import { documentsOf } from '../../../src/authority/sandbox/world/month.ts'
 /** The plain oracle of a shared RFC: what was fetched by anybody, and what each organization may see of it. Nothing here is clever. */
 
 export const MEXICO = 'America/Mexico_City'
-/** The Mexican zones in which a month begins first and ends last. */
-const [CANCUN, TIJUANA] = ['America/Cancun', 'America/Tijuana']
+/** How far behind UTC Mexico's months begin first and end last. */
+const [EAST, WEST] = ['-05:00', '-08:00']
 export const MANDATORY = 'sat_miinformacion'
 export type Direction = 'issued' | 'received'
 export const DIRECTIONS: readonly Direction[] = ['issued', 'received']
@@ -101,7 +101,7 @@ function floorOf({ scope, scope_months, timezone }: Rule, now: number, watermark
   const today = clock(now, timezone).toPlainDate()
   let day = '2018-01-01'
   if (scope === 'last_n_months') day = today.subtract({ days: 30 * scope_months! }).toString()
-  if (scope === 'since_watermark' && watermark !== undefined) day = [dayIn(watermark, timezone), dayIn(watermark, TIJUANA)].sort()[0]!
+  if (scope === 'since_watermark' && watermark !== undefined) day = [dayIn(watermark, timezone), dayIn(watermark, WEST)].sort()[0]!
   return day < '2018-01-01' ? '2018-01-01' : day
 }
 
@@ -134,11 +134,11 @@ export function runRule(shared: Shared, seat: Seat, rule: Rule, now: number): vo
       continue
     }
     const from = floorOf(rule, now, seat.watermarks[direction])
-    const last = [dayIn(now, rule.timezone), dayIn(now, CANCUN)].sort()[1]!
+    const last = [dayIn(now, rule.timezone), dayIn(now, EAST)].sort()[1]!
     const before = seat.reached[direction]
     // Active again, it also gets the months since its last extraction.
     const isFirst = before !== null && before.ceiling < seat.activeSince
-    const since = [from, ...(isFirst ? [dayIn(before.ceiling, TIJUANA)] : [])].sort()[0]!.slice(0, 7)
+    const since = [from, ...(isFirst ? [dayIn(before.ceiling, WEST)] : [])].sort()[0]!.slice(0, 7)
     for (const month of monthsBetween(since, last.slice(0, 7))) {
       fetchMonth(shared, direction, month, now)
       shared.fetched.push({ direction, month, at: now })
@@ -208,7 +208,7 @@ export function importDocument(
 }
 
 /** Whether no document can be issued in a month any more. */
-const isOver = (month: string, at: number): boolean => dayIn(at, '-08:00').slice(0, 7) > month
+const isOver = (month: string, at: number): boolean => dayIn(at, WEST).slice(0, 7) > month
 
 /** Whether the organization's own runs downloaded a month, as far as its window goes; all downloads succeed. */
 export function isComplete({ fetched }: Shared, seat: Seat, direction: Direction, month: string, now: number): boolean {
