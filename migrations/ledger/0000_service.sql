@@ -144,7 +144,7 @@ CREATE TABLE `extractions` (
 	`instant` integer NOT NULL,
 	`jobs` text NOT NULL,
 	`dispatched` integer NOT NULL,
-	`gap_jobs` integer NOT NULL,
+	`gap_jobs` integer DEFAULT 0 NOT NULL,
 	`requested_at` integer NOT NULL,
 	`attempts_before` text NOT NULL,
 	PRIMARY KEY(`organization_id`, `entity`, `run_id`)

@@ -73,7 +73,7 @@ export const extractions = sqliteTable(
     /** 1 when the run created at least one of the jobs of its range. */
     dispatched: integer('dispatched').notNull(),
     /** Number of the jobs for months before its range, which the connection missed while it was not active. */
-    gap_jobs: integer('gap_jobs').notNull(),
+    gap_jobs: integer('gap_jobs').notNull().default(0),
     /** When the run requested the jobs, milliseconds. No time of a job from before is shown to the organization. */
     requested_at: integer('requested_at').notNull(),
     /** `{job_id: attempts}`: the attempts that had ended before, of the jobs that had any. They are not shown to the organization. */
