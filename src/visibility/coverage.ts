@@ -36,7 +36,9 @@ const endOf = (month: string): number => (latestOf(lastDayOf(month)) + 1) * 1_00
 export function coverageAfter(before: MonthCoverage, month: string, { outcome, as_of, until }: EndedDownload): MonthCoverage {
   const [since, last] = before.at(-1) ?? [0, null]
   const end: End = outcome !== 'complete' ? outcome : last === 'over' || until >= endOf(month) ? 'over' : 'so_far'
-  return end === last ? before : [...before, [Math.max(since, as_of), end] as const].slice(-MOST_CHANGES)
+  // What it was asked for has been downloaded completely meanwhile, at another organization's request.
+  const isMade = outcome === 'failed' && as_of <= since && (last === 'over' || last === 'so_far')
+  return end === last || isMade ? before : [...before, [Math.max(since, as_of), end] as const].slice(-MOST_CHANGES)
 }
 
 /** What is known of the months of a source, and what a connection may know of it. */

@@ -61,12 +61,21 @@ describe('what is kept of a month', () => {
       'in order, also when a run is late',
       [
         ['complete', SECOND],
-        ['failed', FIRST],
+        ['incomplete', FIRST],
       ],
       [
         [SECOND, 'so_far'],
-        [SECOND, 'failed'],
+        [SECOND, 'incomplete'],
       ],
+    ],
+    [
+      'nothing of a failure for a run that a complete download was for as well',
+      [
+        ['complete', SECOND],
+        ['failed', SECOND],
+        ['failed', FIRST],
+      ],
+      [[SECOND, 'so_far']],
     ],
   ])('is %s', (_, all, expected) => {
     expect(after(...all)).toEqual(expected.map(([as_of, end]) => [at(as_of), end]))
