@@ -91,9 +91,9 @@ describe('what is kept of a month', () => {
   })
 
   it('is bounded, and its last changes stay', () => {
-    const flapping = Array.from({ length: 100 }, (_, n): Ended => [n % 2 === 0 ? 'complete' : 'failed', FIRST])
+    const flapping = Array.from({ length: 100 }, (_, n): Ended => [n % 2 === 0 ? 'complete' : 'incomplete', FIRST])
     expect(after(...flapping)).toHaveLength(30)
-    expect(after(...flapping).at(-1)![1]).toBe('failed')
+    expect(after(...flapping).at(-1)![1]).toBe('incomplete')
   })
 })
 
