@@ -1,5 +1,5 @@
 import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
-import { boundsOf, type DirectionNumber, type Partition } from '../../visibility/scoped-ledger.ts'
+import { boundsOf, type DirectionNumber, hasCeiling, type Partition } from '../../visibility/scoped-ledger.ts'
 import { earliestOf, endingOf, latestOf } from '../../visibility/window.ts'
 import { isDay } from '../literal-day.ts'
 import { fromDay, type IndexedFilter, indexedConditions, literalDays, scannedConditions, throughDay } from './conditions.ts'
@@ -51,21 +51,29 @@ export function planSearch(rfc: string, requested: Filters, partition: Partition
   const isOfCancelled = requested.cancelled_from !== undefined || requested.cancelled_to !== undefined
   const filters = isOfCancelled ? { ...requested, estatus: requested.estatus ?? ('cancelado' as const) } : requested
   const branches = filters.has_pdf === 'true' ? [] : branchesOf(rfc, filters)
-  const best = branches.map((branch) => candidatesOf(branch, filters)[0]!)
-  const isWithinLimit = best.flatMap(({ ranges }) => ranges).length <= MAX_STREAMS
-  const chosen = isWithinLimit
-    ? best
-    : branches.map((branch) => candidatesOf(branch, { ...filters, tipo_comprobante: undefined, payment_status: undefined })[0]!)
   const conditions = indexedConditions(filters, partition)
-  const left = new Set(chosen.flatMap(({ serves }) => [...conditions.keys()].filter((name) => !serves.includes(name))))
+  const scanned = scannedConditions(filters, partition)
+  const leftBy = (some: readonly Candidate[]) =>
+    new Set(some.flatMap(({ serves }) => [...conditions.keys()].filter((name) => !serves.includes(name))))
+  let chosen = chosenOf(branches, filters)
+  // A scan tells the position of its last row. With a ceiling, a stored payment status must not decide which row that is.
+  if (hasCeiling(partition) && (scanned.length > 0 || leftBy(chosen).size > 0))
+    chosen = chosenOf(branches, { ...filters, payment_status: undefined })
+  const left = leftBy(chosen)
   const streamsOf = (ranges: readonly IndexRange[]) => ranges.flatMap((range) => streamOf(range, filters, partition))
   return {
     streams: streamsOf(chosen.flatMap(({ ranges }) => ranges)),
     others: streamsOf(chosen.flatMap(({ others }) => others ?? [])),
-    rest: [...[...left].flatMap((name) => conditions.get(name)!), ...scannedConditions(filters, partition)],
+    rest: [...[...left].flatMap((name) => conditions.get(name)!), ...scanned],
     days: fromDay(filters),
     through: filters.issued_to && isDay(filters.issued_to) ? { from: endingOf(filters.issued_to), condition: throughDay(filters) } : null,
   }
+}
+
+function chosenOf(branches: readonly Branch[], filters: Filters): Candidate[] {
+  const best = branches.map((branch) => candidatesOf(branch, filters)[0]!)
+  if (best.flatMap(({ ranges }) => ranges).length <= MAX_STREAMS) return best
+  return branches.map((branch) => candidatesOf(branch, { ...filters, tipo_comprobante: undefined, payment_status: undefined })[0]!)
 }
 
 /** Every condition of a search, for rows of the alias `page` that are found by their UUIDs. */

@@ -1,5 +1,13 @@
 import { all, type Fragment, join, prepared, raw, sql } from '../../platform/db/fragment.ts'
-import { boundsOf, isAfterCeiling, isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import {
+  boundsOf,
+  hasCeiling,
+  isAfterCeiling,
+  isVisible,
+  type Partition,
+  partitionsToRead,
+  type ScopedLedger,
+} from '../../visibility/scoped-ledger.ts'
 import { appliedBeyondCeiling, appliedOf, parseApplied } from '../applied.ts'
 import { type ReadRow, readColumns, storedColumns } from '../read-row.ts'
 import type { RowContext } from '../view.ts'
@@ -50,6 +58,8 @@ const page = (partition: Partition, rows: Fragment, rest: readonly Fragment[], t
 /** The statements that read a page of a partition's rows and, where rows are scanned one by one, the position of the last one scanned. */
 interface Scan {
   partition: Partition
+  /** The stored payment status selects its rows: where the scan ends must not be told. */
+  isByStatus?: boolean
   /** When as many rows are found, there may be more. */
   limit: number
   statements: readonly [page: Fragment, last?: Fragment]
@@ -71,7 +81,9 @@ function scanStreams(partition: Partition, plan: SearchPlan, after: PagePosition
   const rows = (limit: number) => sql`${merged(partition, plan, after, storedColumns('cfdi'))} limit ${limit}`
   if (rest.length === 0) return { partition, limit: take, statements: [page(partition, rows(take), [], take)] }
   const last = sql`${merged(partition, plan, after, raw('cfdi.issued_at, cfdi.uuid'))} limit 1 offset ${SCAN_ROWS - 1}`
-  return { partition, limit: take, statements: [page(partition, rows(SCAN_ROWS), rest, take), last] }
+  // With a ceiling, rows are found that `isMatch` refuses. They must not fill the page, which would tell where they are.
+  const most = hasCeiling(partition) ? SCAN_ROWS : take
+  return { partition, limit: most, statements: [page(partition, rows(SCAN_ROWS), rest, most), last] }
 }
 
 /**
@@ -100,21 +112,26 @@ function scanOtherStatuses(partition: Partition, isBeyond: Fragment, plan: Searc
 function scansOf(partition: Partition, plan: SearchPlan, after: PagePosition | undefined, take: number): Scan[] {
   const scan = scanStreams(partition, plan, after, take)
   const isBeyond = isAfterCeiling(partition, 'page', 'applied_until')
-  return isBeyond === null || plan.others.length === 0 ? [scan] : [scan, scanOtherStatuses(partition, isBeyond, plan, after)]
+  if (isBeyond === null || plan.others.length === 0) return [scan]
+  return [scan, scanOtherStatuses(partition, isBeyond, plan, after)].map((one) => ({ ...one, isByStatus: true }))
 }
 
-const byUuid = (partition: Partition, filters: Filters, after: PagePosition | undefined, take: number): Fragment => {
+const byUuid = (partition: Partition, filters: Filters, after: PagePosition | undefined): Fragment => {
   const rows = sql`select ${storedColumns('cfdi')} from json_each(${JSON.stringify(filters.uuid)}) wanted cross join cfdi
     where cfdi.uuid = wanted.value and ${all([isVisible(partition, 'cfdi'), ...(after ? [sql`(+cfdi.issued_at, cfdi.uuid) < (${after[0]}, ${after[1]})`] : [])])} ${ORDER}`
-  return page(partition, rows, conditionsOf(filters, partition), take)
+  return page(partition, rows, conditionsOf(filters, partition), filters.uuid!.length)
 }
 
 const isBefore = (a: PagePosition, b: PagePosition): boolean => a[0] > b[0] || (a[0] === b[0] && a[1] > b[1])
 const positionOf = ({ issued_at, uuid }: { issued_at: number; uuid: string }): PagePosition => [issued_at, uuid]
 
+/** How often a page is continued where documents were found whose visible payment status is another than the stored one. */
+const MAX_ROUNDS = 20
+
 /**
- * Finds the documents after a position that match, newest first, at most `limit`, out of every partition that may be read, in one call.
- * `next` is the position to continue from, null at the end. Where rows are scanned one by one, it can come with fewer items than `limit`.
+ * Finds the documents after a position that match, newest first, at most `limit`, out of every partition that may be read, in one call, or
+ * in several where payments after the ceiling changed what is stored. `next` is the position to continue from, null at the end. Where rows
+ * are scanned one by one, it can come with fewer items than `limit`.
  */
 export async function findPage(
   ledger: ScopedLedger,
@@ -123,14 +140,38 @@ export async function findPage(
   limit: number,
   isMatch: (item: PageItem) => boolean,
 ): Promise<{ items: PageItem[]; next: PagePosition | null }> {
-  const take = limit + 1
+  const items: PageItem[] = []
+  let end: RoundEnd = { next: after ?? null, isByStatus: true }
+  for (let round = 0; round < MAX_ROUNDS && items.length <= limit && end.isByStatus; round++) {
+    const found = await findRound(ledger, filters, end.next ?? undefined, round === 0 ? limit + 1 : SCAN_ROWS)
+    items.push(...found.items.filter(isMatch))
+    end = found.end
+    if (end.next === null) break
+  }
+  if (items.length > limit) return { items: items.slice(0, limit), next: positionOf(items[limit - 1]!.row) }
+  return { items, next: end.next }
+}
+
+/** Up to where a round knows every document, null at the end of all; and whether stored payment statuses decided where that is. */
+interface RoundEnd {
+  next: PagePosition | null
+  isByStatus: boolean
+}
+
+async function findRound(
+  ledger: ScopedLedger,
+  filters: Filters,
+  after: PagePosition | undefined,
+  take: number,
+): Promise<{ items: PageItem[]; end: RoundEnd }> {
   const scans = partitionsToRead(ledger).flatMap((partition): Scan[] => {
     const plan = planSearch(ledger.rfc, filters, partition)
     if (plan.streams.length === 0) return []
-    if (filters.uuid) return [{ partition, limit: take, statements: [byUuid(partition, filters, after, take)] }]
+    if (filters.uuid) return [{ partition, limit: Number.POSITIVE_INFINITY, statements: [byUuid(partition, filters, after)] }]
     return scansOf(partition, plan, after, take)
   })
-  if (scans.length === 0) return { items: [], next: null }
+  const isByStatus = scans.some((scan) => scan.isByStatus)
+  if (scans.length === 0) return { items: [], end: { next: null, isByStatus } }
   const results = await ledger.d1.batch(scans.flatMap(({ statements }) => statements.map((one) => prepared(ledger.d1, one!))))
   let horizon: PagePosition | null = null
   const read: PageItem[] = []
@@ -143,10 +184,9 @@ export async function findPage(
     for (const row of rows) if (row.fits === undefined || row.fits === 1) read.push(itemOf(ledger, partition, row))
   }
   const items = read
-    .filter((item) => (horizon === null || !isBefore(horizon, positionOf(item.row))) && isMatch(item))
+    .filter(({ row }) => horizon === null || !isBefore(horizon, positionOf(row)))
     .sort((a, b) => (isBefore(positionOf(a.row), positionOf(b.row)) ? -1 : 1))
-  if (items.length > limit) return { items: items.slice(0, limit), next: positionOf(items[limit - 1]!.row) }
-  return { items, next: horizon }
+  return { items, end: { next: horizon, isByStatus } }
 }
 
 const itemOf = ({ fiscal_entity_id }: ScopedLedger, partition: Partition, row: PageRow): PageItem => ({
