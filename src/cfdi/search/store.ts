@@ -61,7 +61,7 @@ interface Scan {
   /** The stored payment status selects its rows: where the scan ends must not be told. */
   isByStatus?: boolean
   /** When as many rows are found, there may be more. */
-  limit: number
+  limits: readonly number[]
   statements: readonly [page: Fragment, last?: Fragment]
 }
 
@@ -78,12 +78,25 @@ function restOf(partition: Partition, { streams, rest, through }: SearchPlan, af
 
 function scanStreams(partition: Partition, plan: SearchPlan, after: PagePosition | undefined, take: number): Scan {
   const rest = restOf(partition, plan, after)
-  const rows = (limit: number) => sql`${merged(partition, plan, after, storedColumns('cfdi'))} limit ${limit}`
-  if (rest.length === 0) return { partition, limit: take, statements: [page(partition, rows(take), [], take)] }
+  const rows = (limit: Fragment) => sql`${merged(partition, plan, after, storedColumns('cfdi'))} limit ${limit}`
+  if (rest.length === 0) {
+    const isByStatus = hasCeiling(partition) && plan.others.length > 0
+    const some = isByStatus ? sql`case when ${isAnythingLater(partition, plan)} then ${SCAN_ROWS} else ${take} end` : sql`${take}`
+    return { partition, limits: isByStatus ? [take, SCAN_ROWS] : [take], statements: [page(partition, rows(some), [], SCAN_ROWS)] }
+  }
   const last = sql`${merged(partition, plan, after, raw('cfdi.issued_at, cfdi.uuid'))} limit 1 offset ${SCAN_ROWS - 1}`
   // With a ceiling, rows are found that `isMatch` refuses. They must not fill the page, which would tell where they are.
   const most = hasCeiling(partition) ? SCAN_ROWS : take
-  return { partition, limit: most, statements: [page(partition, rows(SCAN_ROWS), rest, most), last] }
+  return { partition, limits: [most], statements: [page(partition, rows(sql`${SCAN_ROWS}`), rest, most), last] }
+}
+
+/** The condition that the partition has a document after the ceiling, of all or of one that meets `fixed`, which `index` serves. */
+function isAnythingLater(partition: Partition, { others }: SearchPlan, index = 'cfdi_dirc', fixed = '1'): Fragment {
+  const exists = [...new Set(others.map(({ direction }) => direction))].map(
+    (direction) => `exists (select 1 from cfdi later indexed by ${index} where later.entity = ${partition.number} and ${fixed}
+        and later.direction = ${direction} and later.cancelled = 0 and later.issued_at > ${boundsOf(partition, direction)?.until})`,
+  )
+  return raw(exists.join(' or '))
 }
 
 /**
@@ -91,22 +104,14 @@ function scanStreams(partition: Partition, plan: SearchPlan, after: PagePosition
  * asks for. Scans nothing unless a payment or credit note was issued after the ceiling: usually none was, and two seeks find that out.
  */
 function scanOtherStatuses(partition: Partition, isBeyond: Fragment, plan: SearchPlan, after: PagePosition | undefined): Scan {
-  const later = (index: string, fixed: string) => {
-    const directions = [...new Set(plan.others.map(({ direction }) => direction))]
-    const exists = directions.map(
-      (direction) => `exists (select 1 from cfdi later indexed by ${index} where later.entity = ${partition.number} and ${fixed}
-        and later.direction = ${direction} and later.cancelled = 0 and later.issued_at > ${boundsOf(partition, direction)?.until})`,
-    )
-    return raw(exists.join(' or '))
-  }
-  const anything = later('cfdi_dirc', '1')
-  const applied = later('cfdi_tipoc', "later.tipo_comprobante in ('P', 'E')")
+  const anything = isAnythingLater(partition, plan)
+  const applied = isAnythingLater(partition, plan, 'cfdi_tipoc', "later.tipo_comprobante in ('P', 'E')")
   const rows = sql`${merged(partition, { ...plan, streams: plan.others }, after, storedColumns('cfdi'))}
     limit case when ${anything} then case when ${applied} then ${SCAN_ROWS} else 0 end else 0 end`
   const fits = all([...restOf(partition, { ...plan, streams: plan.others }, after), isBeyond])
   // Every scanned row is returned. To number the rows, or to read the last one separately, would read more rows than a page may.
   const statement = sql`select ${readColumns('page')}, ${appliedBeyondCeiling(partition, 'page')} as applied, ${fits} as fits from (${rows}) page`
-  return { partition, limit: SCAN_ROWS, statements: [statement] }
+  return { partition, limits: [SCAN_ROWS], statements: [statement] }
 }
 
 function scansOf(partition: Partition, plan: SearchPlan, after: PagePosition | undefined, take: number): Scan[] {
@@ -167,7 +172,7 @@ async function findRound(
   const scans = partitionsToRead(ledger).flatMap((partition): Scan[] => {
     const plan = planSearch(ledger.rfc, filters, partition)
     if (plan.streams.length === 0) return []
-    if (filters.uuid) return [{ partition, limit: Number.POSITIVE_INFINITY, statements: [byUuid(partition, filters, after)] }]
+    if (filters.uuid) return [{ partition, limits: [], statements: [byUuid(partition, filters, after)] }]
     return scansOf(partition, plan, after, take)
   })
   const isByStatus = scans.some((scan) => scan.isByStatus)
@@ -175,11 +180,11 @@ async function findRound(
   const results = await ledger.d1.batch(scans.flatMap(({ statements }) => statements.map((one) => prepared(ledger.d1, one!))))
   let horizon: PagePosition | null = null
   const read: PageItem[] = []
-  for (const { partition, limit: most, statements } of scans) {
+  for (const { partition, limits, statements } of scans) {
     const [found, last] = results.splice(0, statements.length)
     const rows = found!.results as PageRow[]
     // Nothing is known beyond the last row of a scan that found its limit, nor beyond the last row scanned.
-    const end = rows.length === most ? rows.at(-1) : (last?.results[0] as ReadRow | undefined)
+    const end = limits.includes(rows.length) ? rows.at(-1) : (last?.results[0] as ReadRow | undefined)
     if (end && (horizon === null || isBefore(positionOf(end), horizon))) horizon = positionOf(end)
     for (const row of rows) if (row.fits === undefined || row.fits === 1) read.push(itemOf(ledger, partition, row))
   }
