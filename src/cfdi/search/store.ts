@@ -1,13 +1,5 @@
 import { all, type Fragment, join, prepared, raw, sql } from '../../platform/db/fragment.ts'
-import {
-  boundsOf,
-  hasCeiling,
-  isAfterCeiling,
-  isVisible,
-  type Partition,
-  partitionsToRead,
-  type ScopedLedger,
-} from '../../visibility/scoped-ledger.ts'
+import { boundsOf, hasCeiling, isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { appliedBeyondCeiling, appliedOf, parseApplied } from '../applied.ts'
 import { type ReadRow, readColumns, storedColumns } from '../read-row.ts'
 import type { RowContext } from '../view.ts'
@@ -26,7 +18,7 @@ export interface PageItem {
 /** How many rows are scanned for one page where no index serves every filter. The next page scans the following ones. */
 const SCAN_ROWS = 250
 
-/** `fits` says whether a row that was scanned by `scanOtherStatuses` belongs to the page. */
+/** `fits` says whether a row that was scanned by `scanInvoices` belongs to the page. */
 type PageRow = ReadRow & { applied: string | null; fits?: 0 | 1 | null }
 
 const ORDER = raw('order by issued_at desc, uuid desc')
@@ -58,10 +50,10 @@ const page = (partition: Partition, rows: Fragment, rest: readonly Fragment[], t
 /** The statements that read a page of a partition's rows and, where rows are scanned one by one, the position of the last one scanned. */
 interface Scan {
   partition: Partition
-  /** The stored payment status selects its rows: where the scan ends must not be told. */
-  isByStatus?: boolean
+  /** When it finds rows, they take the place of those of the scan before it. */
+  replaces?: true
   /** When as many rows are found, there may be more. */
-  limits: readonly number[]
+  limit: number
   statements: readonly [page: Fragment, last?: Fragment]
 }
 
@@ -78,47 +70,40 @@ function restOf(partition: Partition, { streams, rest, through }: SearchPlan, af
 
 function scanStreams(partition: Partition, plan: SearchPlan, after: PagePosition | undefined, take: number): Scan {
   const rest = restOf(partition, plan, after)
-  const rows = (limit: Fragment) => sql`${merged(partition, plan, after, storedColumns('cfdi'))} limit ${limit}`
-  if (rest.length === 0) {
-    const isByStatus = hasCeiling(partition) && plan.others.length > 0
-    const some = isByStatus ? sql`case when ${isAnythingLater(partition, plan)} then ${SCAN_ROWS} else ${take} end` : sql`${take}`
-    return { partition, limits: isByStatus ? [take, SCAN_ROWS] : [take], statements: [page(partition, rows(some), [], SCAN_ROWS)] }
-  }
+  const rows = (limit: number) => sql`${merged(partition, plan, after, storedColumns('cfdi'))} limit ${limit}`
+  if (rest.length === 0) return { partition, limit: take, statements: [page(partition, rows(take), [], take)] }
   const last = sql`${merged(partition, plan, after, raw('cfdi.issued_at, cfdi.uuid'))} limit 1 offset ${SCAN_ROWS - 1}`
   // With a ceiling, rows are found that `isMatch` refuses. They must not fill the page, which would tell where they are.
   const most = hasCeiling(partition) ? SCAN_ROWS : take
-  return { partition, limits: [most], statements: [page(partition, rows(sql`${SCAN_ROWS}`), rest, most), last] }
-}
-
-/** The condition that the partition has a document after the ceiling, of all or of one that meets `fixed`, which `index` serves. */
-function isAnythingLater(partition: Partition, { others }: SearchPlan, index = 'cfdi_dirc', fixed = '1'): Fragment {
-  const exists = [...new Set(others.map(({ direction }) => direction))].map(
-    (direction) => `exists (select 1 from cfdi later indexed by ${index} where later.entity = ${partition.number} and ${fixed}
-        and later.direction = ${direction} and later.cancelled = 0 and later.issued_at > ${boundsOf(partition, direction)?.until})`,
-  )
-  return raw(exists.join(' or '))
+  return { partition, limit: most, statements: [page(partition, rows(SCAN_ROWS), rest, most), last] }
 }
 
 /**
- * Scans the documents that are stored with other payment statuses, because those that the ceiling changes may have one that the search
- * asks for. Scans nothing unless a payment or credit note was issued after the ceiling: usually none was, and two seeks find that out.
+ * Scans all invoices, because the ceiling may give some a payment status other than the stored one. Scans nothing unless a payment or
+ * credit note was issued after the ceiling: usually none was, and two seeks find that out. What it finds replaces what `scanStreams` found.
  */
-function scanOtherStatuses(partition: Partition, isBeyond: Fragment, plan: SearchPlan, after: PagePosition | undefined): Scan {
-  const anything = isAnythingLater(partition, plan)
-  const applied = isAnythingLater(partition, plan, 'cfdi_tipoc', "later.tipo_comprobante in ('P', 'E')")
-  const rows = sql`${merged(partition, { ...plan, streams: plan.others }, after, storedColumns('cfdi'))}
+function scanInvoices(partition: Partition, plan: SearchPlan, after: PagePosition | undefined): Scan {
+  const later = (index: string, fixed: string) => {
+    const directions = [...new Set(plan.streams.map(({ direction }) => direction))]
+    const exists = directions.map(
+      (direction) => `exists (select 1 from cfdi later indexed by ${index} where later.entity = ${partition.number} and ${fixed}
+        and later.direction = ${direction} and later.cancelled = 0 and later.issued_at > ${boundsOf(partition, direction)?.until})`,
+    )
+    return raw(exists.join(' or '))
+  }
+  const anything = later('cfdi_dirc', '1')
+  const applied = later('cfdi_tipoc', "later.tipo_comprobante in ('P', 'E')")
+  const rows = sql`${merged(partition, plan, after, storedColumns('cfdi'))}
     limit case when ${anything} then case when ${applied} then ${SCAN_ROWS} else 0 end else 0 end`
-  const fits = all([...restOf(partition, { ...plan, streams: plan.others }, after), isBeyond])
   // Every scanned row is returned. To number the rows, or to read the last one separately, would read more rows than a page may.
-  const statement = sql`select ${readColumns('page')}, ${appliedBeyondCeiling(partition, 'page')} as applied, ${fits} as fits from (${rows}) page`
-  return { partition, limits: [SCAN_ROWS], statements: [statement] }
+  const statement = sql`select ${readColumns('page')}, ${appliedBeyondCeiling(partition, 'page')} as applied,
+    ${all(restOf(partition, plan, after))} as fits from (${rows}) page`
+  return { partition, limit: SCAN_ROWS, statements: [statement], replaces: true }
 }
 
 function scansOf(partition: Partition, plan: SearchPlan, after: PagePosition | undefined, take: number): Scan[] {
   const scan = scanStreams(partition, plan, after, take)
-  const isBeyond = isAfterCeiling(partition, 'page', 'applied_until')
-  if (isBeyond === null || plan.others.length === 0) return [scan]
-  return [scan, scanOtherStatuses(partition, isBeyond, plan, after)].map((one) => ({ ...one, isByStatus: true }))
+  return plan.invoices ? [scan, scanInvoices(partition, plan.invoices, after)] : [scan]
 }
 
 const byUuid = (partition: Partition, filters: Filters, after: PagePosition | undefined): Fragment => {
@@ -130,13 +115,9 @@ const byUuid = (partition: Partition, filters: Filters, after: PagePosition | un
 const isBefore = (a: PagePosition, b: PagePosition): boolean => a[0] > b[0] || (a[0] === b[0] && a[1] > b[1])
 const positionOf = ({ issued_at, uuid }: { issued_at: number; uuid: string }): PagePosition => [issued_at, uuid]
 
-/** How often a page is continued where documents were found whose visible payment status is another than the stored one. */
-const MAX_ROUNDS = 20
-
 /**
- * Finds the documents after a position that match, newest first, at most `limit`, out of every partition that may be read, in one call, or
- * in several where payments after the ceiling changed what is stored. `next` is the position to continue from, null at the end. Where rows
- * are scanned one by one, it can come with fewer items than `limit`.
+ * Finds the documents after a position that match, newest first, at most `limit`, out of every partition that may be read, in one call.
+ * `next` is the position to continue from, null at the end. Where rows are scanned one by one, it can come with fewer items than `limit`.
  */
 export async function findPage(
   ledger: ScopedLedger,
@@ -145,53 +126,38 @@ export async function findPage(
   limit: number,
   isMatch: (item: PageItem) => boolean,
 ): Promise<{ items: PageItem[]; next: PagePosition | null }> {
-  const items: PageItem[] = []
-  let end: RoundEnd = { next: after ?? null, isByStatus: true }
-  for (let round = 0; round < MAX_ROUNDS && items.length <= limit && end.isByStatus; round++) {
-    const found = await findRound(ledger, filters, end.next ?? undefined, round === 0 ? limit + 1 : SCAN_ROWS)
-    items.push(...found.items.filter(isMatch))
-    end = found.end
-    if (end.next === null) break
-  }
-  if (items.length > limit) return { items: items.slice(0, limit), next: positionOf(items[limit - 1]!.row) }
-  return { items, next: end.next }
-}
-
-/** Up to where a round knows every document, null at the end of all; and whether stored payment statuses decided where that is. */
-interface RoundEnd {
-  next: PagePosition | null
-  isByStatus: boolean
-}
-
-async function findRound(
-  ledger: ScopedLedger,
-  filters: Filters,
-  after: PagePosition | undefined,
-  take: number,
-): Promise<{ items: PageItem[]; end: RoundEnd }> {
+  const take = limit + 1
   const scans = partitionsToRead(ledger).flatMap((partition): Scan[] => {
     const plan = planSearch(ledger.rfc, filters, partition)
     if (plan.streams.length === 0) return []
-    if (filters.uuid) return [{ partition, limits: [], statements: [byUuid(partition, filters, after)] }]
+    if (filters.uuid) return [{ partition, limit: Number.POSITIVE_INFINITY, statements: [byUuid(partition, filters, after)] }]
     return scansOf(partition, plan, after, take)
   })
-  const isByStatus = scans.some((scan) => scan.isByStatus)
-  if (scans.length === 0) return { items: [], end: { next: null, isByStatus } }
+  if (scans.length === 0) return { items: [], next: null }
   const results = await ledger.d1.batch(scans.flatMap(({ statements }) => statements.map((one) => prepared(ledger.d1, one!))))
   let horizon: PagePosition | null = null
   const read: PageItem[] = []
-  for (const { partition, limits, statements } of scans) {
-    const [found, last] = results.splice(0, statements.length)
-    const rows = found!.results as PageRow[]
+  const found = scans.map((scan) => ({ scan, results: results.splice(0, scan.statements.length) }))
+  const isReplaced = (n: number): boolean => found[n + 1]?.scan.replaces === true && found[n + 1]!.results[0]!.results.length > 0
+  for (const [
+    n,
+    {
+      scan,
+      results: [first, last],
+    },
+  ] of found.entries()) {
+    if (isReplaced(n)) continue
+    const rows = first!.results as PageRow[]
     // Nothing is known beyond the last row of a scan that found its limit, nor beyond the last row scanned.
-    const end = limits.includes(rows.length) ? rows.at(-1) : (last?.results[0] as ReadRow | undefined)
+    const end = rows.length === scan.limit ? rows.at(-1) : (last?.results[0] as ReadRow | undefined)
     if (end && (horizon === null || isBefore(positionOf(end), horizon))) horizon = positionOf(end)
-    for (const row of rows) if (row.fits === undefined || row.fits === 1) read.push(itemOf(ledger, partition, row))
+    for (const row of rows) if (row.fits === undefined || row.fits === 1) read.push(itemOf(ledger, scan.partition, row))
   }
   const items = read
-    .filter(({ row }) => horizon === null || !isBefore(horizon, positionOf(row)))
+    .filter((item) => (horizon === null || !isBefore(horizon, positionOf(item.row))) && isMatch(item))
     .sort((a, b) => (isBefore(positionOf(a.row), positionOf(b.row)) ? -1 : 1))
-  return { items, end: { next: horizon, isByStatus } }
+  if (items.length > limit) return { items: items.slice(0, limit), next: positionOf(items[limit - 1]!.row) }
+  return { items, next: horizon }
 }
 
 const itemOf = ({ fiscal_entity_id }: ScopedLedger, partition: Partition, row: PageRow): PageItem => ({
