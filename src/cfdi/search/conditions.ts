@@ -12,6 +12,8 @@ const among = (column: string, values: readonly string[]): Fragment =>
   sql`${raw(column)} in (select value from json_each(${JSON.stringify(values)}))`
 
 const seconds = (instant: string): number => Math.floor(Date.parse(instant) / 1_000)
+// Arithmetic makes a number of the micros, which are stored as text.
+const TOTAL = raw('total_micros + 0')
 const integer = (text: string): Fragment => sql`cast(${micros(text)!.toString()} as integer)`
 
 const paymentStatus = (statuses: readonly string[]): Fragment => {
@@ -54,8 +56,8 @@ export function scannedConditions(filters: Filters, partition: Partition): Fragm
   if (cancelled_from) conditions.push(cancelled('>=', cancelled_from))
   if (cancelled_to) conditions.push(cancelled('<=', cancelled_to))
   if (updated_since) conditions.push(...partition.isChangedSince('page', Date.parse(updated_since)))
-  if (total_min) conditions.push(sql`total_micros >= ${integer(total_min)}`)
-  if (total_max) conditions.push(sql`total_micros <= ${integer(total_max)}`)
+  if (total_min) conditions.push(sql`${TOTAL} >= ${integer(total_min)}`)
+  if (total_max) conditions.push(sql`${TOTAL} <= ${integer(total_max)}`)
   if (balance_min)
     conditions.push(ofBalance(sql`tipo_comprobante = 'I' and max(total_micros - paid - credited, 0) >= ${integer(balance_min)}`, partition))
   if (paid_from) conditions.push(ofBalance(sql`last_payment_at >= ${paid_from}`, partition))
