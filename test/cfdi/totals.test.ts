@@ -28,7 +28,15 @@ describe('what a document adds to its month', () => {
   it('is in the day of its literal Fecha, by type, method and status', () => {
     const { month, cell, values } = contribution(invoice) ?? {}
     expect({ month, cell }).toEqual({ month: '2025-03', cell: '07|I|PPD|vigente' })
-    expect(values).toMatchObject({ n: 1, missing_rate: 0, subtotal: 100_000_000n, descuento: 10_000_000n, total: 104_400_000n })
+    expect(values).toMatchObject({
+      n: 1,
+      with_xml: 1,
+      missing_rate: 0,
+      not_counted: 0,
+      subtotal: 100_000_000n,
+      descuento: 10_000_000n,
+      total: 104_400_000n,
+    })
     expect(values?.iva_trasladado).toBe(14_400_000n)
     expect(contribution({ ...invoice, tipo_comprobante: null, metodo_pago: null })?.cell).toBe('07|||vigente')
   })

@@ -1,4 +1,5 @@
 import { env } from 'cloudflare:workers'
+import { MICROS } from '../../../src/cfdi/columns.ts'
 import type { IngestTarget, SliceOutcome } from '../../../src/cfdi/ingest/ingest.ts'
 import type { MetadataRow } from '../../../src/cfdi/package/metadata.ts'
 import { type Plain, RFC } from './documents.ts'
@@ -64,10 +65,11 @@ export interface StoredCfdi {
   xml_method: number
 }
 
-/** The rows of a book by UUID. */
+/** The rows of a book by UUID, with micros as numbers. */
 export async function rowsOf({ entity }: IngestTarget): Promise<Map<string, StoredCfdi>> {
   const { results } = await env.LEDGER_0.prepare('select * from cfdi where entity = ?').bind(entity).all<StoredCfdi>()
-  return new Map(results.map((row) => [row.uuid, row]))
+  const numbers = (row: StoredCfdi) => MICROS.map((name) => [name, row[name as 'paid'] === null ? null : Number(row[name as 'paid'])])
+  return new Map(results.map((row) => [row.uuid, { ...row, ...Object.fromEntries(numbers(row)) }]))
 }
 
 /** The totals of a book by month and direction, empty months left out. */
