@@ -128,7 +128,16 @@ const Retencion = z.strictObject({
   monto_total_gravado: text,
   monto_total_exento: text,
   monto_total_retenido: text,
-  impuestos: z.array(z.strictObject({ base: text, impuesto: text, monto: text, tipo_pago: text })),
+  impuestos: z.array(
+    z.strictObject({
+      base: text,
+      impuesto: text.meta({
+        description: 'As the document states it: 001 (ISR), 002 (IVA) or 003 (IEPS), or in version 1.0 01, 02 or 03.',
+      }),
+      monto: text,
+      tipo_pago: text,
+    }),
+  ),
 })
 
 /** A document with everything that its XML says. While only metadata is known, these members are null or empty lists. */

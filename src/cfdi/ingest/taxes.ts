@@ -1,6 +1,7 @@
 import type { CfdiRow } from '../columns.ts'
 import { type Micros, micros } from '../money.ts'
 import type { CfdiDocument, Concepto, Tax } from '../xml/document.ts'
+import { taxCode } from '../xml/fields.ts'
 
 type Taxes = Pick<CfdiRow, 'iva_trasladado' | 'iva_retenido' | 'isr_retenido' | 'ieps_trasladado'>
 
@@ -26,7 +27,7 @@ export class LineTaxes {
 export function taxesOf({ kind, tipo_comprobante, impuestos, nominas, retencion }: CfdiDocument, lines: LineTaxes): Taxes {
   if (kind === 'retenciones') {
     const withheld = (impuesto: string) =>
-      sum((retencion?.impuestos ?? []).filter((tax) => tax.impuesto === impuesto).map(({ monto }) => monto))
+      sum((retencion?.impuestos ?? []).filter((tax) => taxCode(tax.impuesto ?? '') === impuesto).map(({ monto }) => monto))
     return { iva_trasladado: 0n, iva_retenido: withheld('002'), isr_retenido: withheld('001'), ieps_trasladado: 0n }
   }
   if (tipo_comprobante === 'P') return { iva_trasladado: 0n, iva_retenido: 0n, isr_retenido: 0n, ieps_trasladado: 0n }

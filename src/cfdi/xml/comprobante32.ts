@@ -11,7 +11,7 @@ const TIPOS: ReadonlyMap<string, string> = new Map([
   ['traslado', 'T'],
 ])
 
-const impuesto = (a: Attributes): string => taxCode(a, 'impuesto') ?? ''
+const impuesto = (a: Attributes): string => taxCode(text(a, 'impuesto') ?? '')
 
 const traslado = (a: Attributes): Tax => {
   const percent = amount(a, 'tasa')

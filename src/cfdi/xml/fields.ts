@@ -49,11 +49,8 @@ export const isIssueDate = (fecha: string): boolean => fecha >= '2004' && fecha 
 
 export const outOfRange = (name: string): string => `${name} is not in the years 2004 to 2100.`
 
-/** The code of a tax: 001 ISR, 002 IVA, 003 IEPS. 3.2 has their names, and retenciones 1.0 two digits. Any other value stays as it is. */
-export const taxCode = (attributes: Attributes, name: string): string | null => {
-  const value = text(attributes, name)
-  return value && (TAXES.get(value.toUpperCase()) ?? value)
-}
+/** The code of a tax: 001 ISR, 002 IVA, 003 IEPS. 3.2 has their names, and retenciones 1.0 two digits. Any other text stays as it is. */
+export const taxCode = (stated: string): string => TAXES.get(stated.toUpperCase()) ?? stated
 
 const TAXES: ReadonlyMap<string, string> = new Map(
   ['ISR', 'IVA', 'IEPS'].flatMap((name, i) => [name, `0${i + 1}`].map((stated) => [stated, `00${i + 1}`] as const)),

@@ -89,7 +89,7 @@ const withLines = <T>(lines: LineReader | null, read: () => T): T => {
 const finish = ({ state, addenda }: { state: ParseState; addenda: boolean }, repairs: Repair[]): CfdiDocument => {
   const { document } = state
   if (state.timbres > 1) repairs.push('several_timbres')
-  if (document.total?.startsWith('-')) state.oddities.add('negative_total')
+  if ((document.retencion?.monto_total_operacion ?? document.total)?.startsWith('-')) state.oddities.add('negative_total')
   repairs.push(...state.oddities)
   document.complementos = [...state.complementos].sort()
   document.has_addenda = addenda || repairs.includes('addenda_cut')

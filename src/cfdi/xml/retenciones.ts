@@ -1,6 +1,6 @@
 import { complemento } from './complemento.ts'
 import type { Retencion } from './document.ts'
-import { amount, lastEight, rfc, taxCode, text, upper } from './fields.ts'
+import { amount, lastEight, rfc, text, upper } from './fields.ts'
 import { add, type Node, type ParseState, path, readFecha, single } from './parse-state.ts'
 import type { Attributes } from './xml.ts'
 
@@ -107,7 +107,7 @@ const totales = (names: Names): Node => ({
       open: (state, a) => {
         retencion(state).impuestos.push({
           base: amount(a, 'BaseRet'),
-          impuesto: taxCode(a, names.impuesto),
+          impuesto: text(a, names.impuesto),
           monto: amount(a, names.monto),
           tipo_pago: text(a, 'TipoPagoRet'),
         })

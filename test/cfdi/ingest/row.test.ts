@@ -122,11 +122,12 @@ describe('retenciones', () => {
       total: '8092.24',
     })
     const { retencion } = parseCfdi(new TextEncoder().encode(retenciones(version, taxes(version))))
+    const zeros = version === 1 ? '0' : '00'
     expect(retencion?.impuestos.map(({ impuesto, monto }) => [impuesto, monto])).toEqual([
-      ['001', '647.379200'],
-      ['002', '647.3792'],
-      ['003', '10'],
-      ['001', '.000001'],
+      [`${zeros}1`, '647.379200'],
+      [`${zeros}2`, '647.3792'],
+      [`${zeros}3`, '10'],
+      [`${zeros}1`, '.000001'],
     ])
   })
 

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
-import { MICROS } from '../../../src/cfdi/columns.ts'
 import type { IngestTarget, SliceOutcome } from '../../../src/cfdi/ingest/ingest.ts'
 import type { MetadataRow } from '../../../src/cfdi/package/metadata.ts'
 import { type Plain, RFC } from './documents.ts'
+import { numbered } from './ledger.ts'
 
 let books = 0
 
@@ -68,8 +68,7 @@ export interface StoredCfdi {
 /** The rows of a book by UUID, with micros as numbers. */
 export async function rowsOf({ entity }: IngestTarget): Promise<Map<string, StoredCfdi>> {
   const { results } = await env.LEDGER_0.prepare('select * from cfdi where entity = ?').bind(entity).all<StoredCfdi>()
-  const numbers = (row: StoredCfdi) => MICROS.map((name) => [name, row[name as 'paid'] === null ? null : Number(row[name as 'paid'])])
-  return new Map(results.map((row) => [row.uuid, { ...row, ...Object.fromEntries(numbers(row)) }]))
+  return new Map(results.map((row) => [row.uuid, numbered(row)]))
 }
 
 /** The totals of a book by month and direction, empty months left out. */
