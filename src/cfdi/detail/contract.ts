@@ -162,7 +162,7 @@ export const CfdiDetail = Cfdi.extend({
       '`encoding_fallback`: it was not in the encoding that it declares. `trimmed_junk`: it had text outside the document. ' +
       '`control_characters`: it had characters that XML forbids. `addenda_cut`: its Addenda was malformed and is not read. ' +
       '`several_timbres`: it had several stamps, and the first one counts. `negative_total`: its Total is below zero. ' +
-      '`unknown_version`: a complement states a version that is not known and was read like the known ones.',
+      '`unknown_version`: a complement is of a version that is not known, and was read as far as it has the namespace of a known one.',
   }),
   aplicaciones: z
     .array(Application)

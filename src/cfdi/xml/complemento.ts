@@ -81,5 +81,6 @@ export const complemento: Node = {
       ] as const
     ).map(([alias, name, node, ...versions]) => [`${alias}:${name}`, listed(prefixed(alias, node), versions)]),
   ),
-  other: listed({}),
+  // Other versions may have another namespace.
+  other: listed({ open: ({ oddities }, _, name) => void (/^(?:Pagos|Nomina)$/.test(name) && oddities.add('unknown_version')) }),
 }

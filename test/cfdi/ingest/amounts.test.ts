@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { listPayments } from '../../../src/cfdi/detail/detail.ts'
+import { getCfdi, listPayments } from '../../../src/cfdi/detail/detail.ts'
 import { ingestMetadata, ingestXmlPackage, type SliceOutcome } from '../../../src/cfdi/ingest/ingest.ts'
 import { CfdiSearch } from '../../../src/cfdi/search/contract.ts'
 import { searchCfdi } from '../../../src/cfdi/search/search.ts'
@@ -45,6 +45,25 @@ const documents = [
   ...[...times(349, {}), ...times(100, { ...beyond }), invoice, unpaid, small, ...payments],
   ...[...times(300, received), ...times(50, { ...received, tipo: 'E' }), ...times(100, { ...received, ...beyond })],
 ]
+
+it('a total below zero is stored, shown and found as what it is', async () => {
+  const target = newBook()
+  const ctx = contextOf({ entity: target.entity }, { now: new Date('2026-03-10T18:00:00Z') })
+  const totals = ['-1000.00', '-5.00', '0.00', '5.00', '1000.00']
+  const documents = totals.map((total) => plainOf(random, MONTH, { tipo: 'I', metodo: 'PUE', subtotal: total, iva: '0', total }))
+  expect((await all(ingestXmlPackage(target, packageOf(documents)))).map(({ created }) => created)).toEqual([5])
+  const found = async (query: Record<string, string>) =>
+    (await searchCfdi(ctx, CfdiSearch.parse({ fiscal_entity_id: FISCAL_ENTITY, ...query }))).data
+      .map(({ total, total_mxn }) => (total === total_mxn ? total : 'another'))
+      .sort((a, b) => Number(a) - Number(b))
+  expect(await found({})).toEqual(totals)
+  expect(await found({ total_max: '0' })).toEqual(totals.slice(0, 3))
+  expect(await found({ total_max: '5' })).toEqual(totals.slice(0, 4))
+  expect(await found({ total_min: '0' })).toEqual(totals.slice(2))
+  expect(await found({ total_min: '5.000001' })).toEqual(['1000.00'])
+  const { repairs, iva_trasladado } = await getCfdi(ctx, documents[0]!.uuid)
+  expect([repairs, iva_trasladado]).toEqual([['negative_total'], '0.00'])
+})
 
 describe('1,000 documents of the largest amounts', () => {
   const target = newBook()

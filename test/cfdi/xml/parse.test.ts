@@ -561,6 +561,17 @@ describe('a complement of a version that is not known', () => {
     expect(read).toMatchObject({ nominas: [{ version: null }], repairs: ['unknown_version'] })
   })
 
+  it.each(['Nomina', 'Pagos'])('%s of another namespace is not read, and said not to be', (name) => {
+    const read = parse(cfdi({ complemento: `<n:${name} xmlns:n="http://www.sat.gob.mx/${name}30" Version="3.0"/>${timbre()}` }))
+    expect(read).toMatchObject({
+      uuid: UUID,
+      nominas: [],
+      pagos: [],
+      repairs: ['unknown_version'],
+      complementos: [`${name}:3.0`, 'TimbreFiscalDigital:1.1'],
+    })
+  })
+
   it('payments of another version are read and said to be', () => {
     const of = (version: string) =>
       `<p:Pagos xmlns:p="http://www.sat.gob.mx/Pagos20" Version="${version}"><p:Pago FechaPago="2025-03-01T12:00:00" Monto="1"/></p:Pagos>`
