@@ -37,7 +37,7 @@ export function rowOf(document: CfdiDocument, lines: LineTaxes, rfc: string, sta
   if (!isUuid(uuid)) throw new RowRejected('cfdi.invalid_uuid', 'UUID is the nil UUID, which no stamp has.')
   const total = retencion ? retencion.monto_total_operacion : document.total
   const total_micros = micros(total)
-  const total_mxn = total_micros && inMxn(total_micros, rateOf(currency, tipo_cambio))
+  const total_mxn = total_micros === null ? null : inMxn(total_micros, rateOf(currency, tipo_cambio))
   const row: CfdiRow = {
     ...rowWithHeader(document),
     uuid,

@@ -78,6 +78,11 @@ describe('amounts of any size', () => {
     )
   })
 
+  it('without a rate have no total_mxn, not even nothing', () => {
+    for (const total of ['0', '1']) expect(row(cfdi(`Moneda="USD" Total="${total}"`)).total_mxn).toBeNull()
+    expect(row(cfdi('Moneda="XXX" Total="0"')).total_mxn).toBe(0n)
+  })
+
   it('of metadata are kept too', () => {
     expect(rowOfMetadata(metadata({ total: '1000000000000.01' }), RFC, 0)).toMatchObject({ total_micros: 1_000_000_000_000_010_000n })
   })
