@@ -54,6 +54,7 @@ class LongestFirst extends BaseSequencer {
 const RULES = [
   'test/architecture/*.test.ts',
   'test/authority/sandbox/*.test.ts',
+  'test/cfdi/ingest/row.test.ts',
   'test/cfdi/{balances,decimal,payment-thresholds,totals}.test.ts',
   'test/billing/subscription/trial-email.test.ts',
   'test/extractors/{cadence,cadence-oracle}.test.ts',
