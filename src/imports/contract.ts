@@ -17,13 +17,19 @@ export const ImportedFile = z
       .nullable()
       .meta({
         description:
-          'Why the file was rejected, such as `cfdi.unstamped`. `import.quota_exceeded`: the plan leaves no room for its document, or for ' +
+          'Why the file was rejected, such as `cfdi.unstamped`. `cfdi.conflict`: you have a document with this UUID and another content, ' +
+          'which is kept: that of the authority, else the first that was imported. `import.quota_exceeded`: the plan leaves no room for its document, or for ' +
           'some rows of a metadata file; make room and send it again. Null otherwise.',
       }),
     detail: z
       .string()
       .nullable()
       .meta({ description: 'An explanation of `code`, or how many rows of a metadata file could not be stored.' }),
+    rejected_rows: z.array(z.strictObject({ line: z.int(), code: z.string() })).meta({
+      description:
+        'The first 100 rows of a metadata file that could not be stored: the line on which the row begins (the header is line 1), and why, ' +
+        'such as `metadata.invalid_uuid` or `cfdi.foreign_rfc`. Empty for other files.',
+    }),
   })
   .meta({ id: 'ImportedFile' })
 

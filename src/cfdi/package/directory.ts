@@ -49,7 +49,7 @@ export interface ZipEntry {
   readonly method: number
   /** Where the entry's data begins in the package; 0 when the entry is rejected. */
   readonly offset: number
-  /** A folder, an empty file, or a file that macOS adds. It is ignored. */
+  /** A folder, or a file that macOS adds. It is ignored. */
   readonly junk: boolean
   readonly rejected: EntryRejected | null
 }
@@ -184,7 +184,7 @@ const readCentral = (bytes: Uint8Array, view: DataView, at: number): Omit<Centra
     size,
     method: view.getUint16(at + 10, true),
     flags: view.getUint16(at + 8, true),
-    junk: size === 0 || name.endsWith('/') || /(?:^|[\\/])(?:__MACOSX[\\/]|\.DS_Store$)/.test(name),
+    junk: name.endsWith('/') || /(?:^|[\\/])(?:__MACOSX[\\/]|\.DS_Store$)/.test(name),
     local,
   }
 }
