@@ -18,7 +18,7 @@ export const ImportedFile = z
       .meta({
         description:
           'Why the file was rejected, such as `cfdi.unstamped`. `cfdi.conflict`: you have a document with this UUID and another content, ' +
-          'which is kept: that of the authority, else the first that was imported. `import.quota_exceeded`: the plan leaves no room for its document, or for ' +
+          'which is kept: that of the authority, else the first that was imported, until its import is deleted. `import.quota_exceeded`: the plan leaves no room for its document, or for ' +
           'some rows of a metadata file; make room and send it again. Null otherwise.',
       }),
     detail: z

@@ -114,14 +114,14 @@ export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], r
         const content: XmlContent = { xml_crc: file.crc, xml_size: file.size }
         // What the authority delivered comes before what was imported, and that before this slice.
         const kept = [visible.get(uuid), known.get(uuid), first.get(uuid)].find((one) => one?.xml_crc != null) ?? content
-        if (kept.xml_crc !== content.xml_crc || kept.xml_size !== content.xml_size) entries.push({ ...entry, ...CONFLICT })
-        else {
-          entries.push(entry)
-          if (visible.has(uuid) || first.has(uuid)) return
-          first.set(uuid, content)
-          if (document !== undefined) documents.set(uuid, document)
-          if (target.import_id !== undefined) holdings.set(uuid, holdingOf(uuid, file))
-        }
+        const isKept = kept.xml_crc === content.xml_crc && kept.xml_size === content.xml_size
+        entries.push(isKept ? entry : { ...entry, ...CONFLICT })
+        if (visible.has(uuid)) return
+        // An import also holds what another one keeps out, because that one may be deleted.
+        if (target.import_id !== undefined && !holdings.has(uuid)) holdings.set(uuid, holdingOf(uuid, file))
+        if (!isKept || first.has(uuid)) return
+        first.set(uuid, content)
+        if (document !== undefined) documents.set(uuid, document)
       }
       for (const [i, file] of files.entries()) {
         if (taken === null ? bytes > SLICE_ROWS_BYTES : i === taken) {
