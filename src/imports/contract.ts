@@ -27,7 +27,7 @@ export const ImportedFile = z
       .meta({ description: 'An explanation of `code`, or how many rows of a metadata file could not be stored.' }),
     rejected_rows: z.array(z.strictObject({ line: z.int(), code: z.string() })).meta({
       description:
-        'The first 100 rows of a metadata file that could not be stored: the line on which the row begins (the header is line 1), and why, ' +
+        'The rows of a metadata file that could not be stored, at most 100: the line on which the row begins (the header is line 1), and why, ' +
         'such as `metadata.invalid_uuid` or `cfdi.foreign_rfc`. Empty for other files.',
     }),
   })
