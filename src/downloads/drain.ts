@@ -2,6 +2,7 @@ import { authorityOf } from '../authority/adapters.ts'
 import { type Login, LoginRejected } from '../authority/port/authority.ts'
 import type { DataSourceKey } from '../authority/port/catalog.ts'
 import { type IngestTarget, ingestMetadata, ingestXmlPackage, type Outcomes, rejectedOf, type SliceOutcome } from '../cfdi/ingest/ingest.ts'
+import { PackageRejected } from '../cfdi/package/directory.ts'
 import { MonthMetadata } from '../cfdi/package/month-metadata.ts'
 import { MOST_LISTED, type Rejection } from '../cfdi/package/rejections.ts'
 import { keepDocuments } from '../documents/documents.ts'
@@ -198,21 +199,28 @@ async function downloadMonth(system: System, ledger: D1Database, job: Job, login
       await extend()
     }
   }
+  const unread = () => {
+    const { count, first } = metadata.rejected
+    const progress = { ...NOTHING, rejected: count, rejected_files: withRejected(first) }
+    return count === 0 ? [] : [progressStatement(ledger, job, progress, Date.now() + LEASE_MS)]
+  }
   const direction = job.source === 'sat_cfdi_issued' ? 'issued' : 'received'
   for await (const { kind, bytes } of authorityOf(system).download({ login, direction, month: job.month, until })) {
-    if (kind === 'metadata') await metadata.add(bytes)
-    else await ingest(ingestXmlPackage(target, bytes, metadata.statuses), true)
+    try {
+      if (kind === 'metadata') await metadata.add(bytes)
+      else await ingest(ingestXmlPackage(target, bytes, metadata.statuses), true)
+    } catch (error) {
+      if (!(error instanceof PackageRejected)) throw error
+      metadata.rejected.add({ name: error.file, line: null, code: error.code, uuid: null })
+      await ledger.batch(unread())
+      throw error
+    }
   }
   await ingest(
     ingestMetadata(target, () => metadata.rowsLeft()),
     false,
   )
-  const { count, first } = metadata.rejected
-  const unread = { ...NOTHING, rejected: count, rejected_files: withRejected(first) }
-  await ledger.batch([
-    ...(count === 0 ? [] : [progressStatement(ledger, job, unread, Date.now() + LEASE_MS)]),
-    ...finishJobStatements(ledger, job, null, Date.now()),
-  ])
+  await ledger.batch([...unread(), ...finishJobStatements(ledger, job, null, Date.now())])
 }
 
 /** Announces the cancellations of a slice, and keeps them for those whose connections are not active. */

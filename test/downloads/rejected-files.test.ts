@@ -1,12 +1,13 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import * as adapters from '../../src/authority/adapters.ts'
+import type { Package } from '../../src/authority/port/authority.ts'
 import { type Plain, plainOf, xmlOf } from '../cfdi/support/documents.ts'
 import { metadataOf } from '../imports/support/imports.ts'
 import { randomOf } from '../support/random.ts'
 import { freshRfc } from '../support/tenants.ts'
 import { zipOf } from '../support/zip.ts'
-import { bookOf, callOf, cfdiOf, later, losingMessages, subscriber, work } from './support/downloads.ts'
+import { bookOf, callOf, cfdiOf, deliver, later, losingMessages, subscriber, work } from './support/downloads.ts'
 
 /** A download says of each file, and of each row of metadata, that it did not keep which one it is and why (issue 13, part 8). */
 
@@ -31,7 +32,7 @@ interface Given {
 }
 
 /** From here on this is what the authority has of May. */
-function authorityHas({ metadata, xml }: Given): void {
+function authorityHas({ metadata, xml }: Given, ...more: Package[]): void {
   vi.mocked(adapters.authorityOf).mockRestore?.()
   const real = adapters.authorityOf
   vi.spyOn(adapters, 'authorityOf').mockImplementation((system) => ({
@@ -40,6 +41,7 @@ function authorityHas({ metadata, xml }: Given): void {
       if (month !== '2026-05') return
       yield { kind: 'metadata', bytes: zipOf(metadata) }
       yield { kind: 'xml', bytes: zipOf(xml) }
+      yield* more
     },
   }))
 }
@@ -119,6 +121,33 @@ describe('what a download did not keep', () => {
         .bind(entity)
         .first()
       expect(row).toEqual({ rejected_files: rfc === clean ? null : '[{"name":"a.xml","line":null,"code":"cfdi.malformed","uuid":null}]' })
+    }
+  })
+
+  it('is listed in a job that fails too, when the metadata of a month cannot be read or a package cannot be opened', async () => {
+    const good = (rfc: string) => ({ metadata: [listed(invoiceOf(rfc, '05'))], xml: [fileOf(invoiceOf(rfc, '05'))] })
+    const damaged = (rfc: string) => {
+      const { bytes } = listed(invoiceOf(rfc, '05'))
+      const zip = zipOf([{ name: 'lista_01.txt', bytes, level: 'stored' }])
+      // The last character of the only row, before the directory of 46 bytes and the name, and the end of 22 bytes.
+      zip[zip.length - 22 - 46 - 'lista_01.txt'.length - 1]! ^= 1
+      return zip
+    }
+    for (const [kind, bytesOf, rejected] of [
+      ['metadata', damaged, { name: 'lista_01.txt', line: null, code: 'zip.wrong_crc' }],
+      ['xml', () => utf8.encode('PK'), { name: 'package.zip', line: null, code: 'zip.no_directory' }],
+    ] as const) {
+      const rfc = freshRfc()
+      authorityHas(good(rfc), { kind, bytes: bytesOf(rfc) })
+      const one = await subscriber(rfc, MAY)
+      later(0)
+      await one.run()
+      for (let attempt = 0; attempt < 12; attempt++) {
+        later(1_000 * attempt)
+        await deliver([await callOf(rfc)])
+      }
+      expect(await jobOf(one)).toMatchObject({ status: 'failed', attempts: 12, error_class: 'internal_error', rejected_count: 1 })
+      expect((await jobOf(one)).rejected_files).toEqual([rejected])
     }
   })
 

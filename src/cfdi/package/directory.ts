@@ -15,13 +15,16 @@ export type ZipCode =
   | 'zip.corrupt'
   | 'zip.nested'
 
-/** The package has no readable directory, so nothing in it can be read. */
+/** The package cannot be used: it has no readable directory, or a file without which the others say too little cannot be read. */
 export class PackageRejected extends Error {
   readonly code: ZipCode
+  /** The file that is at fault, safe to be shown. */
+  readonly file: string
 
-  constructor(code: ZipCode, message: string) {
+  constructor(code: ZipCode, message: string, file = 'package.zip') {
     super(message)
     this.code = code
+    this.file = file
   }
 }
 

@@ -54,18 +54,18 @@ async function metadataIn(bytes: Uint8Array, rejected: Rejections): Promise<Meta
   const file = bytesInMemory(bytes)
   const files: MetadataFile[] = []
   let left = MAX_METADATA_BYTES
-  try {
-    for await (const entry of entriesOf(file, await readDirectory(file))) {
-      if (entry.junk || isXml(entry.name)) continue
+  for await (const entry of entriesOf(file, await readDirectory(file))) {
+    if (entry.junk || isXml(entry.name)) continue
+    const name = shownName(entry.name)
+    try {
       const kind = kindOf(entry.name, await startOf(file, entry))
       if (kind === 'metadata') {
         files.push(await openMetadataEntry(file, entry, left))
         left -= entry.size
-      } else if (kind !== 'terceros' && !/tercero/i.test(entry.name))
-        rejected.add({ name: shownName(entry.name), line: null, code: 'metadata.no_rows', uuid: null })
+      } else if (kind !== 'terceros' && !/tercero/i.test(name)) rejected.add({ name, line: null, code: 'metadata.no_rows', uuid: null })
+    } catch (error) {
+      throw error instanceof EntryRejected ? new PackageRejected(error.code, error.message, name) : error
     }
-  } catch (error) {
-    throw error instanceof EntryRejected ? new PackageRejected(error.code, error.message) : error
   }
   return files
 }
