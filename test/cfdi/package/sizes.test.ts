@@ -72,14 +72,14 @@ function refused(sizes: readonly number[], levels: (n: number) => readonly Level
 
 const everyLevel = Array.from({ length: STORED + 1 }, (_, level) => level)
 
-describe('every size is inflated', () => {
+describe('every size is inflated', { timeout: 300_000 }, () => {
   it('from 0 on, at every level and stored', () => {
     const sizes = Array.from({ length: 300 }, (_, size) => size)
     expect(refused(sizes, () => everyLevel)).toEqual([])
   })
 
   it('from 40 to 200 KiB, in which an invoice of a supermarket and a month of metadata lie', () => {
-    const step = runs(797, 3)
+    const step = runs(797, 31)
     const sizes = Array.from({ length: Math.ceil((160 * KIB) / step) }, (_, n) => 40 * KIB + 1 + n * step)
     expect(refused(sizes, (n) => [n % (STORED + 1)])).toEqual([])
   })
@@ -93,7 +93,7 @@ describe('every size is inflated', () => {
   })
 
   it('at random, up to the limit', () => {
-    expect(refused(anySizes(runs(15, 4_000), MAX_XML_BYTES), (n) => [n % (STORED + 1)])).toEqual([])
+    expect(refused(anySizes(runs(15, 500), MAX_XML_BYTES), (n) => [n % (STORED + 1)])).toEqual([])
   })
 
   it('and not one byte more than the limit, nor than the entry declares', () => {
