@@ -174,22 +174,13 @@ async function downloadMonth(system: System, ledger: D1Database, job: Job, login
     provenance: 'authority',
     beforeSlice: () => system.budget.require(SLICE_STATEMENTS),
     passesOverStored: job.is_continued === 1,
-    sideStatements: (outcome) =>
-      isIdle(outcome)
-        ? []
-        : [
-            progressStatement(
-              ledger,
-              job,
-              {
-                ...outcome,
-                counts: countSlice(outcome.changes, Math.max(job.as_of, until.getTime() - COUNTED_ONE_BY_ONE_MS)),
-                rejected_files: withRejected(rejectedOf(outcome.entries)),
-              },
-              Date.now() + LEASE_MS,
-            ),
-            ...cancellationStatements(ledger, job, outcome, until),
-          ],
+    sideStatements: (outcome) => {
+      if (isIdle(outcome)) return []
+      const counts = countSlice(outcome.changes, Math.max(job.as_of, until.getTime() - COUNTED_ONE_BY_ONE_MS))
+      const rejected_files = withRejected(rejectedOf(outcome.entries))
+      const progress = progressStatement(ledger, job, { ...outcome, counts, rejected_files }, Date.now() + LEASE_MS)
+      return [progress, ...cancellationStatements(ledger, job, outcome, until)]
+    },
   }
   const metadata = new MonthMetadata()
   const ingest = async (outcomes: Outcomes, isXml: boolean) => {
