@@ -164,6 +164,7 @@ CREATE TABLE `sync_jobs` (
 	`updated_count` integer NOT NULL,
 	`cancelled_count` integer NOT NULL,
 	`rejected_count` integer NOT NULL,
+	`rejected_files` text,
 	`brought` text DEFAULT '[]' NOT NULL,
 	`is_continued` integer DEFAULT 0 NOT NULL,
 	PRIMARY KEY(`entity`, `source`, `month`, `job_id`)
@@ -211,6 +212,7 @@ CREATE TABLE `import_files` (
 	`uuid` text,
 	`code` text,
 	`detail` text,
+	`rejected_rows` text,
 	PRIMARY KEY(`import_id`, `n`)
 ) WITHOUT ROWID;
 --> statement-breakpoint

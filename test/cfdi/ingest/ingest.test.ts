@@ -74,13 +74,13 @@ describe('a package', () => {
       [3, 'huge.xml', 'created', null],
       [4, 'broken.xml', 'rejected', expect.stringMatching(/^cfdi\./)],
       [5, 'notes.txt', 'rejected', 'cfdi.not_a_cfdi'],
-      [6, `${twin.uuid}.xml`, 'unchanged', null],
-      [7, 'copy.xml', 'created', null],
+      [6, `${twin.uuid}.xml`, 'created', null],
+      [7, 'copy.xml', 'rejected', 'cfdi.conflict'],
       [9, `${nil.uuid}.xml`, 'rejected', 'cfdi.invalid_uuid'],
     ])
     const rows = await rowsOf(target)
     expect([...rows.keys()].sort()).toEqual([good.uuid, huge.uuid, twin.uuid].sort())
-    expect(new TextDecoder().decode(await readXml(env.FILES, rows.get(twin.uuid)!))).toBe(`${xmlOf(twin)}\n`)
+    expect(new TextDecoder().decode(await readXml(env.FILES, rows.get(twin.uuid)!))).toBe(xmlOf(twin))
   })
 
   it('cannot claim another document by its name, nor hide a change behind a size', async () => {

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import type { IngestTarget, SliceOutcome } from '../../../src/cfdi/ingest/ingest.ts'
-import type { MetadataRow } from '../../../src/cfdi/package/metadata.ts'
+import type { ListedRow } from '../../../src/cfdi/package/metadata.ts'
 import { type Plain, RFC } from './documents.ts'
 import { numbered } from './ledger.ts'
 
@@ -21,7 +21,9 @@ export async function all(outcomes: AsyncIterable<SliceOutcome>): Promise<SliceO
 }
 
 /** A document as the authority's metadata lists it. */
-export const reported = (document: Plain, cancelled: boolean): MetadataRow => ({
+export const reported = (document: Plain, cancelled: boolean): ListedRow => ({
+  file: 'lista.txt',
+  line: 2,
   uuid: document.uuid,
   emisor_rfc: document.emisor,
   emisor_nombre: 'EMPRESA DE PRUEBA',
