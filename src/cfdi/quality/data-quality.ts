@@ -14,9 +14,14 @@ export const DataStatusName = z.enum(DATA_STATUSES).meta({
 export const DataQuality = z
   .strictObject({
     cfdi_total: z.int().meta({ description: 'Number of documents in the answer. The monthly summary includes cancelled ones.' }),
+    with_xml: z.int().meta({ description: 'Number of those documents whose XML is known.' }),
     missing_rate: z
       .int()
       .meta({ description: 'Number of documents with status vigente that are in no amount, because their exchange rate is not known.' }),
+    not_counted: z.int().meta({
+      description:
+        'Number of documents with status vigente that are in no amount, because one of theirs in MXN has more than 18 digits before the point.',
+    }),
     months_missing: z.int().meta({
       description:
         'Number of months that are summed and have the status `missing`. Each direction counts. Rows of the monthly summary; of the supplier ' +

@@ -129,9 +129,11 @@ async function checkSummary(history: History, player: Player, seen: ReadonlyMap<
   expect(body.as_of).toBe(new Date(Math.max(...ceilings) || now).toISOString())
   expect(body.data_quality).toEqual({
     cfdi_total: rows.reduce((sum, { count, cancelled_count }) => sum + count + cancelled_count, 0),
+    with_xml: [...asked.values()].filter(({ hasXml, document: { emisor, receptor } }) => hasXml && emisor.rfc !== receptor.rfc).length,
     missing_rate: 0,
     months_missing: rows.filter(({ data_status }) => data_status === 'missing').length,
     months_downloading: 0,
+    not_counted: 0,
   })
 }
 
@@ -188,7 +190,13 @@ async function checkSuppliers(history: History, player: Player, seen: ReadonlyMa
   )
   const months = Array.from({ length: 24 }, (_, n) => to.subtract({ months: n }).toString())
   expect(body.data_quality).toEqual({
-    ...{ cfdi_total: invoiced.length, missing_rate: 0, months_downloading: 0 },
+    ...{
+      cfdi_total: invoiced.length,
+      with_xml: invoiced.filter(({ hasXml }) => hasXml).length,
+      missing_rate: 0,
+      not_counted: 0,
+      months_downloading: 0,
+    },
     months_missing: months.filter((month) => !isComplete(history, player, 'received', month, now)).length,
   })
 }
