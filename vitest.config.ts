@@ -41,7 +41,7 @@ class WaitingFirst extends BaseSequencer {
 const RULES = [
   'test/architecture/*.test.ts',
   'test/authority/sandbox/*.test.ts',
-  'test/cfdi/{balances,decimal,payment-thresholds,totals}.test.ts',
+  'test/cfdi/{balances,decimal,payment-thresholds,substitution,totals}.test.ts',
   'test/billing/subscription/trial-email.test.ts',
   'test/extractors/{cadence,cadence-oracle}.test.ts',
   'test/extractors/runs/scope.test.ts',

@@ -25,7 +25,7 @@ const asText = (alias: string, name: string): string => `cast(${alias}.${name} a
 
 const COUNTABLE = [
   ...(['kind', 'version', 'direction', 'fecha', 'tipo_comprobante', 'metodo_pago', 'estatus', 'emisor_rfc', 'receptor_rfc'] as const),
-  ...(['currency', 'tipo_cambio', 'subtotal', 'descuento', 'total'] as const),
+  ...(['substituted_from', 'currency', 'tipo_cambio', 'subtotal', 'descuento', 'total'] as const),
   ...(['iva_trasladado', 'iva_retenido', 'isr_retenido', 'ieps_trasladado'] as const),
 ]
 

@@ -7,7 +7,7 @@ import type { StatusLookup } from '../package/reported.ts'
 import type { CfdiDocument } from '../xml/document.ts'
 import { MAX_XML_BYTES, parseCfdi } from '../xml/parse.ts'
 import { CfdiRejected } from '../xml/rejected.ts'
-import { applicationsOf, relatedOf } from './applications.ts'
+import { applicationsOf, relatedOf, substitutesOf } from './applications.ts'
 import type { Incoming } from './apply-changes.ts'
 import type { IngestTarget, Slice, SliceHolding } from './commit-slice.ts'
 import type { HeldXml } from './holdings.ts'
@@ -81,11 +81,13 @@ type ReadFile = { document: Incoming; entry: ReadEntry } | { document: null; ent
  * last one of its slice.
  */
 const SLICE_ROWS_BYTES = 3 * 1024 * 1024
-/** An application is a row, and brings a row of its invoice. */
+/** An application is a row, and brings a row of its invoice. So does a substitution. */
 const APPLICATION_BYTES = 1_000
 
-const rowBytesOf = ({ row, lines, applications }: Incoming): number =>
-  (row.detail?.length ?? 0) + lines.reduce((sum, { length }) => sum + length, 0) + applications.length * APPLICATION_BYTES
+const rowBytesOf = ({ row, lines, applications, substitutes }: Incoming): number =>
+  (row.detail?.length ?? 0) +
+  lines.reduce((sum, { length }) => sum + length, 0) +
+  (applications.length + substitutes.length) * APPLICATION_BYTES
 
 /** A slice of as many of these XML files as fit, and at least one. */
 export interface XmlSlice extends Slice {
@@ -178,7 +180,7 @@ export function documentOf(
   const applications = applicationsOf(parsed, row)
   Object.assign(row, { related: relatedOf(applications), ...bytes })
   if (bytes.xml_size > LARGE_BYTES) fitToLimits(row)
-  return { row, lines: lines.rowsOf(row.uuid), applications }
+  return { row, lines: lines.rowsOf(row.uuid), applications, substitutes: substitutesOf(parsed) }
 }
 
 const holdingOf = (uuid: string, { packed, method, size, crc }: UnopenedFile): SliceHolding => ({
@@ -202,7 +204,7 @@ export function metadataSlice({ rfc, now, import_id }: IngestTarget, rows: reado
         const stored = known.get(row.uuid)
         try {
           if (stored === undefined) {
-            const document = { row: rowOfMetadata(row, rfc, now.getTime()), lines: [], applications: [], packed: null }
+            const document = { row: rowOfMetadata(row, rfc, now.getTime()), lines: [], applications: [], substitutes: [], packed: null }
             fitToLimits(document.row)
             documents.set(row.uuid, document)
           } else if (row.cancelled && stored.cancelled === 0) cancelled.set(row.uuid, row)

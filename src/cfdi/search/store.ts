@@ -76,21 +76,22 @@ function scanStreams(partition: Partition, plan: SearchPlan, after: PagePosition
 
 /**
  * Scans the documents that are stored with other payment statuses, because those that the ceiling changes may have one that the search
- * asks for. Scans nothing unless a payment or credit note was issued after the ceiling: usually none was, and two seeks find that out.
+ * asks for. Scans nothing unless a payment or credit note, or what substitutes one, was issued after the ceiling: usually none was, and two
+ * seeks find that out.
  */
 function scanOtherStatuses(partition: Partition, isBeyond: Fragment, plan: SearchPlan, after: PagePosition | undefined): Scan {
-  const later = (index: string, fixed: string) => {
+  const later = (index: string, fixed: string, from = 'issued_at') => {
     const directions = [...new Set(plan.others.map(({ direction }) => direction))]
     const exists = directions.map(
       (direction) => `exists (select 1 from cfdi later indexed by ${index} where later.entity = ${partition.number} and ${fixed}
-        and later.direction = ${direction} and later.cancelled = 0 and later.issued_at > ${boundsOf(partition, direction)?.until})`,
+        and later.direction = ${direction} and later.${from} > ${boundsOf(partition, direction)?.until})`,
     )
-    return raw(exists.join(' or '))
+    return exists.join(' or ')
   }
-  const anything = later('cfdi_dirc', '1')
-  const applied = later('cfdi_tipoc', "later.tipo_comprobante in ('P', 'E')")
+  const anything = later('cfdi_dirc', 'later.cancelled = 0')
+  const applied = `${later('cfdi_tipoc', "later.cancelled = 0 and later.tipo_comprobante in ('P', 'E')")} or ${later('cfdi_substituted', '1', 'substituted_from')}`
   const rows = sql`${merged(partition, { ...plan, streams: plan.others }, after, storedColumns('cfdi'))}
-    limit case when ${anything} then case when ${applied} then ${SCAN_ROWS} else 0 end else 0 end`
+    limit case when ${raw(anything)} then case when ${raw(applied)} then ${SCAN_ROWS} else 0 end else 0 end`
   const fits = all([...restOf(partition, { ...plan, streams: plan.others }, after), isBeyond])
   // Every scanned row is returned. To number the rows, or to read the last one separately, would read more rows than a page may.
   const statement = sql`select ${readColumns('page')}, ${appliedBeyondCeiling(partition, 'page')} as applied, ${fits} as fits from (${rows}) page`

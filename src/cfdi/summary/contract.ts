@@ -26,8 +26,11 @@ const CfdiMonth = z
   .strictObject({
     month: z.string(),
     direction: Direction,
-    count: z.int().meta({ description: 'Number of documents with status vigente.' }),
+    count: z.int().meta({ description: 'Number of documents with status vigente that no other one substitutes.' }),
     cancelled_count: z.int().meta({ description: 'Number of cancelled documents.' }),
+    substituted_count: z
+      .int()
+      .meta({ description: 'Number of documents with status vigente that another vigente document substitutes. They are in no amount.' }),
     by_tipo: z
       .strictObject({ I: z.int(), E: z.int(), P: z.int(), N: z.int(), T: z.int() })
       .meta({ description: '`count` by tipo_comprobante.' }),
@@ -73,7 +76,7 @@ export const MonthlySummary = z
       .datetime()
       .meta({ description: 'The later ceiling of the directions that are summed, or the time of the request when there is none.' }),
     data_quality: z.strictObject({
-      cfdi_total: z.int().meta({ description: 'Number of documents in all rows, including cancelled ones.' }),
+      cfdi_total: z.int().meta({ description: 'Number of documents in all rows, including cancelled and substituted ones.' }),
       missing_rate: z
         .int()
         .meta({ description: 'Number of documents with status vigente that are in no amount, because their exchange rate is not known.' }),
