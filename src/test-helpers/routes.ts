@@ -38,7 +38,7 @@ export const testHelperRoutes = new Hono<App>()
     roles('owner'),
     body(CancellationScenario),
     returns(200, Accepted),
-    refuses(404, 'The organization has no connection to this fiscal entity.'),
+    refuses(404, 'The organization has no connection to this fiscal entity, or one that has never been active.'),
     idempotent(),
     async (c) => c.json(await cancelAtAuthority(c.var.ctx, c.req.valid('param').uuid, c.req.valid('json'))),
   )

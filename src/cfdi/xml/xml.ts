@@ -38,6 +38,8 @@ const MAX_ELEMENTS = 100_000
 interface Name {
   readonly key: string
   readonly local: string
+  /** Whether nothing declares its prefix. */
+  readonly isUndeclared: boolean
 }
 
 class Scope {
@@ -145,6 +147,7 @@ export class Walker<State> {
     const name = this.#scope.names.get(qualified) ?? this.#resolve(qualified)
     const parent = this.#stack[this.#depth - 1] as Element<State>
     const element = parent.children?.get(name.key) ?? parent.other
+    if (name.isUndeclared) refuseUndeclared(parent, name.local)
     if (element === undefined) {
       this.#skipped = 1
       if (this.#depth === 1 && name.key === 'Addenda') this.#enterAddenda()
@@ -198,10 +201,17 @@ export class Walker<State> {
     const local = qualified.slice(colon + 1)
     const namespace = this.#scope.namespaceOf(colon < 0 ? '' : qualified.slice(0, colon))
     const key = namespace === this.#rootNamespace ? local : `${this.#grammar.namespaces.get(namespace) ?? ''}:${local}`
-    const name = { key, local }
+    const name = { key, local, isUndeclared: colon >= 0 && namespace === '' }
     this.#scope.names.set(qualified, name)
     return name
   }
+}
+
+/** Nobody can say whether such an element is the one of its name that a CFDI has. Throws CfdiRejected. */
+const refuseUndeclared = (parent: Element<never>, local: string): void => {
+  for (const key of parent.children?.keys() ?? [])
+    if (key === local || key.endsWith(`:${local}`))
+      throw new CfdiRejected('cfdi.malformed', `The XML declares no namespace for the prefix of ${local}.`)
 }
 
 const tooComplex = (what: string): CfdiRejected => new CfdiRejected('cfdi.too_complex', `The document has too many ${what}.`)
