@@ -56,6 +56,7 @@ const RULES = [
   'test/authority/sandbox/*.test.ts',
   'test/cfdi/ingest/row.test.ts',
   'test/cfdi/{balances,decimal,payment-thresholds,substitution,totals}.test.ts',
+  'test/cfdi/xml/xml-reader.test.ts',
   'test/billing/subscription/trial-email.test.ts',
   'test/extractors/{cadence,cadence-oracle}.test.ts',
   'test/extractors/runs/scope.test.ts',

@@ -1,6 +1,6 @@
-import { Hono } from 'hono'
 import { Invoice, InvoicePath } from '../billing/invoices/contract.ts'
 import type { App } from '../platform/context.ts'
+import { Hono } from '../platform/http/hono.ts'
 import { body, idempotent, operation, params, refuses, returns, roles } from '../platform/http/operation.ts'
 import { FiscalEntityPath } from '../taxpayers/contract.ts'
 import {
