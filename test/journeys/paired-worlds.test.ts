@@ -33,7 +33,7 @@ async function live(rfc: string, begin: number, steps: readonly Step[]) {
   const world: World = { rfc, messages: new Messages(), players: { A: await join('Ana'), B: await join('Beto') } }
   for (const step of steps) await perform(world, step)
   const { B } = world.players
-  const { cancellations, ...answers } = separated(await answersTo(B))
+  const { cancellations, ...answers } = separated(await answersTo(B, new Date((begin + steps.at(-1)!.at) / 2)))
   vi.restoreAllMocks()
   return { answers: comparable(renamed(B, { said: B.said, ...answers })), cancellations }
 }
@@ -58,14 +58,10 @@ const comparable = (answers: Any): Any =>
 
 const isOfCancellation = (key: string | undefined): boolean => key?.startsWith('cfdi.cancelled') ?? false
 
-/** What a cancelled document shows alike in both worlds. */
+/** What a cancelled document shows alike in both worlds. XML and metadata state the same total with other digits. */
 const cancelled = ({ uuid, fecha, direction, total, estatus, cancelled_at }: Any) => ({
-  uuid,
-  fecha,
-  direction,
-  total,
-  estatus,
-  cancelled_at,
+  ...{ uuid, fecha, direction, estatus, cancelled_at },
+  total: Number(total),
 })
 
 /** A refused CIEC of B becomes known with the one that A gives, or at B's next login. */
@@ -77,7 +73,14 @@ const isOfCiec = (key: string | undefined): boolean => key === 'connection.ciec_
  */
 function separated(answers: Any): Any {
   const isApplied = ({ estatus }: Any): boolean => estatus !== 'cancelado'
-  const document = (one: Any): Any => (one.estatus === 'cancelado' ? cancelled(one) : one)
+  // Without the XML, a cancelled document has another zone and therefore another place in a list.
+  const documents = (list: Any[]) => ({
+    applied: list.filter(isApplied),
+    cancelled: list
+      .filter((one) => !isApplied(one))
+      .map(cancelled)
+      .sort((a, b) => (a.uuid < b.uuid ? -1 : 1)),
+  })
   const detail = ({ status, body }: Any): Any => ({
     status,
     body:
@@ -88,8 +91,8 @@ function separated(answers: Any): Any {
   const vigentes = new Set(answers.cfdi.filter(isApplied).map(({ uuid }: Any) => uuid))
   return {
     ...answers,
-    cfdi: answers.cfdi.map(document),
-    changed: answers.changed.map(document),
+    cfdi: documents(answers.cfdi),
+    changed: answers.changed.filter(isApplied),
     details: answers.details.map(detail),
     payments: answers.payments
       .filter(({ body }: Any) => vigentes.has(body.uuid))
@@ -136,7 +139,7 @@ function differences(a: Any, b: Any, path = ''): string[] {
 }
 
 describe('an organization is answered as if no other had connected its RFC', () => {
-  it.each(Array.from({ length: HISTORIES }, (_, seed) => seed))('through history %i', async (seed) => {
+  it.each(Array.from({ length: HISTORIES }, (_, seed) => seed))('through history %i', { timeout: 300_000 }, async (seed) => {
     const { steps, rfc } = historyOf(seed, randomOf(seed + 1))
     const checked = withCheckDigit(rfc.slice(0, -1))
     const begin = steps[0]!.at - 3_600_000

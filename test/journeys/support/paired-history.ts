@@ -32,13 +32,16 @@ export type Act =
   | { do: 'pause' | 'resume' | 'unlink' | 'owe' | 'settle' | 'watch' }
   | { do: 'change-ciec'; to: number }
   | { do: 'cancel'; direction: 'issued' | 'received'; month: string; nth: number }
-  | { do: 'midnight' }
+  | { do: 'midnight' | 'morning' }
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
 /** The CIECs of the taxpayer, one after the other. */
 const ciecOf = (nth: number): string => `secreto${nth}`
+
+/** The next midnight of Mexico City, in standard time. */
+const midnightAfter = (instant: number): number => Math.floor((instant - 6 * HOUR) / DAY) * DAY + DAY + 6 * HOUR
 
 export function historyOf(seed: number, next: () => number): { steps: Step[]; rfc: string } {
   const int = (least: number, most: number): number => least + Math.floor(next() * (most - least + 1))
@@ -49,9 +52,11 @@ export function historyOf(seed: number, next: () => number): { steps: Step[]; rf
   const steps: Step[] = []
   const add = (who: Who, what: Act): void => {
     now += pick([int(1, 50) * 60_000, int(1, 11) * HOUR, int(12, 60) * HOUR, int(2, 6) * DAY])
-    // Nobody acts in the same second as another.
-    now = Math.ceil(now / 1_000) * 1_000 + (who === 'A' ? 300 : who === 'B' ? 700 : 0)
+    // Nobody acts in the same second as another, and time never goes back.
+    now = what.do === 'midnight' ? midnightAfter(now) : Math.ceil(now / 1_000) * 1_000 + (who === 'A' ? 300 : who === 'B' ? 700 : 0)
     steps.push({ at: now, who, what })
+    // The daily work finds the invoice. It is the world's: it goes on whoever is there.
+    if (what.do === 'owe') steps.push({ at: now + 100, who: 'world', what: { do: 'morning' } })
   }
   const sources = (): Source[] =>
     pick<Source[]>([
@@ -158,14 +163,12 @@ async function happen({ rfc, messages }: World, what: Act): Promise<void> {
     const document = documents[what.nth % Math.max(1, documents.length)]
     if (document) await cancelInSandbox(db, rfc, document.uuid, { cancelled_at: new Date(), cancellation_reason: '02' })
   } else if (what.do === 'midnight') {
-    const day = new Date(Date.now() - 6 * HOUR).toISOString().slice(0, 10)
-    at(new Date(Date.parse(`${day}T06:00:00Z`) + DAY).toISOString())
     await messages.cron('*/15 * * * *')
     await messages.cron('* * * * *')
-  }
+  } else if (what.do === 'morning') await messages.cron('0 10 * * *')
 }
 
-async function act({ rfc, messages }: World, player: Player, what: Act): Promise<void> {
+async function act({ rfc }: World, player: Player, what: Act): Promise<void> {
   const ask = async (method: string, path: string, body?: unknown) => {
     const reply = await api(player, method, path, body)
     player.said.push({ method, path, body, status: reply.status, answer: reply.body })
@@ -206,7 +209,6 @@ async function act({ rfc, messages }: World, player: Player, what: Act): Promise
       break
     case 'owe':
       await ask('POST', '/v1/test-helpers/invoices', { due_date: new Date(Date.now() - 5 * DAY).toISOString().slice(0, 10) })
-      await messages.cron('0 10 * * *')
       break
     case 'settle': {
       const { data } = (await api(player, 'GET', '/v1/billing/invoices')).body as { data: { invoice_id: string; status: string }[] }
