@@ -446,7 +446,7 @@ export const CRON_LOADS: Record<string, Load> = {
   async '0 10 * * *'(platform) {
     await organizations(600, { billed_month: `'2026-04'` })
     await platform.cron('0 10 * * *')
-    expect(platform.of('tasks')).toHaveLength(13)
+    expect(platform.of('tasks')).toHaveLength(14)
     await platform.run(['tasks'])
     expect(await countOf('invoices', "period = '2026-05'")).toBe(600)
   },
