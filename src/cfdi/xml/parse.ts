@@ -37,16 +37,9 @@ const GRAMMAR: Grammar<ParseState> = { namespaces: COMPLEMENT_NAMESPACES, root }
 /** Takes the lines of the document that is being read; without one they are in its `conceptos`. */
 let lineReader: LineReader | null = null
 
-// Making a parser costs more than reading a small document. A parser that has thrown cannot be used again.
-let idle: Walker<ParseState> | null = null
-
 const walk = (text: string): { state: ParseState; addenda: boolean } => {
   refuseDoctype(text)
-  const walker = idle ?? new Walker(GRAMMAR)
-  idle = null
-  const read = walker.walk(text)
-  idle = walker
-  return read
+  return new Walker(GRAMMAR).walk(text)
 }
 
 /**
