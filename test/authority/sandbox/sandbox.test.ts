@@ -1,10 +1,10 @@
-import { inflateRawSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { type Login, LoginRejected, type Package } from '../../../src/authority/port/authority.ts'
 import { DATA_SOURCE_KEYS } from '../../../src/authority/port/catalog.ts'
 import { type CancellationOverride, type SandboxOverrides, sandboxAuthority } from '../../../src/authority/sandbox/sandbox.ts'
 import { withCheckDigit } from '../../../src/authority/sandbox/world/taxpayers.ts'
 import { Unavailable } from '../../../src/failures.ts'
+import { unzip } from '../support/unzip.ts'
 
 const COMPANY = 'EKU9003173C9'
 const PERSON = 'MISC491214B86'
@@ -22,20 +22,6 @@ async function packagesOf(rfc: string, direction: Direction, month: string, unti
   const packages: Package[] = []
   for await (const pack of from.download({ login: login(rfc), direction, month, until })) packages.push(pack)
   return packages
-}
-
-/** Reads local headers one after the other: all that our writer needs, and none of its code. */
-function unzip(bytes: Uint8Array): Map<string, string> {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const entries = new Map<string, string>()
-  for (let at = 0; view.getUint32(at, true) === 0x04034b50; ) {
-    const start = at + 30 + view.getUint16(at + 26, true) + view.getUint16(at + 28, true)
-    const end = start + view.getUint32(at + 18, true)
-    const name = new TextDecoder().decode(bytes.subarray(at + 30, at + 30 + view.getUint16(at + 26, true)))
-    entries.set(name, new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(inflateRawSync(bytes.subarray(start, end))))
-    at = end
-  }
-  return entries
 }
 
 const rowsOf = (packages: Package[]) =>

@@ -1,7 +1,6 @@
 import { type SandboxComprobante, type SandboxDoctoRelacionado, untaxed } from './comprobante.ts'
-import { comprobante, type Direction, hourOf } from './draft.ts'
+import { comprobante, type Direction, exchangeRate, hourOf } from './draft.ts'
 import { cancellationAt, isOld } from './eras.ts'
-import { exchangeRate } from './exchange.ts'
 import type { PlannedInvoice } from './payments.ts'
 import { later } from './places.ts'
 import { isDue, random, uuidOf } from './seed.ts'
@@ -26,16 +25,14 @@ export function paymentsOf(rfc: string, direction: Direction, month: string, ear
     }
   })
   const isCorrected = isDue(`${rfc}|${direction}|correction`, month, 4)
+  const clients = circleOf(rfc).clients
   return [...groups].flatMap(([key, { moneda, documentos }], i) => {
-    const payment = paymentOf(`${key}|${month}`, month, moneda, documentos, direction === 'issued' ? payerOf(rfc, key) : null)
+    // Now and then a third party pays: another client.
+    const payer =
+      direction === 'issued' && i === 1 && isDue(`${rfc}|payer`, month, 6) ? random(`${key}|${month}|payer`).pick(clients) : null
+    const payment = paymentOf(`${key}|${month}`, month, moneda, documentos, payer)
     return i === 0 && isCorrected ? withCorrection(payment, isDue(`${rfc}|${direction}|correction`, month, 12)) : payment
   })
-}
-
-/** Now and then a third party pays: another client. */
-function payerOf(rfc: string, key: string): Taxpayer | null {
-  const draws = random(`${key}|payer`)
-  return draws.chance(0.04) && !key.includes('|XEXX') ? draws.pick(circleOf(rfc).clients) : null
 }
 
 /**

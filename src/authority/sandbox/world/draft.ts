@@ -1,6 +1,5 @@
 import { amountsOf, type SandboxComprobante } from './comprobante.ts'
 import { partyAt, usoOf } from './eras.ts'
-import { exchangeRate } from './exchange.ts'
 import { daysIn, later } from './places.ts'
 import { type Random, random, uuidOf } from './seed.ts'
 import { circleOf, type Taxpayer } from './taxpayers.ts'
@@ -50,3 +49,13 @@ export function comprobante({ key, fecha, ...parties }: Draft, rest: Rest & Pick
 /** Returns a local time in working hours on a day of the month. */
 export const hourOf = (draws: Random, month: string, first: number, last: number): string =>
   later(`${month}-${String(draws.int(first, Math.min(last, daysIn(month)))).padStart(2, '0')}T08:00:00`, draws.int(0, 43_199))
+
+const AROUND: Record<string, number> = { USD: 185_000, EUR: 203_000 }
+
+/** Returns the pesos for one unit of a foreign currency on a day, in ten-thousandths; null for MXN and for XXX. */
+export function exchangeRate(moneda: string, day: string): number | null {
+  const around = AROUND[moneda]
+  if (around === undefined) return null
+  const month = random(`${moneda}|${day.slice(0, 7)}`).int(-9_000, 9_000)
+  return around + month + random(`${moneda}|${day}`).int(-900, 900)
+}

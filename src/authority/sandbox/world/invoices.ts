@@ -126,11 +126,11 @@ function advance(draws: Random, draft: Draft): SandboxComprobante[] {
   return [received, invoice, applied]
 }
 
-/** Returns invoices to the general public: for the tickets of a fortnight, and every third month for those of the month before. */
+/** Returns invoices to the general public: for the tickets of a fortnight, and once a quarter for those of the month before. */
 function publicSales(draws: Random, self: Taxpayer, month: string): SandboxComprobante[] {
   const receptor: Taxpayer = { ...self, rfc: 'XAXX010101000', nombre: 'PUBLICO EN GENERAL', regimen: '616' }
   return Array.from({ length: draws.int(1, 2) }, (_, i) => {
-    const isMonthly = i === 0 && isDue(`${self.rfc}|public`, month, 3)
+    const isMonthly = i === 0 && Number(month.slice(5)) % 3 === 1
     const fecha = isMonthly ? hourOf(draws, month, 1, 2) : hourOf(draws, month, i === 0 ? 15 : 28, i === 0 ? 16 : 31)
     const draft = draftAt(`${self.rfc}|${month}|public|${i}`, fecha, self, receptor)
     const conceptos = Array.from({ length: draws.int(2, 6) }, () => {
