@@ -62,11 +62,12 @@ export function sandboxAuthority(overrides: SandboxOverrides): TaxAuthority {
       yield* metadataPackages(period, crowd(cfdis))
       yield* metadataPackages(`${period}|retenciones`, others)
       if (scenario.fails) throw failureOf(scenario.fails)
-      const inXml = request.direction === 'issued' ? cfdis : cfdis.filter(({ cancellation }) => !cancellation)
+      const hasXml = ({ cancellation }: Reported) => request.direction === 'issued' || cancellation === null
+      const inXml = cfdis.filter(hasXml)
       yield* xmlPackages(crowd(inXml))
       // Now and then the authority packs a document twice.
       const again = scenario.documents === null && isDue(`${rfc}|${request.direction}|twice`, request.month, 6) ? inXml.slice(0, 2) : []
-      yield* xmlPackages([...again, ...others])
+      yield* xmlPackages([...again, ...others.filter(hasXml)])
     },
     async documents(login, source, now) {
       const { empty } = await enter(login)

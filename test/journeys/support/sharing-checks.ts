@@ -99,7 +99,11 @@ async function checkDrilldown({ tenant }: Player, row: CfdiMonth | undefined, se
   }
   const counted = [...seen.values()].filter(
     ({ document, direction, cancelled }) =>
-      direction === row.direction && !cancelled && document.fecha.startsWith(row.month) && document.emisor.rfc !== document.receptor.rfc,
+      direction === row.direction &&
+      !cancelled &&
+      document.fecha.startsWith(row.month) &&
+      document.emisor.rfc !== document.receptor.rfc &&
+      !document.retencion,
   )
   expect(found).toHaveLength(row.count)
   expect(found.sort()).toEqual(counted.map(({ document }) => document.uuid).sort())

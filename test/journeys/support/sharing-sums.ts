@@ -109,7 +109,7 @@ export function expectedMonths(
   span: { from: string; to: string },
   now: number,
 ): Omit<CfdiMonth, 'drilldown'>[] {
-  const counted = [...seen.values()].filter(({ document }) => document.emisor.rfc !== document.receptor.rfc)
+  const counted = [...seen.values()].filter(({ document }) => document.emisor.rfc !== document.receptor.rfc && !document.retencion)
   const rows: Omit<CfdiMonth, 'drilldown'>[] = []
   for (let at = Temporal.PlainYearMonth.from(span.from); at.toString() <= span.to; at = at.add({ months: 1 })) {
     const month = at.toString()
