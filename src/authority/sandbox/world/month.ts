@@ -2,7 +2,7 @@ import { paymentsOf } from './complements.ts'
 import type { SandboxComprobante } from './comprobante.ts'
 import type { Direction } from './draft.ts'
 import { invoicesOf, transfersOf } from './invoices.ts'
-import { notesOf, strangersOf } from './notes.ts'
+import { notesOf, othersOf } from './notes.ts'
 import { MAX_MONTHS, type PlannedInvoice, paymentPlanOf } from './payments.ts'
 import { payrollOf } from './payroll.ts'
 import { addMonths } from './places.ts'
@@ -24,7 +24,7 @@ export function documentsOf(rfc: string, direction: Direction, month: string): S
     ...payrollOf(rfc, direction, month),
     ...notesOf(earlier[0]!, month),
     ...paymentsOf(rfc, direction, month, earlier),
-    ...strangersOf(rfc, direction, month, (of) => plannedInvoices(rfc, of, addMonths(month, -1))),
+    ...othersOf(rfc, direction, month, (of) => plannedInvoices(rfc, of, addMonths(month, -1))),
     ...retencionesOf(rfc, direction, month),
   ].sort((a, b) => (a.fecha < b.fecha ? -1 : a.fecha > b.fecha ? 1 : a.uuid < b.uuid ? -1 : 1))
 }

@@ -42,14 +42,14 @@ const isSale = ({ serie, cancellation, isReplaced, relacion }: SandboxComprobant
  * Returns documents that name an invoice of other parties, now and then: a supplier's payment or credit note on an invoice of another
  * supplier or of the taxpayer itself, and a credit note to one client on the invoice of another. They settle nothing.
  */
-export function strangersOf(
+export function othersOf(
   rfc: string,
   direction: Direction,
   month: string,
   invoicesOf: (direction: Direction) => PlannedInvoice[],
 ): SandboxComprobante[] {
   return (['P', 'E'] as const).flatMap((tipo) => {
-    const key = `${rfc}|${direction}|${tipo}|stranger`
+    const key = `${rfc}|${direction}|${tipo}|others`
     if (!isDue(key, month, 9) || (direction === 'issued' && tipo === 'P')) return []
     const draws = random(`${key}|${month}`)
     const invoice = invoicesOf(direction === 'received' && draws.chance(0.5) ? 'issued' : direction).find(
@@ -68,6 +68,6 @@ export function strangersOf(
     }
     const conceptos = [partOf(invoice.conceptos[0]!, 10, 'Bonificación')]
     const rest = { tipo, serie: 'NC', forma: '03', lugar: emisor.place, conceptos, relacion: { tipo: '01', uuid: invoice.uuid } }
-    return noteOn(invoice, `${direction}|stranger`, month, rest, { emisor, receptor })
+    return noteOn(invoice, `${direction}|others`, month, rest, { emisor, receptor })
   })
 }
