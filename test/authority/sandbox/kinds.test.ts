@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { sandboxAuthority } from '../../../src/authority/sandbox/sandbox.ts'
 import type { SandboxComprobante } from '../../../src/authority/sandbox/world/comprobante.ts'
 import { stampedAt } from '../../../src/authority/sandbox/world/stamp.ts'
+import { cfdiXml } from '../../../src/authority/sandbox/xml/cfdi-xml.ts'
 import { kindsOf, monthsBetween, worldOf } from '../support/kinds.ts'
 import { unzip } from '../support/unzip.ts'
 
@@ -111,6 +112,30 @@ describe('the documents of every year', () => {
       }
     }
     expect(checked).toBeGreaterThan(3_000)
+  })
+
+  it('pay in other currencies at a rate of their own, and the sums of a payment agree', () => {
+    const number = (attributes: string, name: string) => Number(new RegExp(` ${name}="([^"]*)"`).exec(attributes)?.[1] ?? 1)
+    const rates = new Set<string>()
+    for (const document of world.filter(({ pago }) => pago)) {
+      const xml = cfdiXml(document)
+      const pago = /<pago\d0:Pago [^>]*>/.exec(xml)![0]
+      const rate = number(pago, 'TipoCambioP')
+      const paid = [...xml.matchAll(/<pago\d0:DoctoRelacionado [^>]*>/g)].map(([docto], i) => {
+        const { invoice } = document.pago!.documentos[i]!
+        const equivalence = number(docto, 'EquivalenciaDR') * number(docto, 'TipoCambioDR')
+        expect(number(docto, 'ImpSaldoAnt') - number(docto, 'ImpPagado')).toBeCloseTo(number(docto, 'ImpSaldoInsoluto'), 4)
+        if (invoice.tipo_cambio !== null) expect(rate / equivalence).not.toBeCloseTo(invoice.tipo_cambio / 10_000, 6)
+        else expect(equivalence).toBeCloseTo(rate, 6)
+        rates.add(`${invoice.moneda} in ${document.pago!.moneda}`)
+        return number(docto, 'ImpPagado') / equivalence
+      })
+      const monto = number(pago, 'Monto')
+      expect(Math.abs(monto - paid.reduce((sum, amount) => sum + amount, 0))).toBeLessThan(0.0051)
+      const totales = /<pago20:Totales [^>]*>/.exec(xml)?.[0]
+      if (totales) expect(Math.abs(number(totales, 'MontoTotalPagos') - monto * rate)).toBeLessThan(0.0051)
+    }
+    expect([...rates].sort()).toEqual(['EUR in EUR', 'EUR in MXN', 'EUR in USD', 'MXN in MXN', 'MXN in USD', 'USD in MXN', 'USD in USD'])
   })
 
   it('name months of the same or the year before in InformacionGlobal', () => {
