@@ -26,14 +26,27 @@ const egress = {
     export default {}`,
 }
 
-/** These mostly wait, for leases and for processes that they start. They come first, so that everything else is done meanwhile. */
-const WAITING = ['midnight', 'crash', 'deploy', 'start'].map((name) => `/test/node/${name}.test.ts`)
+/**
+ * The files that take longest come first, so that none of them runs alone at the end. Those of test/node mostly wait, for leases and for
+ * processes that they start; everything else is done meanwhile.
+ */
+const LONGEST = [
+  ...['node/midnight', 'node/crash', 'node/memory', 'node/start', 'node/deploy'],
+  ...['journeys/paired-worlds', 'journeys/shared-downloads', 'journeys/shared-midnight', 'platform/budget/invocations'],
+  ...['cfdi/search/search-cost', 'platform/http/matrix', 'platform/http/matrix-queries', 'billing/entitlements'],
+  ...['imports/imports-deletion', 'downloads/missed-cancellations', 'platform/http/matrix-bodies', 'webhooks/deliveries/delivery-faults'],
+].map((name) => `/test/${name}.test.ts`)
 
-class WaitingFirst extends BaseSequencer {
+/** A worker goes on with a file of the same project only. */
+const PROJECTS = ['node', 'workers', 'shards', 'rules']
+
+class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isWaiting = ({ moduleId }: TestSpecification) => WAITING.some((path) => moduleId.endsWith(path))
-    const sorted = await super.sort(files)
-    return [...sorted.filter(isWaiting), ...sorted.filter((file) => !isWaiting(file))]
+    const rank = ({ project, moduleId }: TestSpecification): number => {
+      const long = LONGEST.findIndex((path) => moduleId.endsWith(path))
+      return 100 * PROJECTS.indexOf(project.name) + (long < 0 ? LONGEST.length : long)
+    }
+    return (await super.sort(files)).sort((one, other) => rank(one) - rank(other))
   }
 }
 
@@ -41,7 +54,9 @@ class WaitingFirst extends BaseSequencer {
 const RULES = [
   'test/architecture/*.test.ts',
   'test/authority/sandbox/*.test.ts',
+  'test/cfdi/ingest/row.test.ts',
   'test/cfdi/{balances,decimal,payment-thresholds,totals}.test.ts',
+  'test/cfdi/xml/xml-reader.test.ts',
   'test/billing/subscription/trial-email.test.ts',
   'test/extractors/{cadence,cadence-oracle}.test.ts',
   'test/extractors/runs/scope.test.ts',
@@ -86,7 +101,7 @@ export default defineConfig({
   test: {
     silent: 'passed-only',
     provide: { fuzz: process.env['FUZZ'] ?? '' },
-    sequence: { sequencer: WaitingFirst },
+    sequence: { sequencer: LongestFirst },
     // Much of a test is waiting for another process.
     maxWorkers: availableParallelism() + 3,
     projects: [

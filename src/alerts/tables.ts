@@ -9,17 +9,17 @@ export const SEVERITIES = ['warning', 'critical'] as const
 export const alerts = sqliteTable(
   'alerts',
   {
-    alert_id: text('alert_id').primaryKey(),
-    organization_id: text('organization_id').notNull(),
-    kind: text('kind', { enum: ALERT_KINDS }).notNull(),
-    severity: text('severity', { enum: SEVERITIES }).notNull(),
+    alert_id: text().primaryKey(),
+    organization_id: text().notNull(),
+    kind: text({ enum: ALERT_KINDS }).notNull(),
+    severity: text({ enum: SEVERITIES }).notNull(),
     /** Identifies the situation: an organization has at most one alert for each key. */
-    dedupe_key: text('dedupe_key').notNull(),
+    dedupe_key: text().notNull(),
     /** The webhook or fiscal entity that the alert is about. */
-    resource_id: text('resource_id').notNull(),
-    message: text('message').notNull(),
-    created_at: instant('created_at').notNull(),
-    read_at: instant('read_at'),
+    resource_id: text().notNull(),
+    message: text().notNull(),
+    created_at: instant().notNull(),
+    read_at: instant(),
   },
   (table) => [
     // Raising an alert whose key exists.

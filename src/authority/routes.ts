@@ -1,6 +1,6 @@
-import { Hono } from 'hono'
 import * as z from 'zod'
 import type { App } from '../platform/context.ts'
+import { Hono } from '../platform/http/hono.ts'
 import { operation, query, returns } from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
 import { DataSource } from './contract.ts'

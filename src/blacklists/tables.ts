@@ -7,23 +7,23 @@ export const blacklistLists = sqliteTable(
   'blacklist_lists',
   {
     /** The owner; empty for a public list. */
-    organization_id: text('organization_id').notNull(),
+    organization_id: text().notNull(),
     /** A key of the catalog, or `custom:<slug>`. */
-    source: text('source').notNull(),
+    source: text().notNull(),
     /** The number of loads; 0 while no list is loaded. A load is committed on the version that it was checked against. */
-    version: integer('version').notNull(),
+    version: integer().notNull(),
     /** The name that an organization gave its own list. */
-    label: text('label'),
+    label: text(),
     /** SHA-256 of the loaded file, in hexadecimal. */
-    digest: text('digest'),
+    digest: text(),
     /** The day up to which the list states that it is current, `YYYY-MM-DD`. */
-    list_date: text('list_date'),
-    fetched_at: instant('fetched_at'),
-    row_count: integer('row_count').notNull(),
-    refused_digest: text('refused_digest'),
-    refused_code: text('refused_code'),
-    refused_detail: text('refused_detail'),
-    refused_at: instant('refused_at'),
+    list_date: text(),
+    fetched_at: instant(),
+    row_count: integer().notNull(),
+    refused_digest: text(),
+    refused_code: text(),
+    refused_detail: text(),
+    refused_at: instant(),
   },
   (table) => [primaryKey({ columns: [table.organization_id, table.source] })],
 )
@@ -38,16 +38,16 @@ export type ListState = Omit<typeof blacklistLists.$inferSelect, 'fetched_at' | 
 export const blacklistEntries = sqliteTable(
   'blacklist_entries',
   {
-    organization_id: text('organization_id').notNull(),
-    source: text('source').notNull(),
-    rfc: text('rfc').notNull(),
-    name: text('name').notNull(),
+    organization_id: text().notNull(),
+    source: text().notNull(),
+    rfc: text().notNull(),
+    name: text().notNull(),
     /** The current situation; null on a list without situations. */
-    situacion: text('situacion', { enum: SITUACIONES }),
+    situacion: text({ enum: SITUACIONES }),
     /** JSON array of the steps `[situacion, sat_at, dof_at, oficio]`, the current one last. */
-    history: text('history').notNull(),
+    history: text().notNull(),
     /** The date of the list in which a step without a readable date was first seen; null when every step has one. */
-    seen_on: text('seen_on'),
+    seen_on: text(),
   },
   (table) => [primaryKey({ columns: [table.organization_id, table.source, table.rfc] })],
 )

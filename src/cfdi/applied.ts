@@ -5,7 +5,7 @@ import type { ApplicationRow, CfdiRow } from './columns.ts'
 
 /** The applications to an invoice that count for the reader: a JSON list of AppliedRow. */
 export const appliedTo = (partition: Partition, alias: string): Fragment => sql`(
-  select json_group_array(json_object('source', p.source, 'n', p.n, 'kind', p.kind, 'amount', cast(p.amount as text), 'currency', p.currency,
+  select json_group_array(json_object('source', p.source, 'n', p.n, 'kind', p.kind, 'amount', p.amount, 'currency', p.currency,
     'tipo_cambio', p.tipo_cambio, 'fecha_pago', p.fecha_pago, 'direction', source.direction, 'issued_at', source.issued_at, 'forma_pago', p.forma_pago, 'num_parcialidad', p.num_parcialidad,
     'imp_saldo_ant', p.imp_saldo_ant, 'imp_pagado', p.imp_pagado, 'imp_saldo_insoluto', p.imp_saldo_insoluto, 'estatus', source.estatus,
     'is_shown', ${isShown(partition)}))

@@ -14,6 +14,12 @@ export function micros(text: string | null): Micros | null {
   return shifted(text, 6)
 }
 
+/** The schemas allow 18 digits before the point. */
+const LIMIT = 10n ** 24n
+
+/** Whether an amount has at most 18 digits before the point. A figure in MXN that has more is left out of every sum. */
+export const fits = (amount: Micros): boolean => amount < LIMIT && amount > -LIMIT
+
 /** Multiplies micros by a decimal rate, rounded half up. */
 export const times = (amount: Micros, rate: string): Micros => product(amount, rate)
 

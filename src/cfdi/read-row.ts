@@ -1,5 +1,5 @@
 import { type Fragment, raw } from '../platform/db/fragment.ts'
-import { type CfdiRow, COLUMNS, isIn, MICROS } from './columns.ts'
+import { type CfdiRow, COLUMNS, isIn } from './columns.ts'
 import type { Micros } from './money.ts'
 
 const NOT_READ = [
@@ -8,20 +8,17 @@ const NOT_READ = [
 
 type AsRead<Value> = Value extends Micros ? string : Value
 
-/** A row of `cfdi` as pages and details select it. Micros are text, because they may not fit a number. */
+/** A row of `cfdi` as pages and details select it. Micros are text. */
 export type ReadRow = { [Name in Exclude<keyof CfdiRow, (typeof NOT_READ)[number]>]: AsRead<CfdiRow[Name]> } & { has_xml: 0 | 1 }
 
-const PLAIN = ['entity', ...COLUMNS].filter((name) => !isIn(NOT_READ, name) && !isIn(MICROS, name))
+const READ = ['entity', ...COLUMNS].filter((name) => !isIn(NOT_READ, name))
 
 /** The columns of a ReadRow as they are stored, so that the conditions of an outer select can compare them. */
 export const storedColumns = (alias: string): Fragment =>
-  raw([...[...PLAIN, ...MICROS].map((name) => `${alias}.${name}`), `${alias}.xml_object is not null as has_xml`].join(', '))
+  raw([...READ.map((name) => `${alias}.${name}`), `${alias}.xml_object is not null as has_xml`].join(', '))
 
 /** The columns of a ReadRow, out of a select of `storedColumns`. */
-export const readColumns = (alias: string): Fragment =>
-  raw([...[...PLAIN, 'has_xml'].map((name) => `${alias}.${name}`), ...MICROS.map((name) => asText(alias, name))].join(', '))
-
-const asText = (alias: string, name: string): string => `cast(${alias}.${name} as text) as ${name}`
+export const readColumns = (alias: string): Fragment => raw([...READ, 'has_xml'].map((name) => `${alias}.${name}`).join(', '))
 
 const COUNTABLE = [
   ...(['kind', 'version', 'direction', 'fecha', 'tipo_comprobante', 'metodo_pago', 'estatus', 'emisor_rfc', 'receptor_rfc'] as const),
@@ -33,4 +30,4 @@ const COUNTABLE = [
 export type CountableRow = Pick<ReadRow, (typeof COUNTABLE)[number]>
 
 /** The columns of a CountableRow, of a row with the alias `own`. */
-export const COUNTABLE_COLUMNS = raw(COUNTABLE.map((name) => (isIn(MICROS, name) ? asText('own', name) : name)).join(', '))
+export const COUNTABLE_COLUMNS = raw(COUNTABLE.join(', '))

@@ -7,8 +7,10 @@ export interface SupplierTotals {
   invoices: number
   /** Documents of type E. */
   credit_notes: number
-  /** Documents that add no amount, because their exchange rate is not known. */
+  with_xml: number
+  /** Documents that add no amount, because their exchange rate is not known, or because it does not fit. */
   missing_rate: number
+  not_counted: number
   /** The totals of type I minus those of type E, in micros of MXN. */
   amount: Micros
 }
@@ -43,22 +45,25 @@ export function shareOf(row: Countable & { direction: number }): Share | null {
   const key = partKeyOf(row)
   const counted = key === null || row.estatus !== 'vigente' ? null : contribution(row)
   if (key === null || counted === null) return null
-  const { total, missing_rate } = counted.values
+  const { total, with_xml, missing_rate, not_counted } = counted.values
   const isInvoice = row.tipo_comprobante === 'I'
   return {
     key,
     rfc: row.emisor_rfc,
-    totals: { invoices: isInvoice ? 1 : 0, credit_notes: isInvoice ? 0 : 1, missing_rate, amount: isInvoice ? total : -total },
+    totals: {
+      ...{ invoices: isInvoice ? 1 : 0, credit_notes: isInvoice ? 0 : 1, with_xml, missing_rate, not_counted },
+      amount: isInvoice ? total : -total,
+    },
   }
 }
 
+const COUNTS = ['invoices', 'credit_notes', 'with_xml', 'missing_rate', 'not_counted'] as const
+
 /** Adds totals to a supplier, or subtracts them with sign -1. */
 export function addSupplier(suppliers: Suppliers, rfc: string, totals: SupplierTotals, sign: 1 | -1 = 1): void {
-  const known = suppliers.get(rfc) ?? { invoices: 0, credit_notes: 0, missing_rate: 0, amount: 0n }
+  const known = suppliers.get(rfc) ?? { invoices: 0, credit_notes: 0, with_xml: 0, missing_rate: 0, not_counted: 0, amount: 0n }
   suppliers.set(rfc, known)
-  known.invoices += sign * totals.invoices
-  known.credit_notes += sign * totals.credit_notes
-  known.missing_rate += sign * totals.missing_rate
+  for (const name of COUNTS) known[name] += sign * totals[name]
   known.amount += sign === 1 ? totals.amount : -totals.amount
 }
 
@@ -69,22 +74,19 @@ export const hasAny = ({ invoices, credit_notes }: SupplierTotals): boolean => i
 export function parseSuppliers(text: string | null): Suppliers {
   const suppliers: Suppliers = new Map()
   if (text === null) return suppliers
-  for (const [rfc, [invoices, credit_notes, missing_rate, amount]] of Object.entries(JSON.parse(text) as Record<string, Stored>))
-    suppliers.set(rfc, { invoices, credit_notes, missing_rate, amount: BigInt(amount) })
+  for (const [rfc, stored] of Object.entries(JSON.parse(text) as Record<string, Stored>)) {
+    const [invoices, credit_notes, with_xml, missing_rate, not_counted, amount] = stored
+    suppliers.set(rfc, { invoices, credit_notes, with_xml, missing_rate, not_counted, amount: BigInt(amount) })
+  }
   return suppliers
 }
 
-type Stored = [number, number, number, string]
+type Stored = [number, number, number, number, number, string]
 
 /** Formats the `totals` column: sorted, so that the same documents give the same text, and without suppliers that have no documents. */
 export function writeSuppliers(suppliers: Suppliers): string {
   const kept = [...suppliers].filter(([, totals]) => hasAny(totals)).sort(([a], [b]) => (a < b ? -1 : 1))
   return JSON.stringify(
-    Object.fromEntries(
-      kept.map(([rfc, { invoices, credit_notes, missing_rate, amount }]): [string, Stored] => [
-        rfc,
-        [invoices, credit_notes, missing_rate, amount.toString()],
-      ]),
-    ),
+    Object.fromEntries(kept.map(([rfc, totals]) => [rfc, [...COUNTS.map((name) => totals[name]), totals.amount.toString()]])),
   )
 }

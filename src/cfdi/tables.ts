@@ -2,8 +2,11 @@ import { sql } from 'drizzle-orm'
 import { customType, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { Micros } from './money.ts'
 
-/** An amount that is added up, in micros. It crosses to and from SQL as decimal text, because JSON numbers are exact up to 2^53 only. */
-const micros = customType<{ data: Micros; driverData: string }>({ dataType: () => 'integer' })
+/**
+ * An amount that is added up, in micros. It is stored as decimal text, because 18 digits before the point do not fit the integers of
+ * SQLite. In SQL, arithmetic makes a number of it, which is exact below 2^63.
+ */
+const micros = customType<{ data: Micros; driverData: string }>({ dataType: () => 'text' })
 
 /**
  * The partitions of a ledger. An RFC's partition, under its entity number, holds what the authority delivered. What an organization
@@ -76,7 +79,7 @@ export const cfdi = sqliteTable(
     iva_retenido: micros('iva_retenido'),
     isr_retenido: micros('isr_retenido'),
     ieps_trasladado: micros('ieps_trasladado'),
-    /** In MXN; null when the document is in another currency and does not state its exchange rate. */
+    /** In MXN; null when the document is in another currency and does not state its exchange rate, or when it does not fit (money.ts). */
     total_mxn: micros('total_mxn'),
     /** Null where it does not apply. */
     payment_status: text('payment_status', { enum: ['paid', 'partially_paid', 'unpaid'] }),
@@ -175,7 +178,7 @@ export const cfdiPayments = sqliteTable(
   (table) => [primaryKey({ columns: [table.entity, table.invoice, table.source, table.n] })],
 )
 
-/** The daily totals of a month and direction: `{"dd|tipo|metodo|estatus": [n, missing_rate, micros in MXN as text …]}` (totals.ts). */
+/** The daily totals of a month and direction: `{"dd|tipo|metodo|estatus": [n, with_xml, missing_rate, not_counted, micros in MXN as text …]}` (totals.ts). */
 export const cfdiMonths = sqliteTable(
   'cfdi_months',
   {
@@ -188,7 +191,7 @@ export const cfdiMonths = sqliteTable(
 )
 
 /**
- * What each supplier invoiced in a month, spread over a few rows: `{"rfc": [invoices, credit notes, missing_rate, micros in MXN as text]}`
+ * What each supplier invoiced in a month, spread over a few rows: `{"rfc": [invoices, credit notes, with_xml, missing_rate, not_counted, micros in MXN]}`
  * of the valid received documents (supplier-totals.ts). With a row for each supplier, ingest would write one more row for almost every
  * document.
  */

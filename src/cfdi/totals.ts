@@ -1,4 +1,4 @@
-import { type Micros, micros, times } from './money.ts'
+import { fits, type Micros, micros, times } from './money.ts'
 
 /** A value of an integer column: a number or decimal text as it was read, or a bigint before it is stored. */
 export type Integer = Micros | number | string | null
@@ -25,10 +25,14 @@ export interface Countable {
   ieps_trasladado: Integer
 }
 
-/** Sums over documents. Amounts are micros of MXN; a document without a known rate counts in `missing_rate` and adds no amount. */
+/** Sums over documents. Amounts are micros of MXN. */
 export interface Totals {
   n: number
+  with_xml: number
+  /** Documents that add no amount, because their exchange rate is not known. */
   missing_rate: number
+  /** Documents that add no amount, because one of theirs does not fit (money.ts). */
+  not_counted: number
   subtotal: Micros
   descuento: Micros
   total: Micros
@@ -48,6 +52,7 @@ export interface Contribution {
 /** The cells of one month and direction, by their keys. */
 export type Cells = Map<string, Totals>
 
+const COUNTS = ['n', 'with_xml', 'missing_rate', 'not_counted'] as const
 const AMOUNTS = ['subtotal', 'descuento', 'total', 'iva_trasladado', 'iva_retenido', 'isr_retenido', 'ieps'] as const
 
 /** MXN for one unit of the document's currency, as decimal text. Null when the document is in another currency and states no rate. */
@@ -63,7 +68,9 @@ export const inMxn = (amount: Micros, rate: string | null): Micros | null =>
 /** The totals of no documents. */
 export const nothing = (): Totals => ({
   n: 0,
+  with_xml: 0,
   missing_rate: 0,
+  not_counted: 0,
   subtotal: 0n,
   descuento: 0n,
   total: 0n,
@@ -76,8 +83,8 @@ export const nothing = (): Totals => ({
 /** What a document adds to its month. Null for retenciones and for documents outside the population (insights.md 8.0). */
 export function contribution(row: Countable): Contribution | null {
   if (row.kind !== 'cfdi' || row.emisor_rfc === row.receptor_rfc) return null
-  const values = nothing()
-  values.n = 1
+  const counted: Totals = { ...nothing(), n: 1, with_xml: row.version === null ? 0 : 1 }
+  let values = { ...counted }
   // Metadata does not state the currency of its amount. A CFDI 3.2 without Moneda is in pesos.
   const rate = row.version === null ? null : rateOf(row.currency, row.tipo_cambio)
   if (rate === null) values.missing_rate = 1
@@ -90,6 +97,7 @@ export function contribution(row: Countable): Contribution | null {
     values.iva_retenido = mxn(integer(row.iva_retenido))
     values.isr_retenido = mxn(integer(row.isr_retenido))
     values.ieps = mxn(integer(row.ieps_trasladado))
+    if (!AMOUNTS.every((name) => fits(values[name]))) values = { ...counted, not_counted: 1 }
   }
   const { fecha } = row
   return {
@@ -103,8 +111,7 @@ const integer = (value: Integer): Micros => (value === null ? 0n : BigInt(value)
 
 /** Adds totals to others, or subtracts them with sign -1. */
 export function add(into: Totals, values: Totals, sign: 1 | -1 = 1): void {
-  into.n += sign * values.n
-  into.missing_rate += sign * values.missing_rate
+  for (const name of COUNTS) into[name] += sign * values[name]
   for (const name of AMOUNTS) if (values[name] !== 0n) into[name] += sign === 1 ? values[name] : -values[name]
 }
 
@@ -119,12 +126,13 @@ export function addTo(cells: Cells, { cell, values }: Contribution, sign: 1 | -1
 export function parseCells(text: string | null): Cells {
   const cells: Cells = new Map()
   if (text === null) return cells
-  for (const [cell, [n, missing_rate, ...amounts]] of Object.entries(JSON.parse(text) as Record<string, [number, number, ...string[]]>)) {
+  for (const [cell, values] of Object.entries(JSON.parse(text) as Record<string, (number | string)[]>)) {
     const totals = nothing()
-    totals.n = n
-    totals.missing_rate = missing_rate
+    COUNTS.forEach((name, i) => {
+      totals[name] = Number(values[i])
+    })
     AMOUNTS.forEach((name, i) => {
-      totals[name] = BigInt(amounts[i] ?? 0)
+      totals[name] = BigInt(values[COUNTS.length + i] ?? 0)
     })
     cells.set(cell, totals)
   }
@@ -136,7 +144,7 @@ export function writeCells(cells: Cells): string {
   const kept = [...cells].filter(([, totals]) => totals.n !== 0).sort(([a], [b]) => (a < b ? -1 : 1))
   return JSON.stringify(
     Object.fromEntries(
-      kept.map(([cell, totals]) => [cell, [totals.n, totals.missing_rate, ...AMOUNTS.map((name) => totals[name].toString())]]),
+      kept.map(([cell, totals]) => [cell, [...COUNTS.map((name) => totals[name]), ...AMOUNTS.map((name) => totals[name].toString())]]),
     ),
   )
 }

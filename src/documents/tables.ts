@@ -4,22 +4,22 @@ import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 export const documents = sqliteTable(
   'documents',
   {
-    entity: integer('entity').notNull(),
-    document_id: text('document_id').notNull(),
-    source: text('source').notNull(),
-    name: text('name').notNull(),
-    title: text('title').notNull(),
-    content_type: text('content_type').notNull(),
-    size: integer('size').notNull(),
-    sha256: text('sha256').notNull(),
-    document_date: text('document_date').notNull(),
-    period_end: text('period_end'),
+    entity: integer().notNull(),
+    document_id: text().notNull(),
+    source: text().notNull(),
+    name: text().notNull(),
+    title: text().notNull(),
+    content_type: text().notNull(),
+    size: integer().notNull(),
+    sha256: text().notNull(),
+    document_date: text().notNull(),
+    period_end: text(),
     /** JSON, flat. */
-    attributes: text('attributes').notNull(),
+    attributes: text().notNull(),
     /** When each organization got it with a run of its own, which fetched it or joined its job: `{organization: milliseconds}`. */
-    organizations: text('organizations').notNull(),
+    organizations: text().notNull(),
     /** Milliseconds since 1970. */
-    created_at: integer('created_at').notNull(),
+    created_at: integer().notNull(),
   },
   (table) => [primaryKey({ columns: [table.entity, table.document_id] })],
 )

@@ -33,9 +33,15 @@ export const SyncJob = z
       .int()
       .meta({ description: 'Number of CFDIs from before the previous job that have been found cancelled since then.' }),
     rejected_count: z.int().meta({
-      description:
-        'Number of files in the packages that are not readable CFDIs. They have no date, so that the window does not limit them.',
+      description: 'Number of files, and of rows of metadata, that could not be kept. The window does not limit it.',
     }),
+    rejected_files: z
+      .array(z.strictObject({ name: z.string(), line: z.int().nullable(), code: z.string() }).meta({ id: 'RejectedFile' }))
+      .meta({
+        description:
+          'The first 100 of them, once the job has finished, without those whose documents the window hides. A row of metadata has the line on ' +
+          'which it begins. The month of a job that has any is not complete.',
+      }),
     error_class: z.string().nullable().meta({
       description: 'Why the last attempt failed: invalid_credentials, login_failed, sat_unavailable, rate_limited or internal_error.',
     }),

@@ -1,8 +1,10 @@
 import { authorityOf } from '../authority/adapters.ts'
 import { type Login, LoginRejected } from '../authority/port/authority.ts'
 import type { DataSourceKey } from '../authority/port/catalog.ts'
-import { type IngestTarget, ingestMetadata, ingestXmlPackage, type SliceOutcome } from '../cfdi/ingest/ingest.ts'
+import { type IngestTarget, ingestMetadata, ingestXmlPackage, type Outcomes, rejectedOf, type SliceOutcome } from '../cfdi/ingest/ingest.ts'
+import { PackageRejected } from '../cfdi/package/directory.ts'
 import { MonthMetadata } from '../cfdi/package/month-metadata.ts'
+import { MOST_LISTED, type Rejection } from '../cfdi/package/rejections.ts'
 import { keepDocuments } from '../documents/documents.ts'
 import { Unavailable } from '../failures.ts'
 import { insertOutboxEvents, wakeRelay } from '../outbox/outbox.ts'
@@ -21,6 +23,7 @@ import {
   interruptStatement,
   isClaimLost,
   type Job,
+  type Progress,
   parkStatement,
   progressStatement,
   requeueStatement,
@@ -143,13 +146,15 @@ async function postpone(system: System, hint: DownloadHint, job: Job, error: unk
   await system.env.DOWNLOADS.send(hint, { delaySeconds: Math.ceil(wait / 1_000) })
 }
 
+const NOTHING: Progress = { created: 0, updated: 0, cancelled: 0, rejected: 0, counts: null, rejected_files: [] }
+
 async function runJob(system: System, ledger: D1Database, job: Job, login: Login, extend: Extend): Promise<void> {
   const now = new Date(Math.max(Date.now(), job.as_of))
   const authority = authorityOf(system)
   if (job.month !== '') return downloadMonth(system, ledger, job, login, now, extend)
   const files = await authority.documents(login, job.source as DataSourceKey, now)
   const { statements, created } = await keepDocuments({ ledger, files: system.env.FILES, now: new Date() }, job, files)
-  const progress = progressStatement(ledger, job, { created, updated: 0, cancelled: 0, rejected: 0, counts: null }, Date.now() + LEASE_MS)
+  const progress = progressStatement(ledger, job, { ...NOTHING, created }, Date.now() + LEASE_MS)
   await ledger.batch([...statements, progress, ...finishJobStatements(ledger, job, null, Date.now())])
 }
 
@@ -158,6 +163,8 @@ async function runJob(system: System, ledger: D1Database, job: Job, login: Login
  * metadata has and of those that it reports as cancelled.
  */
 async function downloadMonth(system: System, ledger: D1Database, job: Job, login: Login, until: Date, extend: Extend): Promise<void> {
+  let rejected: readonly Rejection[] = []
+  const withRejected = (more: readonly Rejection[]) => [...rejected, ...more].slice(0, MOST_LISTED)
   const target: IngestTarget = {
     ledger,
     files: system.env.FILES,
@@ -167,31 +174,44 @@ async function downloadMonth(system: System, ledger: D1Database, job: Job, login
     provenance: 'authority',
     beforeSlice: () => system.budget.require(SLICE_STATEMENTS),
     passesOverStored: job.is_continued === 1,
-    sideStatements: (outcome) =>
-      isIdle(outcome)
-        ? []
-        : [
-            progressStatement(
-              ledger,
-              job,
-              { ...outcome, counts: countSlice(outcome.changes, Math.max(job.as_of, until.getTime() - COUNTED_ONE_BY_ONE_MS)) },
-              Date.now() + LEASE_MS,
-            ),
-            ...cancellationStatements(ledger, job, outcome, until),
-          ],
+    sideStatements: (outcome) => {
+      if (isIdle(outcome)) return []
+      const counts = countSlice(outcome.changes, Math.max(job.as_of, until.getTime() - COUNTED_ONE_BY_ONE_MS))
+      const rejected_files = withRejected(rejectedOf(outcome.entries))
+      const progress = progressStatement(ledger, job, { ...outcome, counts, rejected_files }, Date.now() + LEASE_MS)
+      return [progress, ...cancellationStatements(ledger, job, outcome, until)]
+    },
   }
   const metadata = new MonthMetadata()
+  const ingest = async (outcomes: Outcomes, isXml: boolean) => {
+    for await (const { entries } of outcomes) {
+      rejected = withRejected(rejectedOf(entries))
+      if (isXml) metadata.deliver(entries)
+      await extend()
+    }
+  }
+  const unread = () => {
+    const { count, first } = metadata.rejected
+    const progress = { ...NOTHING, rejected: count, rejected_files: withRejected(first) }
+    return count === 0 ? [] : [progressStatement(ledger, job, progress, Date.now() + LEASE_MS)]
+  }
   const direction = job.source === 'sat_cfdi_issued' ? 'issued' : 'received'
   for await (const { kind, bytes } of authorityOf(system).download({ login, direction, month: job.month, until })) {
-    if (kind === 'metadata') await metadata.add(bytes)
-    else
-      for await (const outcome of ingestXmlPackage(target, bytes, metadata.statuses)) {
-        metadata.deliver(outcome.entries)
-        await extend()
-      }
+    try {
+      if (kind === 'metadata') await metadata.add(bytes)
+      else await ingest(ingestXmlPackage(target, bytes, metadata.statuses), true)
+    } catch (error) {
+      if (!(error instanceof PackageRejected)) throw error
+      metadata.rejected.add({ name: error.file, line: null, code: error.code, uuid: null })
+      await ledger.batch(unread())
+      throw error
+    }
   }
-  for await (const _ of ingestMetadata(target, () => metadata.rowsLeft())) await extend()
-  await ledger.batch(finishJobStatements(ledger, job, null, Date.now()))
+  await ingest(
+    ingestMetadata(target, () => metadata.rowsLeft()),
+    false,
+  )
+  await ledger.batch([...unread(), ...finishJobStatements(ledger, job, null, Date.now())])
 }
 
 /** Announces the cancellations of a slice, and keeps them for those whose connections are not active. */

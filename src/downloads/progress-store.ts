@@ -3,7 +3,17 @@ import type { syncJobs } from './tables.ts'
 /** A job with the first run of the organization that covers it, and what its row says of the time before that. */
 export type JobRow = Pick<
   typeof syncJobs.$inferSelect,
-  'source' | 'month' | 'job_id' | 'status' | 'attempts' | 'rejected_count' | 'error_class' | 'not_before' | 'started_at' | 'finished_at'
+  | 'source'
+  | 'month'
+  | 'job_id'
+  | 'status'
+  | 'attempts'
+  | 'rejected_count'
+  | 'rejected_files'
+  | 'error_class'
+  | 'not_before'
+  | 'started_at'
+  | 'finished_at'
 > & {
   first_run: string
   /** When that run requested the job, in milliseconds. */
@@ -49,8 +59,8 @@ export const jobsOfOrganization = async (
   (
     await ledger
       .prepare(
-        `${JOBS} select s.source, s.month, s.job_id, s.status, s.attempts, s.rejected_count, s.error_class, s.not_before, s.started_at,
-           s.finished_at, j.first_run, j.requested_at, j.attempts_before
+        `${JOBS} select s.source, s.month, s.job_id, s.status, s.attempts, s.rejected_count, s.rejected_files, s.error_class, s.not_before,
+           s.started_at, s.finished_at, j.first_run, j.requested_at, j.attempts_before
          from jobs j cross join sync_jobs s on ${ITS_ROW}
          where (?3 is null or j.first_run < ?3 or (j.first_run = ?3 and (j.source > ?4 or (j.source = ?4 and j.month < ?5))))
            and (?6 is null or s.status = ?6)

@@ -1,11 +1,12 @@
+import type { Rejection } from '../cfdi/package/rejections.ts'
 import { notFound } from '../failures.ts'
 import type { Ctx } from '../platform/context.ts'
 import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import type { Connection } from '../platform/tenant.ts'
 import { shownJobId } from '../visibility/job-id.ts'
-import { NOTHING, windowsOf } from '../visibility/window.ts'
+import { NOTHING, shows, type Window, windowsOf } from '../visibility/window.ts'
 import type { SyncJob, SyncJobQuery, SyncStatus } from './contract.ts'
-import { countJobs, type JobCounts } from './counts/counts.ts'
+import { countJobs, type JobCounts, windowOf } from './counts/counts.ts'
 import { type JobPlace, type JobRow, jobCounts, jobsOfOrganization } from './progress-store.ts'
 
 /** The connection of the request, in any state (decisions.md 4). Throws Failure 404 fiscal_entity.not_found. */
@@ -38,8 +39,16 @@ export async function getSync(ctx: Ctx): Promise<SyncStatus> {
   }
 }
 
+/** What a job did not keep. Windows hide what has a date, like any document; what nobody could date is told to all whose job it is. */
+function rejectedFiles({ rejected_files, finished_at }: JobRow, window: Window): SyncJob['rejected_files'] {
+  if (rejected_files === null || finished_at === null || window.isEmpty) return []
+  return (JSON.parse(rejected_files) as (Rejection & { fecha?: string; issued_at: number })[])
+    .filter(({ fecha, issued_at }) => fecha === undefined || shows(window, { fecha, issued_at }))
+    .map(({ name, line, code }) => ({ name, line, code }))
+}
+
 /** A job as the organization may know it: nothing of it is from before its own run that created or joined the job. */
-async function view(ctx: Ctx, { fiscal_entity_id }: Connection, row: JobRow, counts: JobCounts): Promise<SyncJob> {
+async function view(ctx: Ctx, { fiscal_entity_id }: Connection, row: JobRow, counts: JobCounts, window: Window): Promise<SyncJob> {
   const since = (milliseconds: number | null) => iso(milliseconds === null ? null : Math.max(milliseconds, row.requested_at))
   const attempts = Math.max(0, row.attempts - row.attempts_before)
   // A login is refused after the run: joining a job that waits for a login ends the wait.
@@ -56,7 +65,8 @@ async function view(ctx: Ctx, { fiscal_entity_id }: Connection, row: JobRow, cou
     created_count: counts.created_count,
     updated_count: counts.updated_count,
     cancelled_count: counts.cancelled_count,
-    rejected_count: row.rejected_count,
+    rejected_count: window.isEmpty ? 0 : row.rejected_count,
+    rejected_files: rejectedFiles(row, window),
     error_class,
     next_attempt_at: isWaiting && row.not_before > ctx.now.getTime() ? iso(row.not_before) : null,
     created_at: new Date(row.requested_at).toISOString(),
@@ -79,15 +89,15 @@ export async function listSyncJobs(ctx: Ctx, query: SyncJobQuery) {
   const ledger = ctx.settings.ledgers[shard]!
   const { id: organization_id, extractor_count } = ctx.organization
   const rows = await jobsOfOrganization(ledger, organization_id, entity, page)
-  const windows = windowsOf(extractor_count, connection)
-  const counts = await countJobs(
-    ledger,
-    rows.map((row) => ({
-      ...{ entity, source: row.source, month: row.month, job_id: row.job_id, organization_id },
-      windows: wasActive(connection, row) ? windows : NOTHING,
-    })),
+  const ownWindows = windowsOf(extractor_count, connection)
+  const jobs = rows.map((row) => ({
+    ...{ entity, source: row.source, month: row.month, job_id: row.job_id, organization_id },
+    windows: wasActive(connection, row) ? ownWindows : NOTHING,
+  }))
+  const counts = await countJobs(ledger, jobs)
+  const shown = await Promise.all(
+    rows.map(async (row, n) => ({ row, job: await view(ctx, connection, row, counts[n]!, windowOf(jobs[n]!)) })),
   )
-  const shown = await Promise.all(rows.map(async (row, n) => ({ row, job: await view(ctx, connection, row, counts[n]!) })))
   const placeOf = ({ row: { first_run, source, month } }: { row: JobRow }): JobPlace => [first_run, source, month]
   return paginate(ctx, scope, query.limit, shown, placeOf, ({ job }) => job)
 }

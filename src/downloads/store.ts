@@ -1,3 +1,4 @@
+import type { Rejection } from '../cfdi/package/rejections.ts'
 import { isFenceViolation } from '../platform/db/guard.ts'
 import type { SliceCounts } from '../visibility/slice-counts.ts'
 
@@ -21,13 +22,13 @@ const CLAIMED = `entity, source, month, job_id, organizations, as_of, attempts, 
 
 /**
  * Claims the entity's next job: one that is queued and due, or running under an expired lease. Newest months first. The attempt reads every
- * file that was rejected before again, so the count of them begins anew.
+ * file that was rejected before again, so they are counted and listed anew.
  */
 export const claimStatement = (ledger: D1Database, entity: number, token: string, now: number, leaseUntil: number) =>
   ledger
     .prepare(
       `update sync_jobs set status = 'running', token = ?2, lease_until = ?4, attempts = attempts + 1, started_at = coalesce(started_at, ?3),
-         rejected_count = 0
+         rejected_count = 0, rejected_files = null
        where (entity, source, month, job_id) = (
          select entity, source, month, job_id from sync_jobs indexed by sync_jobs_open
          where entity = ?1 and open = 1 and ((status = 'queued' and not_before <= ?3) or lease_until < ?3)
@@ -47,6 +48,8 @@ export interface Progress {
   rejected: number
   /** Null for documents that are not CFDIs. */
   counts: SliceCounts | null
+  /** All that the attempt has rejected so far. */
+  rejected_files: readonly Rejection[]
 }
 
 /**
@@ -56,17 +59,21 @@ export interface Progress {
 export const progressStatement = (
   ledger: D1Database,
   job: Job,
-  { created, updated, cancelled, rejected, counts }: Progress,
+  { created, updated, cancelled, rejected, counts, rejected_files }: Progress,
   leaseUntil: number,
 ) =>
   ledger
     .prepare(
       `update sync_jobs set created_count = case when token = ?5 and open = 1 then created_count + ?6 end,
          updated_count = updated_count + ?7, cancelled_count = cancelled_count + ?8, rejected_count = rejected_count + ?9,
-         lease_until = ?10, brought = case when ?11 is null then brought else json_insert(brought, '$[#]', json(?11)) end
+         lease_until = ?10, rejected_files = ?12, brought = case when ?11 is null then brought else json_insert(brought, '$[#]', json(?11)) end
        where entity = ?1 and source = ?2 and month = ?3 and job_id = ?4`,
     )
-    .bind(...keysOf(job), created, updated, cancelled, rejected, leaseUntil, counts === null ? null : JSON.stringify(counts))
+    .bind(
+      ...keysOf(job),
+      ...[created, updated, cancelled, rejected, leaseUntil, counts === null ? null : JSON.stringify(counts)],
+      rejected_files.length === 0 ? null : JSON.stringify(rejected_files),
+    )
 
 /** Whether a batch was refused because the job's claim is lost. */
 export const isClaimLost = (error: unknown): boolean => isFenceViolation(error, 'sync_jobs.created_count')
@@ -75,6 +82,10 @@ export const isClaimLost = (error: unknown): boolean => isFenceViolation(error, 
 export const eventBody = (error_class: string, completed_at: string): string =>
   `json_object('job_id', job_id, 'data_source_key', source, 'period', nullif(month, ''),
      'error_class', ${error_class}, 'attempts', attempts, 'completed_at', ${completed_at})`
+
+/** The rejected files with the dates of those of them that are stored, by which windows hide them. */
+const DATED = `(select json_group_array(json_patch(r.value, json_object('fecha', c.fecha, 'issued_at', c.issued_at)))
+  from json_each(sync_jobs.rejected_files) r left join cfdi c on c.entity = sync_jobs.entity and c.uuid = r.value->>'uuid')`
 
 /** Finishes a job as succeeded, or as failed with an error class, and inserts its outbox event. Does neither when the claim is lost. */
 export const finishJobStatements = (ledger: D1Database, job: Job, error_class: string | null, now: number): D1PreparedStatement[] => [
@@ -88,7 +99,9 @@ export const finishJobStatements = (ledger: D1Database, job: Job, error_class: s
     .bind(...keysOf(job), error_class === null ? 'sync.completed' : 'sync.failed', error_class, now),
   ledger
     .prepare(
-      `update sync_jobs set status = ?6, error_class = ?7, finished_at = ?8, open = 0, token = null, lease_until = null where ${CLAIM_HELD}`,
+      `update sync_jobs set status = ?6, error_class = ?7, finished_at = ?8, open = 0, token = null, lease_until = null,
+         rejected_files = iif(rejected_files is null, null, ${DATED})
+       where ${CLAIM_HELD}`,
     )
     .bind(...keysOf(job), error_class === null ? 'succeeded' : 'failed', error_class, now),
 ]

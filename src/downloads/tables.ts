@@ -35,6 +35,11 @@ export const syncJobs = sqliteTable(
     updated_count: integer('updated_count').notNull(),
     cancelled_count: integer('cancelled_count').notNull(),
     rejected_count: integer('rejected_count').notNull(),
+    /**
+     * The first files and rows of metadata that were not kept, as a JSON array of Rejection (rejections.ts); null when there are none. Those of
+     * stored documents get `fecha` and `issued_at` when the job ends. A month whose last job has any is not complete.
+     */
+    rejected_files: text('rejected_files'),
     /** What each slice changed, as a JSON array of SliceCounts (slice-counts.ts), from which the counts for each organization are computed. */
     brought: text('brought').notNull().default('[]'),
     /** 1 after an invocation whose budget ended before the job did. */

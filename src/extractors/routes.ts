@@ -1,6 +1,6 @@
-import { Hono } from 'hono'
 import * as z from 'zod'
 import type { App } from '../platform/context.ts'
+import { Hono } from '../platform/http/hono.ts'
 import { body, idempotent, operation, params, query, refuses, returns, roles } from '../platform/http/operation.ts'
 import { Extractor, ExtractorChanges, ExtractorDraft, ExtractorPath } from './contract.ts'
 import { changeExtractor, createExtractor, deleteExtractor, listExtractors } from './extractors.ts'

@@ -10,23 +10,23 @@ export const SCOPES = ['full_history', 'last_n_months', 'since_watermark'] as co
 export const extractors = sqliteTable(
   'extractors',
   {
-    extractor_id: text('extractor_id').primaryKey(),
-    organization_id: text('organization_id').notNull(),
-    name: text('name').notNull(),
-    is_enabled: flag('is_enabled').notNull(),
-    trigger_kind: text('trigger_kind', { enum: TRIGGER_KINDS }).notNull(),
-    schedule_kind: text('schedule_kind', { enum: SCHEDULE_KINDS }),
-    schedule_spec: text('schedule_spec', { mode: 'json' }).$type<Record<string, number>>().notNull(),
-    timezone: text('timezone').notNull(),
-    scope: text('scope', { enum: SCOPES }).notNull(),
-    scope_months: integer('scope_months'),
-    data_source_keys: text('data_source_keys', { mode: 'json' }).$type<DataSourceKey[]>().notNull(),
+    extractor_id: text().primaryKey(),
+    organization_id: text().notNull(),
+    name: text().notNull(),
+    is_enabled: flag().notNull(),
+    trigger_kind: text({ enum: TRIGGER_KINDS }).notNull(),
+    schedule_kind: text({ enum: SCHEDULE_KINDS }),
+    schedule_spec: text({ mode: 'json' }).$type<Record<string, number>>().notNull(),
+    timezone: text().notNull(),
+    scope: text({ enum: SCOPES }).notNull(),
+    scope_months: integer(),
+    data_source_keys: text({ mode: 'json' }).$type<DataSourceKey[]>().notNull(),
     /** The days on which it is due, as a key of cadence.ts; null when it is not scheduled. */
-    cadence: text('cadence'),
+    cadence: text(),
     /** The local day on which the cadence was saved, `YYYY-MM-DD`. The extractor is never due on or before this day. */
-    armed_day: text('armed_day'),
-    last_run_at: instant('last_run_at'),
-    created_at: instant('created_at').notNull(),
+    armed_day: text(),
+    last_run_at: instant(),
+    created_at: instant().notNull(),
   },
   (table) => [
     // The list of an organization's extractors, oldest first.
@@ -38,6 +38,6 @@ export const extractors = sqliteTable(
 
 /** Time zones of scheduled extractors, with the last local day whose cadences have been evaluated. */
 export const zones = sqliteTable('zones', {
-  timezone: text('timezone').primaryKey(),
-  evaluated_day: text('evaluated_day').notNull(),
+  timezone: text().primaryKey(),
+  evaluated_day: text().notNull(),
 })

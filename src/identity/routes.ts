@@ -1,5 +1,5 @@
-import { Hono } from 'hono'
 import type { App } from '../platform/context.ts'
+import { Hono } from '../platform/http/hono.ts'
 import { operation, params, refuses, returns, roles } from '../platform/http/operation.ts'
 import { OrganizationStats } from './contract.ts'
 import { CredentialPath } from './credentials/contract.ts'

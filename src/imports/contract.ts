@@ -17,13 +17,18 @@ export const ImportedFile = z
       .nullable()
       .meta({
         description:
-          'Why the file was rejected, such as `cfdi.unstamped`. `import.quota_exceeded`: the plan leaves no room for its document, or for ' +
+          'Why the file was rejected, such as `cfdi.unstamped`. `cfdi.conflict`: a document with this UUID and another content is kept, that of ' +
+          'the authority, else the first that was imported. `import.quota_exceeded`: the plan leaves no room for its document, or for ' +
           'some rows of a metadata file; make room and send it again. Null otherwise.',
       }),
     detail: z
       .string()
       .nullable()
       .meta({ description: 'An explanation of `code`, or how many rows of a metadata file could not be stored.' }),
+    rejected_rows: z.array(z.strictObject({ line: z.int(), code: z.string() })).meta({
+      description:
+        'The rows of a metadata file that could not be stored, at most 100, with the line on which each begins; the header is line 1.',
+    }),
   })
   .meta({ id: 'ImportedFile' })
 

@@ -76,7 +76,7 @@ export async function getImport(ctx: Ctx, import_id: string): Promise<Import> {
   const countOf = (status: string) => counts.find((count) => count.status === status)?.n ?? 0
   return {
     ...summary(row),
-    files: files.map(({ name, status, uuid, code, detail }) => ({ name, status, uuid, code, detail })),
+    files: files.map(({ import_id: _, n, rejected_rows, ...file }) => ({ ...file, rejected_rows: JSON.parse(rejected_rows ?? '[]') })),
     files_total: counts.reduce((sum, { n }) => sum + n, 0),
     counts: { created: countOf('created'), updated: countOf('updated'), unchanged: countOf('unchanged'), rejected: countOf('rejected') },
   }

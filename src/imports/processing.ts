@@ -1,4 +1,4 @@
-import type { EntryResult, IngestTarget } from '../cfdi/ingest/ingest.ts'
+import type { EntryResult, IngestTarget, XmlContent } from '../cfdi/ingest/ingest.ts'
 import { ingestUpload, type UploadProgress } from '../cfdi/ingest/upload.ts'
 import { bytesOfObject } from '../cfdi/package/bytes.ts'
 import { actingFor, readerOf } from '../identity/organization/acting.ts'
@@ -25,7 +25,7 @@ import {
   interruptImport,
   readImport,
   unfinishedImports,
-  visibleUuids,
+  visibleContents,
 } from './store.ts'
 import { leaveRoom, openUploads, recordDocuments, takeDocumentRoom } from './usage/usage.ts'
 
@@ -117,11 +117,11 @@ const failedUpload = (isMissing: boolean): EntryResult => ({
 async function alreadyVisible(
   system: System,
   { organization_id, fiscal_entity_id }: ImportRow,
-): Promise<(uuids: readonly string[]) => Promise<Set<string>>> {
+): Promise<(uuids: readonly string[]) => Promise<Map<string, XmlContent>>> {
   const reader = await readerOf(system, organization_id, fiscal_entity_id)
-  if (reader?.connection.state !== 'active') return async () => new Set()
+  if (reader?.connection.state !== 'active') return async () => new Map()
   const ledger = openReachedLedger({ settings: system.settings, ...reader })
-  return (uuids) => visibleUuids(ledger, uuids)
+  return (uuids) => visibleContents(ledger, uuids)
 }
 
 /** Ingests an upload. Returns the results that no slice has committed. */

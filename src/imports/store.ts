@@ -1,4 +1,4 @@
-import type { EntryResult } from '../cfdi/ingest/ingest.ts'
+import type { EntryResult, XmlContent } from '../cfdi/ingest/ingest.ts'
 import { jsonChunks } from '../platform/db/commit.ts'
 import { prepared, sql } from '../platform/db/fragment.ts'
 import { assertThat } from '../platform/db/guard.ts'
@@ -95,11 +95,17 @@ export const endLease = (ledger: D1Database, import_id: string, token: string | 
 
 /** Inserts the results of files. The first result of a file stays. */
 export const insertFileResults = (ledger: D1Database, import_id: string, entries: readonly EntryResult[]) =>
-  jsonChunks(entries.map(({ n, name, status, uuid, code, detail }) => [n, name, status, uuid, code, detail])).map((json) =>
+  jsonChunks(
+    entries.map(({ n, name, status, uuid, code, detail, rejected_rows = [] }) => {
+      const rows = rejected_rows.map(({ line, code: why }) => ({ line, code: why }))
+      return [n, name, status, uuid, code, detail, rows.length === 0 ? null : JSON.stringify(rows)]
+    }),
+  ).map((json) =>
     ledger
       .prepare(
-        `insert into import_files (import_id, n, name, status, uuid, code, detail)
-         select ?1, value->>0, value->>1, value->>2, value->>3, value->>4, value->>5 from json_each(?2) where true on conflict do nothing`,
+        `insert into import_files (import_id, n, name, status, uuid, code, detail, rejected_rows)
+         select ?1, value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6 from json_each(?2) where true
+         on conflict do nothing`,
       )
       .bind(import_id, json),
   )
@@ -157,13 +163,13 @@ export async function referredObjects(ledgers: readonly D1Database[], objects: r
   return found
 }
 
-/** Returns those of these UUIDs that are visible in the authority's partition. */
-export async function visibleUuids(ledger: ScopedLedger, uuids: readonly string[]): Promise<Set<string>> {
+/** Returns by what the XML is known of those of these documents that are visible in the authority's partition. */
+export async function visibleContents(ledger: ScopedLedger, uuids: readonly string[]): Promise<Map<string, XmlContent>> {
   const partition = partitionsToRead(ledger).find(({ origin }) => origin === 'authority')
-  if (!partition || uuids.length === 0) return new Set()
+  if (!partition || uuids.length === 0) return new Map()
   const { results } = await prepared(
     ledger.d1,
-    sql`select c.uuid from json_each(${JSON.stringify(uuids)}) j cross join cfdi c on c.entity = ${partition.number} and c.uuid = j.value where ${isVisible(partition, 'c')}`,
-  ).all<{ uuid: string }>()
-  return new Set(results.map(({ uuid }) => uuid))
+    sql`select c.uuid, c.xml_crc, c.xml_size from json_each(${JSON.stringify(uuids)}) j cross join cfdi c on c.entity = ${partition.number} and c.uuid = j.value where ${isVisible(partition, 'c')}`,
+  ).all<{ uuid: string } & XmlContent>()
+  return new Map(results.map((row) => [row.uuid, row]))
 }

@@ -53,6 +53,8 @@ export const importFiles = sqliteTable(
     uuid: text('uuid'),
     code: text('code'),
     detail: text('detail'),
+    /** Of a metadata file: the first rows that were not kept, as JSON `[{line, code}]`; null when all were. */
+    rejected_rows: text('rejected_rows'),
   },
   (table) => [primaryKey({ columns: [table.import_id, table.n] })],
 )

@@ -1,7 +1,7 @@
-import { Hono } from 'hono'
 import { Acceptance, Signup } from '../identity/team/contract.ts'
 import { acceptInvitation } from '../identity/team/invitations.ts'
 import type { App } from '../platform/context.ts'
+import { Hono } from '../platform/http/hono.ts'
 import { body, perAddress, publicOperation, refuses, returns } from '../platform/http/operation.ts'
 import { SignupDraft } from './contract.ts'
 import { signUp } from './sign-up.ts'

@@ -2,16 +2,16 @@ import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 const columns = {
   /** The number under which the RFC's ledger keeps the authority's documents. */
-  entity: integer('entity').notNull(),
+  entity: integer().notNull(),
   outbox_event_id: text('fact_id').notNull(),
   /** A key of the event catalog (service.md, Events). */
-  kind: text('kind').notNull(),
+  kind: text().notNull(),
   /** The organizations to notify, as a JSON list; null for every organization whose window shows the document. */
-  organizations: text('organizations'),
+  organizations: text(),
   /** What the payloads are made from, the same for every organization, as JSON. */
-  body: text('body').notNull(),
+  body: text().notNull(),
   /** Milliseconds since 1970. */
-  created_at: integer('created_at').notNull(),
+  created_at: integer().notNull(),
 }
 
 /**
@@ -27,15 +27,15 @@ export const outbox = sqliteTable(
      * How far the event is relayed: the number of the last connection to the RFC that has been considered, or, when organizations are
      * named, how many of them; 0 at the beginning.
      */
-    progress: integer('progress').notNull().default(0),
+    progress: integer().notNull().default(0),
     /** Number of times that the event could not be committed, and until when it waits after the last time. */
-    attempts: integer('attempts').notNull().default(0),
-    retry_at: integer('retry_at').notNull().default(0),
+    attempts: integer().notNull().default(0),
+    retry_at: integer().notNull().default(0),
   },
   (table) => [primaryKey({ columns: [table.entity, table.outbox_event_id] })],
 )
 
 /** Events that cannot be relayed. The control plane has a dead letter with the reason for each. */
-export const outboxAside = sqliteTable('outbox_aside', { ...columns, progress: integer('progress').notNull() }, (table) => [
+export const outboxAside = sqliteTable('outbox_aside', { ...columns, progress: integer().notNull() }, (table) => [
   primaryKey({ columns: [table.entity, table.outbox_event_id] }),
 ])

@@ -56,7 +56,11 @@ export const SupplierReport = z
     }),
     data_quality: z.strictObject({
       cfdi_total: z.int().meta({ description: 'Number of CFDIs that were summed.' }),
+      with_xml: z.int().meta({ description: 'Number of those CFDIs whose XML is known.' }),
       missing_rate: z.int().meta({ description: 'Number of those CFDIs that no amount includes because their exchange rate is unknown.' }),
+      not_counted: z.int().meta({
+        description: 'Number of those CFDIs that no amount includes because one of theirs in MXN has more than 18 digits before the point.',
+      }),
     }),
     supplier_count: z.int(),
     registered_count: z.int().meta({ description: 'Number of suppliers with a registration that has not expired.' }),

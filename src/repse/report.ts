@@ -71,6 +71,7 @@ export async function reportSuppliers(ctx: Ctx, { months, limit }: SupplierRepor
       outdated.map(({ rfc }) => rfc),
     )
   }
+  const quality = (name: 'with_xml' | 'missing_rate' | 'not_counted') => all.reduce((n, { totals: one }) => n + one[name], 0)
   const count = (status: SupplierStatus) => all.filter((one) => one.status === status).length
   const sum = (of: readonly AssessedSupplier[]) => decimal(of.reduce((amount, { totals: one }) => amount + one.amount, 0n))
   const amountOf = (status: SupplierStatus) => sum(all.filter((one) => one.status === status))
@@ -85,7 +86,9 @@ export async function reportSuppliers(ctx: Ctx, { months, limit }: SupplierRepor
     as_of: new Date(ledger.windows.received.ceiling ?? now).toISOString(),
     data_quality: {
       cfdi_total: all.reduce((n, { totals: { invoices, credit_notes } }) => n + invoices + credit_notes, 0),
-      missing_rate: all.reduce((n, { totals: { missing_rate } }) => n + missing_rate, 0),
+      with_xml: quality('with_xml'),
+      missing_rate: quality('missing_rate'),
+      not_counted: quality('not_counted'),
     },
     supplier_count: all.length,
     registered_count: count('registered'),

@@ -1,5 +1,6 @@
-import { type Context, Hono } from 'hono'
+import type { Context } from 'hono'
 import type { App } from '../platform/context.ts'
+import { Hono } from '../platform/http/hono.ts'
 import { idempotent, operation, params, query, refuses, returns } from '../platform/http/operation.ts'
 import { NOT_READABLE } from '../taxpayers/contract.ts'
 import { RepseChecking, RepsePath, RepseQueued, RepseStatus } from './contract.ts'

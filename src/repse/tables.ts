@@ -7,28 +7,28 @@ import type { Activity } from './registry/registry.ts'
 export const repseRecords = sqliteTable(
   'repse_records',
   {
-    rfc: text('rfc').primaryKey(),
+    rfc: text().primaryKey(),
     /** The name on the tax authority's documents, by which the registry is searched; null when unknown. */
-    name: text('name'),
+    name: text(),
     /** When the registry last answered. While it is null, the columns of the answer mean nothing. */
-    checked_at: instant('checked_at'),
-    is_registered: flag('is_registered'),
-    folio: text('folio'),
-    razon_social: text('razon_social'),
-    entidad: text('entidad'),
-    municipio: text('municipio'),
-    num_aviso: text('num_aviso'),
+    checked_at: instant(),
+    is_registered: flag(),
+    folio: text(),
+    razon_social: text(),
+    entidad: text(),
+    municipio: text(),
+    num_aviso: text(),
     /** Days, `YYYY-MM-DD`. */
-    fecha_aviso: text('fecha_aviso'),
-    vigencia_hasta: text('vigencia_hasta'),
-    actividades: text('actividades', { mode: 'json' }).$type<Activity[]>(),
+    fecha_aviso: text(),
+    vigencia_hasta: text(),
+    actividades: text({ mode: 'json' }).$type<Activity[]>(),
     /** When the requested look-up may begin, or when the lease of the one that is running ends; null when none is requested. */
-    due_at: instant('due_at'),
-    token: text('token'),
+    due_at: instant(),
+    token: text(),
     /** How often the registry has not answered since the look-up was requested. */
-    attempts: integer('attempts').notNull(),
+    attempts: integer().notNull(),
     /** The day of the last round that claimed the RFC. A round looks each RFC up once. */
-    asked_day: text('asked_day'),
+    asked_day: text(),
   },
   // The sweep: requested look-ups, the longest waiting first.
   (table) => [index('repse_records_due').on(table.due_at).where(sql`due_at is not null`)],
@@ -37,11 +37,11 @@ export const repseRecords = sqliteTable(
 /** The daily round over the RFCs with an active connection. */
 export const repseRounds = sqliteTable('repse_rounds', {
   /** `YYYY-MM-DD` in UTC. */
-  day: text('day').primaryKey(),
+  day: text().primaryKey(),
   /** The instant from which the age of answers and the day of alerts are computed. */
-  instant: instant('instant').notNull(),
+  instant: instant().notNull(),
   /** The last entity that the round has finished. */
-  after: integer('after').notNull(),
-  is_done: flag('is_done').notNull(),
-  moved_at: instant('moved_at').notNull(),
+  after: integer().notNull(),
+  is_done: flag().notNull(),
+  moved_at: instant().notNull(),
 })

@@ -9,13 +9,13 @@ export const fiscalEntities = sqliteTable(
   'fiscal_entities',
   {
     /** The RFC's number in the ledgers. */
-    entity: integer('entity').primaryKey({ autoIncrement: true }),
-    rfc: text('rfc').notNull(),
+    entity: integer().primaryKey({ autoIncrement: true }),
+    rfc: text().notNull(),
     /** The ledger that holds the RFC's data; it never changes. */
-    shard: integer('shard').notNull(),
+    shard: integer().notNull(),
     /** Incremented when any CIEC is accepted or refused for the RFC. An answer of the authority to an earlier version proves nothing. */
-    ciec_version: integer('ciec_version').notNull().default(0),
-    created_at: instant('created_at').notNull(),
+    ciec_version: integer().notNull().default(0),
+    created_at: instant().notNull(),
   },
   (table) => [
     // Connecting.
@@ -31,55 +31,55 @@ export const connections = sqliteTable(
   'connections',
   {
     /** Negated, it is the number of the ledger's partition with the organization's imports. */
-    connection: integer('connection').primaryKey({ autoIncrement: true }),
-    organization_id: text('organization_id').notNull(),
+    connection: integer().primaryKey({ autoIncrement: true }),
+    organization_id: text().notNull(),
     /** The connection's own identifier. It survives unlinking, and no other organization has it. */
-    fiscal_entity_id: text('fiscal_entity_id').notNull(),
-    entity: integer('entity').notNull(),
-    rfc: text('rfc').notNull(),
-    shard: integer('shard').notNull(),
-    state: text('state', { enum: CONNECTION_STATES }).notNull(),
-    name: text('name'),
+    fiscal_entity_id: text().notNull(),
+    entity: integer().notNull(),
+    rfc: text().notNull(),
+    shard: integer().notNull(),
+    state: text({ enum: CONNECTION_STATES }).notNull(),
+    name: text(),
     /** Null for all active data sources that are not premium. */
-    data_source_keys: text('data_source_keys', { mode: 'json' }).$type<DataSourceKey[]>(),
+    data_source_keys: text({ mode: 'json' }).$type<DataSourceKey[]>(),
     /** `version:base64`, the key's version and the nonce and ciphertext. */
-    ciec: text('ciec'),
-    ciec_accepted_at: instant('ciec_accepted_at'),
+    ciec: text(),
+    ciec_accepted_at: instant(),
     /**
      * When the authority is to be asked about the stored CIEC. Null while the CIEC is verified: it was accepted after the last time that
      * another value was accepted for the RFC, or any was refused.
      */
-    verify_at: instant('verify_at'),
+    verify_at: instant(),
     /** How often the authority was asked since then. */
-    verify_attempts: integer('verify_attempts').notNull().default(0),
+    verify_attempts: integer().notNull().default(0),
     /** Why the CIEC of a connection is invalid; also while such a connection is paused. */
-    invalid_reason: text('invalid_reason', { enum: INVALID_REASONS }),
+    invalid_reason: text({ enum: INVALID_REASONS }),
     /** When it first became active; later activations are reactivations. */
-    first_active_at: instant('first_active_at'),
+    first_active_at: instant(),
     /** When it last became active. */
-    active_since: instant('active_since'),
+    active_since: instant(),
     /** For a paused connection: the state to which resuming returns, and who paused it. */
-    paused_from: text('paused_from', { enum: CONNECTION_STATES }),
-    paused_by: text('paused_by', { enum: PAUSED_BY }),
+    paused_from: text({ enum: CONNECTION_STATES }),
+    paused_by: text({ enum: PAUSED_BY }),
     /** The window on issued CFDIs: its floor, a day `YYYY-MM-DD`, and its ceiling. Both are null until the source is first extracted. */
-    issued_from: text('issued_from'),
-    issued_to: instant('issued_to'),
+    issued_from: text(),
+    issued_to: instant(),
     /** The window on received CFDIs. */
-    received_from: text('received_from'),
-    received_to: instant('received_to'),
+    received_from: text(),
+    received_to: instant(),
     /**
      * What the connection's own runs reached of the issued CFDIs, each run as `[instant in milliseconds, floor day]`, a JSON list that is
      * appended when the window widens. It tells when the organization alone would have stored a document (visibility/reaches.ts).
      */
-    issued_reaches: text('issued_reaches').notNull().default('[]'),
+    issued_reaches: text().notNull().default('[]'),
     /** The same of the received CFDIs. */
-    received_reaches: text('received_reaches').notNull().default('[]'),
+    received_reaches: text().notNull().default('[]'),
     /** When the organization first imported files for this RFC; null before. */
-    imported_at: instant('imported_at'),
+    imported_at: instant(),
     /** Set by a trigger when the connection leaves active, and cleared when all cancellations since are told: an Untold (untold.ts) as JSON. */
-    untold: text('untold'),
-    linked_at: instant('linked_at').notNull(),
-    updated_at: instant('updated_at').notNull(),
+    untold: text(),
+    linked_at: instant().notNull(),
+    updated_at: instant().notNull(),
   },
   (table) => [
     // Reads of fiscal data, and GET /fiscal-entities.
@@ -108,14 +108,14 @@ export { connectionColumns }
 export const ciecAttempts = sqliteTable(
   'ciec_attempts',
   {
-    attempt_id: text('attempt_id').primaryKey(),
-    organization_id: text('organization_id').notNull(),
-    rfc: text('rfc').notNull(),
+    attempt_id: text().primaryKey(),
+    organization_id: text().notNull(),
+    rfc: text().notNull(),
     /** Whether the organization never had a CIEC accepted for the RFC. */
-    is_stranger: flag('is_stranger').notNull(),
+    is_stranger: flag().notNull(),
     /** False while the answer is awaited. An attempt whose answer a crash lost stays so, and counts as refused. */
-    is_refused: flag('is_refused').notNull(),
-    attempted_at: instant('attempted_at').notNull(),
+    is_refused: flag().notNull(),
+    attempted_at: instant().notNull(),
   },
   (table) => [
     // Counting the attempts of an RFC.

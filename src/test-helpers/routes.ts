@@ -1,6 +1,6 @@
-import { Hono } from 'hono'
 import { Invoice, InvoicePath } from '../billing/invoices/contract.ts'
 import type { App } from '../platform/context.ts'
+import { Hono } from '../platform/http/hono.ts'
 import { body, idempotent, operation, params, refuses, returns, roles } from '../platform/http/operation.ts'
 import { FiscalEntityPath } from '../taxpayers/contract.ts'
 import {
@@ -38,7 +38,7 @@ export const testHelperRoutes = new Hono<App>()
     roles('owner'),
     body(CancellationScenario),
     returns(200, Accepted),
-    refuses(404, 'The organization has no connection to this fiscal entity.'),
+    refuses(404, 'The organization has no connection to this fiscal entity, or one that has never been active.'),
     idempotent(),
     async (c) => c.json(await cancelAtAuthority(c.var.ctx, c.req.valid('param').uuid, c.req.valid('json'))),
   )

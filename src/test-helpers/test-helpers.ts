@@ -10,6 +10,7 @@ import { newId } from '../platform/db/id.ts'
 import { firstInstantOf, localDayOf } from '../platform/time/calendar.ts'
 import { ABSENT } from '../repse/registry/registry.ts'
 import { overrideRecord } from '../repse/registry/sandbox-overrides.ts'
+import { notActive } from '../taxpayers/connection.ts'
 import { readCiec } from '../taxpayers/login.ts'
 import { findConnection } from '../taxpayers/taxpayers.ts'
 import type { CancellationScenario, InvoiceScenario, OrganizationScenario, RepseScenario, ScenarioOrganization } from './contract.ts'
@@ -31,10 +32,14 @@ export async function arrangeOrganization(ctx: Ctx, scenario: OrganizationScenar
   return { id: row.id, plan: row.plan, rfc_allowance: row.rfc_allowance, trial_ends_at: row.trial_ends_at?.toISOString() ?? null }
 }
 
-/** Makes the sandbox authority report a CFDI as cancelled from the next download. Throws Failure 404 fiscal_entity.not_found. */
+/**
+ * Makes the sandbox authority report a CFDI as cancelled from the next download. Throws Failure 404 fiscal_entity.not_found, also for a
+ * connection whose CIEC was never accepted: others may have connected the same RFC.
+ */
 export async function cancelAtAuthority(ctx: Ctx, uuid: string, scenario: CancellationScenario) {
   const connection = await findConnection(ctx.db, ctx.organization.id, scenario.fiscal_entity_id)
   if (!connection) throw notFound('fiscal_entity')
+  if (connection.first_active_at === null) throw notActive()
   const cancellation = {
     cancelled_at: scenario.cancelled_at === undefined ? ctx.now : new Date(scenario.cancelled_at),
     cancellation_reason: scenario.cancellation_reason ?? null,

@@ -123,12 +123,15 @@ export const isCounted = (partition: Partition, alias: string): Fragment =>
     ...byDirection(partition, alias, ({ until }) => (until === null ? [] : [sql`+${raw(alias)}.issued_at <= ${until}`])),
   ])
 
+export const hasCeiling = ({ bounds }: Partition): boolean => bounds.some(({ until }) => until !== null)
+
 /**
  * The condition that an instant column of a row, in seconds, is after the ceiling of the row's direction. Null when there is no ceiling.
  * Only for rows of directions that can be visible.
  */
-export function isAfterCeiling({ bounds }: Partition, alias: string, column: string): Fragment | null {
-  if (bounds.every(({ until }) => until === null)) return null
+export function isAfterCeiling(partition: Partition, alias: string, column: string): Fragment | null {
+  if (!hasCeiling(partition)) return null
+  const { bounds } = partition
   const after = ({ until }: DirectionBounds): string => `${alias}.${column} > ${until}`
   const [first, second] = bounds
   return raw(

@@ -209,6 +209,11 @@ const PLANTED: readonly [what: string, added: Tree, report: string][] = [
     `src/pears/store.ts: ${clock} – SQL asks no clock; bind the time`,
   ]),
   [
+    'SQL that adds up amounts',
+    { 'src/pears/store.ts': `const sql = \`select sum(page.total_mxn) from pears page\`` },
+    'src/pears/store.ts: sum(page.total_mxn – add amounts up in BigInt',
+  ],
+  [
     'a line that is written to the console',
     { 'src/pears/pears.ts': `console.error('ripe')` },
     'src/pears/pears.ts: console.error – log with platform/log.ts',

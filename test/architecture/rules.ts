@@ -161,6 +161,12 @@ export const RULES: readonly Rule[] = [
     [],
     'SQL asks no clock; bind the time',
   ),
+  noCode(
+    'SQL adds up no amounts: its sum() fails beyond 2^63',
+    () => /\b(?:sum|total)\([^()]*\b(?:\w+_micros|total_mxn|paid|credited|(?:iva|isr|ieps)_\w+)\b/gi,
+    [],
+    'add amounts up in BigInt',
+  ),
   noCode('only platform/log.ts writes to the console', () => /\bconsole\.\w+/g, [LOG], 'log with platform/log.ts'),
   noCode(
     'only platform/settings.ts reads the variables of the environment',

@@ -55,9 +55,9 @@ async function fill({ query }: Rig): Promise<void> {
 /** Fills the totals of suppliers from the stored documents, as ingest would have kept them. */
 const FILL_SUPPLIERS = `
   insert into cfdi_suppliers (entity, month, part, totals)
-  select entity, month, part, json_group_object(rfc, json_array(invoices, notes, missing, amount)) from (
+  select entity, month, part, json_group_object(rfc, json_array(invoices, notes, known, missing, 0, amount)) from (
     select entity, substr(fecha, 1, 7) as month, unicode(substr(emisor_rfc, -1)) % 4 as part, emisor_rfc as rfc,
-      sum(tipo_comprobante = 'I') as invoices, sum(tipo_comprobante = 'E') as notes, sum(total_mxn is null) as missing,
+      sum(tipo_comprobante = 'I') as invoices, sum(tipo_comprobante = 'E') as notes, sum(version is not null) as known, sum(total_mxn is null) as missing,
       cast(coalesce(sum(case tipo_comprobante when 'I' then total_mxn else -total_mxn end), 0) as text) as amount
     from cfdi where entity = ${ENTITY} and direction = 1 and estatus = 'vigente' and tipo_comprobante in ('I', 'E') and kind = 'cfdi'
       and emisor_rfc <> receptor_rfc

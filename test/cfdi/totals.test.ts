@@ -28,7 +28,15 @@ describe('what a document adds to its month', () => {
   it('is in the day of its literal Fecha, by type, method and status', () => {
     const { month, cell, values } = contribution(invoice) ?? {}
     expect({ month, cell }).toEqual({ month: '2025-03', cell: '07|I|PPD|vigente' })
-    expect(values).toMatchObject({ n: 1, missing_rate: 0, subtotal: 100_000_000n, descuento: 10_000_000n, total: 104_400_000n })
+    expect(values).toMatchObject({
+      n: 1,
+      with_xml: 1,
+      missing_rate: 0,
+      not_counted: 0,
+      subtotal: 100_000_000n,
+      descuento: 10_000_000n,
+      total: 104_400_000n,
+    })
     expect(values?.iva_trasladado).toBe(14_400_000n)
     expect(contribution({ ...invoice, tipo_comprobante: null, metodo_pago: null })?.cell).toBe('07|||vigente')
   })
@@ -45,6 +53,26 @@ describe('what a document adds to its month', () => {
         iva_trasladado: 0n,
       })
     }
+  })
+
+  // 18 digits before the point fit, 19 do not: 500,000,000,000,000,000 dollars at 2 pesos are the least that does not.
+  it.each([
+    ['499999999999999999.999999', '2', 999_999_999_999_999_999_999_998n],
+    ['500000000000000000', '2', null],
+    ['-500000000000000000', '2', null],
+    ['999999999999999999.999999', '1', 999_999_999_999_999_999_999_999n],
+  ])('of %s at a rate of %s is all of it, or nothing but a count', (total, tipo_cambio, expected) => {
+    const { values } = contribution({ ...invoice, currency: 'USD', tipo_cambio, total })!
+    if (expected === null) expect(values).toEqual({ ...nothing(), n: 1, with_xml: 1, not_counted: 1 })
+    else expect(values).toMatchObject({ n: 1, not_counted: 0, total: expected })
+  })
+
+  it('is nothing but a count where any of its amounts does not fit', () => {
+    for (const name of ['subtotal', 'descuento', 'iva_trasladado', 'iva_retenido', 'isr_retenido', 'ieps_trasladado'] as const)
+      expect(contribution({ ...invoice, [name]: `1${'0'.repeat(name.includes('_') ? 24 : 18)}` })?.values).toMatchObject({
+        not_counted: 1,
+        total: 0n,
+      })
   })
 
   it('is nothing but a count where only metadata is known, which says no currency', () => {
@@ -75,6 +103,15 @@ describe('cells', () => {
     addTo(cells, one, -1)
     expect(Object.keys(JSON.parse(writeCells(cells)))).toEqual(['08|I|PPD|vigente'])
     expect(parseCells(null).size).toBe(0)
+  })
+
+  it('hold any number of the largest amounts, and give them back', () => {
+    const [cells, largest] = [new Map() as Cells, contribution({ ...invoice, subtotal: '0', descuento: null, total: '9'.repeat(18) })!]
+    for (let n = 0; n < 1_000; n++) addTo(cells, largest, 1)
+    const [kept] = [...parseCells(writeCells(cells)).values()]
+    expect(kept?.total).toBe(1_000n * (10n ** 24n - 10n ** 6n))
+    for (let n = 0; n < 1_000; n++) addTo(cells, largest, -1)
+    expect(writeCells(cells)).toBe('{}')
   })
 
   it('have the same text whatever the order', () => {

@@ -134,3 +134,21 @@ describe('a draft', () => {
     }
   })
 })
+
+describe('a connection that has never been active', () => {
+  const cancel = (uuid: string, one: Awaited<ReturnType<typeof linked>>) =>
+    one.ask('POST', `/v1/test-helpers/cfdi/${uuid}/cancel`, { fiscal_entity_id: one.fiscal_entity_id })
+  const UUID = '7B3F2F79-79E6-49F2-9FE7-E913F14D938C'
+
+  it('arranges no cancellation at the authority, which others would read', async () => {
+    const { status, body } = await cancel(UUID, await linked(null))
+    expect([status, body.code]).toEqual([404, 'fiscal_entity.not_found'])
+  })
+
+  it('arranges one once its CIEC was accepted, also while it is paused', async () => {
+    const one = await linked()
+    expect((await cancel(UUID, one)).status).toBe(200)
+    await one.setActive(false)
+    expect((await cancel(UUID, one)).status).toBe(200)
+  })
+})

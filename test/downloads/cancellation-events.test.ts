@@ -7,7 +7,7 @@ import { countJobs } from '../../src/downloads/counts/counts.ts'
 import { EVERYTHING } from '../../src/visibility/window.ts'
 import { cancellationContents } from '../../src/webhooks/relay/payloads.ts'
 import { beforeBatch, drainNow, watchAuthority } from '../authority/support/authority.ts'
-import { monthsOf, type Row } from '../cfdi/support/ledger.ts'
+import { monthsOf, numbered, type Row } from '../cfdi/support/ledger.ts'
 import { connected, factsOf, fetching, jobsOf, type Kept, runNow } from '../outbox/support/outbox-events.ts'
 import { at } from '../support/clock.ts'
 import { silenceQueues } from '../support/queues.ts'
@@ -29,7 +29,7 @@ const wait = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1_000)
 
 /** Everything that is kept of the RFC and that a cancellation changes. */
 async function bookOf(entity: number) {
-  const read = async <T>(query: string) => (await env.LEDGER_0.prepare(query).bind(entity).all<T>()).results
+  const read = async <T extends object>(query: string) => (await env.LEDGER_0.prepare(query).bind(entity).all<T>()).results.map(numbered)
   const rows = await read<Row>('select * from cfdi where entity = ? order by uuid')
   const payments = await read<{ invoice: string; source: string; kind: string; amount: number }>(
     'select * from cfdi_payments where entity = ?',

@@ -137,6 +137,9 @@ describe('a job that the budget of an invocation does not suffice for', () => {
     // The ten and the four from before are new to the organization, the cancelled one among them.
     const shown = (await again.jobs()).filter(({ period }) => period === '2026-05')
     expect(shown).toMatchObject([{ created_count: 14, updated_count: 0, cancelled_count: 0, rejected_count: 3 }])
+    // Each attempt reads the unreadable files again, and lists them once.
+    expect(new Set(shown[0]!.rejected_files.map(({ name }) => name)).size).toBe(3)
+    expect(shown[0]!.rejected_files.map(({ code }) => code)).toEqual(['cfdi.malformed', 'cfdi.malformed', 'cfdi.malformed'])
     expect((await factsOf(entity, 'cfdi.cancelled')).filter(({ kind }) => kind === 'cfdi.cancelled')).toHaveLength(1)
     const { results } = await env.LEDGER_0.prepare(
       'select xml_object is null as bare, cancelled, count(*) as n from cfdi where entity = ? group by 1, 2',

@@ -220,6 +220,8 @@ describe('the documents of imports', () => {
         status: 'created',
         code: 'import.quota_exceeded',
         detail: expect.stringMatching(/^2 rows could not be stored\. The plan API allows \d+ imported documents and \d+ exist\./),
+        // The header is line 1: the first three rows fit, and those of lines 5 and 6 do not.
+        rejected_rows: [5, 6].map((line) => ({ line, code: 'import.quota_exceeded' })),
       }),
     ])
     const none = await imported(by, zipOf([{ name: 'otra.txt', bytes: metadataOf(rows.slice(3)) }]))

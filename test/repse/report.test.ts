@@ -190,7 +190,10 @@ describe.each(WINDOWS)('the supplier report through %s', (_, ctx) => {
       monto_vencido: sum('expired'),
       monto_sin_verificar: sum('unknown'),
       truncated: false,
-      data_quality: { cfdi_total: rows.length, missing_rate: rows.filter((row) => amountOf(row) === null).length },
+      data_quality: {
+        ...{ cfdi_total: rows.length, with_xml: rows.filter(({ version }) => version !== null).length, not_counted: 0 },
+        missing_rate: rows.filter((row) => amountOf(row) === null).length,
+      },
     })
     expect(told.suppliers.map(({ drilldown: _, ...one }) => one)).toEqual(
       suppliers.map(({ rfc, name, status, amount, invoices, answer }) => ({

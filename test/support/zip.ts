@@ -1,18 +1,25 @@
 import { crc32, deflateRawSync } from 'node:zlib'
 
-/** A ZIP of deflated entries, in the given order, as plainly as can be. */
-export function zipOf(entries: readonly { name: string; bytes: Uint8Array }[]): Uint8Array {
+/** A file of a ZIP, deflated at a level of deflate or stored. */
+export interface Zipped {
+  name: string
+  bytes: Uint8Array
+  level?: number | 'stored'
+}
+
+/** A ZIP of entries, in the given order, as plainly as can be. */
+export function zipOf(entries: readonly Zipped[]): Uint8Array {
   const encoder = new TextEncoder()
   const bodies: Uint8Array[] = []
   const directory: Uint8Array[] = []
   let offset = 0
-  for (const { name, bytes } of entries) {
+  for (const { name, bytes, level = 6 } of entries) {
     const label = encoder.encode(name)
-    const packed = deflateRawSync(bytes)
+    const packed = level === 'stored' ? bytes : deflateRawSync(bytes, { level })
     const common = little(
       [2, 20],
       [2, 0x0800],
-      [2, 8],
+      [2, level === 'stored' ? 0 : 8],
       [4, 0x21_0000],
       [4, crc32(bytes)],
       [4, packed.length],

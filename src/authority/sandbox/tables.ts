@@ -5,13 +5,13 @@ import { instant } from '../../platform/db/columns.ts'
 export const sandboxCancellations = sqliteTable(
   'sandbox_cancellations',
   {
-    rfc: text('rfc').notNull(),
-    uuid: text('uuid').notNull(),
-    cancelled_at: instant('cancelled_at').notNull(),
-    cancellation_reason: text('cancellation_reason'),
+    rfc: text().notNull(),
+    uuid: text().notNull(),
+    cancelled_at: instant().notNull(),
+    cancellation_reason: text(),
   },
   (table) => [primaryKey({ columns: [table.rfc, table.uuid] })],
 )
 
 /** CIECs that the sandbox refuses, as keyed digests of RFC and CIEC. */
-export const sandboxRefusedCiecs = sqliteTable('sandbox_refused_ciecs', { digest: text('digest').primaryKey() })
+export const sandboxRefusedCiecs = sqliteTable('sandbox_refused_ciecs', { digest: text().primaryKey() })

@@ -7,33 +7,33 @@ export const INVOICE_STATUSES = ['open', 'paid', 'void'] as const
 export const invoices = sqliteTable(
   'invoices',
   {
-    invoice_id: text('invoice_id').primaryKey(),
-    organization_id: text('organization_id').notNull(),
+    invoice_id: text().primaryKey(),
+    organization_id: text().notNull(),
     /** Sequential number within the organization, from 1. */
-    sequence: integer('sequence').notNull(),
+    sequence: integer().notNull(),
     /** The month that the invoice is for, `YYYY-MM`, in the organization's time zone. */
-    period: text('period').notNull(),
+    period: text().notNull(),
     /** Decimal amounts with two places, in `currency`. */
-    subtotal: text('subtotal').notNull(),
-    tax: text('tax').notNull(),
-    total: text('total').notNull(),
-    currency: text('currency').notNull(),
-    status: text('status', { enum: INVOICE_STATUSES }).notNull(),
+    subtotal: text().notNull(),
+    tax: text().notNull(),
+    total: text().notNull(),
+    currency: text().notNull(),
+    status: text({ enum: INVOICE_STATUSES }).notNull(),
     /** The invoice is due at the same time. */
-    issued_at: instant('issued_at').notNull(),
+    issued_at: instant().notNull(),
     /** The due day, `YYYY-MM-DD`, in the organization's time zone. */
-    due_on: text('due_on').notNull(),
-    paid_at: instant('paid_at'),
+    due_on: text().notNull(),
+    paid_at: instant(),
     /** The price list; null when the invoice was not issued from a price list. */
-    rule_ref: text('rule_ref'),
+    rule_ref: text(),
     /** The invoice's reference at the payment provider; null until it is created there. */
-    provider_ref: text('provider_ref'),
+    provider_ref: text(),
     /** End of the grace period, at which the organization is reviewed; null after the review. */
-    review_at: instant('review_at'),
+    review_at: instant(),
     /** Time of the next attempt to send the invoice to the payment provider; null after it was sent. */
     send_at: instant('tell_at'),
     /** URL of the PDF at the payment provider. */
-    pdf_url: text('pdf_url'),
+    pdf_url: text(),
   },
   (table) => [
     // GET /billing/invoices, newest first.

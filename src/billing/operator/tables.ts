@@ -11,16 +11,16 @@ export const operatorCommands = sqliteTable(
      * `pay` and `settle` pay an invoice; only `settle` is accepted where the payment provider collects, after the invoice was voided
      * there.
      */
-    kind: text('kind', { enum: ['pay', 'settle', 'plan'] }).notNull(),
-    organization_id: text('organization_id').notNull(),
-    invoice_id: text('invoice_id'),
-    plan: text('plan'),
+    kind: text({ enum: ['pay', 'settle', 'plan'] }).notNull(),
+    organization_id: text().notNull(),
+    invoice_id: text(),
+    plan: text(),
     /** Number of seats where it differs from the plan's. */
-    rfc_allowance: integer('rfc_allowance'),
-    created_at: instant('created_at').notNull(),
-    done_at: instant('done_at'),
+    rfc_allowance: integer(),
+    created_at: instant().notNull(),
+    done_at: instant(),
     /** Why the command was refused; null when it was carried out. */
-    refused: text('refused'),
+    refused: text(),
   },
   // The sweep of commands that are not done.
   (table) => [index('operator_orders_open').on(table.created_at).where(sql`done_at is null`)],

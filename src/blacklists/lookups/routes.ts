@@ -1,5 +1,5 @@
-import { Hono } from 'hono'
 import type { App } from '../../platform/context.ts'
+import { Hono } from '../../platform/http/hono.ts'
 import { body, operation, query, returns } from '../../platform/http/operation.ts'
 import { BlacklistBatch, BlacklistLookup, LookupBatch, LookupQuery } from './contract.ts'
 import { lookUpRfc, lookUpRfcs } from './lookups.ts'

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { Cfdi, Estatus, PaymentStatus } from '../contract.ts'
+import { REPAIRS } from '../xml/document.ts'
 
 const text = z.string().nullable()
 
@@ -94,7 +95,7 @@ const Pago = z.strictObject({
 })
 
 const Nomina = z.strictObject({
-  version: z.string(),
+  version: text.meta({ description: 'As the Nómina states it: 1.1 or 1.2. Another one is read like these as far as it is alike.' }),
   tipo_nomina: text,
   fecha_pago: text,
   fecha_inicial_pago: text,
@@ -127,7 +128,16 @@ const Retencion = z.strictObject({
   monto_total_gravado: text,
   monto_total_exento: text,
   monto_total_retenido: text,
-  impuestos: z.array(z.strictObject({ base: text, impuesto: text, monto: text, tipo_pago: text })),
+  impuestos: z.array(
+    z.strictObject({
+      base: text,
+      impuesto: text.meta({
+        description: 'As the document states it: 001 (ISR), 002 (IVA) or 003 (IEPS), or in version 1.0 01, 02 or 03.',
+      }),
+      monto: text,
+      tipo_pago: text,
+    }),
+  ),
 })
 
 /** A document with everything that its XML says. While only metadata is known, these members are null or empty lists. */
@@ -146,12 +156,13 @@ export const CfdiDetail = Cfdi.extend({
   retencion: Retencion.nullable(),
   complementos: z.array(z.string()).meta({ description: '`LocalName:version` of each complement, sorted.' }),
   has_addenda: z.boolean(),
-  repairs: z.array(z.enum(['bom', 'encoding_fallback', 'trimmed_junk', 'control_characters', 'addenda_cut', 'several_timbres'])).meta({
+  repairs: z.array(z.enum(REPAIRS)).meta({
     description:
-      'How the XML was repaired before it could be read; GET …/xml returns it unchanged. `bom`: it had several byte order marks. ' +
+      'How the XML was repaired before it could be read, and what is odd about it; GET …/xml returns it unchanged. `bom`: it had several byte order marks. ' +
       '`encoding_fallback`: it was not in the encoding that it declares. `trimmed_junk`: it had text outside the document. ' +
       '`control_characters`: it had characters that XML forbids. `addenda_cut`: its Addenda was malformed and is not read. ' +
-      '`several_timbres`: it had several stamps, and the first one counts.',
+      '`several_timbres`: it had several stamps, and the first one counts. `negative_total`: its Total is below zero. ' +
+      '`unknown_version`: a complement is of a version that is not known, and was read as far as it has the namespace of a known one.',
   }),
   aplicaciones: z
     .array(Application)

@@ -1,6 +1,6 @@
-import { Hono } from 'hono'
 import * as z from 'zod'
 import type { App } from '../../platform/context.ts'
+import { Hono } from '../../platform/http/hono.ts'
 import { operation, params, query, refuses, returns, returnsFile } from '../../platform/http/operation.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { CfdiUuid } from '../contract.ts'

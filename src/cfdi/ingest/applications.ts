@@ -1,7 +1,6 @@
 import type { ApplicationRow, CfdiRow } from '../columns.ts'
 import { micros } from '../money.ts'
 import type { CfdiDocument } from '../xml/document.ts'
-import { bounded } from './row-rejected.ts'
 
 const NO_INSTALMENT = { num_parcialidad: null, imp_saldo_ant: null, imp_pagado: null, imp_saldo_insoluto: null }
 /** Credit note and return of goods. The application of an advance (07) is not here, because the advance has been paid itself. */
@@ -27,7 +26,7 @@ function paymentsOf({ pagos }: CfdiDocument, source: string): ApplicationRow[] {
         source,
         n: rows.length + 1,
         kind: 'P',
-        amount: bounded(micros(docto.imp_pagado) ?? 0n),
+        amount: micros(docto.imp_pagado) ?? 0n,
         currency: docto.moneda_dr,
         tipo_cambio: null,
         fecha_pago: pago.fecha_pago,

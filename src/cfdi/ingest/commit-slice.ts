@@ -33,10 +33,13 @@ export interface IngestTarget {
   /** Takes room for further documents. Returns for how many there is room, and what the others are told. */
   takeRoom?: (documents: number) => Promise<{ granted: number; detail: string }>
   /** Which of these documents the organization already sees in the authority's partition. They are not stored again. */
-  alreadyVisible?: (uuids: readonly string[]) => Promise<ReadonlySet<string>>
+  alreadyVisible?: (uuids: readonly string[]) => Promise<ReadonlyMap<string, XmlContent>>
 }
 
-/** What a slice contains. Where several entries have one UUID, the last one is in `documents`. */
+/** What the bytes of a document's XML are known by; null where only metadata is known. Other bytes are another content. */
+export type XmlContent = Pick<KnownCfdi, 'xml_crc' | 'xml_size'>
+
+/** What a slice contains. Where several XML files have one UUID, the first one is in `documents`. */
 export interface SliceContent {
   documents: Map<string, Incoming>
   cancelled: MetadataRow[]
@@ -54,8 +57,11 @@ export interface SliceHolding extends Holding {
 export interface Slice {
   /** The UUIDs that are known without opening the entries. */
   uuids: readonly string[]
-  /** Opens the entries that are not known. Called again after a conflict, when more may be known. */
-  read(known: ReadonlyMap<string, KnownCfdi>): SliceContent
+  /**
+   * Opens the entries that are not known. `visible` holds what the organization sees in the authority's partition. Called again when more is
+   * known, and after a conflict.
+   */
+  read(known: ReadonlyMap<string, KnownCfdi>, visible: ReadonlyMap<string, XmlContent>): SliceContent
 }
 
 const MAX_ATTEMPTS = 8
@@ -92,13 +98,8 @@ async function tryCommit(target: IngestTarget, slice: Slice, storedObjects: Set<
   const { ledger, entity, rfc } = target
   const { version, known: rows } = await readKnown(ledger, entity, slice.uuids)
   const known = new Map(rows.map((row) => [row.uuid, row]))
-  const content = slice.read(known)
+  const content = await readSlice(target, slice, known)
   const { documents, cancelled, holdings } = content
-  await addKnown(target, slice, documents, known)
-  for (const uuid of (await target.alreadyVisible?.([...new Set([...documents.keys(), ...holdings.keys()])])) ?? []) {
-    documents.delete(uuid)
-    holdings.delete(uuid)
-  }
   const entries = await refuseWithoutRoom(target, content, known)
   const changes = changesOf(documents, cancelled, known)
   const isUnchanged = changes.created.length + changes.completed.length + changes.cancelled.length + holdings.size === 0
@@ -111,6 +112,14 @@ async function tryCommit(target: IngestTarget, slice: Slice, storedObjects: Set<
   const statements = writeStatements(ledger, { entity, rfc, version }, writes, target.now.getTime())
   const committed = [...holdings.values()].map((holding) => ({ ...holding, isNew: !known.has(holding.uuid) }))
   return commitOutcome(target, outcomeOf(changes, entries, cancellations, committed), statements)
+}
+
+/** Reads a slice, again when its documents revealed only then what is known of them. */
+async function readSlice(target: IngestTarget, slice: Slice, known: Map<string, KnownCfdi>): Promise<SliceContent> {
+  const content = slice.read(known, new Map())
+  const isMore = await addKnown(target, slice, content.documents, known)
+  const visible = await target.alreadyVisible?.([...new Set(content.entries.flatMap(({ uuid }) => uuid ?? []))])
+  return isMore || visible?.size ? slice.read(known, visible ?? new Map()) : content
 }
 
 /** Takes out the new documents for which there is no room, the last ones first, and says so in their entries. */
@@ -127,10 +136,7 @@ async function refuseWithoutRoom(
     documents.delete(uuid)
     holdings.delete(uuid)
   }
-  return entries.map((entry) => {
-    const { n, name, uuid, code } = entry
-    return code === undefined && refused.has(uuid) ? { n, name, uuid, code: QUOTA_EXCEEDED, detail } : entry
-  })
+  return entries.map((entry) => (entry.code === undefined && refused.has(entry.uuid) ? { ...entry, code: QUOTA_EXCEEDED, detail } : entry))
 }
 
 async function commitOutcome(
@@ -143,17 +149,19 @@ async function commitOutcome(
   return outcome
 }
 
-/** Adds what is stored of the documents that revealed their UUIDs only when they were opened. */
+/** Adds what is stored of the documents that revealed their UUIDs only when they were opened. Returns whether there is any. */
 async function addKnown(
   { ledger, entity }: IngestTarget,
   slice: Slice,
   documents: ReadonlyMap<string, Incoming>,
   known: Map<string, KnownCfdi>,
-) {
+): Promise<boolean> {
   const more = except([...documents.keys()], slice.uuids)
-  if (more.length === 0) return
+  if (more.length === 0) return false
   // These rows may be newer than the version that was read. That is harmless, because the fence then refuses the batch.
-  for (const row of (await readKnown(ledger, entity, more)).known) known.set(row.uuid, row)
+  const found = (await readKnown(ledger, entity, more)).known
+  for (const row of found) known.set(row.uuid, row)
+  return found.length > 0
 }
 
 function changesOf(

@@ -1,7 +1,7 @@
 import { MemoryLimiter } from '../../platform/memory-limiter.ts'
 import { type Bytes, bytesInMemory } from '../package/bytes.ts'
 import { entriesOf, readDirectory, type ZipEntry } from '../package/directory.ts'
-import type { MetadataRow } from '../package/metadata.ts'
+import type { ListedRow } from '../package/metadata.ts'
 import type { StatusLookup } from '../package/reported.ts'
 import { commitSlice, type IngestTarget } from './commit-slice.ts'
 import type { SliceOutcome } from './outcome.ts'
@@ -9,9 +9,9 @@ import { fileOfEntry, metadataSlice, type UnopenedFile, xmlSlice } from './read-
 import { type KnownCfdi, readStored } from './reads.ts'
 
 export type { CancelledCfdi } from './apply-changes.ts'
-export { type IngestTarget, importPrefix } from './commit-slice.ts'
+export { type IngestTarget, importPrefix, type XmlContent } from './commit-slice.ts'
 export type { Holding } from './holdings.ts'
-export type { CommittedHolding, EntryResult, SliceOutcome } from './outcome.ts'
+export { type CommittedHolding, type EntryResult, rejectedOf, type SliceOutcome } from './outcome.ts'
 export { replaceDocuments } from './replace.ts'
 
 export type Outcomes = AsyncGenerator<SliceOutcome, void, undefined>
@@ -72,16 +72,11 @@ const isFull = (files: readonly UnopenedFile[], next: UnopenedFile): boolean =>
  * that the cancellation of an invoice and its payment is reported as that of a paid invoice, whatever their order in the file: therefore
  * the rows, which come some at a time, are read twice. The first `done` rows in that order are left out.
  */
-export async function* ingestMetadata(
-  target: IngestTarget,
-  read: () => AsyncIterable<readonly MetadataRow[]> | Iterable<readonly MetadataRow[]>,
-  done = 0,
-): Outcomes {
-  let slice: MetadataRow[] = []
-  let [from, later, passed] = [done, 0, 0]
+export async function* ingestMetadata(target: IngestTarget, read: () => Few<ListedRow>, done = 0): Outcomes {
+  let slice: ListedRow[] = []
+  let [later, passed] = [0, 0]
   const commit = async (): Promise<SliceOutcome> => {
-    const outcome = await slices.hold(slice.length * METADATA_ROW_BYTES, () => commitSlice(target, metadataSlice(target, slice, from)))
-    from += slice.length
+    const outcome = await slices.hold(slice.length * METADATA_ROW_BYTES, () => commitSlice(target, metadataSlice(target, slice)))
     slice = []
     return outcome
   }
@@ -101,7 +96,7 @@ export async function* ingestMetadata(
 }
 
 /** A copy whose texts are its own: the engine makes a part of a text a view of it, which keeps all of the text in memory. */
-const detached = (row: MetadataRow): MetadataRow => JSON.parse(JSON.stringify(row)) as MetadataRow
+const detached = (row: ListedRow): ListedRow => JSON.parse(JSON.stringify(row)) as ListedRow
 
 /** Documents of one look-up. It takes one statement, where a slice that is unchanged takes two for a fifth as many. */
 const LOOKED_UP = 5_000
@@ -115,8 +110,8 @@ async function* unstoredFiles(target: IngestTarget, files: AsyncIterable<Unopene
 }
 
 /** The metadata rows that would change something, some at a time. */
-async function* unstoredRows(target: IngestTarget, rows: Few<MetadataRow>): AsyncGenerator<MetadataRow[], void, undefined> {
-  const isStored = (row: MetadataRow, stored: KnownCfdi) => !row.cancelled || stored.cancelled === 1
+async function* unstoredRows(target: IngestTarget, rows: Few<ListedRow>): AsyncGenerator<ListedRow[], void, undefined> {
+  const isStored = (row: ListedRow, stored: KnownCfdi) => !row.cancelled || stored.cancelled === 1
   for await (const group of groupsOf(rows)) yield await unstored(target, group, isStored)
 }
 

@@ -1,4 +1,5 @@
 import type { DocumentChange } from '../../visibility/slice-counts.ts'
+import type { Rejection } from '../package/rejections.ts'
 import type { CancelledCfdi, SliceChanges } from './apply-changes.ts'
 import type { Holding } from './holdings.ts'
 
@@ -8,11 +9,16 @@ export type EntryStatus = 'created' | 'updated' | 'unchanged' | 'rejected'
 export interface EntryResult {
   /** Its place in the package, from 0; -1 for the result of an upload as a whole. */
   n: number
+  /** A row of metadata has that of its file. */
   name: string
+  /** Of a row of metadata: the line on which it begins. */
+  line?: number
   status: EntryStatus
   uuid: string | null
   code: string | null
   detail: string | null
+  /** Of a metadata file: the first rows that were not kept. */
+  rejected_rows?: Rejection[]
 }
 
 /** A holding, and whether its document was not stored before. */
@@ -34,10 +40,14 @@ export interface SliceOutcome {
 }
 
 /** An entry that has been read: the UUID of its document, or why it is rejected. */
-export type ReadEntry = Pick<EntryResult, 'n' | 'name'> &
+export type ReadEntry = Pick<EntryResult, 'n' | 'name' | 'line'> &
   ({ uuid: string; code?: never } | { code: string; detail: string; uuid: string | null })
 
-/** The outcome of a slice. When several entries have one UUID, the last one has the document's status, and the others are unchanged. */
+/** What was not kept of these entries. */
+export const rejectedOf = (entries: readonly EntryResult[]): Rejection[] =>
+  entries.flatMap(({ name, line = null, code, uuid }) => (code === null ? [] : [{ name, line, code, uuid }]))
+
+/** The outcome of a slice. When several entries have one UUID, the first one has the document's status, and the others are unchanged. */
 export function outcomeOf(
   { created, completed }: Pick<SliceChanges, 'created' | 'completed'>,
   read: readonly ReadEntry[],
@@ -48,11 +58,11 @@ export function outcomeOf(
   for (const { row } of created) status.set(row.uuid, 'created')
   for (const { row } of completed) status.set(row.uuid, 'updated')
   for (const { uuid } of cancellations) status.set(uuid, 'updated')
-  const last = new Map(read.flatMap(({ uuid, code }, i) => (code === undefined ? [[uuid, i] as const] : [])))
-  const entries = read.map((entry, i): EntryResult => {
-    const { n, name, uuid } = entry
-    if (entry.code !== undefined) return { n, name, status: 'rejected', uuid, code: entry.code, detail: entry.detail }
-    return { n, name, status: (last.get(entry.uuid) === i && status.get(entry.uuid)) || 'unchanged', uuid, code: null, detail: null }
+  const entries = read.map((entry): EntryResult => {
+    if (entry.code !== undefined) return { ...entry, status: 'rejected' }
+    const given = status.get(entry.uuid) ?? 'unchanged'
+    status.delete(entry.uuid)
+    return { ...entry, status: given, code: null, detail: null }
   })
   const rejected = entries.filter((entry) => entry.status === 'rejected').length
   const changeOf = (what: DocumentChange['what'], { fecha, issued_at }: { fecha: string; issued_at: number }): DocumentChange => ({

@@ -1,7 +1,7 @@
 import { crc32, deflateRawSync } from 'node:zlib'
 import type { Bytes } from '../package/bytes.ts'
 import { EntryRejected, type ZipEntry } from '../package/directory.ts'
-import type { MetadataRow } from '../package/metadata.ts'
+import type { ListedRow, MetadataRow } from '../package/metadata.ts'
 import { inflate, isXml, kindOf, shownName, uuidOfName } from '../package/package.ts'
 import type { StatusLookup } from '../package/reported.ts'
 import type { CfdiDocument } from '../xml/document.ts'
@@ -9,7 +9,7 @@ import { MAX_XML_BYTES, parseCfdi } from '../xml/parse.ts'
 import { CfdiRejected } from '../xml/rejected.ts'
 import { applicationsOf, relatedOf } from './applications.ts'
 import type { Incoming } from './apply-changes.ts'
-import type { IngestTarget, Slice, SliceHolding } from './commit-slice.ts'
+import type { IngestTarget, Slice, SliceHolding, XmlContent } from './commit-slice.ts'
 import type { HeldXml } from './holdings.ts'
 import { Lines } from './lines.ts'
 import type { ReadEntry } from './outcome.ts'
@@ -74,7 +74,10 @@ export const singleFile = (name: string, bytes: Uint8Array): UnopenedFile => ({
 /** In a file up to this size, nothing can be too long to be stored. */
 const LARGE_BYTES = 100_000
 
-type ReadFile = { document: Incoming; entry: ReadEntry } | { document: null; entry: ReadEntry | null }
+/** A document, or why there is none; nothing for a file that need not be one. */
+type ReadFile = { document: Incoming } | { document: null; entry: ReadEntry | null }
+
+const CONFLICT = { code: 'cfdi.conflict', detail: 'A document with this UUID and another content is kept already.' }
 
 /**
  * The limit of a slice in bytes of the rows that it writes. 1,000 usual documents have a quarter of it. The document that exceeds it is the
@@ -100,13 +103,25 @@ export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], r
   return {
     uuids: [...new Set(files.flatMap(({ uuid }) => uuid ?? []))],
     taken: () => taken ?? 0,
-    read(known) {
+    read(known, visible) {
       const documents = new Map<string, Incoming>()
       const holdings = new Map<string, SliceHolding>()
       const entries: ReadEntry[] = []
       let bytes = 0
-      const hold = (uuid: string, file: UnopenedFile) => {
-        if (target.import_id !== undefined) holdings.set(uuid, holdingOf(uuid, file))
+      const first = new Map<string, XmlContent>()
+      const keep = (entry: { n: number; name: string; uuid: string }, file: UnopenedFile, document?: Incoming) => {
+        const { uuid } = entry
+        const content: XmlContent = { xml_crc: file.crc, xml_size: file.size }
+        // What the authority delivered comes before what was imported, and that before this slice.
+        const kept = [visible.get(uuid), known.get(uuid), first.get(uuid)].find((one) => one?.xml_crc != null) ?? content
+        const isKept = kept.xml_crc === content.xml_crc && kept.xml_size === content.xml_size
+        entries.push(isKept ? entry : { ...entry, ...CONFLICT })
+        if (visible.has(uuid)) return
+        // An import also holds what another one keeps out, because that one may be deleted.
+        if (target.import_id !== undefined && !holdings.has(uuid)) holdings.set(uuid, holdingOf(uuid, file))
+        if (!isKept || first.has(uuid)) return
+        first.set(uuid, content)
+        if (document !== undefined) documents.set(uuid, document)
       }
       for (const [i, file] of files.entries()) {
         if (taken === null ? bytes > SLICE_ROWS_BYTES : i === taken) {
@@ -115,18 +130,17 @@ export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], r
         }
         const stored = file.uuid === null ? undefined : known.get(file.uuid)
         if (!opened.has(file) && stored?.xml_crc === file.crc && stored.xml_size === file.size) {
-          entries.push({ n: file.n, name: file.name, uuid: stored.uuid })
-          hold(stored.uuid, file)
+          keep({ n: file.n, name: file.name, uuid: stored.uuid }, file)
           continue
         }
         const read = opened.get(file) ?? readFile(target, file, reported)
         opened.set(file, read)
-        if (read.entry !== null) entries.push(read.entry)
-        if (read.document === null) continue
+        if (read.document === null) {
+          if (read.entry !== null) entries.push(read.entry)
+          continue
+        }
         bytes += rowBytesOf(read.document)
-        documents.delete(read.document.row.uuid)
-        documents.set(read.document.row.uuid, read.document)
-        hold(read.document.row.uuid, file)
+        keep({ n: file.n, name: file.name, uuid: read.document.row.uuid }, file, read.document)
       }
       taken ??= files.length
       return { documents, cancelled: [], entries, holdings }
@@ -139,7 +153,8 @@ function readFile({ rfc, now, provenance }: IngestTarget, file: UnopenedFile, re
   let uuid = file.uuid
   try {
     const content = file.content()
-    const kind = file.isXml ? 'xml' : kindOf(name, content)
+    // An empty file is listed as one, whatever its name: something is missing in it.
+    const kind = file.isXml || content.length === 0 ? 'xml' : kindOf(name, content)
     if (kind !== 'xml') {
       // The authority packs other files with the CFDIs, but an upload reports each file that is not one. A metadata file gets here only
       // when it could not be recognised.
@@ -154,8 +169,7 @@ function readFile({ rfc, now, provenance }: IngestTarget, file: UnopenedFile, re
     uuid = parsed.uuid
     const { packed } = file
     const bytes = { xml_length: packed.length, xml_method: file.method, xml_size: file.size, xml_crc: file.crc }
-    const document = { ...documentOf(parsed, lines, rfc, statusOf(reported.get(uuid ?? '')), now.getTime(), bytes), packed }
-    return { document, entry: { n, name, uuid: document.row.uuid } }
+    return { document: { ...documentOf(parsed, lines, rfc, statusOf(reported.get(uuid ?? '')), now.getTime(), bytes), packed } }
   } catch (error) {
     if (!(error instanceof CfdiRejected || error instanceof EntryRejected || error instanceof RowRejected)) throw error
     return { document: null, entry: { n, name, uuid, code: error.code, detail: error.message } }
@@ -189,30 +203,32 @@ const holdingOf = (uuid: string, { packed, method, size, crc }: UnopenedFile): S
 })
 
 /** A slice of metadata rows. It inserts unknown documents and cancels known ones. A cancelled document never becomes valid again. */
-export function metadataSlice({ rfc, now, import_id }: IngestTarget, rows: readonly MetadataRow[], from: number): Slice {
+export function metadataSlice({ rfc, now, import_id }: IngestTarget, rows: readonly ListedRow[]): Slice {
   return {
     uuids: [...new Set(rows.map(({ uuid }) => uuid))],
-    read(known) {
+    read(known, visible) {
       const documents = new Map<string, Incoming>()
       const cancelled = new Map<string, MetadataRow>()
       const holdings = new Map<string, SliceHolding>()
       const entries: ReadEntry[] = []
-      rows.forEach((row, i) => {
-        const entry = { n: from + i, name: row.uuid, uuid: row.uuid }
-        const stored = known.get(row.uuid)
+      for (const row of rows) {
+        const { uuid, file: name, line } = row
+        const entry = { n: line, name, line, uuid }
+        const stored = known.get(uuid)
+        const isHeld = import_id !== undefined && !visible.has(uuid)
         try {
-          if (stored === undefined) {
+          if (stored === undefined && !visible.has(uuid)) {
             const document = { row: rowOfMetadata(row, rfc, now.getTime()), lines: [], applications: [], packed: null }
             fitToLimits(document.row)
-            documents.set(row.uuid, document)
-          } else if (row.cancelled && stored.cancelled === 0) cancelled.set(row.uuid, row)
+            documents.set(uuid, document)
+          } else if (row.cancelled && stored?.cancelled === 0) cancelled.set(uuid, row)
           entries.push(entry)
-          if (import_id !== undefined) holdings.set(row.uuid, { uuid: row.uuid, packed: null, xml: null, metadata: row })
+          if (isHeld) holdings.set(uuid, { uuid, packed: null, xml: null, metadata: row })
         } catch (error) {
           if (!(error instanceof RowRejected)) throw error
           entries.push({ ...entry, code: error.code, detail: error.message })
         }
-      })
+      }
       return { documents, cancelled: [...cancelled.values()], entries, holdings }
     },
   }

@@ -49,9 +49,9 @@ export interface StoredSuppliers {
 // With CROSS JOIN the planner seeks each element; otherwise it walks the whole partition for each (ingest.md 6.2).
 const SELECT_KNOWN = `select c.uuid, c.cancelled, c.xml_crc, c.xml_size
   from json_each(?2) j cross join cfdi c where c.entity = ?1 and c.uuid = j.value`
-const SELECT_ROWS = `select ${ROW.map((name) => `c.${name}`).join(', ')}, ${ROW_MICROS.map((name) => `cast(c.${name} as text) as ${name}`).join(', ')}
+const SELECT_ROWS = `select ${[...ROW, ...ROW_MICROS].map((name) => `c.${name}`).join(', ')}
   from json_each(?2) j cross join cfdi c where c.entity = ?1 and c.uuid = j.value`
-const SELECT_APPLICATIONS = `select p.invoice, p.source, p.kind, cast(p.amount as text) as amount, p.currency, p.tipo_cambio, p.fecha_pago, c.direction, c.issued_at, c.cancelled
+const SELECT_APPLICATIONS = `select p.invoice, p.source, p.kind, p.amount, p.currency, p.tipo_cambio, p.fecha_pago, c.direction, c.issued_at, c.cancelled
   from json_each(?2) j cross join cfdi_payments p cross join cfdi c
   where p.entity = ?1 and p.invoice = j.value and c.entity = ?1 and c.uuid = p.source`
 const SELECT_MONTHS = `select m.month, m.direction, m.cells

@@ -1,12 +1,14 @@
 import { centralTime, instantOf } from '../../platform/time/zone-of-postcode.ts'
+import { earliestOf, latestOf } from '../../visibility/window.ts'
 import { type Applied, balanceOf } from '../balances.ts'
 import { type CfdiRow, EMPTY_ROW, rowWithHeader } from '../columns.ts'
-import { micros } from '../money.ts'
+import { fits, micros } from '../money.ts'
 import type { MetadataRow } from '../package/metadata.ts'
 import type { ReportedStatus } from '../package/reported.ts'
 import { inMxn, rateOf } from '../totals.ts'
 import { type CfdiDocument, DETAIL } from '../xml/document.ts'
-import { bounded, RowRejected } from './row-rejected.ts'
+import { isIssueDate, isUuid, outOfRange } from '../xml/fields.ts'
+import { RowRejected } from './row-rejected.ts'
 import { type LineTaxes, taxesOf } from './taxes.ts'
 
 /** What the authority says of a document besides the document itself. */
@@ -32,18 +34,20 @@ export const statusOf = (metadata: ReportedStatus | undefined): StatusColumns =>
 export function rowOf(document: CfdiDocument, lines: LineTaxes, rfc: string, status: StatusColumns, now: number): CfdiRow {
   const { uuid, retencion, currency, tipo_cambio } = document
   if (uuid === null) throw new RowRejected('cfdi.unstamped', 'The document has no TimbreFiscalDigital.')
+  if (!isUuid(uuid)) throw new RowRejected('cfdi.invalid_uuid', 'UUID is the nil UUID, which no stamp has.')
   const total = retencion ? retencion.monto_total_operacion : document.total
-  const total_micros = bounded(micros(total))
+  const total_micros = micros(total)
+  const total_mxn = total_micros === null ? null : inMxn(total_micros, rateOf(currency, tipo_cambio))
   const row: CfdiRow = {
     ...rowWithHeader(document),
     uuid,
     ...partiesOf(document, rfc),
     ...status,
-    ...instantOf(document.fecha, document.lugar_expedicion),
+    ...issuedAt(document),
     total,
     total_micros,
     ...taxesOf(document, lines),
-    total_mxn: total_micros === null ? null : bounded(inMxn(total_micros, rateOf(currency, tipo_cambio))),
+    total_mxn: total_mxn !== null && fits(total_mxn) ? total_mxn : null,
     paid: 0n,
     credited: 0n,
     updated_at: now,
@@ -56,6 +60,7 @@ export function rowOf(document: CfdiDocument, lines: LineTaxes, rfc: string, sta
 export function rowOfMetadata(metadata: MetadataRow, rfc: string, now: number): CfdiRow {
   const { fecha, uuid, total } = metadata
   if (fecha === null) throw new RowRejected('cfdi.invalid_date', 'FechaEmision is not a date and time.')
+  if (!isIssueDate(fecha)) throw new RowRejected('cfdi.invalid_date', outOfRange('FechaEmision'))
   return {
     ...EMPTY_ROW,
     kind: 'cfdi',
@@ -71,11 +76,22 @@ export function rowOfMetadata(metadata: MetadataRow, rfc: string, now: number): 
     receptor_nombre: metadata.receptor_nombre,
     total,
     // There is no total_mxn: metadata does not state the currency of its amount.
-    total_micros: bounded(micros(total)),
+    total_micros: micros(total),
     paid: 0n,
     credited: 0n,
     updated_at: now,
   }
+}
+
+/**
+ * When a document was issued: at the offset that its Fecha states, else in the zone of its place of issue. An offset that Mexico does not
+ * have could put the instant outside the document's day, where no search by days would find it.
+ */
+function issuedAt({ fecha, lugar_expedicion, utc_offset }: CfdiDocument): Pick<CfdiRow, 'issued_at' | 'utc_offset'> {
+  if (utc_offset === null) return instantOf(fecha, lugar_expedicion)
+  const day = fecha.slice(0, 10)
+  const instant = Date.parse(`${fecha}Z`) / 1_000 - utc_offset * 60
+  return { issued_at: Math.min(Math.max(instant, earliestOf(day)), latestOf(day)), utc_offset }
 }
 
 /** Sets the balance of a row from everything that is applied to it. */

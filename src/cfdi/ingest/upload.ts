@@ -3,11 +3,12 @@ import { type Directory, EntryRejected, entriesOf, PackageRejected, readDirector
 import { MAX_METADATA_BYTES, type MetadataFile, openMetadata, openMetadataEntry } from '../package/metadata-files.ts'
 import { rowsOf } from '../package/month-metadata.ts'
 import { isXml, kindOf, shownName, startOf } from '../package/package.ts'
+import { MOST_LISTED, type Rejection, Rejections } from '../package/rejections.ts'
 import { ReportedStatuses } from '../package/reported.ts'
 import { MAX_XML_BYTES } from '../xml/parse.ts'
 import { type IngestTarget, QUOTA_EXCEEDED } from './commit-slice.ts'
 import { filesOf, ingestFiles, ingestMetadata, type Outcomes } from './ingest.ts'
-import type { EntryResult, SliceOutcome } from './outcome.ts'
+import { type EntryResult, rejectedOf, type SliceOutcome } from './outcome.ts'
 import { singleFile } from './read-entries.ts'
 
 /** The limit of an upload in inflated bytes: about 15 seconds of work. */
@@ -20,9 +21,15 @@ export interface UploadProgress {
   /** The places of the files that have a result. */
   done: ReadonlySet<number>
   /** The metadata file that is or was under way: its place, how many of its rows are done, and what came of them. */
-  metadata: { n: number; rows: number; created: number; cancelled: number; rejected: number; beyondQuota: string | null } | null
+  metadata: MetadataProgress | null
   /** The results that no slice has committed. */
   results: EntryResult[]
+}
+
+interface MetadataProgress extends Record<'n' | 'rows' | 'created' | 'cancelled' | 'rejected', number> {
+  beyondQuota: string | null
+  /** The first rows that were not kept. */
+  first: Rejection[]
 }
 
 const notBegun = (): UploadProgress => ({ done: new Set(), metadata: null, results: [] })
@@ -150,28 +157,26 @@ async function ingestMetadataFile(
     sideStatements === undefined
       ? target
       : { ...target, sideStatements: (outcome: SliceOutcome) => sideStatements({ ...outcome, entries: [] }) }
-  const sum = progress.metadata?.n === n ? progress.metadata : { n, rows: 0, created: 0, cancelled: 0, rejected: 0, beyondQuota: null }
+  const begun = { n, rows: 0, created: 0, cancelled: 0, rejected: 0, beyondQuota: null, first: [] }
+  const sum = progress.metadata?.n === n ? progress.metadata : begun
   progress.metadata = sum
-  let [reads, unread] = [0, 0]
-  async function* read() {
-    const isFirst = reads++ === 0
-    for await (const lines of file.lines()) {
-      if (isFirst) unread += lines.filter((line) => line.rejected).length
-      yield lines.flatMap(({ row }) => row ?? [])
-    }
-  }
+  const unread = new Rejections()
+  let reads = 0
+  const read = () => rowsOf(file, reads++ === 0 ? unread : undefined)
   for await (const outcome of ingestMetadata(withoutEntries, read, sum.rows)) {
     sum.rows += outcome.entries.length
     sum.created += outcome.created
     sum.cancelled += outcome.cancelled
     sum.rejected += outcome.rejected
+    sum.first = [...sum.first, ...rejectedOf(outcome.entries)].slice(0, MOST_LISTED)
     sum.beyondQuota ??= outcome.entries.find(({ code }) => code === QUOTA_EXCEEDED)?.detail ?? null
   }
   const { rows, created, cancelled, beyondQuota } = sum
-  const rejected = sum.rejected + unread
+  const rejected = sum.rejected + unread.count
   const unstored = `${rejected} ${rejected === 1 ? 'row' : 'rows'} could not be stored.`
   const detail = rejected === 0 ? null : [unstored, beyondQuota].filter(Boolean).join(' ')
-  const result = { n, name, uuid: null, code: beyondQuota === null ? null : QUOTA_EXCEEDED, detail }
-  if (rejected > 0 && rejected === rows + unread) return { ...result, status: 'rejected', code: result.code ?? 'metadata.no_rows' }
+  const rejected_rows = [...sum.first, ...unread.first].sort((a, b) => a.line! - b.line!).slice(0, MOST_LISTED)
+  const result = { n, name, uuid: null, code: beyondQuota === null ? null : QUOTA_EXCEEDED, detail, rejected_rows }
+  if (rejected > 0 && rejected === rows + unread.count) return { ...result, status: 'rejected', code: result.code ?? 'metadata.no_rows' }
   return { ...result, status: created > 0 ? 'created' : cancelled > 0 ? 'updated' : 'unchanged' }
 }

@@ -2,7 +2,7 @@ import { getTableName } from 'drizzle-orm'
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { joinedChunks, jsonChunks } from '../../platform/db/commit.ts'
 import type { Balance } from '../balances.ts'
-import { type ApplicationRow, type CfdiRow, columnsOf, microsOf } from '../columns.ts'
+import { type ApplicationRow, type CfdiRow, columnsOf } from '../columns.ts'
 import { cfdi, cfdiLines, cfdiPayments } from '../tables.ts'
 import type { XmlPlace } from '../xml/xml-store.ts'
 import type { StoredMonth, StoredSuppliers } from './reads.ts'
@@ -36,9 +36,6 @@ export interface PartitionVersion {
   version: number | null
 }
 
-/** Amounts cross as text, because JSON numbers are exact up to 2^53 only. */
-const MICROS: ReadonlySet<string> = new Set([cfdi, cfdiPayments].flatMap(microsOf))
-
 /**
  * The columns that the XML does not overwrite in a row known from metadata. They are set once, or only the authority changes them, or they
  * are indexed and are updated only when they differ, since each costs an index row (ingest.md 6.6).
@@ -48,20 +45,20 @@ const KEPT: ReadonlySet<string> = new Set([
   ...['counterparty_rfc', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion'],
 ])
 
-const value = (name: string, i: number): string => (MICROS.has(name) ? `cast(value->>${i} as integer)` : `value->>${i}`)
-
 /**
  * Inserts a JSON list of lists, with the entity as a parameter. The limit keeps SQLite from merging the two selects, which would write out
  * each element once for every column; with it the insert takes half the time.
  */
 const insert = (table: SQLiteTable, conflict: string): string =>
   `insert into ${getTableName(table)} (entity, ${columnsOf(table).join(', ')})
-   select ?1, ${columnsOf(table).map(value).join(', ')} from (select value from json_each(?2) limit -1) where true on conflict ${conflict}`
+   select ?1, ${columnsOf(table)
+     .map((_, i) => `value->>${i}`)
+     .join(', ')} from (select value from json_each(?2) limit -1) where true on conflict ${conflict}`
 
 /** The whole key comes out of the JSON: with the entity as a parameter, the planner would walk the whole partition (ingest.md 6.1). */
 const update = (names: readonly string[], condition = ''): string =>
   `update cfdi set ${names.map((name) => `${name} = j.${name}`).join(', ')}
-   from (select value->>0 as e, value->>1 as u, ${names.map((name, i) => `${value(name, i + 2)} as ${name}`).join(', ')} from json_each(?1)) j
+   from (select value->>0 as e, value->>1 as u, ${names.map((name, i) => `value->>${i + 2} as ${name}`).join(', ')} from json_each(?1)) j
    where cfdi.entity = j.e and cfdi.uuid = j.u ${condition}`
 
 const CFDI = columnsOf(cfdi)

@@ -15,13 +15,16 @@ export type ZipCode =
   | 'zip.corrupt'
   | 'zip.nested'
 
-/** The package has no readable directory, so nothing in it can be read. */
+/** The package cannot be used: it has no readable directory, or a file without which the others say too little cannot be read. */
 export class PackageRejected extends Error {
   readonly code: ZipCode
+  /** The file that is at fault, safe to be shown. */
+  readonly file: string
 
-  constructor(code: ZipCode, message: string) {
+  constructor(code: ZipCode, message: string, file = 'package.zip') {
     super(message)
     this.code = code
+    this.file = file
   }
 }
 
@@ -49,7 +52,7 @@ export interface ZipEntry {
   readonly method: number
   /** Where the entry's data begins in the package; 0 when the entry is rejected. */
   readonly offset: number
-  /** A folder, an empty file, or a file that macOS adds. It is ignored. */
+  /** A folder, or a file that macOS adds. It is ignored. */
   readonly junk: boolean
   readonly rejected: EntryRejected | null
 }
@@ -184,7 +187,7 @@ const readCentral = (bytes: Uint8Array, view: DataView, at: number): Omit<Centra
     size,
     method: view.getUint16(at + 10, true),
     flags: view.getUint16(at + 8, true),
-    junk: size === 0 || name.endsWith('/') || /(?:^|[\\/])(?:__MACOSX[\\/]|\.DS_Store$)/.test(name),
+    junk: name.endsWith('/') || /(?:^|[\\/])(?:__MACOSX[\\/]|\.DS_Store$)/.test(name),
     local,
   }
 }

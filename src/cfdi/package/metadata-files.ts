@@ -1,7 +1,7 @@
 import { type Bytes, partsOf } from './bytes.ts'
 import { EntryRejected, type ZipEntry } from './directory.ts'
 import { type MetadataLine, MetadataReader } from './metadata.ts'
-import { inflatedParts } from './package.ts'
+import { inflatedParts, shownName } from './package.ts'
 
 /** The limit of the metadata in one package, in inflated bytes: about 250,000 rows. Larger months come in several packages. */
 export const MAX_METADATA_BYTES = 48 * 1024 * 1024
@@ -9,6 +9,8 @@ const PART = 64 * 1024
 
 /** A metadata file that has been read once to its end, so that nothing of a damaged one is ever used. It is never in memory as a whole. */
 export interface MetadataFile {
+  /** Safe to be shown. */
+  name: string
   /** Its lines, some at a time. Each call reads the file again. */
   lines(): AsyncGenerator<MetadataLine[], void, undefined>
 }
@@ -17,17 +19,17 @@ export interface MetadataFile {
 export const openMetadataEntry = async (file: Bytes, entry: ZipEntry, limit: number): Promise<MetadataFile> => {
   if (entry.rejected !== null) throw entry.rejected
   if (entry.size > limit) throw new EntryRejected('zip.too_large', 'The metadata of the package is larger than 48 MiB.')
-  return open(() => inflatedParts(file, entry))
+  return open(shownName(entry.name), () => inflatedParts(file, entry))
 }
 
 /** Opens a metadata TXT that is not in a ZIP. */
-export const openMetadata = (file: Bytes): Promise<MetadataFile> => open(() => partsOf(file, 0, file.size, PART))
+export const openMetadata = (file: Bytes): Promise<MetadataFile> => open('upload.txt', () => partsOf(file, 0, file.size, PART))
 
 type Parts = () => AsyncIterable<Uint8Array>
 
-async function open(parts: Parts): Promise<MetadataFile> {
+async function open(name: string, parts: Parts): Promise<MetadataFile> {
   const encoding = (await isUtf8(parts)) ? 'utf-8' : 'windows-1252'
-  return { lines: () => linesIn(parts, encoding) }
+  return { name, lines: () => linesIn(parts, encoding) }
 }
 
 /** Reads all parts, also those after an invalid one, because a damaged entry reveals itself at its end. */

@@ -27,8 +27,14 @@ export interface MetadataRejected {
   code: 'metadata.invalid_uuid' | 'metadata.invalid_rfc' | 'metadata.invalid_amount' | 'metadata.too_long'
 }
 
-/** A line of a metadata file: either a row or a rejection. */
-export type MetadataLine = { row: MetadataRow; rejected?: never } | { rejected: MetadataRejected; row?: never }
+/** A line of a metadata file: either a row, with the line on which it begins, or a rejection. */
+export type MetadataLine = { row: MetadataRow; line: number; rejected?: never } | { rejected: MetadataRejected; row?: never }
+
+/** A row with the name of its file, which is safe to be shown, and the line on which it begins. */
+export interface ListedRow extends MetadataRow {
+  file: string
+  line: number
+}
 
 /** The columns that a list of CFDIs must have. A file of third parties has only the first. */
 const REQUIRED = ['uuid', 'rfcemisor', 'rfcreceptor'] as const
@@ -143,6 +149,7 @@ const readRow = (fields: readonly string[], columns: Columns, line: number): Met
   const estatus = field('estatus')?.toLowerCase()
   const folio = field('foliosustitucion')?.toUpperCase() ?? ''
   return {
+    line,
     row: {
       uuid,
       emisor_rfc,

@@ -1,8 +1,9 @@
 import { bytesInMemory } from './bytes.ts'
 import { EntryRejected, entriesOf, PackageRejected, readDirectory } from './directory.ts'
-import type { MetadataRow } from './metadata.ts'
+import type { ListedRow } from './metadata.ts'
 import { MAX_METADATA_BYTES, type MetadataFile, openMetadataEntry } from './metadata-files.ts'
-import { isXml, kindOf, startOf } from './package.ts'
+import { isXml, kindOf, shownName, startOf } from './package.ts'
+import { Rejections } from './rejections.ts'
 import { ReportedStatuses } from './reported.ts'
 
 /**
@@ -11,6 +12,8 @@ import { ReportedStatuses } from './reported.ts'
  */
 export class MonthMetadata {
   readonly statuses = new ReportedStatuses()
+  /** The lines that could not be read, and the files that are no metadata. */
+  readonly rejected = new Rejections()
   readonly #files: MetadataFile[] = []
 
   /**
@@ -18,9 +21,9 @@ export class MonthMetadata {
    * large together, because a month without some of its metadata would pass for complete.
    */
   async add(bytes: Uint8Array): Promise<void> {
-    for (const file of await metadataIn(bytes)) {
+    for (const file of await metadataIn(bytes, this.rejected)) {
       this.#files.push(file)
-      for await (const rows of rowsOf(file)) for (const row of rows) this.statuses.add(row)
+      for await (const rows of rowsOf(file, this.rejected)) for (const row of rows) this.statuses.add(row)
     }
   }
 
@@ -30,28 +33,39 @@ export class MonthMetadata {
   }
 
   /** The rows of documents that only the metadata has, and of those that it reports as cancelled. */
-  async *rowsLeft(): AsyncGenerator<MetadataRow[], void, undefined> {
+  async *rowsLeft(): AsyncGenerator<ListedRow[], void, undefined> {
     if (this.statuses.left === 0) return
     for (const file of this.#files) for await (const rows of rowsOf(file)) yield rows.filter(({ uuid }) => this.statuses.isLeft(uuid))
   }
 }
 
-export async function* rowsOf(file: MetadataFile): AsyncGenerator<MetadataRow[], void, undefined> {
-  for await (const lines of file.lines()) yield lines.flatMap(({ row }) => row ?? [])
+/** The rows of a file, some at a time. The lines that cannot be read are added to `rejected`. */
+export async function* rowsOf(file: MetadataFile, rejected?: Rejections): AsyncGenerator<ListedRow[], void, undefined> {
+  const { name } = file
+  for await (const lines of file.lines())
+    yield lines.flatMap((one) => {
+      if (one.row) return Object.assign(one.row, { file: name, line: one.line })
+      rejected?.add({ name, ...one.rejected, uuid: null })
+      return []
+    })
 }
 
-async function metadataIn(bytes: Uint8Array): Promise<MetadataFile[]> {
+async function metadataIn(bytes: Uint8Array, rejected: Rejections): Promise<MetadataFile[]> {
   const file = bytesInMemory(bytes)
   const files: MetadataFile[] = []
   let left = MAX_METADATA_BYTES
-  try {
-    for await (const entry of entriesOf(file, await readDirectory(file))) {
-      if (entry.junk || isXml(entry.name) || kindOf(entry.name, await startOf(file, entry)) !== 'metadata') continue
-      files.push(await openMetadataEntry(file, entry, left))
-      left -= entry.size
+  for await (const entry of entriesOf(file, await readDirectory(file))) {
+    if (entry.junk || isXml(entry.name)) continue
+    const name = shownName(entry.name)
+    try {
+      const kind = kindOf(entry.name, await startOf(file, entry))
+      if (kind === 'metadata') {
+        files.push(await openMetadataEntry(file, entry, left))
+        left -= entry.size
+      } else if (kind !== 'terceros' && !/tercero/i.test(name)) rejected.add({ name, line: null, code: 'metadata.no_rows', uuid: null })
+    } catch (error) {
+      throw error instanceof EntryRejected ? new PackageRejected(error.code, error.message, name) : error
     }
-  } catch (error) {
-    throw error instanceof EntryRejected ? new PackageRejected(error.code, error.message) : error
   }
   return files
 }

@@ -12,7 +12,14 @@ const among = (column: string, values: readonly string[]): Fragment =>
   sql`${raw(column)} in (select value from json_each(${JSON.stringify(values)}))`
 
 const seconds = (instant: string): number => Math.floor(Date.parse(instant) / 1_000)
-const integer = (text: string): Fragment => sql`cast(${micros(text)!.toString()} as integer)`
+const number = (text: string): Fragment => sql`(${micros(text)!.toString()} + 0)`
+
+/** The condition that the total is at least, or at most, an amount. Micros are text, of which the longer is the larger one. */
+const ofTotal = (operator: '>=' | '<=', bound: string): Fragment => {
+  const limit = micros(bound)!.toString()
+  const compared = sql`(length(total_micros), total_micros) ${raw(operator)} (${limit.length}, ${limit})`
+  return operator === '>=' ? sql`(total_micros >= '0' and ${compared})` : sql`(total_micros < '0' or ${compared})`
+}
 
 const paymentStatus = (statuses: readonly string[]): Fragment => {
   const stored = statuses.filter((status) => status !== 'not_applicable')
@@ -54,10 +61,10 @@ export function scannedConditions(filters: Filters, partition: Partition): Fragm
   if (cancelled_from) conditions.push(cancelled('>=', cancelled_from))
   if (cancelled_to) conditions.push(cancelled('<=', cancelled_to))
   if (updated_since) conditions.push(...partition.isChangedSince('page', Date.parse(updated_since)))
-  if (total_min) conditions.push(sql`total_micros >= ${integer(total_min)}`)
-  if (total_max) conditions.push(sql`total_micros <= ${integer(total_max)}`)
+  if (total_min) conditions.push(ofTotal('>=', total_min))
+  if (total_max) conditions.push(ofTotal('<=', total_max))
   if (balance_min)
-    conditions.push(ofBalance(sql`tipo_comprobante = 'I' and max(total_micros - paid - credited, 0) >= ${integer(balance_min)}`, partition))
+    conditions.push(ofBalance(sql`tipo_comprobante = 'I' and max(total_micros - paid - credited, 0) >= ${number(balance_min)}`, partition))
   if (paid_from) conditions.push(ofBalance(sql`last_payment_at >= ${paid_from}`, partition))
   if (paid_to) conditions.push(ofBalance(sql`last_payment_at < ${afterDay(paid_to)}`, partition))
   if (filters.kind) conditions.push(sql`kind = ${filters.kind}`)

@@ -39,9 +39,9 @@ const moment = (description = DAY_OR_INSTANT) =>
 const money = (description: string) =>
   z
     .string()
-    .regex(/^\d{1,12}(\.\d{1,6})?$/, 'Must be a decimal number with at most 12 digits before the point and 6 after it.')
+    .regex(/^\d{1,18}(\.\d{1,6})?$/, 'Must be a decimal number with at most 18 digits before the point and 6 after it.')
     .optional()
-    .meta({ documented: { type: 'string', pattern: '^\\d{1,12}(\\.\\d{1,6})?$', description } })
+    .meta({ documented: { type: 'string', pattern: '^\\d{1,18}(\\.\\d{1,6})?$', description } })
 
 /** The query of GET /v1/cfdi. */
 export const CfdiSearch = z

@@ -1,5 +1,5 @@
 import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
-import { boundsOf, type DirectionNumber, type Partition } from '../../visibility/scoped-ledger.ts'
+import { boundsOf, type DirectionNumber, hasCeiling, type Partition } from '../../visibility/scoped-ledger.ts'
 import { earliestOf, endingOf, latestOf } from '../../visibility/window.ts'
 import { isDay } from '../literal-day.ts'
 import { fromDay, type IndexedFilter, indexedConditions, literalDays, scannedConditions, throughDay } from './conditions.ts'
@@ -22,10 +22,10 @@ interface Stream extends IndexRange {
 export interface SearchPlan {
   streams: Stream[]
   /**
-   * When the streams select stored payment statuses, the streams of the other statuses. With a ceiling they may contain matches too, among
-   * the rows with a stored balance that counts something issued after it.
+   * When the streams select stored payment statuses, the search without them. With a ceiling it may find other documents: visible balances
+   * count only what was issued up to the ceiling.
    */
-  others: Stream[]
+  invoices?: SearchPlan
   /** Conditions that the streams leave open. Without any, every row that is read belongs to the page. */
   rest: Fragment[]
   /** The condition of the first literal day, because `since` is exact to the hour only. */
@@ -51,21 +51,31 @@ export function planSearch(rfc: string, requested: Filters, partition: Partition
   const isOfCancelled = requested.cancelled_from !== undefined || requested.cancelled_to !== undefined
   const filters = isOfCancelled ? { ...requested, estatus: requested.estatus ?? ('cancelado' as const) } : requested
   const branches = filters.has_pdf === 'true' ? [] : branchesOf(rfc, filters)
-  const best = branches.map((branch) => candidatesOf(branch, filters)[0]!)
-  const isWithinLimit = best.flatMap(({ ranges }) => ranges).length <= MAX_STREAMS
-  const chosen = isWithinLimit
-    ? best
-    : branches.map((branch) => candidatesOf(branch, { ...filters, tipo_comprobante: undefined, payment_status: undefined })[0]!)
   const conditions = indexedConditions(filters, partition)
-  const left = new Set(chosen.flatMap(({ serves }) => [...conditions.keys()].filter((name) => !serves.includes(name))))
-  const streamsOf = (ranges: readonly IndexRange[]) => ranges.flatMap((range) => streamOf(range, filters, partition))
-  return {
-    streams: streamsOf(chosen.flatMap(({ ranges }) => ranges)),
-    others: streamsOf(chosen.flatMap(({ others }) => others ?? [])),
-    rest: [...[...left].flatMap((name) => conditions.get(name)!), ...scannedConditions(filters, partition)],
-    days: fromDay(filters),
-    through: filters.issued_to && isDay(filters.issued_to) ? { from: endingOf(filters.issued_to), condition: throughDay(filters) } : null,
+  const scanned = scannedConditions(filters, partition)
+  const planOf = (chosen: readonly Candidate[]): SearchPlan => {
+    const left = new Set(chosen.flatMap(({ serves }) => [...conditions.keys()].filter((name) => !serves.includes(name))))
+    return {
+      streams: chosen.flatMap(({ ranges }) => ranges).flatMap((range) => streamOf(range, filters, partition)),
+      rest: [...[...left].flatMap((name) => conditions.get(name)!), ...scanned],
+      days: fromDay(filters),
+      through: filters.issued_to && isDay(filters.issued_to) ? { from: endingOf(filters.issued_to), condition: throughDay(filters) } : null,
+    }
   }
+  const chosen = chosenOf(branches, filters)
+  const plan = planOf(chosen)
+  if (!hasCeiling(partition) || !chosen.some(({ serves }) => serves.includes('payment_status'))) return plan
+  // Where a scan stops is told, so that a stored payment status must not decide it. Only invoices have one of these.
+  const invoices = planOf(
+    chosenOf(branches, { ...filters, payment_status: undefined, tipo_comprobante: filters.tipo_comprobante ?? ['I'] }),
+  )
+  return plan.rest.length > 0 ? invoices : { ...plan, invoices }
+}
+
+function chosenOf(branches: readonly Branch[], filters: Filters): Candidate[] {
+  const best = branches.map((branch) => candidatesOf(branch, filters)[0]!)
+  if (best.flatMap(({ ranges }) => ranges).length <= MAX_STREAMS) return best
+  return branches.map((branch) => candidatesOf(branch, { ...filters, tipo_comprobante: undefined, payment_status: undefined })[0]!)
 }
 
 /** Every condition of a search, for rows of the alias `page` that are found by their UUIDs. */
@@ -122,18 +132,14 @@ function both(one: Branch, other: Branch): Branch[] {
 interface Candidate {
   ranges: IndexRange[]
   serves: IndexedFilter[]
-  others?: IndexRange[]
 }
-
-const DEFERRED = ['paid', 'partially_paid', 'unpaid'] as const
 
 /** The ways to read a branch in at most four streams, the most selective first. The last way always exists. */
 function candidatesOf({ direction, counterparty }: Branch, { estatus, tipo_comprobante, payment_status }: Filters): Candidate[] {
   const directions: DirectionNumber[] = direction === undefined ? [0, 1] : [direction]
   const states = (estatus === undefined ? [0, 1] : [estatus === 'vigente' ? 0 : 1]).map((one) => sql`cancelled = ${raw(String(one))}`)
-  const has = (statuses: readonly string[]) => statuses.map((one) => sql`payment_status = ${one}`)
-  const statuses = payment_status === undefined || payment_status.includes('not_applicable') ? undefined : has(payment_status)
-  const otherStatuses = has(DEFERRED.filter((one) => !payment_status?.includes(one)))
+  const isOfInvoices = payment_status !== undefined && !payment_status.includes('not_applicable')
+  const statuses = isOfInvoices ? payment_status.map((one) => sql`payment_status = ${one}`) : undefined
   const tipos = tipo_comprobante?.map((one) => sql`tipo_comprobante = ${one}`)
   const parties = counterparty === undefined ? undefined : [sql`counterparty_rfc = ${counterparty}`]
   const along = (index: IndexRange['index'], serves: IndexedFilter[], ...columns: (Fragment[] | undefined)[]): Candidate[] => {
@@ -150,10 +156,7 @@ function candidatesOf({ direction, counterparty }: Branch, { estatus, tipo_compr
   const known: IndexedFilter[] = counterparty === undefined ? ['direction', 'party'] : ['direction']
   return [
     ...along('cfdi_cpd', ['direction', 'party'], parties),
-    ...along('cfdi_pay', [...known, 'payment_status'], statuses).map((candidate) => ({
-      ...candidate,
-      others: along('cfdi_pay', [], otherStatuses).flatMap(({ ranges }) => ranges),
-    })),
+    ...along('cfdi_pay', [...known, 'payment_status'], statuses),
     ...along('cfdi_tipoc', [...known, 'tipo_comprobante', 'estatus'], tipos, states),
     ...along('cfdi_dirc', [...known, 'estatus'], states),
   ]

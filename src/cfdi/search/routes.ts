@@ -1,5 +1,5 @@
-import { Hono } from 'hono'
 import type { App } from '../../platform/context.ts'
+import { Hono } from '../../platform/http/hono.ts'
 import { operation, query, refuses, returns } from '../../platform/http/operation.ts'
 import { NOT_READABLE } from '../../taxpayers/contract.ts'
 import { CfdiPage } from '../contract.ts'

@@ -1,5 +1,5 @@
 import { all, type Fragment, join, prepared, raw, sql } from '../../platform/db/fragment.ts'
-import { boundsOf, isAfterCeiling, isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { boundsOf, hasCeiling, isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { appliedBeyondCeiling, appliedOf, parseApplied } from '../applied.ts'
 import { type ReadRow, readColumns, storedColumns } from '../read-row.ts'
 import type { RowContext } from '../view.ts'
@@ -18,7 +18,7 @@ export interface PageItem {
 /** How many rows are scanned for one page where no index serves every filter. The next page scans the following ones. */
 const SCAN_ROWS = 250
 
-/** `fits` says whether a row that was scanned by `scanOtherStatuses` belongs to the page. */
+/** `fits` says whether a row that was scanned by `scanInvoices` belongs to the page. */
 type PageRow = ReadRow & { applied: string | null; fits?: 0 | 1 | null }
 
 const ORDER = raw('order by issued_at desc, uuid desc')
@@ -50,6 +50,8 @@ const page = (partition: Partition, rows: Fragment, rest: readonly Fragment[], t
 /** The statements that read a page of a partition's rows and, where rows are scanned one by one, the position of the last one scanned. */
 interface Scan {
   partition: Partition
+  /** When it finds rows, they take the place of those of the scan before it. */
+  replaces?: true
   /** When as many rows are found, there may be more. */
   limit: number
   statements: readonly [page: Fragment, last?: Fragment]
@@ -71,16 +73,18 @@ function scanStreams(partition: Partition, plan: SearchPlan, after: PagePosition
   const rows = (limit: number) => sql`${merged(partition, plan, after, storedColumns('cfdi'))} limit ${limit}`
   if (rest.length === 0) return { partition, limit: take, statements: [page(partition, rows(take), [], take)] }
   const last = sql`${merged(partition, plan, after, raw('cfdi.issued_at, cfdi.uuid'))} limit 1 offset ${SCAN_ROWS - 1}`
-  return { partition, limit: take, statements: [page(partition, rows(SCAN_ROWS), rest, take), last] }
+  // With a ceiling, rows are found that `isMatch` refuses. They must not fill the page, which would tell where they are.
+  const most = hasCeiling(partition) ? SCAN_ROWS : take
+  return { partition, limit: most, statements: [page(partition, rows(SCAN_ROWS), rest, most), last] }
 }
 
 /**
- * Scans the documents that are stored with other payment statuses, because those that the ceiling changes may have one that the search
- * asks for. Scans nothing unless a payment or credit note was issued after the ceiling: usually none was, and two seeks find that out.
+ * Scans all invoices, because the ceiling may give some a payment status other than the stored one. Scans nothing unless a payment or
+ * credit note was issued after the ceiling: usually none was, and two seeks find that out. What it finds replaces what `scanStreams` found.
  */
-function scanOtherStatuses(partition: Partition, isBeyond: Fragment, plan: SearchPlan, after: PagePosition | undefined): Scan {
+function scanInvoices(partition: Partition, plan: SearchPlan, after: PagePosition | undefined): Scan {
   const later = (index: string, fixed: string) => {
-    const directions = [...new Set(plan.others.map(({ direction }) => direction))]
+    const directions = [...new Set(plan.streams.map(({ direction }) => direction))]
     const exists = directions.map(
       (direction) => `exists (select 1 from cfdi later indexed by ${index} where later.entity = ${partition.number} and ${fixed}
         and later.direction = ${direction} and later.cancelled = 0 and later.issued_at > ${boundsOf(partition, direction)?.until})`,
@@ -89,24 +93,23 @@ function scanOtherStatuses(partition: Partition, isBeyond: Fragment, plan: Searc
   }
   const anything = later('cfdi_dirc', '1')
   const applied = later('cfdi_tipoc', "later.tipo_comprobante in ('P', 'E')")
-  const rows = sql`${merged(partition, { ...plan, streams: plan.others }, after, storedColumns('cfdi'))}
+  const rows = sql`${merged(partition, plan, after, storedColumns('cfdi'))}
     limit case when ${anything} then case when ${applied} then ${SCAN_ROWS} else 0 end else 0 end`
-  const fits = all([...restOf(partition, { ...plan, streams: plan.others }, after), isBeyond])
   // Every scanned row is returned. To number the rows, or to read the last one separately, would read more rows than a page may.
-  const statement = sql`select ${readColumns('page')}, ${appliedBeyondCeiling(partition, 'page')} as applied, ${fits} as fits from (${rows}) page`
-  return { partition, limit: SCAN_ROWS, statements: [statement] }
+  const statement = sql`select ${readColumns('page')}, ${appliedBeyondCeiling(partition, 'page')} as applied,
+    ${all(restOf(partition, plan, after))} as fits from (${rows}) page`
+  return { partition, limit: SCAN_ROWS, statements: [statement], replaces: true }
 }
 
 function scansOf(partition: Partition, plan: SearchPlan, after: PagePosition | undefined, take: number): Scan[] {
   const scan = scanStreams(partition, plan, after, take)
-  const isBeyond = isAfterCeiling(partition, 'page', 'applied_until')
-  return isBeyond === null || plan.others.length === 0 ? [scan] : [scan, scanOtherStatuses(partition, isBeyond, plan, after)]
+  return plan.invoices ? [scan, scanInvoices(partition, plan.invoices, after)] : [scan]
 }
 
-const byUuid = (partition: Partition, filters: Filters, after: PagePosition | undefined, take: number): Fragment => {
+const byUuid = (partition: Partition, filters: Filters, after: PagePosition | undefined): Fragment => {
   const rows = sql`select ${storedColumns('cfdi')} from json_each(${JSON.stringify(filters.uuid)}) wanted cross join cfdi
     where cfdi.uuid = wanted.value and ${all([isVisible(partition, 'cfdi'), ...(after ? [sql`(+cfdi.issued_at, cfdi.uuid) < (${after[0]}, ${after[1]})`] : [])])} ${ORDER}`
-  return page(partition, rows, conditionsOf(filters, partition), take)
+  return page(partition, rows, conditionsOf(filters, partition), filters.uuid!.length)
 }
 
 const isBefore = (a: PagePosition, b: PagePosition): boolean => a[0] > b[0] || (a[0] === b[0] && a[1] > b[1])
@@ -127,20 +130,28 @@ export async function findPage(
   const scans = partitionsToRead(ledger).flatMap((partition): Scan[] => {
     const plan = planSearch(ledger.rfc, filters, partition)
     if (plan.streams.length === 0) return []
-    if (filters.uuid) return [{ partition, limit: take, statements: [byUuid(partition, filters, after, take)] }]
+    if (filters.uuid) return [{ partition, limit: Number.POSITIVE_INFINITY, statements: [byUuid(partition, filters, after)] }]
     return scansOf(partition, plan, after, take)
   })
   if (scans.length === 0) return { items: [], next: null }
   const results = await ledger.d1.batch(scans.flatMap(({ statements }) => statements.map((one) => prepared(ledger.d1, one!))))
   let horizon: PagePosition | null = null
   const read: PageItem[] = []
-  for (const { partition, limit: most, statements } of scans) {
-    const [found, last] = results.splice(0, statements.length)
-    const rows = found!.results as PageRow[]
+  const found = scans.map((scan) => ({ scan, results: results.splice(0, scan.statements.length) }))
+  const isReplaced = (n: number): boolean => found[n + 1]?.scan.replaces === true && found[n + 1]!.results[0]!.results.length > 0
+  for (const [
+    n,
+    {
+      scan,
+      results: [first, last],
+    },
+  ] of found.entries()) {
+    if (isReplaced(n)) continue
+    const rows = first!.results as PageRow[]
     // Nothing is known beyond the last row of a scan that found its limit, nor beyond the last row scanned.
-    const end = rows.length === most ? rows.at(-1) : (last?.results[0] as ReadRow | undefined)
+    const end = rows.length === scan.limit ? rows.at(-1) : (last?.results[0] as ReadRow | undefined)
     if (end && (horizon === null || isBefore(positionOf(end), horizon))) horizon = positionOf(end)
-    for (const row of rows) if (row.fits === undefined || row.fits === 1) read.push(itemOf(ledger, partition, row))
+    for (const row of rows) if (row.fits === undefined || row.fits === 1) read.push(itemOf(ledger, scan.partition, row))
   }
   const items = read
     .filter((item) => (horizon === null || !isBefore(horizon, positionOf(item.row))) && isMatch(item))

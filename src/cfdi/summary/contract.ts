@@ -74,9 +74,14 @@ export const MonthlySummary = z
       .meta({ description: 'The later ceiling of the directions that are summed, or the time of the request when there is none.' }),
     data_quality: z.strictObject({
       cfdi_total: z.int().meta({ description: 'Number of documents in all rows, including cancelled ones.' }),
+      with_xml: z.int().meta({ description: 'Number of those documents whose XML is known.' }),
       missing_rate: z
         .int()
         .meta({ description: 'Number of documents with status vigente that are in no amount, because their exchange rate is not known.' }),
+      not_counted: z.int().meta({
+        description:
+          'Number of documents with status vigente that are in no amount, because one of theirs in MXN has more than 18 digits before the point.',
+      }),
     }),
     data: z.array(CfdiMonth),
   })

@@ -33,6 +33,8 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
   const span = spanOf(query, ctx.now)
   const [latest, months] = await Promise.all([latestCeilings(ctx.db, [ledger.entity]), sumMonths(ledger, span)])
   const { windows, window } = ledger
+  const all = [...months.values()]
+  const valid = all.map((cells) => sumOf(cells, isValid))
   const rows = placesOf(ledger, span, months, ctx.now.getTime()).map((place) =>
     rowOf(ledger.fiscal_entity_id, place, months.get(`${place.month}|${place.direction}`) ?? new Map()),
   )
@@ -47,7 +49,9 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
     as_of: new Date((span.directions.length === 2 ? window : windows[DIRECTIONS[span.directions[0]!]]).ceiling ?? ctx.now).toISOString(),
     data_quality: {
       cfdi_total: rows.reduce((sum, { count, cancelled_count }) => sum + count + cancelled_count, 0),
-      missing_rate: [...months.values()].reduce((sum, cells) => sum + sumOf(cells, isValid).missing_rate, 0),
+      with_xml: all.reduce((sum, cells) => sum + sumOf(cells, () => true).with_xml, 0),
+      missing_rate: valid.reduce((sum, { missing_rate }) => sum + missing_rate, 0),
+      not_counted: valid.reduce((sum, { not_counted }) => sum + not_counted, 0),
     },
     data: rows,
   }

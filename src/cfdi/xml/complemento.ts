@@ -1,8 +1,7 @@
-import { amount, asRfc, dateTime, text, uuid } from './fields.ts'
+import { amount, asRfc, dateTime, text, uuid, versionOf } from './fields.ts'
 import { nomina11, nomina12 } from './nomina.ts'
 import { pagos10, pagos20 } from './pagos.ts'
 import { children, type Node } from './parse-state.ts'
-import type { Attributes } from './xml.ts'
 
 /** The namespaces of the complements that are read, each with the alias that the grammar uses for it. Source: sat.md 3.1. */
 export const COMPLEMENT_NAMESPACES: ReadonlyMap<string, string> = new Map([
@@ -55,29 +54,33 @@ const prefixed = (alias: string, node: Node): Node =>
     ? node
     : { ...node, children: new Map([...node.children].map(([name, child]) => [`${alias}:${name}`, prefixed(alias, child)])) }
 
-const listed = (node: Node): Node => ({
+const listed = (node: Node, versions?: readonly string[]): Node => ({
   ...node,
   open: (state, a, name) => {
-    state.complementos.add(`${name}:${versionOf(a)}`)
+    const version = versionOf(a)
+    state.complementos.add(`${name}:${version}`)
+    if (versions?.includes(version) === false) state.oddities.add('unknown_version')
     node.open?.(state, a, name)
   },
 })
 
-const versionOf = (a: Attributes): string => (a['Version'] ?? a['version'] ?? '').trim()
-
-/** A top-level Complemento; a document may have several. Every child is listed in `complementos`, and the known ones are read. */
+/**
+ * A top-level Complemento; a document may have several. Every child is listed in `complementos`. The known ones are read, and those of
+ * another version like them.
+ */
 export const complemento: Node = {
   children: new Map(
     (
       [
-        ['tfd', 'TimbreFiscalDigital', timbre],
-        ['implocal', 'ImpuestosLocales', impuestosLocales],
-        ['pago10', 'Pagos', pagos10],
-        ['pago20', 'Pagos', pagos20],
-        ['nomina11', 'Nomina', nomina11],
-        ['nomina12', 'Nomina', nomina12],
+        ['tfd', 'TimbreFiscalDigital', timbre, '1.0', '1.1'],
+        ['implocal', 'ImpuestosLocales', impuestosLocales, '1.0'],
+        ['pago10', 'Pagos', pagos10, '1.0'],
+        ['pago20', 'Pagos', pagos20, '2.0'],
+        ['nomina11', 'Nomina', nomina11, '1.1'],
+        ['nomina12', 'Nomina', nomina12, '1.2'],
       ] as const
-    ).map(([alias, name, node]) => [`${alias}:${name}`, listed(prefixed(alias, node))]),
+    ).map(([alias, name, node, ...versions]) => [`${alias}:${name}`, listed(prefixed(alias, node), versions)]),
   ),
-  other: listed({}),
+  // Other versions may have another namespace.
+  other: listed({ open: ({ oddities }, _, name) => void (/^(?:Pagos|Nomina)$/.test(name) && oddities.add('unknown_version')) }),
 }

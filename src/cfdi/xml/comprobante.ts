@@ -1,7 +1,7 @@
 import { complemento } from './complemento.ts'
 import { newConcepto, type Tax } from './document.ts'
-import { amount, asRfc, dateTime, freeText, lastEight, rfc, text, upper } from './fields.ts'
-import { add, append, beginLine, children, endLine, type Node, path } from './parse-state.ts'
+import { amount, asRfc, freeText, lastEight, rfc, text, upper } from './fields.ts'
+import { add, append, beginLine, children, endLine, type Node, path, readFecha, single } from './parse-state.ts'
 import type { Attributes } from './xml.ts'
 
 const tax = (a: Attributes): Tax => ({
@@ -96,10 +96,11 @@ const informacionGlobal: Node = {
 
 /** Comprobante 3.3 and 4.0: their attributes have the same names. Source: sat.md 3.2, Annex A. */
 export const comprobante: Node = {
-  open: ({ document }, a) => {
+  open: (state, a) => {
+    const { document } = state
+    readFecha(state, a, 'Fecha')
     document.serie = text(a, 'Serie')
     document.folio = text(a, 'Folio')
-    document.fecha = dateTime(a, 'Fecha') ?? ''
     document.tipo_comprobante = text(a, 'TipoDeComprobante')
     document.metodo_pago = text(a, 'MetodoPago')
     document.forma_pago = text(a, 'FormaPago')
@@ -115,12 +116,14 @@ export const comprobante: Node = {
     document.sello_ultimos_8 = lastEight(a['Sello'])
   },
   children: children({
-    InformacionGlobal: informacionGlobal,
+    ...single({
+      InformacionGlobal: informacionGlobal,
+      Emisor: emisor,
+      Receptor: receptor,
+      Conceptos: path({ Concepto: concepto }),
+      Impuestos: impuestos,
+    }),
     CfdiRelacionados: relacionados,
-    Emisor: emisor,
-    Receptor: receptor,
-    Conceptos: path({ Concepto: concepto }),
-    Impuestos: impuestos,
     Complemento: complemento,
   }),
 }

@@ -1,15 +1,9 @@
 import { fixed, shifted } from '../decimal.ts'
 import { complemento } from './complemento.ts'
 import { newConcepto, type Tax } from './document.ts'
-import { amount, dateTime, freeText, isAmount, lastEight, rfc, text, upper } from './fields.ts'
-import { append, beginLine, children, endLine, type Node, path } from './parse-state.ts'
+import { amount, freeText, isAmount, lastEight, rfc, taxCode, text, upper } from './fields.ts'
+import { append, beginLine, children, endLine, type Node, path, readFecha, single } from './parse-state.ts'
 import type { Attributes } from './xml.ts'
-
-const IMPUESTOS: ReadonlyMap<string, string> = new Map([
-  ['ISR', '001'],
-  ['IVA', '002'],
-  ['IEPS', '003'],
-])
 
 const TIPOS: ReadonlyMap<string, string> = new Map([
   ['ingreso', 'I'],
@@ -17,10 +11,7 @@ const TIPOS: ReadonlyMap<string, string> = new Map([
   ['traslado', 'T'],
 ])
 
-const impuesto = (a: Attributes): string => {
-  const name = text(a, 'impuesto') ?? ''
-  return IMPUESTOS.get(name.toUpperCase()) ?? name
-}
+const impuesto = (a: Attributes): string => taxCode(text(a, 'impuesto') ?? '')
 
 const traslado = (a: Attributes): Tax => {
   const percent = amount(a, 'tasa')
@@ -40,6 +31,21 @@ const metodoPago = (formaDePago: string | null): string | null => {
   const words = (formaDePago ?? '').normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
   if (/parcial|diferid/.test(words)) return 'PPD'
   return /una?\s*(?:sola|unica)?\s*exhib|^pue$/.test(words) ? 'PUE' : words === 'ppd' ? 'PPD' : null
+}
+
+const PESOS = /^(?:\$|PESOS?|NUEVOS?|MEXICAN[AO]S?|MEXICO|MONEDA|NACIONAL(?:ES)?|NAL|DE|MN|MXN|MXP|MEX|MX)+$/
+/** What only the pesos of Mexico are called. */
+const MEXICAN = /ME?X|MN|NA/
+const DOLLARS = /^(?:DOLAR(?:ES)?|AMERICANOS?|DLLS?|DLS|USD|USA|EUA|US)+$/
+
+/**
+ * The currency's code, from the free text of 3.2; other words stay as they are. `Pesos` alone are those of Mexico, unless the exchange rate
+ * says that one is worth more or less.
+ */
+const currencyOf = (stated: string | null, tipo_cambio: string | null): string | null => {
+  const words = (stated ?? '').normalize('NFD').replace(/[^A-Z$]/g, '')
+  const isPeso = MEXICAN.test(words) || (/\$|PESO/.test(words) && [0, 1].includes(Number(tipo_cambio ?? 1)))
+  return isPeso && PESOS.test(words) ? 'MXN' : DOLLARS.test(words) ? 'USD' : stated
 }
 
 const concepto: Node = {
@@ -108,18 +114,20 @@ const impuestos: Node = {
  * whether the invoice is paid at once or in parts. Its TipoCambio is free text and is kept only when it is a number.
  */
 export const comprobante32: Node = {
-  open: ({ document }, a) => {
+  open: (state, a) => {
+    const { document } = state
+    readFecha(state, a, 'fecha')
     const tipo = text(a, 'tipoDeComprobante')
-    const cambio = text(a, 'TipoCambio')
+    const stated = text(a, 'TipoCambio')
+    const cambio = stated !== null && isAmount(stated) ? stated : null
     document.serie = text(a, 'serie')
     document.folio = text(a, 'folio')
-    document.fecha = dateTime(a, 'fecha') ?? ''
     document.tipo_comprobante = TIPOS.get(tipo?.toLowerCase() ?? '') ?? tipo
     document.metodo_pago = metodoPago(text(a, 'formaDePago'))
     document.forma_pago = text(a, 'metodoDePago')
     document.condiciones_pago = text(a, 'condicionesDePago')
-    document.currency = upper(a, 'Moneda')
-    document.tipo_cambio = cambio !== null && isAmount(cambio) ? cambio : null
+    document.currency = currencyOf(upper(a, 'Moneda'), cambio)
+    document.tipo_cambio = cambio
     document.subtotal = amount(a, 'subTotal')
     document.descuento = amount(a, 'descuento')
     document.total = amount(a, 'total')
@@ -127,11 +135,12 @@ export const comprobante32: Node = {
     document.no_certificado = text(a, 'noCertificado')
     document.sello_ultimos_8 = lastEight(a['sello'])
   },
+  close: ({ document }) => {
+    // 3.2 has no type for payroll: it is an egreso with a Nómina.
+    if (document.tipo_comprobante === 'E' && document.nominas.length > 0) document.tipo_comprobante = 'N'
+  },
   children: children({
-    Emisor: emisor,
-    Receptor: receptor,
-    Conceptos: path({ Concepto: concepto }),
-    Impuestos: impuestos,
+    ...single({ Emisor: emisor, Receptor: receptor, Conceptos: path({ Concepto: concepto }), Impuestos: impuestos }),
     Complemento: complemento,
   }),
 }

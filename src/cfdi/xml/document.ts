@@ -13,6 +13,8 @@ export const newDocument = (kind: Header['kind'], version: string) => ({
   /** UUID of the first TimbreFiscalDigital directly under a top-level Complemento; null when the document is not stamped. */
   uuid: text,
   fecha: '',
+  /** The offset from UTC in minutes that Fecha states itself, as 3.2 and retenciones 1.0 may. */
+  utc_offset: null as number | null,
   emisor_rfc: '',
   receptor_rfc: '',
   // The members from here on have no columns in `cfdi`: they are the detail of the document.
@@ -33,7 +35,7 @@ export const newDocument = (kind: Header['kind'], version: string) => ({
   /** `LocalName:version` of each child of every top-level Complemento, sorted, each once. */
   complementos: [] as string[],
   has_addenda: false,
-  /** How the text was repaired before it could be read. `bom`: it had more than one byte order mark. */
+  /** How the text was repaired before it could be read, and what is odd about it. `bom`: it had more than one byte order mark. */
   repairs: [] as Repair[],
 })
 
@@ -45,9 +47,9 @@ export const newDocument = (kind: Header['kind'], version: string) => ({
 export type CfdiDocument = ReturnType<typeof newDocument>
 
 /** The members of a document that have no column in `cfdi`. */
-export type DocumentDetail = Omit<CfdiDocument, keyof Header | 'uuid'>
+export type DocumentDetail = Omit<CfdiDocument, keyof Header | 'uuid' | 'utc_offset'>
 export const DETAIL = namesOf(newDocument('cfdi', '')).filter(
-  (name) => !isIn([...namesOf(EMPTY_HEADER), 'uuid'], name),
+  (name) => !isIn([...namesOf(EMPTY_HEADER), 'uuid', 'utc_offset'], name),
 ) as (keyof DocumentDetail)[]
 
 /** Copies the detail out of a document. */
@@ -77,7 +79,11 @@ export const conceptoDetailOf = (concepto: Concepto): Partial<ConceptoDetail> =>
   return detail
 }
 
-export type Repair = 'bom' | 'encoding_fallback' | 'trimmed_junk' | 'control_characters' | 'addenda_cut' | 'several_timbres'
+export const REPAIRS = [
+  ...(['bom', 'encoding_fallback', 'trimmed_junk', 'control_characters', 'addenda_cut'] as const),
+  ...(['several_timbres', 'negative_total', 'unknown_version'] as const),
+]
+export type Repair = (typeof REPAIRS)[number]
 
 export interface Tax {
   /** 001 ISR, 002 IVA, 003 IEPS (the names of 3.2 are mapped); any other value as it is. */
@@ -124,7 +130,8 @@ export interface DoctoRelacionado {
 }
 
 export interface Nomina {
-  version: string
+  /** As the Nómina states it. */
+  version: string | null
   tipo_nomina: string | null
   fecha_pago: string | null
   fecha_inicial_pago: string | null

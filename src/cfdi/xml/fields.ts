@@ -2,8 +2,10 @@ import { CfdiRejected } from './rejected.ts'
 import type { Attributes } from './xml.ts'
 
 const SPACES = /[\t\n\r]| {2}/
-const AMOUNT = /^-?(?:\d{1,18}(?:\.\d{0,30})?|\.\d{1,30})$/
-const DATE_TIME = /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)?$/
+/** The schemas of 3.3 and later allow 18 digits before the point, and that of 3.2 any number of them. */
+const AMOUNT = /^[+-]?(?:\d{1,40}(?:\.\d{0,30})?|\.\d{1,30})$/
+const DATE_TIME =
+  /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.\d{1,9})?(Z|[+-](?:0\d|1[0-4]):[0-5]\d)?$/
 const RFC = /^[A-ZÑ&]{3,4}\d{6}[A-Z\d]{3}$/
 const UUID = /^[\dA-F]{8}-[\dA-F]{4}-[\dA-F]{4}-[\dA-F]{4}-[\dA-F]{12}$/
 
@@ -34,6 +36,28 @@ export const dateTime = (attributes: Attributes, name: string): string | null =>
   return literal
 }
 
+/** The offset from UTC in minutes that a valid date and time states; null when it states none. */
+export const offsetOf = (value: string | undefined): number | null => {
+  const offset = DATE_TIME.exec(value?.trim() ?? '')?.[2]
+  if (offset === undefined) return null
+  const minutes = offset === 'Z' ? 0 : Number(offset.slice(1, 3)) * 60 + Number(offset.slice(4))
+  return offset.startsWith('-') ? -minutes : minutes
+}
+
+/** Whether a CFDI can be of this date. The first ones are of 2004. */
+export const isIssueDate = (fecha: string): boolean => fecha >= '2004' && fecha < '2101'
+
+export const outOfRange = (name: string): string => `${name} is not in the years 2004 to 2100.`
+
+/** The code of a tax: 001 ISR, 002 IVA, 003 IEPS. 3.2 has their names, and retenciones 1.0 two digits. Any other text stays as it is. */
+export const taxCode = (stated: string): string => TAXES.get(stated.toUpperCase()) ?? stated
+
+const TAXES: ReadonlyMap<string, string> = new Map(
+  ['ISR', 'IVA', 'IEPS'].flatMap((name, i) => [name, `0${i + 1}`].map((stated) => [stated, `00${i + 1}`] as const)),
+)
+
+export const versionOf = (a: Attributes): string => (a['Version'] ?? a['version'] ?? '').trim()
+
 /** Whether the day exists in its month. The text begins with `YYYY-MM-DD` and has a month from 1 to 12. */
 export const isRealDay = (date: string): boolean => {
   const day = Number(date.slice(8, 10))
@@ -54,11 +78,12 @@ export const isRfc = (value: string): boolean => RFC.test(value)
 /** A document's own UUID, in upper case; null when it is absent. Throws CfdiRejected cfdi.invalid_uuid. */
 export const uuid = (attributes: Attributes, name: string): string | null => {
   const value = upper(attributes, name)
-  if (value !== null && !isUuid(value)) throw new CfdiRejected('cfdi.invalid_uuid', `${name} is not a UUID.`)
+  if (value !== null && !UUID.test(value)) throw new CfdiRejected('cfdi.invalid_uuid', `${name} is not a UUID.`)
   return value
 }
 
-export const isUuid = (value: string): boolean => UUID.test(value)
+/** Whether a document can have this UUID: any but the nil UUID, which demonstrations have instead of a stamp. */
+export const isUuid = (value: string): boolean => UUID.test(value) && /[1-9A-F]/.test(value)
 
 export const isAmount = (value: string): boolean => AMOUNT.test(value)
 

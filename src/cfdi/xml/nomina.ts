@@ -1,13 +1,13 @@
 import { sumOf } from '../decimal.ts'
 import type { Nomina } from './document.ts'
-import { amount, text, upper } from './fields.ts'
+import { amount, text, upper, versionOf } from './fields.ts'
 import { type Node, type ParseState, path } from './parse-state.ts'
 import type { Attributes } from './xml.ts'
 
 const ISR = '002'
 
-const common = (a: Attributes, version: string): Nomina => ({
-  version,
+const common = (a: Attributes): Nomina => ({
+  version: versionOf(a) || null,
   tipo_nomina: text(a, 'TipoNomina'),
   fecha_pago: text(a, 'FechaPago'),
   fecha_inicial_pago: text(a, 'FechaInicialPago'),
@@ -64,7 +64,7 @@ const start = (state: ParseState, nomina: Nomina): void => {
 
 /** Nómina 1.1: the root element has everything about the worker. */
 export const nomina11: Node = {
-  open: (state, a) => start(state, { ...common(a, '1.1'), ...worker(a, 'CURP', 'Antiguedad') }),
+  open: (state, a) => start(state, { ...common(a), ...worker(a, 'CURP', 'Antiguedad') }),
   ...path({
     Percepciones: percepciones,
     Deducciones: path({ Deduccion: { open: (state, a) => addIsr(state, a, 'ImporteGravado', 'ImporteExento') } }),
@@ -73,7 +73,7 @@ export const nomina11: Node = {
 
 /** Nómina 1.2. */
 export const nomina12: Node = {
-  open: (state, a) => start(state, common(a, '1.2')),
+  open: (state, a) => start(state, common(a)),
   ...path({
     Receptor: { open: ({ nomina }, a) => void (nomina && Object.assign(nomina, worker(a, 'Curp', 'Antigüedad'))) },
     Percepciones: percepciones,

@@ -52,7 +52,8 @@ const pago = (equivalencia: string, inside: Record<string, Node>): Node => ({
   close: ({ pago: read }) => {
     const only = read?.documentos.length === 1 ? read.documentos[0] : undefined
     // Only Pagos 1.0 may omit ImpPagado: then the whole payment goes to the only document, in one currency.
-    if (read && only && equivalencia === 'TipoCambioDR' && only.equivalencia_dr === null) only.imp_pagado ??= read.monto
+    if (read && only && equivalencia === 'TipoCambioDR' && only.equivalencia_dr === null && only.moneda_dr === read.moneda_p)
+      only.imp_pagado ??= read.monto
   },
   children: children({ DoctoRelacionado: { open: (state, a) => docto(state, a, equivalencia), ...path(inside) } }),
 })

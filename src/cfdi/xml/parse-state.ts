@@ -1,11 +1,16 @@
-import { type CfdiDocument, type Concepto, type DoctoRelacionado, type Nomina, newDocument, type Pago } from './document.ts'
+import { type CfdiDocument, type Concepto, type DoctoRelacionado, type Nomina, newDocument, type Pago, type Repair } from './document.ts'
+import { dateTime, isIssueDate, offsetOf, outOfRange } from './fields.ts'
 import { CfdiRejected } from './rejected.ts'
-import type { Element } from './xml.ts'
+import type { Attributes, Element } from './xml.ts'
 
 /** A document that is being read, with the parts of it that are open. */
 export interface ParseState {
   readonly document: CfdiDocument
   readonly complementos: Set<string>
+  /** What is odd about the document, besides the repairs of its text. */
+  readonly oddities: Set<Repair>
+  /** The elements that came and may not come again. */
+  readonly opened: Set<string>
   timbres: number
   tipo_relacion: string
   concepto: Concepto | null
@@ -27,6 +32,28 @@ export const children = (named: Record<string, Node>): ReadonlyMap<string, Node>
 
 /** An element that is read only for its children. */
 export const path = (named: Record<string, Node>): Node => ({ children: children(named) })
+
+/** Children that a document has once, each or of all of them. Refuses another one, because nobody could say which of them counts. */
+export const single = (named: Record<string, Node>, of?: string): Record<string, Node> =>
+  Object.fromEntries(Object.entries(named).map(([name, node]) => [name, once(of ?? name, node)]))
+
+const once = (name: string, node: Node): Node => ({
+  ...node,
+  open: (state, a, local) => {
+    if (state.opened.has(name)) throw new CfdiRejected('cfdi.repeated_element', `The document has more than one ${name}.`)
+    state.opened.add(name)
+    node.open?.(state, a, local)
+  },
+})
+
+/** Reads when the document was issued. Throws CfdiRejected cfdi.invalid_date, also for a year in which there are no CFDIs. */
+export const readFecha = ({ document }: ParseState, a: Attributes, name: string): void => {
+  const fecha = dateTime(a, name)
+  if (fecha === null) return
+  if (!isIssueDate(fecha)) throw new CfdiRejected('cfdi.invalid_date', outOfRange(name))
+  document.fecha = fecha
+  document.utc_offset = offsetOf(a[name])
+}
 
 /** The limit of a document's lines, and of the documents that it pays or refers to: all of them are in memory at once. */
 const MAX_PARTS = 30_000
@@ -70,6 +97,8 @@ export function newParseState(kind: CfdiDocument['kind'], version: string, lines
 const EMPTY_STATE = (document: CfdiDocument): Omit<ParseState, 'take'> => ({
   document,
   complementos: new Set(),
+  oddities: new Set(),
+  opened: new Set(),
   timbres: 0,
   tipo_relacion: '',
   concepto: null,

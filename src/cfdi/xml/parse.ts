@@ -3,7 +3,7 @@ import { comprobante } from './comprobante.ts'
 import { comprobante32 } from './comprobante32.ts'
 import { decode } from './decode.ts'
 import type { CfdiDocument, Repair } from './document.ts'
-import { missing } from './fields.ts'
+import { missing, versionOf } from './fields.ts'
 import { type LineReader, type Node, newParseState, type ParseState } from './parse-state.ts'
 import { CfdiRejected } from './rejected.ts'
 import { retenciones10, retenciones20 } from './retenciones.ts'
@@ -25,7 +25,7 @@ const OURS = /^http:\/\/www\.sat\.gob\.mx\/(?:cfd\/\d+ Comprobante|esquemas\/ret
 const root = (namespace: string, name: string, a: Attributes): { state: ParseState; element: Node } => {
   if (name.toLowerCase() === 'html') throw webPage()
   if (!OURS.test(`${namespace} ${name}`)) throw new CfdiRejected('cfdi.not_a_cfdi', 'The root element is not that of a CFDI.')
-  const version = (a['Version'] ?? a['version'] ?? '').trim()
+  const version = versionOf(a)
   const element = ROOTS.get(`${namespace} ${name} ${version}`)
   if (element === undefined)
     throw new CfdiRejected('cfdi.unknown_version', 'The version must be 3.2, 3.3 or 4.0, or 1.0 or 2.0 for retenciones.')
@@ -37,16 +37,9 @@ const GRAMMAR: Grammar<ParseState> = { namespaces: COMPLEMENT_NAMESPACES, root }
 /** Takes the lines of the document that is being read; without one they are in its `conceptos`. */
 let lineReader: LineReader | null = null
 
-// Making a parser costs more than reading a small document. A parser that has thrown cannot be used again.
-let idle: Walker<ParseState> | null = null
-
 const walk = (text: string): { state: ParseState; addenda: boolean } => {
   refuseDoctype(text)
-  const walker = idle ?? new Walker(GRAMMAR)
-  idle = null
-  const read = walker.walk(text)
-  idle = walker
-  return read
+  return new Walker(GRAMMAR).walk(text)
 }
 
 /**
@@ -89,6 +82,8 @@ const withLines = <T>(lines: LineReader | null, read: () => T): T => {
 const finish = ({ state, addenda }: { state: ParseState; addenda: boolean }, repairs: Repair[]): CfdiDocument => {
   const { document } = state
   if (state.timbres > 1) repairs.push('several_timbres')
+  if ((document.retencion?.monto_total_operacion ?? document.total)?.startsWith('-')) state.oddities.add('negative_total')
+  repairs.push(...state.oddities)
   document.complementos = [...state.complementos].sort()
   document.has_addenda = addenda || repairs.includes('addenda_cut')
   document.repairs = repairs

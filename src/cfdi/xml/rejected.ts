@@ -7,6 +7,7 @@ export type RejectionCode =
   | 'cfdi.doctype'
   | 'cfdi.html'
   | 'cfdi.malformed'
+  | 'cfdi.repeated_element'
   | 'cfdi.not_a_cfdi'
   | 'cfdi.unknown_version'
   | 'cfdi.incomplete'

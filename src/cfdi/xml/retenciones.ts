@@ -1,7 +1,7 @@
 import { complemento } from './complemento.ts'
 import type { Retencion } from './document.ts'
-import { amount, dateTime, lastEight, rfc, text, upper } from './fields.ts'
-import { add, type Node, type ParseState, path } from './parse-state.ts'
+import { amount, lastEight, rfc, text, upper } from './fields.ts'
+import { add, type Node, type ParseState, path, readFecha, single } from './parse-state.ts'
 import type { Attributes } from './xml.ts'
 
 const FOREIGN_RFC = 'XEXX010101000'
@@ -43,9 +43,10 @@ const V2: Names = {
   monto: 'MontoRet',
 }
 
-const open = ({ document }: ParseState, a: Attributes, names: Names): void => {
+const open = (state: ParseState, a: Attributes, names: Names): void => {
+  const { document } = state
+  readFecha(state, a, 'FechaExp')
   document.folio = text(a, 'FolioInt')
-  document.fecha = dateTime(a, 'FechaExp') ?? ''
   document.lugar_expedicion = text(a, 'LugarExpRetenc')
   document.no_certificado = text(a, names.certificado)
   document.sello_ultimos_8 = lastEight(a['Sello'])
@@ -70,22 +71,27 @@ const receptor = (names: Names): Node => ({
   open: (state, a) => {
     retencion(state).nacionalidad_receptor = text(a, names.nacionalidad)
   },
-  ...path({
-    Nacional: {
-      open: ({ document }, a) => {
-        document.receptor_rfc = rfc(a, names.receptor, 'Receptor')
-        document.receptor_nombre = text(a, 'NomDenRazSocR')
-        document.receptor_domicilio_fiscal = text(a, 'DomicilioFiscalR')
+  ...path(
+    single(
+      {
+        Nacional: {
+          open: ({ document }, a) => {
+            document.receptor_rfc = rfc(a, names.receptor, 'Receptor')
+            document.receptor_nombre = text(a, 'NomDenRazSocR')
+            document.receptor_domicilio_fiscal = text(a, 'DomicilioFiscalR')
+          },
+        },
+        Extranjero: {
+          open: ({ document }, a) => {
+            document.receptor_rfc = FOREIGN_RFC
+            document.receptor_nombre = text(a, 'NomDenRazSocR')
+            document.receptor_num_reg_id_trib = text(a, names.numRegIdTrib)
+          },
+        },
       },
-    },
-    Extranjero: {
-      open: ({ document }, a) => {
-        document.receptor_rfc = FOREIGN_RFC
-        document.receptor_nombre = text(a, 'NomDenRazSocR')
-        document.receptor_num_reg_id_trib = text(a, names.numRegIdTrib)
-      },
-    },
-  }),
+      'Receptor’s Nacional or Extranjero',
+    ),
+  ),
 })
 
 const totales = (names: Names): Node => ({
@@ -113,29 +119,31 @@ const totales = (names: Names): Node => ({
 const retenciones = (names: Names): Node => ({
   open: (state, a) => open(state, a, names),
   ...path({
-    CfdiRetenRelacionados: {
-      open: ({ document }, a) => {
-        const uuid = upper(a, 'UUID')
-        if (uuid !== null) add(document.relacionados, { tipo_relacion: text(a, 'TipoRelacion') ?? '', uuid }, 'related documents')
+    ...single({
+      CfdiRetenRelacionados: {
+        open: ({ document }, a) => {
+          const uuid = upper(a, 'UUID')
+          if (uuid !== null) add(document.relacionados, { tipo_relacion: text(a, 'TipoRelacion') ?? '', uuid }, 'related documents')
+        },
       },
-    },
-    Emisor: {
-      open: ({ document }, a) => {
-        document.emisor_rfc = rfc(a, names.emisor, 'Emisor')
-        document.emisor_nombre = text(a, 'NomDenRazSocE')
-        document.emisor_regimen_fiscal = text(a, 'RegimenFiscalE')
+      Emisor: {
+        open: ({ document }, a) => {
+          document.emisor_rfc = rfc(a, names.emisor, 'Emisor')
+          document.emisor_nombre = text(a, 'NomDenRazSocE')
+          document.emisor_regimen_fiscal = text(a, 'RegimenFiscalE')
+        },
       },
-    },
-    Receptor: receptor(names),
-    Periodo: {
-      open: (state, a) => {
-        const read = retencion(state)
-        read.mes_inicial = text(a, 'MesIni')
-        read.mes_final = text(a, 'MesFin')
-        read.ejercicio = text(a, names.ejercicio)
+      Receptor: receptor(names),
+      Periodo: {
+        open: (state, a) => {
+          const read = retencion(state)
+          read.mes_inicial = text(a, 'MesIni')
+          read.mes_final = text(a, 'MesFin')
+          read.ejercicio = text(a, names.ejercicio)
+        },
       },
-    },
-    Totales: totales(names),
+      Totales: totales(names),
+    }),
     Complemento: complemento,
   }),
 })

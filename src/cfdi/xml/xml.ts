@@ -1,5 +1,5 @@
-import * as saxes from 'saxes'
 import { CfdiRejected } from './rejected.ts'
+import { XmlReader } from './xml-reader.ts'
 
 export type Attributes = Readonly<Record<string, string>>
 
@@ -38,6 +38,8 @@ const MAX_ELEMENTS = 100_000
 interface Name {
   readonly key: string
   readonly local: string
+  /** Whether nothing declares its prefix. */
+  readonly isUndeclared: boolean
 }
 
 class Scope {
@@ -61,15 +63,13 @@ class Scope {
 }
 
 /**
- * Reads documents by a grammar, one at a time. Elements are recognised by their namespaces, never by prefixes. The Addenda is skipped,
+ * Reads one document by a grammar. Elements are recognised by their namespaces, never by prefixes. The Addenda is skipped,
  * whatever it contains. Outside it, a document may have 64 levels and 512 attributes in one element; in all it may have 100,000 elements.
  */
 export class Walker<State> {
   readonly #grammar: Grammar<State>
-  readonly #parser = new saxes.SaxesParser<{ xmlns?: false; position: boolean }>({ position: false })
-  #text = ''
   #state: State | undefined
-  #stack: Element<State>[] = []
+  readonly #stack: Element<State>[] = []
   #scope = new Scope(null, 0)
   #declared: [string, string][] = []
   #rootNamespace = ''
@@ -83,38 +83,28 @@ export class Walker<State> {
 
   constructor(grammar: Grammar<State>) {
     this.#grammar = grammar
-    const parser = this.#parser
-    parser.on('attribute', ({ name, value }) => this.#onAttribute(name, value))
-    parser.on('opentag', (tag) => this.#onOpen(tag.name, tag.attributes))
-    parser.on('closetag', () => this.#onClose())
-    parser.on('doctype', () => {
-      throw new CfdiRejected('cfdi.doctype', 'The document has a DOCTYPE, which a CFDI cannot have.')
-    })
   }
 
-  /** Throws Malformed, or CfdiRejected by the limits and the grammar. A walker that has thrown cannot be used again. */
+  /** Throws Malformed, or CfdiRejected by the limits and the grammar. */
   walk(text: string): { state: State; addenda: boolean } {
-    this.#text = text
-    this.#state = undefined
-    this.#scope = new Scope(null, 0)
-    this.#elements = 0
-    this.#addendaAt = -1
+    const reader = new XmlReader(text)
     try {
-      this.#parser.write(text).close()
+      reader.read({
+        attribute: (name, value) => this.#onAttribute(name, value),
+        open: (name, attributes, at) => this.#onOpen(name, attributes, at),
+        close: () => this.#onClose(),
+      })
     } catch (error) {
       if (error instanceof CfdiRejected) throw error
-      throw this.#malformed(error)
+      throw this.#malformed(error, reader.line)
     }
-    const state = this.#state as State
-    this.#text = ''
-    this.#state = undefined
-    return { state, addenda: this.#addendaAt >= 0 }
+    return { state: this.#state as State, addenda: this.#addendaAt >= 0 }
   }
 
-  #malformed(error: unknown): Malformed {
-    const reason = error instanceof Error ? (error.message.split(/[:.]/, 1)[0] ?? '') : ''
+  #malformed(error: unknown, line: number): Malformed {
+    const reason = error instanceof Error ? error.message : ''
     const addenda = this.#addendaAt < 0 ? null : { at: this.#addendaAt, root: this.#rootName, inside: this.#inAddenda }
-    return new Malformed(`The XML is not well formed at line ${this.#parser.line}: ${reason}.`, addenda)
+    return new Malformed(`The XML is not well formed at line ${line}: ${reason}.`, addenda)
   }
 
   #onAttribute(name: string, value: string): void {
@@ -128,9 +118,9 @@ export class Walker<State> {
     else if (name.charCodeAt(5) === 58) this.#declared.push([name.slice(6), value.trim()])
   }
 
-  #onOpen(qualified: string, attributes: Attributes): void {
+  #onOpen(qualified: string, attributes: Attributes, at: number): void {
     this.#attributes = 0
-    if (++this.#elements > MAX_ELEMENTS) throw this.#inAddenda ? new Error('too many elements') : tooComplex('elements')
+    if (++this.#elements > MAX_ELEMENTS) throw this.#inAddenda ? new Error('there are too many elements') : tooComplex('elements')
     if (this.#skipped > 0) {
       this.#skipped++
       if (!this.#inAddenda) this.#checkDepth()
@@ -145,9 +135,10 @@ export class Walker<State> {
     const name = this.#scope.names.get(qualified) ?? this.#resolve(qualified)
     const parent = this.#stack[this.#depth - 1] as Element<State>
     const element = parent.children?.get(name.key) ?? parent.other
+    if (name.isUndeclared) refuseUndeclared(parent, name.local)
     if (element === undefined) {
       this.#skipped = 1
-      if (this.#depth === 1 && name.key === 'Addenda') this.#enterAddenda()
+      if (this.#depth === 1 && name.key === 'Addenda') this.#enterAddenda(at)
       return
     }
     this.#stack[this.#depth++] = element
@@ -165,10 +156,9 @@ export class Walker<State> {
     element.open?.(state, attributes, qualified.slice(colon + 1))
   }
 
-  #enterAddenda(): void {
+  #enterAddenda(at: number): void {
     this.#inAddenda = true
-    // An attribute cannot contain a raw '<', so the last one opened the tag.
-    if (this.#addendaAt < 0) this.#addendaAt = this.#text.lastIndexOf('<', this.#parser.position - 1)
+    if (this.#addendaAt < 0) this.#addendaAt = at
   }
 
   #onClose(): void {
@@ -198,10 +188,17 @@ export class Walker<State> {
     const local = qualified.slice(colon + 1)
     const namespace = this.#scope.namespaceOf(colon < 0 ? '' : qualified.slice(0, colon))
     const key = namespace === this.#rootNamespace ? local : `${this.#grammar.namespaces.get(namespace) ?? ''}:${local}`
-    const name = { key, local }
+    const name = { key, local, isUndeclared: colon >= 0 && namespace === '' }
     this.#scope.names.set(qualified, name)
     return name
   }
+}
+
+/** Nobody can say whether such an element is the one of its name that a CFDI has. Throws CfdiRejected. */
+const refuseUndeclared = (parent: Element<never>, local: string): void => {
+  for (const key of parent.children?.keys() ?? [])
+    if (key === local || key.endsWith(`:${local}`))
+      throw new CfdiRejected('cfdi.malformed', `The XML declares no namespace for the prefix of ${local}.`)
 }
 
 const tooComplex = (what: string): CfdiRejected => new CfdiRejected('cfdi.too_complex', `The document has too many ${what}.`)

@@ -1,4 +1,4 @@
-import type { Windows } from '../../visibility/window.ts'
+import type { Window, Windows } from '../../visibility/window.ts'
 import { type AskedJob, type JobCounts, readCounts } from './counts-store.ts'
 
 export type { JobCounts }
@@ -29,9 +29,12 @@ export async function countJobs(ledger: D1Database, jobs: readonly OwnJob[]): Pr
   return jobs.map((_, n) => counted.get(n) ?? NOTHING)
 }
 
+/** The window on what a job of CFDIs downloads. */
+export const windowOf = ({ source, windows }: OwnJob): Window => (source === 'sat_cfdi_issued' ? windows.issued : windows.received)
+
 /** A job as the store is asked for it; null when the window shows nothing. */
 function askedOf({ windows, ...job }: OwnJob, n: number): AskedJob | null {
-  const { isEmpty, floor, ceiling } = job.source === 'sat_cfdi_issued' ? windows.issued : windows.received
+  const { isEmpty, floor, ceiling } = windowOf({ windows, ...job })
   if (isEmpty && job.month !== '') return null
   return { n, ...job, floor, until: ceiling === null ? null : Math.floor(ceiling / 1_000) }
 }

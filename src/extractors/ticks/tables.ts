@@ -6,17 +6,17 @@ import { flag, instant } from '../../platform/db/columns.ts'
 export const tickPages = sqliteTable(
   'tick_pages',
   {
-    timezone: text('timezone').notNull(),
+    timezone: text().notNull(),
     /** The local day of the tick. */
-    day: text('day').notNull(),
-    cadence: text('cadence').notNull(),
+    day: text().notNull(),
+    cadence: text().notNull(),
     /** The last day up to `day` on which the cadence is due: the local date of its runs. */
-    due_day: text('due_day').notNull(),
+    due_day: text().notNull(),
     /** The tick's instant, which all its runs share. */
-    instant: instant('instant').notNull(),
+    instant: instant().notNull(),
     /** The last extractor that has been planned; empty before the first. */
-    after: text('after').notNull(),
-    is_done: flag('is_done').notNull(),
+    after: text().notNull(),
+    is_done: flag().notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.timezone, table.day, table.cadence] }),

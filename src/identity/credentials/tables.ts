@@ -7,20 +7,20 @@ export const credentials = sqliteTable(
   'credentials',
   {
     /** Key version and HMAC-SHA256 of the API secret in hex. The secret itself is not stored. */
-    digest: text('digest').primaryKey(),
-    api_key: text('api_key').notNull(),
-    organization_id: text('organization_id').notNull(),
-    name: text('name').notNull(),
-    role: text('role', { enum: ROLES }).notNull(),
+    digest: text().primaryKey(),
+    api_key: text().notNull(),
+    organization_id: text().notNull(),
+    name: text().notNull(),
+    role: text({ enum: ROLES }).notNull(),
     /** The member who made the credential, directly or through other credentials; of the first credential of all, the member it is for. */
-    member_id: text('member_id').notNull(),
+    member_id: text().notNull(),
     /** The api_key of the credential that made it; null for the member's own, which joining the organization makes. */
-    created_by: text('created_by'),
-    created_at: instant('created_at').notNull(),
-    expires_at: instant('expires_at'),
+    created_by: text(),
+    created_at: instant().notNull(),
+    expires_at: instant(),
     /** The last day, in UTC, on which a request was authenticated with it. */
-    last_used_on: text('last_used_on'),
-    revoked_at: instant('revoked_at'),
+    last_used_on: text(),
+    revoked_at: instant(),
   },
   (table) => [
     // Revoking by api_key.

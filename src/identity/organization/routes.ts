@@ -1,5 +1,5 @@
-import { Hono } from 'hono'
 import type { App } from '../../platform/context.ts'
+import { Hono } from '../../platform/http/hono.ts'
 import { body, operation, returns, roles } from '../../platform/http/operation.ts'
 import { OrganizationChanges, OrganizationProfile } from './contract.ts'
 import { changeOrganization, getOrganization } from './organization.ts'

@@ -6,24 +6,24 @@ import { SUSPENSIONS } from '../../platform/tenant.ts'
 export const organizations = sqliteTable(
   'organizations',
   {
-    id: text('id').primaryKey(),
-    name: text('name').notNull(),
-    contact_email: text('contact_email'),
-    logo_url: text('logo_url'),
-    timezone: text('timezone').notNull(),
-    plan: text('plan').notNull(),
+    id: text().primaryKey(),
+    name: text().notNull(),
+    contact_email: text(),
+    logo_url: text(),
+    timezone: text().notNull(),
+    plan: text().notNull(),
     /** Number of seats where it differs from the plan's. */
-    rfc_allowance: integer('rfc_allowance'),
-    trial_ends_at: instant('trial_ends_at'),
+    rfc_allowance: integer(),
+    trial_ends_at: instant(),
     /** The address to which the trial of the sign-up belongs, in its normal form; null when the trial was granted. */
-    trial_email: text('trial_email'),
+    trial_email: text(),
     /** Why billing paused the connections; they change in the commit that writes it. */
-    suspension: text('suspension', { enum: SUSPENSIONS }),
+    suspension: text({ enum: SUSPENSIONS }),
     /** The last local month, `YYYY-MM`, that was invoiced or found to owe nothing; null before the first run. */
-    billed_month: text('billed_month'),
+    billed_month: text(),
     /** Number of extractors. Every insert and delete of an extractor updates it, because each request reads it for limit and window. */
-    extractor_count: integer('extractor_count').notNull(),
-    created_at: instant('created_at').notNull(),
+    extractor_count: integer().notNull(),
+    created_at: instant().notNull(),
   },
   (table) => [
     // The daily issue of invoices: unbilled organizations of a time zone.

@@ -6,13 +6,13 @@ import { ROLES } from '../../platform/tenant.ts'
 export const members = sqliteTable(
   'members',
   {
-    member_id: text('member_id').primaryKey(),
-    organization_id: text('organization_id').notNull(),
-    name: text('name').notNull(),
-    email: text('email').notNull(),
-    role: text('role', { enum: ROLES }).notNull(),
-    status: text('status', { enum: ['active', 'removed'] }).notNull(),
-    created_at: instant('created_at').notNull(),
+    member_id: text().primaryKey(),
+    organization_id: text().notNull(),
+    name: text().notNull(),
+    email: text().notNull(),
+    role: text({ enum: ROLES }).notNull(),
+    status: text({ enum: ['active', 'removed'] }).notNull(),
+    created_at: instant().notNull(),
   },
   (table) => [
     // The organization's members, and their count.
@@ -25,20 +25,20 @@ export const members = sqliteTable(
 export const invitations = sqliteTable(
   'invitations',
   {
-    invitation_id: text('invitation_id').primaryKey(),
-    organization_id: text('organization_id').notNull(),
-    email: text('email').notNull(),
-    role: text('role', { enum: ROLES }).notNull(),
-    name: text('name'),
+    invitation_id: text().primaryKey(),
+    organization_id: text().notNull(),
+    email: text().notNull(),
+    role: text({ enum: ROLES }).notNull(),
+    name: text(),
     /** Key version and HMAC-SHA256 of the token in hex. The token itself is not stored. */
-    digest: text('digest').notNull(),
-    status: text('status', { enum: ['pending', 'accepted', 'replaced', 'withdrawn', 'expired'] }).notNull(),
+    digest: text().notNull(),
+    status: text({ enum: ['pending', 'accepted', 'replaced', 'withdrawn', 'expired'] }).notNull(),
     /** The api_key that sent it. Invitations that a removed member sent are withdrawn. */
-    invited_by: text('invited_by').notNull(),
+    invited_by: text().notNull(),
     /** When the credential that sent it expires, and with it the one that accepting it makes; null for never. */
-    credential_expires_at: instant('credential_expires_at'),
-    created_at: instant('created_at').notNull(),
-    expires_at: instant('expires_at').notNull(),
+    credential_expires_at: instant(),
+    created_at: instant().notNull(),
+    expires_at: instant().notNull(),
   },
   (table) => [
     // Accepting an invitation by its token.

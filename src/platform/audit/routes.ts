@@ -1,5 +1,5 @@
-import { Hono } from 'hono'
 import type { App } from '../context.ts'
+import { Hono } from '../http/hono.ts'
 import { operation, query, returns, roles } from '../http/operation.ts'
 import { pageOf } from '../http/shapes.ts'
 import { listAuditEvents } from './audit.ts'

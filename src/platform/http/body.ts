@@ -39,20 +39,19 @@ export async function readBytes(request: Request, limit: number): Promise<Uint8A
 
 export const mediaType = (request: Request): string => (request.headers.get('content-type') ?? '').split(';')[0]!.trim().toLowerCase()
 
-/** Reads a JSON body of at most 1 MiB and leaves it where Hono's validator finds it. Throws Failure 413, 415 or 400. */
-export async function readJson(c: Context): Promise<void> {
+/** Reads a JSON body of at most 1 MiB, and leaves its text where `idempotent` finds it. Throws Failure 413, 415 or 400. */
+export async function readJson(c: Context): Promise<unknown> {
   const bytes = await readBytes(c.req.raw, JSON_LIMIT)
   if (mediaType(c.req.raw) !== 'application/json')
     throw new Failure('unsupported_media_type', 'request.content_type', 'Send the body as application/json.')
-  let text: string
   try {
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)
-    JSON.parse(text)
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)
+    const value: unknown = JSON.parse(text)
+    c.req.bodyCache.text = text
+    return value
   } catch {
     throw new Failure('malformed', 'request.malformed_json', 'The body is not valid JSON in UTF-8.')
   }
-  // Hono stores promises here, although its types say otherwise.
-  c.req.bodyCache.text = Promise.resolve(text) as unknown as string
 }
 
 /** The refusal of a body that has none of these content types; null when it has one. */

@@ -2,7 +2,6 @@ import { waitUntil } from 'cloudflare:workers'
 import type { Context, MiddlewareHandler } from 'hono'
 import { routePath } from 'hono/route'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import { validator } from 'hono/validator'
 import * as z from 'zod'
 import { Failure } from '../../failures.ts'
 import type { App, Ctx, StoredUpload } from '../context.ts'
@@ -88,24 +87,21 @@ type Validation<T extends InputTarget, S extends z.ZodType> = MiddlewareHandler<
   { in: { [K in T]: z.input<S> }; out: { [K in T]: z.output<S> } }
 >
 
-const valid = <S extends z.ZodObject, T extends InputTarget>(
-  target: T,
-  schema: S,
-  prepare: (c: Context) => Promise<void> | void = () => {},
-) => {
-  const validate = validator(target, (value: unknown): unknown => parse(target, schema, value)) as MiddlewareHandler
-  return described({ input: { target, schema } }, (async (c, next) => {
-    await prepare(c)
-    return validate(c, next)
+const valid = <S extends z.ZodObject, T extends InputTarget>(target: T, schema: S, sent: (c: Context) => unknown) =>
+  described({ input: { target, schema } }, (async (c, next) => {
+    c.req.addValidatedData(target, parse(target, schema, await sent(c)))
+    return next()
   }) as Validation<T, S>)
-}
 
 /** A JSON body of at most 1 MiB: 413, 415, 400 when it is not JSON, 422 when it does not have this shape. */
 export const body = <S extends z.ZodObject>(schema: S) => valid('json', schema, readJson)
-/** Query parameters: 422 when they do not have this shape. */
-export const query = <S extends z.ZodObject>(schema: S) => valid('query', schema)
+/** Query parameters: 422 when they do not have this shape. One that is given several times is a list. */
+export const query = <S extends z.ZodObject>(schema: S) =>
+  valid('query', schema, ({ req }) =>
+    Object.fromEntries(Object.entries(req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0] : values])),
+  )
 /** Parameters of the path: 400 when they do not have this shape. */
-export const params = <S extends z.ZodObject>(schema: S) => valid('param', schema)
+export const params = <S extends z.ZodObject>(schema: S) => valid('param', schema, ({ req }) => req.param())
 
 /** A raw body of one of these content types: 413 above the limit in bytes, 415, 422 when it is empty. */
 export const upload = (contentTypes: readonly string[], limit: number, description: string) =>

@@ -7,13 +7,13 @@ export const deadLetters = sqliteTable(
   'dead_letters',
   {
     /** Queue and message id, so that the same message is recorded once. */
-    dead_letter_id: text('dead_letter_id').primaryKey(),
-    queue: text('queue').notNull(),
-    body: text('body').notNull(),
-    reason: text('reason').notNull(),
-    created_at: instant('created_at').notNull(),
+    dead_letter_id: text().primaryKey(),
+    queue: text().notNull(),
+    body: text().notNull(),
+    reason: text().notNull(),
+    created_at: instant().notNull(),
     /** What an operator wants done with it (`npm run letters`); null for nothing. */
-    wanted: text('wanted', { enum: ['retry', 'drop'] }),
+    wanted: text({ enum: ['retry', 'drop'] }),
   },
   // The sweep: letters that an operator has decided on.
   (table) => [index('dead_letters_wanted').on(table.dead_letter_id).where(sql`wanted is not null`)],

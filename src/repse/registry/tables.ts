@@ -2,7 +2,7 @@ import { sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /** Records that test helpers gave the sandbox registry. */
 export const sandboxRepseRecords = sqliteTable('sandbox_repse_records', {
-  rfc: text('rfc').primaryKey(),
+  rfc: text().primaryKey(),
   /** A RegistryRecord as JSON. */
-  record: text('record').notNull(),
+  record: text().notNull(),
 })

@@ -1,5 +1,5 @@
-import { Hono } from 'hono'
 import type { App } from '../../platform/context.ts'
+import { Hono } from '../../platform/http/hono.ts'
 import { operation, returns } from '../../platform/http/operation.ts'
 import { listCatalog } from './catalog.ts'
 import { EventCatalog } from './contract.ts'

@@ -18,19 +18,19 @@ export interface AttemptRecord {
 export const deliveries = sqliteTable(
   'deliveries',
   {
-    webhook: integer('webhook').notNull(),
-    seq: integer('seq').notNull(),
+    webhook: integer().notNull(),
+    seq: integer().notNull(),
     /** 0 for the first delivery of the event to the endpoint, and one more for each redelivery. */
-    redelivery: integer('redelivery').notNull(),
-    event_key: text('event_key').notNull(),
-    status: text('status', { enum: DELIVERY_STATUSES }).notNull(),
+    redelivery: integer().notNull(),
+    event_key: text().notNull(),
+    status: text({ enum: DELIVERY_STATUSES }).notNull(),
     /** When the next attempt is due, or when the delivery ended, in milliseconds since 1970. */
-    due_at: integer('due_at').notNull(),
+    due_at: integer().notNull(),
     /** The consumer that claimed the delivery, and until when no other may. */
-    token: text('token'),
-    lease_until: integer('lease_until'),
-    attempts: text('attempts', { mode: 'json' }).$type<AttemptRecord[]>().notNull(),
-    created_at: integer('created_at').notNull(),
+    token: text(),
+    lease_until: integer(),
+    attempts: text({ mode: 'json' }).$type<AttemptRecord[]>().notNull(),
+    created_at: integer().notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.webhook, table.seq, table.redelivery] }),

@@ -1,5 +1,5 @@
-import { Hono } from 'hono'
 import type { App } from '../../platform/context.ts'
+import { Hono } from '../../platform/http/hono.ts'
 import { body, idempotent, operation, params, query, refuses, returns, roles } from '../../platform/http/operation.ts'
 import { pageOf } from '../../platform/http/shapes.ts'
 import { NewWebhook, RotatedSecret, Webhook, WebhookChanges, WebhookDraft, WebhookPath, WebhookQuery } from './contract.ts'

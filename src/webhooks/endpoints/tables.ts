@@ -8,28 +8,28 @@ export const webhooks = sqliteTable(
   'webhooks',
   {
     /** The number by which deliveries refer to the endpoint. */
-    webhook: integer('webhook').primaryKey({ autoIncrement: true }),
-    webhook_id: text('webhook_id').notNull(),
-    organization_id: text('organization_id').notNull(),
-    name: text('name').notNull(),
-    type: text('type', { enum: ['custom'] }),
-    url: text('url').notNull(),
-    event_keys: text('event_keys', { mode: 'json' }).$type<EventKey[]>().notNull(),
-    is_enabled: flag('is_enabled').notNull(),
+    webhook: integer().primaryKey({ autoIncrement: true }),
+    webhook_id: text().notNull(),
+    organization_id: text().notNull(),
+    name: text().notNull(),
+    type: text({ enum: ['custom'] }),
+    url: text().notNull(),
+    event_keys: text({ mode: 'json' }).$type<EventKey[]>().notNull(),
+    is_enabled: flag().notNull(),
     /** 1 for the first secret, and one more with every rotation that was committed. */
-    secret_version: integer('secret_version').notNull(),
+    secret_version: integer().notNull(),
     /** The two digests of the current secret, each wrapped (secret.ts). */
-    digests: text('digests', { mode: 'json' }).$type<{ a: string; b: string }>().notNull(),
+    digests: text({ mode: 'json' }).$type<{ a: string; b: string }>().notNull(),
     /** The last four characters of the current secret. */
-    secret_hint: text('secret_hint').notNull(),
+    secret_hint: text().notNull(),
     /** The digests and the hint of the next secret; null unless a rotation waits for its commit. */
-    next_digests: text('next_digests', { mode: 'json' }).$type<{ a: string; b: string }>(),
-    next_hint: text('next_hint'),
+    next_digests: text({ mode: 'json' }).$type<{ a: string; b: string }>(),
+    next_hint: text(),
     /** Number of deliveries in a row that ended undelivered. */
-    undelivered: integer('undelivered').notNull(),
-    created_at: instant('created_at').notNull(),
-    updated_at: instant('updated_at').notNull(),
-    deleted_at: instant('deleted_at'),
+    undelivered: integer().notNull(),
+    created_at: instant().notNull(),
+    updated_at: instant().notNull(),
+    deleted_at: instant(),
   },
   (table) => [
     // Requests that name a webhook.

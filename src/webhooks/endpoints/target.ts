@@ -7,7 +7,7 @@ const MAX_LENGTH = 2_048
 const PORTS = ['443', '8443']
 
 /** Top-level names of one machine, of private networks, and of no public DNS zone. */
-const INTERNAL = 'local localhost internal intranet private lan home corp test invalid onion alt arpa'.split(' ')
+const INTERNAL = 'local localhost localdomain svc internal intranet private lan home corp test invalid onion alt arpa'.split(' ')
 
 /** The URL parser reads a host that ends in a decimal, octal or hexadecimal number as IPv4, and one that begins with a bracket as IPv6. */
 const ADDRESS = /^\[|(?:^|\.)(?:\d+|0x[\da-f]*)\.?$/

@@ -1,5 +1,5 @@
-import { Hono } from 'hono'
 import type { App } from '../../platform/context.ts'
+import { Hono } from '../../platform/http/hono.ts'
 import { operation, params, query, refuses, returns } from '../../platform/http/operation.ts'
 import { pageOf } from '../../platform/http/shapes.ts'
 import { EventPayload } from '../catalog/payload-contract.ts'

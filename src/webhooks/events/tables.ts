@@ -4,13 +4,13 @@ import { integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm
 export const events = sqliteTable(
   'events',
   {
-    organization_id: text('organization_id').notNull(),
+    organization_id: text().notNull(),
     /** The event's place in the feed. It grows with every event, and is at least the time of the insertion in milliseconds since 1970. */
-    seq: integer('seq').notNull(),
-    event_id: text('event_id').notNull(),
-    key: text('key').notNull(),
-    fiscal_entity_id: text('fiscal_entity_id'),
-    body: text('body').notNull(),
+    seq: integer().notNull(),
+    event_id: text().notNull(),
+    key: text().notNull(),
+    fiscal_entity_id: text(),
+    body: text().notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.organization_id, table.seq] }),

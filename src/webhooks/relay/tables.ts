@@ -4,11 +4,11 @@ import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 export const fanOuts = sqliteTable(
   'fan_outs',
   {
-    organization_id: text('organization_id').notNull(),
+    organization_id: text().notNull(),
     /** The number of the next endpoint. */
-    webhook: integer('webhook').notNull(),
+    webhook: integer().notNull(),
     /** The event's place in the feed of the organization. */
-    seq: integer('seq').notNull(),
+    seq: integer().notNull(),
   },
   (table) => [primaryKey({ columns: [table.organization_id, table.webhook, table.seq] })],
 )

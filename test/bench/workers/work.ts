@@ -85,7 +85,14 @@ const routes: Record<string, Route> = {
     const sideStatements = (outcome: SliceOutcome) =>
       job === null || isIdle(outcome)
         ? []
-        : [progressStatement(LEDGER_0, job, { ...outcome, counts: countSlice(outcome.changes, job.as_of) }, Date.now() + LEASE_MS)]
+        : [
+            progressStatement(
+              LEDGER_0,
+              job,
+              { ...outcome, counts: countSlice(outcome.changes, job.as_of), rejected_files: [] },
+              Date.now() + LEASE_MS,
+            ),
+          ]
     const target = { ledger: LEDGER_0, files: FILES, entity, rfc, now: new Date(), provenance: 'authority' as const, sideStatements }
     const slices = []
     for await (const { created, unchanged, rejected } of ingestXmlPackage(target, packages.get(name)!))

@@ -197,16 +197,7 @@ describe('the size of an upload', () => {
   })
 
   it('may be any for a file, those too at which the inflating buffer grows', async () => {
-    for (const size of [
-      1.25 * MIB + 1,
-      1.25 * MIB + 20_000,
-      2.5 * MIB + 225,
-      4 * MIB,
-      5 * MIB + 1,
-      10 * MIB + 9,
-      20 * MIB + 1,
-      40 * MIB + 1,
-    ]) {
+    for (const size of [1.25 * MIB + 1, 1.25 * MIB + 20_000, 2.5 * MIB + 225, 4 * MIB, 5 * MIB + 1]) {
       const zip = zipOf([{ name: 'a.xml', bytes: new Uint8Array(size).fill(32) }])
       expect(contentOf(zip, (await entriesIn(zip))[0]!, 48 * MIB).length).toBe(size)
     }

@@ -53,32 +53,34 @@ describe('a package', () => {
     const target = newBook('import')
     const [good, foreign, twin] = [deferred(), deferred({ emisor: 'BBB020202BB1' }), deferred()]
     const unstamped = xmlOf(deferred()).replace(/<tfd:.*?\/>/s, '')
-    const huge = xmlOf(deferred({ total: '9999999999999999.00' }))
+    const [huge, nil] = [deferred({ total: '9999999999999999.00' }), deferred({ uuid: '00000000-0000-0000-0000-000000000000' })]
     const zip = zipOf([
       { name: 'good.xml', bytes: encoded(xmlOf(good)) },
       { name: 'foreign.xml', bytes: encoded(xmlOf(foreign)) },
       { name: 'unstamped.xml', bytes: encoded(unstamped) },
-      { name: 'huge.xml', bytes: encoded(huge) },
+      { name: 'huge.xml', bytes: encoded(xmlOf(huge)) },
       { name: 'broken.xml', bytes: encoded('<a><b></a>') },
       { name: 'notes.txt', bytes: encoded('shopping list') },
       { name: `${twin.uuid}.xml`, bytes: encoded(xmlOf(twin)) },
       { name: 'copy.xml', bytes: encoded(`${xmlOf(twin)}\n`) },
       { name: '__MACOSX/._good.xml', bytes: encoded('junk') },
+      { name: `${nil.uuid}.xml`, bytes: encoded(xmlOf(nil)) },
     ])
     const [outcome] = await all(ingestXmlPackage(target, zip))
     expect(outcome!.entries.map(({ n, name, status, code }) => [n, name, status, code])).toEqual([
       [0, 'good.xml', 'created', null],
       [1, 'foreign.xml', 'rejected', 'cfdi.foreign_rfc'],
       [2, 'unstamped.xml', 'rejected', 'cfdi.unstamped'],
-      [3, 'huge.xml', 'rejected', 'cfdi.invalid_amount'],
+      [3, 'huge.xml', 'created', null],
       [4, 'broken.xml', 'rejected', expect.stringMatching(/^cfdi\./)],
       [5, 'notes.txt', 'rejected', 'cfdi.not_a_cfdi'],
-      [6, `${twin.uuid}.xml`, 'unchanged', null],
-      [7, 'copy.xml', 'created', null],
+      [6, `${twin.uuid}.xml`, 'created', null],
+      [7, 'copy.xml', 'rejected', 'cfdi.conflict'],
+      [9, `${nil.uuid}.xml`, 'rejected', 'cfdi.invalid_uuid'],
     ])
     const rows = await rowsOf(target)
-    expect([...rows.keys()].sort()).toEqual([good.uuid, twin.uuid].sort())
-    expect(new TextDecoder().decode(await readXml(env.FILES, rows.get(twin.uuid)!))).toBe(`${xmlOf(twin)}\n`)
+    expect([...rows.keys()].sort()).toEqual([good.uuid, huge.uuid, twin.uuid].sort())
+    expect(new TextDecoder().decode(await readXml(env.FILES, rows.get(twin.uuid)!))).toBe(xmlOf(twin))
   })
 
   it('cannot claim another document by its name, nor hide a change behind a size', async () => {
@@ -268,13 +270,13 @@ describe('metadata', () => {
     const cell = (rest: string) => `${dollars.fecha.slice(8, 10)}|I|${rest}`
     await report(target, [[dollars, false]])
     expect((await rowsOf(target)).get(dollars.uuid)).toMatchObject({ total_mxn: null, total_micros: 100_000_000 })
-    expect(await monthsOf(target)).toEqual({ '2025-01|0': { [cell('|vigente')]: [1, 1, '0', '0', '0', '0', '0', '0', '0'] } })
+    expect(await monthsOf(target)).toEqual({ '2025-01|0': { [cell('|vigente')]: [1, 0, 1, 0, '0', '0', '0', '0', '0', '0', '0'] } })
     await report(target, [[dollars, true]])
-    expect(await monthsOf(target)).toEqual({ '2025-01|0': { [cell('|cancelado')]: [1, 1, '0', '0', '0', '0', '0', '0', '0'] } })
+    expect(await monthsOf(target)).toEqual({ '2025-01|0': { [cell('|cancelado')]: [1, 0, 1, 0, '0', '0', '0', '0', '0', '0', '0'] } })
     await bring(target, [dollars])
     expect((await rowsOf(target)).get(dollars.uuid)).toMatchObject({ total_mxn: 1_725_000_000 })
     expect(await monthsOf(target)).toEqual({
-      '2025-01|0': { [cell('PPD|cancelado')]: [1, 0, '1725000000', '0', '1725000000', '0', '0', '0', '0'] },
+      '2025-01|0': { [cell('PPD|cancelado')]: [1, 1, 0, 0, '1725000000', '0', '1725000000', '0', '0', '0', '0'] },
     })
   })
 

@@ -94,7 +94,7 @@ describe('metadata', () => {
     const lines = reader.push(`${HEADER}\r\n${row()}\r\n`)
     for (let i = 0; i < 20; i++) lines.push(...reader.push('x'.repeat(MIB)))
     lines.push(...reader.push(`\r\n${row()}`), ...reader.end())
-    expect(lines).toEqual([{ row: READ }, { rejected: { line: 3, code: 'metadata.too_long' } }, { row: READ }])
+    expect(lines).toEqual([{ row: READ, line: 2 }, { rejected: { line: 3, code: 'metadata.too_long' } }, { row: READ, line: 4 }])
   })
 
   it('a name cannot forge a row with a line feed', () => {
@@ -147,6 +147,13 @@ describe('metadata', () => {
     expect(rows(`${HEADER}\n${row({ 6: '2025-02-30 10:00:00', 7: 'ayer' })}`)).toMatchObject([{ fecha: null, certified_at: null }])
   })
 
+  it('a row is told by the line on which it begins, whatever line feeds are in the names before it', () => {
+    const linesOfRows = (text: string) => linesOf(text).flatMap((one) => (one.row ? [one.line] : []))
+    // Line 1 is the header; the second row has a line feed in a name, so that the third begins two lines later; line 6 is blank.
+    expect(linesOfRows([HEADER, row(), row({ 2: 'A\nB' }), row(), '', row()].join('\r\n'))).toEqual([2, 3, 5, 7])
+    expect(linesOfRows(`\r\n\r\n${HEADER}\r\n${row()}`)).toEqual([4])
+  })
+
   it('a bad row is told by its line and costs only itself', () => {
     const lines = [HEADER, row({ 2: 'A\nB' }), row({ 0: 'x' }), row({ 3: 'NO ES RFC' }), row({ 8: '1e9' }), row()]
     expect(rejected(lines.join('\r\n'))).toEqual([
@@ -170,7 +177,7 @@ describe('metadata', () => {
   it('rows come one at a time', () => {
     const reader = new MetadataReader()
     expect(reader.push(`${HEADER}\n${row()}`)).toEqual([])
-    for (let i = 0; i < 1_000; i++) expect(reader.push(`\n${row()}`)).toEqual([{ row: READ }])
-    expect(reader.end()).toEqual([{ row: READ }])
+    for (let i = 0; i < 1_000; i++) expect(reader.push(`\n${row()}`)).toEqual([{ row: READ, line: i + 2 }])
+    expect(reader.end()).toEqual([{ row: READ, line: 1_002 }])
   })
 })

@@ -264,6 +264,80 @@ describe('the edges of a window', () => {
   })
 })
 
+/** Two RFCs with the same documents up to the ceiling. Of one, more was downloaded later: payments that change a third of the invoices. */
+describe('pages under a ceiling', () => {
+  const INVOICES = 36
+  const BEFORE = '2026-02-01T12:00:00Z'
+  const [ALONE, SHARED] = [40, 41]
+  const uuid = (kind: number, n: number) => `00000000-0000-0000-000${kind}-0000000000${String(n).padStart(2, '0')}`
+  const fecha = (n: number) => `2026-01-${String(1 + (n % 28)).padStart(2, '0')}T10:${String(n).padStart(2, '0')}:00`
+  const payment = (entity: number, n: number, when: string) => ({
+    ...rowOf({ entity, uuid: uuid(entity === ALONE ? 1 : 2, n), fecha: when, tipo_comprobante: 'P', metodo_pago: null, total: '0' }),
+  })
+
+  beforeAll(async () => {
+    for (const entity of [ALONE, SHARED]) {
+      const rows = Array.from({ length: INVOICES }, (_, n) => {
+        const [now, later] = [n % 2 === 0 ? 0 : 40e6, entity === SHARED && n % 3 === 0 ? (n % 4 === 0 ? 60e6 : 10e6) : 0]
+        const paid = now + later
+        const status = paid === 0 ? 'unpaid' : paid === 100e6 ? 'paid' : 'partially_paid'
+        const until = later > 0 ? '2026-02-10T10:00:00-06:00' : now > 0 ? '2026-01-30T10:00:00-06:00' : null
+        return rowOf({
+          ...{ entity, uuid: uuid(0, n), fecha: fecha(n), metodo_pago: 'PPD', total: '100.00', paid, payment_status: status },
+          last_payment_at: until === null ? null : until.slice(0, 19),
+          applied_until: until === null ? null : Date.parse(until) / 1_000,
+        })
+      })
+      const sources = [
+        payment(entity, 98, '2026-01-30T10:00:00'),
+        ...(entity === SHARED ? [payment(entity, 99, '2026-02-10T10:00:00')] : []),
+      ]
+      await insertCfdi(env.LEDGER_0, [...rows, ...sources])
+      const apply = (source: number, n: number, amount: number) => ({
+        ...{ entity, invoice: uuid(0, n), source: uuid(entity === ALONE ? 1 : 2, source), n, kind: 'P', currency: 'MXN', amount },
+        fecha_pago: fecha(n),
+      })
+      const numbers = Array.from({ length: INVOICES }, (_, n) => n)
+      await insertApplications(env.LEDGER_0, [
+        ...numbers.filter((n) => n % 2 === 1).map((n) => apply(98, n, 40e6)),
+        ...(entity === SHARED ? numbers.filter((n) => n % 3 === 0).map((n) => apply(99, n, n % 4 === 0 ? 60e6 : 10e6)) : []),
+      ])
+    }
+  })
+
+  async function told(entity: number, query: Query): Promise<unknown[]> {
+    const ctx = contextOf({ entity, ...reaching(['2026-01-01', BEFORE]) }, { extractor_count: 1 })
+    const pages: unknown[] = []
+    for (let cursor: string | undefined; pages.length < 100; ) {
+      const { data, has_more, next_cursor } = await searchCfdi(ctx, ask({ ...query, ...(cursor && { cursor }) }))
+      const position = next_cursor && atob(next_cursor.split('.')[1]!.replaceAll('-', '+').replaceAll('_', '/'))
+      pages.push([data.map(({ uuid: one, payment_status }) => [one, payment_status]), has_more, position])
+      if (!has_more) return pages
+      cursor = next_cursor!
+    }
+    throw new Error('The pages never end.')
+  }
+
+  const QUERIES: Query[] = [
+    ...['paid', 'partially_paid', 'unpaid', 'paid,unpaid', 'paid,partially_paid,unpaid'].map((payment_status) => ({ payment_status })),
+    { payment_status: 'paid', currency: 'MXN' },
+    { payment_status: 'unpaid', issued_to: '2026-01-20' },
+    { balance_min: '50.00' },
+    { balance_min: '99999999' },
+    { paid_from: '2026-01-01' },
+    { paid_from: '2026-01-31' },
+    { paid_to: '2026-02-20' },
+    ...['paid', 'unpaid', 'partially_paid'].map((payment_status) => ({
+      ...{ payment_status, uuid: Array.from({ length: INVOICES }, (_, n) => uuid(0, n)).join(',') },
+    })),
+  ]
+
+  it.each(QUERIES)('%j tell nothing of payments after it', async (query) => {
+    for (const limit of ['1', '2', '5', '50'])
+      expect(await told(SHARED, { ...query, limit })).toEqual(await told(ALONE, { ...query, limit }))
+  })
+})
+
 /** What would be told without it: when a stranger first downloaded a document. */
 describe('updated_at', () => {
   const uuid = (n: number) => `00000000-0000-0000-0000-0000000000a${n}`

@@ -142,7 +142,7 @@ describe.each(WINDOWS)('GET /v1/cfdi/summary/monthly, %s', (_, ctx) => {
       expect([drilldown, await found(ctx, drilldown)]).toEqual([drilldown, counted.map(({ uuid }) => uuid).sort()])
     }
     for (const row of asked) expect(answered).toContain(`${row.fecha.slice(0, 7)} ${row.direction === 0 ? 'issued' : 'received'}`)
-    expect(answer.data_quality).toEqual({ cfdi_total: asked.length, missing_rate: 0 })
+    expect(answer.data_quality).toEqual({ cfdi_total: asked.length, with_xml: asked.length, missing_rate: 0, not_counted: 0 })
   })
 })
 
@@ -263,7 +263,7 @@ describe('the envelope', () => {
     await insertCfdi(env.LEDGER_0, [row])
     await insertMonths(env.LEDGER_0, monthsOf([row]))
     const { data_quality, data } = await summarize(contextOf({ entity: 5 }), { from: '2026-01', to: '2026-01', direction: 'issued' })
-    expect(data_quality).toEqual({ cfdi_total: 1, missing_rate: 1 })
+    expect(data_quality).toEqual({ cfdi_total: 1, with_xml: 1, missing_rate: 1, not_counted: 0 })
     expect(data[0]).toMatchObject({ count: 1, total: '0.00' })
   })
 })

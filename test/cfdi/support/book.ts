@@ -1,7 +1,8 @@
 import { env } from 'cloudflare:workers'
 import type { IngestTarget, SliceOutcome } from '../../../src/cfdi/ingest/ingest.ts'
-import type { MetadataRow } from '../../../src/cfdi/package/metadata.ts'
+import type { ListedRow } from '../../../src/cfdi/package/metadata.ts'
 import { type Plain, RFC } from './documents.ts'
+import { numbered } from './ledger.ts'
 
 let books = 0
 
@@ -20,7 +21,9 @@ export async function all(outcomes: AsyncIterable<SliceOutcome>): Promise<SliceO
 }
 
 /** A document as the authority's metadata lists it. */
-export const reported = (document: Plain, cancelled: boolean): MetadataRow => ({
+export const reported = (document: Plain, cancelled: boolean): ListedRow => ({
+  file: 'lista.txt',
+  line: 2,
   uuid: document.uuid,
   emisor_rfc: document.emisor,
   emisor_nombre: 'EMPRESA DE PRUEBA',
@@ -64,10 +67,10 @@ export interface StoredCfdi {
   xml_method: number
 }
 
-/** The rows of a book by UUID. */
+/** The rows of a book by UUID, with micros as numbers. */
 export async function rowsOf({ entity }: IngestTarget): Promise<Map<string, StoredCfdi>> {
   const { results } = await env.LEDGER_0.prepare('select * from cfdi where entity = ?').bind(entity).all<StoredCfdi>()
-  return new Map(results.map((row) => [row.uuid, row]))
+  return new Map(results.map((row) => [row.uuid, numbered(row)]))
 }
 
 /** The totals of a book by month and direction, empty months left out. */

@@ -1,6 +1,7 @@
 import { getTableColumns, type Table } from 'drizzle-orm'
 import type { Payable } from '../../../src/cfdi/balances.ts'
 import { type Applied, balanceOf } from '../../../src/cfdi/balances.ts'
+import { microsOf } from '../../../src/cfdi/columns.ts'
 import { addSupplier, type Suppliers, shareOf, writeSuppliers } from '../../../src/cfdi/supplier-totals.ts'
 import { cfdi, cfdiMonths, cfdiPayments, cfdiSuppliers } from '../../../src/cfdi/tables.ts'
 import { addTo, type Cells, type Countable, contribution, writeCells } from '../../../src/cfdi/totals.ts'
@@ -14,6 +15,14 @@ export type Row = {
     ? Exclude<(typeof cfdi.$inferInsert)[K], bigint> | number
     : (typeof cfdi.$inferInsert)[K]
 }
+
+/** A stored row of `cfdi` or `cfdi_payments` with its micros as numbers. */
+export const numbered = <Stored extends object>(row: Stored): Stored => {
+  const entries = Object.entries(row).map(([name, value]) => [name, value !== null && MICROS.has(name) ? Number(value) : value])
+  return Object.fromEntries(entries) as Stored
+}
+
+const MICROS: ReadonlySet<string> = new Set([cfdi, cfdiPayments].flatMap(microsOf))
 
 /** A row with every column that must not be null; amounts follow `total`. */
 export function rowOf(some: Partial<Row> & Pick<Row, 'uuid' | 'fecha'>): Row {

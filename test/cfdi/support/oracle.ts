@@ -15,7 +15,7 @@ const times = (amount: bigint, rate: number): bigint => (amount * BigInt(Math.ro
 
 /** The totals by month and direction, added up one by one. */
 export function expectedMonths(seen: Iterable<Seen>): Record<string, Record<string, unknown>> {
-  const months: Record<string, Record<string, [number, number, ...bigint[]]>> = {}
+  const months: Record<string, Record<string, [number, number, number, number, ...bigint[]]>> = {}
   for (const { document, hasXml, isCancelled } of seen) {
     if (document.emisor === document.receptor) continue
     const key = `${document.fecha.slice(0, 7)}|${document.emisor === RFC ? 0 : 1}`
@@ -25,9 +25,15 @@ export function expectedMonths(seen: Iterable<Seen>): Record<string, Record<stri
     const said = hasXml ? [document.subtotal, document.descuento, document.total, document.iva] : [null, null, document.total, null]
     const amounts = [...said, null, null, null].map((text) => (rate === null ? 0n : times(micros(text), rate)))
     months[key] ??= {}
-    const before = months[key][cell] ?? [0, 0, 0n, 0n, 0n, 0n, 0n, 0n, 0n]
-    const [n, missing, ...sums] = before
-    months[key][cell] = [n + 1, missing + (rate === null ? 1 : 0), ...sums.map((sum, i) => sum + (amounts[i] ?? 0n))]
+    const before = months[key][cell] ?? [0, 0, 0, 0, 0n, 0n, 0n, 0n, 0n, 0n, 0n]
+    const [n, known, missing, none, ...sums] = before
+    months[key][cell] = [
+      n + 1,
+      known + (hasXml ? 1 : 0),
+      missing + (rate === null ? 1 : 0),
+      none,
+      ...sums.map((sum, i) => sum + (amounts[i] ?? 0n)),
+    ]
   }
   return Object.fromEntries(
     Object.entries(months).map(([key, cells]) => [
@@ -60,20 +66,18 @@ export function expectedBalance(document: Seen, seen: readonly Seen[]): { paid: 
   return { paid, credited, payment_status: paid + credited >= due ? 'paid' : paid + credited > 0 ? 'partially_paid' : 'unpaid' }
 }
 
-/** What each supplier invoiced in a month, added up one by one: invoices, credit notes, those without a rate, micros in MXN. */
+/** What each supplier invoiced in a month, added up one by one: invoices, credit notes, those with XML, without a rate, too large, micros in MXN. */
 export function expectedSuppliers(seen: Iterable<Seen>): Record<string, unknown[]> {
-  const suppliers: Record<string, [number, number, number, bigint]> = {}
+  const suppliers: Record<string, [number, number, number, number, bigint]> = {}
   for (const { document, hasXml, isCancelled } of seen) {
     const { tipo, emisor, receptor } = document
     if (isCancelled || emisor === RFC || receptor === emisor || (tipo !== 'I' && tipo !== 'E')) continue
     const rate = hasXml ? rateOf(document) : null
     const amount = rate === null ? 0n : times(micros(document.total), rate)
     const key = `${document.fecha.slice(0, 7)}|${emisor}`
-    const [invoices, notes, missing, sum] = suppliers[key] ?? [0, 0, 0, 0n]
-    suppliers[key] =
-      tipo === 'I'
-        ? [invoices + 1, notes, missing + (rate === null ? 1 : 0), sum + amount]
-        : [invoices, notes + 1, missing + (rate === null ? 1 : 0), sum - amount]
+    const [invoices, notes, known, missing, sum] = suppliers[key] ?? [0, 0, 0, 0, 0n]
+    const [xml, rateless] = [known + (hasXml ? 1 : 0), missing + (rate === null ? 1 : 0)]
+    suppliers[key] = tipo === 'I' ? [invoices + 1, notes, xml, rateless, sum + amount] : [invoices, notes + 1, xml, rateless, sum - amount]
   }
-  return Object.fromEntries(Object.entries(suppliers).map(([key, [a, b, c, sum]]) => [key, [a, b, c, sum.toString()]]))
+  return Object.fromEntries(Object.entries(suppliers).map(([key, [a, b, c, d, sum]]) => [key, [a, b, c, d, 0, sum.toString()]]))
 }

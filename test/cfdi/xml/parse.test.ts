@@ -162,6 +162,27 @@ describe('what is no CFDI is refused, with the reason', () => {
     ['an entity of its own', cfdi({ emisor: EMISOR.replace('NORTE', '&norte;') }), 'cfdi.malformed'],
     ['something else', '<a/>', 'cfdi.not_a_cfdi'],
     ['a prefix without its namespace', '<cfdi:Comprobante Version="4.0"/>', 'cfdi.not_a_cfdi'],
+    ...['Emisor Rfc="EKU9003173C9"', 'Conceptos', 'Impuestos TotalImpuestosTrasladados="16"', 'Complemento'].map(
+      (element): [string, string, string] => [
+        `a prefix without its namespace on ${element.split(' ')[0]}`,
+        cfdi({ after: `<nadie:${element}/>` }),
+        'cfdi.malformed',
+      ],
+    ),
+    ['a prefix without its namespace on a stamp', cfdi({ complemento: timbre().replace(/ xmlns:tfd="[^"]*"/, '') }), 'cfdi.malformed'],
+    [
+      'a prefix without its namespace on a tax of a line',
+      cfdi({ conceptos: '<cfdi:Concepto><cfdi:Impuestos><cfdi:Traslados><x:Traslado/></cfdi:Traslados></cfdi:Impuestos></cfdi:Concepto>' }),
+      'cfdi.malformed',
+    ],
+    ['two Receptores', cfdi({ receptor: RECEPTOR + RECEPTOR.replace('URE180429TM6', 'XAXX010101000') }), 'cfdi.repeated_element'],
+    ['two Emisores', cfdi({ emisor: EMISOR + EMISOR }), 'cfdi.repeated_element'],
+    ['two Conceptos', cfdi({ after: '<cfdi:Conceptos/>' }), 'cfdi.repeated_element'],
+    ['two Impuestos of the document', cfdi({ after: '<cfdi:Impuestos/><cfdi:Impuestos/>' }), 'cfdi.repeated_element'],
+    ['two InformacionGlobal', cfdi({ before: '<cfdi:InformacionGlobal/><cfdi:InformacionGlobal/>' }), 'cfdi.repeated_element'],
+    ['a year before 2004', cfdi({ root: ROOT.replace('2025', '2003') }), 'cfdi.invalid_date'],
+    ['a year after 2100', cfdi({ root: ROOT.replace('2025', '2101') }), 'cfdi.invalid_date'],
+    ['a year with five digits', cfdi({ root: ROOT.replace('2025', '20250') }), 'cfdi.invalid_date'],
     ["a namespace that is not the authority's", cfdi().replace(CFD4, 'http://example.com/cfd/4'), 'cfdi.not_a_cfdi'],
     ['CFD 2.2', '<Comprobante xmlns="http://www.sat.gob.mx/cfd/2" version="2.2"/>', 'cfdi.unknown_version'],
     ['a version to come', cfdi({ root: ROOT.replace('4.0', '5.0') }), 'cfdi.unknown_version'],
@@ -175,7 +196,7 @@ describe('what is no CFDI is refused, with the reason', () => {
     ['a UUID that is none', cfdi({ complemento: timbre('123') }), 'cfdi.invalid_uuid'],
     ['a day that does not exist', cfdi({ root: ROOT.replace('02-03', '02-30') }), 'cfdi.invalid_date'],
     ['a date without a time', cfdi({ root: ROOT.replace('T10:00:00', '') }), 'cfdi.invalid_date'],
-    ...['1e400', '0x1F', 'NaN', '1,000.00', '$5', '1.2.3', '.', '-', '9'.repeat(19), 'Infinity', '١'].map(
+    ...['1e400', '0x1F', 'NaN', '1,000.00', '$5', '1.2.3', '.', '-', '9'.repeat(41), 'Infinity', '١'].map(
       (value): [string, string, string] => [`a total of ${value}`, cfdi({ root: ROOT.replace('116.00', value) }), 'cfdi.invalid_amount'],
     ),
     ['65 levels', cfdi({ before: '<a>'.repeat(64) + '</a>'.repeat(64) }), 'cfdi.too_deep'],
@@ -190,6 +211,17 @@ describe('what is no CFDI is refused, with the reason', () => {
   it.each(refused)('%s', (_, document, code) => {
     expect(refusal(typeof document === 'string' ? utf8(document) : document)).toBe(code)
     expect(parse(cfdi()).uuid).toBe(UUID)
+  })
+
+  it('a Fecha of 2004 or 2100 is read, and another year is the reason of its refusal', () => {
+    for (const fecha of ['2004-01-01T00:00:00', '2100-12-31T23:59:59'])
+      expect(parse(cfdi({ root: ROOT.replace('2025-02-03T10:00:00', fecha) })).fecha).toBe(fecha)
+    expect(() => parse(cfdi({ root: ROOT.replace('2025', '1970') }))).toThrow('Fecha is not in the years 2004 to 2100.')
+  })
+
+  it('a prefix without its namespace changes nothing on an element that is not read', () => {
+    const read = parse(cfdi({ before: '<nadie:Otro><nadie:Emisor Rfc="x"/></nadie:Otro>' }))
+    expect(read).toEqual(parse(cfdi()))
   })
 
   it('a refusal shows nothing of the document', () => {
@@ -233,12 +265,16 @@ describe('attributes', () => {
     )
   })
 
-  it.each(['0', '116', '116.', '.5', '-12.50', '116.000000', '9007199254740993', '999999999999999999.999999'])(
+  it.each(['0', '116', '116.', '.5', '+12.50', '116.000000', '9007199254740993', '999999999999999999.999999', '9'.repeat(25)])(
     'the amount %s stays as written',
     (value) => {
-      expect(parse(cfdi({ root: ROOT.replace('116.00', value) })).total).toBe(value)
+      expect(parse(cfdi({ root: ROOT.replace('116.00', value) }))).toMatchObject({ total: value, repairs: [] })
     },
   )
+
+  it.each(['-12.50', '-0.000001', ' -999999999999999999.99'])('the Total %s is kept, and the document says so', (value) => {
+    expect(parse(cfdi({ root: ROOT.replace('116.00', value) }))).toMatchObject({ total: value.trim(), repairs: ['negative_total'] })
+  })
 
   it('text comes back as it was, whatever it holds', () => {
     const escaped = (text: string) => text.replace(/[&<>"'\n\r\t]/g, (c) => `&#${c.charCodeAt(0)};`)
@@ -375,6 +411,62 @@ describe('3.2', () => {
   })
 })
 
+describe('currencies and payroll of 3.2', () => {
+  const old = (root: string, complemento = '') =>
+    parse(
+      `<cfdi:Comprobante xmlns:cfdi="http://www.sat.gob.mx/cfd/3" version="3.2" fecha="2015-02-03T10:00:00" total="116.00" ${root}>` +
+        '<cfdi:Emisor rfc="EKU9003173C9"/><cfdi:Receptor rfc="XAXX010101000"/><cfdi:Conceptos/>' +
+        `<cfdi:Complemento>${complemento}${timbre()}</cfdi:Complemento></cfdi:Comprobante>`,
+    )
+
+  // The words that only Mexico's pesos have, whatever rate they come with; pesos alone without another sign, which is a rate that is not 1.
+  const words: [string, string, string][] = [
+    ...[
+      ...['MXN', 'mxn', 'MXP', 'MN', 'M.N.', 'm.n', 'M. N.', 'Peso Mexicano', 'Pesos mexicanos', 'PESOS MXN', 'Pesos (MXN)', 'Pesos M.N.'],
+      ...['Moneda Nacional', 'MONEDA NACIONAL (PESOS)', 'MXN Peso Mexicano', 'México Pesos', '$ MXN', 'Peso  Mexicano', 'MX'],
+    ].flatMap((moneda) => ['', 'TipoCambio="1.00"', 'TipoCambio="12.85"'].map((rate): [string, string, string] => [moneda, rate, 'MXN'])),
+    ...['Pesos', 'PESOS', 'peso', '$', 'Nuevos Pesos'].flatMap((moneda) =>
+      ['', 'TipoCambio="1"', 'TipoCambio="1.000000"', 'TipoCambio="0"', 'TipoCambio="pesos"'].map((rate): [string, string, string] => [
+        moneda,
+        rate,
+        'MXN',
+      ]),
+    ),
+    ['Pesos', 'TipoCambio="0.0067"', 'PESOS'],
+    ['Pesos Colombianos', '', 'PESOS COLOMBIANOS'],
+    ['Peso argentino', 'TipoCambio="1"', 'PESO ARGENTINO'],
+    ['COP', '', 'COP'],
+    ['MXV', '', 'MXV'],
+    ['Moneda', '', 'MONEDA'],
+    ['USD', 'TipoCambio="13.5"', 'USD'],
+    ['Dólares', 'TipoCambio="13.5"', 'USD'],
+    ['DOLAR AMERICANO', '', 'USD'],
+    ['Dlls.', '', 'USD'],
+    ['Dólares canadienses', '', 'DÓLARES CANADIENSES'],
+    ['Euros', '', 'EUROS'],
+  ]
+  it.each(words)('%s %s is %s', (moneda, rate, currency) => {
+    expect(old(`Moneda="${moneda}" ${rate}`).currency).toBe(currency)
+  })
+
+  it('what states no currency stays without one', () => {
+    expect(old('').currency).toBeNull()
+  })
+
+  it('words of later versions are not understood, because these have a catalogue', () => {
+    expect(parse(cfdi({ root: ROOT.replace('MXN', 'Pesos') })).currency).toBe('PESOS')
+  })
+
+  // 3.2 has no type for payroll. Both versions of Nómina were used in it.
+  it.each(['nomina" Version="1.1', 'nomina12" Version="1.2'])('an egreso with xmlns "%s" is payroll', (nomina) => {
+    const complement = `<n:Nomina xmlns:n="http://www.sat.gob.mx/${nomina}"/>`
+    expect(old('tipoDeComprobante="egreso"', complement).tipo_comprobante).toBe('N')
+    expect(old('tipoDeComprobante="egreso"').tipo_comprobante).toBe('E')
+    expect(old('tipoDeComprobante="ingreso"', complement).tipo_comprobante).toBe('I')
+    expect(parse(cfdi({ root: ROOT.replace('"I"', '"E"'), complemento: complement })).tipo_comprobante).toBe('E')
+  })
+})
+
 describe('pagos', () => {
   const docto = (rest: string) => `<p:DoctoRelacionado IdDocumento="${OTHER.toLowerCase()}" MonedaDR="MXN" ${rest}`
   const pagos = (namespace: string, version: string, doctos: string) =>
@@ -410,7 +502,10 @@ describe('pagos', () => {
 
   it('1.0: what is not said of a single document is the whole payment', () => {
     const paid = (doctos: string) => pagos('Pagos', '1.0', doctos)[0]?.documentos.map(({ imp_pagado }) => imp_pagado)
-    expect(paid(docto('MetodoDePagoDR="PPD"/>'))).toEqual(['100.00'])
+    const dollars = (rest: string) => docto(rest).replace('"MXN"', '" usd "')
+    expect(paid(dollars('MetodoDePagoDR="PPD"/>'))).toEqual(['100.00'])
+    // 100 USD are not 100 MXN, and the complement states no rate between them.
+    expect(paid(docto('MetodoDePagoDR="PPD"/>'))).toEqual([null])
     expect(paid(docto('ImpPagado="7"/>'))).toEqual(['7'])
     expect(paid(docto('TipoCambioDR="20"/>'))).toEqual([null])
     expect(paid(docto('/>') + docto('/>'))).toEqual([null, null])
@@ -445,6 +540,43 @@ describe('nómina', () => {
     expect(parse(cfdi({ complemento: nomina })).nominas).toMatchObject([
       { version: '1.1', num_empleado: '7', antiguedad: '3', isr_retenido: '1.25' },
     ])
+  })
+})
+
+describe('a complement of a version that is not known', () => {
+  const versions: [string, string, string, string[]][] = [
+    ['nomina', 'Version="1.1"', '1.1', []],
+    ['nomina', 'Version="1.0"', '1.0', ['unknown_version']],
+    ['nomina', 'Version="1.2"', '1.2', ['unknown_version']],
+    ['nomina12', 'Version=" 1.2 "', '1.2', []],
+    ['nomina12', 'Version="1.3"', '1.3', ['unknown_version']],
+  ]
+  it.each(versions)('a Nómina of %s that states %s is of %s', (namespace, stated, version, repairs) => {
+    const nomina = `<n:Nomina xmlns:n="http://www.sat.gob.mx/${namespace}" ${stated} NumDiasPagados="15"/>`
+    expect(parse(cfdi({ complemento: nomina }))).toMatchObject({ nominas: [{ version, num_dias_pagados: '15' }], repairs })
+  })
+
+  it('a Nómina that states none is of none', () => {
+    const read = parse(cfdi({ complemento: '<n:Nomina xmlns:n="http://www.sat.gob.mx/nomina"/>' }))
+    expect(read).toMatchObject({ nominas: [{ version: null }], repairs: ['unknown_version'] })
+  })
+
+  it.each(['Nomina', 'Pagos'])('%s of another namespace is not read, and said not to be', (name) => {
+    const read = parse(cfdi({ complemento: `<n:${name} xmlns:n="http://www.sat.gob.mx/${name}30" Version="3.0"/>${timbre()}` }))
+    expect(read).toMatchObject({
+      uuid: UUID,
+      nominas: [],
+      pagos: [],
+      repairs: ['unknown_version'],
+      complementos: [`${name}:3.0`, 'TimbreFiscalDigital:1.1'],
+    })
+  })
+
+  it('payments of another version are read and said to be', () => {
+    const of = (version: string) =>
+      `<p:Pagos xmlns:p="http://www.sat.gob.mx/Pagos20" Version="${version}"><p:Pago FechaPago="2025-03-01T12:00:00" Monto="1"/></p:Pagos>`
+    expect(parse(cfdi({ complemento: of('2.0') }))).toMatchObject({ pagos: [{ monto: '1' }], repairs: [] })
+    expect(parse(cfdi({ complemento: of('3.0') }))).toMatchObject({ pagos: [{ monto: '1' }], repairs: ['unknown_version'] })
   })
 })
 
@@ -488,6 +620,40 @@ describe('retenciones', () => {
       receptor_num_reg_id_trib: '99',
       no_certificado: '30',
       retencion: { nacionalidad_receptor: 'Extranjero', ejercicio: '2021', monto_total_operacion: '10' },
+      utc_offset: -360,
     })
+  })
+
+  it('of two receivers are refused, whether they are of one kind or of both', () => {
+    const of = (receivers: string, receptor = `<r:Receptor>${receivers}</r:Receptor>`) =>
+      utf8(
+        `<r:Retenciones xmlns:r="http://www.sat.gob.mx/esquemas/retencionpago/1" Version="1.0" FechaExp="2021-01-02T03:04:05" CveRetenc="14">` +
+          `<r:Emisor RFCEmisor="EKU9003173C9"/>${receptor}<r:Totales/>${stamp}</r:Retenciones>`,
+      )
+    const [national, foreign] = ['<r:Nacional RFCRecep="URE180429TM6"/>', '<r:Extranjero NumRegIdTrib="9"/>']
+    expect(refusal(of(national))).toBe('accepted')
+    for (const both of [national + foreign, foreign + national, national + national])
+      expect(refusal(of(both))).toBe('cfdi.repeated_element')
+    expect(refusal(of('', `<r:Receptor>${national}</r:Receptor><r:Receptor>${foreign}</r:Receptor>`))).toBe('cfdi.repeated_element')
+  })
+
+  // 1.0 allows any xs:dateTime; a time zone goes up to 14 hours.
+  it.each([
+    ['Z', 0],
+    ['+14:00', 840],
+    ['-05:30', -330],
+    ['.123-07:00', -420],
+    ['', null],
+  ])('a FechaExp that ends with "%s" has an offset of %s minutes', (end, utc_offset) => {
+    const read = parse(
+      `<r:Retenciones xmlns:r="http://www.sat.gob.mx/esquemas/retencionpago/1" Version="1.0" FechaExp="2021-01-02T03:04:05${end}" CveRetenc="14">` +
+        `<r:Emisor RFCEmisor="EKU9003173C9"/><r:Receptor><r:Nacional RFCRecep="URE180429TM6"/></r:Receptor>${stamp}</r:Retenciones>`,
+    )
+    expect(read).toMatchObject({ fecha: '2021-01-02T03:04:05', utc_offset })
+  })
+
+  it('an offset that nobody has is refused', () => {
+    for (const end of ['+15:00', '-06:60', '-6:00', '+0600'])
+      expect(refusal(utf8(cfdi({ root: ROOT.replace('T10:00:00', `T10:00:00${end}`) })))).toBe('cfdi.invalid_date')
   })
 })

@@ -133,7 +133,9 @@ async function checkSummary(history: History, player: Player, seen: ReadonlyMap<
   expect(body.as_of).toBe(new Date(Math.max(...ceilings) || now).toISOString())
   expect(body.data_quality).toEqual({
     cfdi_total: rows.reduce((sum, { count, cancelled_count }) => sum + count + cancelled_count, 0),
+    with_xml: [...asked.values()].filter(({ hasXml, document: { emisor, receptor } }) => hasXml && emisor.rfc !== receptor.rfc).length,
     missing_rate: 0,
+    not_counted: 0,
   })
 }
 
