@@ -1,4 +1,8 @@
-import { createRequire } from 'node:module'
+import recentRegimes from '@nodecfdi/sat-micro-catalogs/raw/cfdi_40_regimenes_fiscales'
+import rateRules from '@nodecfdi/sat-micro-catalogs/raw/cfdi_40_reglas_tasa_cuota'
+import recentUses from '@nodecfdi/sat-micro-catalogs/raw/cfdi_40_usos_cfdi'
+import oldRegimes from '@nodecfdi/sat-micro-catalogs/raw/cfdi_regimenes_fiscales'
+import oldUses from '@nodecfdi/sat-micro-catalogs/raw/cfdi_usos_cfdi'
 import { describe, expect, it } from 'vitest'
 import type { SandboxComprobante, TaxLine } from '../../../src/authority/sandbox/world/comprobante.ts'
 import { isCompany } from '../../../src/authority/sandbox/world/taxpayers.ts'
@@ -23,8 +27,7 @@ interface Rate {
   retencion: 1 | ''
 }
 
-const read = <T>(name: string): T[] => createRequire(import.meta.url)(`@nodecfdi/sat-micro-catalogs/raw/${name}`)
-const byId = (name: string): Map<string, Row> => new Map(read<Row>(name).map((row) => [row.id, row]))
+const byId = (rows: object[]): Map<string, Row> => new Map((rows as Row[]).map((row) => [row.id, row]))
 
 const world = ['EKU9003173C9', 'MISC491214B86', 'GAMA900101AB3', 'DEM150101AB1'].flatMap((rfc) =>
   [...worldOf(rfc, monthsBetween('2018-01', '2026-12'))].map(({ document }) => document),
@@ -47,7 +50,7 @@ const wrong = (
 
 describe("the authority's catalogs, as @nodecfdi/sat-micro-catalogs keeps them", () => {
   it('allow the use of every document to the regime of its receiver (c_UsoCFDI by c_RegimenFiscal)', () => {
-    const uses = byId('cfdi_40_usos_cfdi')
+    const uses = byId(recentUses)
     const allows = ({ uso, receptor, fecha }: SandboxComprobante) =>
       applies(uses.get(uso), fecha, receptor.rfc) && uses.get(uso)!.regimenes_fiscales_receptores.split(/,\s*/).includes(receptor.regimen)
     const recent = cfdis.filter(({ fecha }) => fecha >= '2022')
@@ -60,7 +63,7 @@ describe("the authority's catalogs, as @nodecfdi/sat-micro-catalogs keeps them",
   })
 
   it('allow the use of every 3.3 to its receiver', () => {
-    const uses = byId('cfdi_usos_cfdi')
+    const uses = byId(oldUses)
     const old = cfdis.filter(({ fecha }) => fecha < '2022')
     expect(
       wrong(
@@ -73,7 +76,7 @@ describe("the authority's catalogs, as @nodecfdi/sat-micro-catalogs keeps them",
   })
 
   it('have the regimes of all parties in force, for companies or for natural persons', () => {
-    const [old, recent] = [byId('cfdi_regimenes_fiscales'), byId('cfdi_40_regimenes_fiscales')]
+    const [old, recent] = [byId(oldRegimes), byId(recentRegimes)]
     const regimes = (fecha: string) => (fecha < '2022' ? old : recent)
     for (const side of ['emisor', 'receptor'] as const)
       expect(
@@ -86,7 +89,7 @@ describe("the authority's catalogs, as @nodecfdi/sat-micro-catalogs keeps them",
   })
 
   it('have every rate of IVA, IEPS and ISR', () => {
-    const rates = read<Rate>('cfdi_40_reglas_tasa_cuota')
+    const rates = rateRules as Rate[]
     const names = { '001': 'ISR', '002': 'IVA', '003': 'IEPS' }
     const isRate = ({ impuesto, factor, tasa }: TaxLine, which: 'traslado' | 'retencion') =>
       factor === 'Exento' ||
