@@ -68,22 +68,28 @@ const cancelled = ({ uuid, fecha, direction, total, estatus, cancelled_at }: Any
   cancelled_at,
 })
 
+/** Whether a document was stamped hours after it was issued. The times of both are local, of places at most two hours apart. */
+const isLate = ({ fecha, certified_at }: Any): boolean =>
+  certified_at !== null && Date.parse(`${certified_at}Z`) - Date.parse(`${fecha}Z`) > 3 * 3_600_000
+
 /** A refused CIEC of B becomes known with the one that A gives, or at B's next login. */
 const isOfCiec = (key: string | undefined): boolean => key === 'connection.ciec_invalid' || key === 'fiscal_entity.ciec_invalid'
 
 /**
  * Sets apart what depends on the moment at which a cancellation becomes known, which may be earlier when A's download finds it: the events
  * about it, updated_at, and whether the XML was fetched before (the authority gives the XML of a received document only while it is valid).
+ * A document that was stamped after a run of B, and issued before, is in B's window as soon as A's download brings it: so is its updated_at.
  */
 function separated(answers: Any): Any {
   const isApplied = ({ estatus }: Any): boolean => estatus !== 'cancelado'
-  const document = (one: Any): Any => (one.estatus === 'cancelado' ? cancelled(one) : one)
+  const timed = (one: Any): Any => (isLate(one) ? { ...one, updated_at: undefined } : one)
+  const document = (one: Any): Any => (one.estatus === 'cancelado' ? cancelled(one) : timed(one))
   const detail = ({ status, body }: Any): Any => ({
     status,
     body:
       body.estatus === 'cancelado'
         ? cancelled(body)
-        : { ...body, ...(body.aplicaciones && { aplicaciones: body.aplicaciones.filter(isApplied) }) },
+        : { ...timed(body), ...(body.aplicaciones && { aplicaciones: body.aplicaciones.filter(isApplied) }) },
   })
   const vigentes = new Set(answers.cfdi.filter(isApplied).map(({ uuid }: Any) => uuid))
   return {
