@@ -58,10 +58,10 @@ const RULES = [
   'test/cfdi/{balances,decimal,payment-thresholds,totals}.test.ts',
   'test/cfdi/xml/xml-reader.test.ts',
   'test/billing/subscription/trial-email.test.ts',
-  'test/extractors/{cadence,cadence-oracle}.test.ts',
+  'test/extractors/{cadence,cadence-oracle,promises}.test.ts',
   'test/extractors/runs/scope.test.ts',
   'test/platform/time/zone-of-postcode.test.ts',
-  'test/visibility/slice-counts.test.ts',
+  'test/visibility/{coverage,slice-counts}.test.ts',
   'test/webhooks/hosts/host-places.test.ts',
   'test/webhooks/relay/turns.test.ts',
 ]

@@ -324,6 +324,7 @@ CREATE TABLE `runs` (
 	`status` text NOT NULL,
 	`connections` integer NOT NULL,
 	`dispatched` integer NOT NULL,
+	`gap_jobs` integer DEFAULT 0 NOT NULL,
 	`after` text DEFAULT '' NOT NULL,
 	`created_at` integer NOT NULL,
 	`moved_at` integer DEFAULT 0 NOT NULL

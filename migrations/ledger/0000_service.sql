@@ -130,6 +130,13 @@ CREATE TABLE `cancellations` (
 	PRIMARY KEY(`entity`, `found_at`, `uuid`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `coverage` (
+	`entity` integer NOT NULL,
+	`source` text NOT NULL,
+	`months` text NOT NULL,
+	PRIMARY KEY(`entity`, `source`)
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `extractions` (
 	`organization_id` text NOT NULL,
 	`entity` integer NOT NULL,
@@ -137,6 +144,7 @@ CREATE TABLE `extractions` (
 	`instant` integer NOT NULL,
 	`jobs` text NOT NULL,
 	`dispatched` integer NOT NULL,
+	`gap_jobs` integer DEFAULT 0 NOT NULL,
 	`requested_at` integer NOT NULL,
 	`attempts_before` text NOT NULL,
 	PRIMARY KEY(`organization_id`, `entity`, `run_id`)

@@ -15,7 +15,15 @@ export interface DownloadHint {
 /** The jobs that a run requests for the RFC of one connection. */
 export interface ConnectionDemand extends DownloadHint {
   rfc: string
-  jobs: readonly { source: string; month: string }[]
+  jobs: readonly { source: string; month: string; is_gap: boolean }[]
+}
+
+/** What a run requested. */
+export interface Queued {
+  /** Number of RFCs for which it queued at least one new job of its range. */
+  dispatched: number
+  /** Number of jobs for months before its range, which a connection missed while it was not active. Others may have queued them already. */
+  gap_jobs: number
 }
 
 interface RunOfDemands {
@@ -32,17 +40,17 @@ const byShard = <T extends { shard: number }>(things: readonly T[]): Map<number,
 
 /**
  * Requests a run's jobs: creates those that no run has requested, joins the others, and records the extraction, in one batch per ledger.
- * Returns the number of RFCs for which the run created at least one job. New jobs are spread over `spread` seconds.
+ * New jobs are spread over `spread` seconds.
  */
 export async function requestJobs(
   { settings }: System,
   { organization_id, run_id, instant }: RunOfDemands,
   demands: readonly ConnectionDemand[],
   spread: number,
-): Promise<number> {
+): Promise<Queued> {
   const now = Date.now()
   const run: RequestingRun = { organization_id, run_id, instant: instant.getTime(), now }
-  let dispatched = 0
+  const queued: Queued = { dispatched: 0, gap_jobs: 0 }
   for (const [shard, demandsOfShard] of byShard(demands)) {
     const requested = demandsOfShard.flatMap(({ entity, rfc, jobs }) => {
       const not_before = now + 1_000 * delayOf(rfc, spread)
@@ -50,10 +58,13 @@ export async function requestJobs(
     })
     if (requested.length === 0) continue
     const ledger = settings.ledgers[shard]!
-    const results = await ledger.batch<{ dispatched: number }>(requestStatements(ledger, run, demandsOfShard, requested))
-    dispatched += results.at(-1)!.results.filter((row) => row.dispatched === 1).length
+    const results = await ledger.batch<Queued>(requestStatements(ledger, run, demandsOfShard, requested))
+    for (const { dispatched, gap_jobs } of results.at(-1)!.results) {
+      queued.dispatched += dispatched
+      queued.gap_jobs += gap_jobs
+    }
   }
-  return dispatched
+  return queued
 }
 
 /** Returns the instants up to which the organization's extractions succeeded, by `entity|source`. Pairs without one are absent. */

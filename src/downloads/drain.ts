@@ -211,7 +211,8 @@ async function downloadMonth(system: System, ledger: D1Database, job: Job, login
     ingestMetadata(target, () => metadata.rowsLeft()),
     false,
   )
-  await ledger.batch([...unread(), ...finishJobStatements(ledger, job, null, Date.now())])
+  const end = { until: until.getTime(), isIncomplete: rejected.length + metadata.rejected.count > 0 }
+  await ledger.batch([...unread(), ...finishJobStatements(ledger, job, null, Date.now(), end)])
 }
 
 /** Announces the cancellations of a slice, and keeps them for those whose connections are not active. */

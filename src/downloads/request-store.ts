@@ -10,6 +10,8 @@ export interface RequestedJob {
   job_id: string
   /** The job is not claimed before this time, in milliseconds: its place in the spread. */
   not_before: number
+  /** Whether the month is of a gap before the run's range. */
+  is_gap: boolean
 }
 
 /** The run that requests jobs. */
@@ -66,7 +68,7 @@ const joinFinished = (ledger: D1Database, requested: string, { organization_id, 
 
 /**
  * Returns the batch with which a run requests jobs of one ledger: it inserts the entities and the missing jobs, joins the existing ones, and
- * records the extraction. Repeating the batch changes nothing. The last result has a row `{entity, dispatched}` per entity.
+ * records the extraction. Repeating the batch changes nothing. The last result has a row `{entity, dispatched, gap_jobs}` per entity.
  */
 export function requestStatements(
   ledger: D1Database,
@@ -115,24 +117,28 @@ export function requestStatements(
   const record = ledger
     .prepare(
       `with served as materialized (
-         select s.entity, s.source, s.month, s.job_id, s.run_id, ${ATTEMPTS_BEFORE} as attempts_before
+         select s.entity, s.source, s.month, s.job_id, s.run_id = ?2 as made, w.value->>3 as is_gap, ${ATTEMPTS_BEFORE} as attempts_before
          from json_each(?1) w cross join sync_jobs s on s.entity = w.value->>0 and s.source = w.value->>1 and s.month = w.value->>2
          where ${SERVES}),
        attempted as materialized (select entity, job_id, attempts_before from served where attempts_before > 0)
-       insert into extractions (organization_id, entity, run_id, instant, jobs, dispatched, requested_at, attempts_before)
-       select ?4, entity, ?2, ?3, json_group_object(source, json(months)), max(made), ?5,
+       insert into extractions (organization_id, entity, run_id, instant, jobs, dispatched, gap_jobs, requested_at, attempts_before)
+       select ?4, entity, ?2, ?3, json_group_object(source, json(months)), max(made), sum(gaps), ?5,
          (select json_group_object(a.job_id, a.attempts_before) from attempted a where a.entity = c.entity)
        from (
-         select entity, source, json_group_object(month, job_id) as months, max(run_id = ?2) as made from served group by entity, source
+         select entity, source, json_group_object(month, job_id) as months, max(made and not is_gap) as made, sum(is_gap) as gaps
+         from served group by entity, source
        ) c
        where true
        group by entity
        on conflict do nothing`,
     )
-    .bind(JSON.stringify(requested.map(({ entity, source, month }) => [entity, source, month])), run_id, instant, organization_id, now)
+    .bind(
+      JSON.stringify(requested.map(({ entity, source, month, is_gap }) => [entity, source, month, is_gap])),
+      ...[run_id, instant, organization_id, now],
+    )
   const outcome = ledger
     .prepare(
-      `select e.entity, e.dispatched from json_each(?1) b cross join extractions e
+      `select e.entity, e.dispatched, e.gap_jobs from json_each(?1) b cross join extractions e
        on e.organization_id = ?2 and e.entity = b.value and e.run_id = ?3`,
     )
     .bind(JSON.stringify(entities.map(({ entity }) => entity)), organization_id, run_id)

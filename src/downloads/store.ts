@@ -1,5 +1,6 @@
 import type { Rejection } from '../cfdi/package/rejections.ts'
 import { isFenceViolation } from '../platform/db/guard.ts'
+import { coverageAfter, type EndedDownload, type MonthCoverage } from '../visibility/coverage.ts'
 import type { SliceCounts } from '../visibility/slice-counts.ts'
 
 export interface Job {
@@ -15,10 +16,13 @@ export interface Job {
   is_continued: number
   /** Number of changes that earlier attempts have made. */
   ingested: number
+  /** What is known of the month, a MonthCoverage as JSON. Only the job's own end changes it. */
+  covered: string | null
 }
 
 const CLAIMED = `entity, source, month, job_id, organizations, as_of, attempts, token, is_continued,
-  created_count + updated_count + cancelled_count as ingested`
+  created_count + updated_count + cancelled_count as ingested,
+  (select c.months -> ('$."' || month || '"') from coverage c where c.entity = sync_jobs.entity and c.source = sync_jobs.source) as covered`
 
 /**
  * Claims the entity's next job: one that is queued and due, or running under an expired lease. Newest months first. The attempt reads every
@@ -87,8 +91,19 @@ export const eventBody = (error_class: string, completed_at: string): string =>
 const DATED = `(select json_group_array(json_patch(r.value, json_object('fecha', c.fecha, 'issued_at', c.issued_at)))
   from json_each(sync_jobs.rejected_files) r left join cfdi c on c.entity = sync_jobs.entity and c.uuid = r.value->>'uuid')`
 
-/** Finishes a job as succeeded, or as failed with an error class, and inserts its outbox event. Does neither when the claim is lost. */
-export const finishJobStatements = (ledger: D1Database, job: Job, error_class: string | null, now: number): D1PreparedStatement[] => [
+/**
+ * Finishes a job as succeeded, or as failed with an error class, inserts its outbox event, and notes whether its month is complete when
+ * that changes. Does nothing when the claim is lost. `until` is the instant up to which it downloaded, in milliseconds; `isIncomplete` says that
+ * files could not be read.
+ */
+export const finishJobStatements = (
+  ledger: D1Database,
+  job: Job,
+  error_class: string | null,
+  now: number,
+  { until = 0, isIncomplete = false } = {},
+): D1PreparedStatement[] => [
+  ...coverageStatements(ledger, job, { outcome: error_class !== null ? 'failed' : isIncomplete ? 'incomplete' : 'complete', until }),
   ledger
     .prepare(
       `insert into outbox (fact_id, kind, entity, organizations, body, created_at)
@@ -105,6 +120,21 @@ export const finishJobStatements = (ledger: D1Database, job: Job, error_class: s
     )
     .bind(...keysOf(job), error_class === null ? 'succeeded' : 'failed', error_class, now),
 ]
+
+function coverageStatements(ledger: D1Database, job: Job, end: Pick<EndedDownload, 'outcome' | 'until'>): D1PreparedStatement[] {
+  if (job.month === '') return []
+  const before = JSON.parse(job.covered ?? '[]') as MonthCoverage
+  const after = coverageAfter(before, job.month, { ...end, as_of: job.as_of })
+  if (after === before) return []
+  return [
+    ledger
+      .prepare(
+        `insert into coverage (entity, source, months) select entity, source, json_object(month, json(?6)) from sync_jobs where ${CLAIM_HELD}
+         on conflict do update set months = json_set(months, '$."' || ?3 || '"', json(?6))`,
+      )
+      .bind(...keysOf(job), JSON.stringify(after)),
+  ]
+}
 
 /** Returns a job to the queue with the error class of its last attempt. It is not claimed before `notBefore`. */
 export const requeueStatement = (ledger: D1Database, job: Job, error_class: string, notBefore: number) =>

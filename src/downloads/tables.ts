@@ -52,6 +52,18 @@ export const syncJobs = sqliteTable(
   ],
 )
 
+/** How the downloads of the months of a source ended. It is kept when the rows of the jobs are deleted. */
+export const coverage = sqliteTable(
+  'coverage',
+  {
+    entity: integer('entity').notNull(),
+    source: text('source').notNull(),
+    /** A Coverage (visibility/coverage.ts) as JSON. */
+    months: text('months').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.entity, table.source] })],
+)
+
 /** What one run requested for one connection: the jobs that it created, joined or found finished, by source and month. */
 export const extractions = sqliteTable(
   'extractions',
@@ -63,8 +75,10 @@ export const extractions = sqliteTable(
     instant: integer('instant').notNull(),
     /** `{source: {month: job_id}}`; the month is empty for document sources. */
     jobs: text('jobs').notNull(),
-    /** 1 when the run created at least one of the jobs. */
+    /** 1 when the run created at least one of the jobs of its range. */
     dispatched: integer('dispatched').notNull(),
+    /** Number of the jobs for months before its range, which the connection missed while it was not active. */
+    gap_jobs: integer('gap_jobs').notNull().default(0),
     /** When the run requested the jobs, milliseconds. No time of a job from before is shown to the organization. */
     requested_at: integer('requested_at').notNull(),
     /** `{job_id: attempts}`: the attempts that had ended before, of the jobs that had any. They are not shown to the organization. */

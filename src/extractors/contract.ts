@@ -110,7 +110,10 @@ export const Extractor = z
     data_source_keys: z.array(z.enum(DATA_SOURCE_KEYS)).meta({ description: 'The requested sources and the mandatory ones.' }),
     created_at: Instant,
     last_run_at: Instant.nullable(),
-    next_run_at: Instant.nullable().meta({ description: 'Null when the extractor is disabled or not scheduled.' }),
+    next_run_at: Instant.nullable().meta({
+      description:
+        'The extractor runs then, unless it is changed before. Each local date runs once, also across time zones. Null when it is disabled or not scheduled.',
+    }),
   })
   .meta({ id: 'Extractor' })
 export type Extractor = z.infer<typeof Extractor>

@@ -9,7 +9,8 @@ import { isGuardViolation } from '../platform/db/guard.ts'
 import { newId } from '../platform/db/id.ts'
 import { retryOnConflict } from '../platform/db/retry.ts'
 import { localDayOf } from '../platform/time/calendar.ts'
-import { cadenceOf, nextRunAt } from './cadence.ts'
+import { arm, owedDay } from './anchor.ts'
+import { nextRunAt } from './cadence.ts'
 import type { Extractor, ExtractorChanges, ExtractorDraft } from './contract.ts'
 import { faultsOf, mergeChanges } from './rules.ts'
 import {
@@ -18,7 +19,9 @@ import {
   type ExtractorRow,
   findExtractor,
   insertExtractor,
+  insertOwedRun,
   insertZone,
+  lastLocalDate,
   listExtractorRows,
   removeExtractor,
   updateExtractor,
@@ -40,31 +43,6 @@ export async function requireExtractor({ db, organization }: Ctx, extractor_id: 
   return row
 }
 
-type Schedule = Pick<ExtractorRow, 'schedule_kind' | 'schedule_spec' | 'timezone'>
-
-/** A common anchor, so that only the schedules are compared. */
-const ANY_DAY = '1970-01-01'
-
-const isSameSchedule = (a: Schedule, b: Schedule): boolean =>
-  a.timezone === b.timezone &&
-  a.schedule_kind !== null &&
-  a.schedule_kind === b.schedule_kind &&
-  cadenceOf(a.schedule_kind, a.schedule_spec, ANY_DAY) === cadenceOf(a.schedule_kind, b.schedule_spec, ANY_DAY)
-
-/**
- * Returns the columns of a schedule that is saved now. A new schedule or time zone is anchored to today; an unchanged one keeps its anchor,
- * but never runs for the days on which the extractor was disabled.
- */
-function arm(schedule: Schedule & { is_enabled: boolean }, now: Date, stored?: ExtractorRow) {
-  const { schedule_kind, schedule_spec, timezone, is_enabled } = schedule
-  if (schedule_kind === null) return { cadence: null, armed_day: null }
-  const today = localDayOf(now, timezone)
-  if (!stored?.armed_day || !isSameSchedule(schedule, stored))
-    return { cadence: cadenceOf(schedule_kind, schedule_spec, today), armed_day: today }
-  const isReenabled = is_enabled && !stored.is_enabled && today > stored.armed_day
-  return { cadence: stored.cadence, armed_day: isReenabled ? today : stored.armed_day }
-}
-
 function rowOf(organization_id: string, now: Date, draft: ExtractorDraft): ExtractorRow {
   // The contract admits only integers here.
   const settings = { ...draft, schedule_spec: draft.schedule_spec as Record<string, number> }
@@ -73,7 +51,7 @@ function rowOf(organization_id: string, now: Date, draft: ExtractorDraft): Extra
     organization_id,
     ...settings,
     data_source_keys: withMandatory(draft.data_source_keys),
-    ...arm(settings, now),
+    ...arm(settings, null, now),
     last_run_at: null,
     created_at: now,
   }
@@ -143,18 +121,26 @@ export const changeExtractor = (ctx: Ctx, extractor_id: string, changes: Extract
 
 async function attemptChange(ctx: Ctx, extractor_id: string, changes: ExtractorChanges): Promise<Extractor> {
   const stored = await requireExtractor(ctx, extractor_id)
-  const columns = columnsOf(ctx, stored, changes)
+  const settings = settingsOf(ctx, stored, changes)
   const changed = Object.keys(changes)
-  if (changed.length > 0)
-    await change(ctx, { action: 'extractor.updated', resource_id: extractor_id, changed }, [
-      assertExtractorUnchanged(ctx.db.$client, stored),
-      updateExtractor(ctx.db, stored, columns),
-      ...zoneOf(ctx, { ...stored, ...columns }),
-    ])
-  return view(changed.length > 0 ? { ...stored, ...columns } : stored, ctx.now)
+  if (changed.length === 0) return view(stored, ctx.now)
+  const ranFor = await lastLocalDate(ctx.db, extractor_id)
+  const owed = owedDay(stored, settings, ranFor, ctx.now)
+  const { is_enabled, ...others } = settings
+  // What the request does not change is left as others may change it at the same time.
+  const enabling = changes.is_enabled === undefined ? {} : { is_enabled }
+  const columns = { ...others, ...enabling, ...arm(settings, owed ?? ranFor, ctx.now, stored) }
+  await change(ctx, { action: 'extractor.updated', resource_id: extractor_id, changed }, [
+    assertExtractorUnchanged(ctx.db.$client, stored, ranFor),
+    updateExtractor(ctx.db, stored, columns),
+    ...(owed === null ? [] : [insertOwedRun(ctx.db, stored, owed, ctx.now)]),
+    ...zoneOf(ctx, { ...stored, ...columns }),
+  ])
+  return view({ ...stored, ...columns }, ctx.now)
 }
 
-function columnsOf(ctx: Ctx, stored: ExtractorRow, changes: ExtractorChanges): Partial<ExtractorRow> {
+/** The members that result from the changes, without name and sources unless these change. */
+function settingsOf(ctx: Ctx, stored: ExtractorRow, changes: ExtractorChanges) {
   const { name, is_enabled = stored.is_enabled, data_source_keys, timezone = stored.timezone, ...dependent } = changes
   const { trigger_kind, schedule_kind, schedule_spec, scope, scope_months } = mergeChanges(stored, dependent)
   const result = { trigger_kind, schedule_kind, schedule_spec: schedule_spec as Record<string, number>, scope, scope_months }
@@ -164,10 +150,9 @@ function columnsOf(ctx: Ctx, stored: ExtractorRow, changes: ExtractorChanges): P
   return {
     ...result,
     ...(name !== undefined && { name }),
-    ...(changes.is_enabled !== undefined && { is_enabled }),
     ...(data_source_keys && { data_source_keys: withMandatory(data_source_keys) }),
+    is_enabled,
     timezone,
-    ...arm({ ...result, timezone, is_enabled }, ctx.now, stored),
   }
 }
 

@@ -37,7 +37,7 @@ export const extractorRoutes = new Hono<App>()
       'updateExtractor',
       TAG,
       'Update an extractor',
-      'Changes only the members of the body. Changing the trigger from `schedule` clears schedule_kind and schedule_spec; changing the scope from `last_n_months` clears scope_months. A new schedule or time zone counts from today, so the extractor runs tomorrow at the earliest.',
+      'Changes only the members of the body. Changing the trigger from `schedule` clears schedule_kind and schedule_spec; changing the scope from `last_n_months` clears scope_months. A new schedule or time zone counts from today, so the extractor runs tomorrow at the earliest, and only for dates after the last one for which it ran. A date that was due and has not run yet runs within minutes.',
     ),
     params(ExtractorPath),
     roles('owner', 'admin'),

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { DataQuality } from '../cfdi/quality/data-quality.ts'
 import { Instant, integerParameter } from '../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../taxpayers/contract.ts'
 import { CfdiWindows, WindowStateName } from '../visibility/contract.ts'
@@ -54,14 +55,7 @@ export const SupplierReport = z
     as_of: z.iso.datetime().meta({
       description: 'The instant up to which the report is complete: the ceiling of the window on received CFDIs, or now without one.',
     }),
-    data_quality: z.strictObject({
-      cfdi_total: z.int().meta({ description: 'Number of CFDIs that were summed.' }),
-      with_xml: z.int().meta({ description: 'Number of those CFDIs whose XML is known.' }),
-      missing_rate: z.int().meta({ description: 'Number of those CFDIs that no amount includes because their exchange rate is unknown.' }),
-      not_counted: z.int().meta({
-        description: 'Number of those CFDIs that no amount includes because one of theirs in MXN has more than 18 digits before the point.',
-      }),
-    }),
+    data_quality: DataQuality,
     supplier_count: z.int(),
     registered_count: z.int().meta({ description: 'Number of suppliers with a registration that has not expired.' }),
     not_registered_count: z.int().meta({ description: 'Number of suppliers for which the registry answered that it has no registration.' }),

@@ -1,4 +1,5 @@
 import { decimal } from '../cfdi/money.ts'
+import { incompleteMonths } from '../cfdi/quality/data-quality.ts'
 import type { SupplierTotals } from '../cfdi/supplier-totals.ts'
 import { issuerNames, lastMonths, sumSuppliers } from '../cfdi/suppliers/suppliers.ts'
 import type { Ctx } from '../platform/context.ts'
@@ -51,10 +52,13 @@ export async function reportSuppliers(ctx: Ctx, { months, limit }: SupplierRepor
   const { db, now, organization } = ctx
   const ledger = openLedger(ctx)
   const span = lastMonths(now, months)
-  const [latest, totals] = await Promise.all([latestCeilings(db, [ledger.entity]), sumSuppliers(ledger, span)])
-  const rows = await findSupplierRows(db, [...totals.keys()])
+  const [latest, { suppliers, statuses }] = await Promise.all([
+    latestCeilings(db, [ledger.entity]),
+    sumSuppliers(ledger, span, now.getTime()),
+  ])
+  const rows = await findSupplierRows(db, [...suppliers.keys()])
   const today = localDayOf(now, organization.timezone)
-  const all = [...totals].map(([rfc, one]) => assess(rfc, one, rows.get(rfc), today)).sort(byAmount)
+  const all = [...suppliers].map(([rfc, one]) => assess(rfc, one, rows.get(rfc), today)).sort(byAmount)
   const listed = all.slice(0, limit)
   const outdated = outdatedSuppliers(all, now)
   const names = await issuerNames(ledger, [...new Set([...listed, ...outdated].map(({ rfc }) => rfc))])
@@ -89,6 +93,7 @@ export async function reportSuppliers(ctx: Ctx, { months, limit }: SupplierRepor
       with_xml: quality('with_xml'),
       missing_rate: quality('missing_rate'),
       not_counted: quality('not_counted'),
+      ...incompleteMonths(statuses),
     },
     supplier_count: all.length,
     registered_count: count('registered'),

@@ -143,12 +143,19 @@ export const activeOf = (db: Database, rows: readonly ConnectionRow[]) =>
 
 /** How many reaches of a source a connection keeps. */
 export const MOST_REACHES = 400
+/** How far behind UTC a month ends in the last of Mexico's time zones. */
+const WESTERNMOST_SECONDS = 8 * 3_600
 
-/** A list of reaches without every second one of its older half, except those that reached further back than all before them. */
+/**
+ * A list of reaches without every second one of its older half, except those that reached further back than all before them, and those
+ * without which a month would no longer be reached: the next one begins after the month in which the previous one ended.
+ */
 const thinned = (column: string): string => `(
   select json_group_array(json(value) order by key) from (
-    select key, value, min(value->>1) over (order by key rows between unbounded preceding and 1 preceding) as earliest from json_each(${column}))
-  where key >= ${MOST_REACHES / 2} or key % 2 = 0 or value->>1 < earliest)`
+    select key, value, min(value->>1) over (order by key rows between unbounded preceding and 1 preceding) as earliest,
+      lead(value->>1) over (order by key) as next, lag(value->>0) over (order by key) as previous from json_each(${column}))
+  where key >= ${MOST_REACHES / 2} or key % 2 = 0 or value->>1 < earliest
+    or substr(next, 1, 7) > strftime('%Y-%m', previous / 1000 - ${WESTERNMOST_SECONDS}, 'unixepoch'))`
 
 /**
  * Widens the windows on issued or on received CFDIs to the earlier floor and the later ceiling (decisions.md 6), of connections that are

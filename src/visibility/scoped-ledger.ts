@@ -13,6 +13,7 @@ const OPENED: unique symbol = Symbol('opened')
 export interface ScopedLedger {
   readonly [OPENED]: true
   readonly d1: D1Database
+  readonly organization_id: string
   readonly fiscal_entity_id: string
   readonly rfc: string
   readonly windows: Windows
@@ -76,6 +77,7 @@ function opened({ organization, connection, settings }: Reader, windowsFor: type
   return {
     [OPENED]: true,
     d1: settings.ledgers[connection.shard]!,
+    organization_id: organization.id,
     fiscal_entity_id: connection.fiscal_entity_id,
     rfc: connection.rfc,
     windows,

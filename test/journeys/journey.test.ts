@@ -223,7 +223,7 @@ it('other tax documents are files', async () => {
 it('months are summed, and each sum leads to its documents', async () => {
   const cfdis = await cfdisOf(firm)
   const { body } = await api(firm, 'GET', `/v1/cfdi/summary/monthly?fiscal_entity_id=${firmEntity}&from=2026-01&to=2026-03`)
-  const { data, windows, window_state }: MonthlySummary = body
+  const { data, data_quality, windows, window_state }: MonthlySummary = body
   const reached = { visible_from: '2026-01-19', visible_to: '2026-03-20T18:00:00.000Z' }
   expect([windows, window_state]).toEqual([{ sat_cfdi_issued: reached, sat_cfdi_received: reached }, 'bounded'])
   expect(data).toHaveLength(6)
@@ -239,6 +239,9 @@ it('months are summed, and each sum leads to its documents', async () => {
     // The floor cuts January, and March is not over.
     expect([month, is_partial]).toEqual([month, month !== '2026-02'])
   }
+  // Each month was downloaded completely, so that zeros are zeros.
+  expect(new Set(data.map(({ data_status }) => data_status))).toEqual(new Set(['complete']))
+  expect(data_quality).toMatchObject({ months_missing: 0, months_downloading: 0 })
 })
 
 it('payments are listed, and what they leave is the balance', async () => {

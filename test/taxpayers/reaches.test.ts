@@ -1,6 +1,7 @@
 import { applyD1Migrations, env } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { connect } from '../../src/platform/db/commit.ts'
+import { addMonths } from '../../src/platform/time/months.ts'
 import { MOST_REACHES, widenWindows } from '../../src/taxpayers/taxpayers.ts'
 
 const DAY = 86_400_000
@@ -77,6 +78,27 @@ describe('what a connection’s runs reached', () => {
     // A repetition of the run that did it does not do it again.
     await widen('issued', [[id, daily(MOST_REACHES)]])
     expect((await read()).issued).toHaveLength(302)
+  })
+
+  it('is kept when without it a month would no longer be reached from its first day beyond its end', async () => {
+    // Every 45 days, 75 days back: without every second run, some months are left out.
+    const sparse = Array.from({ length: MOST_REACHES }, (_, n): [number, string] => {
+      const instant = Date.UTC(2018, 0, 1, 6) + n * 45 * DAY
+      return [instant, new Date(instant - 75 * DAY).toISOString().slice(0, 10)]
+    })
+    const { id, read } = await connection(sparse)
+    await widen('issued', [[id, [sparse.at(-1)![0] + 45 * DAY, sparse.at(-1)![1]]]])
+    const { issued } = await read()
+    expect(issued.length).toBeLessThan(MOST_REACHES)
+    // Eight hours behind UTC, a month is over in all of Mexico.
+    const monthsOf = (reaches: typeof issued) => {
+      const months = new Set<string>()
+      for (const [at, floor] of reaches)
+        for (let month = floor.slice(0, 7); month < new Date(at - 8 * 3_600_000).toISOString().slice(0, 7); month = addMonths(month, 1))
+          months.add(month)
+      return [...months].sort()
+    }
+    expect(monthsOf(issued.slice(0, -1))).toEqual(monthsOf(sparse))
   })
 
   it('never grows beyond its bound, and its first run stays', async () => {

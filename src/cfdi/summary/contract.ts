@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { CfdiWindows, WindowStateName } from '../../visibility/contract.ts'
 import { Direction } from '../contract.ts'
+import { DataQuality, DataStatusName } from '../quality/data-quality.ts'
 
 const Month = z.string().regex(/^(19|20)\d\d-(0[1-9]|1[0-2])$/, 'Must be a month, YYYY-MM.')
 const monthOrDay = (description: string) =>
@@ -45,6 +46,7 @@ const CfdiMonth = z
     is_partial: z
       .boolean()
       .meta({ description: 'Whether the month is not complete: the window, `from` or `to` divides it, or it is not over.' }),
+    data_status: DataStatusName,
     drilldown: z.string().meta({ description: 'Path and query of the search that returns exactly the documents of `count`.' }),
     through_date: z.iso
       .date()
@@ -72,17 +74,7 @@ export const MonthlySummary = z
     as_of: z.iso
       .datetime()
       .meta({ description: 'The later ceiling of the directions that are summed, or the time of the request when there is none.' }),
-    data_quality: z.strictObject({
-      cfdi_total: z.int().meta({ description: 'Number of documents in all rows, including cancelled ones.' }),
-      with_xml: z.int().meta({ description: 'Number of those documents whose XML is known.' }),
-      missing_rate: z
-        .int()
-        .meta({ description: 'Number of documents with status vigente that are in no amount, because their exchange rate is not known.' }),
-      not_counted: z.int().meta({
-        description:
-          'Number of documents with status vigente that are in no amount, because one of theirs in MXN has more than 18 digits before the point.',
-      }),
-    }),
+    data_quality: DataQuality,
     data: z.array(CfdiMonth),
   })
   .meta({ id: 'CfdiMonthlySummary' })

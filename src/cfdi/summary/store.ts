@@ -2,6 +2,7 @@ import { all, type Fragment, prepared, raw, sql } from '../../platform/db/fragme
 import { type DirectionBounds, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { earliestOf, firstOpenDay, latestOf } from '../../visibility/window.ts'
 import { afterDay } from '../literal-day.ts'
+import { type DataStatusRow, dataStatusRows } from '../quality/data-status.ts'
 import { COUNTABLE_COLUMNS, type CountableRow } from '../read-row.ts'
 import { add, type Cells, contribution, nothing, parseCells } from '../totals.ts'
 
@@ -51,8 +52,11 @@ const statementsOfImports = (partition: Partition, span: Span): Fragment[] => {
   return [monthsOf(partition, span), rowsOf(partition, span, earliestOf(span.first), latestOf(span.last), days)]
 }
 
-/** Sums the visible documents. One call. */
-export async function sumMonths(ledger: ScopedLedger, { directions, ...days }: Span): Promise<Months> {
+/** Sums the visible documents, and reads how far the months were downloaded. One call. */
+export async function sumMonths(
+  ledger: ScopedLedger,
+  { directions, ...days }: Span,
+): Promise<{ months: Months; statusRows: DataStatusRow[] }> {
   const read = partitionsToRead(ledger).flatMap((partition) =>
     partition.bounds.flatMap((bounds) => {
       const span = { ...days, directions: directions.filter((direction) => bounds.directions.includes(direction)) }
@@ -68,15 +72,16 @@ export async function sumMonths(ledger: ScopedLedger, { directions, ...days }: S
     }),
   )
   const months: Months = new Map()
-  if (read.length === 0) return months
-  const results = await ledger.d1.batch(read.flatMap(({ statements }) => statements.map((one) => prepared(ledger.d1, one))))
+  if (read.length === 0) return { months, statusRows: [] }
+  const statements = [dataStatusRows(ledger), ...read.flatMap((one) => one.statements)]
+  const [statusRows, ...results] = await ledger.d1.batch(statements.map((one) => prepared(ledger.d1, one)))
   for (const { bounds, isAuthority, statements } of read) {
     const [cells, rows] = results.splice(0, statements.length)
     const wholeDays = { first: later(bounds.floor, days.first), last: days.last, before: firstOpenDay(bounds.until) }
     for (const month of cells!.results as MonthCells[]) addDays(months, month, wholeDays)
     for (const row of (rows?.results ?? []) as CountableRow[]) addRow(months, row, isAuthority ? 1 : -1)
   }
-  return months
+  return { months, statusRows: statusRows!.results as DataStatusRow[] }
 }
 
 function totalsAt(months: Months, month: string, direction: number, cell: string) {

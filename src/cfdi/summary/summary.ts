@@ -7,6 +7,8 @@ import { openLedger, type ScopedLedger } from '../../visibility/scoped-ledger.ts
 import { earliestOf, latestOf, windowStateOf } from '../../visibility/window.ts'
 import { isDay } from '../literal-day.ts'
 import { decimal } from '../money.ts'
+import { incompleteMonths } from '../quality/data-quality.ts'
+import { dataStatuses } from '../quality/data-status.ts'
 import { add, type Cells, nothing } from '../totals.ts'
 import type { CfdiMonth, MonthlySummary, MonthlySummaryQuery } from './contract.ts'
 import { type Months, type Span, sumMonths } from './store.ts'
@@ -25,18 +27,23 @@ const TIPOS = ['I', 'E', 'P', 'N', 'T'] as const
 
 /**
  * Returns the totals of the visible documents by month and direction. A month that the window divides is summed as far as it is visible.
- * A row outside the window of its direction is absent; a row inside it without documents has zeros. One call to each database. Throws Failure 422
+ * A row outside the window of its direction is absent; a row inside it without documents has zeros; `data_status` tells whether they are known. One call to each database. Throws Failure 422
  * summary.range.
  */
 export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Promise<MonthlySummary> {
   const ledger = openLedger(ctx)
   const span = spanOf(query, ctx.now)
-  const [latest, months] = await Promise.all([latestCeilings(ctx.db, [ledger.entity]), sumMonths(ledger, span)])
+  const now = ctx.now.getTime()
+  const [latest, { months, statusRows }] = await Promise.all([latestCeilings(ctx.db, [ledger.entity]), sumMonths(ledger, span)])
   const { windows, window } = ledger
   const all = [...months.values()]
   const valid = all.map((cells) => sumOf(cells, isValid))
-  const rows = placesOf(ledger, span, months, ctx.now.getTime()).map((place) =>
-    rowOf(ledger.fiscal_entity_id, place, months.get(`${place.month}|${place.direction}`) ?? new Map()),
+  const statusOf = dataStatuses(ledger, statusRows, now)
+  const rows = placesOf(ledger, span, months, now).map(
+    (place): CfdiMonth => ({
+      ...rowOf(ledger.fiscal_entity_id, place, months.get(`${place.month}|${place.direction}`) ?? new Map()),
+      data_status: statusOf(place.month, place.direction),
+    }),
   )
   return {
     fiscal_entity_id: ledger.fiscal_entity_id,
@@ -52,6 +59,7 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
       with_xml: all.reduce((sum, cells) => sum + sumOf(cells, () => true).with_xml, 0),
       missing_rate: valid.reduce((sum, { missing_rate }) => sum + missing_rate, 0),
       not_counted: valid.reduce((sum, { not_counted }) => sum + not_counted, 0),
+      ...incompleteMonths(rows.map(({ data_status }) => data_status)),
     },
     data: rows,
   }
@@ -122,7 +130,7 @@ const drilldownOf = (fiscal_entity_id: string, direction: CfdiMonth['direction']
     ...{ kind: 'cfdi', to_itself: 'false' },
   })}`
 
-function rowOf(fiscal_entity_id: string, place: MonthPlace, cells: Cells): CfdiMonth {
+function rowOf(fiscal_entity_id: string, place: MonthPlace, cells: Cells): Omit<CfdiMonth, 'data_status'> {
   const direction = DIRECTIONS[place.direction]
   const valid = (tipo: string, metodo?: string) =>
     sumOf(cells, (t, m, estatus) => estatus === 'vigente' && t === tipo && (metodo === undefined || m === metodo))

@@ -1,8 +1,10 @@
 import { all, type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
 import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
+import type { DataStatus } from '../../visibility/coverage.ts'
 import { boundsOf, type DirectionBounds, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { earliestOf, latestOf } from '../../visibility/window.ts'
 import { afterDay } from '../literal-day.ts'
+import { type DataStatusRow, dataStatuses, dataStatusRows } from '../quality/data-status.ts'
 import { COUNTABLE_COLUMNS, type CountableRow } from '../read-row.ts'
 import { addSupplier, hasAny, parseSuppliers, type Suppliers, shareOf } from '../supplier-totals.ts'
 
@@ -56,17 +58,21 @@ function hiddenIn(partition: Partition, { floor, until }: DirectionBounds, { fro
 
 /**
  * Sums what each supplier invoiced the RFC in some months, as far as the window shows it. Reads the totals of the months, and the hidden
- * documents of those that the window divides, to subtract them. One call.
+ * documents of those that the window divides, to subtract them. Also tells the data status of each month. `now` in milliseconds. One call.
  */
-export async function sumSuppliers(ledger: ScopedLedger, span: MonthSpan): Promise<Suppliers> {
+export async function sumSuppliers(
+  ledger: ScopedLedger,
+  span: MonthSpan,
+  now: number,
+): Promise<{ suppliers: Suppliers; statuses: DataStatus[] }> {
   const read = partitionsToRead(ledger).flatMap((partition) => {
     const bounds = boundsOf(partition, RECEIVED)
     const visible = bounds ? visibleSpan(bounds, span) : null
     return visible === null ? [] : [{ months: totalsOf(partition, visible), hidden: hiddenIn(partition, bounds!, visible) }]
   })
   const suppliers: Suppliers = new Map()
-  if (read.length === 0) return suppliers
-  const results = await ledger.d1.batch(read.flatMap(({ months, hidden }) => [months, ...hidden].map((one) => prepared(ledger.d1, one))))
+  const statements = [dataStatusRows(ledger), ...read.flatMap(({ months, hidden }) => [months, ...hidden])]
+  const [statusRows, ...results] = await ledger.d1.batch(statements.map((one) => prepared(ledger.d1, one)))
   for (const { hidden } of read) {
     const [months, ...documents] = results.splice(0, 1 + hidden.length)
     for (const { totals } of months!.results as { totals: string }[])
@@ -77,7 +83,10 @@ export async function sumSuppliers(ledger: ScopedLedger, span: MonthSpan): Promi
     }
   }
   for (const [rfc, totals] of suppliers) if (!hasAny(totals)) suppliers.delete(rfc)
-  return suppliers
+  const statusOf = dataStatuses(ledger, statusRows!.results as DataStatusRow[], now)
+  const statuses: DataStatus[] = []
+  for (let month = span.from; month <= span.to; month = addMonths(month, 1)) statuses.push(statusOf(month, RECEIVED))
+  return { suppliers, statuses }
 }
 
 const within = (partition: Partition, { since, until }: DirectionBounds): Fragment =>

@@ -33,6 +33,10 @@ export const Run = z
       .meta({ description: '`planned` until the run has covered all RFCs; the numbers are then those of the RFCs covered so far.' }),
     connections: z.int(),
     dispatched: z.int(),
+    gap_jobs: z.int().meta({
+      description:
+        'Number of downloads that the run asked for beside its range and does not count in `dispatched`: the months, of each data source, between the last extraction of an RFC and the range, when the RFC is active again after longer than the run reaches.',
+    }),
   })
   .meta({ id: 'Run' })
 export type Run = z.infer<typeof Run>

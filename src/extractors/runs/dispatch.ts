@@ -1,6 +1,6 @@
 import { authorityOf } from '../../authority/adapters.ts'
 import type { DataSourceKey } from '../../authority/port/catalog.ts'
-import { announce, type ConnectionDemand, requestJobs, watermarks } from '../../downloads/downloads.ts'
+import { announce, type ConnectionDemand, type Queued, requestJobs, watermarks } from '../../downloads/downloads.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import { commit, type Statement } from '../../platform/db/commit.ts'
@@ -11,7 +11,7 @@ import { sourcesOf } from '../../taxpayers/sources.ts'
 import { activeOf, type ConnectionRow, connectionsOfRun, countActiveConnections, widenWindows } from '../../taxpayers/taxpayers.ts'
 import { verifyOutstanding } from '../../taxpayers/verification.ts'
 import type { ExtractorRow } from '../store.ts'
-import { monthsOf, rangeOf } from './scope.ts'
+import { gapStart, monthsOf, rangeOf } from './scope.ts'
 import {
   enabledExtractors,
   findExtractorOfRun,
@@ -26,13 +26,11 @@ import {
   unfinishedRuns,
 } from './store.ts'
 
-export interface RunOutcome {
+export interface RunOutcome extends Queued {
   /** `no_connections` when the organization has no active RFC, which is not an error. */
   status: 'dispatched' | 'no_connections'
   /** Number of RFCs that the run covered. */
   connections: number
-  /** Number of RFCs for which the run queued at least one new download. */
-  dispatched: number
 }
 
 /** Connections dispatched in one round of calls. */
@@ -59,6 +57,7 @@ const newRun = (ctx: System, extractor: ExtractorRow, trigger: RunRow['trigger']
   status: 'planned',
   connections: 0,
   dispatched: 0,
+  gap_jobs: 0,
   after: '',
   created_at: new Date(),
   moved_at: new Date(),
@@ -129,7 +128,7 @@ export async function startRun(
  */
 async function dispatch(system: System, run: RunRow): Promise<RunOutcome & { isDone: boolean }> {
   const extractor = await findExtractorOfRun(system.db, run.extractor_id)
-  let { after, connections, dispatched } = run
+  let { after, connections, dispatched, gap_jobs } = run
   const unverified: ConnectionRow[] = []
   const laterRuns = () =>
     insertRuns(
@@ -145,15 +144,17 @@ async function dispatch(system: System, run: RunRow): Promise<RunOutcome & { isD
     unverified.push(...left)
     connections += page.length - left.length
     dispatched += queued?.dispatched ?? 0
+    gap_jobs += queued?.gap_jobs ?? 0
     if (read.length < PAGE || run.fiscal_entity_id !== null) break
     after = read.at(-1)!.fiscal_entity_id
     if (!system.budget.allows(pageStatements(system) + RUN_STATEMENTS)) {
-      await commit(system.db.$client, [keepPlace(system.db, run, { after, connections, dispatched }, new Date()), ...laterRuns()])
+      const counts = { connections, dispatched, gap_jobs }
+      await commit(system.db.$client, [keepPlace(system.db, run, { after, ...counts }, new Date()), ...laterRuns()])
       await announceRuns(system, [run])
-      return { status: 'dispatched', connections, dispatched, isDone: false }
+      return { status: 'dispatched', ...counts, isDone: false }
     }
   }
-  const outcome: RunOutcome = { status: connections === 0 ? 'no_connections' : 'dispatched', connections, dispatched }
+  const outcome: RunOutcome = { status: connections === 0 ? 'no_connections' : 'dispatched', connections, dispatched, gap_jobs }
   if (run.fiscal_entity_id !== null && unverified.length > 0)
     await commit(system.db.$client, [postponeRun(system.db, run.run_id, nextVerification(unverified[0]!))])
   else
@@ -192,15 +193,15 @@ const laterRun = (run: RunRow, row: ConnectionRow): RunRow => ({
 const isCfdiSource = (source: DataSourceKey): boolean => source === 'sat_cfdi_issued' || source === 'sat_cfdi_received'
 
 /**
- * Returns for how many RFCs new jobs were queued, and the connections whose windows did not widen, because another CIEC was accepted or
- * refused meanwhile.
+ * Returns what was queued, and the connections whose windows did not widen, because another CIEC was accepted or refused meanwhile. The
+ * first run after a connection became active again also requests the months since its last extraction that lie before the run's range.
  */
 async function dispatchPage(
   system: System,
   run: RunRow,
   extractor: ExtractorRow,
   page: readonly ConnectionRow[],
-): Promise<{ dispatched: number; unwidened: Set<number> }> {
+): Promise<Queued & { unwidened: Set<number> }> {
   const active = authorityOf(system).sources
   const selected = page.map((connection) => {
     const enabled = sourcesOf(connection, active)
@@ -210,20 +211,19 @@ async function dispatchPage(
   const wider = { issued: [] as Widening[], received: [] as Widening[] }
   const demands: ConnectionDemand[] = selected.map(({ connection, sources }) => {
     const jobs = sources.flatMap((source) => {
-      if (!isCfdiSource(source)) return [{ source, month: '' }]
+      if (!isCfdiSource(source)) return [{ source, month: '', is_gap: false }]
       const watermark = reached?.get(`${connection.entity}|${source}`) ?? null
       const range = rangeOf(extractor.scope, extractor.scope_months, run.instant, extractor.timezone, watermark)
-      wider[source === 'sat_cfdi_issued' ? 'issued' : 'received'].push({
-        connection: connection.connection,
-        from: range.from,
-        to: run.instant.getTime(),
-      })
-      return monthsOf(range, extractor.timezone).map((month) => ({ source, month }))
+      const direction = source === 'sat_cfdi_issued' ? 'issued' : 'received'
+      const from = gapStart(range, connection[`${direction}_to`], connection.active_since) ?? range.from
+      wider[direction].push({ connection: connection.connection, from, to: run.instant.getTime() })
+      const months = monthsOf({ ...range, from }, extractor.timezone)
+      return months.map((month) => ({ source, month, is_gap: month < range.from.slice(0, 7) }))
     })
     return { entity: connection.entity, shard: connection.shard, rfc: connection.rfc, jobs }
   })
   const spread = run.trigger === 'schedule' ? system.settings.spreadSeconds : 0
-  const dispatched = await requestJobs(system, run, demands, spread)
+  const queued = await requestJobs(system, run, demands, spread)
   const directions = (['issued', 'received'] as const).filter((direction) => wider[direction].length > 0)
   const unwidened = new Set(directions.flatMap((direction) => wider[direction].map(({ connection }) => connection)))
   if (directions.length > 0) {
@@ -232,7 +232,7 @@ async function dispatchPage(
     for (const { connection } of widened.flatMap(({ results }) => results)) unwidened.delete(connection)
   }
   await announce(system, demands, spread)
-  return { dispatched, unwidened }
+  return { ...queued, unwidened }
 }
 
 /** Announces runs that a crash left planned, and those whose message is lost. */

@@ -4,8 +4,9 @@ import type { ScopeKind } from '../rules.ts'
 /** The first day of the authority's history (service.md, Limits). */
 export const EARLIEST: Day = '2018-01-01'
 
-/** The authority's time zone, in which most documents state their dates. */
-const MEXICO = 'America/Mexico_City'
+/** The zones in which Mexico's days begin first and end last, as in visibility/window.ts. Documents are dated in the zone of their place of issue. */
+const EASTERNMOST = 'Etc/GMT+5'
+const WESTERNMOST = 'Etc/GMT+8'
 const MONTH_DAYS = 30
 
 /** What to download: from the start of a literal day up to an instant. */
@@ -17,7 +18,7 @@ export interface DownloadRange {
 /**
  * Returns the range of a run at `now`, which begins no earlier than 2018-01-01 (service.md, Scope). Days are in the extractor's time zone.
  * `watermark` is the end of the last range whose downloads all succeeded, or null. The range begins on the earlier of the watermark's days
- * in that zone and in Mexico City, because documents that were issued after it bear a Mexican date.
+ * in that zone and in Mexico's westernmost, because documents that were issued after it bear a Mexican date.
  */
 export function rangeOf(scope: ScopeKind, scope_months: number | null, now: Date, timezone: string, watermark: Date | null): DownloadRange {
   const from = startOf(scope, scope_months, now, timezone, watermark)
@@ -27,8 +28,18 @@ export function rangeOf(scope: ScopeKind, scope_months: number | null, now: Date
 function startOf(scope: ScopeKind, scope_months: number | null, now: Date, timezone: string, watermark: Date | null): Day {
   if (scope === 'last_n_months' && scope_months !== null)
     return dayOfEpoch(epochDayOf(localDayOf(now, timezone)) - scope_months * MONTH_DAYS)
-  if (scope === 'since_watermark' && watermark !== null) return first(localDayOf(watermark, timezone), localDayOf(watermark, MEXICO))
+  if (scope === 'since_watermark' && watermark !== null) return first(localDayOf(watermark, timezone), localDayOf(watermark, WESTERNMOST))
   return EARLIEST
+}
+
+/**
+ * Returns the day from which on a connection that is active again is to be downloaded beside the range of its first run: that of its last
+ * extraction, when it is before the month in which the range begins. Null when there is no such gap. The months before the range are the gap.
+ */
+export function gapStart({ from }: DownloadRange, ceiling: Date | null, active_since: Date | null): Day | null {
+  if (ceiling === null || active_since === null || active_since <= ceiling) return null
+  const day = localDayOf(ceiling, WESTERNMOST)
+  return day.slice(0, 7) < from.slice(0, 7) ? day : null
 }
 
 const first = (a: Day, b: Day): Day => (a < b ? a : b)
@@ -36,10 +47,10 @@ const last = (a: Day, b: Day): Day => (a < b ? b : a)
 
 /**
  * Returns the calendar months, `YYYY-MM`, that overlap a range. The last one is the later of the months in which the range ends in the
- * extractor's time zone and in Mexico City.
+ * extractor's time zone and in Mexico's easternmost.
  */
 export function monthsOf({ from, to }: DownloadRange, timezone: string): string[] {
-  const end = last(localDayOf(to, timezone), localDayOf(to, MEXICO)).slice(0, 7)
+  const end = last(localDayOf(to, timezone), localDayOf(to, EASTERNMOST)).slice(0, 7)
   const months: string[] = []
   for (let month = from.slice(0, 7); month <= end; month = monthAfter(month)) months.push(month)
   return months

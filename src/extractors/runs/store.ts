@@ -44,14 +44,14 @@ export const postponeRun = (db: Database, run_id: string, until: Date) =>
 const isAtPlace = ({ run_id, after }: RunRow) => and(eq(runs.run_id, run_id), eq(runs.status, 'planned'), eq(runs.after, after))
 
 /** Moves a planned run to a place. Does nothing when a concurrent dispatch has moved it. */
-export const keepPlace = (db: Database, run: RunRow, place: Pick<RunRow, 'after' | 'connections' | 'dispatched'>, now: Date) =>
+export const keepPlace = (db: Database, run: RunRow, place: Pick<RunRow, 'after' | 'connections' | 'dispatched' | 'gap_jobs'>, now: Date) =>
   db
     .update(runs)
     .set({ ...place, moved_at: now })
     .where(isAtPlace(run))
 
 /** Records the outcome of a planned run. The first outcome is kept. */
-export const finishRun = (db: Database, run: RunRow, outcome: Pick<RunRow, 'status' | 'connections' | 'dispatched'>) =>
+export const finishRun = (db: Database, run: RunRow, outcome: Pick<RunRow, 'status' | 'connections' | 'dispatched' | 'gap_jobs'>) =>
   db.update(runs).set(outcome).where(isAtPlace(run))
 
 /** Sets the extractor's `last_run_at` to the run's instant, unless a later run has set it. */

@@ -21,6 +21,7 @@ export const runs = sqliteTable(
     status: text('status', { enum: ['planned', 'dispatched', 'no_connections'] }).notNull(),
     connections: integer('connections').notNull(),
     dispatched: integer('dispatched').notNull(),
+    gap_jobs: integer('gap_jobs').notNull().default(0),
     /** The last connection that has been dispatched; empty before the first. The counts are those up to it. */
     after: text('after').notNull().default(''),
     created_at: instant('created_at').notNull(),

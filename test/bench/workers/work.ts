@@ -72,7 +72,7 @@ const routes: Record<string, Route> = {
   /** Asks for a month of an RFC as a run does, and claims the job as a consumer does. */
   '/claim': async ({ entity, rfc, name }, { LEDGER_0 }) => {
     const now = Date.now()
-    const wanted = [{ entity, source: 'sat_cfdi_issued', month: name, job_id: crypto.randomUUID(), not_before: now }]
+    const wanted = [{ entity, source: 'sat_cfdi_issued', month: name, job_id: crypto.randomUUID(), not_before: now, is_gap: false }]
     await LEDGER_0.batch(
       requestStatements(LEDGER_0, { organization_id: 'org', run_id: crypto.randomUUID(), instant: now, now }, [{ entity, rfc }], wanted),
     )

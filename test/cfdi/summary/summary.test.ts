@@ -135,14 +135,22 @@ describe.each(WINDOWS)('GET /v1/cfdi/summary/monthly, %s', (_, ctx) => {
         row.fecha.slice(0, answer.to.length) <= answer.to &&
         (!('direction' in query) || row.direction === 1),
     )
-    for (const { is_partial: _, through_date: __, drilldown, ...row } of answer.data) {
+    for (const { is_partial: _, through_date: __, data_status, drilldown, ...row } of answer.data) {
+      expect(data_status).toBe('missing')
       const direction = row.direction === 'issued' ? 0 : 1
       expect(row).toEqual(oracle(asked, row.month, direction))
       const counted = asked.filter((one) => one.fecha.startsWith(row.month) && one.direction === direction && one.estatus === 'vigente')
       expect([drilldown, await found(ctx, drilldown)]).toEqual([drilldown, counted.map(({ uuid }) => uuid).sort()])
     }
     for (const row of asked) expect(answered).toContain(`${row.fecha.slice(0, 7)} ${row.direction === 0 ? 'issued' : 'received'}`)
-    expect(answer.data_quality).toEqual({ cfdi_total: asked.length, with_xml: asked.length, missing_rate: 0, not_counted: 0 })
+    const incomplete = { months_missing: answer.data.length, months_downloading: 0 }
+    expect(answer.data_quality).toEqual({
+      cfdi_total: asked.length,
+      with_xml: asked.length,
+      missing_rate: 0,
+      not_counted: 0,
+      ...incomplete,
+    })
   })
 })
 
@@ -263,7 +271,7 @@ describe('the envelope', () => {
     await insertCfdi(env.LEDGER_0, [row])
     await insertMonths(env.LEDGER_0, monthsOf([row]))
     const { data_quality, data } = await summarize(contextOf({ entity: 5 }), { from: '2026-01', to: '2026-01', direction: 'issued' })
-    expect(data_quality).toEqual({ cfdi_total: 1, with_xml: 1, missing_rate: 1, not_counted: 0 })
+    expect(data_quality).toEqual({ cfdi_total: 1, with_xml: 1, missing_rate: 1, not_counted: 0, months_missing: 1, months_downloading: 0 })
     expect(data[0]).toMatchObject({ count: 1, total: '0.00' })
   })
 })

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { EARLIEST, monthsOf, rangeOf } from '../../../src/extractors/runs/scope.ts'
+import { EARLIEST, gapStart, monthsOf, rangeOf } from '../../../src/extractors/runs/scope.ts'
 import { localDayOf } from '../../../src/platform/time/calendar.ts'
 
 const MEXICO = 'America/Mexico_City'
@@ -20,6 +20,9 @@ describe('the range of a run', () => {
     // 00:30 of the first in Tokyo is still February in Mexico.
     ['since_watermark', null, 'Asia/Tokyo', new Date('2026-02-28T15:30:00Z'), '2026-02-28'],
     ['since_watermark', null, 'Pacific/Midway', new Date('2026-03-01T08:00:00Z'), '2026-02-28'],
+    // Midnight in Mexico City is ten at night in Tijuana, where documents of the month before are still issued.
+    ['since_watermark', null, MEXICO, new Date('2026-03-01T06:00:00Z'), '2026-02-28'],
+    ['since_watermark', null, MEXICO, new Date('2026-03-01T08:00:00Z'), '2026-03-01'],
     ['since_watermark', null, MEXICO, new Date('2017-06-01T00:00:00Z'), '2018-01-01'],
   ] as const)('of %s %s in %s with the watermark %s starts on %s', (scope, months, zone, watermark, from) => {
     expect(rangeOf(scope, months, now, zone, watermark)).toEqual({ from, to: now })
@@ -45,7 +48,9 @@ describe('the months of a range', () => {
     ['2026-03-10', '2026-03-31T16:00:00Z', 'Asia/Tokyo', ['2026-03', '2026-04']],
     // The last of the month in Midway, the first of the next in Mexico: documents with its date exist already.
     ['2026-03-10', '2026-04-01T08:00:00Z', 'Pacific/Midway', ['2026-03', '2026-04']],
-    ['2026-03-10', '2026-04-01T05:30:00Z', MEXICO, ['2026-03']],
+    // Half past eleven on the last of the month in Mexico City is half past midnight on the first of the next in Cancun.
+    ['2026-03-10', '2026-04-01T05:30:00Z', MEXICO, ['2026-03', '2026-04']],
+    ['2026-03-10', '2026-04-01T04:59:59Z', MEXICO, ['2026-03']],
   ])('from %s to %s in %s are %s', (from, to, zone, months) => {
     expect(monthsOf({ from, to: new Date(to) }, zone)).toEqual(months)
   })
@@ -53,5 +58,24 @@ describe('the months of a range', () => {
   it('are one hundred and twenty from 2018 to the end of 2027', () => {
     const months = monthsOf({ from: EARLIEST, to: new Date('2027-12-31T12:00:00Z') }, MEXICO)
     expect([months.length, new Set(months).size, months[0], months.at(-1)]).toEqual([120, 120, '2018-01', '2027-12'])
+  })
+})
+
+describe('the gap before a range', () => {
+  const active = new Date('2026-02-15T12:00:00Z')
+  it.each([
+    // Last extracted in November; the range begins in February.
+    ['2025-11-20T18:00:00Z', active, '2026-02-08', '2025-11-20'],
+    // Documents of October may still have been issued, eight hours behind UTC.
+    ['2025-11-01T07:59:59Z', active, '2026-02-08', '2025-10-31'],
+    ['2026-01-31T18:00:00Z', active, '2026-02-08', '2026-01-31'],
+    // The month is downloaded whole with the range.
+    ['2026-02-03T18:00:00Z', active, '2026-02-08', null],
+    // It was active all the time, never extracted, or never active.
+    ['2026-02-15T12:00:00Z', active, '2026-03-08', null],
+    [null, active, '2026-02-08', null],
+    ['2025-11-20T18:00:00Z', null, '2026-02-08', null],
+  ])('after %s, active again since %s, with a range from %s, begins on %s', (ceiling, since, from, expected) => {
+    expect(gapStart({ from, to: now }, ceiling === null ? null : new Date(ceiling), since)).toBe(expected)
   })
 })

@@ -137,15 +137,39 @@ describe('what is due', () => {
     await clockwork.pass('2026-11-17T10:00:00Z')
     expect(await datesOf(acme, extractor.extractor_id)).toEqual(['2026-11-18'])
     at('2026-11-17T10:30:00Z')
-    expect((await patch(acme, extractor, { timezone: 'Pacific/Midway' })).next_run_at).toBe('2026-11-17T11:00:00.000Z')
-    await everyQuarter(clockwork, '2026-11-17T10:30:00Z', '2026-11-18T12:00:00Z')
-    // In Midway the 18th began an hour ago; for that date it ran in Kiritimati.
-    expect(await datesOf(acme, extractor.extractor_id)).toEqual(['2026-11-18', '2026-11-17'])
-    await clockwork.pass('2026-11-19T11:00:00Z')
+    // In Midway it is the 16th. It has run for the 18th, so the next date is the 19th, and that is what is promised.
+    expect((await patch(acme, extractor, { timezone: 'Pacific/Midway' })).next_run_at).toBe('2026-11-19T11:00:00.000Z')
+    await everyQuarter(clockwork, '2026-11-17T10:30:00Z', '2026-11-19T11:00:00Z')
+    expect(await datesOf(acme, extractor.extractor_id)).toEqual(['2026-11-18', '2026-11-19'])
     at('2026-11-19T11:05:00Z')
-    await patch(acme, extractor, { timezone: 'Pacific/Kiritimati' })
+    expect((await patch(acme, extractor, { timezone: 'Pacific/Kiritimati' })).next_run_at).toBe('2026-11-20T10:00:00.000Z')
     await everyQuarter(clockwork, '2026-11-19T11:15:00Z', '2026-11-20T11:00:00Z')
-    expect(await datesOf(acme, extractor.extractor_id)).toEqual(['2026-11-18', '2026-11-17', '2026-11-19', '2026-11-21'])
+    expect(await datesOf(acme, extractor.extractor_id)).toEqual(['2026-11-18', '2026-11-19', '2026-11-21'])
+  })
+
+  it('is a date that was promised when the schedule changes before its tick has come; a minute later it runs, once', async () => {
+    at('2026-11-16T18:00:00Z')
+    const acme = await organization()
+    const extractors = [await created(acme, scheduled), await created(acme, scheduled), await created(acme, scheduled)]
+    const clockwork = new Clockwork()
+    // The 17th began at 06:00 in Mexico City; the cron is late.
+    at('2026-11-17T06:05:00Z')
+    const [moved, changed, disabled] = extractors as [Extractor, Extractor, Extractor]
+    expect((await patch(acme, moved, { timezone: 'Asia/Tokyo' })).next_run_at).toBe('2026-11-17T15:00:00.000Z')
+    expect((await patch(acme, changed, weekly)).next_run_at).toBe('2026-11-24T06:00:00.000Z')
+    expect((await patch(acme, disabled, { timezone: 'Asia/Tokyo', is_enabled: false })).next_run_at).toBeNull()
+    await clockwork.sweep('2026-11-17T06:06:00Z')
+    await clockwork.settle()
+    await clockwork.pass('2026-11-17T06:15:00Z')
+    const dates = async () => [await datesOf(acme, moved.extractor_id), await datesOf(acme, changed.extractor_id)]
+    expect(await dates()).toEqual([['2026-11-17'], ['2026-11-17']])
+    expect(await runsOf(acme, moved.extractor_id)).toMatchObject([{ trigger: 'schedule', started_at: '2026-11-17T06:05:00.000Z' }])
+    expect(await runsOf(acme, disabled.extractor_id)).toEqual([])
+    // Another change finds the date done.
+    at('2026-11-17T06:20:00Z')
+    await patch(acme, changed, scheduled)
+    await clockwork.pass('2026-11-17T15:00:00Z')
+    expect(await dates()).toEqual([['2026-11-17', '2026-11-18'], ['2026-11-17']])
   })
 
   it('is nothing of an extractor that is disabled or deleted; enabled again, it goes on in the same grid', async () => {
@@ -200,6 +224,7 @@ describe('the list of runs', () => {
       fiscal_entity_id: null,
       status: 'dispatched',
       connections: 1,
+      gap_jobs: 0,
     }
     const expected = [
       { ...common, trigger: 'schedule', local_date: '2026-11-19', started_at: '2026-11-19T06:00:00.000Z', dispatched: 1 },

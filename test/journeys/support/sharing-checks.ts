@@ -4,7 +4,7 @@ import { cfdiXml } from '../../../src/authority/sandbox/xml/cfdi-xml.ts'
 import type { CfdiMonth } from '../../../src/cfdi/summary/contract.ts'
 import { api, basic, request } from '../../support/client.ts'
 import { type History, type Player, pick } from './sharing-history.ts'
-import { dayIn, filesSeenBy, MEXICO, type Seen, seenBy, shownBounds, windowState } from './sharing-model.ts'
+import { dayIn, filesSeenBy, isComplete, MEXICO, type Seen, seenBy, shownBounds, windowState } from './sharing-model.ts'
 import {
   actualCfdi,
   appliedBy,
@@ -122,7 +122,7 @@ async function checkSummary(history: History, player: Player, seen: ReadonlyMap<
   expect(status).toBe(200)
   const isAll = player.rules.length === 0
   const asked = only === '' ? seen : new Map([...seen].filter(([, { direction }]) => direction === only))
-  const rows = expectedMonths(asked, player, { from, to }, now).filter(({ direction }) => only === '' || direction === only)
+  const rows = expectedMonths(history, asked, player, { from, to }, now).filter(({ direction }) => only === '' || direction === only)
   const found: CfdiMonth[] = body.data
   expect(found.map(({ drilldown: _, ...row }) => row)).toEqual(rows)
   await checkDrilldown(player, pick(history, found), asked)
@@ -135,6 +135,8 @@ async function checkSummary(history: History, player: Player, seen: ReadonlyMap<
     cfdi_total: rows.reduce((sum, { count, cancelled_count }) => sum + count + cancelled_count, 0),
     with_xml: [...asked.values()].filter(({ hasXml, document: { emisor, receptor } }) => hasXml && emisor.rfc !== receptor.rfc).length,
     missing_rate: 0,
+    months_missing: rows.filter(({ data_status }) => data_status === 'missing').length,
+    months_downloading: 0,
     not_counted: 0,
   })
 }
@@ -171,7 +173,9 @@ async function checkWindows({ players }: History, player: Player): Promise<void>
 }
 
 /** The suppliers are those of the received documents that are seen. */
-async function checkSuppliers({ tenant, fiscal_entity_id }: Player, seen: ReadonlyMap<string, Seen>, now: number): Promise<void> {
+async function checkSuppliers(history: History, player: Player, seen: ReadonlyMap<string, Seen>): Promise<void> {
+  const { now } = history
+  const { tenant, fiscal_entity_id } = player
   const { status, body } = await api(tenant, 'GET', `/v1/cfdi/repse-suppliers?fiscal_entity_id=${fiscal_entity_id}&months=24&limit=200`)
   expect(status).toBe(200)
   const to = Temporal.PlainDate.from(dayIn(now, MEXICO)).toPlainYearMonth()
@@ -188,7 +192,17 @@ async function checkSuppliers({ tenant, fiscal_entity_id }: Player, seen: Readon
   expect(body.suppliers.map(({ rfc }: { rfc: string }) => rfc).sort()).toEqual(
     [...new Set(invoiced.map(({ document }) => document.emisor.rfc))].sort(),
   )
-  expect(body.data_quality.cfdi_total).toBe(invoiced.length)
+  const months = Array.from({ length: 24 }, (_, n) => to.subtract({ months: n }).toString())
+  expect(body.data_quality).toEqual({
+    ...{
+      cfdi_total: invoiced.length,
+      with_xml: invoiced.filter(({ hasXml }) => hasXml).length,
+      missing_rate: 0,
+      not_counted: 0,
+      months_downloading: 0,
+    },
+    months_missing: months.filter((month) => !isComplete(history, player, 'received', month, now)).length,
+  })
 }
 
 async function checkFiles(history: History, player: Player): Promise<void> {
@@ -240,7 +254,7 @@ export async function check(history: History, player: Player): Promise<{ shown: 
   const sight: Sight = { seen, imports: player.imports }
   await checkList(history, player, sight)
   await checkSummary(history, player, seen)
-  await checkSuppliers(player, seen, history.now)
+  await checkSuppliers(history, player, seen)
   await checkFiles(history, player)
   const others = history.players.flatMap(({ imports }) => [...imports.keys()])
   const known = [...new Set([...history.held.keys(), ...others])]

@@ -53,7 +53,7 @@ export async function begin(seed: number, next: () => number, organizations: num
   const now = Date.parse(`${BEGINNINGS[seed % BEGINNINGS.length]}T00:00:00Z`) + Math.floor(next() * 86_400) * 1_000
   at(new Date(now).toISOString())
   const history: History = {
-    ...{ rfc: freshRfc(), held: new Map(), told: new Map(), files: new Map() },
+    ...{ rfc: freshRfc(), held: new Map(), told: new Map(), files: new Map(), fetched: [] },
     ...{ now, next, players: [], told_so_far: [] },
   }
   for (const name of ['Ana', 'Beto', 'Caro'].slice(0, organizations)) {

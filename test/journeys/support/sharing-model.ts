@@ -9,6 +9,8 @@ import { stampedAt } from '../../../src/authority/sandbox/world/stamp.ts'
 /** The plain oracle of a shared RFC: what was fetched by anybody, and what each organization may see of it. Nothing here is clever. */
 
 export const MEXICO = 'America/Mexico_City'
+/** How far behind UTC Mexico's months begin first and end last. */
+const [EAST, WEST] = ['-05:00', '-08:00']
 export const MANDATORY = 'sat_miinformacion'
 export type Direction = 'issued' | 'received'
 export const DIRECTIONS: readonly Direction[] = ['issued', 'received']
@@ -49,8 +51,10 @@ export interface Seat {
   rules: Rule[]
   /** What its own runs have reached of each source. */
   reached: Record<Direction, Reached | null>
-  /** Its own runs of each source: when, and the first month that they downloaded. */
-  ran: Record<Direction, { at: number; month: string }[]>
+  /** When it last became active, in milliseconds. */
+  activeSince: number
+  /** Its own runs of each source: when, and the first and last month that they downloaded. */
+  ran: Record<Direction, { at: number; month: string; last: string }[]>
   watermarks: Partial<Record<Direction, number>>
   imports: Map<string, Held>
   files: Map<string, DocumentFile & { source: string }>
@@ -62,12 +66,15 @@ export interface Shared {
   /** What test helpers told the authority, by UUID: when it was cancelled. */
   told: Map<string, number>
   files: Map<string, DocumentFile & { source: string }>
+  /** The months that anybody's runs downloaded, and when. */
+  fetched: { direction: Direction; month: string; at: number }[]
 }
 
 export const emptySeat = (): Seat => ({
   ...{
     state: 'none',
     firstActive: null,
+    activeSince: 0,
     sources: [],
     rules: [],
     reached: { issued: null, received: null },
@@ -95,7 +102,7 @@ function floorOf({ scope, scope_months, timezone }: Rule, now: number, watermark
   const today = clock(now, timezone).toPlainDate()
   let day = '2018-01-01'
   if (scope === 'last_n_months') day = today.subtract({ days: 30 * scope_months! }).toString()
-  if (scope === 'since_watermark' && watermark !== undefined) day = [dayIn(watermark, timezone), dayIn(watermark, MEXICO)].sort()[0]!
+  if (scope === 'since_watermark' && watermark !== undefined) day = [dayIn(watermark, timezone), dayIn(watermark, WEST)].sort()[0]!
   return day < '2018-01-01' ? '2018-01-01' : day
 }
 
@@ -129,10 +136,16 @@ export function runRule(shared: Shared, seat: Seat, rule: Rule, now: number): vo
       continue
     }
     const from = floorOf(rule, now, seat.watermarks[direction])
-    const last = [dayIn(now, rule.timezone), dayIn(now, MEXICO)].sort()[1]!
-    for (const month of monthsBetween(from.slice(0, 7), last.slice(0, 7))) fetchMonth(shared, direction, month, now)
-    seat.ran[direction].push({ at: now, month: from.slice(0, 7) })
+    const last = [dayIn(now, rule.timezone), dayIn(now, EAST)].sort()[1]!
     const before = seat.reached[direction]
+    // Active again, it also gets the months since its last extraction.
+    const isFirst = before !== null && before.ceiling < seat.activeSince
+    const since = [from, ...(isFirst ? [dayIn(before.ceiling, WEST)] : [])].sort()[0]!.slice(0, 7)
+    for (const month of monthsBetween(since, last.slice(0, 7))) {
+      fetchMonth(shared, direction, month, now)
+      shared.fetched.push({ direction, month, at: now })
+    }
+    seat.ran[direction].push({ at: now, month: since, last: last.slice(0, 7) })
     seat.reached[direction] = {
       floor: before === null || from < before.floor ? from : before.floor,
       ceiling: before === null || now > before.ceiling ? now : before.ceiling,
@@ -144,7 +157,7 @@ export function runRule(shared: Shared, seat: Seat, rule: Rule, now: number): vo
 /** The rules that run when the connection becomes active. */
 export function activate(shared: Shared, seat: Seat, now: number): void {
   const trigger = seat.firstActive !== null ? 'connection_reactivated' : 'connection_created'
-  Object.assign(seat, { state: 'active', firstActive: seat.firstActive ?? now })
+  Object.assign(seat, { state: 'active', firstActive: seat.firstActive ?? now, activeSince: now })
   for (const rule of seat.rules)
     if (rule.is_enabled && (rule.trigger_kind === trigger || rule.trigger_kind === 'schedule')) runRule(shared, seat, rule, now)
 }
@@ -194,6 +207,18 @@ export function importDocument(
   if (seat.imports.has(document.uuid) || isShownForGood) return 'unchanged'
   seat.imports.set(document.uuid, { document, direction, hasXml: true, cancelled: false, changed: now })
   return 'created'
+}
+
+/** Whether no document can be issued in a month any more. */
+const isOver = (month: string, at: number): boolean => dayIn(at, WEST).slice(0, 7) > month
+
+/** Whether the organization's own runs downloaded a month, as far as its window goes; all downloads succeed. */
+export function isComplete({ fetched }: Shared, seat: Seat, direction: Direction, month: string, now: number): boolean {
+  const of = seesAll(seat)
+    ? fetched.filter((one) => one.direction === direction && one.month === month)
+    : seat.ran[direction].filter((one) => one.month <= month && month <= one.last)
+  const ceiling = seesAll(seat) ? now : (seat.reached[direction]?.ceiling ?? 0)
+  return of.some(({ at }) => isOver(month, at) || !isOver(month, ceiling))
 }
 
 /** The earlier floor of both sources. */

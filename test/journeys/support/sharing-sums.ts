@@ -2,7 +2,18 @@ import { Temporal } from 'temporal-polyfill'
 import type { Cfdi } from '../../../src/cfdi/contract.ts'
 import type { CfdiPayments } from '../../../src/cfdi/detail/contract.ts'
 import type { CfdiMonth } from '../../../src/cfdi/summary/contract.ts'
-import { DIRECTIONS, dayIn, type Held, instantOf, MEXICO, type Reached, type Seat, type Seen } from './sharing-model.ts'
+import {
+  DIRECTIONS,
+  dayIn,
+  type Held,
+  instantOf,
+  isComplete,
+  MEXICO,
+  type Reached,
+  type Seat,
+  type Seen,
+  type Shared,
+} from './sharing-model.ts'
 
 /** What documents add up to, one by one: balances and months of what an organization sees. */
 
@@ -104,6 +115,7 @@ const pesos = (amount: bigint): string => {
 
 /** The months of a summary: of each direction those that its window reaches, and those of documents beyond it. */
 export function expectedMonths(
+  shared: Shared,
   seen: ReadonlyMap<string, Seen>,
   seat: Seat,
   span: { from: string; to: string },
@@ -118,7 +130,8 @@ export function expectedMonths(
       const place = placeOf(at, seat.rules.length === 0 ? { floor: '', ceiling: now } : seat.reached[direction])
       const of = here.filter((one) => one.direction === direction)
       if (place === null && of.length === 0) continue
-      rows.push({ month, direction, ...totalsOf(of), ...(place ?? { is_partial: true, through_date: null }) })
+      const data_status = isComplete(shared, seat, direction, month, now) ? 'complete' : 'missing'
+      rows.push({ month, direction, ...totalsOf(of), data_status, ...(place ?? { is_partial: true, through_date: null }) })
     }
   }
   return rows
@@ -135,7 +148,9 @@ function placeOf(month: Temporal.PlainYearMonth, reached: Reached | null) {
   return { is_partial: floor > first || !isOver, through_date: through_date! }
 }
 
-function totalsOf(of: readonly Seen[]): Omit<CfdiMonth, 'month' | 'direction' | 'is_partial' | 'through_date' | 'drilldown'> {
+function totalsOf(
+  of: readonly Seen[],
+): Omit<CfdiMonth, 'month' | 'direction' | 'is_partial' | 'through_date' | 'data_status' | 'drilldown'> {
   const valid = of.filter(({ cancelled }) => !cancelled)
   const income = valid.filter(({ document }) => document.tipo === 'I')
   const credits = valid.filter(({ document }) => document.tipo === 'E')

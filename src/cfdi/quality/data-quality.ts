@@ -1,0 +1,38 @@
+import * as z from 'zod'
+import { DATA_STATUSES, type DataStatus } from '../../visibility/coverage.ts'
+
+/** What is known of the documents of a month and direction. */
+export const DataStatusName = z.enum(DATA_STATUSES).meta({
+  id: 'DataStatus',
+  description:
+    '`complete`: your runs asked for the month, and the tax authority delivered it completely up to your last run, so that zeros are zeros. It ' +
+    'stays so while the month is downloaded again. `downloading`: a job of your runs is queued or running. `missing`: neither, because no run ' +
+    'of yours asked for the month, or its downloads failed or had files that could not be read.',
+})
+
+/** How far the figures of an aggregate can be relied upon. */
+export const DataQuality = z
+  .strictObject({
+    cfdi_total: z.int().meta({ description: 'Number of documents in the answer. The monthly summary includes cancelled ones.' }),
+    with_xml: z.int().meta({ description: 'Number of those documents whose XML is known.' }),
+    missing_rate: z
+      .int()
+      .meta({ description: 'Number of documents with status vigente that are in no amount, because their exchange rate is not known.' }),
+    not_counted: z.int().meta({
+      description:
+        'Number of documents with status vigente that are in no amount, because one of theirs in MXN has more than 18 digits before the point.',
+    }),
+    months_missing: z.int().meta({
+      description:
+        'Number of months that are summed and have the status `missing`. Each direction counts. Rows of the monthly summary; of the supplier ' +
+        'report all months from `from` to `to`, also those outside the window.',
+    }),
+    months_downloading: z.int().meta({ description: 'The same of the status `downloading`.' }),
+  })
+  .meta({ id: 'DataQuality' })
+
+/** Counts the months that are not complete. */
+export const incompleteMonths = (statuses: readonly DataStatus[]) => ({
+  months_missing: statuses.filter((status) => status === 'missing').length,
+  months_downloading: statuses.filter((status) => status === 'downloading').length,
+})

@@ -1,0 +1,32 @@
+import { type Fragment, sql } from '../../platform/db/fragment.ts'
+import { type Coverage, type DataStatus, dataStatusOf } from '../../visibility/coverage.ts'
+import type { DirectionNumber, ScopedLedger } from '../../visibility/scoped-ledger.ts'
+
+const DIRECTIONS = ['issued', 'received'] as const
+
+/** A row of the statement: the months of a source, or an open job. */
+export type DataStatusRow =
+  | { source: string; months: string; month: null; as_of: null }
+  | { source: string; months: null; month: string; as_of: number }
+
+/** Selects which months were downloaded completely, and the queued and running jobs of the organization's own runs. */
+export const dataStatusRows = ({ entity, organization_id }: ScopedLedger): Fragment =>
+  sql`select source, months, null as month, null as as_of from coverage where entity = ${entity}
+    union all
+    select source, null, month, as_of from sync_jobs indexed by sync_jobs_open
+    where entity = ${entity} and open = 1 and month <> '' and exists (select 1 from json_each(organizations) where value = ${organization_id})`
+
+/** Tells the data status of any month of a direction from these rows. `now` in milliseconds. */
+export function dataStatuses(
+  { windows, reachesOf }: ScopedLedger,
+  rows: readonly DataStatusRow[],
+  now: number,
+): (month: string, direction: DirectionNumber) => DataStatus {
+  const sources = DIRECTIONS.map((name, n) => {
+    const own = rows.filter(({ source }) => source === `sat_cfdi_${name}`)
+    const coverage = JSON.parse(own.find(({ months }) => months !== null)?.months ?? '{}') as Coverage
+    const open = Object.fromEntries(own.flatMap(({ month, as_of }) => (month === null ? [] : [[month, as_of]])))
+    return { coverage, open, window: windows[name], reaches: reachesOf(n as DirectionNumber) }
+  })
+  return (month, direction) => dataStatusOf(month, sources[direction]!, now)
+}

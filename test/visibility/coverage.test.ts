@@ -1,0 +1,227 @@
+import { describe, expect, it } from 'vitest'
+import { coverageAfter, dataStatusOf, type EndedDownload, type MonthCoverage } from '../../src/visibility/coverage.ts'
+import type { Reach } from '../../src/visibility/reaches.ts'
+import { runs } from '../support/fuzz.ts'
+import { randomOf } from '../support/random.ts'
+
+const MONTH = '2026-04'
+/** April ends last in Tijuana, where it is seven hours behind UTC in summer, and eight at most. */
+const END = Date.parse('2026-05-01T08:00:00Z')
+const at = (text: string): number => Date.parse(`${text}:00Z`)
+
+const [FIRST, SECOND, THIRD] = ['2026-04-10T06:00', '2026-04-11T06:00', '2026-04-12T06:00'] as const
+const [BEFORE, OVER, LATER] = ['2026-05-01T06:00', '2026-05-02T06:00', '2026-05-03T06:00'] as const
+type Ended = [outcome: EndedDownload['outcome'], as_of: string, until?: string]
+const ended = ([outcome, as_of, until = as_of]: Ended): EndedDownload => ({ outcome, as_of: at(as_of), until: at(until) })
+const after = (...all: Ended[]): MonthCoverage => all.reduce<MonthCoverage>((before, one) => coverageAfter(before, MONTH, ended(one)), [])
+
+describe('what is kept of a month', () => {
+  it.each<[string, Ended[], [string, string][]]>([
+    [
+      'that it was complete so far',
+      [
+        ['failed', FIRST],
+        ['complete', SECOND],
+      ],
+      [
+        [FIRST, 'failed'],
+        [SECOND, 'so_far'],
+      ],
+    ],
+    ['that it was complete over its end, whenever the run was', [['complete', BEFORE, '2026-05-01T08:00']], [[BEFORE, 'over']]],
+    ['not so a minute before', [['complete', BEFORE, '2026-05-01T07:59']], [[BEFORE, 'so_far']]],
+    [
+      'the first of some failures',
+      [
+        ['complete', FIRST],
+        ['failed', SECOND],
+        ['failed', THIRD],
+      ],
+      [
+        [FIRST, 'so_far'],
+        [SECOND, 'failed'],
+      ],
+    ],
+    [
+      'each change',
+      [
+        ['complete', FIRST],
+        ['incomplete', SECOND],
+        ['complete', OVER],
+        ['failed', LATER],
+      ],
+      [
+        [FIRST, 'so_far'],
+        [SECOND, 'incomplete'],
+        [OVER, 'over'],
+        [LATER, 'failed'],
+      ],
+    ],
+    [
+      'in order, also when a run is late',
+      [
+        ['complete', SECOND],
+        ['incomplete', FIRST],
+      ],
+      [
+        [SECOND, 'so_far'],
+        [SECOND, 'incomplete'],
+      ],
+    ],
+    [
+      'nothing of a failure for a run that a complete download was for as well',
+      [
+        ['complete', SECOND],
+        ['failed', SECOND],
+        ['failed', FIRST],
+      ],
+      [[SECOND, 'so_far']],
+    ],
+  ])('is %s', (_, all, expected) => {
+    expect(after(...all)).toEqual(expected.map(([as_of, end]) => [at(as_of), end]))
+  })
+
+  it('is the same object after a quiet day, so that nothing is written', () => {
+    const open = after(['complete', FIRST])
+    expect(coverageAfter(open, MONTH, ended(['complete', SECOND]))).toBe(open)
+    const over = after(['complete', OVER])
+    expect(coverageAfter(over, MONTH, ended(['complete', LATER]))).toBe(over)
+    const failed = after(['failed', OVER])
+    expect(coverageAfter(failed, MONTH, ended(['failed', LATER]))).toBe(failed)
+  })
+
+  it('is bounded, and its last changes stay', () => {
+    const flapping = Array.from({ length: 100 }, (_, n): Ended => [n % 2 === 0 ? 'complete' : 'incomplete', FIRST])
+    expect(after(...flapping)).toHaveLength(30)
+    expect(after(...flapping).at(-1)![1]).toBe('incomplete')
+  })
+})
+
+/** A download of the month as it happened: who asked for it, when, and how it ended, if it has. */
+interface Download {
+  as_of: number
+  by: Set<string>
+  ended: { at: number; outcome: EndedDownload['outcome'] } | null
+}
+
+/** An organization: its own runs that asked for the month and the instant of its last run. */
+interface Seat {
+  ran: { at: number; download: Download }[]
+  ceiling: number
+}
+
+/**
+ * The promise, word by word, from the organization's own runs and the downloads that they asked for. Once its window goes beyond the month,
+ * the last one counts that began after the end and did not fail. As long as it does not, the last one counts.
+ */
+function oracle({ ran, ceiling }: Seat): string {
+  const isPending = ran.some(({ download }) => download.ended === null)
+  const answered = ran.flatMap(({ at: instant, download }) => (download.ended ? [{ instant, ...download.ended }] : []))
+  const last =
+    ceiling >= END ? answered.findLast(({ instant, outcome }) => instant >= END && outcome !== 'failed') : answered.findLast(() => true)
+  return last?.outcome === 'complete' ? 'complete' : isPending ? 'downloading' : 'missing'
+}
+
+/** What breaks without it: a customer takes the zeros of a failed download for a month without business, or sees what others downloaded. */
+it(`tells what all that happened to the month tells, through ${runs(2_000, 60_000)} histories of two organizations`, () => {
+  const random = randomOf(13)
+  const below = (limit: number): number => Math.floor(random() * limit)
+  const seen: Record<string, number> = {}
+  const wrong: unknown[] = []
+  for (let history = 0; history < runs(2_000, 60_000); history++) {
+    const downloads: Download[] = []
+    const seats = { A: { ran: [], ceiling: 0 } as Seat, B: { ran: [], ceiling: 0 } as Seat }
+    let coverage: MonthCoverage = []
+    let now = at('2026-03-28T06:00') + below(9) * 3_600_000
+    for (let step = 0; step < 14; step++) {
+      now += 1 + (random() < 0.2 ? Math.max(0, END - now - below(3)) * Number(random() < 0.3) : below(9 * 86_400_000))
+      const open = downloads.find(({ ended }) => ended === null)
+      if (open && random() < 0.6) {
+        const outcome = (['complete', 'complete', 'failed', 'incomplete'] as const)[below(4)]!
+        open.ended = { at: now, outcome }
+        coverage = coverageAfter(coverage, MONTH, { outcome, as_of: open.as_of, until: now })
+      } else {
+        const who = random() < 0.5 ? 'A' : 'B'
+        seats[who].ceiling = now
+        // A run later than the month may not reach back to it.
+        if (now >= at('2026-04-01T05:00') && (now < END || random() < 0.7)) {
+          const download = open ?? { as_of: now, by: new Set<string>(), ended: null }
+          if (!open) downloads.push(download)
+          download.by.add(who)
+          seats[who].ran.push({ at: now, download })
+        }
+      }
+      for (const who of ['A', 'B'] as const) {
+        const { ran, ceiling } = seats[who]
+        if (ceiling === 0) continue
+        const pending = downloads.find(({ by, ended }) => ended === null && by.has(who))
+        const status = dataStatusOf(
+          MONTH,
+          {
+            coverage: { [MONTH]: JSON.parse(JSON.stringify(coverage)) as MonthCoverage },
+            window: { isEmpty: false, floor: '2018-01-01', ceiling },
+            reaches: [...ran.map(({ at: instant }): Reach => ({ at: instant, from: '2026-03-01' })), { at: ceiling, from: '2026-05-01' }],
+            open: pending ? { [MONTH]: pending.as_of } : {},
+          },
+          now,
+        )
+        const expected = oracle(seats[who])
+        if (status !== expected) wrong.push({ history, step, who, status, expected, coverage, ceiling, ran, downloads })
+        seen[status] = (seen[status] ?? 0) + 1
+      }
+    }
+  }
+  expect(wrong.slice(0, 2)).toEqual([])
+  for (const status of ['complete', 'downloading', 'missing']) expect(seen[status], status).toBeGreaterThan(2_000)
+})
+
+/** A run waits for the verification of a CIEC, or for its turn, and is dispatched after the later run of another organization. */
+describe('a run that is dispatched late', () => {
+  const of = (coverage: MonthCoverage, ran: string[], open = {}) =>
+    dataStatusOf(
+      MONTH,
+      {
+        coverage: { [MONTH]: coverage },
+        window: { isEmpty: false, floor: '2018-01-01', ceiling: at(ran.at(-1)!) },
+        reaches: ran.map((instant) => ({ at: at(instant), from: '2026-04-01' })),
+        open,
+      },
+      at(LATER),
+    )
+
+  it('is answered by the first download, although that was asked for later', () => {
+    expect(of(after(['complete', SECOND]), [FIRST])).toBe('complete')
+    expect(of(after(['failed', SECOND]), [FIRST])).toBe('missing')
+  })
+
+  it('waits for the job that it joined, although that was asked for later: what others downloaded before is not shown', () => {
+    const others = after(['complete', FIRST])
+    expect(of(others, [SECOND], { [MONTH]: at(THIRD) })).toBe('downloading')
+    expect(of(others, [FIRST, SECOND], { [MONTH]: at(THIRD) })).toBe('complete')
+  })
+})
+
+describe('an organization without extractors', () => {
+  const of = (coverage: MonthCoverage | undefined, now: string, open = {}) =>
+    dataStatusOf(
+      MONTH,
+      { coverage: { [MONTH]: coverage }, window: { isEmpty: false, floor: null, ceiling: null }, reaches: [], open },
+      at(now),
+    )
+
+  it('is told what is held, whoever downloaded it', () => {
+    const [soFar, over] = [after(['complete', FIRST]), after(['complete', OVER])]
+    expect([of(soFar, '2026-04-20T06:00'), of(soFar, '2026-05-20T06:00')]).toEqual(['complete', 'missing'])
+    expect(of(over, '2026-05-20T06:00')).toBe('complete')
+    expect(of(after(['complete', FIRST], ['failed', SECOND]), '2026-04-20T06:00')).toBe('missing')
+    expect(of(after(['complete', OVER], ['failed', LATER]), '2026-05-20T06:00')).toBe('complete')
+    expect(of(after(['complete', OVER], ['incomplete', LATER]), '2026-05-20T06:00')).toBe('missing')
+    expect([of(undefined, '2026-05-20T06:00'), of(undefined, '2026-05-20T06:00', { [MONTH]: 1 })]).toEqual(['missing', 'downloading'])
+  })
+})
+
+it('a month is never complete in a window that is empty', () => {
+  const window = { isEmpty: true, floor: null, ceiling: null }
+  const coverage = { [MONTH]: after(['complete', OVER]) }
+  expect(dataStatusOf(MONTH, { coverage, window, reaches: [], open: {} }, END)).toBe('missing')
+})
