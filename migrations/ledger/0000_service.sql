@@ -45,6 +45,8 @@ CREATE TABLE `cfdi` (
 	`last_payment_at` text,
 	`fully_paid_at` text,
 	`applied_until` integer,
+	`substituted_from` integer,
+	`substitutes_from` integer,
 	`cancelled_at` text,
 	`cancellation_reason` text,
 	`folio_sustitucion` text,
@@ -64,6 +66,7 @@ CREATE INDEX `cfdi_dirc` ON `cfdi` (`entity`,`direction`,`cancelled`,`issued_at`
 CREATE INDEX `cfdi_cpd` ON `cfdi` (`entity`,`counterparty_rfc`,`direction`,`issued_at`,`uuid`);--> statement-breakpoint
 CREATE INDEX `cfdi_tipoc` ON `cfdi` (`entity`,`tipo_comprobante`,`direction`,`cancelled`,`issued_at`,`uuid`);--> statement-breakpoint
 CREATE INDEX `cfdi_pay` ON `cfdi` (`entity`,`payment_status`,`direction`,`issued_at`,`uuid`) WHERE payment_status is not null;--> statement-breakpoint
+CREATE INDEX `cfdi_substituted` ON `cfdi` (`entity`,`direction`,`substituted_from`) WHERE substituted_from is not null;--> statement-breakpoint
 CREATE TABLE `cfdi_lines` (
 	`entity` integer NOT NULL,
 	`uuid` text NOT NULL,
@@ -108,6 +111,14 @@ CREATE TABLE `cfdi_payments` (
 	PRIMARY KEY(`entity`, `invoice`, `source`, `n`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `cfdi_substitutions` (
+	`entity` integer NOT NULL,
+	`substituted` text NOT NULL,
+	`source` text NOT NULL,
+	PRIMARY KEY(`entity`, `substituted`, `source`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `cfdi_substitutions_source` ON `cfdi_substitutions` (`entity`,`source`);--> statement-breakpoint
 CREATE TABLE `cfdi_suppliers` (
 	`entity` integer NOT NULL,
 	`month` text NOT NULL,

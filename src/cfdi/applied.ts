@@ -3,11 +3,12 @@ import { isAfterCeiling, isCounted, type Partition } from '../visibility/scoped-
 import type { Applied } from './balances.ts'
 import type { ApplicationRow, CfdiRow } from './columns.ts'
 
-/** The applications to an invoice that count for the reader: a JSON list of AppliedRow. */
+/** The applications to an invoice that the reader's balance depends on: a JSON list for `parseApplied`. A function takes 32 arguments. */
 export const appliedTo = (partition: Partition, alias: string): Fragment => sql`(
   select json_group_array(json_object('source', p.source, 'n', p.n, 'kind', p.kind, 'amount', p.amount, 'currency', p.currency,
-    'tipo_cambio', p.tipo_cambio, 'fecha_pago', p.fecha_pago, 'direction', source.direction, 'issued_at', source.issued_at, 'forma_pago', p.forma_pago, 'num_parcialidad', p.num_parcialidad,
-    'imp_saldo_ant', p.imp_saldo_ant, 'imp_pagado', p.imp_pagado, 'imp_saldo_insoluto', p.imp_saldo_insoluto, 'estatus', source.estatus,
+    'tipo_cambio', p.tipo_cambio, 'fecha_pago', p.fecha_pago, 'forma_pago', p.forma_pago, 'num_parcialidad', p.num_parcialidad,
+    'imp_saldo_ant', p.imp_saldo_ant, 'imp_pagado', p.imp_pagado, 'imp_saldo_insoluto', p.imp_saldo_insoluto, 'by', json_object('emisor_rfc', source.emisor_rfc,
+      'receptor_rfc', source.receptor_rfc, 'issued_at', source.issued_at, 'estatus', source.estatus, 'substituted_from', ${substitutedFrom(partition)}),
     'is_shown', ${isShown(partition)}))
   from cfdi_payments p cross join cfdi source
   where p.entity = ${partition.number} and p.invoice = ${raw(alias)}.uuid and source.uuid = p.source and ${isCounted(partition, 'source')})`
@@ -15,29 +16,29 @@ export const appliedTo = (partition: Partition, alias: string): Fragment => sql`
 // An imported payment is listed with the imported invoice even when the authority's copy of the payment is shown instead of it.
 const isShown = (partition: Partition): Fragment => (partition.origin === 'import' ? raw('1') : all(partition.conditions('source')))
 
-/** `appliedTo` for pages: null unless the stored balance counts something that was issued after the ceiling. */
+// A document that substitutes the payment counts up to the ceiling, as the payment itself does.
+function substitutedFrom(partition: Partition): Fragment {
+  const isBeyond = isAfterCeiling(partition, 'source', 'substituted_from')
+  return isBeyond === null ? raw('source.substituted_from') : sql`case when not ${isBeyond} then source.substituted_from end`
+}
+
+/** `appliedTo` for pages: null unless the stored balance depends on something that was issued after the ceiling. */
 export function appliedBeyondCeiling(partition: Partition, alias: string): Fragment {
   const isBeyond = isAfterCeiling(partition, alias, 'applied_until')
   return isBeyond === null ? raw('null') : sql`case when ${isBeyond} then ${appliedTo(partition, alias)} end`
 }
 
+type SourceColumns = Pick<CfdiRow, 'emisor_rfc' | 'receptor_rfc' | 'issued_at' | 'estatus' | 'substituted_from'>
+
 /** An application with the columns of its source that decide whether it counts. */
-export interface AppliedRow extends Omit<ApplicationRow, 'invoice' | 'amount'>, Pick<CfdiRow, 'direction' | 'issued_at' | 'estatus'> {
+export interface AppliedRow extends Omit<ApplicationRow, 'invoice' | 'amount'>, SourceColumns {
   amount: string
-  /** Whether the source is visible. All of these rows count, but those before the floor are not listed. */
+  /** Whether the source is visible. All of these rows are considered, but those before the floor are not listed. */
   is_shown: 0 | 1
 }
 
-export const parseApplied = (text: string): AppliedRow[] => JSON.parse(text) as AppliedRow[]
+export const parseApplied = (text: string): AppliedRow[] =>
+  (JSON.parse(text) as (AppliedRow & { by: SourceColumns })[]).map(({ by, ...row }) => ({ ...row, ...by }))
 
 /** The application that a row describes. */
-export const appliedOf = ({ kind, amount, currency, tipo_cambio, fecha_pago, direction, issued_at, estatus }: AppliedRow): Applied => ({
-  kind,
-  amount: BigInt(amount),
-  currency,
-  tipo_cambio,
-  fecha_pago,
-  direction,
-  issued_at,
-  cancelled: estatus === 'cancelado',
-})
+export const appliedOf = (row: AppliedRow): Applied => ({ ...row, amount: BigInt(row.amount), cancelled: row.estatus === 'cancelado' })

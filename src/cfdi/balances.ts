@@ -3,8 +3,10 @@ import { rateOf } from './totals.ts'
 
 /** What the balance of a document depends on, besides the applications. */
 export interface Payable {
-  /** 0 issued, 1 received. */
-  direction: 0 | 1
+  emisor_rfc: string
+  receptor_rfc: string
+  /** Null while only metadata is known, which does not state the currency. */
+  version: string | null
   tipo_comprobante: string | null
   metodo_pago: string | null
   total_micros: Micros | null
@@ -15,19 +17,27 @@ export interface Payable {
 /** A payment (P) or a credit note (E), as far as it is applied to one invoice. */
 export interface Applied {
   kind: 'P' | 'E'
-  /** Micros in the invoice's currency for a P, in `currency` for an E. */
+  /** Micros in `currency`. */
   amount: Micros
+  /** MonedaDR of a P, which states the invoice's currency; the currency of an E. */
   currency: string | null
   tipo_cambio: string | null
   /** Literal local time. */
   fecha_pago: string
-  /** Direction of the payment or credit note. */
-  direction: 0 | 1
+  /** The parties of the payment or credit note. */
+  emisor_rfc: string
+  receptor_rfc: string
   /** When the payment or credit note was issued, in seconds since 1970. */
   issued_at: number
   /** Whether the payment or credit note is cancelled. */
   cancelled: boolean
+  /** From which ceiling on, in seconds, the payment or credit note is known to be substituted; null when it is not. */
+  substituted_from: number | null
 }
+
+/** Why an application does not count. When there are several reasons, the first one is given. */
+export const NOT_COUNTED_REASONS = ['cancelled', 'other_parties', 'currency_mismatch', 'substituted'] as const
+export type NotCountedReason = (typeof NOT_COUNTED_REASONS)[number]
 
 export interface Balance {
   /** Micros in the invoice's currency. */
@@ -37,7 +47,7 @@ export interface Balance {
   /** Literal local times, from the payment complements. */
   last_payment_at: string | null
   fully_paid_at: string | null
-  /** Greatest issued_at of the applications that count, in seconds; null when none does. */
+  /** From which ceiling on, in seconds, everything is known that the balance depends on; null when it depends on nothing. */
   applied_until: number | null
 }
 
@@ -46,9 +56,32 @@ export const isDeferred = ({ tipo_comprobante, metodo_pago }: Pick<Payable, 'tip
   tipo_comprobante === 'I' && metodo_pago === 'PPD'
 
 /**
- * Computes the balance of a document from everything that is applied to it. Only applications of valid documents count, and only those of
- * the invoice's own direction: a document of the other direction has another issuer, who cannot settle the invoice. An invoice that is
- * paid at once (PUE) counts as paid; documents that are not invoices have no payment status. Source: decisions.md 7, insights.md 8.0.
+ * Returns why an application does not count for an invoice; null when it counts. Only what the invoice's issuer issued settles it. A credit
+ * note must have its receiver too; a payment may have another one, because a third party can pay. A payment must state the invoice's
+ * currency. Source: decisions.md 7.
+ */
+export function notCountedReason(invoice: Payable, applied: Applied): NotCountedReason | null {
+  const { kind, emisor_rfc, currency, cancelled, substituted_from } = applied
+  if (cancelled) return 'cancelled'
+  if (emisor_rfc !== invoice.emisor_rfc || (kind === 'E' && hasOtherReceiver(invoice, applied))) return 'other_parties'
+  const expected = invoice.currency ?? (invoice.version === null ? currency : 'MXN')
+  if (kind === 'P' && (currency ?? expected) !== expected) return 'currency_mismatch'
+  return substituted_from === null ? null : 'substituted'
+}
+
+/** Whether a payment or credit note has another receiver than the invoice. */
+export const hasOtherReceiver = (invoice: Pick<Payable, 'receptor_rfc'>, applied: Pick<Applied, 'receptor_rfc'>): boolean =>
+  applied.receptor_rfc !== invoice.receptor_rfc
+
+/** Half a cent. A balance that rounds to 0.00 is paid. */
+const HALF_CENT = 5_000n
+
+/** Whether nothing is left to pay of a total when this much of it is paid or credited. */
+export const isFullyPaid = (total: Micros, sum: Micros): boolean => total - sum < HALF_CENT
+
+/**
+ * Computes the balance of a document from everything that is applied to it and counts. An invoice that is paid at once (PUE) counts as paid;
+ * documents that are not invoices have no payment status. Source: decisions.md 7, insights.md 8.0.
  */
 export function balanceOf(invoice: Payable, applications: readonly Applied[]): Balance {
   const total = invoice.total_micros ?? 0n
@@ -57,18 +90,20 @@ export function balanceOf(invoice: Payable, applications: readonly Applied[]): B
     return invoice.tipo_comprobante === 'I' && invoice.metodo_pago === 'PUE' ? { ...none, paid: total, payment_status: 'paid' } : none
   }
   const balance = none
-  const valid = applications
-    .filter(({ cancelled, direction }) => !cancelled && direction === invoice.direction)
-    .sort((a, b) => (a.fecha_pago < b.fecha_pago ? -1 : a.fecha_pago > b.fecha_pago ? 1 : 0))
-  for (const application of valid) {
-    balance.applied_until = Math.max(balance.applied_until ?? application.issued_at, application.issued_at)
+  const sorted = [...applications].sort((a, b) => (a.fecha_pago < b.fecha_pago ? -1 : a.fecha_pago > b.fecha_pago ? 1 : 0))
+  for (const application of sorted) {
+    const reason = notCountedReason(invoice, application)
+    if (reason !== null && reason !== 'substituted') continue
+    balance.applied_until = Math.max(balance.applied_until ?? 0, application.substituted_from ?? application.issued_at)
+    if (reason !== null) continue
     if (application.kind === 'P') {
       balance.paid += application.amount
       balance.last_payment_at = application.fecha_pago
     } else balance.credited += creditOf(invoice, application)
-    if (balance.fully_paid_at === null && balance.paid + balance.credited >= total) balance.fully_paid_at = application.fecha_pago
+    if (balance.fully_paid_at === null && isFullyPaid(total, balance.paid + balance.credited))
+      balance.fully_paid_at = application.fecha_pago
   }
-  if (balance.paid + balance.credited >= total) balance.payment_status = 'paid'
+  if (isFullyPaid(total, balance.paid + balance.credited)) balance.payment_status = 'paid'
   else {
     balance.fully_paid_at = null
     balance.payment_status = balance.paid + balance.credited > 0n ? 'partially_paid' : 'unpaid'
@@ -76,9 +111,15 @@ export function balanceOf(invoice: Payable, applications: readonly Applied[]): B
   return balance
 }
 
-/** The amount of a credit note in the invoice's currency: converted through MXN, or as it is when a rate is not known. */
-export function creditOf(invoice: Payable, { amount, currency, tipo_cambio }: Applied): Micros {
-  if ((currency ?? 'MXN') === (invoice.currency ?? 'MXN')) return amount
+/**
+ * The amount of a credit note in the invoice's currency: converted through MXN, or as it is when a rate is not known, or when only metadata
+ * of the invoice is.
+ */
+export function creditOf(
+  invoice: Pick<Payable, 'version' | 'currency' | 'tipo_cambio'>,
+  { amount, currency, tipo_cambio }: Pick<Applied, 'amount' | 'currency' | 'tipo_cambio'>,
+): Micros {
+  if (invoice.version === null || (currency ?? 'MXN') === (invoice.currency ?? 'MXN')) return amount
   const from = rateOf(currency, tipo_cambio)
   const to = rateOf(invoice.currency, invoice.tipo_cambio)
   return from === null || to === null ? amount : dividedBy(times(amount, from), to)

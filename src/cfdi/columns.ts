@@ -30,7 +30,8 @@ export const isIn = <Name extends string>(names: readonly Name[], name: string):
 // The key, and the columns that the service computes besides the micros.
 const NOT_IN_HEADER = [
   ...(['uuid', 'direction', 'cancelled', 'estatus', 'issued_at', 'utc_offset', 'counterparty_rfc', 'payment_status'] as const),
-  ...(['last_payment_at', 'fully_paid_at', 'applied_until', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion'] as const),
+  ...(['last_payment_at', 'fully_paid_at', 'applied_until', 'substituted_from', 'substitutes_from'] as const),
+  ...(['cancelled_at', 'cancellation_reason', 'folio_sustitucion'] as const),
   ...(['xml_object', 'xml_offset', 'xml_length', 'xml_method', 'xml_size', 'xml_crc'] as const),
   ...(['updated_at', 'related', 'detail'] as const),
 ]

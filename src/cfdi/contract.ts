@@ -72,10 +72,20 @@ export const Cfdi = z
     es_cancelable: described(notQueried),
     estatus_cancelacion: described(notQueried),
     status_checked_at: z.iso.datetime().nullable().meta({ description: notQueried }),
+    is_substituted: z.boolean().meta({
+      description:
+        'Whether another vigente document with the same issuer and receiver substitutes this vigente one (relation 04). ' +
+        'Then this document counts in no sum and in no balance. In a chain only the last document counts, in a cycle the newest.',
+    }),
+    substituted_not_cancelled: z.boolean().meta({
+      description: 'Whether this document and one that it substitutes, or that substitutes it, are both vigente.',
+    }),
     payment_status: PaymentStatus,
-    paid_amount: described('PPD: sum of the valid payment complements, in `currency`. PUE: the total. Null unless tipo_comprobante is I.'),
+    paid_amount: described(
+      'PPD: sum of the payment complements that count, in `currency`. PUE: the total. Null unless tipo_comprobante is I.',
+    ),
     credited_amount: described(
-      'PPD: sum of the valid credit notes (relations 01 and 03), in `currency`. PUE: 0.00. Null unless tipo_comprobante is I.',
+      'PPD: sum of the credit notes (relations 01 and 03) that count, in `currency`. PUE: 0.00. Null unless tipo_comprobante is I.',
     ),
     balance: described('total − paid_amount − credited_amount, never below zero. Null unless tipo_comprobante is I.'),
     last_payment_at: described('Local time of the last payment, as its complement states it.'),
@@ -89,7 +99,7 @@ export const Cfdi = z
     updated_at: z.iso.datetime().meta({
       description:
         'When the document itself last changed: it was stored, got its XML, or was cancelled. A change from before your own run first ' +
-        'reached the document is told as of that run. Payments and credit notes change the balance of an invoice, not its updated_at.',
+        'reached the document is told as of that run. Payments and credit notes change the balance of an invoice, and a substitution changes is_substituted; neither changes updated_at.',
     }),
   })
   .meta({ id: 'Cfdi' })

@@ -22,7 +22,7 @@ export const readColumns = (alias: string): Fragment => raw([...READ, 'has_xml']
 
 const COUNTABLE = [
   ...(['kind', 'version', 'direction', 'fecha', 'tipo_comprobante', 'metodo_pago', 'estatus', 'emisor_rfc', 'receptor_rfc'] as const),
-  ...(['currency', 'tipo_cambio', 'subtotal', 'descuento', 'total'] as const),
+  ...(['substituted_from', 'currency', 'tipo_cambio', 'subtotal', 'descuento', 'total'] as const),
   ...(['iva_trasladado', 'iva_retenido', 'isr_retenido', 'ieps_trasladado'] as const),
 ]
 

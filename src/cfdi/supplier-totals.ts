@@ -1,5 +1,5 @@
 import type { Micros } from './money.ts'
-import { type Countable, contribution } from './totals.ts'
+import { type Countable, contribution, isInSums } from './totals.ts'
 
 /** What one supplier invoiced: its valid documents of types I and E that the RFC received (insights.md 8.0). */
 export interface SupplierTotals {
@@ -40,10 +40,10 @@ type Received = Pick<Countable, 'fecha' | 'tipo_comprobante' | 'emisor_rfc'> & {
 export const partKeyOf = ({ direction, tipo_comprobante, emisor_rfc, fecha }: Received): PartKey | null =>
   direction === 1 && (tipo_comprobante === 'I' || tipo_comprobante === 'E') ? `${fecha.slice(0, 7)}|${partOf(emisor_rfc)}` : null
 
-/** What a document adds to its supplier. Null unless it is a valid received invoice or credit note. */
-export function shareOf(row: Countable & { direction: number }): Share | null {
+/** What a document adds to its supplier, for a ceiling in seconds. Null unless it is a received invoice or credit note that counts. */
+export function shareOf(row: Countable & { direction: number }, until: number | null = null): Share | null {
   const key = partKeyOf(row)
-  const counted = key === null || row.estatus !== 'vigente' ? null : contribution(row)
+  const counted = key === null || !isInSums(row, until) ? null : contribution(row)
   if (key === null || counted === null) return null
   const { total, with_xml, missing_rate, not_counted } = counted.values
   const isInvoice = row.tipo_comprobante === 'I'

@@ -89,8 +89,12 @@ export const cfdi = sqliteTable(
     /** Literal local times of the payments, from their complements. */
     last_payment_at: text('last_payment_at'),
     fully_paid_at: text('fully_paid_at'),
-    /** Greatest issued_at of the documents counted in `paid` and `credited`: a window that ends before it must not show these amounts. */
+    /** When the last of the documents was issued that `paid` and `credited` depend on: a window that ends before it shows other amounts. */
     applied_until: integer('applied_until'),
+    /** From which ceiling on, in seconds, a valid document is known that substitutes this valid one (substitution.ts). Null: never. */
+    substituted_from: integer('substituted_from'),
+    /** From which ceiling on this valid document is known to substitute a valid one. */
+    substitutes_from: integer('substitutes_from'),
     /** ISO 8601 with offset. */
     cancelled_at: text('cancelled_at'),
     cancellation_reason: text('cancellation_reason'),
@@ -123,6 +127,8 @@ export const cfdi = sqliteTable(
     index('cfdi_pay')
       .on(table.entity, table.payment_status, table.direction, table.issued_at, table.uuid)
       .where(sql`payment_status is not null`),
+    // What a ceiling shows as not substituted yet.
+    index('cfdi_substituted').on(table.entity, table.direction, table.substituted_from).where(sql`substituted_from is not null`),
   ],
 )
 
@@ -162,7 +168,7 @@ export const cfdiPayments = sqliteTable(
     source: text('source').notNull(),
     n: integer('n').notNull(),
     kind: text('kind', { enum: ['P', 'E'] }).notNull(),
-    /** In the invoice's currency for a P, in `currency` for an E. */
+    /** In `currency`. */
     amount: micros('amount').notNull(),
     currency: text('currency'),
     /** MXN for one unit of `currency`, decimal text. Null for a P. */
@@ -178,7 +184,21 @@ export const cfdiPayments = sqliteTable(
   (table) => [primaryKey({ columns: [table.entity, table.invoice, table.source, table.n] })],
 )
 
-/** The daily totals of a month and direction: `{"dd|tipo|metodo|estatus": [n, with_xml, missing_rate, not_counted, micros in MXN as text …]}` (totals.ts). */
+/** Relations 04: the document `source` states that it substitutes another one, held or not. */
+export const cfdiSubstitutions = sqliteTable(
+  'cfdi_substitutions',
+  {
+    entity: integer('entity').notNull(),
+    substituted: text('substituted').notNull(),
+    source: text('source').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.entity, table.substituted, table.source] }),
+    index('cfdi_substitutions_source').on(table.entity, table.source),
+  ],
+)
+
+/** The daily totals of a month and direction: `{"dd|tipo|metodo|state": [n, with_xml, missing_rate, not_counted, micros in MXN as text …]}` (totals.ts). */
 export const cfdiMonths = sqliteTable(
   'cfdi_months',
   {

@@ -1,4 +1,5 @@
 import { fits, type Micros, micros, times } from './money.ts'
+import { isSubstituted } from './substitution.ts'
 
 /** A value of an integer column: a number or decimal text as it was read, or a bigint before it is stored. */
 export type Integer = Micros | number | string | null
@@ -12,6 +13,7 @@ export interface Countable {
   tipo_comprobante: string | null
   metodo_pago: string | null
   estatus: string
+  substituted_from: number | null
   emisor_rfc: string
   receptor_rfc: string
   currency: string | null
@@ -42,7 +44,10 @@ export interface Totals {
   ieps: Micros
 }
 
-/** What one document adds to its month. `cell` is `dd|tipo|metodo|estatus`; a part that the document does not have is empty. */
+/**
+ * What one document adds to its month. `cell` is `dd|tipo|metodo|state`; a part that the document does not have is empty. The state is the
+ * estatus, or `sustituido` for a valid document that does not count because another one substitutes it.
+ */
 export interface Contribution {
   month: string
   cell: string
@@ -80,8 +85,11 @@ export const nothing = (): Totals => ({
   ieps: 0n,
 })
 
-/** What a document adds to its month. Null for retenciones and for documents outside the population (insights.md 8.0). */
-export function contribution(row: Countable): Contribution | null {
+/**
+ * What a document adds to its month, for a ceiling in seconds; null without one. Returns null for retenciones and for documents outside the
+ * population (insights.md 8.0).
+ */
+export function contribution(row: Countable, until: number | null = null): Contribution | null {
   if (row.kind !== 'cfdi' || row.emisor_rfc === row.receptor_rfc) return null
   const counted: Totals = { ...nothing(), n: 1, with_xml: row.version === null ? 0 : 1 }
   let values = { ...counted }
@@ -102,10 +110,17 @@ export function contribution(row: Countable): Contribution | null {
   const { fecha } = row
   return {
     month: fecha.slice(0, 7),
-    cell: `${fecha.slice(8, 10)}|${row.tipo_comprobante ?? ''}|${row.metodo_pago ?? ''}|${row.estatus}`,
+    cell: `${fecha.slice(8, 10)}|${row.tipo_comprobante ?? ''}|${row.metodo_pago ?? ''}|${stateOf(row, until)}`,
     values,
   }
 }
+
+/** Whether a document counts: it is valid, and no document that the ceiling shows substitutes it. */
+export const isInSums = (row: Pick<Countable, 'estatus' | 'substituted_from'>, until: number | null): boolean =>
+  stateOf(row, until) === 'vigente'
+
+const stateOf = (row: Pick<Countable, 'estatus' | 'substituted_from'>, until: number | null): string =>
+  row.estatus === 'vigente' && isSubstituted(row, until) ? 'sustituido' : row.estatus
 
 const integer = (value: Integer): Micros => (value === null ? 0n : BigInt(value))
 

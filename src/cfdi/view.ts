@@ -1,16 +1,17 @@
 import { offsetText } from '../platform/time/zone-of-postcode.ts'
-import type { Partition } from '../visibility/scoped-ledger.ts'
-import { type Applied, type Balance, balanceOf, isDeferred } from './balances.ts'
+import { boundsOf, type Partition } from '../visibility/scoped-ledger.ts'
+import { type Applied, type Balance, balanceOf, isDeferred, type Payable } from './balances.ts'
 import { COLUMNS, isIn, MICROS, type MicrosColumn } from './columns.ts'
 import { Cfdi } from './contract.ts'
 import { decimal, type Micros } from './money.ts'
 import { namesOf, picker } from './pick.ts'
 import type { ReadRow } from './read-row.ts'
+import { isSubstituted, isSubstitutedNotCancelled } from './substitution.ts'
 
 /** Where a row was read, and how much of its balance the organization may know. */
 export interface RowContext {
   fiscal_entity_id: string
-  partition: Pick<Partition, 'origin' | 'changesFrom'>
+  partition: Pick<Partition, 'origin' | 'changesFrom' | 'bounds'>
   /** What visible documents apply to this one; undefined when the stored balance counts nothing else. */
   applied?: readonly Applied[] | undefined
 }
@@ -25,8 +26,11 @@ export function visibleBalance(row: ReadRow, applied: readonly Applied[] | undef
   const { payment_status, last_payment_at, fully_paid_at, applied_until } = row
   if (applied === undefined || !isDeferred(row))
     return { paid: BigInt(row.paid), credited: BigInt(row.credited), payment_status, last_payment_at, fully_paid_at, applied_until }
-  return balanceOf({ ...row, total_micros: row.total_micros === null ? null : BigInt(row.total_micros) }, applied)
+  return balanceOf(payableOf(row), applied)
 }
+
+/** What the balance of a row depends on. */
+export const payableOf = (row: ReadRow): Payable => ({ ...row, total_micros: row.total_micros === null ? null : BigInt(row.total_micros) })
 
 /** What is left to pay of an invoice, in micros of its currency, never below zero. */
 export const leftOf = ({ total_micros }: ReadRow, { paid, credited }: Balance): Micros => {
@@ -53,6 +57,7 @@ export function view(row: ReadRow, { fiscal_entity_id, partition, applied }: Row
   const balance = visibleBalance(row, applied)
   const isInvoice = row.tipo_comprobante === 'I'
   const isIssued = row.direction === 0
+  const until = boundsOf(partition, row.direction)?.until ?? null
   return {
     ...copiedMembers(row),
     fiscal_entity_id,
@@ -63,6 +68,8 @@ export function view(row: ReadRow, { fiscal_entity_id, partition, applied }: Row
     es_cancelable: null,
     estatus_cancelacion: null,
     status_checked_at: null,
+    is_substituted: isSubstituted(row, until),
+    substituted_not_cancelled: isSubstitutedNotCancelled(row, until),
     payment_status: balance.payment_status ?? 'not_applicable',
     paid_amount: isInvoice ? decimal(balance.paid) : null,
     credited_amount: isInvoice ? decimal(balance.credited) : null,

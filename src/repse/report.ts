@@ -19,7 +19,7 @@ const LOOKUPS = 50
 
 const BASIS = {
   population:
-    'Valid (vigente) received CFDIs of types I and E inside the visibility window, with different issuer and receiver. Retenciones are excluded.',
+    'Valid (vigente) received CFDIs of types I and E inside the visibility window, with different issuer and receiver. Retenciones are excluded, and so are documents that another vigente one substitutes (relation 04).',
   amounts: 'Totals of CFDIs of type I minus totals of type E, taxes included.',
   currency: 'Converted to MXN at each document’s own TipoCambio.',
   month: 'The month of the literal Fecha.',
@@ -143,5 +143,5 @@ function view({ rfc, totals, row, status, days_to_expiry }: AssessedSupplier, na
 const drilldownOf = (fiscal_entity_id: string, counterparty_rfc: string, { first, last }: { first: string; last: string }): string =>
   `/v1/cfdi?${new URLSearchParams({
     ...{ fiscal_entity_id, direction: 'received', counterparty_rfc, estatus: 'vigente', tipo_comprobante: 'I,E' },
-    ...{ kind: 'cfdi', to_itself: 'false', issued_from: first, issued_to: last },
+    ...{ kind: 'cfdi', to_itself: 'false', is_substituted: 'false', issued_from: first, issued_to: last },
   })}`

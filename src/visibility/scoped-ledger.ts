@@ -105,7 +105,7 @@ export const partitionsToRead = (ledger: ScopedLedger): Partition[] => [
 ]
 
 /** The bounds of one direction of a partition; undefined when nothing of it is visible. */
-export const boundsOf = ({ bounds }: Partition, direction: DirectionNumber): DirectionBounds | undefined =>
+export const boundsOf = ({ bounds }: Pick<Partition, 'bounds'>, direction: DirectionNumber): DirectionBounds | undefined =>
   bounds.find(({ directions }) => directions.includes(direction))
 
 /** The condition that a row is in the partition and visible. It keeps the indexes free for other conditions. */
@@ -113,8 +113,8 @@ export const isVisible = (partition: Partition, alias: string): Fragment =>
   all([isCounted(partition, alias), ...partition.conditions(alias)])
 
 /**
- * The condition that a payment or credit note in the partition counts in the balance of a visible invoice: it was issued up to the ceiling
- * of its own direction, which is the invoice's. The floor does not matter. A balance can therefore reveal amounts from before the floor, but
+ * The condition that a payment or credit note in the partition may count in the balance of a visible invoice: it was issued up to the ceiling
+ * of its own direction, which is the invoice's when both have the same issuer. The floor does not matter. A balance can therefore reveal amounts from before the floor, but
  * only from the last three days before it: a payment names its invoice by the UUID of the invoice's stamp and is stamped within 72 hours of
  * its own Fecha, so that it is dated at most three days before the invoice. The payment itself stays hidden. Everything that the
  * organization imported counts.

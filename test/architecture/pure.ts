@@ -25,6 +25,7 @@ export const PURE: readonly string[] = [
   'src/cfdi/package/metadata-files.ts',
   'src/cfdi/package/package.ts',
   'src/cfdi/payment-thresholds.ts',
+  'src/cfdi/substitution.ts',
   'src/cfdi/supplier-totals.ts',
   'src/cfdi/totals.ts',
   'src/cfdi/xml/complemento.ts',

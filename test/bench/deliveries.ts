@@ -24,7 +24,7 @@ async function fill(rig: Rig): Promise<void> {
   const body = {
     cancelled_at: '2026-06-01T12:00:00-06:00',
     ...{ cancellation_reason: '02', direction: 'received', cfdi_type: 'I', detected_at: 1_780_000_000_000 },
-    payments: { fixed: null, has_payment: null, is_begun: null, is_paid: null },
+    payments: [[0, 'unpaid', false]],
     ...{ total: '1160.00', currency: 'MXN', emisor_rfc: 'AAA010101AAA', receptor_rfc: 'BBB020202BB1' },
     ...{ issued_at: 1_779_300_000, utc_offset: -21_600, fecha: '2026-05-20T12:00:00' },
   }

@@ -11,6 +11,7 @@ const invoice: Countable = {
   tipo_comprobante: 'I',
   metodo_pago: 'PPD',
   estatus: 'vigente',
+  substituted_from: null,
   emisor_rfc: 'AAA010101AAA',
   receptor_rfc: 'BBB020202BB1',
   currency: 'MXN',
@@ -39,6 +40,17 @@ describe('what a document adds to its month', () => {
     })
     expect(values?.iva_trasladado).toBe(14_400_000n)
     expect(contribution({ ...invoice, tipo_comprobante: null, metodo_pago: null })?.cell).toBe('07|||vigente')
+  })
+
+  it('is apart while a valid document substitutes it, for whoever knows that one', () => {
+    const substituted = { ...invoice, substituted_from: 500 }
+    expect(contribution(substituted)?.cell).toBe('07|I|PPD|sustituido')
+    expect([499, 500, 501].map((until) => contribution(substituted, until)?.cell)).toEqual([
+      '07|I|PPD|vigente',
+      '07|I|PPD|sustituido',
+      '07|I|PPD|sustituido',
+    ])
+    expect(contribution({ ...substituted, estatus: 'cancelado' })?.cell).toBe('07|I|PPD|cancelado')
   })
 
   it('is in MXN, and nothing but a count where the rate is missing', () => {

@@ -2,7 +2,7 @@ import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import worker from '../../src/index.ts'
-import { creditOf, type Plain, paymentOf, plainOf } from '../cfdi/support/documents.ts'
+import { creditOf, type Plain, paymentOf, plainOf, substituteOf } from '../cfdi/support/documents.ts'
 import { api, basic, request } from '../support/client.ts'
 import { runs } from '../support/fuzz.ts'
 import { costOf } from '../support/meter.ts'
@@ -96,10 +96,14 @@ function documentsFor(random: () => number, rfc: string): Plain[] {
   ]
   return sides.flatMap((parties) => {
     const invoices = [1, 2, 3].map(() => plainOf(random, '2026-01', { ...parties, tipo: 'I', metodo: 'PPD' }))
+    const [first, second] = invoices as [Plain, Plain]
+    const payment = { ...paymentOf(random, '2026-02', invoices.slice(0, 2), 0.5), ...parties }
     return [
       ...invoices,
       plainOf(random, '2026-01', { ...parties, metodo: 'PUE' }),
-      { ...paymentOf(random, '2026-02', invoices.slice(0, 2), 0.5), ...parties },
+      payment,
+      substituteOf(random, [first, second]),
+      substituteOf(random, [payment], { pagos: [] }),
       { ...paymentOf(random, '2026-03', invoices.slice(1), 0.5), ...parties },
       creditOf(random, '2026-02', [invoices[0]!], parties),
       plainOf(random, '2026-02', { ...parties, tipo: 'N' }),

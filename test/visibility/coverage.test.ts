@@ -13,7 +13,8 @@ const [FIRST, SECOND, THIRD] = ['2026-04-10T06:00', '2026-04-11T06:00', '2026-04
 const [BEFORE, OVER, LATER] = ['2026-05-01T06:00', '2026-05-02T06:00', '2026-05-03T06:00'] as const
 type Ended = [outcome: EndedDownload['outcome'], as_of: string, until?: string]
 const ended = ([outcome, as_of, until = as_of]: Ended): EndedDownload => ({ outcome, as_of: at(as_of), until: at(until) })
-const after = (...all: Ended[]): MonthCoverage => all.reduce<MonthCoverage>((before, one) => coverageAfter(before, MONTH, ended(one)), [])
+const following = (...all: Ended[]): MonthCoverage =>
+  all.reduce<MonthCoverage>((before, one) => coverageAfter(before, MONTH, ended(one)), [])
 
 describe('what is kept of a month', () => {
   it.each<[string, Ended[], [string, string][]]>([
@@ -78,22 +79,22 @@ describe('what is kept of a month', () => {
       [[SECOND, 'so_far']],
     ],
   ])('is %s', (_, all, expected) => {
-    expect(after(...all)).toEqual(expected.map(([as_of, end]) => [at(as_of), end]))
+    expect(following(...all)).toEqual(expected.map(([as_of, end]) => [at(as_of), end]))
   })
 
   it('is the same object after a quiet day, so that nothing is written', () => {
-    const open = after(['complete', FIRST])
+    const open = following(['complete', FIRST])
     expect(coverageAfter(open, MONTH, ended(['complete', SECOND]))).toBe(open)
-    const over = after(['complete', OVER])
+    const over = following(['complete', OVER])
     expect(coverageAfter(over, MONTH, ended(['complete', LATER]))).toBe(over)
-    const failed = after(['failed', OVER])
+    const failed = following(['failed', OVER])
     expect(coverageAfter(failed, MONTH, ended(['failed', LATER]))).toBe(failed)
   })
 
   it('is bounded, and its last changes stay', () => {
     const flapping = Array.from({ length: 100 }, (_, n): Ended => [n % 2 === 0 ? 'complete' : 'incomplete', FIRST])
-    expect(after(...flapping)).toHaveLength(30)
-    expect(after(...flapping).at(-1)![1]).toBe('incomplete')
+    expect(following(...flapping)).toHaveLength(30)
+    expect(following(...flapping).at(-1)![1]).toBe('incomplete')
   })
 })
 
@@ -190,12 +191,12 @@ describe('a run that is dispatched late', () => {
     )
 
   it('is answered by the first download, although that was asked for later', () => {
-    expect(of(after(['complete', SECOND]), [FIRST])).toBe('complete')
-    expect(of(after(['failed', SECOND]), [FIRST])).toBe('missing')
+    expect(of(following(['complete', SECOND]), [FIRST])).toBe('complete')
+    expect(of(following(['failed', SECOND]), [FIRST])).toBe('missing')
   })
 
   it('waits for the job that it joined, although that was asked for later: what others downloaded before is not shown', () => {
-    const others = after(['complete', FIRST])
+    const others = following(['complete', FIRST])
     expect(of(others, [SECOND], { [MONTH]: at(THIRD) })).toBe('downloading')
     expect(of(others, [FIRST, SECOND], { [MONTH]: at(THIRD) })).toBe('complete')
   })
@@ -210,18 +211,18 @@ describe('an organization without extractors', () => {
     )
 
   it('is told what is held, whoever downloaded it', () => {
-    const [soFar, over] = [after(['complete', FIRST]), after(['complete', OVER])]
+    const [soFar, over] = [following(['complete', FIRST]), following(['complete', OVER])]
     expect([of(soFar, '2026-04-20T06:00'), of(soFar, '2026-05-20T06:00')]).toEqual(['complete', 'missing'])
     expect(of(over, '2026-05-20T06:00')).toBe('complete')
-    expect(of(after(['complete', FIRST], ['failed', SECOND]), '2026-04-20T06:00')).toBe('missing')
-    expect(of(after(['complete', OVER], ['failed', LATER]), '2026-05-20T06:00')).toBe('complete')
-    expect(of(after(['complete', OVER], ['incomplete', LATER]), '2026-05-20T06:00')).toBe('missing')
+    expect(of(following(['complete', FIRST], ['failed', SECOND]), '2026-04-20T06:00')).toBe('missing')
+    expect(of(following(['complete', OVER], ['failed', LATER]), '2026-05-20T06:00')).toBe('complete')
+    expect(of(following(['complete', OVER], ['incomplete', LATER]), '2026-05-20T06:00')).toBe('missing')
     expect([of(undefined, '2026-05-20T06:00'), of(undefined, '2026-05-20T06:00', { [MONTH]: 1 })]).toEqual(['missing', 'downloading'])
   })
 })
 
 it('a month is never complete in a window that is empty', () => {
   const window = { isEmpty: true, floor: null, ceiling: null }
-  const coverage = { [MONTH]: after(['complete', OVER]) }
+  const coverage = { [MONTH]: following(['complete', OVER]) }
   expect(dataStatusOf(MONTH, { coverage, window, reaches: [], open: {} }, END)).toBe('missing')
 })

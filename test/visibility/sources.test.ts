@@ -19,6 +19,7 @@ import {
   insertMonths,
   insertSuppliers,
   invoices,
+  isSubstitutedFor,
   monthsOf,
   suppliersOf,
 } from '../cfdi/support/ledger.ts'
@@ -281,7 +282,11 @@ describe('any two windows', () => {
             await codeOf(getXml(ctx, row.uuid).catch((error) => (error.code === 'cfdi.not_found' ? Promise.reject(error) : null))),
           ).toBe(absent)
         }
-        const counted = shown.filter(({ emisor_rfc, receptor_rfc, estatus }) => emisor_rfc !== receptor_rfc && estatus === 'vigente')
+        const isSubstituted = isSubstitutedFor(ctx)
+        const counted = shown.filter((row) => row.emisor_rfc !== row.receptor_rfc && row.estatus === 'vigente' && !isSubstituted(row))
+        expect(found.filter(({ is_substituted }) => is_substituted).map(({ uuid }) => uuid)).toEqual(
+          newestFirst.filter(isSubstituted).map(({ uuid }) => uuid),
+        )
         const { data } = await summarizeMonths(ctx, MonthlySummaryQuery.parse({ fiscal_entity_id: FISCAL_ENTITY }))
         for (const name of ['issued', 'received'] as const) {
           const of = counted.filter(({ direction }) => direction === (name === 'issued' ? 0 : 1))

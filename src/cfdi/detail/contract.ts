@@ -1,10 +1,11 @@
 import * as z from 'zod'
+import { NOT_COUNTED_REASONS } from '../balances.ts'
 import { Cfdi, Estatus, PaymentStatus } from '../contract.ts'
 import { REPAIRS } from '../xml/document.ts'
 
 const text = z.string().nullable()
 
-/** A payment or credit note that was applied to an invoice. */
+/** A payment or credit note that refers to an invoice. */
 export const Application = z
   .strictObject({
     source_uuid: z.string().meta({ description: 'UUID of the payment complement or credit note.' }),
@@ -16,9 +17,25 @@ export const Application = z
     imp_pagado: text,
     imp_saldo_insoluto: text,
     amount: z.string().meta({
-      description: 'The amount that it applies to the invoice, in the invoice’s currency. It does not change the balance of a PUE invoice.',
+      description: 'The amount that it applies to the invoice, in `currency`. It does not change the balance of a PUE invoice.',
     }),
-    estatus: Estatus.meta({ description: 'Status of the payment complement or credit note. A cancelled one does not count.' }),
+    currency: text.meta({
+      description:
+        'MonedaDR of a payment complement. The invoice’s currency for a credit note, which is converted to it once the XML of the invoice is known.',
+    }),
+    estatus: Estatus.meta({ description: 'Status of the payment complement or credit note.' }),
+    counts: z.boolean().meta({ description: 'Whether it is applied to the invoice.' }),
+    not_counted_reason: z
+      .enum(NOT_COUNTED_REASONS)
+      .nullable()
+      .meta({
+        description:
+          '`cancelled`: it is cancelled. `other_parties`: its issuer is not the invoice’s, or it is a credit note with another receiver. ' +
+          '`currency_mismatch`: MonedaDR is not the invoice’s currency. `substituted`: another vigente document substitutes it. Null when it counts.',
+      }),
+    warnings: z.array(z.enum(['receiver_differs'])).meta({
+      description: '`receiver_differs`: the receiver of the payment complement is not the invoice’s, because a third party paid.',
+    }),
   })
   .meta({ id: 'CfdiApplication' })
 export type Application = z.infer<typeof Application>
@@ -34,7 +51,8 @@ export const CfdiPayments = z
     balance: text,
     payment_status: PaymentStatus,
     reported_balance: text.meta({
-      description: 'imp_saldo_insoluto of the valid payment with the highest num_parcialidad: the balance that the issuer states.',
+      description:
+        'imp_saldo_insoluto of the payment with the highest num_parcialidad of those that count: the balance that the issuer states.',
     }),
     balance_mismatch: z.boolean().meta({ description: 'Whether reported_balance and balance differ by more than 0.01.' }),
     data: z.array(Application),
@@ -166,6 +184,6 @@ export const CfdiDetail = Cfdi.extend({
   }),
   aplicaciones: z
     .array(Application)
-    .meta({ description: 'The payments and credit notes that were applied to the document and that your window shows.' }),
+    .meta({ description: 'The payments and credit notes that refer to the document and that your window shows.' }),
 }).meta({ id: 'CfdiDetail' })
 export type CfdiDetail = z.infer<typeof CfdiDetail>

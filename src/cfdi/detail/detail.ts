@@ -2,10 +2,10 @@ import { Failure, notFound } from '../../failures.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { openLedger, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { type AppliedRow, appliedOf } from '../applied.ts'
-import { balanceOf, isDeferred } from '../balances.ts'
+import { creditOf, hasOtherReceiver, isDeferred, notCountedReason } from '../balances.ts'
 import { decimal, micros } from '../money.ts'
 import type { ReadRow } from '../read-row.ts'
-import { leftOf, type RowContext, view, visibleBalance } from '../view.ts'
+import { leftOf, payableOf, type RowContext, view, visibleBalance } from '../view.ts'
 import { type DocumentDetail, detailOf, newDocument } from '../xml/document.ts'
 import { parseCfdi } from '../xml/parse.ts'
 import { readXml } from '../xml/xml-store.ts'
@@ -43,7 +43,7 @@ export async function listPayments(ctx: Ctx, uuid: string): Promise<CfdiPayments
   if (!found) throw notFound('cfdi')
   const { row } = found
   const { total, currency, paid_amount, credited_amount, balance, payment_status } = view(row, contextOf(ledger, found))
-  const reported_balance = isDeferred(row) ? reportedBalance(found.applied) : null
+  const reported_balance = isDeferred(row) ? reportedBalance(found) : null
   return {
     invoice_uuid: row.uuid,
     total,
@@ -83,29 +83,33 @@ const inOrder = (a: AppliedRow, b: AppliedRow): number => {
 const applicationsOf = ({ row, applied }: FoundCfdi): Application[] =>
   visibleOf(applied)
     .sort(inOrder)
-    .map((one) => ({
-      source_uuid: one.source,
-      kind: one.kind,
-      fecha_pago: one.fecha_pago,
-      forma_pago: one.forma_pago,
-      num_parcialidad: one.num_parcialidad,
-      imp_saldo_ant: one.imp_saldo_ant,
-      imp_pagado: one.imp_pagado,
-      imp_saldo_insoluto: one.imp_saldo_insoluto,
-      amount: decimal(amountOf(row, one)),
-      estatus: one.estatus,
-    }))
+    .map((one) => viewApplication(row, one))
 
-/** The amount by which an application reduces the balance if it counts, in the invoice's currency. */
-function amountOf({ currency, tipo_cambio }: ReadRow, one: AppliedRow): bigint {
-  const invoice = { direction: one.direction, tipo_comprobante: 'I', metodo_pago: 'PPD', total_micros: null, currency, tipo_cambio }
-  const { paid, credited } = balanceOf(invoice, [{ ...appliedOf(one), cancelled: false }])
-  return paid + credited
+function viewApplication(row: ReadRow, one: AppliedRow): Application {
+  const applied = appliedOf(one)
+  const not_counted_reason = notCountedReason(payableOf(row), applied)
+  const isOfThirdParty = one.emisor_rfc === row.emisor_rfc && hasOtherReceiver(row, one)
+  return {
+    source_uuid: one.source,
+    kind: one.kind,
+    fecha_pago: one.fecha_pago,
+    forma_pago: one.forma_pago,
+    num_parcialidad: one.num_parcialidad,
+    imp_saldo_ant: one.imp_saldo_ant,
+    imp_pagado: one.imp_pagado,
+    imp_saldo_insoluto: one.imp_saldo_insoluto,
+    amount: decimal(one.kind === 'P' ? applied.amount : creditOf(row, applied)),
+    currency: one.kind === 'P' || row.version === null ? one.currency : row.currency,
+    estatus: one.estatus,
+    counts: not_counted_reason === null,
+    not_counted_reason,
+    warnings: one.kind === 'P' && isOfThirdParty ? ['receiver_differs'] : [],
+  }
 }
 
-const reportedBalance = (applied: readonly AppliedRow[]): string | null =>
+const reportedBalance = ({ row, applied }: FoundCfdi): string | null =>
   visibleOf(applied)
-    .filter(({ kind, estatus, imp_saldo_insoluto }) => kind === 'P' && estatus === 'vigente' && imp_saldo_insoluto !== null)
+    .filter((one) => one.kind === 'P' && one.imp_saldo_insoluto !== null && notCountedReason(payableOf(row), appliedOf(one)) === null)
     .sort((a, b) => Number(b.num_parcialidad) - Number(a.num_parcialidad))[0]?.imp_saldo_insoluto ?? null
 
 const CENT = 10_000n

@@ -12,6 +12,13 @@ export function applicationsOf(document: CfdiDocument, row: CfdiRow): Applicatio
   return document.tipo_comprobante === 'E' ? creditsOf(document, row) : []
 }
 
+/** The documents that a document substitutes (relation 04), as it states. */
+export const substitutesOf = ({ relacionados, uuid }: CfdiDocument): string[] =>
+  relatedBy(relacionados, ['04']).filter((substituted) => substituted !== uuid)
+
+const relatedBy = (relacionados: CfdiDocument['relacionados'], relations: readonly string[]): string[] =>
+  [...new Set(relacionados.filter(({ tipo_relacion }) => relations.includes(tipo_relacion)).map(({ uuid }) => uuid))].filter(Boolean)
+
 /** The `related` column: the invoices whose balances change when the document is cancelled. */
 export const relatedOf = (applications: readonly ApplicationRow[]): string | null =>
   applications.length === 0 ? null : JSON.stringify([...new Set(applications.map(({ invoice }) => invoice))])
@@ -42,9 +49,7 @@ function paymentsOf({ pagos }: CfdiDocument, source: string): ApplicationRow[] {
 }
 
 function creditsOf({ relacionados }: CfdiDocument, row: CfdiRow): ApplicationRow[] {
-  const invoices = [
-    ...new Set(relacionados.filter(({ tipo_relacion }) => CREDIT_RELATIONS.includes(tipo_relacion)).map(({ uuid }) => uuid)),
-  ].filter(Boolean)
+  const invoices = relatedBy(relacionados, CREDIT_RELATIONS)
   if (invoices.length === 0 || row.total_micros === null) return []
   const part = row.total_micros / BigInt(invoices.length)
   const rest = row.total_micros - part * BigInt(invoices.length)

@@ -2,6 +2,7 @@ import { type Applied, type Balance, balanceOf, isDeferred } from '../balances.t
 import type { ApplicationRow, CfdiRow } from '../columns.ts'
 import type { MetadataRow } from '../package/metadata.ts'
 import { type PaymentThresholds, thresholdsOf } from '../payment-thresholds.ts'
+import { NOT_SUBSTITUTED, type SubstitutionState, substitutionsAmong } from '../substitution.ts'
 import { addSupplier, type PartKey, parseSuppliers, type Suppliers, shareOf, writeSuppliers } from '../supplier-totals.ts'
 import { addTo, type Cells, contribution, type MonthKey, monthKey, parseCells, writeCells } from '../totals.ts'
 import type { AffectedRows, StoredApplication, StoredRow } from './reads.ts'
@@ -14,6 +15,8 @@ export interface Incoming {
   /** As JSON (row.ts). */
   lines: string[]
   applications: ApplicationRow[]
+  /** The UUIDs of the documents that it states to substitute. */
+  substitutes: string[]
   /** The compressed bytes; null for metadata. */
   packed: Uint8Array | null
 }
@@ -34,12 +37,14 @@ export interface SliceChanges {
   removed: string[]
 }
 
-/** Invoices outside the slice that its documents pay or credit. */
+/** Documents outside the slice that its documents pay, credit or substitute. */
 export const invoicesOf = ({ created, completed }: Pick<SliceChanges, 'created' | 'completed'>): string[] => {
   const inside = new Set([...created, ...completed].map(({ row }) => row.uuid))
-  return [...new Set([...created, ...completed].flatMap(({ applications }) => applications.map(({ invoice }) => invoice)))].filter(
-    (uuid) => !inside.has(uuid),
-  )
+  const named = [...created, ...completed].flatMap(({ applications, substitutes }) => [
+    ...applications.map(({ invoice }) => invoice),
+    ...substitutes,
+  ])
+  return [...new Set(named)].filter((uuid) => !inside.has(uuid))
 }
 
 /** Invoices that stored documents pay or credit. */
@@ -47,21 +52,61 @@ export const relatedTo = (rows: readonly StoredRow[]): string[] => [
   ...new Set(rows.flatMap(({ related }) => (related === null ? [] : (JSON.parse(related) as string[])))),
 ]
 
-/** Computes everything that follows from a slice's changes. Pure. `affected` holds the stored rows that they affect (commit-slice.ts). */
-export function applyChanges(
+/**
+ * Computes the places that documents have among substitutions once the slice is stored: of its own, and of the stored ones that have been
+ * read because some relation leads to them.
+ */
+export function substitutionsAfter(
   { created, completed, cancelled, removed }: SliceChanges,
-  affected: AffectedRows,
-): { writes: SliceWrites; cancellations: CancelledCfdi[] } {
+  { rows, substitutions }: Pick<AffectedRows, 'rows' | 'substitutions'>,
+): Map<string, SubstitutionState> {
+  const incoming = [...created, ...completed]
+  const stated = incoming.flatMap(({ row, substitutes }) => substitutes.map((substituted) => ({ substituted, source: row.uuid })))
+  const ends = new Set([...stated, ...substitutions].flatMap(({ substituted, source }) => [substituted, source]))
+  if (ends.size === 0) return new Map()
+  const gone = new Set(removed)
+  const withdrawn = new Set(cancelled.map(({ uuid }) => uuid))
+  const stored = new Map(rows.filter(({ uuid }) => !gone.has(uuid)).map((row) => [row.uuid, row]))
+  const statusOf = ({ uuid, cancelled }: { uuid: string; cancelled: 0 | 1 }) => (withdrawn.has(uuid) ? 1 : cancelled)
+  const documents = new Map([...stored.values(), ...incoming.map(({ row }) => row)].map((row) => [row.uuid, row]))
+  return substitutionsAmong(
+    // A document that was known from metadata keeps the status that is stored.
+    [...documents.values()]
+      .filter(({ uuid }) => ends.has(uuid))
+      .map((row) => ({ ...row, cancelled: statusOf(stored.get(row.uuid) ?? row) })),
+    [...stated, ...substitutions.filter(({ source }) => !gone.has(source))],
+  )
+}
+
+/** The stored documents that count after the slice although they did not before, or the other way round. */
+export const recountedIn = (changes: SliceChanges, affected: Pick<AffectedRows, 'rows' | 'substitutions'>): StoredRow[] => {
+  const after = substitutionsAfter(changes, affected)
+  return affected.rows.filter((row) => (after.get(row.uuid) ?? row).substituted_from !== row.substituted_from)
+}
+
+/** Computes everything that follows from a slice's changes. Pure. `affected` holds the stored rows that they affect (commit-slice.ts). */
+export function applyChanges(changes: SliceChanges, affected: AffectedRows): { writes: SliceWrites; cancellations: CancelledCfdi[] } {
+  const { created, completed, cancelled, removed } = changes
   const stored = new Map(affected.rows.map((row) => [row.uuid, row]))
   const merged = completed.map((document) => merge(document, stored.get(document.row.uuid)))
   const documents = [...created, ...merged.map(({ document }) => document)]
   const statuses = new Map(cancelled.filter(({ uuid }) => stored.get(uuid)?.cancelled === 0).map((row) => [row.uuid, statusOf(row)]))
   const gone = new Set(removed)
   const remaining = affected.applications.filter(({ source }) => !gone.has(source))
-  const applied = applicationsByInvoice(documents, remaining, statuses)
+  const states = substitutionsAfter(changes, affected)
+  for (const { row } of documents) Object.assign(row, states.get(row.uuid) ?? NOT_SUBSTITUTED)
+  const applied = applicationsByInvoice(documents, remaining, statuses, states)
   for (const { row } of documents) withBalance(row, applied.get(row.uuid) ?? [])
   const inside = new Set(documents.map(({ row }) => row.uuid))
-  const counted = [...countedOf(documents, merged, stored, statuses), ...removed.flatMap((uuid) => takenOut(stored.get(uuid)))]
+  const others = affected.rows
+    .filter(({ uuid }) => !inside.has(uuid) && !gone.has(uuid))
+    .map((before) => ({ before, after: { ...before, ...statuses.get(before.uuid), ...states.get(before.uuid) } }))
+  const counted = [
+    ...merged.map(({ before }): Counted => ({ row: before, sign: -1 })),
+    ...documents.map(({ row }): Counted => ({ row, sign: 1 })),
+    ...others.flatMap(recounted),
+    ...removed.flatMap((uuid) => takenOut(stored.get(uuid))),
+  ]
   return {
     writes: {
       removed: removed.flatMap((uuid) => stored.get(uuid) ?? []).map((row) => ({ uuid: row.uuid, invoices: relatedTo([row]) })),
@@ -70,10 +115,12 @@ export function applyChanges(
       reindexed: merged.filter(({ isReindexed }) => isReindexed).map(({ document }) => document.row),
       lines: documents.flatMap(({ lines }) => lines),
       applications: documents.flatMap(({ applications }) => applications),
+      substitutions: documents.flatMap(({ row, substitutes }) => substitutes.map((substituted) => ({ substituted, source: row.uuid }))),
+      substituted: [...merged.map(({ before, document }) => ({ before, after: document.row })), ...others].flatMap(({ before, after }) =>
+        isSamePlace(before, after) ? [] : [after],
+      ),
       cancelled: [...statuses].map(([uuid, status]) => ({ uuid, ...status })),
-      balances: affected.rows
-        .filter(({ uuid }) => !inside.has(uuid) && !gone.has(uuid))
-        .flatMap((row) => changedBalance(row, applied.get(row.uuid) ?? [])),
+      balances: others.flatMap(({ before }) => changedBalance(before, applied.get(before.uuid) ?? [])),
       months: monthsOf(counted, affected),
       suppliers: suppliersOf(counted, affected),
     },
@@ -101,6 +148,7 @@ function applicationsByInvoice(
   documents: readonly Incoming[],
   stored: readonly StoredApplication[],
   statuses: ReadonlyMap<string, StatusColumns>,
+  states: ReadonlyMap<string, SubstitutionState>,
 ) {
   const all = new Map<string, Applied[]>()
   const put = (invoice: string, applied: Applied) => {
@@ -109,11 +157,14 @@ function applicationsByInvoice(
     else list.push(applied)
   }
   for (const application of stored) {
-    put(application.invoice, statuses.has(application.source) ? { ...application, cancelled: true } : application)
+    const { source, cancelled, substituted_from } = application
+    const after = { cancelled: cancelled || statuses.has(source), ...(states.get(source) ?? { substituted_from }) }
+    put(application.invoice, { ...application, ...after })
   }
   for (const { row, applications } of documents) {
-    for (const application of applications)
-      put(application.invoice, { ...application, direction: row.direction, issued_at: row.issued_at, cancelled: row.cancelled === 1 })
+    const { emisor_rfc, receptor_rfc, issued_at, cancelled, substituted_from } = row
+    const source = { emisor_rfc, receptor_rfc, issued_at, cancelled: cancelled === 1, substituted_from }
+    for (const application of applications) put(application.invoice, { ...application, ...source })
   }
   return all
 }
@@ -131,24 +182,22 @@ interface Counted {
   sign: 1 | -1
 }
 
-function countedOf(
-  documents: readonly Incoming[],
-  merged: readonly Merged[],
-  stored: ReadonlyMap<string, StoredRow>,
-  statuses: ReadonlyMap<string, StatusColumns>,
-): Counted[] {
-  return [
-    ...merged.map(({ before }): Counted => ({ row: before, sign: -1 })),
-    ...documents.map(({ row }): Counted => ({ row, sign: 1 })),
-    ...[...statuses].flatMap(([uuid, { estatus }]): Counted[] => {
-      const row = stored.get(uuid) as StoredRow
-      return [
-        { row, sign: -1 },
-        { row: { ...row, estatus }, sign: 1 },
-      ]
-    }),
-  ]
+/** A stored document that is not in the slice, before and after it. */
+interface Affected {
+  before: StoredRow
+  after: StoredRow
 }
+
+const recounted = ({ before, after }: Affected): Counted[] =>
+  before.estatus === after.estatus && before.substituted_from === after.substituted_from
+    ? []
+    : [
+        { row: before, sign: -1 },
+        { row: after, sign: 1 },
+      ]
+
+const isSamePlace = (before: SubstitutionState, after: SubstitutionState): boolean =>
+  before.substituted_from === after.substituted_from && before.substitutes_from === after.substitutes_from
 
 const takenOut = (row: StoredRow | undefined): Counted[] => (row === undefined ? [] : [{ row, sign: -1 }])
 

@@ -7,7 +7,7 @@ import type { StatusLookup } from '../package/reported.ts'
 import type { CfdiDocument } from '../xml/document.ts'
 import { MAX_XML_BYTES, parseCfdi } from '../xml/parse.ts'
 import { CfdiRejected } from '../xml/rejected.ts'
-import { applicationsOf, relatedOf } from './applications.ts'
+import { applicationsOf, relatedOf, substitutesOf } from './applications.ts'
 import type { Incoming } from './apply-changes.ts'
 import type { IngestTarget, Slice, SliceHolding, XmlContent } from './commit-slice.ts'
 import type { HeldXml } from './holdings.ts'
@@ -84,11 +84,13 @@ const CONFLICT = { code: 'cfdi.conflict', detail: 'A document with this UUID and
  * last one of its slice.
  */
 const SLICE_ROWS_BYTES = 3 * 1024 * 1024
-/** An application is a row, and brings a row of its invoice. */
+/** An application is a row, and brings a row of its invoice. So does a substitution. */
 const APPLICATION_BYTES = 1_000
 
-const rowBytesOf = ({ row, lines, applications }: Incoming): number =>
-  (row.detail?.length ?? 0) + lines.reduce((sum, { length }) => sum + length, 0) + applications.length * APPLICATION_BYTES
+const rowBytesOf = ({ row, lines, applications, substitutes }: Incoming): number =>
+  (row.detail?.length ?? 0) +
+  lines.reduce((sum, { length }) => sum + length, 0) +
+  (applications.length + substitutes.length) * APPLICATION_BYTES
 
 /** A slice of as many of these XML files as fit, and at least one. */
 export interface XmlSlice extends Slice {
@@ -192,7 +194,7 @@ export function documentOf(
   const applications = applicationsOf(parsed, row)
   Object.assign(row, { related: relatedOf(applications), ...bytes })
   if (bytes.xml_size > LARGE_BYTES) fitToLimits(row)
-  return { row, lines: lines.rowsOf(row.uuid), applications }
+  return { row, lines: lines.rowsOf(row.uuid), applications, substitutes: substitutesOf(parsed) }
 }
 
 const holdingOf = (uuid: string, { packed, method, size, crc }: UnopenedFile): SliceHolding => ({
@@ -218,7 +220,7 @@ export function metadataSlice({ rfc, now, import_id }: IngestTarget, rows: reado
         const isHeld = import_id !== undefined && !visible.has(uuid)
         try {
           if (stored === undefined && !visible.has(uuid)) {
-            const document = { row: rowOfMetadata(row, rfc, now.getTime()), lines: [], applications: [], packed: null }
+            const document = { row: rowOfMetadata(row, rfc, now.getTime()), lines: [], applications: [], substitutes: [], packed: null }
             fitToLimits(document.row)
             documents.set(uuid, document)
           } else if (row.cancelled && stored?.cancelled === 0) cancelled.set(uuid, row)

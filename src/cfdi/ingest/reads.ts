@@ -1,6 +1,7 @@
 import { jsonChunks } from '../../platform/db/commit.ts'
 import type { Applied } from '../balances.ts'
 import type { CfdiRow, MicrosColumn } from '../columns.ts'
+import type { Substitution } from '../substitution.ts'
 import type { PartKey } from '../supplier-totals.ts'
 import type { MonthKey } from '../totals.ts'
 
@@ -17,7 +18,7 @@ const ROW = [
   ...(['uuid', 'direction', 'cancelled', 'estatus', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'issued_at'] as const),
   ...(['utc_offset', 'fecha', 'kind', 'version', 'tipo_comprobante', 'metodo_pago', 'emisor_rfc', 'receptor_rfc'] as const),
   ...(['counterparty_rfc', 'currency', 'tipo_cambio', 'subtotal', 'descuento', 'total', 'payment_status', 'last_payment_at'] as const),
-  ...(['fully_paid_at', 'applied_until', 'related'] as const),
+  ...(['fully_paid_at', 'applied_until', 'substituted_from', 'substitutes_from', 'related'] as const),
 ]
 const ROW_MICROS = [
   ...(['total_micros', 'iva_trasladado', 'iva_retenido', 'isr_retenido', 'ieps_trasladado', 'paid', 'credited'] as const),
@@ -26,7 +27,7 @@ const ROW_MICROS = [
 /** The columns of a stored document that totals, balances and outbox events depend on. */
 export type StoredRow = Pick<CfdiRow, (typeof ROW)[number] | (typeof ROW_MICROS)[number]>
 
-/** A stored application with the status of its source. */
+/** A stored application with what decides of its source whether it counts. */
 export interface StoredApplication extends Applied {
   invoice: string
   source: string
@@ -51,9 +52,19 @@ const SELECT_KNOWN = `select c.uuid, c.cancelled, c.xml_crc, c.xml_size
   from json_each(?2) j cross join cfdi c where c.entity = ?1 and c.uuid = j.value`
 const SELECT_ROWS = `select ${[...ROW, ...ROW_MICROS].map((name) => `c.${name}`).join(', ')}
   from json_each(?2) j cross join cfdi c where c.entity = ?1 and c.uuid = j.value`
-const SELECT_APPLICATIONS = `select p.invoice, p.source, p.kind, p.amount, p.currency, p.tipo_cambio, p.fecha_pago, c.direction, c.issued_at, c.cancelled
+const SELECT_APPLICATIONS = `select p.invoice, p.source, p.kind, p.amount, p.currency, p.tipo_cambio, p.fecha_pago, c.emisor_rfc, c.receptor_rfc, c.issued_at, c.cancelled, c.substituted_from
   from json_each(?2) j cross join cfdi_payments p cross join cfdi c
   where p.entity = ?1 and p.invoice = j.value and c.entity = ?1 and c.uuid = p.source`
+/** How many documents relations 04 lead to, the nearest ones first. A document can name 30,000; real chains have a few. */
+const MAX_LINKED = 40_000
+const SELECT_SUBSTITUTIONS = `with recursive linked (uuid) as (
+    select j.value from json_each(?2) j
+      where exists (select 1 from cfdi_substitutions s where s.entity = ?1 and s.substituted = j.value)
+        or exists (select 1 from cfdi_substitutions s where s.entity = ?1 and s.source = j.value)
+    union select s.source from linked cross join cfdi_substitutions s where s.entity = ?1 and s.substituted = linked.uuid
+    union select s.substituted from linked cross join cfdi_substitutions s where s.entity = ?1 and s.source = linked.uuid
+    limit ${MAX_LINKED})
+  select s.substituted, s.source from linked cross join cfdi_substitutions s where s.entity = ?1 and s.substituted = linked.uuid`
 const SELECT_MONTHS = `select m.month, m.direction, m.cells
   from json_each(?2) j cross join cfdi_months m where m.entity = ?1 and m.month = j.value->>0 and m.direction = j.value->>1`
 const SELECT_SUPPLIERS = `select s.month, s.part, s.totals
@@ -85,6 +96,8 @@ export interface AffectedKeys {
   rows: readonly string[]
   /** The invoices to read applications of. */
   applied: readonly string[]
+  /** The documents to read substitutions of, with everything that these lead to. */
+  linked: readonly string[]
   months: readonly MonthKey[]
   suppliers: readonly PartKey[]
 }
@@ -93,6 +106,7 @@ export interface AffectedKeys {
 export interface AffectedRows {
   rows: StoredRow[]
   applications: StoredApplication[]
+  substitutions: Substitution[]
   months: StoredMonth[]
   suppliers: StoredSuppliers[]
 }
@@ -101,11 +115,12 @@ export interface AffectedRows {
 export async function readAffected(
   ledger: D1Database,
   entity: number,
-  { rows, applied, months, suppliers }: AffectedKeys,
+  { rows, applied, linked, months, suppliers }: AffectedKeys,
 ): Promise<AffectedRows> {
   const parts = [
     statementsOf(ledger, SELECT_ROWS, entity, rows),
     statementsOf(ledger, SELECT_APPLICATIONS, entity, applied),
+    statementsOf(ledger, SELECT_SUBSTITUTIONS, entity, linked),
     statementsOf(ledger, SELECT_MONTHS, entity, months.map(pairOf)),
     statementsOf(ledger, SELECT_SUPPLIERS, entity, suppliers.map(pairOf)),
   ]
@@ -119,8 +134,9 @@ export async function readAffected(
       amount: BigInt(row.amount),
       cancelled: row.cancelled === 1,
     })),
-    months: take<StoredMonth>(parts[2]),
-    suppliers: take<StoredSuppliers>(parts[3]),
+    substitutions: take<Substitution>(parts[2]),
+    months: take<StoredMonth>(parts[3]),
+    suppliers: take<StoredSuppliers>(parts[4]),
   }
 }
 

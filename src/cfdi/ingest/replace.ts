@@ -56,7 +56,13 @@ const isSame = (stored: KnownCfdi, combined: Combined): combined is Combined & {
 
 async function rebuilt({ files, rfc, now }: ReplaceTarget, { xml, metadata, status }: Combined): Promise<Incoming> {
   if (xml === null)
-    return { row: { ...rowOfMetadata(metadata!, rfc, now.getTime()), ...status }, lines: [], applications: [], packed: null }
+    return {
+      row: { ...rowOfMetadata(metadata!, rfc, now.getTime()), ...status },
+      lines: [],
+      applications: [],
+      substitutes: [],
+      packed: null,
+    }
   const lines = new Lines(null)
   const document = documentOf(parseCfdi(await readXml(files, xml), lines), lines, rfc, status, now.getTime(), xml)
   return { ...document, packed: null }

@@ -3,7 +3,8 @@ import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { joinedChunks, jsonChunks } from '../../platform/db/commit.ts'
 import type { Balance } from '../balances.ts'
 import { type ApplicationRow, type CfdiRow, columnsOf } from '../columns.ts'
-import { cfdi, cfdiLines, cfdiPayments } from '../tables.ts'
+import type { Substitution, SubstitutionState } from '../substitution.ts'
+import { cfdi, cfdiLines, cfdiPayments, cfdiSubstitutions } from '../tables.ts'
 import type { XmlPlace } from '../xml/xml-store.ts'
 import type { StoredMonth, StoredSuppliers } from './reads.ts'
 import type { StatusColumns } from './row.ts'
@@ -21,6 +22,10 @@ export interface SliceWrites {
   /** As JSON (row.ts). */
   lines: string[]
   applications: ApplicationRow[]
+  /** The relations 04 of the new documents. */
+  substitutions: Substitution[]
+  /** Stored documents with another place among substitutions. */
+  substituted: ({ uuid: string } & SubstitutionState)[]
   cancelled: ({ uuid: string } & StatusColumns)[]
   /** Stored invoices with a changed balance, and whether the payment status changed too. */
   balances: ({ uuid: string; isStatusChanged: boolean } & Balance)[]
@@ -42,7 +47,7 @@ export interface PartitionVersion {
  */
 const KEPT: ReadonlySet<string> = new Set([
   ...['uuid', 'direction', 'cancelled', 'estatus', 'issued_at', 'utc_offset', 'fecha', 'tipo_comprobante', 'emisor_rfc', 'receptor_rfc'],
-  ...['counterparty_rfc', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion'],
+  ...['counterparty_rfc', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'substituted_from', 'substitutes_from'],
 ])
 
 /**
@@ -64,6 +69,7 @@ const update = (names: readonly string[], condition = ''): string =>
 const CFDI = columnsOf(cfdi)
 const APPLICATIONS = columnsOf(cfdiPayments)
 const INDEXED = ['direction', 'issued_at', 'utc_offset', 'fecha', 'tipo_comprobante', 'emisor_rfc', 'receptor_rfc', 'counterparty_rfc']
+const SUBSTITUTED = ['substituted_from', 'substitutes_from']
 const STATUS = ['estatus', 'cancelled', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'updated_at']
 const BALANCE = ['paid', 'credited', 'last_payment_at', 'fully_paid_at', 'applied_until']
 const PLACE = ['xml_object', 'xml_offset', 'xml_length', 'xml_method']
@@ -81,11 +87,14 @@ const UPDATE_INDEXED = update(INDEXED)
 const CANCEL = update(STATUS, 'and cfdi.cancelled = 0')
 const UPDATE_BALANCE = update(BALANCE)
 const UPDATE_BALANCE_AND_STATUS = update(BALANCE_AND_STATUS)
+const INSERT_SUBSTITUTIONS = insert(cfdiSubstitutions, 'do nothing')
+const UPDATE_SUBSTITUTED = update(SUBSTITUTED)
 const MOVE = update(PLACE)
 const DELETE_CFDI = 'delete from cfdi where entity = ?1 and uuid in (select value from json_each(?2))'
 const DELETE_LINES = 'delete from cfdi_lines where entity = ?1 and uuid in (select value from json_each(?2))'
 const DELETE_APPLICATIONS = `delete from cfdi_payments
    where (entity, invoice, source) in (select ?1, value->>0, value->>1 from json_each(?2))`
+const DELETE_SUBSTITUTIONS = 'delete from cfdi_substitutions where entity = ?1 and source in (select value from json_each(?2))'
 const DELETE_MONTHS = 'delete from cfdi_months where (entity, month, direction) in (select ?1, value->>0, value->>1 from json_each(?2))'
 const DELETE_SUPPLIERS = 'delete from cfdi_suppliers where (entity, month, part) in (select ?1, value->>0, value->>1 from json_each(?2))'
 const UPSERT_MONTHS = `insert into cfdi_months (entity, month, direction, cells)
@@ -109,7 +118,7 @@ export function writeStatements(
     jsonChunks(rows.map((row) => [entity, row.uuid, ...valuesOf(names, { updated_at: now, ...row })])).map((chunk) =>
       ledger.prepare(sql).bind(chunk),
     )
-  const { removed, moved, rows, reindexed, lines, applications, cancelled, balances } = writes
+  const { removed, moved, rows, reindexed, lines, applications, substitutions, substituted, cancelled, balances } = writes
   const gone = removed.map(({ uuid }) => uuid)
   const [months, emptyMonths] = separate(writes.months, ({ cells }) => cells !== '{}')
   const [suppliers, emptySuppliers] = separate(writes.suppliers, ({ totals }) => totals !== '{}')
@@ -124,6 +133,7 @@ export function writeStatements(
       DELETE_APPLICATIONS,
       removed.flatMap(({ uuid, invoices }) => invoices.map((invoice) => [invoice, uuid])),
     ),
+    ...intoPartition(DELETE_SUBSTITUTIONS, gone),
     ...byKey(MOVE, PLACE, moved),
     ...intoPartition(
       UPSERT_CFDI,
@@ -135,6 +145,11 @@ export function writeStatements(
       INSERT_APPLICATIONS,
       applications.map((row) => valuesOf(APPLICATIONS, row)),
     ),
+    ...intoPartition(
+      INSERT_SUBSTITUTIONS,
+      substitutions.map(({ substituted, source }) => [substituted, source]),
+    ),
+    ...byKey(UPDATE_SUBSTITUTED, SUBSTITUTED, substituted),
     ...byKey(CANCEL, STATUS, cancelled),
     ...byKey(
       UPDATE_BALANCE,

@@ -13,7 +13,9 @@ export const DataStatusName = z.enum(DATA_STATUSES).meta({
 /** How far the figures of an aggregate can be relied upon. */
 export const DataQuality = z
   .strictObject({
-    cfdi_total: z.int().meta({ description: 'Number of documents in the answer. The monthly summary includes cancelled ones.' }),
+    cfdi_total: z
+      .int()
+      .meta({ description: 'Number of documents in the answer. The monthly summary includes cancelled and substituted ones.' }),
     with_xml: z.int().meta({ description: 'Number of those documents whose XML is known.' }),
     missing_rate: z
       .int()

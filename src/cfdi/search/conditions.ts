@@ -69,6 +69,11 @@ export function scannedConditions(filters: Filters, partition: Partition): Fragm
   if (paid_to) conditions.push(ofBalance(sql`last_payment_at < ${afterDay(paid_to)}`, partition))
   if (filters.kind) conditions.push(sql`kind = ${filters.kind}`)
   if (filters.to_itself) conditions.push(sql`emisor_rfc ${raw(filters.to_itself === 'true' ? '=' : '<>')} receptor_rfc`)
+  if (filters.is_substituted) {
+    const isBeyond = isAfterCeiling(partition, 'page', 'substituted_from')
+    const isUnknown = isBeyond === null ? raw('substituted_from is null') : sql`(substituted_from is null or ${isBeyond})`
+    conditions.push(filters.is_substituted === 'true' ? sql`not ${isUnknown}` : isUnknown)
+  }
   if (has_xml) conditions.push(sql`has_xml = ${has_xml === 'true' ? 1 : 0}`)
   return conditions
 }

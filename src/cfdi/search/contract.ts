@@ -81,6 +81,9 @@ export const CfdiSearch = z
     has_xml: z.enum(['true', 'false']).optional(),
     has_pdf: z.enum(['true', 'false']).optional().meta({ description: 'No PDFs are stored yet, so `true` finds nothing.' }),
     kind: Kind.optional(),
+    is_substituted: z.enum(['true', 'false']).optional().meta({
+      description: 'Whether another vigente document substitutes the vigente document. `false` with `estatus=vigente` finds what counts.',
+    }),
     to_itself: z.enum(['true', 'false']).optional().meta({ description: 'Whether the issuer and the receiver are the same RFC.' }),
   })
   .superRefine(requireFiscalEntity)

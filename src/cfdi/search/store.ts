@@ -79,22 +79,23 @@ function scanStreams(partition: Partition, plan: SearchPlan, after: PagePosition
 }
 
 /**
- * Scans all invoices, because the ceiling may give some a payment status other than the stored one. Scans nothing unless a payment or
- * credit note was issued after the ceiling: usually none was, and two seeks find that out. What it finds replaces what `scanStreams` found.
+ * Scans all invoices, because the ceiling may give some a payment status other than the stored one. Scans nothing unless a payment or credit
+ * note, or what substitutes one, was issued after the ceiling: usually none was, and two seeks find that out. What it finds replaces what
+ * `scanStreams` found.
  */
 function scanInvoices(partition: Partition, plan: SearchPlan, after: PagePosition | undefined): Scan {
-  const later = (index: string, fixed: string) => {
+  const later = (index: string, fixed: string, from = 'issued_at') => {
     const directions = [...new Set(plan.streams.map(({ direction }) => direction))]
     const exists = directions.map(
       (direction) => `exists (select 1 from cfdi later indexed by ${index} where later.entity = ${partition.number} and ${fixed}
-        and later.direction = ${direction} and later.cancelled = 0 and later.issued_at > ${boundsOf(partition, direction)?.until})`,
+        and later.direction = ${direction} and later.${from} > ${boundsOf(partition, direction)?.until})`,
     )
-    return raw(exists.join(' or '))
+    return exists.join(' or ')
   }
-  const anything = later('cfdi_dirc', '1')
-  const applied = later('cfdi_tipoc', "later.tipo_comprobante in ('P', 'E')")
+  const anything = later('cfdi_dirc', 'later.cancelled = 0')
+  const applied = `${later('cfdi_tipoc', "later.cancelled = 0 and later.tipo_comprobante in ('P', 'E')")} or ${later('cfdi_substituted', '1', 'substituted_from')}`
   const rows = sql`${merged(partition, plan, after, storedColumns('cfdi'))}
-    limit case when ${anything} then case when ${applied} then ${SCAN_ROWS} else 0 end else 0 end`
+    limit case when ${raw(anything)} then case when ${raw(applied)} then ${SCAN_ROWS} else 0 end else 0 end`
   // Every scanned row is returned. To number the rows, or to read the last one separately, would read more rows than a page may.
   const statement = sql`select ${readColumns('page')}, ${appliedBeyondCeiling(partition, 'page')} as applied,
     ${all(restOf(partition, plan, after))} as fits from (${rows}) page`

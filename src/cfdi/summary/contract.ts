@@ -27,8 +27,11 @@ const CfdiMonth = z
   .strictObject({
     month: z.string(),
     direction: Direction,
-    count: z.int().meta({ description: 'Number of documents with status vigente.' }),
+    count: z.int().meta({ description: 'Number of documents with status vigente that no other one substitutes.' }),
     cancelled_count: z.int().meta({ description: 'Number of cancelled documents.' }),
+    substituted_count: z
+      .int()
+      .meta({ description: 'Number of documents with status vigente that another vigente document substitutes. They are in no amount.' }),
     by_tipo: z
       .strictObject({ I: z.int(), E: z.int(), P: z.int(), N: z.int(), T: z.int() })
       .meta({ description: '`count` by tipo_comprobante.' }),

@@ -31,25 +31,58 @@ const rowsOf = (partition: Partition, { directions }: Span, since: number, until
 
 const later = (day: string | null, other: string): string => (day !== null && day > other ? day : other)
 
-/** In the authority's partition: whole days from the month rows, and the days that the ceiling divides from their documents. */
-function statementsOfWindow(partition: Partition, { floor, until }: DirectionBounds, span: Span): Fragment[] {
+/** The documents that count for a reader with this ceiling only, because what substitutes them was issued after it. */
+const substitutedLater = (partition: Partition, { directions }: Span, until: number, conditions: readonly Fragment[]): Fragment =>
+  sql`select ${COUNTABLE_COLUMNS} from cfdi own indexed by cfdi_substituted
+    where own.entity = ${partition.number} and own.direction in ${among(directions)} and own.substituted_from > ${until} and ${all(conditions)}`
+
+/** A statement, and how what it reads is added to the months. */
+interface Part<Row> {
+  statement: Fragment
+  add: (months: Months, row: Row) => void
+}
+
+type Parts = [Part<MonthCells>, ...Part<CountableRow>[]]
+
+const wholeDays = (partition: Partition, bounds: DirectionBounds, span: Span): Part<MonthCells> => {
+  const days = { first: later(bounds.floor, span.first), last: span.last, before: firstOpenDay(bounds.until) }
+  return { statement: monthsOf(partition, { ...span, first: days.first }), add: (months, month) => addDays(months, month, days) }
+}
+
+/**
+ * In the authority's partition: whole days from the month rows, corrected by what the ceiling hides of substitutions, and the days that the
+ * ceiling divides from their documents.
+ */
+function partsOfWindow(partition: Partition, bounds: DirectionBounds, span: Span): Parts {
+  const { until } = bounds
   const open = firstOpenDay(until)
-  const months = monthsOf(partition, { ...span, first: later(floor, span.first) })
-  if (open === null || until === null || open > span.last) return [months]
-  const rows = rowsOf(partition, span, earliestOf(open), until, [
-    sql`own.fecha >= ${later(open, span.first)}`,
-    sql`own.fecha < ${afterDay(span.last)}`,
-    ...partition.conditions('own'),
-  ])
-  return [months, rows]
+  const whole = wholeDays(partition, bounds, span)
+  if (open === null || until === null) return [whole]
+  const isDivided = open <= span.last
+  const from = (day: string) => [sql`own.fecha >= ${later(day, span.first)}`, ...partition.conditions('own')]
+  const restored: Part<CountableRow> = {
+    statement: substitutedLater(partition, span, until, [...from(span.first), sql`own.fecha < ${isDivided ? open : afterDay(span.last)}`]),
+    add: (months, row) => {
+      addRow(months, row, -1)
+      addRow(months, row, 1, until)
+    },
+  }
+  if (!isDivided) return [whole, restored]
+  const divided: Part<CountableRow> = {
+    statement: rowsOf(partition, span, earliestOf(open), until, [...from(open), sql`own.fecha < ${afterDay(span.last)}`]),
+    add: (months, row) => addRow(months, row, 1, until),
+  }
+  return [whole, restored, divided]
 }
 
 /** In the import partition: all days from the month rows, and the documents to subtract because the authority's copy is counted. */
-const statementsOfImports = (partition: Partition, span: Span): Fragment[] => {
+const partsOfImports = (partition: Partition, bounds: DirectionBounds, span: Span): Parts => {
+  const whole = wholeDays(partition, bounds, span)
   const visible = partition.conditions('own')
-  if (visible.length === 0) return [monthsOf(partition, span)]
+  if (visible.length === 0) return [whole]
   const days = [sql`own.fecha >= ${span.first}`, sql`own.fecha < ${afterDay(span.last)}`, sql`not ${all(visible)}`]
-  return [monthsOf(partition, span), rowsOf(partition, span, earliestOf(span.first), latestOf(span.last), days)]
+  const statement = rowsOf(partition, span, earliestOf(span.first), latestOf(span.last), days)
+  return [whole, { statement, add: (months, row) => addRow(months, row, -1) }]
 }
 
 /** Sums the visible documents, and reads how far the months were downloaded. One call. */
@@ -57,30 +90,18 @@ export async function sumMonths(
   ledger: ScopedLedger,
   { directions, ...days }: Span,
 ): Promise<{ months: Months; statusRows: DataStatusRow[] }> {
-  const read = partitionsToRead(ledger).flatMap((partition) =>
+  const parts = partitionsToRead(ledger).flatMap((partition) =>
     partition.bounds.flatMap((bounds) => {
       const span = { ...days, directions: directions.filter((direction) => bounds.directions.includes(direction)) }
       if (span.directions.length === 0) return []
-      const isAuthority = partition.origin === 'authority'
-      return [
-        {
-          bounds,
-          isAuthority,
-          statements: isAuthority ? statementsOfWindow(partition, bounds, span) : statementsOfImports(partition, span),
-        },
-      ]
+      return (partition.origin === 'authority' ? partsOfWindow : partsOfImports)(partition, bounds, span)
     }),
   )
   const months: Months = new Map()
-  if (read.length === 0) return { months, statusRows: [] }
-  const statements = [dataStatusRows(ledger), ...read.flatMap((one) => one.statements)]
+  if (parts.length === 0) return { months, statusRows: [] }
+  const statements = [dataStatusRows(ledger), ...parts.map(({ statement }) => statement)]
   const [statusRows, ...results] = await ledger.d1.batch(statements.map((one) => prepared(ledger.d1, one)))
-  for (const { bounds, isAuthority, statements } of read) {
-    const [cells, rows] = results.splice(0, statements.length)
-    const wholeDays = { first: later(bounds.floor, days.first), last: days.last, before: firstOpenDay(bounds.until) }
-    for (const month of cells!.results as MonthCells[]) addDays(months, month, wholeDays)
-    for (const row of (rows?.results ?? []) as CountableRow[]) addRow(months, row, isAuthority ? 1 : -1)
-  }
+  for (const [i, { add: addTo }] of parts.entries()) for (const row of results[i]!.results) addTo(months, row as MonthCells & CountableRow)
   return { months, statusRows: statusRows!.results as DataStatusRow[] }
 }
 
@@ -106,7 +127,7 @@ function addDays(
   }
 }
 
-function addRow(months: Months, row: CountableRow, sign: 1 | -1): void {
-  const adds = contribution(row)
+function addRow(months: Months, row: CountableRow, sign: 1 | -1, until: number | null = null): void {
+  const adds = contribution(row, until)
   if (adds) add(totalsAt(months, adds.month, row.direction, adds.cell), adds.values, sign)
 }

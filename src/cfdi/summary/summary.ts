@@ -17,7 +17,8 @@ const MAX_MONTHS = 120
 
 const BASIS = {
   population: 'The CFDIs that the window shows, with status vigente and with different issuer and receiver. Retenciones are not included.',
-  substitution: 'A document that another document replaces (relation 04) is counted, like its replacement, until it is cancelled.',
+  substitution:
+    'A document that another vigente document with the same issuer and receiver substitutes (relation 04) is in no amount and not in count.',
   amounts: 'Amounts are sums over type I; credit_notes is a sum over type E; net is subtotal − descuento of type I minus credit_notes.',
   currency: 'MXN, at the TipoCambio of each document.',
   month: 'The month of the literal Fecha.',
@@ -37,7 +38,7 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
   const [latest, { months, statusRows }] = await Promise.all([latestCeilings(ctx.db, [ledger.entity]), sumMonths(ledger, span)])
   const { windows, window } = ledger
   const all = [...months.values()]
-  const valid = all.map((cells) => sumOf(cells, isValid))
+  const valid = all.map((cells) => sumOf(cells, isCounted))
   const statusOf = dataStatuses(ledger, statusRows, now)
   const rows = placesOf(ledger, span, months, now).map(
     (place): CfdiMonth => ({
@@ -55,7 +56,7 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
     window_state: windowStateOf(windows, latest.get(ledger.entity)),
     as_of: new Date((span.directions.length === 2 ? window : windows[DIRECTIONS[span.directions[0]!]]).ceiling ?? ctx.now).toISOString(),
     data_quality: {
-      cfdi_total: rows.reduce((sum, { count, cancelled_count }) => sum + count + cancelled_count, 0),
+      cfdi_total: rows.reduce((sum, { count, cancelled_count, substituted_count }) => sum + count + cancelled_count + substituted_count, 0),
       with_xml: all.reduce((sum, cells) => sum + sumOf(cells, () => true).with_xml, 0),
       missing_rate: valid.reduce((sum, { missing_rate }) => sum + missing_rate, 0),
       not_counted: valid.reduce((sum, { not_counted }) => sum + not_counted, 0),
@@ -111,14 +112,14 @@ function placesOf({ windows }: ScopedLedger, span: Span, months: Months, now: nu
 
 const hasDocuments = (cells: Cells | undefined): boolean => cells !== undefined && [...cells.values()].some(({ n }) => n > 0)
 
-type Only = (tipo: string, metodo: string, estatus: string) => boolean
-const isValid: Only = (_, __, estatus) => estatus === 'vigente'
+type Only = (tipo: string, metodo: string, state: string) => boolean
+const isCounted: Only = (_, __, state) => state === 'vigente'
 
 function sumOf(cells: Cells, only: Only) {
   const sum = nothing()
   for (const [cell, totals] of cells) {
-    const [tipo = '', metodo = '', estatus = ''] = cell.split('|')
-    if (only(tipo, metodo, estatus)) add(sum, totals)
+    const [tipo = '', metodo = '', state = ''] = cell.split('|')
+    if (only(tipo, metodo, state)) add(sum, totals)
   }
   return sum
 }
@@ -127,21 +128,22 @@ function sumOf(cells: Cells, only: Only) {
 const drilldownOf = (fiscal_entity_id: string, direction: CfdiMonth['direction'], { first, last }: MonthPlace): string =>
   `/v1/cfdi?${new URLSearchParams({
     ...{ fiscal_entity_id, direction, estatus: 'vigente', issued_from: first, issued_to: last },
-    ...{ kind: 'cfdi', to_itself: 'false' },
+    ...{ kind: 'cfdi', to_itself: 'false', is_substituted: 'false' },
   })}`
 
 function rowOf(fiscal_entity_id: string, place: MonthPlace, cells: Cells): Omit<CfdiMonth, 'data_status'> {
   const direction = DIRECTIONS[place.direction]
   const valid = (tipo: string, metodo?: string) =>
-    sumOf(cells, (t, m, estatus) => estatus === 'vigente' && t === tipo && (metodo === undefined || m === metodo))
+    sumOf(cells, (t, m, state) => isCounted(t, m, state) && t === tipo && (metodo === undefined || m === metodo))
   const income = valid('I')
   const credit = valid('E')
   const credit_notes = credit.subtotal - credit.descuento
   return {
     month: place.month,
     direction,
-    count: sumOf(cells, isValid).n,
-    cancelled_count: sumOf(cells, (_, __, estatus) => estatus === 'cancelado').n,
+    count: sumOf(cells, isCounted).n,
+    cancelled_count: sumOf(cells, (_, __, state) => state === 'cancelado').n,
+    substituted_count: sumOf(cells, (_, __, state) => state === 'sustituido').n,
     by_tipo: Object.fromEntries(TIPOS.map((tipo) => [tipo, valid(tipo).n])) as CfdiMonth['by_tipo'],
     subtotal: decimal(income.subtotal),
     descuento: decimal(income.descuento),

@@ -56,9 +56,21 @@ function hiddenIn(partition: Partition, { floor, until }: DirectionBounds, { fro
   return [...early, documentsOf(partition, isFloored ? floor : first, last, until + 1, [])]
 }
 
+/** Selects the visible documents that the month rows do not count, because what substitutes them was issued after the ceiling. */
+const substitutedLater = (partition: Partition, { until }: DirectionBounds, { from, to }: MonthSpan): Fragment[] =>
+  until === null
+    ? []
+    : [
+        sql`select ${COUNTABLE_COLUMNS} from cfdi own indexed by cfdi_substituted
+          where own.entity = ${partition.number} and own.direction = ${raw(String(RECEIVED))} and own.substituted_from > ${until}
+            and own.issued_at <= ${until} and own.fecha >= ${`${from}-01`} and own.fecha < ${afterDay(lastDayOf(to))}
+            and ${all(partition.conditions('own'))}`,
+      ]
+
 /**
- * Sums what each supplier invoiced the RFC in some months, as far as the window shows it. Reads the totals of the months, and the hidden
- * documents of those that the window divides, to subtract them. Also tells the data status of each month. `now` in milliseconds. One call.
+ * Sums what each supplier invoiced the RFC in some months, as far as the window shows it. Reads the totals of the months, the hidden
+ * documents of those that the window divides, to subtract them, and those that it shows as not substituted yet, to add them. Also tells the
+ * data status of each month. `now` in milliseconds. One call.
  */
 export async function sumSuppliers(
   ledger: ScopedLedger,
@@ -68,19 +80,27 @@ export async function sumSuppliers(
   const read = partitionsToRead(ledger).flatMap((partition) => {
     const bounds = boundsOf(partition, RECEIVED)
     const visible = bounds ? visibleSpan(bounds, span) : null
-    return visible === null ? [] : [{ months: totalsOf(partition, visible), hidden: hiddenIn(partition, bounds!, visible) }]
+    if (visible === null) return []
+    const { until } = bounds!
+    const hidden = hiddenIn(partition, bounds!, visible).map((statement) => ({ statement, sign: -1, until: null }) as const)
+    const restored = substitutedLater(partition, bounds!, visible).map((statement) => ({ statement, sign: 1, until }) as const)
+    return [{ months: totalsOf(partition, visible), corrections: [...hidden, ...restored] }]
   })
   const suppliers: Suppliers = new Map()
-  const statements = [dataStatusRows(ledger), ...read.flatMap(({ months, hidden }) => [months, ...hidden])]
+  const statements = [
+    dataStatusRows(ledger),
+    ...read.flatMap(({ months, corrections }) => [months, ...corrections.map(({ statement }) => statement)]),
+  ]
   const [statusRows, ...results] = await ledger.d1.batch(statements.map((one) => prepared(ledger.d1, one)))
-  for (const { hidden } of read) {
-    const [months, ...documents] = results.splice(0, 1 + hidden.length)
+  for (const { corrections } of read) {
+    const [months, ...documents] = results.splice(0, 1 + corrections.length)
     for (const { totals } of months!.results as { totals: string }[])
       for (const [rfc, supplier] of parseSuppliers(totals)) addSupplier(suppliers, rfc, supplier)
-    for (const row of documents.flatMap(({ results: rows }) => rows as CountableRow[])) {
-      const share = shareOf(row)
-      if (share) addSupplier(suppliers, share.rfc, share.totals, -1)
-    }
+    for (const [n, { sign, until }] of corrections.entries())
+      for (const row of documents[n]!.results as CountableRow[]) {
+        const share = shareOf(row, until)
+        if (share) addSupplier(suppliers, share.rfc, share.totals, sign)
+      }
   }
   for (const [rfc, totals] of suppliers) if (!hasAny(totals)) suppliers.delete(rfc)
   const statusOf = dataStatuses(ledger, statusRows!.results as DataStatusRow[], now)

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { type IngestTarget, ingestMetadata, ingestXmlPackage } from '../../../src/cfdi/ingest/ingest.ts'
-import { randomOf } from '../../support/random.ts'
+import { randomOf, uuidFrom } from '../../support/random.ts'
 import { all, monthsOf, newBook, reported, rowsOf, suppliersOf } from '../support/book.ts'
 import { CUSTOMERS, creditOf, type Plain, packageOf, paymentOf, plainOf, RFC } from '../support/documents.ts'
 import { expectedBalance, expectedMonths, expectedSuppliers, type Seen } from '../support/oracle.ts'
@@ -25,8 +25,25 @@ function world(random: () => number): Plain[] {
       relacion: { tipo: pick(['01', '03', '07']), uuids: related.map(({ uuid }) => uuid) },
     })
   })
+  // Some name others' invoices, other payments state another currency than the invoice's, and some are between other parties (side).
+  const foreign = payments.slice(0, 4).map((payment) => ({
+    ...plainOf(random, month(), {}),
+    ...payment,
+    uuid: uuidFrom(random),
+    pagos: payment.pagos.map((pago) => ({ ...pago, documentos: pago.documentos.map((it) => ({ ...it, moneda: 'EUR' })) })),
+  }))
   const others = Array.from({ length: 16 }, () => plainOf(random, month(), { tipo: pick(['N', 'T', 'E', 'E']), ...side(), ...money() }))
-  return [...invoices, ...payments, ...credits, ...others]
+  const all = [...invoices, ...payments, ...foreign, ...credits, ...others]
+  // Substitutions, mostly between the same parties, in chains and now and then in cycles.
+  for (let n = 0; n < 14; n++) {
+    const [one, other] = [pick(all), pick(all)]
+    const { emisor, receptor } = random() < 0.8 ? one : other
+    const uuids = [...new Set([one.uuid, ...(random() < 0.2 ? [pick(all).uuid] : [])])]
+    const next = { ...other, uuid: uuidFrom(random), emisor, receptor, relacion: { tipo: '04', uuids } }
+    all.push(next)
+    if (random() < 0.3) one.relacion = { tipo: '04', uuids: [next.uuid] }
+  }
+  return all
 }
 
 describe.each([1, 2, 3, 4, 5, 6])('random downloads %i', (seed) => {
@@ -97,7 +114,7 @@ const SUPPLIERS = `
     select entity, substr(fecha, 1, 7) as month, unicode(substr(emisor_rfc, -1)) % 4 as part, emisor_rfc as rfc,
       sum(tipo_comprobante = 'I') as invoices, sum(tipo_comprobante = 'E') as notes, sum(version is not null) as known, sum(total_mxn is null) as missing,
       cast(coalesce(sum(case tipo_comprobante when 'I' then total_mxn else -total_mxn end), 0) as text) as amount
-    from cfdi where direction = 1 and estatus = 'vigente' and tipo_comprobante in ('I', 'E') and kind = 'cfdi' and emisor_rfc <> receptor_rfc
+    from cfdi where direction = 1 and estatus = 'vigente' and substituted_from is null and tipo_comprobante in ('I', 'E') and kind = 'cfdi' and emisor_rfc <> receptor_rfc
     group by 1, 2, 3, 4 order by 1, 2, 3, 4)
   group by 1, 2, 3 order by 1, 2, 3`
 

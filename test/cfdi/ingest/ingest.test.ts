@@ -126,7 +126,7 @@ describe('payments and credit notes', () => {
     const target = newBook()
     const [issued, received] = [deferred(), deferred({ emisor: 'BBB020202BB1', receptor: RFC })]
     const [byRfc, byOther] = [
-      paymentOf(random, '2025-02', [received]),
+      { ...paymentOf(random, '2025-02', [received]), emisor: RFC, receptor: 'BBB020202BB1' },
       { ...paymentOf(random, '2025-02', [issued]), emisor: 'BBB020202BB1', receptor: RFC },
     ]
     await bring(target, [issued, received, byRfc, byOther])
@@ -193,7 +193,7 @@ describe('metadata', () => {
         tipo_comprobante: 'P',
         cancellation_reason: '02',
         cancelled_at: '2025-06-01T10:00:00-06:00',
-        payments: { fixed: 'not_applicable', has_payment: null, is_begun: null, is_paid: null },
+        payments: [[0, 'not_applicable', false]],
       },
     ])
     const rows = await rowsOf(target)
@@ -230,12 +230,14 @@ describe('metadata', () => {
     // From the instant of its payment on it was paid.
     const { issued_at } = (await rowsOf(target)).get(payment.uuid)!
     expect(told.get(paid.uuid)).toMatchObject({
-      payments: { fixed: null, has_payment: issued_at, is_begun: issued_at, is_paid: issued_at },
+      payments: [
+        [0, 'unpaid', false],
+        [issued_at, 'paid', true],
+      ],
       ...{ payment_status: 'paid', total: paid.total, currency: 'MXN' },
     })
-    const never = { has_payment: null, is_begun: null, is_paid: null }
-    expect(told.get(unpaid.uuid)).toMatchObject({ payments: { fixed: null, ...never }, payment_status: 'unpaid', paid: 0n })
-    expect(told.get(atOnce.uuid)).toMatchObject({ payments: { fixed: 'paid', ...never }, payment_status: 'paid' })
+    expect(told.get(unpaid.uuid)).toMatchObject({ payments: [[0, 'unpaid', false]], payment_status: 'unpaid', paid: 0n })
+    expect(told.get(atOnce.uuid)).toMatchObject({ payments: [[0, 'paid', true]], payment_status: 'paid' })
   })
 
   it('of a document that is first seen cancelled is no cancellation, with its XML or without', async () => {

@@ -6,7 +6,7 @@ import { searchCfdi } from '../../../src/cfdi/search/search.ts'
 import type { Ctx } from '../../../src/platform/context.ts'
 import { shows, windowsOf } from '../../../src/visibility/window.ts'
 import { contextOf, FISCAL_ENTITY, RFC, reaching } from '../../support/context.ts'
-import { applicationsOf, documents, insertApplications, insertCfdi, type Row, rowOf } from '../support/ledger.ts'
+import { applicationsOf, documents, insertApplications, insertCfdi, isSubstitutedFor, type Row, rowOf } from '../support/ledger.ts'
 
 const OWN = documents(1, 600, '2026-01-01', 40)
 // Half of what was imported is known from the authority too.
@@ -39,7 +39,7 @@ const csv = (text: string | undefined, value: string) => text === undefined || t
 const is = (text: string | undefined, value: unknown) => text === undefined || text === value
 const day = (text: string) => text.length === 10
 
-const matches = (q: Query, row: Row): boolean =>
+const matches = (ctx: Ctx, q: Query, row: Row): boolean =>
   is(q['direction'], row.direction === 0 ? 'issued' : 'received') &&
   is(q['estatus'], row.estatus) &&
   csv(q['tipo_comprobante'], row.tipo_comprobante!) &&
@@ -55,6 +55,7 @@ const matches = (q: Query, row: Row): boolean =>
   is(q['has_xml'], String(Boolean(row.xml_object))) &&
   is(q['has_pdf'], 'false') &&
   is(q['kind'], row.kind) &&
+  is(q['is_substituted'], String(isSubstitutedFor(ctx)(row))) &&
   is(q['to_itself'], String(row.emisor_rfc === row.receptor_rfc)) &&
   (q['total_min'] === undefined || Number(row.total) >= Number(q['total_min'])) &&
   (q['total_max'] === undefined || Number(row.total) <= Number(q['total_max'])) &&
@@ -71,13 +72,14 @@ const from = (bound: string | undefined, local: string, instant: number) =>
 const to = (bound: string | undefined, local: string, instant: number) =>
   bound === undefined || (day(bound) ? local.slice(0, 10) <= bound : instant * 1000 <= Date.parse(bound))
 
-function oracle({ organization, connection }: Ctx, query: Query): string[] {
+function oracle(ctx: Ctx, query: Query): string[] {
+  const { organization, connection } = ctx
   const { issued, received } = windowsOf(organization.extractor_count, connection!)
   const seen = OWN.filter((row) => shows(row.direction === 0 ? issued : received, row))
   const known = new Set(seen.map(({ uuid }) => uuid))
   const imported = connection!.imported_at === null ? [] : IMPORTED.filter(({ uuid }) => !known.has(uuid))
   return [...seen, ...imported]
-    .filter((row) => matches(query, row))
+    .filter((row) => matches(ctx, query, row))
     .sort((a, b) => b.issued_at - a.issued_at || (a.uuid < b.uuid ? 1 : -1))
     .map(({ uuid }) => uuid)
 }
@@ -140,6 +142,8 @@ const QUERIES: Query[] = [
   { has_pdf: 'true', uuid: OWN[0]!.uuid },
   { has_pdf: 'false', kind: 'cfdi', to_itself: 'false' },
   { to_itself: 'true', limit: '100' },
+  { is_substituted: 'true' },
+  { is_substituted: 'false', estatus: 'vigente', direction: 'received' },
   {
     uuid: OWN.slice(0, 20)
       .map(({ uuid }) => uuid)

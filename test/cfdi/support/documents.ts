@@ -21,6 +21,8 @@ export interface Plain {
   total: string
   lugar: string
   relacion: { tipo: string; uuids: string[] } | null
+  /** What it substitutes beside another relation, in a second CfdiRelacionados. */
+  sustituye?: string[]
   pagos: { fecha: string; documentos: { uuid: string; pagado: string; moneda: string }[] }[]
   lines: number
 }
@@ -61,9 +63,13 @@ export function plainOf(random: () => number, month: string, given: Partial<Plai
 export function xmlOf(document: Plain): string {
   const { tipo, pagos, relacion } = document
   const line = `<cfdi:Concepto ClaveProdServ="84111506" NoIdentificacion="A-1" Cantidad="1" ClaveUnidad="E48" Unidad="Servicio" Descripcion="Servicios profesionales de consultoría" ValorUnitario="${document.subtotal}" Importe="${document.subtotal}" ObjetoImp="02"><cfdi:Impuestos><cfdi:Traslados><cfdi:Traslado Base="${document.subtotal}" Impuesto="002" TipoFactor="Tasa" TasaOCuota="0.160000" Importe="${document.iva}"/></cfdi:Traslados></cfdi:Impuestos></cfdi:Concepto>`
-  const related = relacion
-    ? `<cfdi:CfdiRelacionados TipoRelacion="${relacion.tipo}">${relacion.uuids.map((uuid) => `<cfdi:CfdiRelacionado UUID="${uuid}"/>`).join('')}</cfdi:CfdiRelacionados>`
-    : ''
+  const relations = [...(relacion ? [relacion] : []), ...(document.sustituye ? [{ tipo: '04', uuids: document.sustituye }] : [])]
+  const related = relations
+    .map((one) => {
+      const uuids = one.uuids.map((uuid) => `<cfdi:CfdiRelacionado UUID="${uuid}"/>`)
+      return `<cfdi:CfdiRelacionados TipoRelacion="${one.tipo}">${uuids.join('')}</cfdi:CfdiRelacionados>`
+    })
+    .join('')
   const taxes =
     Number(document.iva) > 0
       ? `<cfdi:Impuestos TotalImpuestosTrasladados="${document.iva}"><cfdi:Traslados><cfdi:Traslado Base="${document.subtotal}" Impuesto="002" TipoFactor="Tasa" TasaOCuota="0.160000" Importe="${document.iva}"/></cfdi:Traslados></cfdi:Impuestos>`
@@ -91,20 +97,36 @@ const utf8 = new TextEncoder()
 export const packageOf = (documents: readonly Plain[]): Uint8Array =>
   zipOf(documents.map((document) => ({ name: `${document.uuid.toLowerCase()}.xml`, bytes: utf8.encode(xmlOf(document)) })))
 
-/** A payment complement over parts of invoices. */
+/** The parties of the first of these invoices. */
+const partiesOf = ([first]: readonly Plain[]): Partial<Plain> => (first ? { emisor: first.emisor, receptor: first.receptor } : {})
+
+/** A payment complement over parts of invoices, by the parties of the first. */
 export const paymentOf = (random: () => number, month: string, invoices: readonly Plain[], share = 1): Plain => {
   const fecha = `${month}-${two(1 + Math.floor(random() * 28))}T12:00:00`
   return plainOf(random, month, {
     tipo: 'P',
+    ...partiesOf(invoices),
     pagos: [
       { fecha, documentos: invoices.map(({ uuid, total, moneda }) => ({ uuid, moneda, pagado: cents(Number(total) * 100 * share) })) },
     ],
   })
 }
 
-/** A credit note of relation 01 over invoices. */
+/** A credit note of relation 01 over invoices, by the parties of the first. */
 export const creditOf = (random: () => number, month: string, invoices: readonly Plain[], given: Partial<Plain> = {}): Plain =>
-  plainOf(random, month, { tipo: 'E', relacion: { tipo: '01', uuids: invoices.map(({ uuid }) => uuid) }, ...given })
+  plainOf(random, month, {
+    ...{ tipo: 'E', ...partiesOf(invoices), relacion: { tipo: '01', uuids: invoices.map(({ uuid }) => uuid) } },
+    ...given,
+  })
+
+/** A document of relation 04 that substitutes others, otherwise like the first of them a day later. */
+export const substituteOf = (random: () => number, documents: readonly [Plain, ...Plain[]], given: Partial<Plain> = {}): Plain => ({
+  ...documents[0],
+  uuid: uuidFrom(random),
+  fecha: new Date(Date.parse(`${documents[0].fecha}Z`) + 86_400_000).toISOString().slice(0, 19),
+  relacion: { tipo: '04', uuids: documents.map(({ uuid }) => uuid) },
+  ...given,
+})
 
 /** 1,000 documents of a month in the usual mix (ingest.md): payments and credit notes refer to invoices of an earlier package. */
 export function thousand(random: () => number, month: string, earlier: readonly Plain[], count = 1_000): Plain[] {

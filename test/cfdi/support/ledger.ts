@@ -5,7 +5,9 @@ import { microsOf } from '../../../src/cfdi/columns.ts'
 import { addSupplier, type Suppliers, shareOf, writeSuppliers } from '../../../src/cfdi/supplier-totals.ts'
 import { cfdi, cfdiMonths, cfdiPayments, cfdiSuppliers } from '../../../src/cfdi/tables.ts'
 import { addTo, type Cells, type Countable, contribution, writeCells } from '../../../src/cfdi/totals.ts'
+import type { Ctx } from '../../../src/platform/context.ts'
 import { jsonChunks } from '../../../src/platform/db/commit.ts'
+import { windowsOf } from '../../../src/visibility/window.ts'
 import { RFC } from '../../support/context.ts'
 import { randomOf, uuidFrom } from '../../support/random.ts'
 
@@ -64,6 +66,8 @@ export function rowOf(some: Partial<Row> & Pick<Row, 'uuid' | 'fecha'>): Row {
     paid: tipo === 'I' && metodo === 'PUE' ? micros : 0,
     credited: 0,
     updated_at: 1_700_000_000_000,
+    substituted_from: null,
+    substitutes_from: null,
     ...some,
   }
 }
@@ -98,6 +102,14 @@ export const applicationsOf = (rows: readonly Row[]) =>
       currency: 'MXN',
       fecha_pago: fecha,
     }))
+
+/** Whether a valid row is known to be substituted to the organization. No ceiling hides what substitutes an imported one. */
+export const isSubstitutedFor =
+  ({ organization, connection }: Ctx) =>
+  ({ entity, direction, substituted_from }: Row): boolean => {
+    const { ceiling } = windowsOf(organization.extractor_count, connection!)[direction === 0 ? 'issued' : 'received']
+    return substituted_from != null && (entity < 0 || ceiling === null || substituted_from * 1_000 <= ceiling)
+  }
 
 /** The month rows that ingest would have kept. */
 export function monthsOf(rows: readonly Row[]) {
@@ -139,7 +151,7 @@ export function invoices(seed: number, count: number, firstDay: string, days: nu
   const start = Date.parse(`${firstDay}T00:00:00Z`)
   const dated = (day: number) => new Date(start + Math.floor(day * 86_400) * 1_000).toISOString().slice(0, 19)
   const rows: Row[] = []
-  const applications: (Omit<Applied, 'amount' | 'cancelled' | 'direction'> & {
+  const applications: (Pick<Applied, 'kind' | 'currency' | 'tipo_cambio' | 'fecha_pago' | 'issued_at'> & {
     entity: number
     invoice: string
     source: string
@@ -176,14 +188,22 @@ export function invoices(seed: number, count: number, firstDay: string, days: nu
       const amount = BigInt([20, 50, 100][Math.floor(next() * 3)]!) * 1_000_000n
       const { issued_at } = source
       return {
-        ...{ kind, amount, currency: 'MXN', tipo_cambio: null, fecha_pago: fecha, direction, issued_at },
-        ...{ cancelled: estatus === 'cancelado', source },
+        ...{ kind, amount, currency: 'MXN', tipo_cambio: null, fecha_pago: fecha, issued_at },
+        ...{ emisor_rfc: source.emisor_rfc, receptor_rfc: source.receptor_rfc },
+        ...{ cancelled: estatus === 'cancelado', substituted_from: null, source },
       }
     })
     const { paid, credited, ...balance } = balanceOf({ ...invoice, total_micros: 100_000_000n } as Payable, sources)
     rows.push({ ...invoice, ...balance, paid: Number(paid), credited: Number(credited) }, ...sources.map(({ source }) => source))
-    for (const { source, cancelled: _, direction: __, amount, ...applied } of sources)
-      applications.push({ ...applied, entity, invoice: invoice.uuid, source: source.uuid, n: 1, amount: Number(amount) })
+    for (const { source, kind, amount, currency, tipo_cambio, fecha_pago, issued_at } of sources)
+      applications.push({
+        ...{ kind, currency, tipo_cambio, fecha_pago, issued_at },
+        entity,
+        invoice: invoice.uuid,
+        source: source.uuid,
+        n: 1,
+        amount: Number(amount),
+      })
   }
   return { rows, applications }
 }
@@ -213,11 +233,18 @@ export function documents(seed: number, count: number, firstDay: string, days: n
     const total = (Math.floor(next() * 1_000_000) / 100).toFixed(2)
     const paid = estatus === 'vigente' ? pick([0, 0.5, 1]) : 0
     const micros = Math.round(Number(total) * 1e6)
+    const uuid = uuidFrom(next)
+    const utc_offset = pick(OFFSETS)
+    // One in eight is substituted, up to a third of the days later. Those that pay themselves (applicationsOf) are not.
+    const [isDrawn, later] = [uuid < '2', (Number(`0x${uuid.slice(2, 5)}`) / 0xfff) * days * 28_800]
+    const issued_at = Date.parse(`${fecha}Z`) / 1000 - utc_offset * 60
+    const substituted_from = isDrawn && estatus === 'vigente' && metodo_pago !== 'PPD' ? issued_at + Math.round(later) : null
     return rowOf({
       entity,
-      uuid: uuidFrom(next),
+      uuid,
       fecha,
-      utc_offset: pick(OFFSETS),
+      utc_offset,
+      substituted_from,
       direction: counterparty_rfc === RFC || next() < 0.5 ? 0 : 1,
       counterparty_rfc,
       estatus,

@@ -13,13 +13,46 @@ const rateOf = ({ moneda, tipo_cambio }: Plain): number | null =>
 /** Exact for rates of two decimals. */
 const times = (amount: bigint, rate: number): bigint => (amount * BigInt(Math.round(rate * 100)) + 50n) / 100n
 
+/** Hours behind UTC of the places of issue, in winter. Metadata does not state the place: then it is central Mexico. */
+const HOURS: Record<string, number> = { '06600': 6, '22000': 8, '77500': 5 }
+
+/** When a document was issued, in seconds. */
+export const instantOf = ({ document, hasXml }: Seen): number =>
+  Date.parse(`${document.fecha}Z`) / 1_000 + 3_600 * (hasXml ? HOURS[document.lugar]! : 6)
+
+/** Whether a document names another one of its own parties in a relation 04. */
+export const isSubstitutedBy = ({ document: older }: Seen, { document: newer, hasXml }: Seen): boolean =>
+  hasXml &&
+  newer.uuid !== older.uuid &&
+  [...(newer.relacion?.tipo === '04' ? newer.relacion.uuids : []), ...(newer.sustituye ?? [])].includes(older.uuid) &&
+  newer.emisor === older.emisor &&
+  newer.receptor === older.receptor
+
+/**
+ * The valid documents that no other one substitutes, by UUID. Documents that lead to each other are a group. A group from which nothing
+ * leads on has one that counts, its newest; no other group has any.
+ */
+export function countedAmong(seen: readonly Seen[]): Set<string> {
+  const valid = seen.filter(({ isCancelled }) => !isCancelled)
+  const leads = valid.map((from) => valid.map((to) => isSubstitutedBy(from, to)))
+  for (const [middle] of valid.entries())
+    for (const from of leads) if (from[middle]) for (const [to] of valid.entries()) from[to] ||= leads[middle]![to]!
+  const isBefore = (a: number, b: number) => {
+    const [one, other] = [instantOf(valid[a]!), instantOf(valid[b]!)]
+    return one === other ? valid[a]!.document.uuid < valid[b]!.document.uuid : one < other
+  }
+  const counts = (n: number) => leads[n]!.every((isLater, to) => !isLater || (leads[to]![n]! && !isBefore(n, to)))
+  return new Set(valid.filter((_, n) => counts(n)).map(({ document }) => document.uuid))
+}
+
 /** The totals by month and direction, added up one by one. */
-export function expectedMonths(seen: Iterable<Seen>): Record<string, Record<string, unknown>> {
+export function expectedMonths(seen: readonly Seen[]): Record<string, Record<string, unknown>> {
   const months: Record<string, Record<string, [number, number, number, number, ...bigint[]]>> = {}
+  const counted = countedAmong(seen)
   for (const { document, hasXml, isCancelled } of seen) {
     if (document.emisor === document.receptor) continue
     const key = `${document.fecha.slice(0, 7)}|${document.emisor === RFC ? 0 : 1}`
-    const cell = `${document.fecha.slice(8, 10)}|${document.tipo}|${hasXml ? (document.metodo ?? '') : ''}|${isCancelled ? 'cancelado' : 'vigente'}`
+    const cell = `${document.fecha.slice(8, 10)}|${document.tipo}|${hasXml ? (document.metodo ?? '') : ''}|${isCancelled ? 'cancelado' : counted.has(document.uuid) ? 'vigente' : 'sustituido'}`
     // Metadata does not say in which currency.
     const rate = hasXml ? rateOf(document) : null
     const said = hasXml ? [document.subtotal, document.descuento, document.total, document.iva] : [null, null, document.total, null]
@@ -53,10 +86,14 @@ export function expectedBalance(document: Seen, seen: readonly Seen[]): { paid: 
   const due = Number(micros(total))
   if (metodo === 'PUE') return { ...none, paid: due, payment_status: 'paid' }
   let [paid, credited] = [0, 0]
-  for (const { document: source, hasXml, isCancelled } of seen) {
-    // Issued documents settle issued invoices, received ones received invoices.
-    if (!hasXml || isCancelled || (source.emisor === RFC) !== (document.document.emisor === RFC)) continue
-    for (const { documentos } of source.pagos) for (const it of documentos) if (it.uuid === uuid) paid += Number(micros(it.pagado))
+  const { emisor, receptor, moneda } = document.document
+  const counted = countedAmong(seen)
+  for (const { document: source, hasXml } of seen) {
+    // The issuer settles what it invoiced, in the currency of the invoice; a credit note is for the receiver of the invoice.
+    if (!hasXml || !counted.has(source.uuid) || source.emisor !== emisor) continue
+    for (const it of source.pagos.flatMap(({ documentos }) => documentos))
+      if (it.uuid === uuid && it.moneda === moneda) paid += Number(micros(it.pagado))
+    if (source.receptor !== receptor) continue
     const { relacion } = source
     if (source.tipo !== 'E' || relacion === null || !['01', '03'].includes(relacion.tipo) || !relacion.uuids.includes(uuid)) continue
     const whole = Number(micros(source.total))
@@ -67,11 +104,12 @@ export function expectedBalance(document: Seen, seen: readonly Seen[]): { paid: 
 }
 
 /** What each supplier invoiced in a month, added up one by one: invoices, credit notes, those with XML, without a rate, too large, micros in MXN. */
-export function expectedSuppliers(seen: Iterable<Seen>): Record<string, unknown[]> {
+export function expectedSuppliers(seen: readonly Seen[]): Record<string, unknown[]> {
+  const counted = countedAmong(seen)
   const suppliers: Record<string, [number, number, number, number, bigint]> = {}
-  for (const { document, hasXml, isCancelled } of seen) {
-    const { tipo, emisor, receptor } = document
-    if (isCancelled || emisor === RFC || receptor === emisor || (tipo !== 'I' && tipo !== 'E')) continue
+  for (const { document, hasXml } of seen) {
+    const { uuid, tipo, emisor, receptor } = document
+    if (!counted.has(uuid) || emisor === RFC || receptor === emisor || (tipo !== 'I' && tipo !== 'E')) continue
     const rate = hasXml ? rateOf(document) : null
     const amount = rate === null ? 0n : times(micros(document.total), rate)
     const key = `${document.fecha.slice(0, 7)}|${emisor}`

@@ -4,11 +4,12 @@ import { cfdiXml } from '../../../src/authority/sandbox/xml/cfdi-xml.ts'
 import type { CfdiMonth } from '../../../src/cfdi/summary/contract.ts'
 import { api, basic, request } from '../../support/client.ts'
 import { type History, type Player, pick } from './sharing-history.ts'
-import { dayIn, filesSeenBy, isComplete, MEXICO, type Seen, seenBy, shownBounds, windowState } from './sharing-model.ts'
+import { dayIn, filesSeenBy, isComplete, MEXICO, seenBy, shownBounds, windowState } from './sharing-model.ts'
 import {
   actualCfdi,
   appliedBy,
   balanceOf,
+  countedIn,
   type Expected,
   expectedApplied,
   expectedCfdi,
@@ -88,7 +89,7 @@ async function checkList(history: History, player: Player, sight: Sight): Promis
 }
 
 /** The search that a row leads to answers the documents that it counts. */
-async function checkDrilldown({ tenant }: Player, row: CfdiMonth | undefined, seen: ReadonlyMap<string, Seen>): Promise<void> {
+async function checkDrilldown({ tenant }: Player, row: CfdiMonth | undefined, sight: Sight): Promise<void> {
   if (!row) return
   const found: string[] = []
   for (let cursor = ''; ; ) {
@@ -97,19 +98,12 @@ async function checkDrilldown({ tenant }: Player, row: CfdiMonth | undefined, se
     if (!body.has_more) break
     cursor = `&cursor=${encodeURIComponent(body.next_cursor)}`
   }
-  const counted = [...seen.values()].filter(
-    ({ document, direction, cancelled }) =>
-      direction === row.direction &&
-      !cancelled &&
-      document.fecha.startsWith(row.month) &&
-      document.emisor.rfc !== document.receptor.rfc &&
-      !document.retencion,
-  )
+  const counted = countedIn(sight).filter(({ document, direction }) => direction === row.direction && document.fecha.startsWith(row.month))
   expect(found).toHaveLength(row.count)
   expect(found.sort()).toEqual(counted.map(({ document }) => document.uuid).sort())
 }
 
-async function checkSummary(history: History, player: Player, seen: ReadonlyMap<string, Seen>): Promise<void> {
+async function checkSummary(history: History, player: Player, sight: Sight): Promise<void> {
   const { now, players } = history
   const { fiscal_entity_id } = player
   const [from, to] = [dayIn(now - 400 * 86_400_000, MEXICO).slice(0, 7), dayIn(now + 40 * 86_400_000, MEXICO).slice(0, 7)]
@@ -121,18 +115,20 @@ async function checkSummary(history: History, player: Player, seen: ReadonlyMap<
   )
   expect(status).toBe(200)
   const isAll = player.rules.length === 0
-  const asked = only === '' ? seen : new Map([...seen].filter(([, { direction }]) => direction === only))
-  const rows = expectedMonths(history, asked, player, { from, to }, now).filter(({ direction }) => only === '' || direction === only)
+  const asked = only === '' ? sight.seen : new Map([...sight.seen].filter(([, { direction }]) => direction === only))
+  const rows = expectedMonths(history, { ...sight, seen: asked }, player, { from, to }, now).filter(
+    ({ direction }) => only === '' || direction === only,
+  )
   const found: CfdiMonth[] = body.data
   expect(found.map(({ drilldown: _, ...row }) => row)).toEqual(rows)
-  await checkDrilldown(player, pick(history, found), asked)
+  await checkDrilldown(player, pick(history, found), { ...sight, seen: asked })
   const { issued, received } = isAll ? { issued: null, received: null } : player.reached
   expect(body.windows).toEqual({ sat_cfdi_issued: shownBounds(issued), sat_cfdi_received: shownBounds(received) })
   expect(body.window_state).toBe(windowState(player, players))
   const ceilings = [only === 'received' ? 0 : (issued?.ceiling ?? 0), only === 'issued' ? 0 : (received?.ceiling ?? 0)]
   expect(body.as_of).toBe(new Date(Math.max(...ceilings) || now).toISOString())
   expect(body.data_quality).toEqual({
-    cfdi_total: rows.reduce((sum, { count, cancelled_count }) => sum + count + cancelled_count, 0),
+    cfdi_total: rows.reduce((sum, { count, cancelled_count, substituted_count }) => sum + count + cancelled_count + substituted_count, 0),
     with_xml: [...asked.values()].filter(({ hasXml, document: { emisor, receptor } }) => hasXml && emisor.rfc !== receptor.rfc).length,
     missing_rate: 0,
     months_missing: rows.filter(({ data_status }) => data_status === 'missing').length,
@@ -173,21 +169,16 @@ async function checkWindows({ players }: History, player: Player): Promise<void>
 }
 
 /** The suppliers are those of the received documents that are seen. */
-async function checkSuppliers(history: History, player: Player, seen: ReadonlyMap<string, Seen>): Promise<void> {
+async function checkSuppliers(history: History, player: Player, sight: Sight): Promise<void> {
   const { now } = history
   const { tenant, fiscal_entity_id } = player
   const { status, body } = await api(tenant, 'GET', `/v1/cfdi/repse-suppliers?fiscal_entity_id=${fiscal_entity_id}&months=24&limit=200`)
   expect(status).toBe(200)
   const to = Temporal.PlainDate.from(dayIn(now, MEXICO)).toPlainYearMonth()
   const from = to.subtract({ months: 23 }).toString()
-  const invoiced = [...seen.values()].filter(
-    ({ direction, cancelled, document: { tipo, fecha, emisor, receptor } }) =>
-      direction === 'received' &&
-      !cancelled &&
-      (tipo === 'I' || tipo === 'E') &&
-      emisor.rfc !== receptor.rfc &&
-      fecha.slice(0, 7) >= from &&
-      fecha.slice(0, 7) <= to.toString(),
+  const invoiced = countedIn(sight).filter(
+    ({ direction, document: { tipo, fecha } }) =>
+      direction === 'received' && (tipo === 'I' || tipo === 'E') && fecha.slice(0, 7) >= from && fecha.slice(0, 7) <= to.toString(),
   )
   expect(body.suppliers.map(({ rfc }: { rfc: string }) => rfc).sort()).toEqual(
     [...new Set(invoiced.map(({ document }) => document.emisor.rfc))].sort(),
@@ -253,8 +244,8 @@ export async function check(history: History, player: Player): Promise<{ shown: 
   const seen = seenBy(history, player)
   const sight: Sight = { seen, imports: player.imports }
   await checkList(history, player, sight)
-  await checkSummary(history, player, seen)
-  await checkSuppliers(history, player, seen)
+  await checkSummary(history, player, sight)
+  await checkSuppliers(history, player, sight)
   await checkFiles(history, player)
   const others = history.players.flatMap(({ imports }) => [...imports.keys()])
   const known = [...new Set([...history.held.keys(), ...others])]

@@ -28,20 +28,53 @@ export interface Sight {
 interface Application {
   source: Held
   amount: number
+  counts: boolean
+}
+
+/** What counts together: what the organization imported, or what the authority delivered and is seen. */
+const ofOrigin = ({ seen, imports }: Sight, origin: Seen['origin']): Held[] =>
+  origin === 'import' ? [...imports.values()] : [...seen.values()].filter((one) => one.origin === 'authority')
+
+/** The valid documents that a valid one of the same parties substitutes (relation 04). The sandbox has no cycles. */
+function substitutedIn(documents: readonly Held[]): Set<string> {
+  const valid = new Map(documents.filter(({ cancelled }) => !cancelled).map((one) => [one.document.uuid, one]))
+  const older = [...valid.values()].flatMap(({ hasXml, document: { relacion, emisor, receptor } }) => {
+    const named = hasXml && relacion?.tipo === '04' ? valid.get(relacion.uuid)?.document : undefined
+    return named?.emisor.rfc === emisor.rfc && named.receptor.rfc === receptor.rfc ? [named.uuid] : []
+  })
+  return new Set(older)
+}
+
+/** Whether a valid document substitutes one that is seen. */
+function substitutedFor(sight: Sight): (one: Seen) => boolean {
+  const substituted = { authority: substitutedIn(ofOrigin(sight, 'authority')), import: substitutedIn(ofOrigin(sight, 'import')) }
+  return ({ origin, document }) => substituted[origin].has(document.uuid)
+}
+
+/** The documents that are seen and count: no other than these is in a sum. */
+export function countedIn(sight: Sight): Seen[] {
+  const isSubstituted = substitutedFor(sight)
+  return [...sight.seen.values()].filter(
+    (one) => !one.cancelled && !isSubstituted(one) && !one.document.retencion && one.document.emisor.rfc !== one.document.receptor.rfc,
+  )
 }
 
 /** What the documents that are seen apply to one of them, cancelled ones too. Amounts are cents of the invoice's currency. */
 export function applicationsTo(sight: Sight, uuid: string): Application[] {
   // What the organization imported applies to what it imported, and what the authority delivered to what that delivered.
-  const isImport = sight.seen.get(uuid)!.origin === 'import'
-  return (isImport ? [...sight.imports.values()] : [...sight.seen.values()].filter(({ origin }) => origin === 'authority'))
+  const { origin, document: invoice } = sight.seen.get(uuid)!
+  const alike = ofOrigin(sight, origin)
+  const substituted = substitutedIn(alike)
+  return alike
     .filter(({ hasXml }) => hasXml)
     .flatMap((source) => {
       const { document } = source
       const paid = (document.pago?.documentos ?? []).filter(({ invoice }) => invoice.uuid === uuid).map(({ pagado }) => pagado)
       const { relacion } = document
       const isCredit = document.tipo === 'E' && relacion?.uuid === uuid && (relacion.tipo === '01' || relacion.tipo === '03')
-      return [...paid, ...(isCredit ? [document.amounts.total] : [])].map((amount) => ({ source, amount }))
+      const isOurs = document.emisor.rfc === invoice.emisor.rfc && (document.tipo === 'P' || document.receptor.rfc === invoice.receptor.rfc)
+      const counts = isOurs && !source.cancelled && !substituted.has(document.uuid)
+      return [...paid, ...(isCredit ? [document.amounts.total] : [])].map((amount) => ({ source, amount, counts }))
     })
 }
 
@@ -61,7 +94,7 @@ export function balanceOf(sight: Sight, { document, hasXml }: Seen): Balance {
   })
   if (!hasXml) return as('not_applicable', 0, 0)
   if (document.metodo !== 'PPD') return as('paid', total, 0)
-  const valid = applicationsTo(sight, document.uuid).filter(({ source }) => !source.cancelled)
+  const valid = applicationsTo(sight, document.uuid).filter(({ counts }) => counts)
   const sum = (tipo: string) =>
     valid.filter(({ source }) => source.document.tipo === tipo).reduce((total_, { amount }) => total_ + amount, 0)
   const [paid, credited] = [sum('P'), sum('E')]
@@ -82,27 +115,28 @@ export const expectedCfdi = (sight: Sight, one: Seen) => ({
   estatus: one.cancelled ? ('cancelado' as const) : ('vigente' as const),
   has_xml: one.hasXml,
   updated_at: new Date(one.changed).toISOString(),
+  is_substituted: substitutedFor(sight)(one),
   ...balanceOf(sight, one),
 })
 export type Expected = ReturnType<typeof expectedCfdi>
 
 export const actualCfdi = (cfdi: Cfdi): Expected => {
-  const { uuid, origin, direction, fecha, issued_at, metodo_pago, estatus, has_xml, updated_at } = cfdi
+  const { uuid, origin, direction, fecha, issued_at, metodo_pago, estatus, has_xml, updated_at, is_substituted } = cfdi
   const { payment_status, paid_amount, credited_amount, balance, last_payment_at } = cfdi
   const tipo_comprobante = cfdi.tipo_comprobante as Expected['tipo_comprobante']
   const instant = new Date(issued_at).toISOString()
   return {
     ...{ uuid, origin, direction, fecha, issued_at: instant, tipo_comprobante, metodo_pago: metodo_pago as Expected['metodo_pago'] },
-    ...{ estatus, has_xml, updated_at, payment_status, paid_amount, credited_amount, balance, last_payment_at },
+    ...{ estatus, has_xml, updated_at, is_substituted, payment_status, paid_amount, credited_amount, balance, last_payment_at },
   }
 }
 
 export const appliedBy = (data: CfdiPayments['data']): string[] =>
-  data.map(({ source_uuid, estatus, amount }) => `${source_uuid} ${estatus} ${amount}`).sort()
+  data.map(({ source_uuid, estatus, amount, counts }) => `${source_uuid} ${estatus} ${amount} ${counts}`).sort()
 
 export const expectedApplied = (sight: Sight, uuid: string): string[] =>
   applicationsTo(sight, uuid)
-    .map(({ source, amount }) => `${source.document.uuid} ${source.cancelled ? 'cancelado' : 'vigente'} ${cents(amount)}`)
+    .map(({ source, amount, counts }) => `${source.document.uuid} ${source.cancelled ? 'cancelado' : 'vigente'} ${cents(amount)} ${counts}`)
     .sort()
 
 /** Ten-thousandths of a cent in pesos, which is micros. */
@@ -116,12 +150,13 @@ const pesos = (amount: bigint): string => {
 /** The months of a summary: of each direction those that its window reaches, and those of documents beyond it. */
 export function expectedMonths(
   shared: Shared,
-  seen: ReadonlyMap<string, Seen>,
+  sight: Sight,
   seat: Seat,
   span: { from: string; to: string },
   now: number,
 ): Omit<CfdiMonth, 'drilldown'>[] {
-  const counted = [...seen.values()].filter(({ document }) => document.emisor.rfc !== document.receptor.rfc && !document.retencion)
+  const counted = [...sight.seen.values()].filter(({ document }) => document.emisor.rfc !== document.receptor.rfc && !document.retencion)
+  const isSubstituted = substitutedFor(sight)
   const rows: Omit<CfdiMonth, 'drilldown'>[] = []
   for (let at = Temporal.PlainYearMonth.from(span.from); at.toString() <= span.to; at = at.add({ months: 1 })) {
     const month = at.toString()
@@ -131,7 +166,7 @@ export function expectedMonths(
       const of = here.filter((one) => one.direction === direction)
       if (place === null && of.length === 0) continue
       const data_status = isComplete(shared, seat, direction, month, now) ? 'complete' : 'missing'
-      rows.push({ month, direction, ...totalsOf(of), data_status, ...(place ?? { is_partial: true, through_date: null }) })
+      rows.push({ month, direction, ...totalsOf(of, isSubstituted), data_status, ...(place ?? { is_partial: true, through_date: null }) })
     }
   }
   return rows
@@ -150,8 +185,11 @@ function placeOf(month: Temporal.PlainYearMonth, reached: Reached | null) {
 
 function totalsOf(
   of: readonly Seen[],
+  isSubstituted: (one: Seen) => boolean,
 ): Omit<CfdiMonth, 'month' | 'direction' | 'is_partial' | 'through_date' | 'data_status' | 'drilldown'> {
-  const valid = of.filter(({ cancelled }) => !cancelled)
+  const cancelled = of.filter((one) => one.cancelled)
+  const substituted = of.filter((one) => !one.cancelled && isSubstituted(one))
+  const valid = of.filter((one) => !one.cancelled && !isSubstituted(one))
   const income = valid.filter(({ document }) => document.tipo === 'I')
   const credits = valid.filter(({ document }) => document.tipo === 'E')
   const sum = (some: readonly Seen[], amount: (one: Seen['document']) => number) =>
@@ -165,7 +203,8 @@ function totalsOf(
   const total = (some: readonly Seen[]) => pesos(sum(some, ({ amounts }) => amounts.total))
   return {
     count: valid.length,
-    cancelled_count: of.length - valid.length,
+    cancelled_count: cancelled.length,
+    substituted_count: substituted.length,
     by_tipo: { I: count('I'), E: count('E'), P: count('P'), N: count('N'), T: count('T') },
     subtotal: pesos(sum(income, ({ amounts }) => amounts.subtotal)),
     descuento: pesos(sum(income, ({ amounts }) => amounts.descuento)),

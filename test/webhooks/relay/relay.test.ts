@@ -112,7 +112,7 @@ describe('what a fact says', () => {
         ...{ organization_id: ids[n]!, entity, fiscal_entity_id, rfc, state: 'active', ...reaching(['2018-01-01', visible_to]) },
       })),
     )
-    const payments = { ...paidFrom(paid_at), is_begun: paid_at - 3_600, has_payment: paid_at - 3_600 }
+    const payments = [...UNPAID, [paid_at - 3_600, 'partially_paid', true], [paid_at, 'paid', true]]
     await tell(ledgerOf(entity), [cancelled(entity, '2026-03-03T10:15:00', { payments })])
     await relayAll()
     for (const [n, [, payment_status]] of windows.entries()) {

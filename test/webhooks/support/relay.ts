@@ -214,13 +214,8 @@ export async function deliveriesOf(webhooks: readonly number[]): Promise<string[
 let uuids = 0
 
 /** What was applied to an invoice in parts: nothing, or all of it by a payment of some instant in seconds. */
-export const UNPAID: PaymentThresholds = { fixed: null, has_payment: null, is_begun: null, is_paid: null }
-export const paidFrom = (issued_at: number): PaymentThresholds => ({
-  fixed: null,
-  has_payment: issued_at,
-  is_begun: issued_at,
-  is_paid: issued_at,
-})
+export const UNPAID: PaymentThresholds = [[0, 'unpaid', false]]
+export const paidFrom = (issued_at: number): PaymentThresholds => [...UNPAID, [issued_at, 'paid', true]]
 
 /** The fact of a cancellation, of a document with this literal date in Mexico City. */
 export function cancelled(entity: number, fecha: string, more: Record<string, unknown> = {}): OutboxEvent {
