@@ -15,6 +15,7 @@ import { reportLetters } from './platform/queues/dead-letters.ts'
 import { sendAll } from './platform/queues/send.ts'
 import { refreshRepse } from './repse/rounds.ts'
 import { pruneAttempts } from './taxpayers/attempts.ts'
+import { verifyIdle } from './taxpayers/verification.ts'
 import { pruneEvents } from './webhooks/deliveries/prune.ts'
 import { rewrapSecrets } from './webhooks/endpoints/signing.ts'
 
@@ -62,6 +63,7 @@ export const TASKS = {
   sweepUploads: once(sweepUploads),
   sweepUploadObjects: once(sweepUploadObjects),
   pruneAttempts: once(pruneAttempts),
+  verifyIdle,
   reportLetters: once(reportLetters),
 } as const satisfies Record<string, Task>
 
@@ -99,5 +101,6 @@ export const DAILY: readonly (keyof typeof TASKS)[] = [
   'sweepUploads',
   'sweepUploadObjects',
   'pruneAttempts',
+  'verifyIdle',
   'reportLetters',
 ]

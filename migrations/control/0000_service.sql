@@ -67,6 +67,7 @@ CREATE TABLE `connections` (
 	`data_source_keys` text,
 	`ciec` text,
 	`ciec_accepted_at` integer,
+	`verified_at` integer,
 	`verify_at` integer,
 	`verify_attempts` integer DEFAULT 0 NOT NULL,
 	`invalid_reason` text,

@@ -168,6 +168,7 @@ CREATE TABLE `sync_jobs` (
 	`job_id` text NOT NULL,
 	`run_id` text NOT NULL,
 	`organizations` text NOT NULL,
+	`carried` text DEFAULT '{}' NOT NULL,
 	`open` integer NOT NULL,
 	`status` text NOT NULL,
 	`as_of` integer NOT NULL,

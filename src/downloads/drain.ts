@@ -11,7 +11,7 @@ import { insertOutboxEvents, wakeRelay } from '../outbox/outbox.ts'
 import type { System } from '../platform/context.ts'
 import { BudgetUsedUp } from '../platform/db/budget.ts'
 import { log } from '../platform/log.ts'
-import { loginOf, type VersionedLogin } from '../taxpayers/login.ts'
+import { type DownloadLogin, loginOf } from '../taxpayers/login.ts'
 import { rejectCiec, verifyOutstanding } from '../taxpayers/verification.ts'
 import { countSlice } from '../visibility/slice-counts.ts'
 import { cancellationBody, cancellationEvent } from './cancellation-events.ts'
@@ -27,6 +27,8 @@ import {
   parkStatement,
   progressStatement,
   requeueStatement,
+  retryStatement,
+  separateStatement,
 } from './store.ts'
 
 /** How long a job is leased and the RFC's mutex is held. Each slice extends both. */
@@ -80,8 +82,9 @@ async function runNextJob(system: System, shard: number, entity: number, extend:
   const ledger = system.settings.ledgers[shard]!
   const started = Date.now()
   const { results } = await claimStatement(ledger, entity, crypto.randomUUID(), started, started + LEASE_MS).all<Job>()
-  const [job] = results
-  if (!job) return false
+  const [claimed] = results
+  if (!claimed) return false
+  let job = claimed
   if (job.attempts > MAX_ATTEMPTS) {
     // Every attempt killed its worker.
     await ledger.batch(finishJobStatements(ledger, job, 'internal_error', Date.now()))
@@ -94,6 +97,7 @@ async function runNextJob(system: System, shard: number, entity: number, extend:
   }
   await extend()
   try {
+    job = await separate(ledger, job, credential)
     await runJob(system, ledger, job, credential.login, extend)
     return true
   } catch (error) {
@@ -106,7 +110,7 @@ async function runNextJob(system: System, shard: number, entity: number, extend:
     if (error instanceof LoginRejected) {
       await rejectCiec(atNow(system), entity, credential, job.as_of)
       // Another organization that asked for the job may have another CIEC.
-      await requeueStatement(ledger, job, 'invalid_credentials', Date.now()).run()
+      await retryStatement(ledger, job).run()
       return true
     }
     await postpone(system, { shard, entity }, job, error)
@@ -116,10 +120,26 @@ async function runNextJob(system: System, shard: number, entity: number, extend:
 
 const atNow = (system: System): System => ({ ...system, now: new Date() })
 
-const organizationsOf = ({ organizations }: Job): string[] => JSON.parse(organizations) as string[]
+/** The organizations that asked for a job, also those that wait for a login while it goes on for others. */
+const organizationsOf = ({ organizations, carried }: Job): string[] => [
+  ...new Set([...(JSON.parse(organizations) as string[]), ...Object.keys(JSON.parse(carried) as object)]),
+]
+
+/**
+ * Goes on with a job for the organizations that have a verified CIEC, as if the others had not asked for it. These wait for theirs, as they
+ * would if they were alone.
+ */
+async function separate(ledger: D1Database, job: Job, { organizations }: DownloadLogin): Promise<Job> {
+  const named = JSON.parse(job.organizations) as string[]
+  const waiting = organizationsOf(job).filter((one) => !organizations.includes(one))
+  const absent = named.filter((one) => waiting.includes(one))
+  const back = organizations.filter((one) => !named.includes(one))
+  if (absent.length + back.length > 0) await separateStatement(ledger, job, { absent, back }).run()
+  return { ...job, hasWaiting: waiting.length > 0 }
+}
 
 /** A verified login of an organization that asked for the job; null when there is none. */
-async function loginFor(system: System, job: Job): Promise<VersionedLogin | null> {
+async function loginFor(system: System, job: Job): Promise<DownloadLogin | null> {
   const login = await loginOf(system, job.entity, organizationsOf(job))
   // A refusal, just now, may have left only CIECs that are to be verified.
   if (login || !(await verifyOutstanding(atNow(system), job.entity))) return login

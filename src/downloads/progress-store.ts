@@ -6,6 +6,7 @@ export type JobRow = Pick<
   | 'source'
   | 'month'
   | 'job_id'
+  | 'open'
   | 'status'
   | 'attempts'
   | 'rejected_count'
@@ -15,6 +16,8 @@ export type JobRow = Pick<
   | 'started_at'
   | 'finished_at'
 > & {
+  /** The job under whose identifier the organization knows it. */
+  known_as: string
   first_run: string
   /** When that run requested the job, in milliseconds. */
   requested_at: number
@@ -35,6 +38,9 @@ const JOBS = `with jobs as (
 
 const ITS_ROW = 's.entity = ?2 and s.source = j.source and s.month = j.month and s.job_id = j.job_id'
 
+/** A job that runs for others only waits for an organization whose connection is not active, ?8. */
+const STATUS = `iif(s.open = 1 and not ?8, 'queued', s.status)`
+
 /** Counts the latest job of each source and month by status. `last` is the latest end that the organization may know, in milliseconds. */
 export const jobCounts = async (ledger: D1Database, organization_id: string, entity: number) =>
   (
@@ -54,18 +60,19 @@ export const jobsOfOrganization = async (
   ledger: D1Database,
   organization_id: string,
   entity: number,
-  { after, status, limit }: { after: JobPlace | null; status: string | null; limit: number },
+  { after, status, isActive, limit }: { after: JobPlace | null; status: string | null; isActive: boolean; limit: number },
 ) =>
   (
     await ledger
       .prepare(
-        `${JOBS} select s.source, s.month, s.job_id, s.status, s.attempts, s.rejected_count, s.rejected_files, s.error_class, s.not_before,
-           s.started_at, s.finished_at, j.first_run, j.requested_at, j.attempts_before
+        `${JOBS} select s.source, s.month, s.job_id, coalesce(s.carried->>?1, s.job_id) as known_as, s.open, ${STATUS} as status, s.attempts,
+           s.rejected_count, s.rejected_files, s.error_class, s.not_before, s.started_at, s.finished_at, j.first_run, j.requested_at,
+           j.attempts_before
          from jobs j cross join sync_jobs s on ${ITS_ROW}
          where (?3 is null or j.first_run < ?3 or (j.first_run = ?3 and (j.source > ?4 or (j.source = ?4 and j.month < ?5))))
-           and (?6 is null or s.status = ?6)
+           and (?6 is null or ${STATUS} = ?6)
          order by j.first_run desc, j.source, j.month desc limit ?7`,
       )
-      .bind(organization_id, entity, ...(after ?? [null, null, null]), status, limit)
+      .bind(organization_id, entity, ...(after ?? [null, null, null]), status, limit, Number(isActive))
       .all<JobRow>()
   ).results

@@ -8,6 +8,7 @@ import { NOTHING, shows, type Window, windowsOf } from '../visibility/window.ts'
 import type { SyncJob, SyncJobQuery, SyncStatus } from './contract.ts'
 import { countJobs, type JobCounts, windowOf } from './counts/counts.ts'
 import { type JobPlace, type JobRow, jobCounts, jobsOfOrganization } from './progress-store.ts'
+import { SYNC_STATUSES } from './tables.ts'
 
 /** The connection of the request, in any state (decisions.md 4). Throws Failure 404 fiscal_entity.not_found. */
 function requireConnection(ctx: Ctx): Connection {
@@ -19,15 +20,13 @@ const iso = (milliseconds: number | null): string | null => (milliseconds === nu
 
 /** Returns the progress of the downloads that the organization's runs created or joined for the RFC. */
 export async function getSync(ctx: Ctx): Promise<SyncStatus> {
-  const { entity, shard, fiscal_entity_id } = requireConnection(ctx)
+  const { entity, shard, fiscal_entity_id, state } = requireConnection(ctx)
   const counts = await jobCounts(ctx.settings.ledgers[shard]!, ctx.organization.id, entity)
   const of = (status: string) => counts.find((row) => row.status === status)
-  const [queued, running, succeeded, failed] = ['queued', 'running', 'succeeded', 'failed'].map((status) => of(status)?.n ?? 0) as [
-    number,
-    number,
-    number,
-    number,
-  ]
+  const [waiting = 0, claimed = 0, succeeded = 0, failed = 0] = SYNC_STATUSES.map((status) => of(status)?.n ?? 0)
+  // A job that runs while the connection is not active runs for others.
+  const running = state === 'active' ? claimed : 0
+  const queued = waiting + claimed - running
   const total = queued + running + succeeded + failed
   return {
     fiscal_entity_id,
@@ -46,6 +45,8 @@ function rejectedFiles({ rejected_files, finished_at }: JobRow, window: Window):
     .filter(({ fecha, issued_at }) => fecha === undefined || shows(window, { fecha, issued_at }))
     .map(({ name, line, code }) => ({ name, line, code }))
 }
+/** What is shown of a job that has not ended when the connection ceases to be active: it waits for a login, whatever it does for others. */
+const WAITING = { attempts: 0, rejected_count: 0, error_class: 'invalid_credentials', started_at: null } as const
 
 /** A job as the organization may know it: nothing of it is from before its own run that created or joined the job. */
 async function view(ctx: Ctx, { fiscal_entity_id }: Connection, row: JobRow, counts: JobCounts, window: Window): Promise<SyncJob> {
@@ -57,7 +58,7 @@ async function view(ctx: Ctx, { fiscal_entity_id }: Connection, row: JobRow, cou
   // A job that waits for a new CIEC has no scheduled attempt.
   const isWaiting = row.status === 'queued' && error_class !== null && error_class !== 'invalid_credentials'
   return {
-    job_id: await shownJobId(fiscal_entity_id, row.job_id),
+    job_id: await shownJobId(fiscal_entity_id, row.known_as),
     data_source_key: row.source,
     period: row.month || null,
     status: row.status,
@@ -85,10 +86,12 @@ export async function listSyncJobs(ctx: Ctx, query: SyncJobQuery) {
   const { entity, shard } = connection
   const scope = { list: `sync_jobs:${entity}`, filters: query }
   const after = ((await openCursor(ctx, scope, query.cursor)) as JobPlace | undefined) ?? null
-  const page = { after, status: query.status ?? null, limit: query.limit + 1 }
+  const isActive = connection.state === 'active'
+  const page = { after, status: query.status ?? null, isActive, limit: query.limit + 1 }
   const ledger = ctx.settings.ledgers[shard]!
   const { id: organization_id, extractor_count } = ctx.organization
-  const rows = await jobsOfOrganization(ledger, organization_id, entity, page)
+  const found = await jobsOfOrganization(ledger, organization_id, entity, page)
+  const rows = found.map((row) => (isActive || row.open === 0 ? row : { ...row, ...WAITING }))
   const ownWindows = windowsOf(extractor_count, connection)
   const jobs = rows.map((row) => ({
     ...{ entity, source: row.source, month: row.month, job_id: row.job_id, organization_id },

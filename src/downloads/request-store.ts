@@ -1,5 +1,5 @@
 import { jsonChunks } from '../platform/db/commit.ts'
-import { eventBody } from './store.ts'
+import { eventBody, eventId } from './store.ts'
 
 /** A job that a run requests, with the identifier that it receives if no existing job serves. */
 export interface RequestedJob {
@@ -49,7 +49,7 @@ const joinFinished = (ledger: D1Database, requested: string, { organization_id, 
   ledger
     .prepare(
       `insert into outbox (fact_id, kind, entity, organizations, body, created_at)
-       select 'sync.completed:' || job_id || ':' || ?2, 'sync.completed', entity, json_array(?2), ${eventBody('null', '?4')}, ?4
+       select ${eventId("'sync.completed'")} || ':' || ?2, 'sync.completed', entity, json_array(?2), ${eventBody('null', '?4')}, ?4
        from json_each(?1) w cross join sync_jobs s on s.entity = w.value->>0 and s.source = w.value->>1 and s.month = w.value->>2
        where ${FOUND_FINISHED}
        on conflict do nothing`,

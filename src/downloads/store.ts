@@ -1,5 +1,6 @@
 import type { Rejection } from '../cfdi/package/rejections.ts'
 import { isFenceViolation } from '../platform/db/guard.ts'
+import { newId } from '../platform/db/id.ts'
 import { coverageAfter, type EndedDownload, type MonthCoverage } from '../visibility/coverage.ts'
 import type { SliceCounts } from '../visibility/slice-counts.ts'
 
@@ -8,7 +9,9 @@ export interface Job {
   source: string
   month: string
   job_id: string
+  /** JSON, as in the table. */
   organizations: string
+  carried: string
   as_of: number
   attempts: number
   token: string
@@ -18,9 +21,11 @@ export interface Job {
   ingested: number
   /** What is known of the month, a MonthCoverage as JSON. Only the job's own end changes it. */
   covered: string | null
+  /** Whether an organization waits for a login while the job goes on for others. */
+  hasWaiting?: boolean
 }
 
-const CLAIMED = `entity, source, month, job_id, organizations, as_of, attempts, token, is_continued,
+const CLAIMED = `entity, source, month, job_id, organizations, carried, as_of, attempts, token, is_continued,
   created_count + updated_count + cancelled_count as ingested,
   (select c.months -> ('$."' || month || '"') from coverage c where c.entity = sync_jobs.entity and c.source = sync_jobs.source) as covered`
 
@@ -85,7 +90,10 @@ export const isClaimLost = (error: unknown): boolean => isFenceViolation(error, 
 /** The SQL expression of the outbox body of a finished job; the arguments are SQL as well. */
 export const eventBody = (error_class: string, completed_at: string): string =>
   `json_object('job_id', job_id, 'data_source_key', source, 'period', nullif(month, ''),
-     'error_class', ${error_class}, 'attempts', attempts, 'completed_at', ${completed_at})`
+     'carried', json(carried), 'error_class', ${error_class}, 'attempts', attempts, 'completed_at', ${completed_at})`
+
+/** The identifier of a job's event. Events of the same time are in its order, which says nothing of who asked for a job, or when. */
+export const eventId = (kind: string): string => `${kind} || ':' || source || ':' || month || ':' || job_id`
 
 /** The rejected files with the dates of those of them that are stored, by which windows hide them. */
 const DATED = `(select json_group_array(json_patch(r.value, json_object('fecha', c.fecha, 'issued_at', c.issued_at)))
@@ -93,8 +101,8 @@ const DATED = `(select json_group_array(json_patch(r.value, json_object('fecha',
 
 /**
  * Finishes a job as succeeded, or as failed with an error class, inserts its outbox event, and notes whether its month is complete when
- * that changes. Does nothing when the claim is lost. `until` is the instant up to which it downloaded, in milliseconds; `isIncomplete` says that
- * files could not be read.
+ * that changes. Does nothing when the claim is lost. The organizations that wait for a login get a job of their own. `until` is the instant
+ * up to which it downloaded, in milliseconds; `isIncomplete` says that files could not be read.
  */
 export const finishJobStatements = (
   ledger: D1Database,
@@ -107,18 +115,19 @@ export const finishJobStatements = (
   ledger
     .prepare(
       `insert into outbox (fact_id, kind, entity, organizations, body, created_at)
-       select ?6 || ':' || job_id, ?6, entity, organizations, ${eventBody('?7', '?8')}, ?8
+       select ${eventId('?6')}, ?6, entity, organizations, ${eventBody('?7', '?8')}, ?8
        from sync_jobs where ${CLAIM_HELD}
        on conflict do nothing`,
     )
     .bind(...keysOf(job), error_class === null ? 'sync.completed' : 'sync.failed', error_class, now),
   ledger
     .prepare(
-      `update sync_jobs set status = ?6, error_class = ?7, finished_at = ?8, open = 0, token = null, lease_until = null,
+      `update sync_jobs set status = ?6, error_class = ?7, finished_at = ?8, open = 0, lease_until = null,
          rejected_files = iif(rejected_files is null, null, ${DATED})
        where ${CLAIM_HELD}`,
     )
     .bind(...keysOf(job), error_class === null ? 'succeeded' : 'failed', error_class, now),
+  ...(job.hasWaiting ? carryStatements(ledger, job, newId('job'), now) : []),
 ]
 
 function coverageStatements(ledger: D1Database, job: Job, end: Pick<EndedDownload, 'outcome' | 'until'>): D1PreparedStatement[] {
@@ -135,6 +144,49 @@ function coverageStatements(ledger: D1Database, job: Job, end: Pick<EndedDownloa
       .bind(...keysOf(job), JSON.stringify(after)),
   ]
 }
+const IS_WAITING = 'w.key not in (select value from json_each(sync_jobs.organizations))'
+
+const CELL = `'$.' || ?2 || '."' || ?3 || '"'`
+
+/**
+ * Asks for the job again in the name of the organizations that wait for a login, when this claim has finished it. Documents of the job that
+ * has ended are from before the new one.
+ */
+const carryStatements = (ledger: D1Database, job: Job, job_id: string, now: number): D1PreparedStatement[] => [
+  ledger
+    .prepare(
+      `insert into sync_jobs (entity, source, month, job_id, run_id, organizations, carried, open, status, as_of, not_before, attempts,
+         created_at, created_count, updated_count, cancelled_count, rejected_count)
+       select entity, source, month, ?6, run_id, json_group_array(w.key), json_group_object(w.key, w.value), 1, 'queued', as_of, 0, 0,
+         ?7, 0, 0, 0, 0
+       from sync_jobs cross join json_each(carried) w
+       where entity = ?1 and source = ?2 and month = ?3 and job_id = ?4 and token = ?5 and open = 0 and ${IS_WAITING}
+       group by job_id`,
+    )
+    .bind(...keysOf(job), job_id, now + 1),
+  ledger
+    .prepare(
+      `update extractions set jobs = json_set(jobs, ${CELL}, ?5)
+       where entity = ?1 and json_extract(jobs, ${CELL}) = ?4 and organization_id in (
+         select o.value from sync_jobs s cross join json_each(s.organizations) o
+         where s.entity = ?1 and s.source = ?2 and s.month = ?3 and s.job_id = ?5)`,
+    )
+    .bind(...keysOf(job).slice(0, 4), job_id),
+]
+
+/** Lets organizations of a claimed job wait for a login, which are not told of its end, and takes others back that need not wait any more. */
+export const separateStatement = (ledger: D1Database, job: Job, { absent, back }: { absent: readonly string[]; back: readonly string[] }) =>
+  ledger
+    .prepare(
+      `update sync_jobs set
+         carried = json_patch(carried, (
+           select json_group_object(value, coalesce(carried->>value, job_id)) from json_each(?6))),
+         organizations = (select json_group_array(value) from (
+           select value from json_each(organizations) where value not in (select value from json_each(?6))
+           union select value from json_each(?7)))
+       where ${CLAIM_HELD}`,
+    )
+    .bind(...keysOf(job), JSON.stringify(absent), JSON.stringify(back))
 
 /** Returns a job to the queue with the error class of its last attempt. It is not claimed before `notBefore`. */
 export const requeueStatement = (ledger: D1Database, job: Job, error_class: string, notBefore: number) =>
@@ -143,6 +195,16 @@ export const requeueStatement = (ledger: D1Database, job: Job, error_class: stri
       `update sync_jobs set status = 'queued', error_class = ?6, not_before = ?7, token = null, lease_until = null where ${CLAIM_HELD}`,
     )
     .bind(...keysOf(job), error_class, notBefore)
+
+/** Returns a job to the queue, due now, as if it had not been attempted, because the login of one of its organizations was refused. */
+export const retryStatement = (ledger: D1Database, job: Job) =>
+  ledger
+    .prepare(
+      `update sync_jobs set status = 'queued', not_before = 0, started_at = iif(attempts = 1, null, started_at), attempts = attempts - 1,
+         token = null, lease_until = null
+       where ${CLAIM_HELD}`,
+    )
+    .bind(...keysOf(job))
 
 /**
  * Returns a job to the queue, due now, because the budget of the invocation is used up. It is not another attempt when this one has ingested
@@ -158,13 +220,14 @@ export const interruptStatement = (ledger: D1Database, job: Job) =>
     .bind(...keysOf(job), job.ingested)
 
 /**
- * Makes the open jobs that the same organizations asked for wait for an accepted CIEC, but no longer than until `notBefore`. Resets their
- * attempts.
+ * Makes the open jobs that the same organizations asked for wait for an accepted CIEC, but no longer than until `notBefore`, as if they had
+ * not been attempted.
  */
 export const parkStatement = (ledger: D1Database, { entity, organizations }: Job, notBefore: number) =>
   ledger
     .prepare(
-      `update sync_jobs set status = 'queued', error_class = 'invalid_credentials', not_before = ?2, attempts = 0, token = null, lease_until = null
+      `update sync_jobs set status = 'queued', error_class = 'invalid_credentials', not_before = ?2, attempts = 0, started_at = null,
+         token = null, lease_until = null
        where entity = ?1 and open = 1 and organizations = ?3`,
     )
     .bind(entity, notBefore, organizations)

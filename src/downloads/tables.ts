@@ -16,6 +16,11 @@ export const syncJobs = sqliteTable(
     run_id: text('run_id').notNull(),
     /** The organizations whose runs created it, joined it, or found it recently finished, as a JSON array. */
     organizations: text('organizations').notNull(),
+    /**
+     * `{organization_id: job_id}`: the organizations that have waited for a login while the job went on for others, and the job under whose
+     * identifier each knows this one. Those that `organizations` does not name wait still.
+     */
+    carried: text('carried').notNull().default('{}'),
     /** 1 while queued or running. */
     open: integer('open').notNull(),
     status: text('status', { enum: SYNC_STATUSES }).notNull(),
@@ -23,7 +28,7 @@ export const syncJobs = sqliteTable(
     as_of: integer('as_of').notNull(),
     /** The job is not claimed before this time: its place in the spread, or the wait between attempts. */
     not_before: integer('not_before').notNull(),
-    /** The token of the worker that has claimed it, and the end of its lease. */
+    /** The token of the worker that has claimed it, or has finished it, and the end of its lease. */
     token: text('token'),
     lease_until: integer('lease_until'),
     attempts: integer('attempts').notNull(),

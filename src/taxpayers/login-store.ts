@@ -115,9 +115,31 @@ export const strikeReaches = (db: Database, rows: readonly ConnectionRow[], sinc
 export const requireVerification = (db: Database, rows: readonly ConnectionRow[], now: Date): D1PreparedStatement =>
   prepared(db.$client, sql`update connections set verify_at = ${now.getTime()}, verify_attempts = 0 where ${listed(rows)} and ${COUNTS}`)
 
+/**
+ * Makes the CIECs of a page of active connections, behind `after`, wait for a verification, if they were neither accepted since an instant nor
+ * used by a run. Returns the last connection of the page; 0 behind the last one.
+ */
+export async function requireIdle(db: Database, after: number, limit: number, since: Date): Promise<number> {
+  const page = sql`select connection from connections where connection > ${after} order by connection limit ${limit}`
+  const [last] = await db.$client.batch<{ connection: number | null }>([
+    prepared(db.$client, sql`select max(connection) as connection from (${page}) having count(*) = ${limit}`),
+    prepared(
+      db.$client,
+      sql`update connections set verify_at = ${Date.now()}, verify_attempts = 0
+        where connection in (${page}) and state = 'active' and ciec is not null and verify_at is null
+          and max(ciec_accepted_at, coalesce(verified_at, 0), coalesce(issued_to, 0), coalesce(received_to, 0)) <= ${since.getTime()}`,
+    ),
+  ])
+  return last!.results[0]?.connection ?? 0
+}
+
 /** Marks the CIECs of these connections as verified. */
 export const markVerified = (db: Database, rows: readonly ConnectionRow[]): D1PreparedStatement =>
-  prepared(db.$client, sql`update connections set verify_at = null, verify_attempts = 0 where ${listed(rows)} and verify_at is not null`)
+  prepared(
+    db.$client,
+    sql`update connections set verify_at = null, verify_attempts = 0, verified_at = ${Date.now()}
+      where ${listed(rows)} and verify_at is not null`,
+  )
 
 /** Postpones due verifications until `next`. Returns false when another worker has taken them. */
 export const claimVerification = async (db: Database, rows: readonly ConnectionRow[], now: Date, next: Date): Promise<boolean> =>

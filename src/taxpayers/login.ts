@@ -10,6 +10,11 @@ export interface VersionedLogin {
   version: number
 }
 
+/** The login of a download, and the organizations that have a verified CIEC for it. */
+export interface DownloadLogin extends VersionedLogin {
+  organizations: string[]
+}
+
 /** Decrypts a connection's CIEC. Null when none is stored, or when it cannot be opened. */
 export const readCiec = async ({ settings }: System, row: ConnectionRow): Promise<string | null> =>
   row.ciec === null ? null : openCiec(settings.ciecKeys, row, row.ciec)
@@ -19,12 +24,13 @@ export const readCiec = async ({ settings }: System, row: ConnectionRow): Promis
  * their active connections, of those that can be opened. Null when there is none; the CIEC of another organization is never used. A CIEC
  * that is sealed with an old key is sealed again with the current one (decisions.md 11).
  */
-export async function loginOf(system: System, entity: number, organizations: readonly string[]): Promise<VersionedLogin | null> {
-  for (const { row, version } of await verifiedConnections(system.db, entity, organizations)) {
+export async function loginOf(system: System, entity: number, organizations: readonly string[]): Promise<DownloadLogin | null> {
+  const verified = await verifiedConnections(system.db, entity, organizations)
+  for (const { row, version } of verified) {
     const ciec = await readCiec(system, row)
     if (ciec === null) continue
     await rewrap(system, row, ciec)
-    return { login: { rfc: row.rfc, ciec }, version }
+    return { login: { rfc: row.rfc, ciec }, version, organizations: verified.map((one) => one.row.organization_id) }
   }
   return null
 }

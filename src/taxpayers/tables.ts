@@ -45,6 +45,8 @@ export const connections = sqliteTable(
     /** `version:base64`, the key's version and the nonce and ciphertext. */
     ciec: text(),
     ciec_accepted_at: instant(),
+    /** When the authority last accepted the stored CIEC again. */
+    verified_at: instant(),
     /**
      * When the authority is to be asked about the stored CIEC. Null while the CIEC is verified: it was accepted after the last time that
      * another value was accepted for the RFC, or any was refused.

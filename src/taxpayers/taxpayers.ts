@@ -63,7 +63,14 @@ export const isDraft = ({ state, paused_from }: Pick<ConnectionRow, 'state' | 'p
   state === 'draft' || (state === 'paused' && paused_from === 'draft')
 
 /** The columns of a connection without a CIEC. */
-export const NO_CIEC = { ciec: null, ciec_accepted_at: null, verify_at: null, verify_attempts: 0, invalid_reason: null } as const
+export const NO_CIEC = {
+  ciec: null,
+  ciec_accepted_at: null,
+  verified_at: null,
+  verify_at: null,
+  verify_attempts: 0,
+  invalid_reason: null,
+} as const
 
 /** Unlinks a connection and erases its CIEC. */
 export const unlinkConnection = (db: Database, connection: number, now: Date) =>

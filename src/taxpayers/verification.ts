@@ -6,6 +6,7 @@ import type { System } from '../platform/context.ts'
 import { commit, type Statement } from '../platform/db/commit.ts'
 import { isConflict, retryOnConflict } from '../platform/db/retry.ts'
 import { log } from '../platform/log.ts'
+import { pageByPage, START } from '../platform/pages.ts'
 import { readCiec, type VersionedLogin } from './login.ts'
 import {
   assertCiecVersion,
@@ -18,6 +19,7 @@ import {
   heldConnections,
   invalidateCiec,
   markVerified,
+  requireIdle,
   requireVerification,
   strikeReaches,
 } from './login-store.ts'
@@ -116,6 +118,18 @@ function invalidation(system: System, entity: number, rows: readonly ConnectionR
     ),
   ]
 }
+
+/** How long a CIEC is trusted that no run has used, in milliseconds: seven days since 2026-11-22. */
+const TRUSTED_MS = 7 * 86_400_000
+/** Connections in one page. */
+const IDLE_PAGE = 1_000
+
+/** Has the CIECs verified that no run uses, so that a connection without extractors does not read on with a dead one. A task. */
+export const verifyIdle = (system: System, place = START): Promise<string> =>
+  pageByPage(system, 2, place, async (after) => {
+    const last = await requireIdle(system.db, Number(after), IDLE_PAGE, new Date(system.now.getTime() - TRUSTED_MS))
+    return last === 0 ? '' : String(last)
+  })
 
 /** RFCs with CIECs that are to be verified now. */
 export const unverifiedEntities = ({ db }: System, limit: number) => dueEntities(db, new Date(), limit)

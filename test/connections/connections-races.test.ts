@@ -134,7 +134,7 @@ describe('changes at once', () => {
     expect((await one.patch({ ciec: 'empty2', name: 'Dos' })).body).toMatchObject({ status: 'active', name: 'Dos' })
     expect([met(), await one.runs(), await one.audited('updated')]).toEqual([1, ['connection_created'], 2])
     // The second CIEC was accepted before the first one was stored, so it is verified again.
-    await expect.poll(() => ciecFor(one.rfc, [one.id])).toBe('empty2')
+    await expect.poll(() => ciecFor(one.rfc, [one.id]), { timeout: 20_000 }).toBe('empty2')
   })
 
   it('of the CIEC and its being found invalid: the new one revives the connection', async () => {

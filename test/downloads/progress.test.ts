@@ -153,6 +153,87 @@ describe('a job that several organizations share', () => {
     expect(Math.max(...(await counts(second)))).toBe(0)
   })
 
+  it('goes on for others while a connection is not active: what that one is shown stands still, and what it asked for is made up for', async () => {
+    const rfc = freshRfc()
+    const extractor = cfdiOf(1, { data_source_keys: [ISSUED, 'sat_csf'] })
+    const [first, second] = [await subscriber(rfc, extractor, 'limited1'), await subscriber(rfc, extractor, 'secreta1')]
+    await first.run()
+    await second.run()
+    expect((await second.ask('PATCH', second.path, { ciec: null })).body.status).toBe('invalid_ciec')
+    const shown = async () => [
+      (await second.jobs()).map(({ next_attempt_at: _, ...job }) => job),
+      (await second.jobs('&status=queued')).length,
+      (await second.jobs('&status=running')).length,
+      await second.sync(),
+    ]
+    const before = await shown()
+    const told = (one: Subscriber) => one.jobs().then((jobs) => jobs.map(({ status, attempts }) => `${status} ${attempts}`))
+    // Attempts for the other fail, one is running, and in the end they succeed.
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    later(60)
+    await work(rfc)
+    expect(await told(first)).toContain('queued 1')
+    expect(await shown()).toEqual(before)
+    const ledger = await ledgerOf(rfc)
+    await ledger
+      .prepare("update sync_jobs set status = 'running', lease_until = 9e15 where open = 1 and entity = ?")
+      .bind((await callOf(rfc)).entity)
+      .run()
+    expect((await first.sync()).jobs.running).toBe(4)
+    expect(await shown()).toEqual(before)
+    await ledger.prepare("update sync_jobs set status = 'queued', lease_until = null where status = 'running'").run()
+    await first.give('secreta2')
+    later(3_600)
+    await work(rfc)
+    await relay(rfc)
+    expect(await told(first)).toEqual(Array(4).fill('succeeded 2'))
+    expect(await shown()).toEqual(before)
+    expect(await finished(second)).toEqual([])
+
+    later(7_200)
+    await second.give('secreta2')
+    await work(rfc)
+    await relay(rfc)
+    const jobs = await second.jobs()
+    const [was] = before as [Told[]]
+    expect(jobs.map(({ job_id, created_at }) => [job_id, created_at])).toEqual(was.map(({ job_id, created_at }) => [job_id, created_at]))
+    for (const job of jobs)
+      expect(job).toMatchObject({ status: 'succeeded', attempts: 1, started_at: instant(7_200), finished_at: instant(7_200) })
+    // It gets what the other's download had brought, and its events under the identifiers that it knows.
+    const events = await finished(second)
+    const summary = ({ job_id, created_count }: Told) => [job_id, created_count]
+    expect(events.map(summary).sort()).toEqual(jobs.map(summary).sort())
+    expect(jobs.map(({ created_count }) => created_count)).toEqual((await first.jobs()).map(({ created_count }) => created_count))
+    expect((await documentsOf(second)).map(({ created_at }) => created_at)).toEqual([instant(7_200)])
+    expect(await finished(first)).toHaveLength(4)
+    expect((await second.sync()).status).toBe('idle')
+    // Nothing is left over for another pass.
+    const open = ledger.prepare('select count(*) as n from sync_jobs where entity = ? and open = 1').bind((await callOf(rfc)).entity)
+    expect(await open.first()).toEqual({ n: 0 })
+  })
+
+  it('that fails for others fails for nobody who waits for a login', async () => {
+    const rfc = freshRfc()
+    const [first, second] = [await subscriber(rfc, cfdiOf(1), 'limited1'), await subscriber(rfc, cfdiOf(1), 'secreta1')]
+    await first.run()
+    await second.run()
+    await second.ask('PATCH', `/v1/billing/rfcs/${second.fiscal_entity_id}`, { active: false })
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    for (let n = 1; n <= 14; n++) {
+      later(n * 1_200)
+      await work(rfc)
+    }
+    await relay(rfc)
+    expect(new Set((await first.jobs()).map(({ status }) => status))).toEqual(new Set(['failed']))
+    expect(new Set((await second.jobs()).map(({ status }) => status))).toEqual(new Set(['queued']))
+    expect((await second.ask('GET', '/v1/events?event_key=sync.failed')).body.data).toEqual([])
+    later(20_000)
+    expect((await second.ask('PATCH', `/v1/billing/rfcs/${second.fiscal_entity_id}`, { active: true })).status).toBe(200)
+    await work(rfc)
+    expect(new Set((await second.jobs()).map(({ status }) => status))).toEqual(new Set(['succeeded']))
+    expect(new Set((await first.jobs()).map(({ status }) => status))).toEqual(new Set(['failed']))
+  })
+
   it('is listed in the order of the organization’s own runs, with a cursor that names nothing else', async () => {
     const rfc = freshRfc()
     const [first, second] = [await subscriber(rfc, cfdiOf(1), 'unavailable1'), await subscriber(rfc, cfdiOf(3), 'unavailable1')]

@@ -104,7 +104,7 @@ const asked = async (): Promise<unknown[]> => {
   for (const organization_id of ORGANIZATIONS)
     for (const entity of ENTITIES) {
       seen.push(await jobCounts(env.LEDGER_0, organization_id, entity))
-      seen.push(await jobsOfOrganization(env.LEDGER_0, organization_id, entity, { after: null, status: null, limit: 100 }))
+      seen.push(await jobsOfOrganization(env.LEDGER_0, organization_id, entity, { after: null, status: null, isActive: true, limit: 100 }))
       seen.push((await watermarkStatement(env.LEDGER_0, organization_id, [[entity, SOURCE]]).all()).results)
     }
   return seen

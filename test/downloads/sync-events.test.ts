@@ -50,13 +50,15 @@ describe('sync.completed', () => {
       ...['2026-01', '2026-02', '2026-03'].map((month) => `sat_cfdi_received ${month}`),
       'sat_miinformacion ',
     ])
-    expect(facts.map(({ fact_id }) => fact_id)).toEqual(jobs.map(({ job_id }) => `sync.completed:${job_id}`))
+    expect(facts.map(({ fact_id }) => fact_id)).toEqual(
+      jobs.map(({ source, month, job_id }) => `sync.completed:${source}:${month}:${job_id}`),
+    )
     for (const [n, { source, month, job_id }] of jobs.entries()) {
       const isShared = source === 'sat_miinformacion' || (source === 'sat_cfdi_issued' && month > '2026-01')
       expect(facts[n]).toMatchObject({ kind: 'sync.completed', organizations: isShared ? [wide.id, narrow.id] : [wide.id] })
       const counts = month === '' ? { created_count: 1, first_issued_at: null, last_issued_at: null } : await heldOf(entity, source, month)
       const told = { job_id, data_source_key: source, period: month || null, attempts: 1, error_class: null, completed_at: Date.parse(NOW) }
-      expect(facts[n]!.body).toEqual(told)
+      expect(facts[n]!.body).toEqual({ ...told, carried: {} })
       // What it brought adds up to the same for each of them that sees everything.
       for (const organization_id of facts[n]!.organizations!)
         expect(await countsOf(organization_id, { entity, source, month, job_id })).toEqual({
@@ -150,7 +152,9 @@ describe('sync.failed', () => {
     }
     await drainNow(entity)
     const facts = await factsOf(entity, 'sync.')
-    expect(facts.map(({ fact_id }) => fact_id)).toEqual((await jobsOf(entity)).map(({ job_id }) => `sync.failed:${job_id}`))
+    expect(facts.map(({ fact_id }) => fact_id)).toEqual(
+      (await jobsOf(entity)).map(({ source, month, job_id }) => `sync.failed:${source}:${month}:${job_id}`),
+    )
     for (const { organizations, body } of facts) {
       expect(organizations).toEqual([of.id])
       expect(body).toMatchObject({ error_class, attempts: 12 })

@@ -33,9 +33,9 @@ async function live(rfc: string, begin: number, steps: readonly Step[]) {
   const world: World = { rfc, messages: new Messages(), players: { A: await join('Ana'), B: await join('Beto') } }
   for (const step of steps) await perform(world, step)
   const { B } = world.players
-  const { cancellations, ...answers } = separated(await answersTo(B))
+  const { cancellations, ...answers } = separated(await answersTo(B, new Date((begin + steps.at(-1)!.at) / 2)))
   vi.restoreAllMocks()
-  return { answers: comparable(renamed(B, { said: B.said, ...answers })), cancellations }
+  return { answers: comparable(renamed(B, { said: B.said, ...answers })), cancellations, bare: B.bare }
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are compared whole.
@@ -58,14 +58,10 @@ const comparable = (answers: Any): Any =>
 
 const isOfCancellation = (key: string | undefined): boolean => key?.startsWith('cfdi.cancelled') ?? false
 
-/** What a cancelled document shows alike in both worlds. */
+/** What a cancelled document shows alike in both worlds. XML and metadata state the same total with other digits. */
 const cancelled = ({ uuid, fecha, direction, total, estatus, cancelled_at }: Any) => ({
-  uuid,
-  fecha,
-  direction,
-  total,
-  estatus,
-  cancelled_at,
+  ...{ uuid, fecha, direction, estatus, cancelled_at },
+  total: Number(total),
 })
 
 /** Whether a document was stamped hours after it was issued. The times of both are local, of places at most two hours apart. */
@@ -83,7 +79,14 @@ const isOfCiec = (key: string | undefined): boolean => key === 'connection.ciec_
 function separated(answers: Any): Any {
   const isApplied = ({ estatus }: Any): boolean => estatus !== 'cancelado'
   const timed = (one: Any): Any => (isLate(one) ? { ...one, updated_at: undefined } : one)
-  const document = (one: Any): Any => (one.estatus === 'cancelado' ? cancelled(one) : timed(one))
+  // Without the XML, a cancelled document has another zone and therefore another place in a list.
+  const documents = (list: Any[]) => ({
+    applied: list.filter(isApplied).map(timed),
+    cancelled: list
+      .filter((one) => !isApplied(one))
+      .map(cancelled)
+      .sort((a, b) => (a.uuid < b.uuid ? -1 : 1)),
+  })
   const detail = ({ status, body }: Any): Any => ({
     status,
     body:
@@ -105,8 +108,8 @@ function separated(answers: Any): Any {
   return {
     ...answers,
     ...(data_quality && { months: { ...answers.months, body: { ...answers.months.body, data_quality: { ...data_quality, with_xml } } } }),
-    cfdi: answers.cfdi.map(document),
-    changed: answers.changed.map(document),
+    cfdi: documents(answers.cfdi),
+    changed: answers.changed.filter(isApplied).map(timed),
     details: answers.details.map(detail),
     payments: answers.payments
       .filter(({ body }: Any) => vigentes.has(body.uuid))
@@ -122,13 +125,15 @@ function separated(answers: Any): Any {
 }
 
 /** Events about cancellations that differ. One that became known at the same moment is the same in everything. */
-function cancellationDifferences(alone: Any[], shared: Any[]): string[] {
+function cancellationDifferences(alone: Any[], shared: Any[], bare: readonly { from: number; until: number }[]): string[] {
   const main = (list: Any[]) => new Map(list.filter(({ event }) => event === 'cfdi.cancelled').map((one) => [one.cfdi_uuid, one]))
   const subset = (list: Any[]) => new Set(list.filter(({ event }) => event !== 'cfdi.cancelled').map(({ cfdi_uuid }) => cfdi_uuid))
   const [one, other] = [main(alone), main(shared)]
   const found: string[] = []
   for (const uuid of new Set([...one.keys(), ...other.keys()])) {
     const [a, b] = [one.get(uuid), other.get(uuid)]
+    // Without extractors, B reads what others downloaded (decisions.md 6), and is told what becomes of it.
+    if (!a && bare.some(({ from, until }) => from <= Date.parse(b.occurred_at) && Date.parse(b.occurred_at) <= until)) continue
     if (!a || !b) {
       found.push(`cancellation ${uuid}: ${a ? 'only alone' : 'only shared'}`)
       continue
@@ -153,7 +158,7 @@ function differences(a: Any, b: Any, path = ''): string[] {
 }
 
 describe('an organization is answered as if no other had connected its RFC', () => {
-  it.each(Array.from({ length: HISTORIES }, (_, seed) => seed))('through history %i', async (seed) => {
+  it.each(Array.from({ length: HISTORIES }, (_, seed) => seed))('through history %i', { timeout: 300_000 }, async (seed) => {
     const { steps, rfc } = historyOf(seed, randomOf(seed + 1))
     const checked = withCheckDigit(rfc.slice(0, -1))
     const begin = steps[0]!.at - 3_600_000
@@ -163,7 +168,10 @@ describe('an organization is answered as if no other had connected its RFC', () 
       steps.filter(({ who }) => who !== 'A'),
     )
     const shared = await live(checked, begin, steps)
-    const found = [...differences(alone.answers, shared.answers), ...cancellationDifferences(alone.cancellations, shared.cancellations)]
+    const found = [
+      ...differences(alone.answers, shared.answers),
+      ...cancellationDifferences(alone.cancellations, shared.cancellations, shared.bare),
+    ]
     const tale = steps.map(({ at: when, who, what }) => `${new Date(when).toISOString()} ${who} ${JSON.stringify(what)}`)
     expect(found.slice(0, 20), [`Seed ${seed}: ${found.length} differences`, ...tale].join('\n')).toEqual([])
   })

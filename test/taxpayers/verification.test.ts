@@ -1,12 +1,16 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import * as adapters from '../../src/authority/adapters.ts'
+import { Unavailable } from '../../src/failures.ts'
+import { START } from '../../src/platform/pages.ts'
+import { runTask } from '../../src/tasks.ts'
 import { beforeBatch } from '../authority/support/authority.ts'
 import { callOf, deliver, ISSUED, jobsOf, later, losingMessages, subscriber, sweep, work } from '../downloads/support/downloads.ts'
 import { runsOf } from '../extractors/support/ticks.ts'
 import { factsOf } from '../outbox/support/outbox-events.ts'
 import { beforeCommit } from '../support/commits.ts'
-import { audited, freshRfc } from '../support/tenants.ts'
-import { ciecsOf, watchLogins } from './support/ciec.ts'
+import { audited, freshRfc, organization } from '../support/tenants.ts'
+import { ciecsOf, systemNow, watchLogins } from './support/ciec.ts'
 
 let queue: ReturnType<typeof losingMessages>
 
@@ -45,6 +49,67 @@ async function three() {
   later(3_600)
   return { rfc, ana, beto, carla }
 }
+
+describe('a CIEC that no run uses', () => {
+  const DAY = 86_400
+  const daily = async (rfc: string) => {
+    await runTask(systemNow(), { task: 'verifyIdle', at: Date.now(), place: START })
+    await sweep()
+    await pass(rfc)
+  }
+  /** Ana's extractor has downloaded the RFC. Beto has no extractors, and reads everything. */
+  async function anaAndBeto() {
+    const rfc = freshRfc()
+    const ana = await subscriber(rfc, ISSUED, 'deAna1')
+    await ana.run()
+    await work(rfc)
+    const of = await organization('enterprise_gold')
+    const { body } = await of.ask('POST', '/v1/fiscal-entities', { rfc, ciec: 'deBeto1' })
+    const path = `/v1/fiscal-entities/${body.fiscal_entity_id}`
+    const beto = {
+      ...of,
+      page: async () => (await of.ask('GET', `/v1/cfdi?fiscal_entity_id=${body.fiscal_entity_id}`)).status,
+      status: async () => (await of.ask('GET', path)).body.status,
+    }
+    await pass(rfc)
+    expect((await of.ask('POST', `/v1/test-helpers${path.slice(3)}/expire-ciec`)).status).toBe(200)
+    return { rfc, ana, beto }
+  }
+
+  it('is verified after seven days: the organization without extractors reads no longer with a dead one', async () => {
+    const { rfc, ana, beto } = await anaAndBeto()
+    const { asked } = watchLogins()
+    later(7 * DAY - 1)
+    await daily(rfc)
+    expect([asked, await beto.page()]).toEqual([[], 200])
+    later(7 * DAY)
+    await daily(rfc)
+    expect([await beto.status(), await beto.page(), await told(rfc)]).toEqual(['invalid_ciec', 404, [beto.id]])
+    // Ana's, too, was not used for so long. Hers is right.
+    expect([new Set(ciecsOf(asked)), await statusOf(ana)]).toEqual([new Set(['deAna1', 'deBeto1']), 'active'])
+  })
+
+  it('is asked about once in seven days while it is accepted, and not at all while runs use it, which costs no row', async () => {
+    const rfc = freshRfc()
+    const ana = await subscriber(rfc, ISSUED, 'deAna1')
+    const { asked } = watchLogins()
+    const questions: number[] = []
+    for (let day = 1; day <= 15; day++) {
+      later(day * DAY)
+      await daily(rfc)
+      questions.push(asked.length)
+    }
+    expect(questions).toEqual([0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 2, 2])
+    const before = await row(ana)
+    for (let day = 16; day <= 32; day++) {
+      later(day * DAY)
+      await ana.run()
+      await daily(rfc)
+    }
+    expect(asked.length).toBe(2)
+    expect((await row(ana))['verified_at']).toBe(before['verified_at'])
+  })
+})
 
 describe('when another CIEC is accepted for an RFC', () => {
   it('every other one is verified: the refused one ends its connections, and the accepted one goes on', async () => {
@@ -141,6 +206,25 @@ describe('when another CIEC is accepted for an RFC', () => {
     expect(await beto.run()).toMatchObject({ status: 'no_connections', connections: 0 })
     expect([await statusOf(beto), await told(rfc)]).toEqual(['invalid_ciec', [beto.id]])
   })
+
+  it('a run covers the other RFCs before it asks', async () => {
+    const { ana, beto } = await three()
+    const other = freshRfc()
+    expect((await beto.ask('POST', '/v1/fiscal-entities', { rfc: other, ciec: 'secreta1' })).status).toBe(201)
+    await ana.give('deAna2')
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    const asked: unknown[] = []
+    const real = adapters.authorityOf
+    vi.spyOn(adapters, 'authorityOf').mockImplementation((system) => ({
+      ...real(system),
+      async verify({ ciec }) {
+        asked.push([ciec, (await jobsOf(other)).length > 0])
+        throw new Unavailable('sat_unavailable', 'The test makes the authority silent.')
+      },
+    }))
+    expect(await beto.run()).toMatchObject({ status: 'dispatched', connections: 1, dispatched: 1 })
+    expect(asked).toEqual([['deAmbos1', true]])
+  })
 })
 
 describe('a window', () => {
@@ -187,7 +271,9 @@ describe('a job', () => {
     await pass(rfc)
     expect([await statusOf(carla), await statusOf(ana)]).toEqual(['invalid_ciec', 'active'])
     expect((await ana.sync()).status).toBe('idle')
-    expect((await jobsOf(rfc)).every(({ status }) => status === 'succeeded')).toBe(true)
+    expect((await ana.jobs()).every(({ status }) => status === 'succeeded')).toBe(true)
+    // The refused login is no attempt of Ana's.
+    expect((await ana.jobs()).every(({ attempts }) => attempts === 1)).toBe(true)
   })
 
   it('that only an organization with an invalid CIEC asked for waits, while another’s go on', async () => {

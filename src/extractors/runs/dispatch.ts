@@ -43,8 +43,8 @@ const SWEEP_LIMIT = 100
 /** Runs that one queue message names. */
 const RUNS_A_MESSAGE = 20
 
-/** The most statements of a page: its list, the windows, and in each ledger the watermarks and the jobs. */
-const pageStatements = ({ settings }: System): number => 2 + 16 * Math.min(PAGE, settings.ledgers.length)
+/** The most statements of a page, whose connections go in two parts: its list, the windows, and in each ledger the watermarks and the jobs. */
+const pageStatements = ({ settings }: System): number => 2 * (2 + 16 * Math.min(PAGE, settings.ledgers.length))
 
 const newRun = (ctx: System, extractor: ExtractorRow, trigger: RunRow['trigger'], fiscal_entity_id: string | null): RunRow => ({
   run_id: newId('run'),
@@ -135,16 +135,20 @@ async function dispatch(system: System, run: RunRow): Promise<RunOutcome & { isD
       system.db,
       unverified.map((row) => laterRun(run, row)),
     )
-  for (;;) {
-    const read = extractor ? await connectionsOfRun(system.db, run, after, PAGE) : []
-    const page = await verifiedPage(system, read)
-    const verified = page.filter(({ verify_at }) => verify_at === null)
+  const cover = async (page: readonly ConnectionRow[]): Promise<void> => {
+    const verified = page.filter(isVerified)
     const queued = extractor && verified.length > 0 ? await dispatchPage(system, run, extractor, verified) : undefined
-    const left = page.filter((row) => row.verify_at !== null || queued?.unwidened.has(row.connection))
+    const left = page.filter((row) => !isVerified(row) || queued?.unwidened.has(row.connection))
     unverified.push(...left)
     connections += page.length - left.length
     dispatched += queued?.dispatched ?? 0
     gap_jobs += queued?.gap_jobs ?? 0
+  }
+  for (;;) {
+    const read = extractor ? await connectionsOfRun(system.db, run, after, PAGE) : []
+    await cover(read.filter(isVerified))
+    // Only then, so that no RFC waits until the authority has answered about the CIECs of others.
+    await cover(await newlyVerified(system, read))
     if (read.length < PAGE || run.fiscal_entity_id !== null) break
     after = read.at(-1)!.fiscal_entity_id
     if (!system.budget.allows(pageStatements(system) + RUN_STATEMENTS)) {
@@ -171,12 +175,15 @@ type Widening = Parameters<typeof widenWindows>[2][number]
 /** RFCs of a page whose CIECs a run verifies itself. The others are verified by the sweep. */
 const VERIFIED_A_PAGE = 10
 
-/** The page after the CIECs that are to be verified now have been, as far as the authority answers. */
-async function verifiedPage(system: System, page: readonly ConnectionRow[]): Promise<readonly ConnectionRow[]> {
-  const due = page.filter(({ verify_at }) => verify_at !== null && verify_at.getTime() <= Date.now()).slice(0, VERIFIED_A_PAGE)
-  if (due.length === 0) return page
+const isVerified = ({ verify_at }: ConnectionRow): boolean => verify_at === null
+
+/** The unverified connections of a page, after the CIECs that are to be verified now have been, as far as the authority answers. */
+async function newlyVerified(system: System, page: readonly ConnectionRow[]): Promise<readonly ConnectionRow[]> {
+  const unverified = page.filter((row) => !isVerified(row))
+  const due = unverified.filter(({ verify_at }) => verify_at!.getTime() <= Date.now()).slice(0, VERIFIED_A_PAGE)
+  if (due.length === 0) return unverified
   for (const { entity } of due) await verifyOutstanding({ ...system, now: new Date() }, entity)
-  return activeOf(system.db, page)
+  return activeOf(system.db, unverified)
 }
 
 const nextVerification = ({ verify_at }: ConnectionRow): Date => verify_at ?? new Date()

@@ -50,14 +50,14 @@ const isNamed = ({ organizations }: StoredOutboxEvent, { organization_id }: Reci
 
 async function bodyFor(
   { kind, body }: StoredOutboxEvent,
-  { fiscal_entity_id }: RecipientRow,
+  { fiscal_entity_id, organization_id }: RecipientRow,
   counts: JobCounts | undefined,
 ): Promise<unknown> {
   const parsed: unknown = JSON.parse(body)
   if (!kind.startsWith('sync.')) return parsed
   if (counts === undefined) throw new Error('The job of the event was not counted.')
   const job = parsed as SyncBody
-  return { ...job, ...counts, job_id: await shownJobId(fiscal_entity_id, job.job_id) }
+  return { ...job, ...counts, job_id: await shownJobId(fiscal_entity_id, job.carried?.[organization_id] ?? job.job_id) }
 }
 
 /**

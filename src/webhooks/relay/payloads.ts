@@ -30,6 +30,8 @@ export interface SyncBody {
   job_id: string
   data_source_key: string
   period: string | null
+  /** `{organization_id: job_id}`: the job under whose identifier an organization knows it. */
+  carried?: Record<string, string>
   error_class: 'invalid_credentials' | 'login_failed' | 'sat_unavailable' | 'rate_limited' | 'internal_error' | null
   completed_at: number
 }

@@ -29,6 +29,8 @@ interface Work extends Meter {
   turns: Turns
   /** The last entity that got turns; null when no more are waiting for them. */
   after: number | null
+  /** Whether an event waits: for a run, or for another attempt. */
+  isWaiting: boolean
 }
 
 /**
@@ -39,7 +41,7 @@ interface Work extends Meter {
  */
 export async function relayOutbox(system: System, outbox: Outbox): Promise<void> {
   const first = Math.floor(Math.random() * 1_000_000)
-  const work: Work = { outbox, source: databaseOf(system, outbox), turns: new Turns(first), after: 0, statements: 0 }
+  const work: Work = { outbox, source: databaseOf(system, outbox), turns: new Turns(first), after: 0, statements: 0, isWaiting: false }
   let pages = 0
   const isMore = await repeatAlone(
     system.env.MUTEXES.getByName(`relay:${outbox}`),
@@ -47,6 +49,7 @@ export async function relayOutbox(system: System, outbox: Outbox): Promise<void>
     () => pages++ < PAGES_PER_MESSAGE && work.statements < MAX_STATEMENTS,
   )
   if (isMore) await wakeRelay(system, outbox)
+  if (work.isWaiting) await wakeRelay(system, outbox, RETRY_SECONDS)
 }
 
 /** Relays one page. Returns whether another may follow. */
@@ -71,6 +74,7 @@ async function relayPage(system: System, work: Work): Promise<boolean> {
     page.filter((event): event is RelayEvent => event.body !== null),
     failed,
   )
+  work.isWaiting ||= portions.some(({ isWaiting }) => isWaiting)
   const selected = selectPortions(portions)
   const counts = await countSyncs(source, selected, failed)
   work.statements += 2
@@ -94,7 +98,7 @@ async function relayPage(system: System, work: Work): Promise<boolean> {
   if (failed.length > 0) {
     const { statements, isWaiting } = await handleFailures(system, outbox, source, failed)
     work.statements += statements
-    if (isWaiting) await wakeRelay(system, outbox, RETRY_SECONDS)
+    work.isWaiting ||= isWaiting
   }
 
   const isRelayed = ({ progress, isWaiting }: Portion): boolean => progress === null || isWaiting

@@ -24,7 +24,7 @@ export interface RecipientRow {
   issued_reaches: string
   received_reaches: string
   extractor_count: number
-  /** 1 while the organization has a planned run, which may widen its window. */
+  /** 1 while a planned run of the organization may widen the window now. */
   has_planned_run: number
   /** Number of the organization's endpoints that get their deliveries at once. */
   endpoint_count: number
@@ -43,7 +43,8 @@ export const findRecipients = async (d1: D1Database, requests: readonly Recipien
     else named.push([n, it.entity, it.organizations])
   const { results } = await d1
     .prepare(
-      `with planned as materialized (select distinct organization_id from runs indexed by runs_planned where status = 'planned'),
+      `with planned as materialized (
+         select organization_id, coalesce(fiscal_entity_id, '') from runs indexed by runs_planned where status = 'planned' and moved_at <= ?5),
        found as materialized (
          select r.value->>0 as request, c.connection, c.organization_id
          from json_each(?1) r cross join connections c on c.connection in (
@@ -62,7 +63,8 @@ export const findRecipients = async (d1: D1Database, requests: readonly Recipien
          from (select distinct organization_id from found) o)
        select f.request, c.connection, c.entity, c.organization_id, c.fiscal_entity_id, c.rfc, c.state, c.active_since,
          c.untold->>'since' as inactive_since, c.issued_from, c.issued_to, c.received_from, c.received_to, c.issued_reaches, c.received_reaches,
-         o.extractor_count, c.organization_id in planned as has_planned_run,
+         o.extractor_count,
+         (c.organization_id, '') in planned or (c.organization_id, c.fiscal_entity_id) in planned as has_planned_run,
          min(e.first->>0, ?4) as endpoint_count, iif(e.first->>0 > ?4, e.first->>1, null) as fan_out_from
        from found f
        cross join connections c on c.connection = f.connection
@@ -70,7 +72,7 @@ export const findRecipients = async (d1: D1Database, requests: readonly Recipien
        cross join endpoints e on e.organization_id = c.organization_id
        order by c.connection`,
     )
-    .bind(JSON.stringify(all), JSON.stringify(named), limit, ENDPOINTS_AT_ONCE)
+    .bind(JSON.stringify(all), JSON.stringify(named), limit, ENDPOINTS_AT_ONCE, Date.now())
     .all<RecipientRow>()
   return results
 }

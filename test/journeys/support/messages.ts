@@ -36,6 +36,8 @@ export class Messages {
       this.#waiting.push({ queue: names.get(queue) ?? 'unknown', body: structuredClone(body), due: Date.now() + 1_000 * delaySeconds })
     }
     const prototype = Object.getPrototypeOf(env.DOWNLOADS)
+    // One message is handled at a time.
+    vi.spyOn(env.MUTEXES, 'getByName').mockReturnValue({ enter: async () => true, leave: async () => false } as never)
     vi.spyOn(worker, 'queue').mockResolvedValue(undefined)
     vi.spyOn(prototype, 'send').mockImplementation(async function (this: unknown, body, options) {
       keep(this, body, (options as QueueSendOptions | undefined)?.delaySeconds)

@@ -29,16 +29,19 @@ export type Act =
   | { do: 'extract'; draft: object }
   | { do: 'run'; nth: number }
   | { do: 'forget'; nth: number }
-  | { do: 'pause' | 'resume' | 'unlink' | 'owe' | 'settle' | 'watch' }
+  | { do: 'pause' | 'resume' | 'unlink' | 'owe' | 'settle' | 'watch' | 'notice' }
   | { do: 'change-ciec'; to: number }
   | { do: 'cancel'; direction: 'issued' | 'received'; month: string; nth: number }
-  | { do: 'midnight' }
+  | { do: 'midnight' | 'morning' }
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
 /** The CIECs of the taxpayer, one after the other. */
 const ciecOf = (nth: number): string => `secreto${nth}`
+
+/** The next midnight of Mexico City, in standard time. */
+const midnightAfter = (instant: number): number => Math.floor((instant - 6 * HOUR) / DAY) * DAY + DAY + 6 * HOUR
 
 export function historyOf(seed: number, next: () => number): { steps: Step[]; rfc: string } {
   const int = (least: number, most: number): number => least + Math.floor(next() * (most - least + 1))
@@ -49,9 +52,11 @@ export function historyOf(seed: number, next: () => number): { steps: Step[]; rf
   const steps: Step[] = []
   const add = (who: Who, what: Act): void => {
     now += pick([int(1, 50) * 60_000, int(1, 11) * HOUR, int(12, 60) * HOUR, int(2, 6) * DAY])
-    // Nobody acts in the same second as another.
-    now = Math.ceil(now / 1_000) * 1_000 + (who === 'A' ? 300 : who === 'B' ? 700 : 0)
+    // Nobody acts in the same second as another, and time never goes back.
+    now = what.do === 'midnight' ? midnightAfter(now) : Math.ceil(now / 1_000) * 1_000 + (who === 'A' ? 300 : who === 'B' ? 700 : 0)
     steps.push({ at: now, who, what })
+    // The daily work finds the invoice. It is the world's: it goes on whoever is there.
+    if (what.do === 'owe') steps.push({ at: now + 100, who: 'world', what: { do: 'morning' } })
   }
   const sources = (): Source[] =>
     pick<Source[]>([
@@ -88,7 +93,7 @@ export function historyOf(seed: number, next: () => number): { steps: Step[]; rf
       if (what < 0.3) {
         add('world', { do: 'change-ciec', to: ++current })
         // Otherwise A could learn it first, and a stale CIEC of B's ends at once (decisions.md 4).
-        add('B', { do: 'run', nth: 0 })
+        add('B', { do: 'notice' })
       } else if (what < 0.6) {
         const month = new Date(now - int(0, 45) * DAY).toISOString().slice(0, 7)
         add('world', { do: 'cancel', direction: pick(['issued', 'received'] as const), month, nth: int(0, 30) })
@@ -132,6 +137,8 @@ export interface Player extends Tenant {
   fiscal_entity_id: string
   /** What was done and what was answered. */
   said: unknown[]
+  /** When it had no extractor: from and until, in milliseconds. */
+  bare: { from: number; until: number }[]
 }
 
 export interface World {
@@ -158,14 +165,13 @@ async function happen({ rfc, messages }: World, what: Act): Promise<void> {
     const document = documents[what.nth % Math.max(1, documents.length)]
     if (document) await cancelInSandbox(db, rfc, document.uuid, { cancelled_at: new Date(), cancellation_reason: '02' })
   } else if (what.do === 'midnight') {
-    const day = new Date(Date.now() - 6 * HOUR).toISOString().slice(0, 10)
-    at(new Date(Date.parse(`${day}T06:00:00Z`) + DAY).toISOString())
     await messages.cron('*/15 * * * *')
     await messages.cron('* * * * *')
-  }
+  } else if (what.do === 'morning') await messages.cron('0 10 * * *')
 }
 
-async function act({ rfc, messages }: World, player: Player, what: Act): Promise<void> {
+async function act(world: World, player: Player, what: Act): Promise<void> {
+  const { rfc, messages } = world
   const ask = async (method: string, path: string, body?: unknown) => {
     const reply = await api(player, method, path, body)
     player.said.push({ method, path, body, status: reply.status, answer: reply.body })
@@ -186,6 +192,7 @@ async function act({ rfc, messages }: World, player: Player, what: Act): Promise
       break
     case 'extract':
       await ask('POST', '/v1/extractors', what.draft)
+      player.bare.at(-1)!.until = Math.min(player.bare.at(-1)!.until, Date.now())
       break
     case 'run': {
       const extractor = (await extractors()).at(what.nth)
@@ -195,8 +202,17 @@ async function act({ rfc, messages }: World, player: Player, what: Act): Promise
     case 'forget': {
       const extractor = (await extractors()).at(what.nth)
       if (extractor) await ask('DELETE', `/v1/extractors/${extractor.extractor_id}`)
+      if ((await extractors()).length === 0) player.bare.push({ from: Date.now(), until: Number.POSITIVE_INFINITY })
       break
     }
+    case 'notice':
+      // A login of its own tells B that its CIEC is refused. When no run logs in, resuming does.
+      await act(world, player, { do: 'run', nth: 0 })
+      await messages.deliverAll()
+      if ((await api(player, 'GET', entity)).body.status !== 'active') break
+      await act(world, player, { do: 'pause' })
+      await act(world, player, { do: 'resume' })
+      break
     case 'pause':
     case 'resume':
       await ask('PATCH', `/v1/billing/rfcs/${player.fiscal_entity_id}`, { active: what.do === 'resume' })
@@ -206,7 +222,6 @@ async function act({ rfc, messages }: World, player: Player, what: Act): Promise
       break
     case 'owe':
       await ask('POST', '/v1/test-helpers/invoices', { due_date: new Date(Date.now() - 5 * DAY).toISOString().slice(0, 10) })
-      await messages.cron('0 10 * * *')
       break
     case 'settle': {
       const { data } = (await api(player, 'GET', '/v1/billing/invoices')).body as { data: { invoice_id: string; status: string }[] }
@@ -231,7 +246,7 @@ export async function join(name: string): Promise<Player> {
   const { organization, credential } = body as { organization: { id: string }; credential: { api_key: string; api_secret: string } }
   const player: Player = {
     ...{ organization_id: organization.id, api_key: credential.api_key, api_secret: credential.api_secret },
-    ...{ fiscal_entity_id: `fe_${'0'.repeat(26)}`, said: [] },
+    ...{ fiscal_entity_id: `fe_${'0'.repeat(26)}`, said: [], bare: [{ from: 0, until: Number.POSITIVE_INFINITY }] },
   }
   await env.DB.batch([
     env.DB.prepare('delete from extractors where organization_id = ?').bind(organization.id),

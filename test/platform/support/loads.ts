@@ -352,6 +352,16 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     expect(await countOf('ciec_attempts')).toBe(0)
   },
 
+  async verifyIdle(platform) {
+    await manyConnections(5_000, {})
+    const ours = "verify_at is null and state = 'active' and ciec is not null"
+    const trusted = await countOf('connections', ours)
+    expect(trusted).toBeGreaterThanOrEqual(5_000)
+    await finish(platform, 'verifyIdle', Date.now() + 8 * DAY_MS)
+    expect(await countOf('connections', ours)).toBe(0)
+    await env.DB.exec('update connections set verify_at = null')
+  },
+
   async sweepUploadObjects(platform) {
     for (let n = 0; n < 30; n++) await env.FILES.put(`imports/abandoned${n}`, 'x')
     await finish(platform, 'sweepUploadObjects', Date.now() + 3 * DAY_MS)
@@ -436,7 +446,7 @@ export const CRON_LOADS: Record<string, Load> = {
   async '0 10 * * *'(platform) {
     await organizations(600, { billed_month: `'2026-04'` })
     await platform.cron('0 10 * * *')
-    expect(platform.of('tasks')).toHaveLength(13)
+    expect(platform.of('tasks')).toHaveLength(14)
     await platform.run(['tasks'])
     expect(await countOf('invoices', "period = '2026-05'")).toBe(600)
   },

@@ -282,6 +282,36 @@ describe('what a fact says', () => {
     await env.DB.prepare('delete from runs where run_id = ?').bind(organization_id).run()
   })
 
+  it('sync.completed: waits neither for a run of another RFC nor for one that itself waits for an answer about a CIEC', async () => {
+    const { organization_id, entity, fiscal_entity_id } = await reader()
+    const planned = (run_id: string, of: string | null, moved_at: number) =>
+      env.DB.prepare(
+        `insert into runs (run_id, organization_id, extractor_id, trigger, fiscal_entity_id, instant, status, connections, dispatched, created_at, moved_at)
+         values (?1, ?2, 'ext', 'manual', ?3, ?4, 'planned', 0, 0, ?4, ?5)`,
+      ).bind(run_id, organization_id, of, AS_OF, moved_at)
+    await env.DB.batch([
+      planned('other', newEntity().fiscal_entity_id, AS_OF),
+      planned('postponed', fiscal_entity_id, AS_OF + 1),
+      planned('later', null, AS_OF + 1),
+    ])
+    await tellJob(entity, organization_id)
+    await relayAll()
+    expect(keys(await feedOf([organization_id]))).toEqual(['sync.completed'])
+
+    // A run that goes on now is waited for, and the relay looks again within seconds.
+    await env.DB.prepare("update runs set moved_at = ?1 where run_id = 'postponed'").bind(AS_OF).run()
+    await tell(ledgerOf(entity), [synced(entity, organization_id, JOB, 'sync.failed')])
+    const { env: watched } = watchedEnv()
+    const delays: unknown[] = []
+    const sendBatch = async (messages: Iterable<MessageSendRequest>) => void delays.push(...[...messages].map((one) => one.delaySeconds))
+    await relayAll({ ...watched, WEBHOOKS: { sendBatch } } as unknown as Env)
+    expect([keys(await feedOf([organization_id])), delays]).toEqual([['sync.completed'], [5]])
+    await env.DB.prepare('delete from runs where organization_id = ?').bind(organization_id).run()
+    delays.splice(0)
+    await relayAll({ ...watched, WEBHOOKS: { sendBatch } } as unknown as Env)
+    expect([keys(await feedOf([organization_id])), delays]).toEqual([['sync.completed', 'sync.failed'], []])
+  })
+
   it('cfdi.cancelled: waits only for those whose own run may widen their window; everybody else is told at once, and nobody twice', async () => {
     const ours = await reader()
     const [theirs] = (await organizations([{ extractor_count: 1 }])) as [string]
