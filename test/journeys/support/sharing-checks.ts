@@ -130,7 +130,8 @@ async function checkSummary(history: History, player: Player, sight: Sight): Pro
   expect(body.data_quality).toEqual({
     cfdi_total: rows.reduce((sum, { count, cancelled_count, substituted_count }) => sum + count + cancelled_count + substituted_count, 0),
     with_xml: [...asked.values()].filter(
-      ({ hasXml, cancelled, document: { emisor, receptor } }) => hasXml && !cancelled && emisor.rfc !== receptor.rfc,
+      ({ hasXml, cancelled, document: { emisor, receptor, retencion } }) =>
+        hasXml && !cancelled && !retencion && emisor.rfc !== receptor.rfc,
     ).length,
     missing_rate: 0,
     months_missing: rows.filter(({ data_status }) => data_status === 'missing').length,
