@@ -51,7 +51,7 @@ async function showProgress(customer: Customer, fiscal_entity_id: string): Promi
 async function tour(url: string): Promise<void> {
   const customer = await Customer.signUp(url, 'Despacho de Demostración')
   console.log('\nSigned up “Despacho de Demostración”.')
-  const rfc = randomRfc()
+  const rfc = randomRfc('DEM')
   const id = await customer.connect(rfc)
   console.log(`Connected ${rfc} to the sandbox of the tax authority. Downloading three years of CFDIs:\n`)
   await showProgress(customer, id)

@@ -34,7 +34,7 @@ import {
 /** How long a job is leased and the RFC's mutex is held. Each slice extends both. */
 const LEASE_MS = 30_000
 /** Jobs per message at most. The next message continues, so that RFCs take turns. */
-const JOBS_A_MESSAGE = 30
+const JOBS_A_MESSAGE = 25
 /** The most statements of a job before and after its slices, and of a slice that has to be read again a few times. */
 const JOB_STATEMENTS = 30
 const SLICE_STATEMENTS = 100

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { documentsOf } from '../../src/authority/sandbox/world/month.ts'
+import { stampedAt } from '../../src/authority/sandbox/world/stamp.ts'
 import type { CancellationBody } from '../../src/downloads/cancellation-events.ts'
 import { countJobs } from '../../src/downloads/counts/counts.ts'
 import { EVERYTHING } from '../../src/visibility/window.ts'
@@ -231,7 +232,7 @@ describe('cfdi.cancelled', () => {
   it('is not told of what was cancelled before it was first seen', async () => {
     const { rfc, cancel, again, book } = await synced(1)
     const coming = documentsOf(rfc, 'issued', '2026-03').filter(
-      ({ fecha, cancellation }) => fecha > '2026-03-21' && fecha < '2026-03-31' && !cancellation,
+      (document) => document.fecha > '2026-03-21' && stampedAt(document) < '2026-03-31' && !document.cancellation,
     )
     await cancel(coming.map(({ uuid }) => uuid))
     at('2026-03-31T18:00:00Z')

@@ -66,18 +66,24 @@ const cancelled = ({ uuid, fecha, direction, total, estatus, cancelled_at }: Any
   total: Number(total),
 })
 
+/** Whether a document was stamped hours after it was issued. The times of both are local, of places at most two hours apart. */
+const isLate = ({ fecha, certified_at }: Any): boolean =>
+  certified_at !== null && Date.parse(`${certified_at}Z`) - Date.parse(`${fecha}Z`) > 3 * 3_600_000
+
 /** A refused CIEC of B becomes known with the one that A gives, or at B's next login. */
 const isOfCiec = (key: string | undefined): boolean => key === 'connection.ciec_invalid' || key === 'fiscal_entity.ciec_invalid'
 
 /**
  * Sets apart what depends on the moment at which a cancellation becomes known, which may be earlier when A's download finds it: the events
  * about it, updated_at, and whether the XML was fetched before (the authority gives the XML of a received document only while it is valid).
+ * A document that was stamped after a run of B, and issued before, is in B's window as soon as A's download brings it: so is its updated_at.
  */
 function separated(answers: Any): Any {
   const isApplied = ({ estatus }: Any): boolean => estatus !== 'cancelado'
+  const timed = (one: Any): Any => (isLate(one) ? { ...one, updated_at: undefined } : one)
   // Without the XML, a cancelled document has another zone and therefore another place in a list.
   const documents = (list: Any[]) => ({
-    applied: list.filter(isApplied),
+    applied: list.filter(isApplied).map(timed),
     cancelled: list
       .filter((one) => !isApplied(one))
       .map(cancelled)
@@ -88,13 +94,24 @@ function separated(answers: Any): Any {
     body:
       body.estatus === 'cancelado'
         ? cancelled(body)
-        : { ...body, ...(body.aplicaciones && { aplicaciones: body.aplicaciones.filter(isApplied) }) },
+        : { ...timed(body), ...(body.aplicaciones && { aplicaciones: body.aplicaciones.filter(isApplied) }) },
   })
+  // What is cancelled may have its XML or not, so that `with_xml` counts the others alone.
+  const { from, to, data_quality } = answers.months.body
+  const isCounted = ({ estatus, has_xml, fecha, kind, emisor_rfc, receptor_rfc }: Any): boolean =>
+    estatus === 'cancelado' &&
+    has_xml &&
+    kind === 'cfdi' &&
+    emisor_rfc !== receptor_rfc &&
+    fecha.slice(0, 7) >= from &&
+    fecha.slice(0, 7) <= to
+  const with_xml = data_quality && data_quality.with_xml - answers.cfdi.filter(isCounted).length
   const vigentes = new Set(answers.cfdi.filter(isApplied).map(({ uuid }: Any) => uuid))
   return {
     ...answers,
+    ...(data_quality && { months: { ...answers.months, body: { ...answers.months.body, data_quality: { ...data_quality, with_xml } } } }),
     cfdi: documents(answers.cfdi),
-    changed: answers.changed.filter(isApplied),
+    changed: answers.changed.filter(isApplied).map(timed),
     details: answers.details.map(detail),
     payments: answers.payments
       .filter(({ body }: Any) => vigentes.has(body.uuid))

@@ -8,7 +8,8 @@ import { failureOf, scenarioOf } from './scenarios.ts'
 import type { SandboxCancellation } from './world/comprobante.ts'
 import { documentsOf } from './world/month.ts'
 import { localTime } from './world/places.ts'
-import { uuidOf } from './world/seed.ts'
+import { isDue, uuidOf } from './world/seed.ts'
+import { stampedAt } from './world/stamp.ts'
 import { cfdiXml } from './xml/cfdi-xml.ts'
 
 /** What test helpers changed in the sandbox, which has no other state. */
@@ -26,12 +27,12 @@ export interface CancellationOverride {
 
 /** Entries in one package. */
 const PACKAGE_SIZE = 1000
-/** In bytes; a generated document has far fewer. */
-const LONGEST_XML = 1024 * 1024
+/** In bytes; a generated document has fewer. */
+const LONGEST_XML = 3 * 1024 * 1024
 
 /**
- * A tax authority that generates its taxpayers. An RFC and a month always have the same documents, from January 2018 to `until`. A document
- * whose generated cancellation lies after `until` is still valid.
+ * A tax authority that generates its taxpayers. An RFC and a month always have the same documents, from January 2018 on. Those that were
+ * stamped after `until` are not there yet, and one whose generated cancellation lies after `until` is still valid.
  */
 export function sandboxAuthority(overrides: SandboxOverrides): TaxAuthority {
   const verify = async ({ rfc, ciec }: Login): Promise<boolean> => {
@@ -56,9 +57,17 @@ export function sandboxAuthority(overrides: SandboxOverrides): TaxAuthority {
       const reported = scenario.empty ? [] : reportedIn(request, await overrides.cancellations(rfc))
       const crowd = (list: readonly Reported[]) => copies(list, scenario.documents ?? list.length)
       const period = `${rfc}|${request.direction}|${request.month}`
-      yield* metadataPackages(period, crowd(reported))
+      const cfdis = reported.filter(({ document }) => document.retencion === null)
+      const others = scenario.documents === null ? reported.filter(({ document }) => document.retencion !== null) : []
+      yield* metadataPackages(period, crowd(cfdis))
+      yield* metadataPackages(`${period}|retenciones`, others)
       if (scenario.fails) throw failureOf(scenario.fails)
-      yield* xmlPackages(crowd(request.direction === 'issued' ? reported : reported.filter(({ cancellation }) => !cancellation)))
+      const hasXml = ({ cancellation }: Reported) => request.direction === 'issued' || cancellation === null
+      const inXml = cfdis.filter(hasXml)
+      yield* xmlPackages(crowd(inXml))
+      // Now and then the authority packs a document twice.
+      const again = scenario.documents === null && isDue(`${rfc}|${request.direction}|twice`, request.month, 6) ? inXml.slice(0, 2) : []
+      yield* xmlPackages([...again, ...others.filter(hasXml)])
     },
     async documents(login, source, now) {
       const { empty } = await enter(login)
@@ -70,7 +79,7 @@ export function sandboxAuthority(overrides: SandboxOverrides): TaxAuthority {
 function reportedIn({ login, direction, month, until }: DownloadRequest, overrides: Map<string, CancellationOverride>): Reported[] {
   const center = localTime(until)
   return documentsOf(login.rfc, direction, month)
-    .filter(({ fecha, lugar }) => fecha <= localTime(until, lugar.zone))
+    .filter((document) => stampedAt(document) <= center)
     .map((document) => {
       const generated = document.cancellation && document.cancellation.at <= center ? document.cancellation : null
       const override = cancellationOf(overrides.get(document.uuid))

@@ -16,7 +16,7 @@ export const DataQuality = z
     cfdi_total: z
       .int()
       .meta({ description: 'Number of documents in the answer. The monthly summary includes cancelled and substituted ones.' }),
-    with_xml: z.int().meta({ description: 'Number of those documents whose XML is known.' }),
+    with_xml: z.int().meta({ description: 'Number of those with status vigente whose XML is known.' }),
     missing_rate: z
       .int()
       .meta({ description: 'Number of documents with status vigente that are in no amount, because their exchange rate is not known.' }),

@@ -26,6 +26,8 @@ export interface SearchPlan {
    * count only what was issued up to the ceiling.
    */
   invoices?: SearchPlan
+  /** Whether SQL passes rows that `isMatch` may refuse: those whose visible balance is another than the stored one. */
+  isCompared: boolean
   /** Conditions that the streams leave open. Without any, every row that is read belongs to the page. */
   rest: Fragment[]
   /** The condition of the first literal day, because `since` is exact to the hour only. */
@@ -53,10 +55,12 @@ export function planSearch(rfc: string, requested: Filters, partition: Partition
   const branches = filters.has_pdf === 'true' ? [] : branchesOf(rfc, filters)
   const conditions = indexedConditions(filters, partition)
   const scanned = scannedConditions(filters, partition)
+  const { payment_status, balance_min, paid_from, paid_to } = filters
   const planOf = (chosen: readonly Candidate[]): SearchPlan => {
     const left = new Set(chosen.flatMap(({ serves }) => [...conditions.keys()].filter((name) => !serves.includes(name))))
     return {
       streams: chosen.flatMap(({ ranges }) => ranges).flatMap((range) => streamOf(range, filters, partition)),
+      isCompared: hasCeiling(partition) && [payment_status, balance_min, paid_from, paid_to].some((one) => one !== undefined),
       rest: [...[...left].flatMap((name) => conditions.get(name)!), ...scanned],
       days: fromDay(filters),
       through: filters.issued_to && isDay(filters.issued_to) ? { from: endingOf(filters.issued_to), condition: throughDay(filters) } : null,

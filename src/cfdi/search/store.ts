@@ -1,5 +1,5 @@
 import { all, type Fragment, join, prepared, raw, sql } from '../../platform/db/fragment.ts'
-import { boundsOf, hasCeiling, isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { boundsOf, isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { appliedBeyondCeiling, appliedOf, parseApplied } from '../applied.ts'
 import { type ReadRow, readColumns, storedColumns } from '../read-row.ts'
 import type { RowContext } from '../view.ts'
@@ -73,8 +73,8 @@ function scanStreams(partition: Partition, plan: SearchPlan, after: PagePosition
   const rows = (limit: number) => sql`${merged(partition, plan, after, storedColumns('cfdi'))} limit ${limit}`
   if (rest.length === 0) return { partition, limit: take, statements: [page(partition, rows(take), [], take)] }
   const last = sql`${merged(partition, plan, after, raw('cfdi.issued_at, cfdi.uuid'))} limit 1 offset ${SCAN_ROWS - 1}`
-  // With a ceiling, rows are found that `isMatch` refuses. They must not fill the page, which would tell where they are.
-  const most = hasCeiling(partition) ? SCAN_ROWS : take
+  // Rows that `isMatch` refuses must not fill the page, which would tell where they are.
+  const most = plan.isCompared ? SCAN_ROWS : take
   return { partition, limit: most, statements: [page(partition, rows(SCAN_ROWS), rest, most), last] }
 }
 

@@ -57,7 +57,7 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
     as_of: new Date((span.directions.length === 2 ? window : windows[DIRECTIONS[span.directions[0]!]]).ceiling ?? ctx.now).toISOString(),
     data_quality: {
       cfdi_total: rows.reduce((sum, { count, cancelled_count, substituted_count }) => sum + count + cancelled_count + substituted_count, 0),
-      with_xml: all.reduce((sum, cells) => sum + sumOf(cells, () => true).with_xml, 0),
+      with_xml: all.reduce((sum, cells) => sum + sumOf(cells, (_, __, state) => state !== 'cancelado').with_xml, 0),
       missing_rate: valid.reduce((sum, { missing_rate }) => sum + missing_rate, 0),
       not_counted: valid.reduce((sum, { not_counted }) => sum + not_counted, 0),
       ...incompleteMonths(rows.map(({ data_status }) => data_status)),

@@ -1,10 +1,10 @@
-import { inflateRawSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { type Login, LoginRejected, type Package } from '../../../src/authority/port/authority.ts'
 import { DATA_SOURCE_KEYS } from '../../../src/authority/port/catalog.ts'
 import { type CancellationOverride, type SandboxOverrides, sandboxAuthority } from '../../../src/authority/sandbox/sandbox.ts'
 import { withCheckDigit } from '../../../src/authority/sandbox/world/taxpayers.ts'
 import { Unavailable } from '../../../src/failures.ts'
+import { unzip } from '../support/unzip.ts'
 
 const COMPANY = 'EKU9003173C9'
 const PERSON = 'MISC491214B86'
@@ -22,20 +22,6 @@ async function packagesOf(rfc: string, direction: Direction, month: string, unti
   const packages: Package[] = []
   for await (const pack of from.download({ login: login(rfc), direction, month, until })) packages.push(pack)
   return packages
-}
-
-/** Reads local headers one after the other: all that our writer needs, and none of its code. */
-function unzip(bytes: Uint8Array): Map<string, string> {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const entries = new Map<string, string>()
-  for (let at = 0; view.getUint32(at, true) === 0x04034b50; ) {
-    const start = at + 30 + view.getUint16(at + 26, true) + view.getUint16(at + 28, true)
-    const end = start + view.getUint32(at + 18, true)
-    const name = new TextDecoder().decode(bytes.subarray(at + 30, at + 30 + view.getUint16(at + 26, true)))
-    entries.set(name, new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(inflateRawSync(bytes.subarray(start, end))))
-    at = end
-  }
-  return entries
 }
 
 const rowsOf = (packages: Package[]) =>
@@ -95,25 +81,35 @@ describe('the sandbox authority delivers', () => {
     }
   })
 
-  it('a document from the second in which it was issued, and not before', async () => {
-    for (const { Uuid, FechaEmision } of rowsOf(await packagesOf(PERSON, 'issued', '2025-03')).slice(0, 5)) {
-      // Every place in Mexico is five to eight hours behind UTC, so one of these is the document's own second.
+  it('a document from the second in which it was stamped, and not before', async () => {
+    for (const { Uuid, FechaCertificacionSat } of rowsOf(await packagesOf(PERSON, 'issued', '2025-03')).slice(0, 5)) {
       const known = async (until: number) =>
         rowsOf(await packagesOf(PERSON, 'issued', '2025-03', new Date(until))).some((row) => row['Uuid'] === Uuid)
-      const local = Date.parse(`${FechaEmision!.replace(' ', 'T')}Z`)
-      const hours = [5, 6, 7, 8]
-      const shown = await Promise.all(hours.map((hour) => known(local + hour * 3_600_000)))
-      const before = await Promise.all(hours.map((hour) => known(local + hour * 3_600_000 - 1_000)))
-      const first = shown.indexOf(true)
-      expect([first >= 0, before[first]]).toEqual([true, false])
+      // The time of the stamp is that of central Mexico, which is six hours behind UTC.
+      const stamped = Date.parse(`${FechaCertificacionSat!.replace(' ', 'T')}-06:00`)
+      expect([await known(stamped - 1_000), await known(stamped)]).toEqual([false, true])
     }
+  })
+
+  it('documents that were stamped up to 72 hours after they were issued', async () => {
+    const waits: number[] = []
+    for (const month of months(2024, 12))
+      for (const { FechaEmision, FechaCertificacionSat } of rowsOf(await packagesOf(COMPANY, 'received', month)))
+        waits.push((Date.parse(`${FechaCertificacionSat}Z`) - Date.parse(`${FechaEmision}Z`)) / 3_600_000)
+    const late = waits.filter((hours) => hours > 4)
+    // The clocks of Tijuana and Cancún are at most two hours behind and one hour ahead of those of central Mexico.
+    expect(Math.min(...waits)).toBeGreaterThan(-1)
+    expect(Math.max(...waits)).toBeLessThan(72 + 2)
+    expect(Math.max(...waits)).toBeGreaterThan(48)
+    expect(late.length / waits.length).toBeLessThan(0.06)
+    expect(late.length).toBeGreaterThan(5)
   })
 
   it('the same world in every version: so many documents of each type, and guarantees in the collateral registry for about 40 % of RFCs', async () => {
     const counts: Record<string, number> = {}
     for (const { EfectoComprobante } of (await historyOf(COMPANY, 'received', 2025, 6)).rows)
       counts[EfectoComprobante!] = (counts[EfectoComprobante!] ?? 0) + 1
-    expect(counts).toEqual({ I: 143, E: 9, P: 58, T: 1 })
+    expect(counts).toEqual({ I: 145, E: 9, P: 59, T: 1, '': 2 })
     let registered = 0
     for (let n = 0; n < 200; n++) {
       const rfc = withCheckDigit(
@@ -151,10 +147,14 @@ describe('the sandbox authority delivers', () => {
     for (const direction of ['issued', 'received'] as const) {
       const packages = await packagesOf(COMPANY, direction, '2024-05')
       const expected = rowsOf(packages).filter(({ Estatus }) => direction === 'issued' || Estatus === '1')
-      const xmls = xmlsOf(packages)
-      expect(xmls.map(({ name }) => name.toUpperCase())).toEqual(expected.map(({ Uuid }) => `${Uuid}.XML`))
-      xmls.forEach(({ name, xml }, i) => {
+      const xmls = new Map(xmlsOf(packages).map((entry) => [entry.name.toUpperCase(), entry]))
+      expect([...xmls.keys()]).toEqual(expected.map(({ Uuid }) => `${Uuid}.XML`))
+      ;[...xmls.values()].forEach(({ name, xml }, i) => {
         const { Uuid, Monto, EfectoComprobante, FechaEmision } = expected[i]!
+        if (EfectoComprobante === '') {
+          expect([one(xml, 'tfd:TimbreFiscalDigital').UUID, one(xml, 'retenciones:Totales').MontoTotOperacion]).toEqual([Uuid, Monto])
+          return
+        }
         const root = one(xml, 'cfdi:Comprobante')
         expect(one(xml, 'tfd:TimbreFiscalDigital').UUID, name).toBe(Uuid)
         expect([micros(root.Total), root.TipoDeComprobante, root.Fecha]).toEqual([
@@ -223,7 +223,7 @@ describe('three years of sandbox documents', () => {
       [PERSON, 'issued'],
       [COMPANY, 'received'],
     ] as const)
-      for (const xml of (await historyOf(rfc, direction, 2024, 12)).xmls) {
+      for (const xml of (await historyOf(rfc, direction, 2024, 12)).xmls.filter((text) => !text.includes('<retenciones:'))) {
         const root = one(xml, 'cfdi:Comprobante')
         const lines = all(xml, 'cfdi:Concepto')
         const [conceptos, header = ''] = xml.split('</cfdi:Conceptos>') as [string, string]
@@ -237,7 +237,9 @@ describe('three years of sandbox documents', () => {
         const traslados = total(all(conceptos, 'cfdi:Traslado'), 'Importe')
         const retenciones = total(all(conceptos, 'cfdi:Retencion'), 'Importe')
         expect([micros(root.SubTotal), micros(root.Descuento)]).toEqual([subtotal, descuento])
-        expect(micros(root.Total)).toBe(subtotal - descuento + traslados - retenciones)
+        const locales = one(xml, 'implocal:ImpuestosLocales')
+        const local = micros(locales.TotaldeTraslados) - micros(locales.TotaldeRetenciones)
+        expect(micros(root.Total)).toBe(subtotal - descuento + traslados - retenciones + local)
         const taxes = one(header, 'cfdi:Impuestos')
         expect([micros(taxes.TotalImpuestosTrasladados), micros(taxes.TotalImpuestosRetenidos)]).toEqual([traslados, retenciones])
         expect(total(all(header, 'cfdi:Traslado'), 'Importe')).toBe(traslados)
@@ -247,26 +249,35 @@ describe('three years of sandbox documents', () => {
   })
 
   it('never settle more than an invoice is worth, and leave the balance that they say', async () => {
-    for (const [rfc, direction] of [
-      [COMPANY, 'issued'],
-      [PERSON, 'received'],
+    for (const [rfc, direction, from] of [
+      [COMPANY, 'issued', 2020],
+      [PERSON, 'received', 2023],
     ] as const) {
-      const { rows, xmls } = await historyOf(rfc, direction, 2018, 30)
+      const { rows, xmls } = await historyOf(rfc, direction, from, 30)
       const cancelled = new Set(rows.filter(({ Estatus }) => Estatus === '0').map(({ Uuid }) => Uuid))
+      const uuidOf = (xml: string) => one(xml, 'tfd:TimbreFiscalDigital').UUID!
+      const replaced = new Set(xmls.filter((xml) => xml.includes('TipoRelacion="04"')).map((xml) => one(xml, 'cfdi:CfdiRelacionado').UUID))
       const balances = new Map<string, bigint>()
+      const issuers = new Map<string, string>()
       const instalments = new Map<string, number>()
       let paid = 0
-      const valid = xmls
-        .filter((xml) => !cancelled.has(one(xml, 'tfd:TimbreFiscalDigital').UUID))
+      const valid = [...new Map(xmls.map((xml) => [uuidOf(xml), xml])).values()]
+        .filter((xml) => xml.includes('<cfdi:') && !cancelled.has(uuidOf(xml)) && !replaced.has(uuidOf(xml)))
         .sort((a, b) => (one(a, 'cfdi:Comprobante').Fecha! < one(b, 'cfdi:Comprobante').Fecha! ? -1 : 1))
       for (const xml of valid) {
         const { TipoDeComprobante, MetodoPago, Total } = one(xml, 'cfdi:Comprobante')
-        const uuid = one(xml, 'tfd:TimbreFiscalDigital').UUID!
-        const related = one(xml, 'cfdi:CfdiRelacionado').UUID
-        if (TipoDeComprobante === 'I' && MetodoPago === 'PPD') balances.set(uuid, micros(Total))
-        if (TipoDeComprobante === 'E' && balances.has(related!)) balances.set(related!, balances.get(related!)! - micros(Total))
-        for (const document of all(xml, 'pago20:DoctoRelacionado')) {
+        const [uuid, emisor] = [uuidOf(xml), one(xml, 'cfdi:Emisor').Rfc!]
+        const parties = `${emisor} ${one(xml, 'cfdi:Receptor').Rfc}`
+        const related = one(xml, 'cfdi:CfdiRelacionado').UUID!
+        if (TipoDeComprobante === 'I' && MetodoPago === 'PPD') {
+          balances.set(uuid, micros(Total))
+          issuers.set(uuid, parties)
+        }
+        // A credit note counts between the invoice's two parties, a payment from its issuer.
+        if (TipoDeComprobante === 'E' && issuers.get(related) === parties) balances.set(related, balances.get(related)! - micros(Total))
+        for (const document of [...all(xml, 'pago20:DoctoRelacionado'), ...all(xml, 'pago10:DoctoRelacionado')]) {
           const id = document.IdDocumento!
+          if (!issuers.get(id)?.startsWith(emisor)) continue
           const parcialidad = (instalments.get(id) ?? 0) + 1
           instalments.set(id, parcialidad)
           expect([document.NumParcialidad, micros(document.ImpSaldoAnt)]).toEqual([String(parcialidad), balances.get(id)])

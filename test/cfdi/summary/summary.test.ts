@@ -150,7 +150,7 @@ describe.each(WINDOWS)('GET /v1/cfdi/summary/monthly, %s', (_, ctx) => {
     const incomplete = { months_missing: answer.data.length, months_downloading: 0 }
     expect(answer.data_quality).toEqual({
       cfdi_total: asked.length,
-      with_xml: asked.length,
+      with_xml: asked.filter(({ estatus }) => estatus === 'vigente').length,
       missing_rate: 0,
       not_counted: 0,
       ...incomplete,

@@ -2,6 +2,7 @@ import { createExecutionContext, createMessageBatch, createScheduledController, 
 import { env } from 'cloudflare:workers'
 import { expect, vi } from 'vitest'
 import { documentsOf } from '../../../src/authority/sandbox/world/month.ts'
+import { stampedAt } from '../../../src/authority/sandbox/world/stamp.ts'
 import type { SyncJob } from '../../../src/downloads/contract.ts'
 import type { DownloadHint } from '../../../src/downloads/downloads.ts'
 import worker from '../../../src/index.ts'
@@ -178,7 +179,7 @@ const MONTHS = ['2026-04', '2026-05']
 /** Documents that the authority has of these months by now. */
 export const issuedBy = (rfc: string): string[] =>
   MONTHS.flatMap((month) => documentsOf(rfc, 'issued', month))
-    .filter(({ fecha }) => fecha < '2026-05-20T03')
+    .filter((document) => stampedAt(document) <= '2026-05-20T03:00:00')
     .map(({ uuid }) => uuid)
     .sort()
 

@@ -129,7 +129,10 @@ async function checkSummary(history: History, player: Player, sight: Sight): Pro
   expect(body.as_of).toBe(new Date(Math.max(...ceilings) || now).toISOString())
   expect(body.data_quality).toEqual({
     cfdi_total: rows.reduce((sum, { count, cancelled_count, substituted_count }) => sum + count + cancelled_count + substituted_count, 0),
-    with_xml: [...asked.values()].filter(({ hasXml, document: { emisor, receptor } }) => hasXml && emisor.rfc !== receptor.rfc).length,
+    with_xml: [...asked.values()].filter(
+      ({ hasXml, cancelled, document: { emisor, receptor, retencion } }) =>
+        hasXml && !cancelled && !retencion && emisor.rfc !== receptor.rfc,
+    ).length,
     missing_rate: 0,
     months_missing: rows.filter(({ data_status }) => data_status === 'missing').length,
     months_downloading: 0,

@@ -4,6 +4,7 @@ import type { DataSourceKey } from '../../../src/authority/port/catalog.ts'
 import { filesOf } from '../../../src/authority/sandbox/documents/documents.ts'
 import type { SandboxComprobante } from '../../../src/authority/sandbox/world/comprobante.ts'
 import { documentsOf } from '../../../src/authority/sandbox/world/month.ts'
+import { stampedAt } from '../../../src/authority/sandbox/world/stamp.ts'
 
 /** The plain oracle of a shared RFC: what was fetched by anybody, and what each organization may see of it. Nothing here is clever. */
 
@@ -108,7 +109,8 @@ function floorOf({ scope, scope_months, timezone }: Rule, now: number, watermark
 /** What a month holds at an instant, as the authority tells it. */
 function fetchMonth({ rfc, held, told }: Shared, direction: Direction, month: string, now: number): void {
   for (const document of documentsOf(rfc, direction, month)) {
-    if (document.fecha > wallClock(now, document.lugar.zone)) continue
+    // The authority has a document from its stamp on.
+    if (stampedAt(document) > wallClock(now, MEXICO)) continue
     const own = document.cancellation !== null && document.cancellation.at <= wallClock(now, MEXICO)
     const cancelled = own || told.has(document.uuid)
     const known = held.get(document.uuid)

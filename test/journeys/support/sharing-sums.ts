@@ -55,7 +55,7 @@ function substitutedFor(sight: Sight): (one: Seen) => boolean {
 export function countedIn(sight: Sight): Seen[] {
   const isSubstituted = substitutedFor(sight)
   return [...sight.seen.values()].filter(
-    (one) => !one.cancelled && !isSubstituted(one) && one.document.emisor.rfc !== one.document.receptor.rfc,
+    (one) => !one.cancelled && !isSubstituted(one) && !one.document.retencion && one.document.emisor.rfc !== one.document.receptor.rfc,
   )
 }
 
@@ -155,7 +155,7 @@ export function expectedMonths(
   span: { from: string; to: string },
   now: number,
 ): Omit<CfdiMonth, 'drilldown'>[] {
-  const counted = [...sight.seen.values()].filter(({ document }) => document.emisor.rfc !== document.receptor.rfc)
+  const counted = [...sight.seen.values()].filter(({ document }) => document.emisor.rfc !== document.receptor.rfc && !document.retencion)
   const isSubstituted = substitutedFor(sight)
   const rows: Omit<CfdiMonth, 'drilldown'>[] = []
   for (let at = Temporal.PlainYearMonth.from(span.from); at.toString() <= span.to; at = at.add({ months: 1 })) {

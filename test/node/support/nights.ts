@@ -159,5 +159,5 @@ export async function officeHas(
   return rows.map(({ uuid, direction }) => `${direction} ${uuid.toUpperCase()}`).sort()
 }
 
-/** The last literal day that is over in every Mexican zone. */
-export const lastDayOver = (): string => daysAfter(localDay(Date.now()), -2)
+/** The last literal day whose documents are all stamped: it is over in every Mexican zone, and so are the 72 hours after it. */
+export const lastDayOver = (): string => daysAfter(localDay(Date.now()), -5)

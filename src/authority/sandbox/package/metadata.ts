@@ -1,5 +1,5 @@
 import type { SandboxCancellation, SandboxComprobante } from '../world/comprobante.ts'
-import { pacOf, stampedAt } from '../xml/cfdi-xml.ts'
+import { pacOf, stampedAt } from '../world/stamp.ts'
 import { money } from '../xml/markup.ts'
 
 const COLUMNS = [
@@ -37,7 +37,7 @@ export function metadataText(list: readonly Reported[]): string {
     document.fecha.replace('T', ' '),
     stampedAt(document).replace('T', ' '),
     money(document.amounts.total),
-    document.tipo,
+    document.tipo ?? '',
     cancellation ? '0' : '1',
     cancellation?.at.replace('T', ' ') ?? '',
     cancellation?.motivo ?? '',

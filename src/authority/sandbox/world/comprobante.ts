@@ -1,14 +1,25 @@
+import { ivaAt } from './eras.ts'
 import type { Locality } from './places.ts'
-import type { Product } from './products.ts'
-import { withholdings } from './products.ts'
+import { type Product, withholdings } from './products.ts'
 import { isCompany, type Taxpayer } from './taxpayers.ts'
 
-/** A tax of a line or document. Amounts are integer cents of the document's currency, rates integer millionths. */
+/**
+ * A tax of a line or document. Amounts are integer cents of the document's currency, rates integer millionths. The base of a `Cuota` is
+ * hundredths of a litre.
+ */
 export interface TaxLine {
   impuesto: '001' | '002' | '003'
-  factor: 'Tasa' | 'Exento'
+  factor: 'Tasa' | 'Cuota' | 'Exento'
   tasa: number
   base: number
+  importe: number
+}
+
+/** A local tax of the complement implocal. The rate is in hundredths of a percent. */
+export interface LocalTax {
+  nombre: string
+  isWithheld: boolean
+  tasa: number
   importe: number
 }
 
@@ -25,6 +36,7 @@ export interface SandboxConcepto {
   objeto_imp: '01' | '02'
   traslados: TaxLine[]
   retenciones: TaxLine[]
+  local: LocalTax | null
 }
 
 interface Amounts {
@@ -33,6 +45,7 @@ interface Amounts {
   /** One per tax and rate. */
   traslados: TaxLine[]
   retenciones: TaxLine[]
+  locales: LocalTax[]
   total: number
 }
 
@@ -46,7 +59,8 @@ export interface SandboxCancellation {
 /** A generated CFDI, from which the XML and the metadata are written. */
 export interface SandboxComprobante {
   uuid: string
-  tipo: 'I' | 'E' | 'P' | 'N' | 'T'
+  /** Null for a CFDI de retenciones. */
+  tipo: 'I' | 'E' | 'P' | 'N' | 'T' | null
   fecha: string
   lugar: Locality
   serie: string
@@ -66,7 +80,10 @@ export interface SandboxComprobante {
   amounts: Amounts
   pago: SandboxPago | null
   nomina: SandboxNomina | null
+  retencion: SandboxRetencion | null
   cancellation: SandboxCancellation | null
+  /** Whether a later document replaces it (relation 04), also when it was not cancelled. */
+  isReplaced: boolean
 }
 
 export interface SandboxPago {
@@ -100,24 +117,35 @@ export interface SandboxNomina {
   subsidio: number
 }
 
+export interface SandboxRetencion {
+  clave: '01' | '25'
+  descripcion: string | null
+  /** The month of the operations. */
+  month: string
+  isr: number
+  iva: number
+}
+
 /** Returns `amount * numerator / denominator`, computed exactly and rounded half up. */
 export const share = (amount: number, numerator: number, denominator: number): number =>
   Number((2n * BigInt(amount) * BigInt(numerator) + BigInt(denominator)) / (2n * BigInt(denominator)))
 
-export const taxOn = (base: number, tasa: number): number => share(base, tasa, 1_000_000)
+const taxOn = (base: number, tasa: number): number => share(base, tasa, 1_000_000)
 
-const line = (impuesto: TaxLine['impuesto'], base: number, tasa: number): TaxLine => ({
-  impuesto,
-  factor: 'Tasa',
-  tasa,
-  base,
-  importe: taxOn(base, tasa),
+/** Returns the tax on a part of its base. */
+export const shareOf = (tax: TaxLine, numerator: number, denominator: number): TaxLine => {
+  const base = share(tax.base, numerator, denominator)
+  return { ...tax, base, importe: tax.factor === 'Exento' ? 0 : taxOn(base, tax.tasa) }
+}
+
+const line = (impuesto: TaxLine['impuesto'], base: number, tasa: number, factor: TaxLine['factor'] = 'Tasa'): TaxLine => ({
+  ...{ impuesto, factor, tasa, base },
+  importe: factor === 'Exento' ? 0 : taxOn(base, tasa),
 })
 
-/** Returns a line of an invoice with the taxes that follow from its parties, its product and its place of issue. */
+/** Returns a line of an invoice with the taxes that follow from its parties, its product, its day and its place of issue. */
 export function conceptoOf(
-  emisor: Taxpayer,
-  receptor: Taxpayer,
+  { fecha, emisor, receptor }: { fecha: string; emisor: Taxpayer; receptor: Taxpayer },
   lugar: Locality,
   product: Product,
   amounts: { cantidad: number; valor_unitario: number; descuento: number; no_identificacion: string },
@@ -126,25 +154,26 @@ export function conceptoOf(
   const net = importe - amounts.descuento
   const traslados: TaxLine[] = []
   if (product.ieps !== undefined) traslados.push(line('003', net, product.ieps))
+  if (product.cuota !== undefined) traslados.push(line('003', amounts.cantidad * product.cuota.litres * 100, product.cuota.tasa, 'Cuota'))
   const base = net + (traslados[0]?.importe ?? 0)
-  const iva = receptor.foreign || product.iva === 'cero' ? 0 : lugar.border ? 80_000 : 160_000
-  traslados.push(product.iva === 'exento' ? { impuesto: '002', factor: 'Exento', tasa: 0, base, importe: 0 } : line('002', base, iva))
+  const iva = receptor.foreign || product.iva !== 'general' ? 0 : ivaAt(lugar, fecha)
+  traslados.push(line('002', base, iva, product.iva === 'exento' ? 'Exento' : 'Tasa'))
   const withholds = isCompany(receptor.rfc) && (product.withheld === 'autotransporte' || !isCompany(emisor.rfc))
-  const { clave, clave_unidad, unidad, descripcion } = product
+  const { clave, clave_unidad, unidad, descripcion, local } = product
   return {
     ...{ clave, clave_unidad, unidad, descripcion, importe, objeto_imp: '02' },
     ...amounts,
     traslados,
-    retenciones: withholds
-      ? withholdings(emisor.regimen, product, product.iva === 'exento' ? 0 : iva).map(({ impuesto, tasa }) => line(impuesto, net, tasa))
-      : [],
+    retenciones: withholds ? withholdings(emisor.regimen, product, iva).map(({ impuesto, tasa }) => line(impuesto, net, tasa)) : [],
+    local: local ? { ...local, importe: share(net, local.tasa, 10_000) } : null,
   }
 }
 
 /** Returns a line without taxes, as payments, payroll receipts and transfers have. */
 export const untaxed = (clave: string, clave_unidad: string, descripcion: string, importe = 0, descuento = 0): SandboxConcepto => ({
   ...{ clave, clave_unidad, descripcion, importe, descuento },
-  ...{ no_identificacion: null, cantidad: 1, unidad: null, valor_unitario: importe, objeto_imp: '01', traslados: [], retenciones: [] },
+  ...{ no_identificacion: null, cantidad: 1, unidad: null, valor_unitario: importe, objeto_imp: '01' },
+  ...{ traslados: [], retenciones: [], local: null },
 })
 
 const byRate = (lines: TaxLine[]): TaxLine[] => {
@@ -159,11 +188,20 @@ const byRate = (lines: TaxLine[]): TaxLine[] => {
 
 export const sum = <T>(list: readonly T[], amount: (item: T) => number): number => list.reduce((total, item) => total + amount(item), 0)
 
+const byName = (taxes: LocalTax[]): LocalTax[] => {
+  const groups = new Map<string, LocalTax>()
+  for (const tax of taxes) groups.set(tax.nombre, { ...tax, importe: tax.importe + (groups.get(tax.nombre)?.importe ?? 0) })
+  return [...groups.values()]
+}
+
+export const signed = ({ isWithheld, importe }: LocalTax): number => (isWithheld ? -importe : importe)
+
 export function amountsOf(conceptos: SandboxConcepto[]): Amounts {
   const subtotal = sum(conceptos, (c) => c.importe)
   const descuento = sum(conceptos, (c) => c.descuento)
   const traslados = byRate(conceptos.flatMap((c) => c.traslados))
   const retenciones = byRate(conceptos.flatMap((c) => c.retenciones))
-  const total = subtotal - descuento + sum(traslados, (t) => t.importe) - sum(retenciones, (r) => r.importe)
-  return { subtotal, descuento, traslados, retenciones, total }
+  const locales = byName(conceptos.flatMap((c) => c.local ?? []))
+  const total = subtotal - descuento + sum(traslados, (t) => t.importe) - sum(retenciones, (r) => r.importe) + sum(locales, signed)
+  return { subtotal, descuento, traslados, retenciones, locales, total }
 }

@@ -1,5 +1,6 @@
 import { type SandboxComprobante, untaxed } from './comprobante.ts'
-import { comprobante, type Direction } from './invoices.ts'
+import { comprobante, type Direction } from './draft.ts'
+import { isOld } from './eras.ts'
 import { daysIn, later } from './places.ts'
 import { random } from './seed.ts'
 import { circleOf, type Taxpayer } from './taxpayers.ts'
@@ -37,7 +38,7 @@ function receiptsOf(emisor: Taxpayer, receptor: Taxpayer, month: string): Sandbo
         receptor,
       },
       {
-        ...{ tipo: 'N', serie: 'NOM', uso: 'CN01', metodo: 'PUE', nomina },
+        ...{ tipo: 'N', serie: 'NOM', metodo: 'PUE', forma: isOld(month) ? '99' : null, nomina },
         conceptos: [untaxed('84111505', 'ACT', 'Pago de nómina', sueldo + puntualidad + subsidio, imss + isr)],
       },
     )

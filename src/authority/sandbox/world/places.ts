@@ -69,3 +69,9 @@ export function addMonths(month: string, count: number): string {
 }
 
 export const daysIn = (month: string): number => new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5, 7)), 0)).getUTCDate()
+
+/** Adds the offset from UTC to a local time. */
+export function withOffset(fecha: string, zone: string): string {
+  const hours = [5, 6, 7, 8].find((offset) => localTime(new Date(Date.parse(`${fecha}Z`) + offset * 3_600_000), zone) === fecha)
+  return `${fecha}-0${hours}:00`
+}

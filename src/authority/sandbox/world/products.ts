@@ -4,7 +4,7 @@ export type LineOfBusiness = keyof typeof LINES
 export interface Product {
   clave: string
   clave_unidad: string
-  unidad: string
+  unidad: string | null
   descripcion: string
   price: readonly [min: number, max: number]
   /** The maximum quantity on a line. */
@@ -12,6 +12,10 @@ export interface Product {
   iva: 'general' | 'cero' | 'exento'
   /** The rate of IEPS in millionths. */
   ieps?: number
+  /** IEPS by volume: litres in a unit, and millionths of a peso a litre. */
+  cuota?: { litres: number; tasa: number }
+  /** A local tax, and its rate in hundredths of a percent. */
+  local?: { nombre: string; isWithheld: boolean; tasa: number }
   /** The kind of withholding that applies when a company buys it. */
   withheld?: 'servicios_personales' | 'autotransporte'
 }
@@ -41,7 +45,23 @@ const LINES = {
     { ...goods, clave: '50221000', descripcion: 'Maíz en grano, costal 50 kg', price: [38_000, 61_000], iva: 'cero' },
     { ...goods, clave: '50131702', descripcion: 'Leche entera, caja 12 L', price: [21_000, 33_000], iva: 'cero' },
   ],
-  cerveza: [{ ...goods, clave: '50202201', descripcion: 'Cerveza clara, cartón 24', price: [32_000, 45_000], ieps: 265_000 }],
+  cerveza: [
+    { ...goods, clave: '50202201', descripcion: 'Cerveza clara, cartón 24', price: [32_000, 45_000], ieps: 265_000 },
+    { ...goods, clave: '50202306', descripcion: 'Refresco, caja 12 L', price: [14_000, 22_000], cuota: { litres: 12, tasa: 1_645_100 } },
+    { ...goods, clave: '50181909', descripcion: 'Galletas, caja', price: [18_000, 36_000], iva: 'cero', ieps: 80_000 },
+  ],
+  hospedaje: [
+    {
+      ...{ ...service, clave: '90111501', descripcion: 'Hospedaje, habitación sencilla', price: [110_000, 340_000], most: 5 },
+      local: { nombre: 'Impuesto sobre hospedaje', isWithheld: false, tasa: 300 },
+    },
+  ],
+  construccion: [
+    {
+      ...{ ...service, clave: '72121400', descripcion: 'Obra de mantenimiento de inmuebles', price: [1_800_000, 9_500_000] },
+      local: { nombre: '5 al millar', isWithheld: true, tasa: 50 },
+    },
+  ],
   combustible: [
     { ...goods, clave: '15101514', clave_unidad: 'LTR', unidad: 'Litro', descripcion: 'Gasolina regular', price: [2_190, 2_480], most: 60 },
   ],
@@ -71,6 +91,8 @@ export const OWN_COMPANY_LINES: readonly LineOfBusiness[] = [
   'cerveza',
   'autotransporte',
   'educacion',
+  'hospedaje',
+  'construccion',
 ]
 export const OWN_PERSON_LINES: readonly LineOfBusiness[] = ['honorarios', 'honorarios', 'consultoria', 'educacion', 'papeleria']
 

@@ -68,7 +68,7 @@ const SUPPLIER_COMPANIES: readonly { lines: readonly LineOfBusiness[]; place?: L
   { lines: ['alimentos'] },
   { lines: ['combustible'] },
   { lines: ['consultoria', 'educacion'], place: TIJUANA },
-  { lines: ['papeleria', 'consultoria'], place: CANCUN },
+  { lines: ['papeleria', 'hospedaje'], place: CANCUN },
 ]
 const SUPPLIER_PEOPLE: readonly { line: LineOfBusiness; regimen: string }[] = [
   { line: 'honorarios', regimen: '612' },

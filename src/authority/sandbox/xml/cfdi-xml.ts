@@ -1,44 +1,49 @@
 import { type SandboxComprobante, type SandboxConcepto, sum, type TaxLine } from '../world/comprobante.ts'
-import { later } from '../world/places.ts'
-import { base64Of, digitsOf } from '../world/seed.ts'
-import { withCheckDigit } from '../world/taxpayers.ts'
+import { isOld } from '../world/eras.ts'
+import { localTaxesXml } from './local-taxes-xml.ts'
 import { decimal, element, group, money, rate } from './markup.ts'
 import { nominaXml } from './nomina-xml.ts'
 import { pagosXml } from './pagos-xml.ts'
+import { retencionesXml } from './retenciones-xml.ts'
+import { certificateOf, selloOf, stampXml } from './stamp-xml.ts'
 
-const CFD = 'http://www.sat.gob.mx/cfd/4'
 const SITE = 'http://www.sat.gob.mx/sitio_internet/cfd'
-const COMPLEMENTS = {
-  P: { prefix: 'pago20', namespace: 'http://www.sat.gob.mx/Pagos20', schema: `${SITE}/Pagos/Pagos20.xsd` },
-  N: { prefix: 'nomina12', namespace: 'http://www.sat.gob.mx/nomina12', schema: `${SITE}/nomina/nomina12.xsd` },
-} as const
 
-/** The RFC of the provider that stamped a document. */
-export const pacOf = (document: SandboxComprobante): string => withCheckDigit(document.uuid < '8' ? 'SPR190613I5' : 'MAS0810247C')
+interface Complement {
+  prefix: string
+  namespace: string
+  schema: string
+}
 
-/** When a document was stamped, in the local time of central Mexico. */
-export const stampedAt = (document: SandboxComprobante): string =>
-  later(document.fecha, document.lugar.behind_center * 3600 + 5 + (Number.parseInt(document.uuid.slice(0, 2), 16) % 240))
+const complementOf = ({ tipo, fecha, amounts }: SandboxComprobante): Complement | null => {
+  const at = (prefix: string, name: string, schema: string) => ({ prefix, namespace: `http://www.sat.gob.mx/${name}`, schema })
+  if (tipo === 'P') return isOld(fecha) ? at('pago10', 'Pagos', 'Pagos/Pagos10') : at('pago20', 'Pagos20', 'Pagos/Pagos20')
+  if (tipo === 'N') return at('nomina12', 'nomina12', 'nomina/nomina12')
+  return amounts.locales.length > 0 ? at('implocal', 'implocal', 'implocal/implocal') : null
+}
 
-/** Returns a stamped CFDI 4.0. Its seals have the size of real ones and certify nothing. */
+/** Returns a stamped CFDI 4.0, or 3.3 before 2022, or a CFDI de retenciones. */
 export function cfdiXml(document: SandboxComprobante): string {
-  const { tipo, amounts, emisor, receptor, moneda, relacion, global } = document
-  const complement = tipo === 'P' || tipo === 'N' ? COMPLEMENTS[tipo] : null
+  const { tipo, fecha, amounts, emisor, receptor, moneda, relacion, global, retencion } = document
+  if (retencion) return retencionesXml(document, retencion)
+  const complement = complementOf(document)
+  const old = isOld(fecha)
   const bare = tipo === 'P' || tipo === 'T'
   const certificate = certificateOf(emisor.rfc)
-  const sello = base64Of(`${document.uuid}|sello`, 256)
+  const namespace = `http://www.sat.gob.mx/cfd/${old ? 3 : 4}`
+  const schema = `${namespace} ${SITE}/${old ? '3/cfdv33' : '4/cfdv40'}.xsd`
   const root = element(
     'cfdi:Comprobante',
     {
-      'xmlns:cfdi': CFD,
+      'xmlns:cfdi': namespace,
       ...(complement ? { [`xmlns:${complement.prefix}`]: complement.namespace } : {}),
       'xmlns:xsi': 'http://www.w3.org/2001/XMLSchema-instance',
-      'xsi:schemaLocation': `${CFD} ${SITE}/4/cfdv40.xsd${complement ? ` ${complement.namespace} ${complement.schema}` : ''}`,
-      Version: '4.0',
+      'xsi:schemaLocation': `${schema}${complement ? ` ${complement.namespace} ${SITE}/${complement.schema}.xsd` : ''}`,
+      Version: old ? '3.3' : '4.0',
       Serie: document.serie,
       Folio: document.folio,
-      Fecha: document.fecha,
-      Sello: sello,
+      Fecha: fecha,
+      Sello: selloOf(document),
       FormaPago: document.forma,
       NoCertificado: certificate.number,
       Certificado: certificate.text,
@@ -49,7 +54,7 @@ export function cfdiXml(document: SandboxComprobante): string {
       TipoCambio: document.tipo_cambio === null ? null : decimal(document.tipo_cambio, 4),
       Total: bare ? '0' : money(amounts.total),
       TipoDeComprobante: tipo,
-      Exportacion: '01',
+      Exportacion: old ? null : '01',
       MetodoPago: document.metodo,
       LugarExpedicion: document.lugar.codigo_postal,
     },
@@ -62,26 +67,27 @@ export function cfdiXml(document: SandboxComprobante): string {
       Rfc: receptor.rfc,
       Nombre: receptor.nombre,
       // With regimen 616, which foreigners and the general public have, it is the postal code of the place of issue.
-      DomicilioFiscalReceptor: receptor.regimen === '616' ? document.lugar.codigo_postal : receptor.place.codigo_postal,
+      DomicilioFiscalReceptor: old ? null : receptor.regimen === '616' ? document.lugar.codigo_postal : receptor.place.codigo_postal,
       ResidenciaFiscal: receptor.foreign?.pais,
       NumRegIdTrib: receptor.foreign?.registro,
-      RegimenFiscalReceptor: receptor.regimen,
+      RegimenFiscalReceptor: old ? null : receptor.regimen,
       UsoCFDI: document.uso,
     }),
-    element('cfdi:Conceptos', {}, ...document.conceptos.map((concepto) => conceptoXml(concepto, bare))),
-    taxesXml(document),
+    element('cfdi:Conceptos', {}, ...document.conceptos.map((concepto) => conceptoXml(concepto, bare, old))),
+    taxesXml(document, old),
     element(
       'cfdi:Complemento',
       {},
-      document.pago ? pagosXml(document.pago) : '',
+      localTaxesXml(amounts.locales),
+      document.pago ? pagosXml(document.pago, old) : '',
       document.nomina ? nominaXml(document.nomina, emisor, receptor) : '',
-      stampXml(document, sello),
+      stampXml(document),
     ),
   )
   return `<?xml version="1.0" encoding="UTF-8"?>\n${root}`
 }
 
-function conceptoXml(concepto: SandboxConcepto, bare: boolean): string {
+function conceptoXml(concepto: SandboxConcepto, bare: boolean, old: boolean): string {
   const traslados = concepto.traslados.map((tax) => element('cfdi:Traslado', taxAttributes(tax)))
   const retenciones = concepto.retenciones.map((tax) => element('cfdi:Retencion', taxAttributes(tax)))
   return element(
@@ -96,7 +102,7 @@ function conceptoXml(concepto: SandboxConcepto, bare: boolean): string {
       ValorUnitario: bare ? '0' : money(concepto.valor_unitario),
       Importe: bare ? '0' : money(concepto.importe),
       Descuento: concepto.descuento > 0 ? money(concepto.descuento) : null,
-      ObjetoImp: concepto.objeto_imp,
+      ObjetoImp: old ? null : concepto.objeto_imp,
     },
     group('cfdi:Impuestos', {}, group('cfdi:Traslados', {}, ...traslados), group('cfdi:Retenciones', {}, ...retenciones)),
   )
@@ -106,11 +112,12 @@ const taxAttributes = ({ base, impuesto, factor, tasa, importe }: TaxLine) => ({
   Base: money(base),
   Impuesto: impuesto,
   TipoFactor: factor,
-  TasaOCuota: factor === 'Tasa' ? rate(tasa) : null,
-  Importe: factor === 'Tasa' ? money(importe) : null,
+  TasaOCuota: factor === 'Exento' ? null : rate(tasa),
+  Importe: factor === 'Exento' ? null : money(importe),
 })
 
-function taxesXml({ amounts: { traslados, retenciones } }: SandboxComprobante): string {
+function taxesXml({ amounts: { traslados, retenciones } }: SandboxComprobante, old: boolean): string {
+  const taxed = traslados.filter((tax) => tax.factor !== 'Exento')
   const withheld = (['001', '002'] as const)
     .map((impuesto) => ({ impuesto, lines: retenciones.filter((tax) => tax.impuesto === impuesto) }))
     .filter(({ lines }) => lines.length > 0)
@@ -119,33 +126,14 @@ function taxesXml({ amounts: { traslados, retenciones } }: SandboxComprobante): 
     'cfdi:Impuestos',
     {
       TotalImpuestosRetenidos: withheld.length > 0 ? money(sum(retenciones, (tax) => tax.importe)) : null,
-      TotalImpuestosTrasladados: traslados.some((tax) => tax.factor === 'Tasa') ? money(sum(traslados, (tax) => tax.importe)) : null,
+      TotalImpuestosTrasladados: taxed.length > 0 ? money(sum(taxed, (tax) => tax.importe)) : null,
     },
     group('cfdi:Retenciones', {}, ...withheld),
-    group('cfdi:Traslados', {}, ...traslados.map((tax) => element('cfdi:Traslado', taxAttributes(tax)))),
+    // 3.3 sums up neither bases nor what is exempt.
+    group(
+      'cfdi:Traslados',
+      {},
+      ...(old ? taxed : traslados).map((tax) => element('cfdi:Traslado', { ...taxAttributes(tax), ...(old && { Base: null }) })),
+    ),
   )
-}
-
-const stampXml = (document: SandboxComprobante, sello: string): string =>
-  element('tfd:TimbreFiscalDigital', {
-    'xmlns:tfd': 'http://www.sat.gob.mx/TimbreFiscalDigital',
-    'xsi:schemaLocation': `http://www.sat.gob.mx/TimbreFiscalDigital ${SITE}/TimbreFiscalDigital/TimbreFiscalDigitalv11.xsd`,
-    Version: '1.1',
-    UUID: document.uuid,
-    FechaTimbrado: stampedAt(document),
-    RfcProvCertif: pacOf(document),
-    SelloCFD: sello,
-    NoCertificadoSAT: '00001000000509846663',
-    SelloSAT: base64Of(`${document.uuid}|sat`, 256),
-  })
-
-const KEPT = 64
-const certificates = new Map<string, { number: string; text: string }>()
-
-function certificateOf(rfc: string): { number: string; text: string } {
-  const certificate = certificates.get(rfc) ?? { number: `0000100000${digitsOf(`${rfc}|csd`, 10)}`, text: base64Of(`${rfc}|csd`, 700) }
-  certificates.delete(rfc)
-  certificates.set(rfc, certificate)
-  if (certificates.size > KEPT) certificates.delete(certificates.keys().next().value!)
-  return certificate
 }

@@ -79,9 +79,9 @@ const subsidy = (importe: string): string =>
     element('nomina12:SubsidioAlEmpleo', { SubsidioCausado: importe }),
   )
 
-/** Returns a text in the format of a CURP, derived from the RFC. */
+/** Returns a text in the format of a CURP, derived from the RFC. Its second letter is a vowel or X. */
 const curpOf = (rfc: string): string => {
-  const letters = rfc.replaceAll(/[Ñ&]/g, 'X')
+  const letters = rfc.replaceAll(/[Ñ&]/g, 'X').replace(/^(.)[^AEIOUX]/, '$1X')
   const digits = digitsOf(`${rfc}|curp`, 2)
   return `${letters.slice(0, 10)}${Number(digits) % 2 === 0 ? 'H' : 'M'}DFRRL0${digits[1]}`
 }

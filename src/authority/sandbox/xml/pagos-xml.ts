@@ -1,4 +1,4 @@
-import { type SandboxDoctoRelacionado, type SandboxPago, share, type TaxLine, taxOn } from '../world/comprobante.ts'
+import { type SandboxDoctoRelacionado, type SandboxPago, shareOf, type TaxLine } from '../world/comprobante.ts'
 import { decimal, element, group, money, rate } from './markup.ts'
 
 /** EquivalenciaDR has ten decimals. */
@@ -13,18 +13,32 @@ interface PaidTax {
   importe: bigint
 }
 
-/** Returns the complement pagos 2.0 with one payment. Its totals are in pesos. */
-export function pagosXml(pago: SandboxPago): string {
-  const documentos = pago.documentos.map((documento) => {
-    const equivalencia = documento.invoice.moneda === pago.moneda ? ONE : divide(ONE * 10_000n, BigInt(rateOfPayment(pago, documento)))
-    return { ...documento, equivalencia, ...partOf(documento) }
-  })
+/** Returns the complement pagos 2.0, or 1.0, with one payment. The totals of 2.0 are in pesos; 1.0 has no taxes. */
+export function pagosXml(pago: SandboxPago, old: boolean): string {
+  const documentos = pago.documentos.map((documento) => ({
+    ...documento,
+    ...partOf(documento),
+    equivalencia: equivalenceOf(pago, documento, old),
+  }))
+  const exact = documentos.reduce((total, { pagado, equivalencia }) => total + divide(BigInt(pagado) * 10_000n * ONE, equivalencia), 0n)
+  const monto = divide(exact, 10_000n)
+  const isPesos = pago.moneda === 'MXN'
+  const attributes = {
+    FechaPago: pago.fecha,
+    FormaDePagoP: pago.forma,
+    MonedaP: pago.moneda,
+    TipoCambioP: isPesos ? (old ? null : '1') : decimal(pago.tipo_cambio, 4),
+    Monto: money(Number(monto)),
+    NumOperacion: pago.num_operacion,
+  }
+  if (old) {
+    const list = documentos.map((documento) => element('pago10:DoctoRelacionado', doctoAttributes(documento, true)))
+    return element('pago10:Pagos', { Version: '1.0' }, element('pago10:Pago', attributes, ...list))
+  }
   const traslados = inPaymentCurrency(documentos.flatMap(({ traslados, equivalencia }) => traslados.map((tax) => ({ tax, equivalencia }))))
   const retenciones = inPaymentCurrency(
     documentos.flatMap(({ retenciones, equivalencia }) => retenciones.map((tax) => ({ tax, equivalencia }))),
   )
-  const exact = documentos.reduce((total, { pagado, equivalencia }) => total + divide(BigInt(pagado) * 10_000n * ONE, equivalencia), 0n)
-  const monto = divide(exact, 10_000n)
   const pesos = (millionths: bigint) => money(Number(divide(millionths * BigInt(pago.tipo_cambio), 100_000_000n)))
   return element(
     'pago20:Pagos',
@@ -32,14 +46,7 @@ export function pagosXml(pago: SandboxPago): string {
     element('pago20:Totales', { ...totals(traslados, retenciones, pesos), MontoTotalPagos: pesos(monto * 10_000n) }),
     element(
       'pago20:Pago',
-      {
-        FechaPago: pago.fecha,
-        FormaDePagoP: pago.forma,
-        MonedaP: pago.moneda,
-        TipoCambioP: pago.moneda === 'MXN' ? '1' : decimal(pago.tipo_cambio, 4),
-        Monto: money(Number(monto)),
-        NumOperacion: pago.num_operacion,
-      },
+      attributes,
       ...documentos.map(documentoXml),
       group(
         'pago20:ImpuestosP',
@@ -57,16 +64,17 @@ export function pagosXml(pago: SandboxPago): string {
 
 const divide = (dividend: bigint, divisor: bigint): bigint => (2n * dividend + divisor) / (2n * divisor)
 
-/** The pesos paid for one unit of the document's currency, in ten-thousandths. */
-const rateOfPayment = (pago: SandboxPago, { invoice }: SandboxDoctoRelacionado): number =>
-  (invoice.tipo_cambio ?? 10_000) + (Number(pago.num_operacion) % 2_000) - 1_000
+/** Units of the document's currency for one unit of the payment's, in 10^-10. The payer has a rate of its own; TipoCambioDR has six decimals. */
+function equivalenceOf(pago: SandboxPago, { invoice }: SandboxDoctoRelacionado, old: boolean): bigint {
+  if (invoice.moneda === pago.moneda) return ONE
+  const own = invoice.moneda === 'MXN' ? 10_000 : (invoice.tipo_cambio ?? 10_000) + (Number(pago.num_operacion) % 2_000) - 1_000
+  const exact = divide(ONE * BigInt(pago.tipo_cambio), BigInt(own))
+  return old ? divide(exact, 10_000n) * 10_000n : exact
+}
 
 /** Returns the part of the invoice's taxes that the payment covers. */
 function partOf({ invoice, pagado }: SandboxDoctoRelacionado): { traslados: TaxLine[]; retenciones: TaxLine[] } {
-  const part = (tax: TaxLine): TaxLine => {
-    const base = share(tax.base, pagado, invoice.amounts.total)
-    return { ...tax, base, importe: tax.factor === 'Tasa' ? taxOn(base, tax.tasa) : 0 }
-  }
+  const part = (tax: TaxLine): TaxLine => shareOf(tax, pagado, invoice.amounts.total)
   return { traslados: invoice.amounts.traslados.map(part), retenciones: invoice.amounts.retenciones.map(part) }
 }
 
@@ -103,30 +111,39 @@ function totals(traslados: PaidTax[], retenciones: PaidTax[], pesos: (millionths
   return list
 }
 
-function documentoXml(documento: SandboxDoctoRelacionado & { equivalencia: bigint; traslados: TaxLine[]; retenciones: TaxLine[] }): string {
-  const { invoice, equivalencia, saldo_anterior, pagado } = documento
+interface PaidDocument extends SandboxDoctoRelacionado {
+  equivalencia: bigint
+  traslados: TaxLine[]
+  retenciones: TaxLine[]
+}
+
+const doctoAttributes = ({ invoice, equivalencia, parcialidad, saldo_anterior, pagado }: PaidDocument, old: boolean) => ({
+  IdDocumento: invoice.uuid,
+  Serie: invoice.serie,
+  Folio: invoice.folio,
+  MonedaDR: invoice.moneda,
+  ...(old
+    ? { TipoCambioDR: equivalencia === ONE ? null : decimal(equivalencia / 10_000n, 6), MetodoDePagoDR: 'PPD' }
+    : { EquivalenciaDR: equivalencia === ONE ? '1' : decimal(equivalencia, 10) }),
+  NumParcialidad: parcialidad,
+  ImpSaldoAnt: money(saldo_anterior),
+  ImpPagado: money(pagado),
+  ImpSaldoInsoluto: money(saldo_anterior - pagado),
+  ObjetoImpDR: old ? null : '02',
+})
+
+function documentoXml(documento: PaidDocument): string {
   const taxXml = (name: string, tax: TaxLine) =>
     element(name, {
       BaseDR: money(tax.base),
       ImpuestoDR: tax.impuesto,
       TipoFactorDR: tax.factor,
-      TasaOCuotaDR: tax.factor === 'Tasa' ? rate(tax.tasa) : null,
-      ImporteDR: tax.factor === 'Tasa' ? money(tax.importe) : null,
+      TasaOCuotaDR: tax.factor === 'Exento' ? null : rate(tax.tasa),
+      ImporteDR: tax.factor === 'Exento' ? null : money(tax.importe),
     })
   return element(
     'pago20:DoctoRelacionado',
-    {
-      IdDocumento: invoice.uuid,
-      Serie: invoice.serie,
-      Folio: invoice.folio,
-      MonedaDR: invoice.moneda,
-      EquivalenciaDR: equivalencia === ONE ? '1' : decimal(equivalencia, 10),
-      NumParcialidad: documento.parcialidad,
-      ImpSaldoAnt: money(saldo_anterior),
-      ImpPagado: money(pagado),
-      ImpSaldoInsoluto: money(saldo_anterior - pagado),
-      ObjetoImpDR: '02',
-    },
+    doctoAttributes(documento, false),
     element(
       'pago20:ImpuestosDR',
       {},
@@ -141,6 +158,6 @@ const trasladoXml = (tax: PaidTax): string =>
     BaseP: decimal(tax.base, 6),
     ImpuestoP: tax.impuesto,
     TipoFactorP: tax.factor,
-    TasaOCuotaP: tax.factor === 'Tasa' ? rate(tax.tasa) : null,
-    ImporteP: tax.factor === 'Tasa' ? decimal(tax.importe, 6) : null,
+    TasaOCuotaP: tax.factor === 'Exento' ? null : rate(tax.tasa),
+    ImporteP: tax.factor === 'Exento' ? null : decimal(tax.importe, 6),
   })
