@@ -47,8 +47,6 @@ const EXCEPTIONS = [
   'dispatched',
   // Something newer than B's ceiling is held for the RFC (decisions.md 6), with the 409 of precomputed reports.
   'window_state',
-  // Of a document that is cancelled by now, the XML may have been fetched before (see `separated`).
-  'with_xml',
 ]
 
 const comparable = (answers: Any): Any =>
