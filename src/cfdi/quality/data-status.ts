@@ -14,7 +14,8 @@ export const dataStatusRows = ({ entity, organization_id }: ScopedLedger): Fragm
   sql`select source, months, null as month, null as as_of from coverage where entity = ${entity}
     union all
     select source, null, month, as_of from sync_jobs indexed by sync_jobs_open
-    where entity = ${entity} and open = 1 and month <> '' and exists (select 1 from json_each(organizations) where value = ${organization_id})`
+    where entity = ${entity} and open = 1 and month <> ''
+      and (carried ->> ${organization_id} is not null or exists (select 1 from json_each(organizations) where value = ${organization_id}))`
 
 /** Tells the data status of any month of a direction from these rows. `now` in milliseconds. */
 export function dataStatuses(
