@@ -32,7 +32,7 @@ const egress = {
  */
 const LONGEST = [
   ...['node/midnight', 'node/crash', 'node/memory', 'node/start', 'node/deploy'],
-  ...['journeys/paired-worlds', 'journeys/shared-downloads', 'journeys/shared-midnight', 'platform/budget/invocations'],
+  ...['journeys/journey', 'journeys/paired-worlds', 'journeys/shared-downloads', 'journeys/shared-midnight', 'platform/budget/invocations'],
   ...['cfdi/search/search-cost', 'platform/http/matrix', 'platform/http/matrix-queries', 'billing/entitlements'],
   ...['imports/imports-deletion', 'downloads/missed-cancellations', 'platform/http/matrix-bodies', 'webhooks/deliveries/delivery-faults'],
 ].map((name) => `/test/${name}.test.ts`)

@@ -94,20 +94,9 @@ function separated(answers: Any): Any {
         ? cancelled(body)
         : { ...timed(body), ...(body.aplicaciones && { aplicaciones: body.aplicaciones.filter(isApplied) }) },
   })
-  // What is cancelled may have its XML or not, so that `with_xml` counts the others alone.
-  const { from, to, data_quality } = answers.months.body
-  const isCounted = ({ estatus, has_xml, fecha, kind, emisor_rfc, receptor_rfc }: Any): boolean =>
-    estatus === 'cancelado' &&
-    has_xml &&
-    kind === 'cfdi' &&
-    emisor_rfc !== receptor_rfc &&
-    fecha.slice(0, 7) >= from &&
-    fecha.slice(0, 7) <= to
-  const with_xml = data_quality && data_quality.with_xml - answers.cfdi.filter(isCounted).length
   const vigentes = new Set(answers.cfdi.filter(isApplied).map(({ uuid }: Any) => uuid))
   return {
     ...answers,
-    ...(data_quality && { months: { ...answers.months, body: { ...answers.months.body, data_quality: { ...data_quality, with_xml } } } }),
     cfdi: documents(answers.cfdi),
     changed: answers.changed.filter(isApplied).map(timed),
     details: answers.details.map(detail),

@@ -28,7 +28,7 @@ export interface CancellationOverride {
 /** Entries in one package. */
 const PACKAGE_SIZE = 1000
 /** In bytes; a generated document has fewer. */
-const LONGEST_XML = 3 * 1024 * 1024
+const USUAL_XML = 64 * 1024
 
 /**
  * A tax authority that generates its taxpayers. An RFC and a month always have the same documents, from January 2018 on. Those that were
@@ -117,9 +117,11 @@ function* xmlPackages(reported: Iterable<Reported>): Generator<Package> {
 
 /** The bytes of an entry are overwritten by those of the next. */
 function* xmlEntries(part: readonly Reported[]): Generator<{ name: string; bytes: Uint8Array }> {
-  const buffer = new Uint8Array(LONGEST_XML)
+  let buffer = new Uint8Array(USUAL_XML)
   for (const { document } of part) {
-    const { written } = new TextEncoder().encodeInto(cfdiXml(document), buffer)
+    const xml = cfdiXml(document)
+    if (buffer.length < 3 * xml.length) buffer = new Uint8Array(3 * xml.length)
+    const { written } = new TextEncoder().encodeInto(xml, buffer)
     yield { name: fileName(document.uuid), bytes: buffer.subarray(0, written) }
   }
 }
