@@ -45,7 +45,7 @@ export const webhookRoutes = new Hono<App>()
       'updateWebhook',
       TAG,
       'Update a webhook',
-      'Changes only the members that you send. Deliveries that are pending when you enable the webhook again are sent at once; events ' +
+      'Changes only the members that you send. Deliveries that are due when you enable the webhook again are sent at once, the others at their time; events ' +
         'that occurred while it was disabled are only in the feed (`GET /v1/events`).',
     ),
     params(WebhookPath),
