@@ -4,6 +4,7 @@ import { documentsOf } from '../../../src/authority/sandbox/world/month.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { api, request } from '../../support/client.ts'
 import { at } from '../../support/clock.ts'
+import { runs } from '../../support/fuzz.ts'
 import type { Tenant } from '../../support/tenants.ts'
 import type { Messages } from './messages.ts'
 
@@ -85,7 +86,8 @@ export function historyOf(seed: number, next: () => number): { steps: Step[]; rf
   add('B', { do: 'watch' })
   begins('B')
   if (!steps.some(({ who }) => who === 'A')) begins('A')
-  const length = int(5, 9)
+  const whole = int(5, 9)
+  const length = runs(Math.ceil(whole / 1.5), whole)
   for (let n = 0; n < length; n++) {
     const who = pick<Who>(['A', 'A', 'B', 'B', 'B', 'world', 'world'])
     if (who === 'world') {
