@@ -208,7 +208,8 @@ async function act(world: World, player: Player, what: Act): Promise<void> {
       break
     }
     case 'notice':
-      // A login of its own tells B that its CIEC is refused. When no run logs in, resuming does.
+      // A login of its own tells B that its CIEC is refused. When no run logs in, resuming does. Who owes can do neither.
+      await act(world, player, { do: 'settle' })
       await act(world, player, { do: 'run', nth: 0 })
       await messages.deliverAll()
       if ((await api(player, 'GET', entity)).body.status !== 'active') break
