@@ -38,7 +38,7 @@ const LONGEST = [
 ].map((name) => `/test/${name}.test.ts`)
 
 /** A worker goes on with a file of the same project only. */
-const PROJECTS = ['node', 'workers', 'shards', 'rules']
+const PROJECTS = ['node', 'worlds', 'workers', 'shards', 'rules']
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -65,6 +65,9 @@ const RULES = [
   'test/webhooks/hosts/host-places.test.ts',
   'test/webhooks/relay/turns.test.ts',
 ]
+
+/** Lives the same histories in two services, one after the other. */
+const WORLDS = 'test/journeys/paired-worlds.test.ts'
 
 /** The snippet in JavaScript of docs/webhooks.md is a module that tests import. */
 const documentedSnippet = {
@@ -106,7 +109,8 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 3,
     projects: [
       { test: { name: 'rules', include: RULES, isolate: false, testTimeout: 60_000 } },
-      workers('workers', ['test/**/*.test.ts'], ['test/{node,samples}/**', ...RULES]),
+      workers('workers', ['test/**/*.test.ts'], ['test/{node,samples}/**', WORLDS, ...RULES]),
+      workers('worlds', [WORLDS]),
       // The same journeys with the fiscal data over three ledgers.
       workers('shards', ['test/**/{journey,imports,downloads,relay,shared-downloads}.test.ts'], [], ['LEDGER_1', 'LEDGER_2']),
       { test: { name: 'samples', include: ['test/samples/*.test.ts'] } },
