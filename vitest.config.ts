@@ -38,7 +38,7 @@ const LONGEST = [
 ].map((name) => `/test/${name}.test.ts`)
 
 /** A worker goes on with a file of the same project only. */
-const PROJECTS = ['node', 'worlds', 'workers', 'shards', 'rules']
+const PROJECTS = ['node', 'journeys', 'workers', 'shards', 'rules']
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -66,8 +66,8 @@ const RULES = [
   'test/webhooks/relay/turns.test.ts',
 ]
 
-/** Lives the same histories in two services, one after the other. */
-const WORLDS = 'test/journeys/paired-worlds.test.ts'
+/** Histories of whole services, and every invocation at its full load. */
+const JOURNEYS = ['test/journeys/*.test.ts', 'test/platform/budget/invocations.test.ts']
 
 /** The snippet in JavaScript of docs/webhooks.md is a module that tests import. */
 const documentedSnippet = {
@@ -109,8 +109,8 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 3,
     projects: [
       { test: { name: 'rules', include: RULES, isolate: false, testTimeout: 60_000 } },
-      workers('workers', ['test/**/*.test.ts'], ['test/{node,samples}/**', WORLDS, ...RULES]),
-      workers('worlds', [WORLDS]),
+      workers('workers', ['test/**/*.test.ts'], ['test/{node,samples}/**', ...JOURNEYS, ...RULES]),
+      workers('journeys', JOURNEYS),
       // The same journeys with the fiscal data over three ledgers.
       workers('shards', ['test/**/{journey,imports,downloads,relay,shared-downloads}.test.ts'], [], ['LEDGER_1', 'LEDGER_2']),
       { test: { name: 'samples', include: ['test/samples/*.test.ts'] } },
