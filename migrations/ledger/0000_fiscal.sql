@@ -58,7 +58,10 @@ CREATE TABLE `cfdi` (
 	`xml_crc` integer,
 	`updated_at` integer NOT NULL,
 	`related` text,
-	`detail` text,
+	`chunk` integer,
+	`chunk_at` integer,
+	`chunk_parts` integer,
+	`products` text,
 	PRIMARY KEY(`entity`, `uuid`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
@@ -67,22 +70,19 @@ CREATE INDEX `cfdi_cpd` ON `cfdi` (`entity`,`counterparty_rfc`,`direction`,`issu
 CREATE INDEX `cfdi_tipoc` ON `cfdi` (`entity`,`tipo_comprobante`,`direction`,`cancelled`,`issued_at`,`uuid`);--> statement-breakpoint
 CREATE INDEX `cfdi_pay` ON `cfdi` (`entity`,`payment_status`,`direction`,`issued_at`,`uuid`) WHERE payment_status is not null;--> statement-breakpoint
 CREATE INDEX `cfdi_substituted` ON `cfdi` (`entity`,`direction`,`substituted_from`) WHERE substituted_from is not null;--> statement-breakpoint
-CREATE TABLE `cfdi_lines` (
+CREATE TABLE `cfdi_chunks` (
 	`entity` integer NOT NULL,
-	`uuid` text NOT NULL,
-	`n` integer NOT NULL,
-	`clave_prod_serv` text,
-	`no_identificacion` text,
-	`cantidad` text,
-	`clave_unidad` text,
-	`unidad` text,
-	`descripcion` text,
-	`valor_unitario` text,
-	`importe` text,
-	`descuento` text,
-	`objeto_imp` text,
-	`detail` text NOT NULL,
-	PRIMARY KEY(`entity`, `uuid`, `n`)
+	`chunk` integer NOT NULL,
+	`data` blob NOT NULL,
+	PRIMARY KEY(`entity`, `chunk`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `cfdi_commits` (
+	`entity` integer NOT NULL,
+	`sequence` integer NOT NULL,
+	`committed_at` integer NOT NULL,
+	`touched` blob,
+	PRIMARY KEY(`entity`, `sequence`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `cfdi_months` (
@@ -90,6 +90,7 @@ CREATE TABLE `cfdi_months` (
 	`month` text NOT NULL,
 	`direction` integer NOT NULL,
 	`cells` text NOT NULL,
+	`products` text,
 	PRIMARY KEY(`entity`, `month`, `direction`)
 ) WITHOUT ROWID;
 --> statement-breakpoint

@@ -1,10 +1,12 @@
 import { getTableName } from 'drizzle-orm'
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
-import { joinedChunks, jsonChunks } from '../../platform/db/commit.ts'
+import { jsonChunks } from '../../platform/db/commit.ts'
+import { packed } from '../../platform/db/packed.ts'
 import type { Balance } from '../balances.ts'
+import { formChunks } from '../chunks/chunks.ts'
 import { type ApplicationRow, type CfdiRow, columnsOf } from '../columns.ts'
 import type { Substitution, SubstitutionState } from '../substitution.ts'
-import { cfdi, cfdiLines, cfdiPayments, cfdiSubstitutions } from '../tables.ts'
+import { cfdi, cfdiPayments, cfdiSubstitutions } from '../tables.ts'
 import type { XmlPlace } from '../xml/xml-store.ts'
 import type { StoredMonth, StoredSuppliers } from './reads.ts'
 import type { StatusColumns } from './row.ts'
@@ -16,11 +18,11 @@ export interface SliceWrites {
   /** Documents whose XML is the same, in another object. */
   moved: ({ uuid: string } & XmlPlace)[]
   /** New documents, and documents that were known from metadata only. */
-  rows: CfdiRow[]
+  documents: { row: CfdiRow; content: string | null }[]
+  /** What is left of the chunks of documents that are taken out; null for nothing. */
+  chunks: { chunk: number; data: string | null }[]
   /** Those of the latter that differ from their metadata in an indexed column. */
   reindexed: CfdiRow[]
-  /** As JSON (row.ts). */
-  lines: string[]
   applications: ApplicationRow[]
   /** The relations 04 of the new documents. */
   substitutions: Substitution[]
@@ -81,7 +83,6 @@ const UPSERT_CFDI = insert(
     .map((name) => `${name} = excluded.${name}`)
     .join(', ')} where cfdi.xml_object is null and excluded.xml_object is not null`,
 )
-const INSERT_LINES = insert(cfdiLines, 'do nothing')
 const INSERT_APPLICATIONS = insert(cfdiPayments, 'do nothing')
 const UPDATE_INDEXED = update(INDEXED)
 const CANCEL = update(STATUS, 'and cfdi.cancelled = 0')
@@ -91,15 +92,18 @@ const INSERT_SUBSTITUTIONS = insert(cfdiSubstitutions, 'do nothing')
 const UPDATE_SUBSTITUTED = update(SUBSTITUTED)
 const MOVE = update(PLACE)
 const DELETE_CFDI = 'delete from cfdi where entity = ?1 and uuid in (select value from json_each(?2))'
-const DELETE_LINES = 'delete from cfdi_lines where entity = ?1 and uuid in (select value from json_each(?2))'
+const UPSERT_CHUNKS = `insert into cfdi_chunks (entity, chunk, data) select ?1, value->>0, unhex(value->>1) from json_each(?2) where true
+   on conflict (entity, chunk) do update set data = excluded.data`
+const DELETE_CHUNKS = 'delete from cfdi_chunks where entity = ?1 and chunk in (select value from json_each(?2))'
+const INSERT_COMMIT = 'insert into cfdi_commits (entity, sequence, committed_at, touched) values (?1, ?2, ?3, unhex(?4))'
 const DELETE_APPLICATIONS = `delete from cfdi_payments
    where (entity, invoice, source) in (select ?1, value->>0, value->>1 from json_each(?2))`
 const DELETE_SUBSTITUTIONS = 'delete from cfdi_substitutions where entity = ?1 and source in (select value from json_each(?2))'
 const DELETE_MONTHS = 'delete from cfdi_months where (entity, month, direction) in (select ?1, value->>0, value->>1 from json_each(?2))'
 const DELETE_SUPPLIERS = 'delete from cfdi_suppliers where (entity, month, part) in (select ?1, value->>0, value->>1 from json_each(?2))'
-const UPSERT_MONTHS = `insert into cfdi_months (entity, month, direction, cells)
-   select ?1, value->>0, value->>1, value->>2 from json_each(?2) where true
-   on conflict (entity, month, direction) do update set cells = excluded.cells`
+const UPSERT_MONTHS = `insert into cfdi_months (entity, month, direction, cells, products)
+   select ?1, value->>0, value->>1, value->>2, value->>3 from json_each(?2) where true
+   on conflict (entity, month, direction) do update set cells = excluded.cells, products = excluded.products`
 const UPSERT_SUPPLIERS = `insert into cfdi_suppliers (entity, month, part, totals)
    select ?1, value->>0, value->>1, value->>2 from json_each(?2) where true
    on conflict (entity, month, part) do update set totals = excluded.totals`
@@ -118,7 +122,10 @@ export function writeStatements(
     jsonChunks(rows.map((row) => [entity, row.uuid, ...valuesOf(names, { updated_at: now, ...row })])).map((chunk) =>
       ledger.prepare(sql).bind(chunk),
     )
-  const { removed, moved, rows, reindexed, lines, applications, substitutions, substituted, cancelled, balances } = writes
+  const { removed, moved, documents, reindexed, applications, substitutions, substituted, cancelled, balances } = writes
+  const sequence = (version ?? 0) + 1
+  const formed = formChunks(documents, sequence)
+  const [kept, emptyChunks] = separate(writes.chunks, ({ data }) => data !== null)
   const gone = removed.map(({ uuid }) => uuid)
   const [months, emptyMonths] = separate(writes.months, ({ cells }) => cells !== '{}')
   const [suppliers, emptySuppliers] = separate(writes.suppliers, ({ totals }) => totals !== '{}')
@@ -127,8 +134,12 @@ export function writeStatements(
       ? [ledger.prepare('insert into entities (entity, rfc, version) values (?1, ?2, 0) on conflict do nothing').bind(entity, rfc)]
       : []),
     ledger.prepare(FENCE).bind(entity, version ?? 0),
+    ledger.prepare(INSERT_COMMIT).bind(entity, sequence, now, touchedBy(writes)),
     ...intoPartition(DELETE_CFDI, gone),
-    ...intoPartition(DELETE_LINES, gone),
+    ...intoPartition(
+      DELETE_CHUNKS,
+      emptyChunks.map(({ chunk }) => chunk),
+    ),
     ...intoPartition(
       DELETE_APPLICATIONS,
       removed.flatMap(({ uuid, invoices }) => invoices.map((invoice) => [invoice, uuid])),
@@ -137,10 +148,13 @@ export function writeStatements(
     ...byKey(MOVE, PLACE, moved),
     ...intoPartition(
       UPSERT_CFDI,
-      rows.map((row) => valuesOf(CFDI, row)),
+      documents.map(({ row }) => valuesOf(CFDI, row)),
     ),
     ...byKey(UPDATE_INDEXED, INDEXED, reindexed),
-    ...joinedChunks(lines).map((chunk) => ledger.prepare(INSERT_LINES).bind(entity, chunk)),
+    ...intoPartition(
+      UPSERT_CHUNKS,
+      [...formed, ...kept].map(({ chunk, data }) => [chunk, data]),
+    ),
     ...intoPartition(
       INSERT_APPLICATIONS,
       applications.map((row) => valuesOf(APPLICATIONS, row)),
@@ -163,7 +177,7 @@ export function writeStatements(
     ),
     ...intoPartition(
       UPSERT_MONTHS,
-      months.map(({ month, direction, cells }) => [month, direction, cells]),
+      months.map(({ month, direction, cells, products }) => [month, direction, cells, products]),
     ),
     ...intoPartition(
       UPSERT_SUPPLIERS,
@@ -178,6 +192,16 @@ export function writeStatements(
       emptySuppliers.map(({ month, part }) => [month, part]),
     ),
   ]
+}
+
+/** More documents than this are not named: whoever mirrors the partition then reads all of it. */
+const MOST_TOUCHED = 20_000
+
+/** What a commit changes, for those that mirror it: the UUIDs of its documents by what happened to them, as packed JSON. */
+function touchedBy({ documents, moved, removed, substituted, cancelled, balances }: SliceWrites): string | null {
+  const lists = { stored: documents.map(({ row }) => row), moved, removed, substituted, cancelled, balances }
+  const named = Object.entries(lists).flatMap(([what, list]) => (list.length === 0 ? [] : [[what, list.map(({ uuid }) => uuid)] as const]))
+  return named.reduce((sum, [, uuids]) => sum + uuids.length, 0) > MOST_TOUCHED ? null : packed(JSON.stringify(Object.fromEntries(named)))
 }
 
 const separate = <T>(list: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] => [
