@@ -11,7 +11,7 @@ const TIMED = 200
 const statementsOf = ({ calls }: Recording): Ran[] => calls.flatMap(({ statements }) => statements)
 const writtenIn = (recording: Recording): number => statementsOf(recording).reduce((sum, { rows_written }) => sum + rows_written, 0)
 /** Statements that put documents, their lines and what they pay into their tables. */
-const isOfDocuments = ({ sql }: Ran): boolean => /^\s*insert into cfdi(_lines|_payments)?\s*\(/.test(sql)
+const isOfDocuments = ({ sql }: Ran): boolean => /^\s*insert into cfdi(_chunks|_payments)?\s*\(/.test(sql)
 
 /** The package as a download of a month: the job is asked for, claimed, worked on in one slice, settled. */
 async function download(rig: Rig, entity: number) {
@@ -23,13 +23,9 @@ async function download(rig: Rig, entity: number) {
   return { ...slice, written: [claim, slice, settle].reduce((sum, { recording }) => sum + writtenIn(recording), 0) }
 }
 
-/** Lines and what payments and credit notes refer to: a row each. */
+/** What payments and credit notes refer to: a row each. */
 async function detailsIn(rig: Rig, entity: number): Promise<number> {
-  const { rows } = await rig.query(
-    'ledger',
-    'select (select count(*) from cfdi_lines where entity = ?1) + (select count(*) from cfdi_payments where entity = ?1)',
-    entity,
-  )
+  const { rows } = await rig.query('ledger', 'select count(*) from cfdi_payments where entity = ?1', entity)
   return rows[0]![0] as number
 }
 
@@ -77,8 +73,7 @@ export const ingest = measure({
     'ingest.rows_written_per_cfdi': {
       atMost: 5,
       digits: 3,
-      meaning:
-        'Rows that D1 writes for each of 1,000 documents of a month, with indexes, balances, totals and the job; lines and payments aside',
+      meaning: 'Rows that D1 writes for each of 1,000 documents of a month, with indexes, balances, totals and the job; payments aside',
     },
     'ingest.statements_per_1000': { atMost: 4, meaning: 'Statements that insert those documents, their lines and what they pay' },
     'ingest.puts_per_slice': { atMost: 1, meaning: 'R2 puts for them' },

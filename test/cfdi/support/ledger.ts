@@ -1,12 +1,15 @@
 import { getTableColumns, type Table } from 'drizzle-orm'
 import type { Payable } from '../../../src/cfdi/balances.ts'
 import { type Applied, balanceOf } from '../../../src/cfdi/balances.ts'
+import { contentText, lineText } from '../../../src/cfdi/chunks/content.ts'
 import { microsOf } from '../../../src/cfdi/columns.ts'
 import { addSupplier, type Suppliers, shareOf, writeSuppliers } from '../../../src/cfdi/supplier-totals.ts'
 import { cfdi, cfdiMonths, cfdiPayments, cfdiSuppliers } from '../../../src/cfdi/tables.ts'
 import { addTo, type Cells, type Countable, contribution, writeCells } from '../../../src/cfdi/totals.ts'
+import { type DocumentDetail, newDocument } from '../../../src/cfdi/xml/document.ts'
 import type { Ctx } from '../../../src/platform/context.ts'
 import { jsonChunks } from '../../../src/platform/db/commit.ts'
+import { packed } from '../../../src/platform/db/packed.ts'
 import { windowsOf } from '../../../src/visibility/window.ts'
 import { RFC } from '../../support/context.ts'
 import { randomOf, uuidFrom } from '../../support/random.ts'
@@ -86,6 +89,13 @@ export async function insertRows(
       .prepare(`insert into ${name} (${columns.join(', ')}) select ${values} from json_each(?)`)
       .bind(chunk)
       .run()
+}
+
+/** Puts a chunk of these contents into a ledger, in this order. */
+export async function insertContents(ledger: D1Database, entity: number, chunk: number, contents: readonly Partial<DocumentDetail>[]) {
+  const texts = contents.map((one) => contentText({ ...newDocument('cfdi', '4.0'), ...one }, (one.conceptos ?? []).map(lineText)))
+  const data = packed(`[${texts.join(',')}]`)
+  await ledger.prepare('insert into cfdi_chunks (entity, chunk, data) values (?, ?, unhex(?))').bind(entity, chunk, data).run()
 }
 
 /** A payment for every invoice (PPD) that has one: its source is as visible as the invoice, being itself. */
