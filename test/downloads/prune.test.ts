@@ -18,7 +18,9 @@ const BEFORE = Date.parse(NOW) - 90 * DAY_MS
 
 beforeEach(async () => {
   await forget()
-  await env.LEDGER_0.batch(['sync_jobs', 'extractions', 'entities'].map((table) => env.LEDGER_0.prepare(`delete from ${table}`)))
+  await env.LEDGER_0.batch(
+    ['sync_jobs', 'extractions', 'entities', 'cfdi_commits'].map((table) => env.LEDGER_0.prepare(`delete from ${table}`)),
+  )
 })
 afterEach(() => {
   vi.restoreAllMocks()
@@ -27,7 +29,7 @@ afterEach(() => {
 
 const ORGANIZATIONS = ['org_a', 'org_b']
 const SOURCE = 'sat_cfdi_issued'
-/** Whose turn is on the 15th, one of another day, and an organization's own book. */
+/** Whose turn is on the 15th, one of another day, and an organization's own partition, whose turn it is too. */
 const ENTITIES = [14, 42, 43, -14]
 
 interface Job {
@@ -81,7 +83,7 @@ function worldOf(drawn: readonly (typeof job extends fc.Arbitrary<infer T> ? T :
 
 async function store({ jobs, extractions }: ReturnType<typeof worldOf>): Promise<void> {
   await env.LEDGER_0.batch([
-    ...['sync_jobs', 'extractions', 'entities'].map((table) => env.LEDGER_0.prepare(`delete from ${table}`)),
+    ...['sync_jobs', 'extractions', 'entities', 'cfdi_commits'].map((table) => env.LEDGER_0.prepare(`delete from ${table}`)),
     env.LEDGER_0.prepare(`insert into entities (entity, rfc, version) select value, 'RFC' || value, 0 from json_each(?)`).bind(
       JSON.stringify(ENTITIES),
     ),
@@ -125,7 +127,7 @@ describe('jobs that ended 90 days ago', () => {
         const isNewest = ({ entity, month, job_id }: Job) =>
           world.jobs.every((it) => it.entity !== entity || it.month !== month || it.job_id <= job_id)
         const stays = (it: Job) =>
-          it.entity < 0 || it.entity % 28 !== 14 || (it.finished_at ?? BEFORE) >= BEFORE || referenced.has(it.job_id) || isNewest(it)
+          Math.abs(it.entity) % 28 !== 14 || (it.finished_at ?? BEFORE) >= BEFORE || referenced.has(it.job_id) || isNewest(it)
         const left = world.jobs.filter(stays).map(({ job_id }) => job_id)
         gone += world.jobs.length - left.length
         expect(await held()).toEqual(left)
@@ -165,6 +167,27 @@ describe('jobs that ended 90 days ago', () => {
     await expect(pruneJobs(systemOf(env, new Date(NOW), 'prune'))).rejects.toThrow()
     await env.LEDGER_0.prepare('drop trigger refuse').run()
     expect(await held()).toEqual([0, 2, 3].map((n) => `job_${String(n).padStart(26, '0')}`))
+  })
+
+  it('are forgotten with what commits touched that long ago, in every partition', async () => {
+    const commits = ENTITIES.flatMap((entity) => [-1, 0].map((after, n) => [entity, n + 1, BEFORE + after]))
+    await env.LEDGER_0.batch([
+      env.LEDGER_0.prepare(`insert into entities (entity, rfc, version) select value, value, 2 from json_each(?)`).bind(
+        JSON.stringify(ENTITIES),
+      ),
+      env.LEDGER_0.prepare(
+        'insert into cfdi_commits (entity, sequence, committed_at) select value->>0, value->>1, value->>2 from json_each(?)',
+      ).bind(JSON.stringify(commits)),
+    ])
+    await pruneJobs(systemOf(env, new Date(NOW), 'prune'))
+    const left = await env.LEDGER_0.prepare('select entity, sequence from cfdi_commits order by 1, 2').raw<[number, number]>()
+    expect(left).toEqual([
+      [-14, 2],
+      [14, 2],
+      [42, 2],
+      [43, 1],
+      [43, 2],
+    ])
   })
 
   it('are left alone on the last days of a long month', async () => {

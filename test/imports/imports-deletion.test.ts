@@ -231,6 +231,11 @@ describe('a deleted import', () => {
     await env.LEDGER_0.prepare(`insert into cfdi (entity, ${names}) select ?1, ${names} from cfdi where uuid = ?2 and entity < 0 limit 1`)
       .bind(entity, document.uuid)
       .run()
+    await env.LEDGER_0.prepare(
+      'insert into cfdi_chunks (entity, chunk, data) select ?1, k.chunk, k.data from cfdi c join cfdi_chunks k on k.entity = c.entity and k.chunk = c.chunk where c.uuid = ?2 and c.entity < 0 limit 1',
+    )
+      .bind(entity, document.uuid)
+      .run()
     const authority = async () => (await env.LEDGER_0.prepare('select * from cfdi where entity = ?').bind(entity).all()).results
     const before = await authority()
     const others = await partitionOf(b.of.id)

@@ -13,6 +13,7 @@ export { type IngestTarget, importPrefix, type XmlContent } from './commit-slice
 export type { Holding } from './holdings.ts'
 export { type CommittedHolding, type EntryResult, rejectedOf, type SliceOutcome } from './outcome.ts'
 export { replaceDocuments } from './replace.ts'
+export { deleteCommits } from './writes.ts'
 
 export type Outcomes = AsyncGenerator<SliceOutcome, void, undefined>
 

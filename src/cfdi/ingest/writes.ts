@@ -204,6 +204,10 @@ function touchedBy({ documents, moved, removed, substituted, cancelled, balances
   return named.reduce((sum, [, uuids]) => sum + uuids.length, 0) > MOST_TOUCHED ? null : packed(JSON.stringify(Object.fromEntries(named)))
 }
 
+/** Deletes what a partition's commits before an instant touched. Whoever mirrors it and has not read that yet reads all of it. */
+export const deleteCommits = (ledger: D1Database, entity: number, before: number): D1PreparedStatement =>
+  ledger.prepare('delete from cfdi_commits where entity = ?1 and committed_at < ?2').bind(entity, before)
+
 const separate = <T>(list: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] => [
   list.filter(isFirst),
   list.filter((one) => !isFirst(one)),

@@ -3,6 +3,7 @@ import type { Payable } from '../../../src/cfdi/balances.ts'
 import { type Applied, balanceOf } from '../../../src/cfdi/balances.ts'
 import { contentText, lineText } from '../../../src/cfdi/chunks/content.ts'
 import { microsOf } from '../../../src/cfdi/columns.ts'
+import { addProducts, type Products, writeProducts } from '../../../src/cfdi/products.ts'
 import { addSupplier, type Suppliers, shareOf, writeSuppliers } from '../../../src/cfdi/supplier-totals.ts'
 import { cfdi, cfdiMonths, cfdiPayments, cfdiSuppliers } from '../../../src/cfdi/tables.ts'
 import { addTo, type Cells, type Countable, contribution, writeCells } from '../../../src/cfdi/totals.ts'
@@ -123,18 +124,19 @@ export const isSubstitutedFor =
 
 /** The month rows that ingest would have kept. */
 export function monthsOf(rows: readonly Row[]) {
-  const months = new Map<string, Cells>()
+  const months = new Map<string, { cells: Cells; products: Products }>()
   for (const row of rows) {
     const adds = contribution(row as Countable)
     if (!adds) continue
     const key = `${row.entity}|${adds.month}|${row.direction}`
-    const cells = months.get(key) ?? new Map()
-    months.set(key, cells)
-    addTo(cells, adds, 1)
+    const month = months.get(key) ?? { cells: new Map(), products: new Map() }
+    months.set(key, month)
+    addTo(month.cells, adds, 1)
+    addProducts(month.products, { ...(row as Countable), products: row.products ?? null }, adds, 1)
   }
-  return [...months].map(([key, cells]) => {
+  return [...months].map(([key, { cells, products }]) => {
     const [entity, month, direction] = key.split('|')
-    return { entity: Number(entity), month, direction: Number(direction), cells: writeCells(cells) }
+    return { entity: Number(entity), month, direction: Number(direction), cells: writeCells(cells), products: writeProducts(products) }
   })
 }
 

@@ -90,7 +90,10 @@ export function expectedProducts(seen: readonly Seen[]): Record<string, Record<s
     const lines = Object.entries(Object.groupBy(document.productos ?? usual, ({ clave }) => clave))
     for (const [clave, some] of lines) {
       const sum = some!.reduce((all, { importe, descuento }) => all + micros(importe) - micros(descuento), 0n)
-      const cell = ((months[`${fecha.slice(0, 7)}|${emisor === RFC ? 0 : 1}`] ??= {})[`${tipo}|${clave}`] ??= [new Set(), new Set(), 0n])
+      const month = `${fecha.slice(0, 7)}|${emisor === RFC ? 0 : 1}`
+      months[month] ??= {}
+      months[month][`${tipo}|${clave}`] ??= [new Set(), new Set(), 0n]
+      const cell = months[month][`${tipo}|${clave}`]!
       cell[0].add(uuid)
       if (rate === null) cell[1].add(uuid)
       else cell[2] += times(sum, rate)

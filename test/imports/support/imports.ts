@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { workOnImport } from '../../../src/imports/processing.ts'
 import { systemOf } from '../../../src/platform/context.ts'
+import { unpacked } from '../../../src/platform/db/packed.ts'
 import { type Plain, xmlOf } from '../../cfdi/support/documents.ts'
 import { api, basic, type Caller, type Reply, request } from '../../support/client.ts'
 import { zipOf } from '../../support/zip.ts'
@@ -54,7 +55,7 @@ export async function consumeAll(kept: unknown[], through: Env = env): Promise<n
 // biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects.
 export const quotasOf = async (caller: Caller): Promise<any> => (await api(caller, 'GET', '/v1/billing/usage')).body.quotas
 
-const TABLES = ['cfdi', 'cfdi_payments', 'cfdi_substitutions', 'cfdi_months', 'cfdi_suppliers', 'import_documents'] as const
+const TABLES = ['cfdi', 'cfdi_payments', 'cfdi_substitutions', 'cfdi_months', 'cfdi_suppliers', 'import_documents', 'cfdi_chunks'] as const
 const NOT_COMPARED = ['entity', 'book', 'import_id', 'is_counted', 'xml_object', 'xml_offset', 'updated_at', 'chunk', 'chunk_at']
 
 /** Every row of an organization's own partition, without what differs between any two partitions. */
@@ -66,10 +67,19 @@ export async function partitionOf(organization_id: string, ledger: D1Database = 
     const column = table === 'import_documents' ? 'book' : 'entity'
     const list = (
       await ledger
-        .prepare(`select * from ${table} where ${column} in (select value from json_each(?))`)
+        .prepare(
+          `select ${table === 'cfdi_chunks' ? 'hex(data) as data' : '*'} from ${table} where ${column} in (select value from json_each(?))`,
+        )
         .bind(JSON.stringify(results.map(({ book }) => book)))
         .all()
     ).results
+    // What stands in chunks is compared, and not in which of them: nothing of a document that is taken out may be left.
+    if (table === 'cfdi_chunks')
+      return list
+        .flatMap(({ data }) =>
+          (JSON.parse(unpacked(data as string).toString()) as unknown[]).filter((part) => part !== 0).map((part) => JSON.stringify(part)),
+        )
+        .sort()
     return list.map((row) => JSON.stringify(Object.entries(row).filter(([name]) => !NOT_COMPARED.includes(name)))).sort()
   }
   return Object.fromEntries(await Promise.all(TABLES.map(async (table) => [table, await rows(table)])))
