@@ -225,16 +225,18 @@ CREATE TABLE `import_documents` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `import_documents_uuid` ON `import_documents` (`book`,`uuid`);--> statement-breakpoint
-CREATE TABLE `import_files` (
+CREATE TABLE `import_results` (
 	`import_id` text NOT NULL,
-	`n` integer NOT NULL,
-	`name` text NOT NULL,
-	`status` text NOT NULL,
-	`uuid` text,
-	`code` text,
-	`detail` text,
-	`rejected_rows` text,
-	PRIMARY KEY(`import_id`, `n`)
+	`part` integer NOT NULL,
+	`first_n` integer NOT NULL,
+	`last_n` integer NOT NULL,
+	`created` integer NOT NULL,
+	`updated` integer NOT NULL,
+	`unchanged` integer NOT NULL,
+	`rejected` integer NOT NULL,
+	`places` text NOT NULL,
+	`data` blob NOT NULL,
+	PRIMARY KEY(`import_id`, `part`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `imports` (

@@ -105,14 +105,7 @@ export const markDeleting = (ledger: D1Database, import_id: string): D1PreparedS
       where import_id = ${import_id} and status <> 'deleting'`,
   )
 
-/** Deletes some results of files. Returns how many it deleted. */
-export const deleteFileResults = async (ledger: D1Database, import_id: string, limit: number): Promise<number> =>
-  (
-    await prepared(
-      ledger,
-      sql`delete from import_files where import_id = ${import_id} and n in (select n from import_files where import_id = ${import_id} limit ${limit})`,
-    ).run()
-  ).meta.changes
-
-export const removeImport = (ledger: D1Database, import_id: string, token: string): D1PreparedStatement =>
-  prepared(ledger, sql`delete from imports where import_id = ${import_id} and token = ${token}`)
+export const removeImport = (ledger: D1Database, import_id: string, token: string): D1PreparedStatement[] => [
+  prepared(ledger, sql`delete from import_results where import_id = ${import_id}`),
+  prepared(ledger, sql`delete from imports where import_id = ${import_id} and token = ${token}`),
+]

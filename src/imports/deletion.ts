@@ -4,16 +4,7 @@ import { change } from '../platform/audit/audit.ts'
 import type { Ctx, System } from '../platform/context.ts'
 import { commit } from '../platform/db/commit.ts'
 import type { Import } from './contract.ts'
-import {
-  countThrough,
-  deleteFileResults,
-  deleteHoldings,
-  documentsOf,
-  markDeleting,
-  otherHoldings,
-  removeImport,
-  someHoldings,
-} from './deletion-store.ts'
+import { countThrough, deleteHoldings, documentsOf, markDeleting, otherHoldings, removeImport, someHoldings } from './deletion-store.ts'
 import { announce, connectionOf, getImport, type ImportHint, LEASE_MS } from './imports.ts'
 import { assertHeld, endLease, extendLease, findImport, type ImportRow } from './store.ts'
 import { leaveRoom, recordDocuments } from './usage/usage.ts'
@@ -22,7 +13,6 @@ import { leaveRoom, recordDocuments } from './usage/usage.ts'
 const SLICE = 250
 const SLICE_BYTES = 4 * 1024 * 1024
 const STEPS = 10
-const FILES_AT_ONCE = 5_000
 const OBJECTS_AT_ONCE = 1_000
 
 /**
@@ -109,7 +99,6 @@ function withinWeight<T extends { size: number }>(held: readonly T[]): T[] {
 /** Deletes what is left of an import without documents. The row comes last, because it is what finds the rest. */
 async function finish(system: System, ledger: D1Database, { import_id, object }: ImportRow, token: string): Promise<void> {
   const { FILES } = system.env
-  while ((await deleteFileResults(ledger, import_id, FILES_AT_ONCE)) === FILES_AT_ONCE);
   await FILES.delete(object)
   for (let isMore = true; isMore; ) {
     const { objects, truncated } = await FILES.list({ prefix: importPrefix(import_id), limit: OBJECTS_AT_ONCE })
@@ -117,5 +106,5 @@ async function finish(system: System, ledger: D1Database, { import_id, object }:
     isMore = truncated
   }
   await leaveRoom(system, import_id)
-  await commit(ledger, [removeImport(ledger, import_id, token)])
+  await commit(ledger, removeImport(ledger, import_id, token))
 }

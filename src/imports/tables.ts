@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { customType, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 export const IMPORT_STATUSES = ['queued', 'running', 'completed', 'deleting'] as const
 export const IMPORT_FILE_STATUSES = ['created', 'updated', 'unchanged', 'rejected'] as const
@@ -41,22 +41,30 @@ export const imports = sqliteTable(
   ],
 )
 
-/** The result of each file of an upload. */
-export const importFiles = sqliteTable(
-  'import_files',
+/** A BLOB that crosses as hexadecimal text (platform/db/packed.ts). */
+const packed = customType<{ data: string; driverData: string }>({ dataType: () => 'blob' })
+
+/** The results of files of an upload: those that were committed together, at most 1,000 in a row. */
+export const importResults = sqliteTable(
+  'import_results',
   {
     import_id: text('import_id').notNull(),
-    /** Its place in the upload, from 0; -1 for the result of the upload as a whole. */
-    n: integer('n').notNull(),
-    name: text('name').notNull(),
-    status: text('status', { enum: IMPORT_FILE_STATUSES }).notNull(),
-    uuid: text('uuid'),
-    code: text('code'),
-    detail: text('detail'),
-    /** Of a metadata file: the first rows that were not kept, as JSON `[{line, code}]`; null when all were. */
-    rejected_rows: text('rejected_rows'),
+    /** Its place among the rows of the import, from 0. */
+    part: integer('part').notNull(),
+    /** The least and the greatest place of its files in the upload, from 0; -1 is the result of the upload as a whole. */
+    first_n: integer('first_n').notNull(),
+    last_n: integer('last_n').notNull(),
+    /** How many files have each status. */
+    created: integer('created').notNull(),
+    updated: integer('updated').notNull(),
+    unchanged: integer('unchanged').notNull(),
+    rejected: integer('rejected').notNull(),
+    /** The places of its files, as JSON `[[from, to], …]`. */
+    places: text('places').notNull(),
+    /** The results, as JSON (results.ts). */
+    data: packed('data').notNull(),
   },
-  (table) => [primaryKey({ columns: [table.import_id, table.n] })],
+  (table) => [primaryKey({ columns: [table.import_id, table.part] })],
 )
 
 /** What each import says of each document that it brought (holdings.ts): deleting one leaves what the others say. */

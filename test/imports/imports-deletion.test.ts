@@ -339,7 +339,7 @@ describe('a deletion', () => {
       expect(Object.values(await partitionOf(a.of.id)).flat()).toEqual([])
       expect(await usedBy(a)).toEqual({ bytes: 0, documents: 0 })
       expect(await objectsOf(import_id)).toEqual([])
-      expect(await env.LEDGER_0.prepare('select count(*) as n from import_files where import_id = ?').bind(import_id).first('n')).toBe(0)
+      expect(await env.LEDGER_0.prepare('select count(*) as n from import_results where import_id = ?').bind(import_id).first('n')).toBe(0)
     }
   })
 
