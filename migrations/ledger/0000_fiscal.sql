@@ -61,6 +61,7 @@ CREATE TABLE `cfdi` (
 	`chunk` integer,
 	`chunk_at` integer,
 	`chunk_parts` integer,
+	`held` text,
 	`products` text,
 	PRIMARY KEY(`entity`, `uuid`)
 ) WITHOUT ROWID;
@@ -209,22 +210,14 @@ CREATE TABLE `documents` (
 	PRIMARY KEY(`entity`, `document_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE TABLE `import_documents` (
-	`import_id` text NOT NULL,
-	`uuid` text NOT NULL,
+CREATE TABLE `import_holdings` (
 	`book` integer NOT NULL,
-	`is_counted` integer NOT NULL,
-	`xml_object` text,
-	`xml_offset` integer,
-	`xml_length` integer,
-	`xml_method` integer,
-	`xml_size` integer,
-	`xml_crc` integer,
-	`metadata` text,
-	PRIMARY KEY(`import_id`, `uuid`)
+	`part` integer NOT NULL,
+	`import_id` text NOT NULL,
+	`data` blob NOT NULL,
+	PRIMARY KEY(`book`, `part`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `import_documents_uuid` ON `import_documents` (`book`,`uuid`);--> statement-breakpoint
 CREATE TABLE `import_results` (
 	`import_id` text NOT NULL,
 	`part` integer NOT NULL,
@@ -254,6 +247,7 @@ CREATE TABLE `imports` (
 	`lease_until` integer NOT NULL,
 	`attempts` integer NOT NULL,
 	`place` text,
+	`parts` text DEFAULT '[]' NOT NULL,
 	`created_at` integer NOT NULL,
 	`completed_at` integer
 ) WITHOUT ROWID;

@@ -118,6 +118,8 @@ export const cfdi = sqliteTable(
     chunk_at: integer('chunk_at'),
     /** In how many chunks it is: one, unless it is longer than a chunk may be. */
     chunk_parts: integer('chunk_parts'),
+    /** Of an imported document: the parts that hold what imports say of it, `1,7`. It counts through the import of the first (imports/holdings.ts). */
+    held: text('held'),
     /** What the lines of an I or E add up to by product key (products.ts). It is the last column, because it may be long. */
     products: text('products'),
   },

@@ -30,6 +30,8 @@ export const imports = sqliteTable(
     attempts: integer('attempts').notNull(),
     /** How far the metadata file has been ingested that was under way when the budget of an invocation ended, as JSON. */
     place: text('place'),
+    /** The parts of what it holds, as JSON. */
+    parts: text('parts').notNull().default('[]'),
     created_at: integer('created_at').notNull(),
     completed_at: integer('completed_at'),
   },
@@ -67,28 +69,19 @@ export const importResults = sqliteTable(
   (table) => [primaryKey({ columns: [table.import_id, table.part] })],
 )
 
-/** What each import says of each document that it brought (holdings.ts): deleting one leaves what the others say. */
-export const importDocuments = sqliteTable(
-  'import_documents',
+/**
+ * What imports say of the documents that they brought (cfdi/ingest/holdings.ts), those of a commit together: deleting one import leaves what
+ * the others say. The `held` column of a document names the parts in which it is.
+ */
+export const importHoldings = sqliteTable(
+  'import_holdings',
   {
-    import_id: text('import_id').notNull(),
-    uuid: text('uuid').notNull(),
     book: integer('book').notNull(),
-    /** 1 for the one import through which the document counts. */
-    is_counted: integer('is_counted').notNull(),
-    /** The import's own copy of the XML; null when it brought metadata only. */
-    xml_object: text('xml_object'),
-    xml_offset: integer('xml_offset'),
-    xml_length: integer('xml_length'),
-    xml_method: integer('xml_method'),
-    xml_size: integer('xml_size'),
-    xml_crc: integer('xml_crc'),
-    /** The metadata row as a JSON list; null when it brought the XML only. */
-    metadata: text('metadata'),
+    /** Numbered after the commit. */
+    part: integer('part').notNull(),
+    import_id: text('import_id').notNull(),
+    /** As JSON (deletion-store.ts). */
+    data: packed('data').notNull(),
   },
-  (table) => [
-    primaryKey({ columns: [table.import_id, table.uuid] }),
-    // The other imports that hold a document.
-    index('import_documents_uuid').on(table.book, table.uuid),
-  ],
+  (table) => [primaryKey({ columns: [table.book, table.part] })],
 )

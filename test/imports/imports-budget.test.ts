@@ -54,7 +54,7 @@ async function uploaded(platform: Platform) {
     const { results } = await env.LEDGER_0.prepare('select hex(data) as data from import_results where import_id = ?')
       .bind(import_id)
       .all<{ data: string }>()
-    const files = filesIn(results, 10_000)
+    const files = filesIn(results, 10_000).map(({ status, code, detail }) => ({ status, code, detail }))
     const row = await env.LEDGER_0.prepare('select * from imports where import_id = ?').bind(import_id).first<Record<string, unknown>>()
     const stored = await env.LEDGER_0.prepare('select count(*) from cfdi where entity = ?').bind(row!['book']).raw<[number]>()
     return { status: found.status, counts: found.counts, files, stored: stored[0]![0], attempts: row!['attempts'] }

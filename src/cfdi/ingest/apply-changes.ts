@@ -112,6 +112,7 @@ export function applyChanges(changes: SliceChanges, affected: AffectedRows): { w
     writes: {
       removed: removed.flatMap((uuid) => stored.get(uuid) ?? []).map((row) => ({ uuid: row.uuid, invoices: relatedTo([row]) })),
       moved: [],
+      held: [],
       documents,
       chunks: [],
       reindexed: merged.filter(({ isReindexed }) => isReindexed).map(({ document }) => document.row),

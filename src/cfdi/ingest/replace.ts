@@ -12,6 +12,12 @@ import { type KnownCfdi, readChunks, readKnown, type StoredRow } from './reads.t
 import { rowOfMetadata } from './row.ts'
 import { type SliceWrites, writeStatements } from './writes.ts'
 
+/** What is still held of documents, and their `held` column. */
+interface StillHeld {
+  holdings: ReadonlyMap<string, readonly Holding[]>
+  held: ReadonlyMap<string, string>
+}
+
 type ReplaceTarget = Pick<IngestTarget, 'ledger' | 'files' | 'entity' | 'rfc' | 'now'>
 
 /**
@@ -19,7 +25,7 @@ type ReplaceTarget = Pick<IngestTarget, 'ledger' | 'files' | 'entity' | 'rfc' | 
  * applications and totals, one that others hold as it is stored keeps its row and gets their copy of its XML, any other is replaced. One
  * commit, with the statements in `also`. `remainingOf` reads the holdings, in the order of their imports; it is called again in a retry.
  */
-export const replaceDocuments = <Remaining extends { holdings: ReadonlyMap<string, readonly Holding[]> }>(
+export const replaceDocuments = <Remaining extends StillHeld>(
   target: ReplaceTarget,
   uuids: readonly string[],
   remainingOf: () => Promise<Remaining>,
@@ -35,10 +41,13 @@ export const replaceDocuments = <Remaining extends { holdings: ReadonlyMap<strin
     const moved: SliceWrites['moved'] = []
     for (const stored of known) {
       const combined = combine(remaining.holdings.get(stored.uuid) ?? [])
-      if (combined !== null && isSame(stored, combined)) moved.push({ uuid: stored.uuid, ...combined.xml })
+      const held = remaining.held.get(stored.uuid)!
+      if (combined !== null && isSame(stored, combined)) moved.push({ uuid: stored.uuid, held, ...combined.xml })
       else {
         removed.push(stored.uuid)
-        if (combined !== null) created.push(await rebuilt(target, combined))
+        if (combined === null) continue
+        const document = await rebuilt(target, combined)
+        created.push({ ...document, row: { ...document.row, held } })
       }
     }
     const changes = { created, completed: [], cancelled: [], removed }

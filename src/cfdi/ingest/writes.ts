@@ -16,7 +16,9 @@ export interface SliceWrites {
   /** Documents that are taken out, and the invoices to which they are applied. */
   removed: { uuid: string; invoices: string[] }[]
   /** Documents whose XML is the same, in another object. */
-  moved: ({ uuid: string } & XmlPlace)[]
+  moved: ({ uuid: string; held: string } & XmlPlace)[]
+  /** Parts of holdings that are added to those of stored documents. */
+  held: { uuid: string; held: string }[]
   /** New documents, and documents that were known from metadata only. */
   documents: { row: CfdiRow; content: string | null }[]
   /** What is left of the chunks of documents that are taken out; null for nothing. */
@@ -49,7 +51,7 @@ export interface PartitionVersion {
  */
 const KEPT: ReadonlySet<string> = new Set([
   ...['uuid', 'direction', 'cancelled', 'estatus', 'issued_at', 'utc_offset', 'fecha', 'tipo_comprobante', 'emisor_rfc', 'receptor_rfc'],
-  ...['counterparty_rfc', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'substituted_from', 'substitutes_from'],
+  ...['counterparty_rfc', 'held', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'substituted_from', 'substitutes_from'],
 ])
 
 /**
@@ -74,7 +76,7 @@ const INDEXED = ['direction', 'issued_at', 'utc_offset', 'fecha', 'tipo_comproba
 const SUBSTITUTED = ['substituted_from', 'substitutes_from']
 const STATUS = ['estatus', 'cancelled', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'updated_at']
 const BALANCE = ['paid', 'credited', 'last_payment_at', 'fully_paid_at', 'applied_until']
-const PLACE = ['xml_object', 'xml_offset', 'xml_length', 'xml_method']
+const PLACE = ['xml_object', 'xml_offset', 'xml_length', 'xml_method', 'held']
 const BALANCE_AND_STATUS = [...BALANCE, 'payment_status']
 
 const UPSERT_CFDI = insert(
@@ -91,6 +93,8 @@ const UPDATE_BALANCE_AND_STATUS = update(BALANCE_AND_STATUS)
 const INSERT_SUBSTITUTIONS = insert(cfdiSubstitutions, 'do nothing')
 const UPDATE_SUBSTITUTED = update(SUBSTITUTED)
 const MOVE = update(PLACE)
+const HOLD = `update cfdi set held = cfdi.held || ',' || j.held from (select value->>0 as e, value->>1 as u, value->>2 as held from json_each(?1)) j
+   where cfdi.entity = j.e and cfdi.uuid = j.u`
 const DELETE_CFDI = 'delete from cfdi where entity = ?1 and uuid in (select value from json_each(?2))'
 const UPSERT_CHUNKS = `insert into cfdi_chunks (entity, chunk, data) select ?1, value->>0, unhex(value->>1) from json_each(?2) where true
    on conflict (entity, chunk) do update set data = excluded.data`
@@ -134,7 +138,7 @@ export function writeStatements(
       ? [ledger.prepare('insert into entities (entity, rfc, version) values (?1, ?2, 0) on conflict do nothing').bind(entity, rfc)]
       : []),
     ledger.prepare(FENCE).bind(entity, version ?? 0),
-    ledger.prepare(INSERT_COMMIT).bind(entity, sequence, now, touchedBy(writes)),
+    ...touchedBy(writes).map((touched) => ledger.prepare(INSERT_COMMIT).bind(entity, sequence, now, touched)),
     ...intoPartition(DELETE_CFDI, gone),
     ...intoPartition(
       DELETE_CHUNKS,
@@ -163,6 +167,7 @@ export function writeStatements(
       INSERT_SUBSTITUTIONS,
       substitutions.map(({ substituted, source }) => [substituted, source]),
     ),
+    ...byKey(HOLD, ['held'], writes.held),
     ...byKey(UPDATE_SUBSTITUTED, SUBSTITUTED, substituted),
     ...byKey(CANCEL, STATUS, cancelled),
     ...byKey(
@@ -197,11 +202,16 @@ export function writeStatements(
 /** More documents than this are not named: whoever mirrors the partition then reads all of it. */
 const MOST_TOUCHED = 20_000
 
-/** What a commit changes, for those that mirror it: the UUIDs of its documents by what happened to them, as packed JSON. */
-function touchedBy({ documents, moved, removed, substituted, cancelled, balances }: SliceWrites): string | null {
-  const lists = { stored: documents.map(({ row }) => row), moved, removed, substituted, cancelled, balances }
+/**
+ * What a commit changes, for those that mirror it: the UUIDs of its documents by what happened to them, as packed JSON. An empty list when
+ * it changes no document, and null for too many.
+ */
+function touchedBy({ documents, removed, substituted, cancelled, balances }: SliceWrites): (string | null)[] {
+  const lists = { stored: documents.map(({ row }) => row), removed, substituted, cancelled, balances }
   const named = Object.entries(lists).flatMap(([what, list]) => (list.length === 0 ? [] : [[what, list.map(({ uuid }) => uuid)] as const]))
-  return named.reduce((sum, [, uuids]) => sum + uuids.length, 0) > MOST_TOUCHED ? null : packed(JSON.stringify(Object.fromEntries(named)))
+  if (named.length === 0) return []
+  const isTooLong = named.reduce((sum, [, uuids]) => sum + uuids.length, 0) > MOST_TOUCHED
+  return [isTooLong ? null : packed(JSON.stringify(Object.fromEntries(named)))]
 }
 
 /** Deletes what a partition's commits before an instant touched. Whoever mirrors it and has not read that yet reads all of it. */

@@ -72,7 +72,7 @@ describe('documents that are taken out', () => {
     replaceDocuments(
       target,
       uuids,
-      async () => ({ holdings: new Map() }),
+      async () => ({ holdings: new Map(), held: new Map() }),
       () => [],
     )
 
