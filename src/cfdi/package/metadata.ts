@@ -12,6 +12,8 @@ export interface MetadataRow {
   fecha: string | null
   certified_at: string | null
   total: string | null
+  /** Only a CFDI de retenciones has no EfectoComprobante where there is a column for it. */
+  kind: 'cfdi' | 'retenciones'
   tipo_comprobante: string | null
   cancelled: boolean
   cancelled_at: string | null
@@ -167,6 +169,7 @@ const readRow = (fields: readonly string[], columns: Columns, line: number): Met
       fecha: literalTime(field('fechaemision')),
       certified_at: literalTime(field('fechacertificacionsat')),
       total,
+      kind: fields[columns.get('efectocomprobante') ?? -1]?.trim() === '' ? 'retenciones' : 'cfdi',
       tipo_comprobante: field('efectocomprobante')?.slice(0, 1).toUpperCase() ?? null,
       cancelled: estatus === 'cancelado',
       cancelled_at: literalTime(field('fechacancelacion')),

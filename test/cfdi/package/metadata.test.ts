@@ -37,6 +37,7 @@ const READ: MetadataRow = {
   fecha: '2025-02-03T10:00:00',
   certified_at: '2025-02-03T10:00:09',
   total: '116.00',
+  kind: 'cfdi',
   tipo_comprobante: 'I',
   cancelled: false,
   cancelled_at: null,
@@ -140,6 +141,13 @@ describe('metadata', () => {
     expect(rows(text)).toMatchObject([
       { cancelled: true, cancelled_at: '2025-03-01T00:00:00', cancellation_reason: '01', folio_sustitucion: other.toUpperCase() },
       { cancelled: true, cancelled_at: null, cancellation_reason: null, folio_sustitucion: null },
+    ])
+  })
+
+  it('only a CFDI de retenciones has an empty EfectoComprobante', () => {
+    expect(rows(`${HEADER}\n${row({ 9: '' })}\n${row({ 9: 'E' })}`)).toMatchObject([
+      { kind: 'retenciones', tipo_comprobante: null },
+      { kind: 'cfdi', tipo_comprobante: 'E' },
     ])
   })
 
