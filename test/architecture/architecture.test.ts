@@ -153,6 +153,11 @@ const PLANTED: readonly [what: string, added: Tree, report: string][] = [
     'src/pears/graft.ts → src/platform/http/problem.ts: only routes and contracts import platform/http',
   ],
   [
+    'a file of the Worker that writes the OpenAPI document',
+    { 'src/platform/http/problem.ts': `import { document } from './openapi.ts'`, 'src/platform/http/openapi.ts': '' },
+    'src/platform/http/problem.ts → src/platform/http/openapi.ts: no file of the Worker imports what writes the OpenAPI document',
+  ],
+  [
     'routes that enter their own store',
     { 'src/pears/ripe/ripe-routes.ts': `import { pears } from '../store.ts'`, 'src/pears/pears.ts': '' },
     'src/pears/ripe/ripe-routes.ts → src/pears/store.ts: routes never import a store or tables',

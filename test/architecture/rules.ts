@@ -26,6 +26,8 @@ const MOST_LINES = 400
 
 const HTTP = 'src/platform/http/'
 const APP = 'src/app.ts'
+const OPENAPI = 'src/openapi.ts'
+const WRITER = 'src/platform/http/openapi.ts'
 const SETTINGS = 'src/platform/settings.ts'
 const LOG = 'src/platform/log.ts'
 const FAILURES = 'src/failures.ts'
@@ -110,7 +112,12 @@ export const RULES: readonly Rule[] = [
   ),
   noArrow(
     'only routes and contracts import platform/http',
-    ({ from, to }) => to.startsWith(HTTP) && !from.startsWith(HTTP) && !isRoutes(from) && !isContract(from) && from !== APP,
+    ({ from, to }) =>
+      to.startsWith(HTTP) && !from.startsWith(HTTP) && !isRoutes(from) && !isContract(from) && from !== APP && from !== OPENAPI,
+  ),
+  noArrow(
+    'no file of the Worker imports what writes the OpenAPI document',
+    ({ from, to }) => (to === OPENAPI || to === WRITER) && from !== OPENAPI,
   ),
   noArrow('routes never import a store or tables', ({ from, to }) => isRoutes(from) && isDatabase(to)),
   noArrow(
