@@ -1,5 +1,6 @@
 import { methodNotAllowed } from 'hono/method-not-allowed'
 import * as z from 'zod'
+import { doc } from '#doc'
 import { alertRoutes } from './alerts/routes.ts'
 import { sourceRoutes } from './authority/routes.ts'
 import { billingRoutes } from './billing/routes.ts'
@@ -54,9 +55,14 @@ app
   })
   .get(
     '/health',
-    publicOperation('getHealth', 'Service', 'Check whether the service can be used', 'Checks the settings and asks every database.'),
+    publicOperation(
+      'getHealth',
+      'Service',
+      doc('Check whether the service can be used'),
+      doc('Checks the settings and asks every database.'),
+    ),
     returns(200, Health),
-    returns(503, Unhealthy, 'The service cannot be used. `missing` says what its operator has to do.', {}),
+    returns(503, Unhealthy, doc('The service cannot be used. `missing` says what its operator has to do.'), {}),
     async (c) => {
       const health = await healthOf(c.env, c.var.requestId)
       return c.json(health, health.status === 'ok' ? 200 : 503)
@@ -72,19 +78,25 @@ app
     if (c.var.system.settings.environment === 'live') throw unknownPath()
     return next()
   })
-  .get('/docs', publicOperation('getReference', 'Service', 'Read this reference as a page'), returnsFile('The page', 'text/html'), (c) =>
-    referencePage(c),
+  .get(
+    '/docs',
+    publicOperation('getReference', 'Service', doc('Read this reference as a page')),
+    returnsFile(doc('The page'), 'text/html'),
+    (c) => referencePage(c),
   )
   .get(
     '/docs/:file',
-    publicOperation('getReferenceFile', 'Service', 'Get a file of the reference page'),
+    publicOperation('getReferenceFile', 'Service', doc('Get a file of the reference page')),
     params(z.strictObject({ file: z.string() })),
-    returnsFile('The file', 'text/javascript', 'text/css', 'image/png'),
-    refuses(404, 'There is no file with this name.'),
+    returnsFile(doc('The file'), 'text/javascript', 'text/css', 'image/png'),
+    refuses(404, doc('There is no file with this name.')),
     (c) => referenceFile(c, c.req.valid('param').file),
   )
-  .get('/v1/openapi.json', publicOperation('getOpenApi', 'Service', 'Get the OpenAPI 3.1 document'), returns(200, z.looseObject({})), (c) =>
-    openApi(c),
+  .get(
+    '/v1/openapi.json',
+    publicOperation('getOpenApi', 'Service', doc('Get the OpenAPI 3.1 document')),
+    returns(200, z.looseObject({})),
+    (c) => openApi(c),
   )
   .route('/v1/auth', authRoutes)
   .route('/v1/organization', organizationRoutes)

@@ -219,6 +219,11 @@ const PLANTED: readonly [what: string, added: Tree, report: string][] = [
     'src/pears/store.ts: sum(page.total_mxn – add amounts up in BigInt',
   ],
   [
+    'a text of the OpenAPI document that is not marked',
+    { 'src/pears/contract.ts': `export const Pear = z.string().meta({\n  description:\n    'It is ripe.',\n})` },
+    `src/pears/contract.ts: description:\n    ' – write description: doc('…')`,
+  ],
+  [
     'a line that is written to the console',
     { 'src/pears/pears.ts': `console.error('ripe')` },
     'src/pears/pears.ts: console.error – log with platform/log.ts',

@@ -28,6 +28,8 @@ const HTTP = 'src/platform/http/'
 const APP = 'src/app.ts'
 const OPENAPI = 'src/openapi.ts'
 const WRITER = 'src/platform/http/openapi.ts'
+/** Descriptions that the API answers with. */
+const ANSWERED = ['src/authority/sources.ts', 'src/webhooks/catalog/payload-contract.ts']
 const SETTINGS = 'src/platform/settings.ts'
 const LOG = 'src/platform/log.ts'
 const FAILURES = 'src/failures.ts'
@@ -173,6 +175,12 @@ export const RULES: readonly Rule[] = [
     () => /\b(?:sum|total)\([^()]*\b(?:\w+_micros|total_mxn|paid|credited|(?:iva|isr|ieps)_\w+)\b/gi,
     [],
     'add amounts up in BigInt',
+  ),
+  noCode(
+    'a text that only the OpenAPI document shows is marked, so that the bundle leaves it out',
+    () => /\bdescription:\s*['"`]/g,
+    [OPENAPI, WRITER, ...ANSWERED],
+    "write description: doc('…')",
   ),
   noCode('only platform/log.ts writes to the console', () => /\bconsole\.\w+/g, [LOG], 'log with platform/log.ts'),
   noCode(

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
+import { doc } from '#doc'
 import { openApiOf } from '../../../src/openapi.ts'
 import { CATALOG } from '../../../src/webhooks/catalog/catalog.ts'
 import { request } from '../../support/client.ts'
@@ -80,6 +81,11 @@ describe('the document', () => {
   it.each(['test', 'live'] as const)('of %s says what the routes say', async (ENVIRONMENT) => {
     const { body } = await send('GET', '/v1/openapi.json', { env: { ...env, ENVIRONMENT } })
     expect(withoutTexts(body)).toEqual(withoutTexts(openApiOf(ENVIRONMENT)))
+  })
+
+  it('has texts that no Worker has', () => {
+    expect(doc('A text.')).toBeUndefined()
+    expect(document.components.schemas['Problem']).toMatchObject({ properties: { code: { description: expect.any(String) } } })
   })
 
   it('has no reference that leads nowhere, and no schema that nobody refers to', () => {
