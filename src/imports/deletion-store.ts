@@ -5,7 +5,7 @@ import { packed, unpacked } from '../platform/db/packed.ts'
 /** The order of the metadata of a stored holding. */
 const METADATA = [
   ...(['cancelled', 'emisor_rfc', 'emisor_nombre', 'receptor_rfc', 'receptor_nombre', 'pac_rfc', 'fecha', 'certified_at'] as const),
-  ...(['total', 'tipo_comprobante', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion'] as const),
+  ...(['total', 'kind', 'tipo_comprobante', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion'] as const),
 ]
 
 const XML = ['xml_object', 'xml_offset', 'xml_length', 'xml_method', 'xml_size', 'xml_crc'] as const
