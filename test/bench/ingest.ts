@@ -81,7 +81,7 @@ export const ingest = measure({
     'reingest.rows_written': { atMost: 0, meaning: 'Rows that D1 writes when the same package comes again; the life of its job aside' },
     'reingest.puts': { atMost: 0, meaning: 'R2 puts then' },
     'ingest.ratio_vs_bare': {
-      atMost: 2.5,
+      atMost: 1.8,
       digits: 2,
       meaning: 'Time of that package to the bare work: inflateRawSync, saxes without mapping, one bulk insert of the rows of `cfdi`',
     },

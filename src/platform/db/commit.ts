@@ -24,10 +24,8 @@ const CHUNK_BYTES = 1_500_000
 const CHUNK_ROWS = 10_000
 
 /** Writes rows as JSON arrays for `json_each(?)`, each of at most 10,000 rows and 1.5 MB. A slice of 1,000 documents rarely needs two. */
-export const jsonChunks = (rows: readonly unknown[]): string[] => joinedChunks(rows.map((row) => JSON.stringify(row)))
-
-/** The same of rows that are JSON already. */
-export function joinedChunks(rows: readonly string[]): string[] {
+export function jsonChunks(values: readonly unknown[]): string[] {
+  const rows = values.map((value) => JSON.stringify(value))
   const chunks: string[] = []
   let from = 0
   let size = 0
