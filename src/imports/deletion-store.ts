@@ -52,17 +52,31 @@ export const insertHoldings = (
 export const partsOfImport = async (ledger: D1Database, import_id: string): Promise<number[]> =>
   JSON.parse((await prepared(ledger, sql`select parts from imports where import_id = ${import_id}`).first<string>('parts')) ?? '[]')
 
-/** Returns what imports hold in these parts, in the order of the imports and of the parts. */
-export async function readHoldings(ledger: D1Database, book: number, parts: readonly number[]) {
-  if (parts.length === 0) return []
-  const { results } = await prepared(
-    ledger,
-    sql`select h.part, h.import_id, hex(h.data) as data from json_each(${JSON.stringify(parts)}) j cross join import_holdings h
-      where h.book = ${book} and h.part = j.value order by h.import_id, h.part`,
-  ).all<{ part: number; import_id: string; data: string }>()
-  return results.flatMap(({ part, import_id, data }) =>
-    (JSON.parse(unpacked(data).toString()) as Stored[]).map((one) => ({ part, import_id, ...parsed(one) })),
-  )
+/** A holding, and where it is. */
+export type PlacedHolding = Holding & { part: number; import_id: string }
+
+/** Parts of which this many are in memory at once. */
+export const PARTS_AT_ONCE = 20
+
+/** Returns what imports hold in these parts and is wanted, in the order of the imports and of the parts. */
+export async function readHoldings(
+  ledger: D1Database,
+  book: number,
+  parts: readonly number[],
+  isWanted: (uuid: string, part: number) => boolean = () => true,
+): Promise<PlacedHolding[]> {
+  const found: PlacedHolding[] = []
+  for (let at = 0; at < parts.length; at += PARTS_AT_ONCE) {
+    const { results } = await prepared(
+      ledger,
+      sql`select h.part, h.import_id, hex(h.data) as data from json_each(${JSON.stringify(parts.slice(at, at + PARTS_AT_ONCE))}) j
+        cross join import_holdings h where h.book = ${book} and h.part = j.value`,
+    ).all<{ part: number; import_id: string; data: string }>()
+    for (const { part, import_id, data } of results)
+      for (const one of JSON.parse(unpacked(data).toString()) as Stored[])
+        if (isWanted(one[0], part)) found.push({ part, import_id, ...parsed(one) })
+  }
+  return found.sort((a, b) => (a.import_id === b.import_id ? a.part - b.part : a.import_id < b.import_id ? -1 : 1))
 }
 
 /** Deletes a part of what an import held. */

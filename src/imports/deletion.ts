@@ -4,7 +4,16 @@ import { change } from '../platform/audit/audit.ts'
 import type { Ctx, System } from '../platform/context.ts'
 import { commit } from '../platform/db/commit.ts'
 import type { Import } from './contract.ts'
-import { countThrough, deletePart, documentsOf, markDeleting, partsOfImport, readHoldings, removeImport } from './deletion-store.ts'
+import {
+  countThrough,
+  deletePart,
+  documentsOf,
+  markDeleting,
+  PARTS_AT_ONCE,
+  partsOfImport,
+  readHoldings,
+  removeImport,
+} from './deletion-store.ts'
 import { announce, connectionOf, getImport, type ImportHint, LEASE_MS } from './imports.ts'
 import { assertHeld, endLease, extendLease, findImport, type ImportRow } from './store.ts'
 import { leaveRoom, recordDocuments } from './usage/usage.ts'
@@ -52,7 +61,7 @@ async function takeOutSlice(system: System, ledger: D1Database, row: ImportRow, 
   const stored = [...(await readStored(ledger, book, [...new Set(holdings.map(({ uuid }) => uuid))])).values()]
     .filter(({ held }) => partsIn(held).includes(part))
     .sort((a, b) => (a.chunk ?? 0) - (b.chunk ?? 0))
-  const uuids = await withinWeight(ledger, book, own, stored.slice(0, SLICE))
+  const uuids = await withinWeight(ledger, book, own, withinParts(own, stored))
   let [heirs, lost]: [Map<string, string[]>, number] = [new Map(), 0]
   await replaceDocuments(
     { ledger, files: system.env.FILES, entity: book, rfc: row.rfc, now: system.now },
@@ -80,7 +89,7 @@ async function takeOutSlice(system: System, ledger: D1Database, row: ImportRow, 
 async function othersOf(ledger: D1Database, book: number, own: readonly number[], documents: readonly KnownCfdi[]) {
   const partsOf = new Map(documents.map(({ uuid, held }) => [uuid, partsIn(held)]))
   const others = [...new Set([...partsOf.values()].flat())].filter((part) => !own.includes(part))
-  const found = (await readHoldings(ledger, book, others)).filter(({ uuid, part }) => partsOf.get(uuid)?.includes(part))
+  const found = await readHoldings(ledger, book, others, (uuid, part) => partsOf.get(uuid)?.includes(part) === true)
   const holdings = Map.groupBy(found, ({ uuid }) => uuid)
   const held = new Map<string, string>()
   const heirs = new Map<string, string[]>()
@@ -107,6 +116,16 @@ async function recordHeirs(
   if (heirs.size === 0) return
   const documents = await documentsOf(ledger, [...heirs.keys()])
   await recordDocuments(system, organization_id, new Map([...documents].map(([heir, n]) => [heir, n + more(heirs.get(heir)!)])))
+}
+
+/** As many of the documents as one commit takes out, and as lie in few parts of other imports; at least one. */
+function withinParts(own: readonly number[], documents: readonly KnownCfdi[]): KnownCfdi[] {
+  const parts = new Set(own)
+  const end = documents.findIndex(({ held }, n) => {
+    for (const part of partsIn(held)) parts.add(part)
+    return n === SLICE || (n > 0 && parts.size > own.length + PARTS_AT_ONCE)
+  })
+  return end < 0 ? [...documents] : documents.slice(0, end)
 }
 
 /** As many of the documents as may be opened at once, by the largest XML that another import holds of each; at least one. */

@@ -176,6 +176,21 @@ describe('a deleted import', () => {
     expect(Object.values(await partitionOf(a.of.id)).flat()).toEqual([])
   })
 
+  it('leaves documents to each of 25 others that hold one, which it reads some at a time', async () => {
+    const a = await importer()
+    const random = randomOf(9)
+    const documents = Array.from({ length: 25 }, () => plainOf(random, '2026-01', { emisor: a.rfc }))
+    const whole = await imported(a, zipWith(documents))
+    const others: string[] = []
+    for (const document of documents) others.push(await imported(a, zipWith([document])))
+    const before = await toldOf(a)
+    await deleted(a, whole)
+    expect(await toldOf(a)).toEqual(before)
+    expect(await objectsOf(whole)).toEqual([])
+    const listed = (await a.of.ask('GET', `${importsOf(a.fiscal_entity_id)}?limit=100`)).body.data
+    expect(listed.map(({ documents }: { documents: number }) => documents)).toEqual(others.map(() => 1))
+  })
+
   it('is listed until it is gone, newest first and in pages, and for its organization alone', async () => {
     const a = await importer()
     const b = await importer(a.rfc)
