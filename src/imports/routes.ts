@@ -20,7 +20,8 @@ export const importRoutes = new Hono<App>()
       'Import your own CFDIs',
       'Send one XML, one metadata TXT, or a ZIP of such files as the tax authority packs them, as the raw body, up to 25 MiB. Only your ' +
         'organization can read what it imports, and its visibility windows do not limit that. Once the tax authority delivers the same ' +
-        'UUID inside your windows, that document replaces the imported one. Imports are processed in the background: get the import to read ' +
+        'UUID inside your windows, that document replaces the imported one. Imported documents and those of the tax authority do not act on each other: an ' +
+        'imported payment, credit note or substitution changes only imported documents. Imports are processed in the background: get the import to read ' +
         'the result of each file. A rejected file does not affect the others. A CFDI may have 4 MiB, 30,000 lines and 30,000 paid ' +
         'documents; the metadata of a ZIP may have 48 MiB in all; a ZIP may have 512 MiB and 200,000 files when it is unpacked. Imports ' +
         'count against the plan, in bytes and in documents, a day and in all (`GET /v1/billing/usage`), also those for drafts.',

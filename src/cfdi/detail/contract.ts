@@ -21,7 +21,7 @@ export const Application = z
     }),
     currency: text.meta({
       description:
-        'MonedaDR of a payment complement. The invoice’s currency for a credit note, which is converted to it once the XML of the invoice is known.',
+        'MonedaDR of a payment complement. The invoice’s currency for a credit note, which is converted to it once the XML of the invoice and both rates are known; else its own.',
     }),
     estatus: Estatus.meta({ description: 'Status of the payment complement or credit note.' }),
     counts: z.boolean().meta({ description: 'Whether it is applied to the invoice.' }),
@@ -31,7 +31,7 @@ export const Application = z
       .meta({
         description:
           '`cancelled`: it is cancelled. `other_parties`: its issuer is not the invoice’s, or it is a credit note with another receiver. ' +
-          '`currency_mismatch`: MonedaDR is not the invoice’s currency. `substituted`: another vigente document substitutes it. Null when it counts.',
+          '`currency_mismatch`: MonedaDR is not the invoice’s currency. `missing_rate`: a credit note in another currency cannot be converted, because an exchange rate is not stated. `substituted`: another vigente document substitutes it. Null when it counts.',
       }),
     warnings: z.array(z.enum(['receiver_differs'])).meta({
       description: '`receiver_differs`: the receiver of the payment complement is not the invoice’s, because a third party paid.',
