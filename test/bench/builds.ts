@@ -1,16 +1,14 @@
 import { execFile } from 'node:child_process'
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { CONFIG } from './bindings.ts'
 
 export const ROOT = join(import.meta.dirname, '..', '..')
 
 const require = createRequire(import.meta.url)
 const run = promisify(execFile)
-
-export const compatibilityDate = async (): Promise<string> =>
-  /^compatibility_date = "(.+)"$/m.exec(await readFile(join(ROOT, 'wrangler.toml'), 'utf8'))![1]!
 
 const dryRun = (outdir: string, more: readonly string[]) =>
   run(
@@ -29,10 +27,10 @@ export async function buildService(folder: string): Promise<string> {
 }
 
 /** Bundles a Worker of the bench. */
-export async function buildWorker(folder: string, name: 'work' | 'storage'): Promise<string> {
+export async function buildWorker(folder: string, name: 'work' | 'storage' | 'metered' | 'outside'): Promise<string> {
   const config = join(folder, `${name}.json`)
   const main = join(import.meta.dirname, 'workers', `${name}.ts`)
-  await writeFile(config, JSON.stringify({ name, main, compatibility_date: await compatibilityDate() }))
+  await writeFile(config, JSON.stringify({ name, main, compatibility_date: CONFIG.compatibility_date }))
   await dryRun(join(folder, name), ['--config', config])
   return join(folder, name, `${name}.js`)
 }
