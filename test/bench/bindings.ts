@@ -27,14 +27,17 @@ export const DATABASES = CONFIG.d1_databases.map(({ binding, migrations_dir }) =
   migrations: basename(migrations_dir),
 }))
 
+const d1 = (binding: string, database: string): string =>
+  `(name = "${binding}", wrapped = (moduleName = "cloudflare-internal:d1-api", innerBindings = [(name = "fetcher", service = (name = "storage", entrypoint = "D1", props = (json = ${JSON.stringify(JSON.stringify({ database }))})))]))`
+
 /** Databases and the bucket, which stand-ins take the place of. */
 export const STORAGE = [
-  ...DATABASES.map(
-    ({ binding, name }) =>
-      `(name = "${binding}", wrapped = (moduleName = "cloudflare-internal:d1-api", innerBindings = [(name = "fetcher", service = (name = "storage", entrypoint = "D1", props = (json = ${JSON.stringify(JSON.stringify({ database: name }))})))]))`,
-  ),
+  ...DATABASES.map(({ binding, name }) => d1(binding, name)),
   '(name = "FILES", r2Bucket = (name = "storage", entrypoint = "Files"))',
 ]
+
+/** What the Worker for bare work has beside these. */
+export const BARE = [d1('BARE', 'bare'), ...KEYS]
 
 export const CLASSES = CONFIG.durable_objects.bindings.map(({ class_name }) => class_name)
 

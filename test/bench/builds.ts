@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -33,4 +33,16 @@ export async function buildWorker(folder: string, name: 'work' | 'storage' | 'me
   await writeFile(config, JSON.stringify({ name, main, compatibility_date: CONFIG.compatibility_date }))
   await dryRun(join(folder, name), ['--config', config])
   return join(folder, name, `${name}.js`)
+}
+
+/** Once a year the sandbox has an invoice of 20 to 120 lines. Here it has 20, because costs are told without longer documents. */
+const LINES = { usual: '.int(20, 120)', here: '.int(20, 20)' }
+
+/** Bundles the service with its meter. */
+export async function buildMetered(folder: string): Promise<string> {
+  const file = await buildWorker(folder, 'metered')
+  const [before, after, ...others] = (await readFile(file, 'utf8')).split(LINES.usual)
+  if (after === undefined || others.length > 0) throw new Error('The sandbox decides otherwise how many lines its long invoices have.')
+  await writeFile(file, before + LINES.here + after)
+  return file
 }

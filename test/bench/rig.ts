@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { createRequire } from 'node:module'
 import { join, relative } from 'node:path'
 import type { Readable } from 'node:stream'
-import { CLASSES, CONFIG, DATABASES, KEYS, OUTSIDE, QUEUES, SERVICE, STORAGE } from './bindings.ts'
-import { buildService, buildWorker, ROOT } from './builds.ts'
+import { BARE, CLASSES, CONFIG, DATABASES, OUTSIDE, QUEUES, SERVICE, STORAGE } from './bindings.ts'
+import { buildMetered, buildService, buildWorker, ROOT } from './builds.ts'
 import type { Recording, Used } from './workers/storage.ts'
 
 type Origin = `http://127.0.0.1:${number}`
@@ -64,7 +64,7 @@ async function workersIn(folder: string, around: string | undefined): Promise<Re
   const build = (name: Parameters<typeof buildWorker>[1]) => buildWorker(folder, name)
   const [storage, service, other] = await Promise.all([
     build('storage'),
-    around === undefined ? buildService(folder) : build('metered'),
+    around === undefined ? buildService(folder) : buildMetered(folder),
     build(around === undefined ? 'work' : 'outside'),
   ])
   return {
@@ -75,7 +75,7 @@ async function workersIn(folder: string, around: string | undefined): Promise<Re
       bindings: ['(name = "DATABASES", durableObjectNamespace = "Database")', '(name = "DISK", service = "disk")'],
     },
     ...(around === undefined
-      ? { work: { file: other, classes: [], bindings: [...STORAGE, ...KEYS] } }
+      ? { work: { file: other, classes: [], bindings: [...STORAGE, ...BARE] } }
       : {
           outside: {
             file: other,
@@ -87,6 +87,11 @@ async function workersIn(folder: string, around: string | undefined): Promise<Re
   }
 }
 
+const running = new Set<() => Promise<void>>()
+
+/** Stops what was started and not stopped yet. */
+export const stopRigs = async (): Promise<void> => void (await Promise.all([...running].map((stop) => stop())))
+
 /**
  * Builds the Workers, starts workerd on free ports of 127.0.0.1 and applies the migrations. With the address of a server, queues and
  * webhook deliveries go there, and the service counts what its Durable Objects do and has a clock that can be set.
@@ -96,9 +101,11 @@ export async function startRig(around?: string): Promise<Rig> {
   const folder = await mkdtemp(join(ROOT, '.bench', 'run-'))
   let child: ChildProcess | null = null
   const stop = async () => {
+    running.delete(stop)
     if (child !== null && child.exitCode === null) await new Promise((resolve) => child!.once('exit', resolve) && child!.kill('SIGKILL'))
     await rm(folder, { recursive: true, force: true })
   }
+  running.add(stop)
   try {
     await mkdir(join(folder, 'state'))
     const workers = await workersIn(folder, around)

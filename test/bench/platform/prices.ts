@@ -1,7 +1,7 @@
 import type { Objects } from '../workers/metered.ts'
 import type { Used } from '../workers/storage.ts'
 
-/** List prices in USD: of a million operations, and of a GB kept for a month. */
+/** List prices in USD: of a million, and of a GB kept for a month. */
 export const PRICES = {
   'D1 rows written': 1,
   'D1 rows read': 0.001,

@@ -93,7 +93,10 @@ export class World {
     })
   }
 
-  /** The same after requests, which send messages when they have been answered. */
+  /** Makes requests while messages are delivered as they come, and waits until the work that they cause has ended. */
+  live = (work: () => Promise<void>): Promise<void> => this.queues.live(this.deliver, work)
+
+  /** Drains after requests, which send messages when they have been answered. */
   async settle(): Promise<void> {
     await sleep(AFTERWARDS_MS)
     await this.drain()

@@ -56,10 +56,8 @@ function kindOf(sql: string): string {
 
 function count(database: string, { sql, rows_read, rows_written }: Ran): void {
   const kind = `${database} ${kindOf(sql)}`
-  const sum = (used.statements[kind] ??= { times: 0, rows_read: 0, rows_written: 0 })
-  sum.times++
-  sum.rows_read += rows_read
-  sum.rows_written += rows_written
+  const sum = used.statements[kind] ?? { times: 0, rows_read: 0, rows_written: 0 }
+  used.statements[kind] = { times: sum.times + 1, rows_read: sum.rows_read + rows_read, rows_written: sum.rows_written + rows_written }
 }
 
 /** D1's wire protocol over a Durable Object's SQLite: the engine, and the counters, that D1 has. */
