@@ -12,7 +12,7 @@ const TIMED = 200
 const statementsOf = ({ calls }: Recording): Ran[] => calls.flatMap(({ statements }) => statements)
 const writtenIn = (recording: Recording): number => statementsOf(recording).reduce((sum, { rows_written }) => sum + rows_written, 0)
 /** Statements that put documents, their lines and what they pay into their tables. */
-const isOfDocuments = ({ sql }: Ran): boolean => /^\s*insert into cfdi(_lines|_payments)?\s*\(/.test(sql)
+const isOfDocuments = ({ sql }: Ran): boolean => /^\s*insert into cfdi(_lines|_chunks|_payments)?\s*\(/.test(sql)
 
 /** The package as a download of a month: the job is asked for, claimed, worked on in one slice, settled. */
 async function download(rig: Rig, entity: number) {
