@@ -41,7 +41,7 @@ const RUN_STATEMENTS = 6
 const UNFINISHED_AFTER_MS = 30_000
 const SWEEP_LIMIT = 100
 /** Runs that one queue message names. */
-const RUNS_A_MESSAGE = 20
+export const RUNS_A_MESSAGE = 20
 
 /** The most statements of a page, whose connections go in two parts: its list, the windows, and in each ledger the watermarks and the jobs. */
 const pageStatements = ({ settings }: System): number => 2 * (2 + 16 * Math.min(PAGE, settings.ledgers.length))
