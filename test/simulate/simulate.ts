@@ -64,8 +64,8 @@ if (values.write)
     const written = Object.entries(parts).reduce(
       (all, [part, content]) =>
         all.replace(
-          new RegExp(`(<!-- simulate: ${part} -->\n).*?(\n<!-- end -->)`, 's'),
-          (_, begin, end) => `${begin}\n${content}\n${end}`,
+          new RegExp(`(<!-- simulate: ${part} -->\n).*?(<!-- end -->)`, 's'),
+          (_, begin, end) => `${begin}\n${content}\n\n${end}`,
         ),
       text,
     )

@@ -148,5 +148,5 @@ it('is told in tables whose rows all have their cells', () => {
     expect(new Set(rows.map((row) => row.split(' | ').length)).size).toBe(1)
     expect(rows.join('')).not.toMatch(/NaN|Infinity|undefined|null/)
   }
-  expect(summary(simulation)).toMatch(/^4,000 RFCs of \d+ organizations for 20 days from 2027-01-01 \(seed 3\)/)
+  expect(summary(simulation)).toMatch(/^- 4,000 RFCs of \d+ organizations for 20 days from 2027-01-01, seed 3: /)
 })

@@ -2,6 +2,7 @@ import { dayOfEpoch, epochDayOf } from '../../src/platform/time/calendar.ts'
 import { ASSUMED, CADENCES, CLASSES, FIRST_DAY, ORGANIZATION_SIZES, PLATFORM, ZONES } from './assumptions.ts'
 import { FIGURES, KINDS, type Kind } from './costs.ts'
 import { QUEUES } from './engine.ts'
+import type { Limit } from './limits.ts'
 import type { Simulation } from './simulation.ts'
 
 const whole = (value: number): string => Math.round(value).toLocaleString('en')
@@ -16,31 +17,32 @@ const table = (titles: readonly string[], rows: readonly (readonly string[])[]):
 
 const NAMES: Record<Kind, string> = { control: '`DB`', ledger: '`LEDGER_n`', events: '`EVENTS_n`' }
 
-/** The result in sentences. */
-export function summary({
-  settings,
-  organizations,
-  databases,
-  documents,
-  limits,
-  doneBy,
-  longestWait,
-  connectingDays,
-}: Simulation): string {
-  const [first, second] = limits
-  const { ledger, events } = databases
-  return [
-    `${whole(settings.rfcs)} RFCs of ${whole(organizations)} organizations for ${settings.days} days from ${FIRST_DAY} (seed ${settings.seed}): `,
-    `${whole(documents / 1e6)} million new documents, in \`DB\`, \`LEDGER_0\` to \`LEDGER_${ledger.count - 1}\` and \`EVENTS_0\` to \`EVENTS_${events.count - 1}\`. `,
-    `The first limit is “${first!.name}”, which ${whole(thousands(first!.rfcs))} RFCs meet; the next one is “${second!.name}”, with ${whole(thousands(second!.rfcs))}. `,
-    doneBy === null
-      ? 'The downloads of a day are never done. '
-      : `The downloads of a day are done by ${clock(doneBy)} at the latest, and none waits more than ${longestWait} minutes for a consumer. `,
-    `The first downloads of as many RFCs take ${whole(connectingDays)} days.`,
-  ].join('')
+const AMOUNTS = {
+  GB: (value: number): string => `${gigabytes(value)} GB`,
+  share: percent,
+  '': whole,
 }
 
-const thousands = (rfcs: number | null): number => 1_000 * Math.floor((rfcs ?? 0) / 1_000)
+const thousands = (rfcs: number | null): string => whole(1_000 * Math.floor((rfcs ?? 0) / 1_000))
+
+/** The result in sentences. */
+export function summary(simulation: Simulation): string {
+  const { settings, organizations, databases, documents, limits, doneBy, longestWait, connectingDays } = simulation
+  const { control, ledger, events } = databases
+  const fullest = Math.max(...[control, ledger, events].map(({ fullestBytes }) => fullestBytes)) / PLATFORM.databaseBytes.value
+  const [first, second] = limits
+  const met = ({ used, limit, at }: Limit): string => (used < limit ? 'would be' : `is met ${at},`)
+  const nameOf = ({ name }: Limit): string => `the ${name[0]!.toLowerCase()}${name.slice(1)}`
+  return [
+    `- ${whole(settings.rfcs)} RFCs of ${whole(organizations)} organizations for ${settings.days} days from ${FIRST_DAY}, seed ${settings.seed}: ${whole(documents / 1e6)} million new documents.`,
+    `- Their databases are \`DB\`, \`LEDGER_0\` to \`LEDGER_${ledger.count - 1}\` and \`EVENTS_0\` to \`EVENTS_${events.count - 1}\`. On the last day the fullest one is ${percent(fullest)} full.`,
+    `- The first limit ${met(first!)} ${nameOf(first!)}: ${AMOUNTS[first!.unit](first!.limit)}, with ${thousands(first!.rfcs)} RFCs. The next one ${met(second!)} ${nameOf(second!)}, with ${thousands(second!.rfcs)}.`,
+    doneBy === null
+      ? '- The downloads of a day are never done.'
+      : `- The downloads of a day are done by ${clock(doneBy)}, and ${longestWait === 0 ? 'none waits' : `none waits longer than ${longestWait} minutes`} for a consumer.`,
+    `- The first downloads of as many RFCs take ${whole(connectingDays)} days.`,
+  ].join('\n')
+}
 
 /** What the databases of each kind hold at the end, and what one of them does in an average hour (in the busiest one). */
 export const databasesTable = ({ databases }: Simulation): string =>
@@ -63,19 +65,13 @@ export const queuesTable = ({ messages, settings }: Simulation): string =>
     QUEUES.map((name) => [`\`${name}\``, whole(messages[name].sent / settings.days), whole(messages[name].left)]),
   )
 
-const AMOUNTS = {
-  GB: (value: number): string => `${gigabytes(value)} GB`,
-  share: percent,
-  '': whole,
-}
-
 /** How much of each limit is used, and with how many RFCs it is met. */
 export const limitsTable = ({ limits }: Simulation): string =>
   table(
     ['limit', 'used', 'of', '', 'when', 'met with'],
     limits.map(({ name, used, limit, unit, at, rfcs }) => [
       ...[name, AMOUNTS[unit](used), AMOUNTS[unit](limit), percent(used / limit), at],
-      rfcs === null ? 'later, with more databases' : `${whole(thousands(rfcs))} RFCs`,
+      rfcs === null ? 'later, with more databases' : `${thousands(rfcs)} RFCs`,
     ]),
   )
 
