@@ -1,6 +1,7 @@
 import type { System } from '../platform/context.ts'
 import { newId } from '../platform/db/id.ts'
 import { placeOf } from '../platform/hash.ts'
+import { ledgerByLedger, START } from '../platform/pages.ts'
 import { sendHints } from '../platform/queues/send.ts'
 import { unverifiedEntities } from '../taxpayers/verification.ts'
 import { type RequestingRun, requestStatements, watermarkStatement } from './request-store.ts'
@@ -118,14 +119,13 @@ export async function sweepVerifications(system: System): Promise<void> {
   await announce(system, await unverifiedEntities(system, SWEEP_LIMIT))
 }
 
-/** Announces jobs again after a lost message or the death of a worker. */
-export async function sweepJobs(system: System): Promise<void> {
-  const now = Date.now()
-  for (const [shard, ledger] of system.settings.ledgers.entries()) {
+/** Announces jobs again after a lost message or the death of a worker. A task, whose place is a ledger. */
+export const sweepJobs = (system: System, place = START): Promise<string> =>
+  ledgerByLedger(system, place, async (shard, ledger) => {
+    const now = Date.now()
     const { results } = await stuckStatement(ledger, now, now - UNCLAIMED_AFTER_MS, SWEEP_LIMIT).all<{ entity: number }>()
     await announce(
       system,
       results.map(({ entity }) => ({ shard, entity })),
     )
-  }
-}
+  })
