@@ -37,14 +37,14 @@ const work = (reads: number, writes: number, statements: number, rowsRead: numbe
   ...{ reads, writes, statements, rowsRead, rowsWritten, bytes },
 })
 
-/** A quiet day of the only RFC of an organization, by database: a run, and 15 jobs in which nothing changed. */
+/** A quiet day by database: the run of an organization, and 15 jobs of an RFC in which nothing changed. */
 export const QUIET_DAY = {
-  /** Of the run, once for all RFCs of the organization. */
-  run: work(3, 2, 6, 8, 4),
-  /** Of each RFC. */
-  control: work(5, 0, 5, 20, 2),
-  ledger: work(19, 18, 90, 1_300, 50, JOB_BYTES * QUIET_JOBS),
-  events: work(1, 1, 4, 150, 17, EVENT_BYTES * QUIET_JOBS),
+  /** In the control database, once for all RFCs of the organization. */
+  run: work(3, 2, 7, 10, 4),
+  /** Of each RFC: a login for each job, and the recipients of its events. */
+  control: work(18, 0, 18, 60, 0),
+  ledger: work(42, 18, 120, 1_250, 38),
+  events: work(2, 2, 6, 150, 30),
   jobs: QUIET_JOBS,
 }
 
@@ -63,7 +63,7 @@ export const REQUEST = { control: work(1, 0, 1, 3, 0), ledger: work(1, 0, 1, 29,
 /** A delivery: its endpoint and its place, the claim, the record of the attempt. */
 export const DELIVERY = work(2, 2, 6, 10, 5, ASSUMED.deliveryBytes.value)
 
-/** What the sweep of every minute asks of a ledger, beside a row for each open job. */
+/** What the sweep of every minute asks of a ledger, beside a row for each RFC whose jobs are not done. */
 export const SWEEP = work(3, 0, 3, 3, 0)
 
 export const READ_ROW = work(0, 0, 0, 1, 0)

@@ -72,10 +72,10 @@ export class Service {
   /** Seconds of consumers that are left for dispatching and for downloading. */
   #dispatchSeconds = 0
   #downloadSeconds = 0
-  /** Jobs of each ledger that are not done, and its RFCs whose jobs have been done in this hour. */
+  /** RFCs of each ledger whose jobs are not done, and those whose jobs have been done in this hour. */
   readonly #open: Float64Array
   readonly #done: Int32Array
-  /** Jobs that the sweeps of this hour have read. */
+  /** RFCs that the sweeps of this hour have read. */
   readonly #swept: Float64Array
   #jobs = QUIET_DAY.jobs
   documents = 0
@@ -153,16 +153,15 @@ export class Service {
     const before = this.spread.handled
     this.spread.handle(minute, most, (ledger, count) => {
       this.#done[ledger]! += count
-      this.#open[ledger]! -= count * this.#jobs
+      this.#open[ledger]! -= count
     })
     const count = this.spread.handled - before
     this.#downloadSeconds = seconds - count * DOWNLOAD_SECONDS
     this.mostDownloads = Math.max(this.mostDownloads, count)
     this.control.add(hour, 0, count, QUIET_DAY.control)
     this.handled['downloads-spread'] += count
-    // The relay once for each, and then an endpoint; the sweep finds what is under way just then.
+    // The relay once for each, and then an endpoint.
     this.#count('webhooks', hour, count + Math.round(count * ASSUMED.listeners.value))
-    this.#count('downloads', hour, Math.round((count * DOWNLOAD_SECONDS) / 60))
     return room - count * msOf(QUIET_DAY.control)
   }
 
@@ -191,7 +190,7 @@ export class Service {
       for (let rfc = from; rfc < to; rfc++) {
         const ledger = ledgerOf[rfc]!
         this.spread.send(minute + this.#place[rfc]!, ledger)
-        this.#open[ledger]! += tick.jobs
+        this.#open[ledger]!++
       }
       this.sent['downloads-spread'][hour]! += to - from
       first.runs++
@@ -200,13 +199,13 @@ export class Service {
     this.control.add(hour, 0, dispatched, QUIET_DAY.run)
   }
 
-  /** The sweep of the minute reads every job that is not done, and announces RFCs whose jobs should have begun. */
+  /** The sweep of the minute reads every RFC whose jobs are not done, and announces those whose jobs should have begun a minute ago. */
   #sweep(hour: number): void {
     if (this.spread.sent === this.spread.handled) return
     let announced = 0
     for (let ledger = 0; ledger < this.ledger.count; ledger++) {
       this.#swept[ledger]! += this.#open[ledger]!
-      announced += Math.min(SWEEP_LIMIT, this.spread.waitingOf(ledger))
+      if (this.spread.wait > 0) announced += Math.min(SWEEP_LIMIT, this.spread.waitingOf(ledger))
     }
     this.#count('downloads', hour, announced)
   }

@@ -17,7 +17,8 @@ export class SpreadQueue {
   handled = 0
   /** Those of which the minute has come. */
   waiting = 0
-  /** Minutes for which a message has waited for a consumer. */
+  /** Minutes for which the oldest message that waits has waited for a consumer, and the most so far. */
+  wait = 0
   longestWait = 0
 
   constructor(ledgers: number) {
@@ -63,7 +64,8 @@ export class SpreadQueue {
     this.#first = (this.#first + 1) % this.#ledgers
     // Up to here every message that had come by that minute is handled.
     while (this.#oldest < minute && this.#come[this.#oldest]! <= this.handled) this.#oldest++
-    if (this.waiting > 0) this.longestWait = Math.max(this.longestWait, minute - this.#oldest)
+    this.wait = this.waiting > 0 ? minute - this.#oldest : 0
+    this.longestWait = Math.max(this.longestWait, this.wait)
   }
 
   /** The messages of a ledger that wait. */

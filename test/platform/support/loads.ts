@@ -251,8 +251,8 @@ const invoicesOf = (count: number, review_at: number | null) =>
 /** More ledgers than an invocation has statements. All are one here, so that what is left in it is found in each. */
 const LEDGERS = 1_000
 
-const bindLedgers = (platform: Platform): void => {
-  for (let n = 1; n < LEDGERS; n++) Object.assign(platform.env, { [`LEDGER_${n}`]: env.LEDGER_0 })
+const bindLedgers = (platform: Platform, count = LEDGERS): void => {
+  for (let n = 1; n < count; n++) Object.assign(platform.env, { [`LEDGER_${n}`]: env.LEDGER_0 })
 }
 
 /** Sweeps them, and returns the numbers of the ledgers for which messages of a queue were sent. */
@@ -409,8 +409,14 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
   },
 
   async sweepUploadObjects(platform) {
-    for (let n = 0; n < 30; n++) await env.FILES.put(`imports/abandoned${n}`, 'x')
-    await finish(platform, 'sweepUploadObjects', Date.now() + 3 * DAY_MS)
+    bindLedgers(platform, 800)
+    // The bucket's clock is the real one.
+    at('2099-01-01T10:00:00Z')
+    for (let n = 0; n < 16; n++) await env.FILES.put(`imports/${n.toString(16)}`, 'x')
+    const left = async () => (await env.FILES.list({ prefix: 'imports/' })).objects.length
+    // Each begins at another key.
+    for (let n = 0; n < 12 && (await left()) > 0; n++) await finish(platform, 'sweepUploadObjects')
+    expect(await left()).toBe(0)
   },
 
   async reportLetters(platform) {
