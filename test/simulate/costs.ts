@@ -43,8 +43,8 @@ export const QUIET_DAY = {
   run: work(3, 2, 7, 10, 4),
   /** Of each RFC: a login for each job, and the recipients of its events. */
   control: work(18, 0, 18, 60, 0),
-  ledger: work(42, 18, 120, 1_250, 38),
-  events: work(2, 2, 6, 150, 30),
+  ledger: work(42, 18, 120, 1_250, 38, JOB_BYTES * QUIET_JOBS),
+  events: work(2, 2, 6, 150, 30, EVENT_BYTES * QUIET_JOBS),
   jobs: QUIET_JOBS,
 }
 
