@@ -7,7 +7,7 @@ import type { Simulation } from './simulation.ts'
 
 const whole = (value: number): string => Math.round(value).toLocaleString('en')
 const percent = (share: number): string => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`
-const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(1)
+const gigabytes = (bytes: number): string => (bytes / 1e9).toLocaleString('en', { maximumFractionDigits: 1 })
 const two = (value: number): string => String(value).padStart(2, '0')
 const clock = (minute: number): string => `${two(Math.floor(minute / 60))}:${two(minute % 60)} UTC`
 
@@ -31,12 +31,12 @@ export function summary(simulation: Simulation): string {
   const { control, ledger, events } = databases
   const fullest = Math.max(...[control, ledger, events].map(({ fullestBytes }) => fullestBytes)) / PLATFORM.databaseBytes.value
   const [first, second] = limits
-  const met = ({ used, limit, at }: Limit): string => (used < limit ? 'would be' : `is met ${at},`)
-  const nameOf = ({ name }: Limit): string => `the ${name[0]!.toLowerCase()}${name.slice(1)}`
+  const told = ({ name, used, limit, unit, at, rfcs }: Limit): string =>
+    `the ${name[0]!.toLowerCase()}${name.slice(1)} (${AMOUNTS[unit](limit)}), which ${thousands(rfcs)} RFCs meet, ${used < limit ? 'so it is not met' : at}`
   return [
     `- ${whole(settings.rfcs)} RFCs of ${whole(organizations)} organizations for ${settings.days} days from ${FIRST_DAY}, seed ${settings.seed}: ${whole(documents / 1e6)} million new documents.`,
     `- Their databases are \`DB\`, \`LEDGER_0\` to \`LEDGER_${ledger.count - 1}\` and \`EVENTS_0\` to \`EVENTS_${events.count - 1}\`. On the last day the fullest one is ${percent(fullest)} full.`,
-    `- The first limit ${met(first!)} ${nameOf(first!)}: ${AMOUNTS[first!.unit](first!.limit)}, with ${thousands(first!.rfcs)} RFCs. The next one ${met(second!)} ${nameOf(second!)}, with ${thousands(second!.rfcs)}.`,
+    `- The first limit is ${told(first!)}. The next one is ${told(second!)}.`,
     doneBy === null
       ? '- The downloads of a day are never done.'
       : `- The downloads of a day are done by ${clock(doneBy)}, and ${longestWait === 0 ? 'none waits' : `none waits longer than ${longestWait} minutes`} for a consumer.`,
