@@ -32,7 +32,7 @@ export function summary(simulation: Simulation): string {
   const fullest = Math.max(...[control, ledger, events].map(({ fullestBytes }) => fullestBytes)) / PLATFORM.databaseBytes.value
   const [first, second] = limits
   const told = ({ name, used, limit, unit, at, rfcs }: Limit): string =>
-    `the ${name[0]!.toLowerCase()}${name.slice(1)} (${AMOUNTS[unit](limit)}), which ${thousands(rfcs)} RFCs meet, ${used < limit ? 'so it is not met' : at}`
+    `the ${name[0]!.toLowerCase()}${name.slice(1)} (${AMOUNTS[unit](limit)}), reached with ${thousands(rfcs)} RFCs, ${used < limit ? 'so not here' : `here ${at}`}`
   return [
     `- ${whole(settings.rfcs)} RFCs of ${whole(organizations)} organizations for ${settings.days} days from ${FIRST_DAY}, seed ${settings.seed}: ${whole(documents / 1e6)} million new documents.`,
     `- Their databases are \`DB\`, \`LEDGER_0\` to \`LEDGER_${ledger.count - 1}\` and \`EVENTS_0\` to \`EVENTS_${events.count - 1}\`. On the last day the fullest one is ${percent(fullest)} full.`,
@@ -65,10 +65,10 @@ export const queuesTable = ({ messages, settings }: Simulation): string =>
     QUEUES.map((name) => [`\`${name}\``, whole(messages[name].sent / settings.days), whole(messages[name].left)]),
   )
 
-/** How much of each limit is used, and with how many RFCs it is met. */
+/** How much of each limit is used, and with how many RFCs it is reached. */
 export const limitsTable = ({ limits }: Simulation): string =>
   table(
-    ['limit', 'used', 'of', '', 'when', 'met with'],
+    ['limit', 'used', 'of', '', 'when', 'reached with'],
     limits.map(({ name, used, limit, unit, at, rfcs }) => [
       ...[name, AMOUNTS[unit](used), AMOUNTS[unit](limit), percent(used / limit), at],
       rfcs === null ? 'later, with more databases' : `${thousands(rfcs)} RFCs`,
