@@ -1,7 +1,7 @@
 import { all, type Fragment, join, prepared, raw, sql } from '../../platform/db/fragment.ts'
 import { boundsOf, isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { appliedBeyondCeiling, appliedOf, parseApplied } from '../applied.ts'
-import { type ReadRow, readColumns, storedColumns } from '../read-row.ts'
+import { PACKED_READ_ROW, PACKED_ROW, type ReadRow, storedColumns, unpackRow } from '../read-row.ts'
 import type { RowContext } from '../view.ts'
 import type { Filters } from './contract.ts'
 import { conditionsOf, least, planSearch, type SearchPlan } from './plan.ts'
@@ -18,8 +18,12 @@ export interface PageItem {
 /** How many rows are scanned for one page where no index serves every filter. The next page scans the following ones. */
 const SCAN_ROWS = 250
 
-/** `fits` says whether a row that was scanned by `scanInvoices` belongs to the page. */
-type PageRow = ReadRow & { applied: string | null; fits?: 0 | 1 | null }
+/** `row` is packed. `fits` says whether a row that was scanned by `scanInvoices` belongs to the page. */
+interface PageRow {
+  row: string
+  applied: string | null
+  fits?: 0 | 1 | null
+}
 
 const ORDER = raw('order by issued_at desc, uuid desc')
 
@@ -44,8 +48,17 @@ const merged = (
   return join([join(selects, ' union all '), ORDER], ' ')
 }
 
-const page = (partition: Partition, rows: Fragment, rest: readonly Fragment[], take: number): Fragment =>
-  sql`select ${readColumns('page')}, ${appliedBeyondCeiling(partition, 'page')} as applied from (${rows}) page where ${all(rest)} limit ${take}`
+/** What the outer select needs of rows that are packed already. */
+const PACKED = sql`cfdi.issued_at, cfdi.uuid, cfdi.direction, cfdi.applied_until, ${PACKED_ROW} as packed`
+
+/** SQLite prepares a statement again whenever a limit is bound, which takes longer than to run it: limits are written into the text. */
+const limited = (rows: number): Fragment => raw(`limit ${rows}`)
+
+const selectPage = (partition: Partition, row: Fragment, more: Fragment, rows: Fragment): Fragment =>
+  sql`select ${row} as row, ${appliedBeyondCeiling(partition, 'page')} as applied${more} from (${rows}) page`
+
+const filteredPage = (partition: Partition, rows: Fragment, rest: readonly Fragment[], take: number): Fragment =>
+  sql`${selectPage(partition, PACKED_READ_ROW, raw(''), rows)} where ${all(rest)} ${limited(take)}`
 
 /** The statements that read a page of a partition's rows and, where rows are scanned one by one, the position of the last one scanned. */
 interface Scan {
@@ -70,12 +83,12 @@ function restOf(partition: Partition, { streams, rest, through }: SearchPlan, af
 
 function scanStreams(partition: Partition, plan: SearchPlan, after: PagePosition | undefined, take: number): Scan {
   const rest = restOf(partition, plan, after)
-  const rows = (limit: number) => sql`${merged(partition, plan, after, storedColumns('cfdi'))} limit ${limit}`
-  if (rest.length === 0) return { partition, limit: take, statements: [page(partition, rows(take), [], take)] }
-  const last = sql`${merged(partition, plan, after, raw('cfdi.issued_at, cfdi.uuid'))} limit 1 offset ${SCAN_ROWS - 1}`
+  const rows = (columns: Fragment, limit: number) => sql`${merged(partition, plan, after, columns)} ${limited(limit)}`
+  if (rest.length === 0) return { partition, limit: take, statements: [selectPage(partition, raw('packed'), raw(''), rows(PACKED, take))] }
+  const last = sql`${merged(partition, plan, after, raw('cfdi.issued_at, cfdi.uuid'))} ${limited(1)} offset ${raw(String(SCAN_ROWS - 1))}`
   // Rows that `isMatch` refuses must not fill the page, which would tell where they are.
   const most = plan.isCompared ? SCAN_ROWS : take
-  return { partition, limit: most, statements: [page(partition, rows(SCAN_ROWS), rest, most), last] }
+  return { partition, limit: most, statements: [filteredPage(partition, rows(storedColumns('cfdi'), SCAN_ROWS), rest, most), last] }
 }
 
 /**
@@ -95,10 +108,9 @@ function scanInvoices(partition: Partition, plan: SearchPlan, after: PagePositio
   const anything = later('cfdi_dirc', 'later.cancelled = 0')
   const applied = `${later('cfdi_tipoc', "later.cancelled = 0 and later.tipo_comprobante in ('P', 'E')")} or ${later('cfdi_substituted', '1', 'substituted_from')}`
   const rows = sql`${merged(partition, plan, after, storedColumns('cfdi'))}
-    limit case when ${raw(anything)} then case when ${raw(applied)} then ${SCAN_ROWS} else 0 end else 0 end`
+    limit case when ${raw(anything)} then case when ${raw(applied)} then ${raw(String(SCAN_ROWS))} else 0 end else 0 end`
   // Every scanned row is returned. To number the rows, or to read the last one separately, would read more rows than a page may.
-  const statement = sql`select ${readColumns('page')}, ${appliedBeyondCeiling(partition, 'page')} as applied,
-    ${all(restOf(partition, plan, after))} as fits from (${rows}) page`
+  const statement = selectPage(partition, PACKED_READ_ROW, sql`, ${all(restOf(partition, plan, after))} as fits`, rows)
   return { partition, limit: SCAN_ROWS, statements: [statement], replaces: true }
 }
 
@@ -110,7 +122,7 @@ function scansOf(partition: Partition, plan: SearchPlan, after: PagePosition | u
 const byUuid = (partition: Partition, filters: Filters, after: PagePosition | undefined): Fragment => {
   const rows = sql`select ${storedColumns('cfdi')} from json_each(${JSON.stringify(filters.uuid)}) wanted cross join cfdi
     where cfdi.uuid = wanted.value and ${all([isVisible(partition, 'cfdi'), ...(after ? [sql`(+cfdi.issued_at, cfdi.uuid) < (${after[0]}, ${after[1]})`] : [])])} ${ORDER}`
-  return page(partition, rows, conditionsOf(filters, partition), filters.uuid!.length)
+  return filteredPage(partition, rows, conditionsOf(filters, partition), filters.uuid!.length)
 }
 
 const isBefore = (a: PagePosition, b: PagePosition): boolean => a[0] > b[0] || (a[0] === b[0] && a[1] > b[1])
@@ -150,9 +162,11 @@ export async function findPage(
     if (isReplaced(n)) continue
     const rows = first!.results as PageRow[]
     // Nothing is known beyond the last row of a scan that found its limit, nor beyond the last row scanned.
-    const end = rows.length === scan.limit ? rows.at(-1) : (last?.results[0] as ReadRow | undefined)
+    const unpacked = rows.map(({ row }) => unpackRow(row))
+    const end = rows.length === scan.limit ? unpacked.at(-1) : (last?.results[0] as ReadRow | undefined)
     if (end && (horizon === null || isBefore(positionOf(end), horizon))) horizon = positionOf(end)
-    for (const row of rows) if (row.fits === undefined || row.fits === 1) read.push(itemOf(ledger, scan.partition, row))
+    for (const [i, { applied, fits }] of rows.entries())
+      if (fits === undefined || fits === 1) read.push(itemOf(ledger, scan.partition, unpacked[i]!, applied))
   }
   const items = read
     .filter((item) => (horizon === null || !isBefore(horizon, positionOf(item.row))) && isMatch(item))
@@ -161,7 +175,7 @@ export async function findPage(
   return { items, next: horizon }
 }
 
-const itemOf = ({ fiscal_entity_id }: ScopedLedger, partition: Partition, row: PageRow): PageItem => ({
+const itemOf = ({ fiscal_entity_id }: ScopedLedger, partition: Partition, row: ReadRow, applied: string | null): PageItem => ({
   row,
-  context: { fiscal_entity_id, partition, applied: row.applied === null ? undefined : parseApplied(row.applied).map(appliedOf) },
+  context: { fiscal_entity_id, partition, applied: applied === null ? undefined : parseApplied(applied).map(appliedOf) },
 })
