@@ -23,7 +23,8 @@ export interface Rig {
   stop(): Promise<void>
 }
 
-const KEY = `1:${Buffer.alloc(32, 7).toString('base64')}`
+/** The keyring of every purpose. */
+export const KEY = `1:${Buffer.alloc(32, 7).toString('base64')}`
 
 const d1 = (binding: string, entrypoint: string) =>
   `(name = "${binding}", wrapped = (moduleName = "cloudflare-internal:d1-api", innerBindings = [(name = "fetcher", service = (name = "storage", entrypoint = "${entrypoint}"))]))`

@@ -1,7 +1,7 @@
 import { all, type Fragment, join, prepared, raw, sql } from '../../platform/db/fragment.ts'
 import { boundsOf, isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { appliedBeyondCeiling, appliedOf, parseApplied } from '../applied.ts'
-import { PACKED_READ_ROW, PACKED_ROW, type ReadRow, storedColumns, unpackRow } from '../read-row.ts'
+import { parseRow, READ_ROW_JSON, type ReadRow, ROW_JSON, storedColumns } from '../read-row.ts'
 import type { RowContext } from '../view.ts'
 import type { Filters } from './contract.ts'
 import { conditionsOf, least, planSearch, type SearchPlan } from './plan.ts'
@@ -18,7 +18,7 @@ export interface PageItem {
 /** How many rows are scanned for one page where no index serves every filter. The next page scans the following ones. */
 const SCAN_ROWS = 250
 
-/** `row` is packed. `fits` says whether a row that was scanned by `scanInvoices` belongs to the page. */
+/** `row` is for `parseRow`. `fits` says whether a row that was scanned by `scanInvoices` belongs to the page. */
 interface PageRow {
   row: string
   applied: string | null
@@ -48,8 +48,8 @@ const merged = (
   return join([join(selects, ' union all '), ORDER], ' ')
 }
 
-/** What the outer select needs of rows that are packed already. */
-const PACKED = sql`cfdi.issued_at, cfdi.uuid, cfdi.direction, cfdi.applied_until, ${PACKED_ROW} as packed`
+/** What the outer select needs when it has no condition. */
+const WITH_JSON = sql`cfdi.issued_at, cfdi.uuid, cfdi.direction, cfdi.applied_until, ${ROW_JSON} as json`
 
 /** SQLite prepares a statement again whenever a limit is bound, which takes longer than to run it: limits are written into the text. */
 const limited = (rows: number): Fragment => raw(`limit ${rows}`)
@@ -58,7 +58,7 @@ const selectPage = (partition: Partition, row: Fragment, more: Fragment, rows: F
   sql`select ${row} as row, ${appliedBeyondCeiling(partition, 'page')} as applied${more} from (${rows}) page`
 
 const filteredPage = (partition: Partition, rows: Fragment, rest: readonly Fragment[], take: number): Fragment =>
-  sql`${selectPage(partition, PACKED_READ_ROW, raw(''), rows)} where ${all(rest)} ${limited(take)}`
+  sql`${selectPage(partition, READ_ROW_JSON, raw(''), rows)} where ${all(rest)} ${limited(take)}`
 
 /** The statements that read a page of a partition's rows and, where rows are scanned one by one, the position of the last one scanned. */
 interface Scan {
@@ -84,7 +84,7 @@ function restOf(partition: Partition, { streams, rest, through }: SearchPlan, af
 function scanStreams(partition: Partition, plan: SearchPlan, after: PagePosition | undefined, take: number): Scan {
   const rest = restOf(partition, plan, after)
   const rows = (columns: Fragment, limit: number) => sql`${merged(partition, plan, after, columns)} ${limited(limit)}`
-  if (rest.length === 0) return { partition, limit: take, statements: [selectPage(partition, raw('packed'), raw(''), rows(PACKED, take))] }
+  if (rest.length === 0) return { partition, limit: take, statements: [selectPage(partition, raw('json'), raw(''), rows(WITH_JSON, take))] }
   const last = sql`${merged(partition, plan, after, raw('cfdi.issued_at, cfdi.uuid'))} ${limited(1)} offset ${raw(String(SCAN_ROWS - 1))}`
   // Rows that `isMatch` refuses must not fill the page, which would tell where they are.
   const most = plan.isCompared ? SCAN_ROWS : take
@@ -110,7 +110,7 @@ function scanInvoices(partition: Partition, plan: SearchPlan, after: PagePositio
   const rows = sql`${merged(partition, plan, after, storedColumns('cfdi'))}
     limit case when ${raw(anything)} then case when ${raw(applied)} then ${raw(String(SCAN_ROWS))} else 0 end else 0 end`
   // Every scanned row is returned. To number the rows, or to read the last one separately, would read more rows than a page may.
-  const statement = selectPage(partition, PACKED_READ_ROW, sql`, ${all(restOf(partition, plan, after))} as fits`, rows)
+  const statement = selectPage(partition, READ_ROW_JSON, sql`, ${all(restOf(partition, plan, after))} as fits`, rows)
   return { partition, limit: SCAN_ROWS, statements: [statement], replaces: true }
 }
 
@@ -162,11 +162,11 @@ export async function findPage(
     if (isReplaced(n)) continue
     const rows = first!.results as PageRow[]
     // Nothing is known beyond the last row of a scan that found its limit, nor beyond the last row scanned.
-    const unpacked = rows.map(({ row }) => unpackRow(row))
-    const end = rows.length === scan.limit ? unpacked.at(-1) : (last?.results[0] as ReadRow | undefined)
+    const parsed = rows.map(({ row }) => parseRow(row))
+    const end = rows.length === scan.limit ? parsed.at(-1) : (last?.results[0] as ReadRow | undefined)
     if (end && (horizon === null || isBefore(positionOf(end), horizon))) horizon = positionOf(end)
     for (const [i, { applied, fits }] of rows.entries())
-      if (fits === undefined || fits === 1) read.push(itemOf(ledger, scan.partition, unpacked[i]!, applied))
+      if (fits === undefined || fits === 1) read.push(itemOf(ledger, scan.partition, parsed[i]!, applied))
   }
   const items = read
     .filter((item) => (horizon === null || !isBefore(horizon, positionOf(item.row))) && isMatch(item))
