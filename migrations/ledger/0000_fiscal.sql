@@ -89,6 +89,7 @@ CREATE TABLE `cfdi_months` (
 	`entity` integer NOT NULL,
 	`month` text NOT NULL,
 	`direction` integer NOT NULL,
+	`sums` text NOT NULL,
 	`cells` text NOT NULL,
 	PRIMARY KEY(`entity`, `month`, `direction`)
 ) WITHOUT ROWID;

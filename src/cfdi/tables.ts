@@ -198,13 +198,17 @@ export const cfdiSubstitutions = sqliteTable(
   ],
 )
 
-/** The daily totals of a month and direction: `{"dd|tipo|metodo|state": [n, with_xml, missing_rate, not_counted, micros in MXN as text …]}` (totals.ts). */
+/**
+ * The totals of a month and direction: `cells` by day, `{"dd|tipo|metodo|state": [n, with_xml, missing_rate, not_counted, micros in MXN as text …]}`
+ * (totals.ts), and `sums` over the days, without `dd|`. A summary reads the days of a month only where something divides it.
+ */
 export const cfdiMonths = sqliteTable(
   'cfdi_months',
   {
     entity: integer('entity').notNull(),
     month: text('month').notNull(),
     direction: integer('direction').$type<0 | 1>().notNull(),
+    sums: text('sums').notNull(),
     cells: text('cells').notNull(),
   },
   (table) => [primaryKey({ columns: [table.entity, table.month, table.direction] })],
