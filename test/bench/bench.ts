@@ -11,13 +11,14 @@ import { pages } from './page.ts'
 import { parse } from './parse.ts'
 import { repse } from './repse.ts'
 import { type Rig, startRig } from './rig.ts'
+import { summary } from './summary.ts'
 import { ticks } from './ticks.ts'
 
-/** In this order: the large book of the pages is filled last. */
-const MEASURES: readonly Measure[] = [parse, bundle, ingest, pages, ticks, lists, repse, deliveries]
+/** In this order: the largest book, that of the summaries, is filled last. */
+const MEASURES: readonly Measure[] = [parse, bundle, ingest, pages, ticks, lists, repse, deliveries, summary]
 
 /** What is printed first. */
-const ORDER = ['page.', 'ingest.', 'reingest.', 'tick.', 'lists.', 'repse.', 'delivery.', 'relay.', 'parse.', 'bundle.']
+const ORDER = ['page.', 'summary.', 'ingest.', 'reingest.', 'tick.', 'lists.', 'repse.', 'delivery.', 'relay.', 'parse.', 'bundle.']
 
 interface Taken {
   key: string
