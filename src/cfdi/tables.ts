@@ -127,6 +127,10 @@ export const cfdi = sqliteTable(
     index('cfdi_pay')
       .on(table.entity, table.payment_status, table.direction, table.issued_at, table.uuid)
       .where(sql`payment_status is not null`),
+    // Strays, which are few: their literal day is another than that in UTC−6, by which pages of whole days are bounded.
+    index('cfdi_stray')
+      .on(table.entity, table.issued_at, table.uuid)
+      .where(sql`substr(fecha, 1, 10) <> date(issued_at - 21600, 'unixepoch')`),
     // What a ceiling shows as not substituted yet.
     index('cfdi_substituted').on(table.entity, table.direction, table.substituted_from).where(sql`substituted_from is not null`),
   ],

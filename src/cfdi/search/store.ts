@@ -4,7 +4,7 @@ import { appliedBeyondCeiling, appliedOf, parseApplied } from '../applied.ts'
 import { parseRow, READ_ROW_JSON, type ReadRow, ROW_JSON, storedColumns } from '../read-row.ts'
 import type { RowContext } from '../view.ts'
 import type { Filters } from './contract.ts'
-import { conditionsOf, least, planSearch, type SearchPlan } from './plan.ts'
+import { conditionsOf, greatest, least, planSearch, type SearchPlan } from './plan.ts'
 
 /** The position of a document in a page: issued_at in seconds and UUID, both descending. */
 export type PagePosition = readonly [issued_at: number, uuid: string]
@@ -25,26 +25,47 @@ interface PageRow {
   fits?: 0 | 1 | null
 }
 
+/** D1 accepts no more terms in a compound SELECT. */
+const MAX_TERMS = 5
+
+/** As the index has it. */
+const IS_STRAY = "substr(fecha, 1, 10) <> date(issued_at - 21600, 'unixepoch')"
+
 const ORDER = raw('order by issued_at desc, uuid desc')
 
-/** The upper bound of a page. An index takes only one, so the cursor's replaces the others when it is lower. */
-const upperBound = (until: number | null, after: PagePosition | undefined): Fragment[] => {
-  if (after && (until === null || after[0] <= until)) return [sql`(cfdi.issued_at, cfdi.uuid) < (${after[0]}, ${after[1]})`]
-  return until === null ? [] : [sql`cfdi.issued_at <= ${until}`]
-}
+/** Bounds of issued_at. An index takes one upper bound only, so the cursor's replaces the other when it is lower. */
+const between = (since: number | null, until: number | null, after: PagePosition | undefined): Fragment[] => [
+  ...(since === null ? [] : [sql`cfdi.issued_at >= ${since}`]),
+  ...(after && (until === null || after[0] <= until)
+    ? [sql`(cfdi.issued_at, cfdi.uuid) < (${after[0]}, ${after[1]})`]
+    : until === null
+      ? []
+      : [sql`cfdi.issued_at <= ${until}`]),
+]
 
-const merged = (
-  partition: Partition,
-  { streams, days }: Pick<SearchPlan, 'streams' | 'days'>,
-  after: PagePosition | undefined,
-  columns: Fragment,
-): Fragment => {
+/**
+ * The rows of all streams in the order of the page. Where literal days are asked for, the streams end with the day in UTC−6, and strays
+ * beyond it are a stream of their own: without them, a page would read the documents of three hours that are not of the day.
+ */
+function merged(partition: Partition, plan: SearchPlan, after: PagePosition | undefined, columns: Fragment): Fragment {
+  const { streams, days, central } = plan
   const conditions = [...days, ...(partition.origin === 'authority' ? partition.conditions('cfdi') : [])]
-  const selects = streams.map(({ index, fixed, since, until }) => {
-    const bounds = [...(since === null ? [] : [sql`cfdi.issued_at >= ${since}`]), ...upperBound(until, after)]
-    const ofPartition = raw(`cfdi.entity = ${partition.number}`)
-    return sql`select ${columns} from cfdi indexed by ${raw(index)} where ${all([ofPartition, fixed, ...bounds, ...conditions])}`
-  })
+  const select = (index: string, ...own: Fragment[]) =>
+    sql`select ${columns} from cfdi indexed by ${raw(index)} where ${all([sql`cfdi.entity = ${partition.number}`, ...own, ...conditions])}`
+  const [earliest, latest] = [Math.min(...streams.map(({ since }) => since ?? 0)), Math.max(...streams.map(({ until }) => until ?? 0))]
+  const to = central.to !== null && least(after?.[0] ?? null, latest)! > central.to ? central.to : null
+  // The first page of four streams reads the documents of an hour more if it reaches the first day.
+  const isFull = streams.length + (to === null ? 0 : 1) === MAX_TERMS
+  const from = central.from !== null && earliest < central.from && !isFull ? central.from : null
+  const strays = (since: number | null, until: number | null): Fragment => {
+    const ofStreams = streams.map((stream) => all([stream.fixed, ...between(stream.since, stream.until, undefined)]))
+    return select('cfdi_stray', raw(IS_STRAY), ...between(since, until, after), sql`(${join(ofStreams, ' or ')})`)
+  }
+  const selects = [
+    ...streams.map(({ index, fixed, since, until }) => select(index, fixed, ...between(greatest(since, from), least(until, to), after))),
+    ...(to === null ? [] : [strays(to + 1, latest)]),
+    ...(from === null ? [] : [strays(earliest, from - 1)]),
+  ]
   return join([join(selects, ' union all '), ORDER], ' ')
 }
 
@@ -70,19 +91,14 @@ interface Scan {
   statements: readonly [page: Fragment, last?: Fragment]
 }
 
-/** The conditions that the streams leave open on a page that begins after this position. */
-function restOf(partition: Partition, { streams, rest, through }: SearchPlan, after: PagePosition | undefined): Fragment[] {
-  const latest = Math.max(...streams.map(({ until }) => until ?? Number.POSITIVE_INFINITY))
-  const begin = least(after?.[0] ?? null, latest)!
-  return [
-    ...rest,
-    ...(through !== null && begin > through.from ? through.condition : []),
-    ...(partition.origin === 'import' ? partition.conditions('page') : []),
-  ]
-}
+/** The conditions that the streams leave open. */
+const restOf = (partition: Partition, { rest }: SearchPlan): Fragment[] => [
+  ...rest,
+  ...(partition.origin === 'import' ? partition.conditions('page') : []),
+]
 
 function scanStreams(partition: Partition, plan: SearchPlan, after: PagePosition | undefined, take: number): Scan {
-  const rest = restOf(partition, plan, after)
+  const rest = restOf(partition, plan)
   const rows = (columns: Fragment, limit: number) => sql`${merged(partition, plan, after, columns)} ${limited(limit)}`
   if (rest.length === 0) return { partition, limit: take, statements: [selectPage(partition, raw('json'), raw(''), rows(WITH_JSON, take))] }
   const last = sql`${merged(partition, plan, after, raw('cfdi.issued_at, cfdi.uuid'))} ${limited(1)} offset ${raw(String(SCAN_ROWS - 1))}`
@@ -110,7 +126,7 @@ function scanInvoices(partition: Partition, plan: SearchPlan, after: PagePositio
   const rows = sql`${merged(partition, plan, after, storedColumns('cfdi'))}
     limit case when ${raw(anything)} then case when ${raw(applied)} then ${raw(String(SCAN_ROWS))} else 0 end else 0 end`
   // Every scanned row is returned. To number the rows, or to read the last one separately, would read more rows than a page may.
-  const statement = selectPage(partition, READ_ROW_JSON, sql`, ${all(restOf(partition, plan, after))} as fits`, rows)
+  const statement = selectPage(partition, READ_ROW_JSON, sql`, ${all(restOf(partition, plan))} as fits`, rows)
   return { partition, limit: SCAN_ROWS, statements: [statement], replaces: true }
 }
 
