@@ -5,7 +5,7 @@ import { type PaymentThresholds, thresholdsOf } from '../payment-thresholds.ts'
 import { addProducts, type Products, parseProducts, writeProducts } from '../products.ts'
 import { NOT_SUBSTITUTED, type SubstitutionState, substitutionsAmong } from '../substitution.ts'
 import { addSupplier, type PartKey, parseSuppliers, type Suppliers, shareOf, writeSuppliers } from '../supplier-totals.ts'
-import { addTo, type Cells, contribution, type MonthKey, monthKey, parseCells, writeCells } from '../totals.ts'
+import { addTo, type Cells, contribution, type MonthKey, monthKey, parseCells, sumDays, writeCells } from '../totals.ts'
 import type { AffectedRows, StoredApplication, StoredRow } from './reads.ts'
 import { type StatusColumns, statusOf, withBalance } from './row.ts'
 import type { SliceWrites } from './writes.ts'
@@ -219,7 +219,8 @@ function monthsOf(counted: readonly Counted[], affected: AffectedRows): SliceWri
   return [...months].flatMap(([key, { cells, products }]) => {
     const [month = '', direction] = key.split('|')
     const [was, is] = [before.get(key) ?? EMPTY_MONTH, { cells: writeCells(cells), products: writeProducts(products) }]
-    return is.cells === was.cells && is.products === was.products ? [] : [{ month, direction: Number(direction), ...is }]
+    if (is.cells === was.cells && is.products === was.products) return []
+    return [{ month, direction: Number(direction), sums: writeCells(sumDays(cells)), ...is }]
   })
 }
 

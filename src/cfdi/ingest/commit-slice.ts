@@ -64,6 +64,8 @@ export interface Slice {
    * known, and after a conflict.
    */
   read(known: ReadonlyMap<string, KnownCfdi>, visible: ReadonlyMap<string, XmlContent>): SliceContent
+  /** Forgets what has been opened, once the statements hold it. It is opened again after a conflict. */
+  forget?(): void
 }
 
 const MAX_ATTEMPTS = 8
@@ -114,6 +116,7 @@ async function tryCommit(target: IngestTarget, slice: Slice, storedObjects: Set<
   const { writes, cancellations } = applyChanges(changes, affected)
   const held = hold(changes, parts)
   const statements = writeStatements(ledger, { entity, rfc, version }, { ...writes, held }, target.now.getTime())
+  slice.forget?.()
   const outcome = await commitOutcome(target, outcomeOf(changes, entries, cancellations, parts), statements)
   for (const { part } of parts) target.parts?.add(part)
   return outcome
@@ -233,4 +236,6 @@ async function putObject(
   })
   if (!storedObjects.has(key)) await files.put(key, bytes)
   storedObjects.add(key)
+  // Frees the memory at once. The engine would let several of these objects pile up before it collects them.
+  bytes.buffer.transfer(0)
 }

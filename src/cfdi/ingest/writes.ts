@@ -33,7 +33,7 @@ export interface SliceWrites {
   cancelled: ({ uuid: string } & StatusColumns)[]
   /** Stored invoices with a changed balance, and whether the payment status changed too. */
   balances: ({ uuid: string; isStatusChanged: boolean } & Balance)[]
-  months: StoredMonth[]
+  months: (StoredMonth & { sums: string })[]
   suppliers: StoredSuppliers[]
 }
 
@@ -105,9 +105,9 @@ const DELETE_APPLICATIONS = `delete from cfdi_payments
 const DELETE_SUBSTITUTIONS = 'delete from cfdi_substitutions where entity = ?1 and source in (select value from json_each(?2))'
 const DELETE_MONTHS = 'delete from cfdi_months where (entity, month, direction) in (select ?1, value->>0, value->>1 from json_each(?2))'
 const DELETE_SUPPLIERS = 'delete from cfdi_suppliers where (entity, month, part) in (select ?1, value->>0, value->>1 from json_each(?2))'
-const UPSERT_MONTHS = `insert into cfdi_months (entity, month, direction, cells, products)
-   select ?1, value->>0, value->>1, value->>2, value->>3 from json_each(?2) where true
-   on conflict (entity, month, direction) do update set cells = excluded.cells, products = excluded.products`
+const UPSERT_MONTHS = `insert into cfdi_months (entity, month, direction, sums, cells, products)
+   select ?1, value->>0, value->>1, value->>2, value->>3, value->>4 from json_each(?2) where true
+   on conflict (entity, month, direction) do update set sums = excluded.sums, cells = excluded.cells, products = excluded.products`
 const UPSERT_SUPPLIERS = `insert into cfdi_suppliers (entity, month, part, totals)
    select ?1, value->>0, value->>1, value->>2 from json_each(?2) where true
    on conflict (entity, month, part) do update set totals = excluded.totals`
@@ -121,7 +121,7 @@ export function writeStatements(
   writes: SliceWrites,
   now: number,
 ): D1PreparedStatement[] {
-  const intoPartition = (sql: string, rows: readonly unknown[]) => jsonChunks(rows).map((chunk) => ledger.prepare(sql).bind(entity, chunk))
+  const intoPartition = (sql: string, rows: Iterable<unknown>) => jsonChunks(rows).map((chunk) => ledger.prepare(sql).bind(entity, chunk))
   const byKey = (sql: string, names: readonly string[], rows: readonly { uuid: string }[]) =>
     jsonChunks(rows.map((row) => [entity, row.uuid, ...valuesOf(names, { updated_at: now, ...row })])).map((chunk) =>
       ledger.prepare(sql).bind(chunk),
@@ -152,7 +152,7 @@ export function writeStatements(
     ...byKey(MOVE, PLACE, moved),
     ...intoPartition(
       UPSERT_CFDI,
-      documents.map(({ row }) => valuesOf(CFDI, row)),
+      documents.values().map(({ row }) => valuesOf(CFDI, row)),
     ),
     ...byKey(UPDATE_INDEXED, INDEXED, reindexed),
     ...intoPartition(
@@ -161,7 +161,7 @@ export function writeStatements(
     ),
     ...intoPartition(
       INSERT_APPLICATIONS,
-      applications.map((row) => valuesOf(APPLICATIONS, row)),
+      applications.values().map((row) => valuesOf(APPLICATIONS, row)),
     ),
     ...intoPartition(
       INSERT_SUBSTITUTIONS,
@@ -182,7 +182,7 @@ export function writeStatements(
     ),
     ...intoPartition(
       UPSERT_MONTHS,
-      months.map(({ month, direction, cells, products }) => [month, direction, cells, products]),
+      months.map(({ month, direction, sums, cells, products }) => [month, direction, sums, cells, products]),
     ),
     ...intoPartition(
       UPSERT_SUPPLIERS,

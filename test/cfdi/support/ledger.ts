@@ -6,7 +6,7 @@ import { microsOf } from '../../../src/cfdi/columns.ts'
 import { addProducts, type Products, writeProducts } from '../../../src/cfdi/products.ts'
 import { addSupplier, type Suppliers, shareOf, writeSuppliers } from '../../../src/cfdi/supplier-totals.ts'
 import { cfdi, cfdiMonths, cfdiPayments, cfdiSuppliers } from '../../../src/cfdi/tables.ts'
-import { addTo, type Cells, type Countable, contribution, writeCells } from '../../../src/cfdi/totals.ts'
+import { addTo, type Cells, type Countable, contribution, sumDays, writeCells } from '../../../src/cfdi/totals.ts'
 import { type DocumentDetail, newDocument } from '../../../src/cfdi/xml/document.ts'
 import type { Ctx } from '../../../src/platform/context.ts'
 import { jsonChunks } from '../../../src/platform/db/commit.ts'
@@ -136,7 +136,8 @@ export function monthsOf(rows: readonly Row[]) {
   }
   return [...months].map(([key, { cells, products }]) => {
     const [entity, month, direction] = key.split('|')
-    return { entity: Number(entity), month, direction: Number(direction), cells: writeCells(cells), products: writeProducts(products) }
+    const said = { sums: writeCells(sumDays(cells)), cells: writeCells(cells), products: writeProducts(products) }
+    return { entity: Number(entity), month, direction: Number(direction), ...said }
   })
 }
 
