@@ -66,8 +66,8 @@ async function takeOutSlice(system: System, ledger: D1Database, row: ImportRow, 
   await replaceDocuments(
     { ledger, files: system.env.FILES, entity: book, rfc: row.rfc, now: system.now },
     uuids,
-    async () => {
-      const left = await othersOf(ledger, book, own, [...(await readStored(ledger, book, uuids)).values()])
+    async (known) => {
+      const left = await othersOf(ledger, book, own, known)
       heirs = left.heirs
       lost = left.lost
       // Before the commit, so that a crash in between makes documents count twice for a moment, and never not at all.

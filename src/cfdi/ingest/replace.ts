@@ -28,14 +28,14 @@ type ReplaceTarget = Pick<IngestTarget, 'ledger' | 'files' | 'entity' | 'rfc' | 
 export const replaceDocuments = <Remaining extends StillHeld>(
   target: ReplaceTarget,
   uuids: readonly string[],
-  remainingOf: () => Promise<Remaining>,
+  remainingOf: (stored: readonly KnownCfdi[]) => Promise<Remaining>,
   also: (remaining: Remaining) => D1PreparedStatement[],
 ): Promise<void> =>
   retryFenced(async () => {
     const { ledger, entity, rfc, now } = target
     // The version is read first: holdings that are added later bump it, and the fence then refuses this commit.
     const { version, known } = await readKnown(ledger, entity, uuids)
-    const remaining = await remainingOf()
+    const remaining = await remainingOf(known)
     const created: Incoming[] = []
     const removed: string[] = []
     const moved: SliceWrites['moved'] = []
