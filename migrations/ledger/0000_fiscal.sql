@@ -133,8 +133,7 @@ CREATE TABLE `cfdi_suppliers` (
 --> statement-breakpoint
 CREATE TABLE `entities` (
 	`entity` integer PRIMARY KEY NOT NULL,
-	`rfc` text NOT NULL,
-	`version` integer NOT NULL
+	`rfc` text NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE `cancellations` (

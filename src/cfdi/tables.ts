@@ -15,8 +15,6 @@ const micros = customType<{ data: Micros; driverData: string }>({ dataType: () =
 export const entities = sqliteTable('entities', {
   entity: integer('entity').primaryKey(),
   rfc: text('rfc').notNull(),
-  /** The fence of ingest: a batch that was computed from an older version fails as a whole. */
-  version: integer('version').notNull(),
 })
 
 /**
@@ -161,16 +159,19 @@ export const cfdiChunks = sqliteTable(
   (table) => [primaryKey({ columns: [table.entity, table.chunk] })],
 )
 
-/** What each commit changed in a partition (ingest/touched.ts), for those that mirror it. It is kept for 90 days. */
+/**
+ * The commits of a partition, and what each touched, for those that mirror it. They are the fence of ingest: a batch that was computed before
+ * another one was committed has the same sequence, and fails as a whole. They are kept for 90 days, and the last one for ever.
+ */
 export const cfdiCommits = sqliteTable(
   'cfdi_commits',
   {
     entity: integer('entity').notNull(),
-    /** The version of the partition after the commit. */
+    /** Its number in the partition, from 1. Chunks and parts of holdings are numbered after it. */
     sequence: integer('sequence').notNull(),
     /** Milliseconds since 1970. */
     committed_at: integer('committed_at').notNull(),
-    /** Null when it changed too many documents to name them. */
+    /** The UUIDs of the documents by what happened to them, as packed JSON. Null when it changed too many to name them. */
     touched: packed('touched'),
   },
   (table) => [primaryKey({ columns: [table.entity, table.sequence] })],

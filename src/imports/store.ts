@@ -16,7 +16,7 @@ export const insertImport = async (
   >,
 ) => {
   const results = await ledger.batch<{ object: string }>([
-    ledger.prepare('insert into entities (entity, rfc, version) values (?1, ?2, 0) on conflict do nothing').bind(row.book, row.rfc),
+    ledger.prepare('insert into entities (entity, rfc) values (?1, ?2) on conflict do nothing').bind(row.book, row.rfc),
     ledger
       .prepare(
         `insert into imports (import_id, organization_id, fiscal_entity_id, book, entity, rfc, object, bytes, documents, status, lease_until,

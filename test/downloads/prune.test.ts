@@ -84,7 +84,7 @@ function worldOf(drawn: readonly (typeof job extends fc.Arbitrary<infer T> ? T :
 async function store({ jobs, extractions }: ReturnType<typeof worldOf>): Promise<void> {
   await env.LEDGER_0.batch([
     ...['sync_jobs', 'extractions', 'entities', 'cfdi_commits'].map((table) => env.LEDGER_0.prepare(`delete from ${table}`)),
-    env.LEDGER_0.prepare(`insert into entities (entity, rfc, version) select value, 'RFC' || value, 0 from json_each(?)`).bind(
+    env.LEDGER_0.prepare(`insert into entities (entity, rfc) select value, 'RFC' || value from json_each(?)`).bind(
       JSON.stringify(ENTITIES),
     ),
     env.LEDGER_0.prepare(
@@ -144,9 +144,7 @@ describe('jobs that ended 90 days ago', () => {
       return ['job', 'newest'].map((name) => ({ ...job, job_id: `${name}_${n + 1}` }))
     }).flat()
     await store({ jobs, extractions: [] })
-    await env.LEDGER_0.prepare(
-      `insert or ignore into entities (entity, rfc, version) select value->>'entity', value->>'entity', 0 from json_each(?)`,
-    )
+    await env.LEDGER_0.prepare(`insert or ignore into entities (entity, rfc) select value->>'entity', value->>'entity' from json_each(?)`)
       .bind(JSON.stringify(jobs))
       .run()
     for (let day = 0; day < 28; day++) {
@@ -169,12 +167,11 @@ describe('jobs that ended 90 days ago', () => {
     expect(await held()).toEqual([0, 2, 3].map((n) => `job_${String(n).padStart(26, '0')}`))
   })
 
-  it('are forgotten with what commits touched that long ago, in every partition', async () => {
-    const commits = ENTITIES.flatMap((entity) => [-1, 0].map((after, n) => [entity, n + 1, BEFORE + after]))
+  it('are forgotten with the commits of that time, in every partition, but for its last one', async () => {
+    // The one with the number 42 has had no commit since.
+    const commits = ENTITIES.flatMap((entity) => [-2, -1, 0].map((after, n) => [entity, n + 1, entity === 42 ? 0 : BEFORE + after]))
     await env.LEDGER_0.batch([
-      env.LEDGER_0.prepare(`insert into entities (entity, rfc, version) select value, value, 2 from json_each(?)`).bind(
-        JSON.stringify(ENTITIES),
-      ),
+      env.LEDGER_0.prepare(`insert into entities (entity, rfc) select value, value from json_each(?)`).bind(JSON.stringify(ENTITIES)),
       env.LEDGER_0.prepare(
         'insert into cfdi_commits (entity, sequence, committed_at) select value->>0, value->>1, value->>2 from json_each(?)',
       ).bind(JSON.stringify(commits)),
@@ -182,11 +179,12 @@ describe('jobs that ended 90 days ago', () => {
     await pruneJobs(systemOf(env, new Date(NOW), 'prune'))
     const left = await env.LEDGER_0.prepare('select entity, sequence from cfdi_commits order by 1, 2').raw<[number, number]>()
     expect(left).toEqual([
-      [-14, 2],
-      [14, 2],
-      [42, 2],
+      [-14, 3],
+      [14, 3],
+      [42, 3],
       [43, 1],
       [43, 2],
+      [43, 3],
     ])
   })
 

@@ -1,5 +1,5 @@
 import { commit } from '../../platform/db/commit.ts'
-import { isFenceViolation } from '../../platform/db/guard.ts'
+import { isUniqueViolation } from '../../platform/db/guard.ts'
 import type { CfdiRow } from '../columns.ts'
 import type { MetadataRow } from '../package/metadata.ts'
 import { packXml, type XmlPlace } from '../xml/xml-store.ts'
@@ -92,7 +92,7 @@ export async function retryFenced<T>(work: () => Promise<T>): Promise<T> {
       return await work()
     } catch (error) {
       // A guard among the side statements is not retried here: the caller that added it decides.
-      if (!isFenceViolation(error, 'entities.version') || attempt === MAX_ATTEMPTS) throw error
+      if (!isUniqueViolation(error, 'cfdi_commits.') || attempt === MAX_ATTEMPTS) throw error
       await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 10 * 2 ** attempt))
     }
   }
@@ -100,13 +100,13 @@ export async function retryFenced<T>(work: () => Promise<T>): Promise<T> {
 
 async function tryCommit(target: IngestTarget, slice: Slice, storedObjects: Set<string>): Promise<SliceOutcome> {
   const { ledger, entity, rfc } = target
-  const { version, known: rows } = await readKnown(ledger, entity, slice.uuids)
+  const { sequence, known: rows } = await readKnown(ledger, entity, slice.uuids)
   const known = new Map(rows.map((row) => [row.uuid, row]))
   const content = await readSlice(target, slice, known)
   const { documents, cancelled, holdings } = content
   const entries = await refuseWithoutRoom(target, content, known)
   const changes = changesOf(documents, cancelled, known)
-  const parts = holdingParts(newHoldings(target, holdings, known), (version ?? 0) + 1)
+  const parts = holdingParts(newHoldings(target, holdings, known), sequence)
   const isUnchanged = changes.created.length + changes.completed.length + changes.cancelled.length + parts.length === 0
   if (isUnchanged) return commitOutcome(target, outcomeOf(changes, entries, [], []), [])
   const [affected] = await Promise.all([
@@ -115,7 +115,7 @@ async function tryCommit(target: IngestTarget, slice: Slice, storedObjects: Set<
   ])
   const { writes, cancellations } = applyChanges(changes, affected)
   const held = hold(changes, parts)
-  const statements = writeStatements(ledger, { entity, rfc, version }, { ...writes, held }, target.now.getTime())
+  const statements = writeStatements(ledger, { entity, rfc, sequence }, { ...writes, held }, target.now.getTime())
   slice.forget?.()
   const outcome = await commitOutcome(target, outcomeOf(changes, entries, cancellations, parts), statements)
   for (const { part } of parts) target.parts?.add(part)
@@ -186,7 +186,7 @@ async function addKnown(
 ): Promise<boolean> {
   const more = except([...documents.keys()], slice.uuids)
   if (more.length === 0) return false
-  // These rows may be newer than the version that was read. That is harmless, because the fence then refuses the batch.
+  // These rows may be newer than the commit that was read last. That is harmless, because the fence then refuses the batch.
   const found = (await readKnown(ledger, entity, more)).known
   for (const row of found) known.set(row.uuid, row)
   return found.length > 0

@@ -84,18 +84,18 @@ export async function readChunks(ledger: D1Database, entity: number, chunks: rea
   return resultsOf<Chunk>(await ledger.batch(statementsOf(ledger, select, entity, chunks)))
 }
 
-/** The partition's version, null when it has no row yet, and which of these documents it holds. One call. */
+/** The sequence of the partition's next commit, and which of these documents it holds. One call. */
 export async function readKnown(
   ledger: D1Database,
   entity: number,
   uuids: readonly string[],
-): Promise<{ version: number | null; known: KnownCfdi[] }> {
-  const [versions, ...known] = await ledger.batch([
-    ledger.prepare('select version from entities where entity = ?1').bind(entity),
+): Promise<{ sequence: number; known: KnownCfdi[] }> {
+  const [commits, ...known] = await ledger.batch([
+    ledger.prepare('select sequence from cfdi_commits where entity = ?1 order by sequence desc limit 1').bind(entity),
     ...statementsOf(ledger, SELECT_KNOWN, entity, uuids),
   ])
-  const [row] = (versions?.results ?? []) as { version: number }[]
-  return { version: row?.version ?? null, known: resultsOf<KnownCfdi>(known) }
+  const [last] = (commits?.results ?? []) as { sequence: number }[]
+  return { sequence: (last?.sequence ?? 0) + 1, known: resultsOf<KnownCfdi>(known) }
 }
 
 /** Which of these documents the partition holds, by UUID. One call. */

@@ -33,8 +33,8 @@ export const replaceDocuments = <Remaining extends StillHeld>(
 ): Promise<void> =>
   retryFenced(async () => {
     const { ledger, entity, rfc, now } = target
-    // The version is read first: holdings that are added later bump it, and the fence then refuses this commit.
-    const { version, known } = await readKnown(ledger, entity, uuids)
+    // The sequence is read first: holdings that are added later take it, and this commit is then refused.
+    const { sequence, known } = await readKnown(ledger, entity, uuids)
     const remaining = await remainingOf(known)
     const created: Incoming[] = []
     const removed: string[] = []
@@ -54,7 +54,7 @@ export const replaceDocuments = <Remaining extends StillHeld>(
     const affected = await readAffectedBy(ledger, entity, changes)
     const { writes } = applyChanges(changes, affected)
     const chunks = await chunksWithout(ledger, entity, affected.rows, new Set(removed))
-    const statements = writeStatements(ledger, { entity, rfc, version }, { ...writes, moved, chunks }, now.getTime())
+    const statements = writeStatements(ledger, { entity, rfc, sequence }, { ...writes, moved, chunks }, now.getTime())
     await commit(ledger, [...statements, ...also(remaining)])
   })
 

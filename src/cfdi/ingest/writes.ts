@@ -37,12 +37,11 @@ export interface SliceWrites {
   suppliers: StoredSuppliers[]
 }
 
-/** A partition as it was read. */
-export interface PartitionVersion {
+/** The commit that comes next in a partition as it was read. */
+export interface NextCommit {
   entity: number
   rfc: string
-  /** Null when the partition has no row yet. */
-  version: number | null
+  sequence: number
 }
 
 /**
@@ -111,13 +110,11 @@ const UPSERT_MONTHS = `insert into cfdi_months (entity, month, direction, sums, 
 const UPSERT_SUPPLIERS = `insert into cfdi_suppliers (entity, month, part, totals)
    select ?1, value->>0, value->>1, value->>2 from json_each(?2) where true
    on conflict (entity, month, part) do update set totals = excluded.totals`
-/** Refuses a batch that was computed from an older version: version is NOT NULL. */
-const FENCE = 'update entities set version = case when version = ?2 then version + 1 end where entity = ?1'
 
-/** The statements of one slice, beginning with the fence. `now` in milliseconds. */
+/** The statements of one slice, beginning with its commit. `now` in milliseconds. */
 export function writeStatements(
   ledger: D1Database,
-  { entity, rfc, version }: PartitionVersion,
+  { entity, rfc, sequence }: NextCommit,
   writes: SliceWrites,
   now: number,
 ): D1PreparedStatement[] {
@@ -127,18 +124,17 @@ export function writeStatements(
       ledger.prepare(sql).bind(chunk),
     )
   const { removed, moved, documents, reindexed, applications, substitutions, substituted, cancelled, balances } = writes
-  const sequence = (version ?? 0) + 1
   const formed = formChunks(documents, sequence)
   const [kept, emptyChunks] = separate(writes.chunks, ({ data }) => data !== null)
   const gone = removed.map(({ uuid }) => uuid)
   const [months, emptyMonths] = separate(writes.months, ({ cells }) => cells !== '{}')
   const [suppliers, emptySuppliers] = separate(writes.suppliers, ({ totals }) => totals !== '{}')
   return [
-    ...(version === null
-      ? [ledger.prepare('insert into entities (entity, rfc, version) values (?1, ?2, 0) on conflict do nothing').bind(entity, rfc)]
+    // The fence: it refuses a batch that was computed before another commit took the sequence.
+    ledger.prepare(INSERT_COMMIT).bind(entity, sequence, now, touchedBy(writes)),
+    ...(sequence === 1
+      ? [ledger.prepare('insert into entities (entity, rfc) values (?1, ?2) on conflict do nothing').bind(entity, rfc)]
       : []),
-    ledger.prepare(FENCE).bind(entity, version ?? 0),
-    ...touchedBy(writes).map((touched) => ledger.prepare(INSERT_COMMIT).bind(entity, sequence, now, touched)),
     ...intoPartition(DELETE_CFDI, gone),
     ...intoPartition(
       DELETE_CHUNKS,
@@ -203,20 +199,22 @@ export function writeStatements(
 const MOST_TOUCHED = 20_000
 
 /**
- * What a commit changes, for those that mirror it: the UUIDs of its documents by what happened to them, as packed JSON. An empty list when
- * it changes no document, and null for too many.
+ * What a commit changes, for those that mirror it: the UUIDs of its documents by what happened to them, as packed JSON. Null for too
+ * many.
  */
-function touchedBy({ documents, removed, substituted, cancelled, balances }: SliceWrites): (string | null)[] {
+function touchedBy({ documents, removed, substituted, cancelled, balances }: SliceWrites): string | null {
   const lists = { stored: documents.map(({ row }) => row), removed, substituted, cancelled, balances }
   const named = Object.entries(lists).flatMap(([what, list]) => (list.length === 0 ? [] : [[what, list.map(({ uuid }) => uuid)] as const]))
-  if (named.length === 0) return []
   const isTooLong = named.reduce((sum, [, uuids]) => sum + uuids.length, 0) > MOST_TOUCHED
-  return [isTooLong ? null : packed(JSON.stringify(Object.fromEntries(named)))]
+  return isTooLong ? null : packed(JSON.stringify(Object.fromEntries(named)))
 }
 
-/** Deletes what a partition's commits before an instant touched. Whoever mirrors it and has not read that yet reads all of it. */
+/** Deletes a partition's commits before an instant, but for the last one, which fences the next. Whoever mirrors it and has not read that yet reads all of it. */
 export const deleteCommits = (ledger: D1Database, entity: number, before: number): D1PreparedStatement =>
-  ledger.prepare('delete from cfdi_commits where entity = ?1 and committed_at < ?2').bind(entity, before)
+  ledger
+    .prepare(`delete from cfdi_commits where entity = ?1 and committed_at < ?2
+     and sequence < (select max(sequence) from cfdi_commits where entity = ?1)`)
+    .bind(entity, before)
 
 const separate = <T>(list: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] => [
   list.filter(isFirst),
