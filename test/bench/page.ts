@@ -70,8 +70,7 @@ const jsonOf = async (url: string, headers: Record<string, string>): Promise<unk
 async function ratiosOf(rig: Rig, tenant: Tenant): Promise<{ bare: number; fastify: number }> {
   const { recording } = await rig.recorded(() => pageOf(rig, tenant, {}))
   const [authentication] = recording.calls.flatMap(({ database, statements }) => (database === 'control' ? statements : []))
-  const ceiling = CEILING / 1_000
-  const former = formerPage(tenant.entity, ceiling, LIMIT, true)
+  const former = formerPage(tenant.entity, CEILING / 1_000, LIMIT)
   await rig.ask(
     '/bare',
     JSON.stringify({
@@ -83,7 +82,7 @@ async function ratiosOf(rig: Rig, tenant: Tenant): Promise<{ bare: number; fasti
   )
   const server = await startFastify(rig, {
     authenticate: authentication!.sql,
-    page: formerPage(tenant.entity, ceiling, LIMIT, false),
+    page: former,
     limit: LIMIT,
   })
   try {
