@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { copyFile, mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { KEY, type Rig } from './rig.ts'
+import { KEY } from './bindings.ts'
+import type { Rig } from './rig.ts'
 import type { FastifySetup } from './workers/fastify.ts'
 
 /** Copies the two databases of the rig, which it does not write meanwhile. */
