@@ -13,7 +13,8 @@ interface Config {
 /** What wrangler.toml says of local development. */
 export const CONFIG = unstable_readConfig({ config: join(import.meta.dirname, '..', '..', 'wrangler.toml') }) as unknown as Config
 
-const KEY = `1:${Buffer.alloc(32, 7).toString('base64')}`
+/** The keyring of every purpose. */
+export const KEY = `1:${Buffer.alloc(32, 7).toString('base64')}`
 export const KEYS = ['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS'].map((name) => text(name, KEY))
 
 function text(name: string, value: string): string {
