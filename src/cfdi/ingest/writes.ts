@@ -113,7 +113,7 @@ export function writeStatements(
   writes: SliceWrites,
   now: number,
 ): D1PreparedStatement[] {
-  const intoPartition = (sql: string, rows: readonly unknown[]) => jsonChunks(rows).map((chunk) => ledger.prepare(sql).bind(entity, chunk))
+  const intoPartition = (sql: string, rows: Iterable<unknown>) => jsonChunks(rows).map((chunk) => ledger.prepare(sql).bind(entity, chunk))
   const byKey = (sql: string, names: readonly string[], rows: readonly { uuid: string }[]) =>
     jsonChunks(rows.map((row) => [entity, row.uuid, ...valuesOf(names, { updated_at: now, ...row })])).map((chunk) =>
       ledger.prepare(sql).bind(chunk),
@@ -137,13 +137,13 @@ export function writeStatements(
     ...byKey(MOVE, PLACE, moved),
     ...intoPartition(
       UPSERT_CFDI,
-      rows.map((row) => valuesOf(CFDI, row)),
+      rows.values().map((row) => valuesOf(CFDI, row)),
     ),
     ...byKey(UPDATE_INDEXED, INDEXED, reindexed),
     ...joinedChunks(lines).map((chunk) => ledger.prepare(INSERT_LINES).bind(entity, chunk)),
     ...intoPartition(
       INSERT_APPLICATIONS,
-      applications.map((row) => valuesOf(APPLICATIONS, row)),
+      applications.values().map((row) => valuesOf(APPLICATIONS, row)),
     ),
     ...intoPartition(
       INSERT_SUBSTITUTIONS,
