@@ -16,10 +16,25 @@ import { parse } from './parse.ts'
 import { PRICES } from './platform/prices.ts'
 import { repse } from './repse.ts'
 import { type Rig, startRig, stopRigs } from './rig.ts'
+import { summary } from './summary.ts'
 import { ticks } from './ticks.ts'
 
-/** In this order: the costs first, in services of their own; the large book of the pages is filled last. */
-const MEASURES: readonly Measure[] = [history, quietDay, growth, relayDelay, parse, bundle, ingest, pages, ticks, lists, repse, deliveries]
+/** In this order: the costs first, in services of their own; the largest book, that of the summaries, is filled last. */
+const MEASURES: readonly Measure[] = [
+  history,
+  quietDay,
+  growth,
+  relayDelay,
+  parse,
+  bundle,
+  ingest,
+  pages,
+  ticks,
+  lists,
+  repse,
+  deliveries,
+  summary,
+]
 
 /** What is printed first. */
 const ORDER = [
@@ -29,6 +44,7 @@ const ORDER = [
   'events.',
   'ledger.',
   'page.',
+  'summary.',
   'ingest.',
   'reingest.',
   'tick.',
