@@ -5,7 +5,8 @@ import { ingestXmlPackage, type SliceOutcome } from '../../../src/cfdi/ingest/in
 import { bytesInMemory } from '../../../src/cfdi/package/bytes.ts'
 import { entriesOf, readDirectory } from '../../../src/cfdi/package/directory.ts'
 import { requestStatements } from '../../../src/downloads/request-store.ts'
-import { claimStatement, finishJobStatements, type Job, progressStatement } from '../../../src/downloads/store.ts'
+import { releaseLease, takeLease } from '../../../src/downloads/lease-store.ts'
+import { claimJob, commitJob, finishJobStatements, type Job, progressStatements } from '../../../src/downloads/store.ts'
 import { type Dispatch, evaluateCadences, planPage } from '../../../src/extractors/ticks/ticks.ts'
 import type { System } from '../../../src/platform/context.ts'
 import { keyring } from '../../../src/platform/crypto/keyring.ts'
@@ -76,7 +77,9 @@ const routes: Record<string, Route> = {
     await LEDGER_0.batch(
       requestStatements(LEDGER_0, { organization_id: 'org', run_id: crypto.randomUUID(), instant: now, now }, [{ entity, rfc }], wanted),
     )
-    return (await claimStatement(LEDGER_0, entity, crypto.randomUUID(), now, now + LEASE_MS).all<Job>()).results[0]
+    const token = crypto.randomUUID()
+    const [key] = (await takeLease(LEDGER_0, { entity, token, now, until: now + LEASE_MS, limit: 1 }))!
+    return claimJob(LEDGER_0, entity, token, key!, now)
   },
 
   /** A package through the product's ingest, with the progress of a job when there is one, as the downloads do it. */

@@ -13,6 +13,26 @@ export interface Kept {
   body: Record<string, any>
 }
 
+const JOBS_LISTED = `select value from outbox, json_each(outbox.body) where outbox.entity = ?1 and kind = 'jobs' and organizations is null
+  union select value from sync_work, json_each(sync_work.jobs) where sync_work.entity = ?1`
+
+/** The ends of an entity's jobs that are still to be relayed to all who asked for them before. */
+async function endsOf(entity: number): Promise<Kept[]> {
+  const { results } = await env.LEDGER_0.prepare(
+    `select s.* from (${JOBS_LISTED}) j cross join sync_jobs s
+       on s.entity = ?1 and s.source = j.value->>0 and s.month = j.value->>1 and s.job_id = j.value->>2
+     where s.open = 0`,
+  )
+    .bind(entity)
+    .all<JobRow & { late: string | null; finished_at: number }>()
+  return results.map(({ source, month, job_id, status, error_class, attempts, finished_at, organizations, late }) => {
+    const kind = status === 'succeeded' ? 'sync.completed' : 'sync.failed'
+    const named = (JSON.parse(organizations) as string[]).filter((one) => !(JSON.parse(late ?? '[]') as string[]).includes(one))
+    const body = { job_id, data_source_key: source, period: month || null, error_class, attempts, completed_at: finished_at }
+    return { fact_id: `${kind}:${source}:${month}:${job_id}`, kind, entity, organizations: named, body }
+  })
+}
+
 /** The facts about an entity in either outbox, of kinds that begin so. */
 export async function factsOf(entity: number, kind: string): Promise<Kept[]> {
   const read = (database: D1Database) =>
@@ -20,9 +40,11 @@ export async function factsOf(entity: number, kind: string): Promise<Kept[]> {
   const rows = (await Promise.all([env.DB, env.LEDGER_0].map((database) => read(database).all<Record<string, string>>()))).flatMap(
     (it) => it.results,
   )
-  return rows.map(
+  const facts = rows.map(
     (row) => ({ ...row, organizations: JSON.parse(row['organizations'] ?? 'null'), body: JSON.parse(row['body']!) }) as unknown as Kept,
   )
+  const ends = (await endsOf(entity)).filter((end) => end.kind.startsWith(kind))
+  return [...facts, ...ends].filter((fact) => fact.kind !== 'jobs').sort((a, b) => (a.fact_id < b.fact_id ? -1 : 1))
 }
 
 export interface JobRow {
