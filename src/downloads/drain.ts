@@ -16,8 +16,8 @@ import { rejectCiec, verifyOutstanding } from '../taxpayers/verification.ts'
 import { countSlice } from '../visibility/slice-counts.ts'
 import { cancellationBody, cancellationEvent } from './cancellation-events.ts'
 import { announce, type DownloadHint, resumeDownloads } from './downloads.ts'
-import { insertCancellations } from './missed-store.ts'
 import { extendLease, handOverStatements, isLeaseLost, type JobKey, releaseLease, takeLease } from './lease-store.ts'
+import { insertCancellations } from './missed-store.ts'
 import {
   claimJob,
   commitJob,
@@ -89,6 +89,8 @@ class Worker {
   readonly token = crypto.randomUUID()
   /** Whether something is to be relayed that the relay was not called for. */
   isSilent = false
+  /** Whether the lease before ran out. */
+  isCareful = false
   #until = 0
 
   readonly system: System
@@ -101,10 +103,14 @@ class Worker {
     this.ledger = system.settings.ledgers[hint.shard]!
   }
 
-  take(): Promise<JobKey[] | null> {
+  /** Takes the lease. Returns the jobs that are due; null when somebody else has it, or nothing is due. */
+  async take(): Promise<JobKey[] | null> {
     const now = Date.now()
     this.#until = now + LEASE_MS
-    return takeLease(this.ledger, { entity: this.hint.entity, token: this.token, now, until: this.#until, limit: JOBS_A_MESSAGE })
+    const of = { entity: this.hint.entity, token: this.token, now, until: this.#until, limit: JOBS_A_MESSAGE }
+    const lease = await takeLease(this.ledger, of)
+    this.isCareful = lease?.isCareful ?? false
+    return lease?.jobs ?? null
   }
 
   /** Extends the lease when half of it has passed. */
@@ -119,10 +125,7 @@ class Worker {
   async finish(job: Job, error_class: string | null, { isChanged = false, more = [], ...end }: JobEnd = {}): Promise<void> {
     const now = Date.now()
     const statements = [...more, ...finishJobStatements(this.ledger, job, error_class, now, end)]
-    await commitJob(this.ledger, job, [
-      ...statements,
-      ...(isChanged ? handOverStatements(this.ledger, job.entity, this.token, now) : []),
-    ])
+    await commitJob(this.ledger, job, [...statements, ...(isChanged ? handOverStatements(this.ledger, job.entity, this.token, now) : [])])
     if (!isChanged) return
     this.isSilent = false
     await wakeRelay(this.system, this.hint.shard)
@@ -142,7 +145,8 @@ async function runJob(worker: Worker, key: JobKey): Promise<'over' | 'again' | '
   await scheduler.wait(1)
   const { system, ledger, hint } = worker
   await worker.extend()
-  const claimed = await claimJob(ledger, hint.entity, worker.token, key, Date.now())
+  const { token, isCareful } = worker
+  const claimed = await claimJob(ledger, { entity: hint.entity, token, now: Date.now(), isCareful }, key)
   if (!claimed) return 'over'
   let job = claimed
   try {

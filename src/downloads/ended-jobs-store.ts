@@ -19,24 +19,18 @@ export interface EndedJobRow {
   finished_at: number
 }
 
-/** The most that the organizations of the jobs that are read at once may take in memory, in bytes. */
-const MAX_BYTES = 4_000_000
-
-/** Reads the jobs of lists that still exist, as many as are held in memory at once. */
+/** Reads the jobs of lists. */
 export const readEndedJobs = async (ledger: D1Database, lists: readonly JobList[]): Promise<EndedJobRow[]> =>
   (
     await ledger
       .prepare(
-        `select list, n, status, error_class, carried, finished_at, coalesce(own, (
-           select json_group_array(value) from json_each(organizations) where value not in (select value from json_each(late)))) as organizations
-         from (
-           select l.key as list, j.key as n, s.*, iif(l.value->>1 is null and s.late is null, s.organizations, l.value->>1) as own,
-             sum(octet_length(s.organizations)) over (order by l.key, j.key rows unbounded preceding) as bytes
-           from json_each(?1) l cross join json_each(l.value->2) j
-           cross join sync_jobs s
-             on s.entity = l.value->>0 and s.source = j.value->>0 and s.month = j.value->>1 and s.job_id = j.value->>2 and s.open = 0)
-         where bytes <= ?2 or (list = 0 and n = 0)`,
+        `select l.key as list, j.key as n, status, error_class, carried, finished_at,
+           coalesce(l.value->>1, iif(late is null, organizations, (
+             select json_group_array(value) from json_each(organizations) where value not in (select value from json_each(late))))) as organizations
+         from json_each(?1) l cross join json_each(l.value->2) j
+         cross join sync_jobs s on s.entity = l.value->>0 and s.source = j.value->>0 and s.month = j.value->>1 and s.job_id = j.value->>2
+         order by l.key, j.key`,
       )
-      .bind(JSON.stringify(lists.map(({ entity, organizations, jobs }) => [entity, organizations, jobs])), MAX_BYTES)
+      .bind(JSON.stringify(lists.map(({ entity, organizations, jobs }) => [entity, organizations, jobs])))
       .all<EndedJobRow>()
   ).results

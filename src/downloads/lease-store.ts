@@ -25,12 +25,12 @@ const HELD = 'entity = ?1 and token = ?2'
 export async function takeLease(
   ledger: D1Database,
   { entity, token, now, until, limit }: { entity: number; token: string; now: number; until: number; limit: number },
-): Promise<JobKey[] | null> {
-  const [taken, due] = await ledger.batch([
+): Promise<{ jobs: JobKey[]; isCareful: boolean } | null> {
+  const [taken, due] = await ledger.batch<{ is_careful?: number; source?: string; month?: string; job_id?: string }>([
     ledger
       .prepare(
         `update sync_work set is_careful = max(is_careful, token is not null), token = ?2, leased_at = ?3, lease_until = ?4
-         where entity = ?1 and due_at <= ?3 and (token is null or lease_until < ?3) returning entity`,
+         where entity = ?1 and due_at <= ?3 and (token is null or lease_until < ?3) returning is_careful`,
       )
       .bind(entity, token, now, until),
     ledger
@@ -40,8 +40,9 @@ export async function takeLease(
       )
       .bind(entity, token, now, limit),
   ])
-  if (taken!.results.length === 0) return null
-  return (due!.results as { source: string; month: string; job_id: string }[]).map(({ source, month, job_id }) => [source, month, job_id])
+  const [lease] = taken!.results
+  if (!lease) return null
+  return { isCareful: lease.is_careful === 1, jobs: due!.results.map(({ source, month, job_id }) => [source!, month!, job_id!]) }
 }
 
 export const extendLease = (ledger: D1Database, entity: number, token: string, until: number): D1PreparedStatement =>
@@ -80,7 +81,9 @@ export async function releaseLease(
 ): Promise<{ isTold: boolean; isMore: boolean }> {
   const [told, , left] = await ledger.batch<{ due_at?: number }>([
     handOver(ledger, entity, token, now),
-    ledger.prepare(`delete from sync_work where ${HELD} and not exists (select 1 from ${JOBS_OF_WORK} where s.open = 1)`).bind(entity, token),
+    ledger
+      .prepare(`delete from sync_work where ${HELD} and not exists (select 1 from ${JOBS_OF_WORK} where s.open = 1)`)
+      .bind(entity, token),
     ledger
       .prepare(
         `update sync_work set token = null, leased_at = null, lease_until = null, is_careful = 0, jobs = (${OPEN}),
@@ -95,6 +98,4 @@ export async function releaseLease(
 
 /** RFCs with a job that should have been taken by now, because its message was lost, or whose lease ran out, because its worker died. */
 export const stuckStatement = (ledger: D1Database, now: number, since: number, limit: number) =>
-  ledger
-    .prepare('select entity from sync_work where (token is null and due_at <= ?2) or lease_until < ?1 limit ?3')
-    .bind(now, since, limit)
+  ledger.prepare('select entity from sync_work where (token is null and due_at <= ?2) or lease_until < ?1 limit ?3').bind(now, since, limit)

@@ -12,7 +12,7 @@ export type JobRow = Pick<
   | 'rejected_count'
   | 'rejected_files'
   | 'error_class'
-  | 'not_before'
+  | 'wait_until'
   | 'started_at'
   | 'finished_at'
 > & {
@@ -71,7 +71,7 @@ export const jobsOfOrganization = async (
     await ledger
       .prepare(
         `${JOBS} select s.source, s.month, s.job_id, coalesce(s.carried->>?1, s.job_id) as known_as, s.open, ${STATUS} as status,
-           s.attempts + (s.status = 'queued' and ${IS_LEASED}) as attempts, s.rejected_count, s.rejected_files, s.error_class, s.not_before,
+           s.attempts + (s.status = 'queued' and ${IS_LEASED}) as attempts, s.rejected_count, s.rejected_files, s.error_class, s.wait_until,
            coalesce(s.started_at, iif(${IS_LEASED}, w.leased_at, null)) as started_at, s.finished_at, j.first_run, j.requested_at,
            j.attempts_before
          from jobs j cross join ${ITS_ROW}

@@ -67,7 +67,7 @@ async function view(ctx: Ctx, { fiscal_entity_id }: Connection, row: JobRow, cou
     rejected_count: window.isEmpty ? 0 : row.rejected_count,
     rejected_files: rejectedFiles(row, window),
     error_class,
-    next_attempt_at: isWaiting && row.not_before > ctx.now.getTime() ? iso(row.not_before) : null,
+    next_attempt_at: isWaiting && row.wait_until! > ctx.now.getTime() ? iso(row.wait_until) : null,
     created_at: new Date(row.requested_at).toISOString(),
     started_at: isAttempted ? since(row.started_at) : null,
     finished_at: since(row.finished_at),

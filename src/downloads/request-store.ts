@@ -33,7 +33,7 @@ const REQUESTED = `json_each(?1) w
 const SERVES = `(s.open = 1 or (s.status = 'succeeded' and max(coalesce(s.finished_at, 0), s.as_of) >= ?3))`
 /** Attempts of the job `s` that the run does not share: those that ended in a wait or, of a job that is running or done, all but the last. */
 const ATTEMPTS_BEFORE = `s.attempts - (s.status <> 'queued')`
-/** Extractions kept per organization and entity: enough for the progress, and for the watermark to be among them. */
+/** Extractions kept per organization and entity: enough for the progress, and for the watermark to be among them. Each takes the place of one. */
 const KEPT_EXTRACTIONS = 60
 
 const IS_NAMED = `exists (select 1 from json_each(sync_jobs.organizations) o where o.value = ?2)`
@@ -88,11 +88,9 @@ export function requestStatements(
         // A clock that is behind makes no job older than the one before.
         `insert into sync_jobs (entity, source, month, job_id, organizations, open, status, as_of, not_before, attempts, created_at,
            created_count, updated_count, cancelled_count, rejected_count)
-         select w.value->>0, w.value->>1, w.value->>2, max(w.value->>3, coalesce(${NEWEST} || '0', '')), json_array(?2), 1, 'queued', ?3,
+         select w.value->>0, w.value->>1, w.value->>2, max(w.value->>3, coalesce(s.job_id || '0', '')), json_array(?2), 1, 'queued', ?3,
            w.value->>4, 0, ?4, 0, 0, 0, 0
-         from json_each(?1) w where not exists (
-           select 1 from sync_jobs s where s.entity = w.value->>0 and s.source = w.value->>1 and s.month = w.value->>2 and s.job_id = ${NEWEST}
-             and ${SERVES})`,
+         from ${REQUESTED.replace('cross', 'left')} where s.job_id is null or not ${SERVES}`,
       )
       .bind(json, organization_id, instant, now),
   )
@@ -129,8 +127,9 @@ export function requestStatements(
       `with served as materialized (
          select s.entity, s.source, s.month, s.job_id, s.job_id = w.value->>3 as made, w.value->>4 as is_gap, ${ATTEMPTS_BEFORE} as attempts_before
          from ${REQUESTED} where ${SERVES})
-       insert into extractions (organization_id, entity, run_id, instant, jobs, dispatched, gap_jobs, requested_at, attempts_before)
-       select ?4, entity, ?2, ?3, json_group_object(job_id, json(sources)), max(made), sum(gaps), ?5,
+       insert into extractions (organization_id, entity, run_id, n, instant, jobs, dispatched, gap_jobs, requested_at, attempts_before)
+       select ?4, entity, ?2, 1 + coalesce((
+           select n from extractions e where e.organization_id = ?4 and e.entity = c.entity order by run_id desc limit 1), 0), ?3, json_group_object(job_id, json(sources)), max(made), sum(gaps), ?5,
          (select json_group_object(a.source || ':' || a.month, a.attempts_before) from served a
            where a.entity = c.entity and a.attempts_before > 0)
        from (
@@ -158,12 +157,10 @@ export function requestStatements(
     .prepare(
       `delete from extractions where (organization_id, entity, run_id) in (
          select e.organization_id, e.entity, e.run_id
-         from (
-           select value as entity, (
-             select run_id from extractions where organization_id = ?2 and entity = value
-             order by run_id desc limit 1 offset ${KEPT_EXTRACTIONS - 1}) as oldest
-           from json_each(?1)) k
-         cross join extractions e on e.organization_id = ?2 and e.entity = k.entity and e.run_id < k.oldest)`,
+         from json_each(?1) b cross join extractions e on e.organization_id = ?2 and e.entity = b.value and e.run_id in (
+           select run_id from extractions where organization_id = ?2 and entity = b.value order by run_id limit 2)
+         where e.n <= (
+           select n from extractions where organization_id = ?2 and entity = b.value order by run_id desc limit 1) - ${KEPT_EXTRACTIONS})`,
     )
     .bind(JSON.stringify(entities.map(({ entity }) => entity)), organization_id)
   const share = shareDocuments(ledger, run, requested)

@@ -32,35 +32,32 @@ const keysOf = ({ entity, source, month, job_id }: Job) => [entity, source, mont
 /**
  * Returns a job of a lease that is still open and due, as it is now; null when it is not, or the lease is lost. A careful worker claims the
  * job, which counts the attempt before it begins; otherwise the end of the attempt counts it. The attempt reads every file that was rejected
- * before again, so they are counted and listed anew.
+ * before again, so they are counted and listed anew, which takes a claim as well.
  */
 export async function claimJob(
   ledger: D1Database,
-  entity: number,
-  token: string,
+  { entity, token, now, isCareful }: { entity: number; token: string; now: number; isCareful: boolean },
   [source, month, job_id]: JobKey,
-  now: number,
 ): Promise<Job | null> {
-  const due = `${KEY} and open = 1 and not_before <= ?6 and exists (select 1 from sync_work w where w.entity = ?1 and w.token = ?5`
-  const values = [entity, source, month, job_id, token, now]
-  const [, found] = await ledger.batch<Job>([
-    ledger
-      .prepare(
-        `update sync_jobs set status = 'running', attempts = attempts + 1, started_at = coalesce(started_at, ?6), rejected_count = 0,
-           rejected_files = null
-         where ${due} and (w.is_careful or rejected_count > 0))`,
-      )
-      .bind(...values),
-    ledger
-      .prepare(
-        `select entity, source, month, job_id, organizations, carried, as_of, attempts + (status = 'queued') as attempts,
-           coalesce(started_at, ?6) as started_at, ?5 as token, is_continued, created_count + updated_count + cancelled_count as ingested,
-           (select c.months -> ('$."' || month || '"') from coverage c where c.entity = ?1 and c.source = ?2) as covered
-         from sync_jobs where ${due})`,
-      )
-      .bind(...values),
+  const due = `${KEY} and open = 1 and not_before <= ?6 and exists (select 1 from sync_work where entity = ?1 and token = ?5)`
+  const prepare = (sql: string) => ledger.prepare(`${sql} where ${due}`).bind(entity, source, month, job_id, token, now)
+  const read = () =>
+    prepare(
+      `select entity, source, month, job_id, organizations, carried, as_of, attempts + (status = 'queued') as attempts,
+         coalesce(started_at, ?6) as started_at, ?5 as token, is_continued, created_count + updated_count + cancelled_count as ingested,
+         rejected_count, (select c.months -> ('$."' || month || '"') from coverage c where c.entity = ?1 and c.source = ?2) as covered
+       from sync_jobs`,
+    )
+  const found = isCareful ? null : await read().first<Job & { rejected_count: number }>()
+  if (!isCareful && !found?.rejected_count) return found
+  const [, claimed] = await ledger.batch<Job>([
+    prepare(
+      `update sync_jobs set status = 'running', attempts = attempts + 1, started_at = coalesce(started_at, ?6), rejected_count = 0,
+         rejected_files = null`,
+    ),
+    read(),
   ])
-  return found!.results[0] ?? null
+  return claimed!.results[0] ?? null
 }
 
 /** Commits statements about a job, unless its lease is lost (`isLeaseLost`). */
@@ -203,7 +200,7 @@ export const separateStatement = (ledger: D1Database, job: Job, { absent, back }
 export const requeueStatement = (ledger: D1Database, job: Job, error_class: string, notBefore: number) =>
   ledger
     .prepare(
-      `update sync_jobs set status = 'queued', attempts = ?5, started_at = ?6, error_class = ?7, not_before = ?8 where ${KEY}`,
+      `update sync_jobs set status = 'queued', attempts = ?5, started_at = ?6, error_class = ?7, not_before = ?8, wait_until = ?8 where ${KEY}`,
     )
     .bind(...keysOf(job), job.attempts, job.started_at, error_class, notBefore)
 

@@ -29,6 +29,8 @@ export const syncJobs = sqliteTable(
     as_of: integer('as_of').notNull(),
     /** The job is not run before this time: its place in the spread, or the wait between attempts. */
     not_before: integer('not_before').notNull(),
+    /** The end of the wait after its last failed attempt, as those are told who asked for it then. One who joins it does not wait for it. */
+    wait_until: integer('wait_until'),
     /** Attempts that have ended, and the one of a job that is `running`. */
     attempts: integer('attempts').notNull(),
     created_at: integer('created_at').notNull(),
@@ -89,6 +91,8 @@ export const extractions = sqliteTable(
     organization_id: text('organization_id').notNull(),
     entity: integer('entity').notNull(),
     run_id: text('run_id').notNull(),
+    /** Number of the organization's extractions of the entity up to this one. */
+    n: integer('n').notNull().default(0),
     /** The run's instant, milliseconds. */
     instant: integer('instant').notNull(),
     /** `{job_id: {source: [month, …]}}`; the month is empty for document sources. */

@@ -49,7 +49,7 @@ describe('a job that several organizations share', () => {
     expect(events.map((all) => all.map(({ job_id }) => job_id).sort())).toEqual(ids.map((all) => all.toSorted()))
     const { results } = await (await ledgerOf(rfc)).prepare('select job_id from sync_jobs').all<{ job_id: string }>()
     const stored = results.map(({ job_id }) => job_id)
-    expect(new Set([...ids.flat(), ...stored]).size).toBe(2 * ids[0]!.length + stored.length)
+    expect(new Set([...ids.flat(), ...stored]).size).toBe(2 * ids[0]!.length + new Set(stored).size)
     // The identifier of a run tells its time; that of a shown job tells nothing.
     for (const id of ids.flat()) expect(id).toMatch(/^job_[0-9a-z]{26}$/)
   })

@@ -39,8 +39,7 @@ export async function handleFailures(
     const body = { outbox, ...event, body: event.body?.slice(0, SHOWN_CHARACTERS) ?? null }
     await keepDeadLetter(system, { queue: 'outbox', id: event.outbox_event_id, body, reason: errorMessage(error) })
   }
-  if (over.length > 0)
-    await source.batch([...detachStatements(source, eventsOf(over)), ...putAsideStatements(source, eventsOf(over))])
+  if (over.length > 0) await source.batch([...detachStatements(source, eventsOf(over)), ...putAsideStatements(source, eventsOf(over))])
   if (waiting.length > 0) {
     log.error(system, 'Outbox events could not be relayed. They are tried again.', { outbox, events: waiting.length }, waiting[0]!.error)
     await source.batch([...detachStatements(source, eventsOf(waiting)), failStatement(source, eventsOf(waiting), Date.now())])

@@ -58,7 +58,11 @@ async function bodyFor(
   if (counts === undefined) throw new Error('The job of the event was not counted.')
   const job = parsed as SyncBody
   const { data_source_key, period, carried, job_id } = job
-  return { ...job, ...counts, job_id: await shownJobId(fiscal_entity_id, data_source_key, period ?? '', carried?.[organization_id] ?? job_id) }
+  return {
+    ...job,
+    ...counts,
+    job_id: await shownJobId(fiscal_entity_id, data_source_key, period ?? '', carried?.[organization_id] ?? job_id),
+  }
 }
 
 /**

@@ -113,7 +113,9 @@ async function relayPage(system: System, work: Work): Promise<boolean> {
   // What waits in a list is read again with the next message.
   const isOver = (event: PendingEvent): boolean => {
     const list = ofList.get(event)
-    return list ? list.events.every((one) => over.has(one)) && (list.isWhole || list.events.every((one) => waiting.has(one))) : over.has(event)
+    return list
+      ? list.events.every((one) => over.has(one)) && (list.isWhole || list.events.every((one) => waiting.has(one)))
+      : over.has(event)
   }
   for (const part of parts) {
     const events = read.filter(({ entity }) => entity === part.entity)

@@ -4,8 +4,8 @@ import { loadList } from '../../../src/blacklists/loading/load.ts'
 import { ingestXmlPackage, type SliceOutcome } from '../../../src/cfdi/ingest/ingest.ts'
 import { bytesInMemory } from '../../../src/cfdi/package/bytes.ts'
 import { entriesOf, readDirectory } from '../../../src/cfdi/package/directory.ts'
-import { requestStatements } from '../../../src/downloads/request-store.ts'
 import { releaseLease, takeLease } from '../../../src/downloads/lease-store.ts'
+import { requestStatements } from '../../../src/downloads/request-store.ts'
 import { claimJob, commitJob, finishJobStatements, type Job, progressStatements } from '../../../src/downloads/store.ts'
 import { type Dispatch, evaluateCadences, planPage } from '../../../src/extractors/ticks/ticks.ts'
 import type { System } from '../../../src/platform/context.ts'
@@ -78,8 +78,8 @@ const routes: Record<string, Route> = {
       requestStatements(LEDGER_0, { organization_id: 'org', run_id: crypto.randomUUID(), instant: now, now }, [{ entity, rfc }], wanted),
     )
     const token = crypto.randomUUID()
-    const [key] = (await takeLease(LEDGER_0, { entity, token, now, until: now + LEASE_MS, limit: 1 }))!
-    return claimJob(LEDGER_0, entity, token, key!, now)
+    const { jobs } = (await takeLease(LEDGER_0, { entity, token, now, until: now + LEASE_MS, limit: 1 }))!
+    return claimJob(LEDGER_0, { entity, token, now, isCareful: false }, jobs[0]!)
   },
 
   /** A package through the product's ingest, with the progress of a job when there is one, as the downloads do it. */
@@ -88,14 +88,7 @@ const routes: Record<string, Route> = {
     const sideStatements = (outcome: SliceOutcome) =>
       job === null || isIdle(outcome)
         ? []
-        : [
-            progressStatement(
-              LEDGER_0,
-              job,
-              { ...outcome, counts: countSlice(outcome.changes, job.as_of), rejected_files: [] },
-              Date.now() + LEASE_MS,
-            ),
-          ]
+        : [...progressStatements(LEDGER_0, job, { ...outcome, counts: countSlice(outcome.changes, job.as_of), rejected_files: [] })]
     const target = { ledger: LEDGER_0, files: FILES, entity, rfc, now: new Date(), provenance: 'authority' as const, sideStatements }
     const slices = []
     for await (const { created, unchanged, rejected } of ingestXmlPackage(target, packages.get(name)!))
@@ -104,7 +97,9 @@ const routes: Record<string, Route> = {
   },
 
   '/settle': async ({ request }, { LEDGER_0 }) => {
-    await LEDGER_0.batch(finishJobStatements(LEDGER_0, (await request.json()) as Job, null, Date.now()))
+    const job = (await request.json()) as Job
+    await commitJob(LEDGER_0, job, finishJobStatements(LEDGER_0, job, null, Date.now()))
+    await releaseLease(LEDGER_0, job.entity, job.token, Date.now())
   },
 
   /** A tick at a time, and its pages planned one after the other, as the consumer of the queue does. */
