@@ -150,12 +150,13 @@ async function runJob(worker: Worker, key: JobKey): Promise<'over' | 'again' | '
   if (!claimed) return 'over'
   let job = claimed
   try {
+    const credential = await loginFor(system, job)
     if (job.attempts > MAX_ATTEMPTS) {
       // Every attempt killed its worker.
+      if (credential) job = await separate(ledger, job, credential)
       await worker.finish(job, 'internal_error')
       return 'over'
     }
-    const credential = await loginFor(system, job)
     if (!credential) {
       await park(worker, job)
       return 'over'
