@@ -11,7 +11,8 @@ export interface EndedJobRow {
   /** The number of the list, and of the job in it. */
   list: number
   n: number
-  status: 'succeeded' | 'failed'
+  /** Null when the job does not exist any more. */
+  status: 'succeeded' | 'failed' | null
   error_class: string | null
   /** JSON, as in the table. */
   organizations: string
@@ -28,7 +29,7 @@ export const readEndedJobs = async (ledger: D1Database, lists: readonly JobList[
            coalesce(l.value->>1, iif(late is null, organizations, (
              select json_group_array(value) from json_each(organizations) where value not in (select value from json_each(late))))) as organizations
          from json_each(?1) l cross join json_each(l.value->2) j
-         cross join sync_jobs s on s.entity = l.value->>0 and s.source = j.value->>0 and s.month = j.value->>1 and s.job_id = j.value->>2
+         left join sync_jobs s on s.entity = l.value->>0 and s.source = j.value->>0 and s.month = j.value->>1 and s.job_id = j.value->>2
          order by l.key, j.key`,
       )
       .bind(JSON.stringify(lists.map(({ entity, organizations, jobs }) => [entity, organizations, jobs])))

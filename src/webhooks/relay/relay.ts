@@ -1,6 +1,6 @@
 import { endedJobs, listsJobs } from '../../downloads/ended-jobs.ts'
 import { databaseOf, hasOutboxEvents, type Outbox, wakeRelay } from '../../outbox/outbox.ts'
-import { MAX_EVENT_BYTES, type PendingEvent, pendingEntities, readPage } from '../../outbox/pending.ts'
+import { MAX_EVENT_BYTES, type PendingEvent, pendingEntities, readPage, strikeStatements } from '../../outbox/pending.ts'
 import type { System } from '../../platform/context.ts'
 import { repeatAlone } from '../../platform/locks/alone.ts'
 import { type FailedEvent, handleFailures, isRefusal } from './aside.ts'
@@ -96,7 +96,8 @@ async function relayPage(system: System, work: Work): Promise<boolean> {
   }
   const isControl = outbox === 'control'
   const ends = await commitPortions(system, built, isControl ? source : null, work)
-  const progress = isControl ? [] : progressStatements(source, ends.done)
+  const gone = lists.flatMap((list) => list.gone)
+  const progress = isControl ? [] : [...progressStatements(source, ends.done), ...strikeStatements(source, gone)]
   if (progress.length > 0) await source.batch(progress)
   work.statements += progress.length
 
