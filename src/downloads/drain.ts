@@ -7,7 +7,7 @@ import { MonthMetadata } from '../cfdi/package/month-metadata.ts'
 import { MOST_LISTED, type Rejection } from '../cfdi/package/rejections.ts'
 import { keepDocuments } from '../documents/documents.ts'
 import { Unavailable } from '../failures.ts'
-import { insertOutboxEvents, wakeRelay } from '../outbox/outbox.ts'
+import { insertOutboxEvents } from '../outbox/outbox.ts'
 import type { System } from '../platform/context.ts'
 import { BudgetUsedUp } from '../platform/db/budget.ts'
 import { log } from '../platform/log.ts'
@@ -16,12 +16,11 @@ import { rejectCiec, verifyOutstanding } from '../taxpayers/verification.ts'
 import { countSlice } from '../visibility/slice-counts.ts'
 import { cancellationBody, cancellationEvent } from './cancellation-events.ts'
 import { announce, type DownloadHint, resumeDownloads } from './downloads.ts'
-import { extendLease, handOverStatements, isLeaseLost, type JobKey, releaseLease, takeLease } from './lease-store.ts'
+import { isLeaseLost, type JobKey } from './lease-store.ts'
 import { insertCancellations } from './missed-store.ts'
 import {
   claimJob,
   commitJob,
-  finishJobStatements,
   interruptStatement,
   type Job,
   type Progress,
@@ -31,11 +30,8 @@ import {
   retryStatement,
   separateStatement,
 } from './store.ts'
+import { JOBS_A_MESSAGE, Worker } from './worker.ts'
 
-/** How long an RFC's jobs are leased. The lease is extended when half of it has passed. */
-const LEASE_MS = 30_000
-/** Jobs per message at most. The next message continues, so that RFCs take turns. */
-const JOBS_A_MESSAGE = 25
 /** The most statements of a job before and after its slices, and of a slice that has to be read again a few times. */
 const JOB_STATEMENTS = 30
 const SLICE_STATEMENTS = 100
@@ -73,70 +69,6 @@ export async function drain(system: System, hint: DownloadHint): Promise<void> {
     isMore = await worker.release()
   }
   if (isMore) await announce(system, [hint])
-}
-
-interface JobEnd {
-  /** Whether the job changed something. */
-  isChanged?: boolean
-  /** Statements of the same commit. */
-  more?: readonly D1PreparedStatement[]
-  until?: number
-  isIncomplete?: boolean
-}
-
-/** What a worker has while it runs the jobs of an RFC. */
-class Worker {
-  readonly token = crypto.randomUUID()
-  /** Whether something is to be relayed that the relay was not called for. */
-  isSilent = false
-  /** Whether the lease before ran out. */
-  isCareful = false
-  #until = 0
-
-  readonly system: System
-  readonly hint: DownloadHint
-  readonly ledger: D1Database
-
-  constructor(system: System, hint: DownloadHint) {
-    this.system = system
-    this.hint = hint
-    this.ledger = system.settings.ledgers[hint.shard]!
-  }
-
-  /** Takes the lease. Returns the jobs that are due; null when somebody else has it, or nothing is due. */
-  async take(): Promise<JobKey[] | null> {
-    const now = Date.now()
-    this.#until = now + LEASE_MS
-    const of = { entity: this.hint.entity, token: this.token, now, until: this.#until, limit: JOBS_A_MESSAGE }
-    const lease = await takeLease(this.ledger, of)
-    this.isCareful = lease?.isCareful ?? false
-    return lease?.jobs ?? null
-  }
-
-  /** Extends the lease when half of it has passed. */
-  async extend(): Promise<void> {
-    const now = Date.now()
-    if (this.#until - now > LEASE_MS / 2) return
-    this.#until = now + LEASE_MS
-    await extendLease(this.ledger, this.hint.entity, this.token, this.#until).run()
-  }
-
-  /** Commits the end of a job. What changed something is relayed at once. */
-  async finish(job: Job, error_class: string | null, { isChanged = false, more = [], ...end }: JobEnd = {}): Promise<void> {
-    const now = Date.now()
-    const statements = [...more, ...finishJobStatements(this.ledger, job, error_class, now, end)]
-    await commitJob(this.ledger, job, [...statements, ...(isChanged ? handOverStatements(this.ledger, job.entity, this.token, now) : [])])
-    if (!isChanged) return
-    this.isSilent = false
-    await wakeRelay(this.system, this.hint.shard)
-  }
-
-  /** Ends the lease. Returns whether another job is due. */
-  async release(): Promise<boolean> {
-    const { isTold, isMore } = await releaseLease(this.ledger, this.hint.entity, this.token, Date.now())
-    if (isTold || this.isSilent) await wakeRelay(this.system, this.hint.shard)
-    return isMore
-  }
 }
 
 /** Runs a job of the lease. It is over unless it is to be tried again at once; `lost` when another worker has the lease. */

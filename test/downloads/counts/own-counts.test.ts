@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { cancelInSandbox } from '../../../src/authority/sandbox/overrides.ts'
-import { pruneJobs } from '../../../src/downloads/prune.ts'
+import { pruneJobs } from '../../../src/downloads/pruning/prune.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
 import { costOf } from '../../support/meter.ts'

@@ -1,6 +1,6 @@
-import type { System } from '../platform/context.ts'
-import { each } from '../platform/each.ts'
-import { pageByPage, START } from '../platform/pages.ts'
+import type { System } from '../../platform/context.ts'
+import { each } from '../../platform/each.ts'
+import { pageByPage, START } from '../../platform/pages.ts'
 import { deleteCancellations, deleteJobs, deleteQuietJobs, entitiesOfTurn } from './prune-store.ts'
 
 const DAY_MS = 86_400_000
