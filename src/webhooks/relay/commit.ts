@@ -1,5 +1,4 @@
 import { Failure } from '../../failures.ts'
-import { deleteStatement, moveStatement } from '../../outbox/pending.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { isConflict } from '../../platform/db/retry.ts'
@@ -10,6 +9,7 @@ import { wakeFanOuts } from './fan-out.ts'
 import { insertFanOuts } from './fan-out-store.ts'
 import type { FeedEvent } from './feed.ts'
 import type { Portion } from './portions.ts'
+import { progressStatements } from './progress.ts'
 import { findKnownEvents } from './store.ts'
 
 /** A portion with the events that it creates. */
@@ -39,25 +39,6 @@ const MAX_WAIT_MS = 20
 const MAX_STATEMENTS = 700
 /** More than any number of an endpoint. */
 const ALL = Number.MAX_SAFE_INTEGER
-
-/** The statements that keep how far outbox events are relayed. */
-export const progressStatements = (source: D1Database, portions: readonly Portion[]): D1PreparedStatement[] => {
-  const done = portions.filter(({ progress }) => progress === null)
-  const moved = portions.flatMap(({ event, progress }) =>
-    progress === null || progress === event.progress ? [] : [{ ...event, progress }],
-  )
-  return [
-    ...(done.length > 0
-      ? [
-          deleteStatement(
-            source,
-            done.map(({ event }) => event),
-          ),
-        ]
-      : []),
-    ...(moved.length > 0 ? [moveStatement(source, moved)] : []),
-  ]
-}
 
 /**
  * Commits portions together. When that fails, it commits their halves, and theirs, so that only what cannot be committed alone fails. With
