@@ -51,7 +51,7 @@ function migrations(database: string): void {
 
 try {
   await bindings()
-  for (const database of ['control', 'ledger']) migrations(database)
+  for (const database of ['control', 'ledger', 'events']) migrations(database)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

@@ -7,7 +7,7 @@ import type { ActingOrganization, Actor, Connection, PresentedCredential } from 
 export interface System {
   env: Env
   settings: Settings
-  /** Every statement of `db` and of `settings.ledgers` counts against it. */
+  /** Every statement of `db`, of `settings.ledgers` and of `settings.events` counts against it. */
   budget: Budget
   db: Database
   now: Date
@@ -31,6 +31,10 @@ export interface Ctx extends System {
   connection: Connection | null
   claim?: KeyClaim
 }
+
+/** The events shard of the organization: the database with its events, deliveries, alerts and webhooks. */
+export const eventsOf = ({ settings, organization }: Pick<Ctx, 'settings' | 'organization'>): Database =>
+  connect(settings.events[organization.events_shard]!)
 
 /** Who sent a request, and what is to be noted about it after its answer, if anything. */
 export interface Authenticated {
@@ -74,9 +78,10 @@ export interface App {
 /** Builds what every entry point of the Worker starts with; the messages of a batch share a budget. Throws UnusableSettings. */
 export function systemOf(env: Env, now: Date, requestId: string, budget = new Budget()): System {
   const settings = settingsOf(env)
+  const each = (databases: readonly D1Database[]) => databases.map((d1) => counted(d1, budget))
   return {
     env,
-    settings: { ...settings, ledgers: settings.ledgers.map((ledger) => counted(ledger, budget)) },
+    settings: { ...settings, ledgers: each(settings.ledgers), events: each(settings.events) },
     budget,
     db: connect(counted(env.DB, budget)),
     now,

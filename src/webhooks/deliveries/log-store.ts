@@ -7,12 +7,11 @@ export type DeliveryRow = Pick<
   typeof deliveries.$inferSelect,
   'webhook' | 'seq' | 'redelivery' | 'event_key' | 'status' | 'due_at' | 'created_at'
 > & {
-  event_id: string
   /** JSON. */
   attempts: string
 }
 
-const COLUMNS = raw('d.webhook, d.seq, d.redelivery, d.event_key, d.status, d.due_at, d.created_at, d.attempts, e.event_id')
+const COLUMNS = raw('webhook, seq, redelivery, event_key, status, due_at, created_at, attempts')
 
 interface DeliveryFilters {
   status?: DeliveryRow['status'] | null | undefined
@@ -22,7 +21,7 @@ interface DeliveryFilters {
 /** Reads an endpoint's deliveries after a position, newest event first. */
 export function scanDeliveries(
   d1: D1Database,
-  { webhook, organization_id }: { webhook: number; organization_id: string },
+  webhook: number,
   { status = null, event_key = null }: DeliveryFilters,
   after: Position | undefined,
   limit: number,
@@ -32,21 +31,14 @@ export function scanDeliveries(
   const from = raw(isIndexed ? "deliveries indexed by deliveries_undelivered where status in ('failed', 'lost') and" : 'deliveries where')
   const rows = isIndexed || status !== null || event_key !== null ? Math.max(SCAN_ROWS, limit) : limit
   const query = sql`
-    select ${COLUMNS}, (${status} is null or d.status = ${status}) and (${event_key} is null or d.event_key = ${event_key}) as is_match
-    from (select * from ${from} webhook = ${webhook} ${before} order by seq desc, redelivery desc limit ${rows}) d
-    cross join events e on e.organization_id = ${organization_id} and e.seq = d.seq
-    order by d.seq desc, d.redelivery desc`
+    select ${COLUMNS}, (${status} is null or status = ${status}) and (${event_key} is null or event_key = ${event_key}) as is_match
+    from ${from} webhook = ${webhook} ${before} order by seq desc, redelivery desc limit ${rows}`
   return scan(prepared(d1, query), rows)
 }
 
 /** Finds the newest delivery of an event to an endpoint. */
-export const findDelivery = (
-  d1: D1Database,
-  { webhook, organization_id }: { webhook: number; organization_id: string },
-  event_id: string,
-): Promise<DeliveryRow | null> =>
+export const findDelivery = (d1: D1Database, webhook: number, seq: number): Promise<DeliveryRow | null> =>
   prepared(
     d1,
-    sql`select ${COLUMNS} from events e cross join deliveries d on d.webhook = ${webhook} and d.seq = e.seq
-        where e.event_id = ${event_id} and e.organization_id = ${organization_id} order by d.redelivery desc limit 1`,
+    sql`select ${COLUMNS} from deliveries where webhook = ${webhook} and seq = ${seq} order by redelivery desc limit 1`,
   ).first<DeliveryRow>()

@@ -9,12 +9,19 @@ import type { NewEvent } from '../events/store.ts'
 import { cancellationContents, contentOf, type Recipient, type SyncBody } from './payloads.ts'
 import type { RecipientRow } from './store.ts'
 
+/** An event of an organization's feed, in its events shard. */
+export interface FeedEvent extends NewEvent {
+  /** Derived from the change and the organization. */
+  fact_id: string
+  events_shard: number
+}
+
 /**
  * Returns the events that an outbox event becomes in the feed of one organization: none when the organization may not know of the change,
- * two for the cancellation of a CFDI that was paid. Their identifiers derive from the change and the organization. `counts` says what the job
+ * two for the cancellation of a CFDI that was paid. `counts` says what the job
  * of a sync event brought to the organization. Throws when the outbox event cannot be read.
  */
-export async function feedEventsOf(event: StoredOutboxEvent, row: RecipientRow, counts: JobCounts | undefined): Promise<NewEvent[]> {
+export async function feedEventsOf(event: StoredOutboxEvent, row: RecipientRow, counts: JobCounts | undefined): Promise<FeedEvent[]> {
   if (event.kind === 'cfdi.cancelled') return cancellationsOf(event, JSON.parse(event.body) as CancellationBody, row)
   if (event.organizations === null) throw new Error(`An event of the kind ${event.kind} names no organization.`)
   if (!isNamed(event, row)) return []
@@ -27,7 +34,7 @@ export async function feedEventsOf(event: StoredOutboxEvent, row: RecipientRow, 
  * A cancellation that names organizations was missed by them, and was in their windows then. Any other one is for the organizations whose
  * windows show the CFDI. An organization whose own runs first reached the CFDI when it was cancelled already is not notified.
  */
-async function cancellationsOf(event: StoredOutboxEvent, body: CancellationBody, row: RecipientRow): Promise<NewEvent[]> {
+async function cancellationsOf(event: StoredOutboxEvent, body: CancellationBody, row: RecipientRow): Promise<FeedEvent[]> {
   const known_at = row.state === 'active' ? Math.max(event.created_at, row.active_since ?? 0) : event.created_at
   const recipient = recipientOf(row, known_at, event.created_at)
   if (event.organizations === null ? !shows(recipient.windows[body.direction], body) : !isNamed(event, row)) return []
@@ -76,14 +83,13 @@ const recipientOf = (row: RecipientRow, known_at: number, changed_at: number): R
   known_at,
 })
 
-async function feedEvent(row: RecipientRow, content: ReturnType<typeof contentOf>, change: string): Promise<NewEvent> {
-  const event_id = await idOfText('evt', JSON.stringify([change, row.organization_id]))
-  const { event, ...members } = content
-  return {
-    event_id,
-    organization_id: row.organization_id,
-    key: event,
-    fiscal_entity_id: row.fiscal_entity_id,
-    body: JSON.stringify({ event, event_id, ...members }),
-  }
+async function feedEvent(
+  { organization_id, events_shard }: RecipientRow,
+  content: ReturnType<typeof contentOf>,
+  change: string,
+): Promise<FeedEvent> {
+  const fact_id = (await idOfText('evt', JSON.stringify([change, organization_id]))).slice(-16)
+  // Several outbox events can report a cancellation: one for everybody, and one for each organization that missed it.
+  const unique_id = content.event.startsWith('cfdi.') ? fact_id : null
+  return { organization_id, events_shard, fact_id, unique_id, body: JSON.stringify(content) }
 }
