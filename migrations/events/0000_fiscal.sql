@@ -18,11 +18,11 @@ CREATE TABLE `events` (
 	`organization_id` text NOT NULL,
 	`seq` integer NOT NULL,
 	`body` text NOT NULL,
-	`unique_id` text,
+	`event_id` text,
 	PRIMARY KEY(`organization_id`, `seq`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE UNIQUE INDEX `events_unique` ON `events` (`unique_id`) WHERE unique_id is not null;--> statement-breakpoint
+CREATE UNIQUE INDEX `events_id` ON `events` (`event_id`) WHERE event_id is not null;--> statement-breakpoint
 CREATE TABLE `webhooks` (
 	`webhook` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`webhook_id` text NOT NULL,

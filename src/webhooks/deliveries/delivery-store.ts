@@ -38,8 +38,8 @@ export interface ClaimedDelivery {
   redelivery: number
   /** Number of attempts on record. */
   attempt_count: number
+  event_id: string
   event_key: string
-  /** The event's payload without its event_id. */
   body: string
 }
 
@@ -58,7 +58,7 @@ export const claimStatements = (
     .bind(webhook, now, token, leaseUntil, limit),
   d1
     .prepare(
-      `select d.seq, d.redelivery, json_array_length(d.attempts) as attempt_count, d.event_key, e.body
+      `select d.seq, d.redelivery, json_array_length(d.attempts) as attempt_count, e.body->>'event_id' as event_id, d.event_key, e.body
        from deliveries d indexed by deliveries_pending
        cross join events e on e.organization_id = ?4 and e.seq = d.seq
        where d.webhook = ?1 and d.status = 'pending' and d.due_at <= ?2 and d.token = ?3 order by d.due_at limit ?5`,

@@ -7,7 +7,6 @@ import type { Digests } from '../endpoints/secret.ts'
 import { openDigests } from '../endpoints/signing.ts'
 import { targetFault } from '../endpoints/target.ts'
 import { endpointKey, wakeEndpoints } from '../endpoints/wake.ts'
-import { eventIdOf, payloadOf } from '../events/event-id.ts'
 import { hiddenOf } from '../events/hidden.ts'
 import {
   type ClaimedDelivery,
@@ -129,9 +128,8 @@ async function attempt(system: System, endpoint: Endpoint, digests: Digests, tok
     const record = { at: Date.now(), duration_ms: 0, status_code: null, error: `Not sent: ${obstacle}`, response_body: null }
     return recordAttempt(system, endpoint, token, delivery, record, { status: 'failed' })
   }
-  const event_id = await eventIdOf(endpoint.organization_id, delivery.seq)
-  const body = new TextEncoder().encode(payloadOf(delivery.body, event_id))
-  const key = delivery.event_key
+  const body = new TextEncoder().encode(delivery.body)
+  const { event_id, event_key: key } = delivery
   const headers = await deliveryHeaders(digests, { event_id, key, attempt: number, body, at: new Date() })
   const record = await post(system.env.EGRESS, endpoint.url, headers, body)
   await recordAttempt(system, endpoint, token, delivery, record, verdictAfter(number, outcomeOf(record.status_code)))

@@ -51,7 +51,7 @@ const SUBSCRIBES = "w.is_enabled = 1 and exists (select 1 from json_each(w.event
 /** Endpoints of an organization that get their deliveries in the commit of the event. Further ones get them page by page (relay/fan-out.ts). */
 const ENDPOINTS_AT_ONCE = 20
 
-/** How many events of an organization a commit inserts. They are its newest ones as long as the commit lasts. */
+/** How many events of an organization a commit appends. Their places are the last ones of its feed, without a gap. */
 export type Appended = readonly [organization_id: string, events: number]
 
 /**
@@ -69,13 +69,13 @@ export const ofAppended = (
       .prepare(
         `insert into ${insert}
          with told as materialized (
-           select value->>0 as organization_id, value->>1 as events, (
+           select value->>0 as organization_id,
+             (select max(seq) from events where organization_id = value->>0) - (value->>1) as before, (
              select webhook from webhooks indexed by webhooks_organization
              where organization_id = value->>0 and deleted_at is null order by webhook limit 1 offset ${ENDPOINTS_AT_ONCE}) as beyond
            from json_each(?1))
          select ${columns} from told t
-         cross join events e on e.organization_id = t.organization_id and e.seq in (
-           select seq from events where organization_id = t.organization_id order by seq desc limit t.events)
+         cross join events e on e.organization_id = t.organization_id and e.seq > t.before
          ${rest}`,
       )
       .bind(json, ...values),

@@ -7,11 +7,14 @@ export type DeliveryRow = Pick<
   typeof deliveries.$inferSelect,
   'webhook' | 'seq' | 'redelivery' | 'event_key' | 'status' | 'due_at' | 'created_at'
 > & {
+  event_id: string
   /** JSON. */
   attempts: string
 }
 
-const COLUMNS = raw('webhook, seq, redelivery, event_key, status, due_at, created_at, attempts')
+const COLUMNS = raw(
+  "d.webhook, d.seq, d.redelivery, d.event_key, d.status, d.due_at, d.created_at, d.attempts, e.body->>'event_id' as event_id",
+)
 
 interface DeliveryFilters {
   status?: DeliveryRow['status'] | null | undefined
@@ -21,7 +24,7 @@ interface DeliveryFilters {
 /** Reads an endpoint's deliveries after a position, newest event first. */
 export function scanDeliveries(
   d1: D1Database,
-  webhook: number,
+  { webhook, organization_id }: { webhook: number; organization_id: string },
   { status = null, event_key = null }: DeliveryFilters,
   after: Position | undefined,
   limit: number,
@@ -31,14 +34,21 @@ export function scanDeliveries(
   const from = raw(isIndexed ? "deliveries indexed by deliveries_undelivered where status in ('failed', 'lost') and" : 'deliveries where')
   const rows = isIndexed || status !== null || event_key !== null ? Math.max(SCAN_ROWS, limit) : limit
   const query = sql`
-    select ${COLUMNS}, (${status} is null or status = ${status}) and (${event_key} is null or event_key = ${event_key}) as is_match
-    from ${from} webhook = ${webhook} ${before} order by seq desc, redelivery desc limit ${rows}`
+    select ${COLUMNS}, (${status} is null or d.status = ${status}) and (${event_key} is null or d.event_key = ${event_key}) as is_match
+    from (select * from ${from} webhook = ${webhook} ${before} order by seq desc, redelivery desc limit ${rows}) d
+    cross join events e on e.organization_id = ${organization_id} and e.seq = d.seq
+    order by d.seq desc, d.redelivery desc`
   return scan(prepared(d1, query), rows)
 }
 
-/** Finds the newest delivery of an event to an endpoint. */
-export const findDelivery = (d1: D1Database, webhook: number, seq: number): Promise<DeliveryRow | null> =>
+/** Finds the newest delivery of an event, named by its place in the feed, to an endpoint. */
+export const findDelivery = (
+  d1: D1Database,
+  { webhook, organization_id }: { webhook: number; organization_id: string },
+  seq: number,
+): Promise<DeliveryRow | null> =>
   prepared(
     d1,
-    sql`select ${COLUMNS} from deliveries where webhook = ${webhook} and seq = ${seq} order by redelivery desc limit 1`,
+    sql`select ${COLUMNS} from deliveries d cross join events e on e.organization_id = ${organization_id} and e.seq = d.seq
+        where d.webhook = ${webhook} and d.seq = ${seq} order by d.redelivery desc limit 1`,
   ).first<DeliveryRow>()

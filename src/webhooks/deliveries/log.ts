@@ -3,15 +3,15 @@ import { changeEvents } from '../../platform/audit/audit.ts'
 import { type Ctx, eventsOf } from '../../platform/context.ts'
 import type { Statement } from '../../platform/db/commit.ts'
 import { isGuardViolation, isUniqueViolation } from '../../platform/db/guard.ts'
+import { newId } from '../../platform/db/id.ts'
 import { openCursor, type Page, type Position, sealCursor } from '../../platform/paging/cursor.ts'
-import { TEST_KEY } from '../catalog/payload-contract.ts'
+import { type EventPayload, TEST_KEY } from '../catalog/payload-contract.ts'
 import { requireWebhook } from '../endpoints/endpoints.ts'
 import type { WebhookRow } from '../endpoints/store.ts'
 import { assertWebhookExists } from '../endpoints/store.ts'
 import { endpointKey, wakeEndpoints } from '../endpoints/wake.ts'
-import { eventIdOf, seqOf } from '../events/event-id.ts'
 import { pageOfScan } from '../events/scan.ts'
-import { insertEvents } from '../events/store.ts'
+import { findEvent, insertEvents } from '../events/store.ts'
 import type { Delivery, DeliveryQuery, Redelivered, RedeliveryRequest } from './contract.ts'
 import { insertDelivery, insertRedeliveries, insertRedelivery } from './insert-store.ts'
 import { type DeliveryRow, findDelivery, scanDeliveries } from './log-store.ts'
@@ -19,11 +19,8 @@ import type { AttemptRecord } from './tables.ts'
 
 const iso = (milliseconds: number): string => new Date(milliseconds).toISOString()
 
-const view = async (
-  { organization }: Ctx,
-  { seq, event_key, redelivery, status, attempts, due_at, created_at }: DeliveryRow,
-): Promise<Delivery> => ({
-  event_id: await eventIdOf(organization.id, seq),
+const view = ({ event_id, event_key, redelivery, status, attempts, due_at, created_at }: DeliveryRow): Delivery => ({
+  event_id,
   event_key,
   redelivery,
   status,
@@ -34,14 +31,14 @@ const view = async (
 
 /** Returns a page of an endpoint's deliveries with their attempts, newest event first. Throws Failure 404 webhook.not_found. */
 export async function listDeliveries(ctx: Ctx, webhook_id: string, query: DeliveryQuery): Promise<Page<Delivery>> {
-  const { webhook } = await requireWebhook(ctx, webhook_id)
+  const endpoint = await requireWebhook(ctx, webhook_id)
   const { limit, cursor, ...filters } = query
   const scope = { list: 'deliveries', filters: { ...filters, webhook_id } }
-  const scanned = await scanDeliveries(eventsOf(ctx).$client, webhook, filters, await openCursor(ctx, scope, cursor), limit + 1)
+  const scanned = await scanDeliveries(eventsOf(ctx).$client, endpoint, filters, await openCursor(ctx, scope, cursor), limit + 1)
   const { matches, last } = pageOfScan(scanned, limit)
   const position = last && ([last.seq, last.redelivery] satisfies Position)
   return {
-    data: await Promise.all(matches.map((row) => view(ctx, row))),
+    data: matches.map(view),
     has_more: position !== undefined,
     next_cursor: position ? await sealCursor(ctx, scope, position) : null,
   }
@@ -77,17 +74,15 @@ const wake = (ctx: Ctx, { webhook }: WebhookRow) => wakeEndpoints(ctx, [endpoint
 export async function testWebhook(ctx: Ctx, webhook_id: string): Promise<Delivery> {
   const endpoint = await requireWebhook(ctx, webhook_id)
   if (!endpoint.is_enabled) throw new Failure('conflict', 'webhook.disabled', 'The webhook is disabled. Enable it first.')
-  const event = {
-    organization_id: ctx.organization.id,
-    unique_id: null,
-    body: JSON.stringify({ event: TEST_KEY, occurred_at: ctx.now.toISOString(), webhook_id }),
-  }
+  const event_id = newId('evt')
+  const payload: EventPayload = { event: TEST_KEY, event_id, occurred_at: ctx.now.toISOString(), webhook_id }
+  const event = { organization_id: ctx.organization.id, event_id, body: JSON.stringify(payload), isUnique: false }
   const d1 = eventsOf(ctx).$client
   const now = Date.now()
   const results = await changeLog(ctx, 'webhook.tested', endpoint, [...insertEvents(d1, [event], now), insertDelivery(d1, endpoint, now)])
   await wake(ctx, endpoint)
   const { seq } = results[1]!.results[0] as { seq: number }
-  return view(ctx, { ...endpoint, ...pendingAt(now), seq, redelivery: 0, event_key: TEST_KEY })
+  return view({ ...endpoint, ...pendingAt(now), seq, event_id, redelivery: 0, event_key: TEST_KEY })
 }
 
 const pendingAt = (now: number) => ({ status: 'pending', attempts: '[]', due_at: now, created_at: now }) as const
@@ -101,8 +96,9 @@ const isPending = () => new Failure('conflict', 'delivery.pending', 'A delivery 
 export async function redeliver(ctx: Ctx, webhook_id: string, event_id: string): Promise<Delivery> {
   const endpoint = await requireWebhook(ctx, webhook_id)
   const d1 = eventsOf(ctx).$client
-  const newest = await findDelivery(d1, endpoint.webhook, seqOf(event_id))
-  if (!newest || event_id !== (await eventIdOf(ctx.organization.id, newest.seq))) throw notFound('delivery')
+  const event = await findEvent(d1, ctx.organization.id, event_id)
+  const newest = event && (await findDelivery(d1, endpoint, event.seq))
+  if (!newest) throw notFound('delivery')
   if (newest.status === 'pending') throw isPending()
   const now = Date.now()
   try {
@@ -111,7 +107,7 @@ export async function redeliver(ctx: Ctx, webhook_id: string, event_id: string):
     throw isUniqueViolation(error) ? isPending() : error
   }
   await wake(ctx, endpoint)
-  return view(ctx, { ...newest, ...pendingAt(now), redelivery: newest.redelivery + 1 })
+  return view({ ...newest, ...pendingAt(now), redelivery: newest.redelivery + 1 })
 }
 
 const REDELIVERY_LIMIT = 1_000

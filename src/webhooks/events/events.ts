@@ -4,13 +4,11 @@ import { uuidOf } from '../../platform/db/id.ts'
 import { openCursor, type Page, sealCursor } from '../../platform/paging/cursor.ts'
 import type { EventPayload } from '../catalog/payload-contract.ts'
 import type { EventQuery } from './contract.ts'
-import { eventIdOf, payloadOf, seqOf } from './event-id.ts'
 import { hiddenOf } from './hidden.ts'
 import { pageOfScan } from './scan.ts'
 import { type EventRow, findEvent, scanEvents } from './store.ts'
 
-const view = async ({ organization }: Ctx, { seq, body }: EventRow): Promise<EventPayload> =>
-  JSON.parse(payloadOf(body, await eventIdOf(organization.id, seq))) as EventPayload
+const payloadOf = ({ body }: EventRow): EventPayload => JSON.parse(body) as EventPayload
 
 /** Returns a page of the organization's events, oldest first. The last page has a cursor too, unless nothing was found; it lists later events. */
 export async function listEvents(ctx: Ctx, query: EventQuery): Promise<Page<EventPayload>> {
@@ -24,7 +22,7 @@ export async function listEvents(ctx: Ctx, query: EventQuery): Promise<Page<Even
   const { matches, last } = pageOfScan({ rows, isLast }, limit)
   const end = last ?? rows.at(-1)
   return {
-    data: await Promise.all(matches.map((row) => view(ctx, row))),
+    data: matches.map(payloadOf),
     has_more: last !== undefined,
     next_cursor: end ? await sealCursor(ctx, scope, [end.seq]) : null,
   }
@@ -32,8 +30,7 @@ export async function listEvents(ctx: Ctx, query: EventQuery): Promise<Page<Even
 
 /** Returns one event. Throws Failure 404 event.not_found, also when the event is about an RFC that is no longer linked. */
 export async function getEvent(ctx: Ctx, event_id: string): Promise<EventPayload> {
-  const row = await findEvent(eventsOf(ctx).$client, ctx.organization.id, seqOf(event_id))
-  const payload = row && (await view(ctx, row))
-  if (payload?.event_id !== event_id || (await hiddenOf(ctx, ctx.organization.id, [row!])).size > 0) throw notFound('event')
-  return payload
+  const row = await findEvent(eventsOf(ctx).$client, ctx.organization.id, event_id)
+  if (!row || (await hiddenOf(ctx, ctx.organization.id, [row])).size > 0) throw notFound('event')
+  return payloadOf(row)
 }

@@ -1,5 +1,6 @@
 import { jsonChunks } from '../../platform/db/commit.ts'
 import { prepared, sql } from '../../platform/db/fragment.ts'
+import { timeOf } from './event-id.ts'
 import { SCAN_ROWS, type Scan, scan } from './scan.ts'
 
 export interface EventRow {
@@ -25,37 +26,53 @@ export const scanEvents = (
   return scan(prepared(d1, query), rows)
 }
 
-export const findEvent = (d1: D1Database, organization_id: string, seq: number): Promise<EventRow | null> =>
-  prepared(d1, sql`select seq, body from events where organization_id = ${organization_id} and seq = ${seq}`).first<EventRow>()
+/** An event is found near the time in its identifier, or else by the index. In milliseconds. */
+const NEAR_MS = 60_000
+
+/** Finds an event by its identifier. Examines what the organization was told within a minute of its time. */
+export const findEvent = (d1: D1Database, organization_id: string, event_id: string): Promise<EventRow | null> =>
+  prepared(
+    d1,
+    sql`select seq, body from events where event_id = ${event_id} and organization_id = ${organization_id}
+      union all
+      select seq, body from events where organization_id = ${organization_id}
+        and seq between ${timeOf(event_id) - NEAR_MS} and ${timeOf(event_id) + NEAR_MS} and body->>'event_id' = ${event_id}
+      limit 1`,
+  ).first<EventRow>()
 
 /** An event that is not in its organization's feed yet. */
 export interface NewEvent {
   organization_id: string
-  /** The payload as JSON, without its event_id. */
+  event_id: string
+  /** The payload as JSON. */
   body: string
-  unique_id: string | null
+  /** Whether several outbox events can report the change. */
+  isUnique: boolean
 }
 
-/** Returns which of these events that have a unique_id are in a feed already. */
-export const findTold = async (d1: D1Database, unique_ids: readonly string[]): Promise<Set<string>> => {
+/** Returns which of these events that are unique are in a feed already. */
+export const findTold = async (d1: D1Database, event_ids: readonly string[]): Promise<Set<string>> => {
   const { results } = await prepared(
     d1,
-    sql`select e.unique_id as id from json_each(${JSON.stringify(unique_ids)}) i cross join events e indexed by events_unique on e.unique_id = i.value`,
+    sql`select e.event_id as id from json_each(${JSON.stringify(event_ids)}) i cross join events e indexed by events_id on e.event_id = i.value`,
   ).all<{ id: string }>()
   return new Set(results.map(({ id }) => id))
 }
 
-/** Appends events to the feeds of their organizations. Refuses the batch with a unique violation if a unique_id is there already. */
+/** Appends events to the feeds of their organizations. Refuses the batch with a unique violation if a unique one is there already. */
 export const insertEvents = (d1: D1Database, events: readonly NewEvent[], now: number): D1PreparedStatement[] =>
-  jsonChunks(events.map(({ organization_id, body, unique_id }) => [organization_id, body, unique_id])).map((json) =>
+  jsonChunks(
+    events.map(({ organization_id, body, event_id, isUnique }) => [organization_id, body, event_id, isUnique ? 0 : timeOf(event_id)]),
+  ).map((json) =>
     d1
       .prepare(
-        `insert into events (organization_id, seq, body, unique_id)
-         select n.value->>0,
-           max(coalesce((select max(seq) from events where organization_id = n.value->>0), 0), ?2)
-             + row_number() over (partition by n.value->>0 order by n.key),
-           n.value->>1, n.value->>2
-         from json_each(?1) n`,
+        `insert into events (organization_id, seq, body, event_id)
+         select organization_id, seq, body, iif(abs(seq - time) > ${NEAR_MS}, event_id, null) from (
+           select n.value->>0 as organization_id,
+             max(coalesce((select max(seq) from events where organization_id = n.value->>0), 0), ?2)
+               + row_number() over (partition by n.value->>0 order by n.key) as seq,
+             n.value->>1 as body, n.value->>2 as event_id, n.value->>3 as time
+           from json_each(?1) n)`,
       )
       .bind(json, now),
   )

@@ -2,8 +2,8 @@ import { sql } from 'drizzle-orm'
 import { integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 
 /**
- * The feed of each organization. What is asked of an event follows from its key and its body, so that almost every event is one row without
- * an index.
+ * The feed of each organization. What is asked of an event follows from its key and its body, and its identifier says about when it was
+ * inserted, so that almost every event is one row without an index.
  */
 export const events = sqliteTable(
   'events',
@@ -11,14 +11,14 @@ export const events = sqliteTable(
     organization_id: text().notNull(),
     /** The event's place in the feed. It grows with every event, and is at least the time of the insertion in milliseconds since 1970. */
     seq: integer().notNull(),
-    /** The payload without its event_id (event-id.ts). What every attempt of every delivery sends is made of both, byte for byte. */
+    /** The payload that every attempt of every delivery sends, byte for byte. */
     body: text().notNull(),
-    /** Derived from the change and the organization where several outbox events can report the change: of a cancellation. */
-    unique_id: text(),
+    /** Of a cancellation, which several outbox events can report, and of an event whose place is not near the time in its identifier. */
+    event_id: text(),
   },
   (table) => [
     primaryKey({ columns: [table.organization_id, table.seq] }),
-    // Refuses a cancellation that is told twice.
-    uniqueIndex('events_unique').on(table.unique_id).where(sql`unique_id is not null`),
+    // Refuses a cancellation that is told twice; finds late events.
+    uniqueIndex('events_id').on(table.event_id).where(sql`event_id is not null`),
   ],
 )

@@ -18,6 +18,8 @@ export interface BuiltPortion extends Portion {
 export interface Failed {
   portion: BuiltPortion
   error: unknown
+  /** Whether an events shard takes no writes at all. */
+  isDown: boolean
 }
 
 /** How the portions of a page ended. Those in neither list were not tried: for lack of statements, or because another relay was faster. */
@@ -69,7 +71,7 @@ export async function commitPortions(
   portions: readonly BuiltPortion[],
   meter: Meter,
 ): Promise<Committed> {
-  const errors = new Map<BuiltPortion, unknown>()
+  const errors = new Map<BuiltPortion, { error: unknown; shard: number }>()
   const left = new Map(portions.map((portion) => [portion, new Set(portion.events.map(({ events_shard }) => events_shard))]))
   const shards = new Set([...left.values()].flatMap((own) => [...own]))
   const parts: Part[] = [...shards].map((shard) => ({ shard, portions: portions.filter((portion) => left.get(portion)!.has(shard)) }))
@@ -82,13 +84,16 @@ export async function commitPortions(
     } catch (error) {
       if (isOvertaken(error)) break
       const [first] = part.portions
-      if (part.portions.length === 1) errors.set(first!, error)
+      if (part.portions.length === 1) errors.set(first!, { error, shard: part.shard })
       else for (const half of halvesOf(part.portions)) parts.push({ shard: part.shard, portions: half })
     }
   }
+  const down = new Map<number, boolean>()
+  for (const shard of new Set([...errors.values()].map((one) => one.shard))) down.set(shard, !(await records.isWritable(shard)))
+  meter.statements += down.size
   return {
     done: portions.filter((portion) => left.get(portion)!.size === 0),
-    failed: [...errors].map(([portion, error]) => ({ portion, error })),
+    failed: [...errors].map(([portion, { error, shard }]) => ({ portion, error, isDown: down.get(shard)! })),
   }
 }
 
@@ -102,13 +107,15 @@ async function commitPart(system: System, records: Records, part: Part, meter: M
   const { shard } = part
   const inOrder = part.portions.toSorted((a, b) => a.event.created_at - b.event.created_at).flatMap(({ events }) => events)
   const ofShard = inOrder.filter(({ events_shard }) => events_shard === shard)
-  const events = records.fresh(shard, [...new Map(ofShard.map((event) => [event.fact_id, event])).values()])
+  const events = records.fresh(shard, [...new Map(ofShard.map((event) => [event.event_id, event])).values()])
   const rows = await append(system, records, shard, events, meter).catch(async (error: unknown) => {
     if (!isUniqueViolation(error)) throw error
-    const unique_ids = events.flatMap(({ unique_id }) => unique_id ?? [])
     meter.statements++
-    const told = await findTold(system.settings.events[shard]!, unique_ids)
-    const untold = events.filter(({ unique_id }) => unique_id === null || !told.has(unique_id))
+    const told = await findTold(
+      system.settings.events[shard]!,
+      events.map(({ event_id }) => event_id),
+    )
+    const untold = events.filter(({ event_id }) => !told.has(event_id))
     return append(system, records, shard, untold, meter)
   })
   await wakeEndpoints(system, new Set(rows.flatMap(({ webhook }) => (webhook === undefined ? [] : [endpointKey(shard, webhook)]))))

@@ -1,24 +1,23 @@
 import type { CancellationBody } from '../../downloads/cancellation-events.ts'
 import type { JobCounts } from '../../downloads/counts/counts.ts'
 import type { StoredOutboxEvent } from '../../outbox/outbox.ts'
-import { idOfText, uuidOf } from '../../platform/db/id.ts'
+import { uuidOf } from '../../platform/db/id.ts'
 import { shownJobId } from '../../visibility/job-id.ts'
 import { parseReaches, reachedAt } from '../../visibility/reaches.ts'
 import { NOTHING, shows, type Windows, windowsOf } from '../../visibility/window.ts'
+import { eventIdOf } from '../events/event-id.ts'
 import type { NewEvent } from '../events/store.ts'
 import { cancellationContents, contentOf, type Recipient, type SyncBody } from './payloads.ts'
 import type { RecipientRow } from './store.ts'
 
 /** An event of an organization's feed, in its events shard. */
 export interface FeedEvent extends NewEvent {
-  /** Derived from the change and the organization. */
-  fact_id: string
   events_shard: number
 }
 
 /**
  * Returns the events that an outbox event becomes in the feed of one organization: none when the organization may not know of the change,
- * two for the cancellation of a CFDI that was paid. `counts` says what the job
+ * two for the cancellation of a CFDI that was paid. Their identifiers derive from the change and the organization. `counts` says what the job
  * of a sync event brought to the organization. Throws when the outbox event cannot be read.
  */
 export async function feedEventsOf(event: StoredOutboxEvent, row: RecipientRow, counts: JobCounts | undefined): Promise<FeedEvent[]> {
@@ -27,7 +26,7 @@ export async function feedEventsOf(event: StoredOutboxEvent, row: RecipientRow, 
   if (!isNamed(event, row)) return []
   const body = await bodyFor(event, row, counts)
   const content = contentOf(event, body, recipientOf(row, event.created_at, event.created_at))
-  return [await feedEvent(row, content, event.outbox_event_id)]
+  return [await feedEvent(row, content, event.outbox_event_id, event.created_at, false)]
 }
 
 /**
@@ -40,7 +39,10 @@ async function cancellationsOf(event: StoredOutboxEvent, body: CancellationBody,
   if (event.organizations === null ? !shows(recipient.windows[body.direction], body) : !isNamed(event, row)) return []
   if (!wasReachedBefore(body, row)) return []
   const contents = cancellationContents(body, recipient)
-  return Promise.all(contents.map((content) => feedEvent(row, content, `${content.event}:${event.entity}:${body.cfdi_uuid}`)))
+  // Several outbox events can report a cancellation: one for everybody, and one for each organization that missed it.
+  return Promise.all(
+    contents.map((content) => feedEvent(row, content, `${content.event}:${event.entity}:${body.cfdi_uuid}`, body.detected_at, true)),
+  )
 }
 
 /** Whether one of the connection's own runs reached the CFDI before the run whose download found it cancelled. */
@@ -85,11 +87,11 @@ const recipientOf = (row: RecipientRow, known_at: number, changed_at: number): R
 
 async function feedEvent(
   { organization_id, events_shard }: RecipientRow,
-  content: ReturnType<typeof contentOf>,
+  { event, ...members }: ReturnType<typeof contentOf>,
   change: string,
+  at: number,
+  isUnique: boolean,
 ): Promise<FeedEvent> {
-  const fact_id = (await idOfText('evt', JSON.stringify([change, organization_id]))).slice(-16)
-  // Several outbox events can report a cancellation: one for everybody, and one for each organization that missed it.
-  const unique_id = content.event.startsWith('cfdi.') ? fact_id : null
-  return { organization_id, events_shard, fact_id, unique_id, body: JSON.stringify(content) }
+  const event_id = await eventIdOf(change, at, organization_id)
+  return { organization_id, events_shard, event_id, isUnique, body: JSON.stringify({ event, event_id, ...members }) }
 }

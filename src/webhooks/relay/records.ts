@@ -48,13 +48,13 @@ export class Records {
 
   /** Returns the events that are not appended yet. */
   fresh = (shard: number, events: readonly FeedEvent[]): FeedEvent[] =>
-    events.filter(({ fact_id }) => !this.#shards.get(shard)!.known.has(fact_id))
+    events.filter(({ event_id }) => !this.#shards.get(shard)!.known.has(event_id))
 
   /** Commits statements that append these events, with the record that they are. Throws when `isOvertaken`; the record is then read again. */
   async append(shard: number, events: readonly FeedEvent[], statements: readonly D1PreparedStatement[]): Promise<D1Result<Appending>[]> {
     const d1 = this.#system.settings.events[shard]!
     const record = this.#shards.get(shard)!
-    const known = new Map([...record.known, ...events.map(({ fact_id }) => [fact_id, Date.now()] as const)])
+    const known = new Map([...record.known, ...events.map(({ event_id }) => [event_id, Date.now()] as const)])
     try {
       const [, ...results] = await commit<Appending>(d1, [replaceRecord(d1, this.#outbox, record.version, known), ...statements])
       this.#shards.set(shard, { version: record.version + 1, known, isChanged: false })
@@ -65,11 +65,18 @@ export class Records {
     }
   }
 
+  /** Whether a shard takes writes. */
+  isWritable = (shard: number): Promise<boolean> =>
+    this.append(shard, [], []).then(
+      () => true,
+      (error: unknown) => isOvertaken(error),
+    )
+
   /** Forgets events whose outbox events are crossed off. */
   crossOff(events: readonly FeedEvent[]): void {
-    for (const { fact_id, events_shard } of events) {
+    for (const { event_id, events_shard } of events) {
       const record = this.#shards.get(events_shard)
-      if (record?.known.delete(fact_id)) record.isChanged = true
+      if (record?.known.delete(event_id)) record.isChanged = true
     }
   }
 

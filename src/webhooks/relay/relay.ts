@@ -100,7 +100,7 @@ async function relayPage(system: System, work: Work): Promise<boolean> {
   work.statements += progress.length
   work.records.crossOff(ends.done.filter(({ event, progress }) => progress !== event.progress).flatMap(({ events }) => events))
 
-  for (const { portion, error } of ends.failed) failed.push({ event: portion.event, error, isCertain: isRefusal(error) })
+  for (const { portion, error, isDown } of ends.failed) failed.push({ event: portion.event, error, isCertain: isRefusal(error), isDown })
   if (failed.length > 0) {
     const { statements, isWaiting } = await handleFailures(system, outbox, source, failed)
     work.statements += statements

@@ -46,7 +46,7 @@ async function logOf(rows: readonly Omit<Logged, 'seq'>[], of?: Organization, fr
 const codeOf = ({ status, body }: { status: number; body: { code: string } }) => `${status} ${body.code}`
 const iso = (ms: number) => new Date(ms).toISOString()
 const countOf = (webhook: number) =>
-  env.DB.prepare('select count(*) as n from deliveries where webhook = ?').bind(webhook).first<number>('n')
+  env.EVENTS_0.prepare('select count(*) as n from deliveries where webhook = ?').bind(webhook).first<number>('n')
 
 describe('the delivery log', () => {
   const attempt = (status_code: number | null, error: string | null = null, response_body: string | null = null) => ({
@@ -239,12 +239,12 @@ describe('a deleted webhook', () => {
     const [gone, kept] = [await logOf(rows), await logOf(rows.slice(0, 10))]
     await gone.of.ask('DELETE', gone.path)
     const { env: watched, sent } = watchedEnv()
-    const calls = () => (sent.splice(0) as { webhook: number }[]).filter(({ webhook }) => webhook === gone.webhook).length
+    const calls = () => (sent.splice(0) as { endpoint: string }[]).filter(({ endpoint }) => endpoint === gone.key).length
     // The message of its deletion was lost.
     await sweepDeliveries(systemIn(watched))
-    while (calls() === 1) await deliverDue(systemIn(watched), gone.webhook)
+    while (calls() === 1) await deliverDue(systemIn(watched), gone.key)
     expect([await countOf(gone.webhook), await countOf(kept.webhook)]).toEqual([0, 10])
-    expect(await env.DB.prepare('select * from webhooks where webhook = ?').bind(gone.webhook).first()).toBeNull()
+    expect(await env.EVENTS_0.prepare('select * from webhooks where webhook = ?').bind(gone.webhook).first()).toBeNull()
     await sweepDeliveries(systemIn(watched))
     expect(calls()).toBe(0)
     // What it was told of is still in the feed.
@@ -256,12 +256,12 @@ describe('a deleted webhook', () => {
     ['an event again', (path: string, event: string): Call => ['POST', `${path}/deliveries/${event}/redeliver`]],
     ['all again', (path: string): Call => ['POST', `${path}/deliveries/redeliver`, { since: iso(START) }]],
   ])('is sent nothing any more, also when it is deleted while %s is asked for', async (_, call) => {
-    const { of, path, events, webhook } = await logOf([{ status: 'lost' }])
+    const { of, path, events, webhook, key } = await logOf([{ status: 'lost' }])
     beforeBatch('insert into deliveries', async () => expect((await of.ask('DELETE', path)).status).toBe(204))
     const [method, where, body] = call(path, events[0]!)
     expect(codeOf(await of.ask(method, where, body))).toBe('404 webhook.not_found')
     expect(await countOf(webhook)).toBe(1)
-    await deliverDue(systemIn(env), webhook)
+    await deliverDue(systemIn(env), key)
     expect(await countOf(webhook)).toBe(0)
     expect((await of.ask('GET', '/v1/events')).body.data.length).toBe(1)
   })

@@ -45,7 +45,7 @@ describe('the feed', () => {
     const of = await organization()
     const about = await linked(of)
     const [event_id] = (await happened(of, [{ seq: START, about }])) as [string]
-    const stored = await env.DB.prepare('select body from events where event_id = ?').bind(event_id).first<string>('body')
+    const stored = await env.EVENTS_0.prepare("select body from events where body->>'event_id' = ?").bind(event_id).first<string>('body')
     expect((await of.ask('GET', EVENTS)).body.data).toEqual([JSON.parse(stored!)])
     expect(await of.ask('GET', `${EVENTS}/${event_id}`)).toMatchObject({ status: 200, body: JSON.parse(stored!) })
   })
@@ -106,7 +106,7 @@ describe('a filter of the feed', () => {
       const [late] = await happened(of, [{ seq: START + 2_000 + limit, about: rare }])
       const { body } = await of.ask('GET', `${EVENTS}?limit=${limit}&fiscal_entity_id=${rare.uuid}&cursor=${cursor}`)
       expect(idsOf(body.data)).toEqual([late])
-      await env.DB.prepare('delete from events where event_id = ?').bind(late).run()
+      await env.EVENTS_0.prepare("delete from events where body->>'event_id' = ?").bind(late).run()
     }
   })
 })

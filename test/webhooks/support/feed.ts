@@ -4,6 +4,7 @@ import type { AttemptRecord, DeliveryStatus } from '../../../src/webhooks/delive
 import { reaching } from '../../support/context.ts'
 import type { Organization } from '../../support/tenants.ts'
 import { type Linked, link, newEntity } from './relay.ts'
+import { eventsOf, keyOf } from './shards.ts'
 
 /** Feeds and logs as rows, past the relay and the consumer, so that they can be long and of any age. */
 
@@ -39,12 +40,15 @@ export async function happened(of: Organization, all: readonly Happened[]): Prom
       ...{ error_class: 'sat_unavailable', will_retry: false, next_attempt_at: null },
     }
     const body = key === 'sync.failed' ? { ...head, ...job } : { ...head, rejected_at: at }
-    return [of.id, seq, event_id, key, about.fiscal_entity_id, JSON.stringify(body)]
+    return [of.id, seq, JSON.stringify(body), event_id]
   })
-  await env.DB.prepare('insert into events select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5 from json_each(?)')
+  await (await eventsOf(of.id))
+    .prepare(
+      'insert into events (organization_id, seq, body, event_id) select value->>0, value->>1, value->>2, value->>3 from json_each(?)',
+    )
     .bind(JSON.stringify(rows))
     .run()
-  return rows.map(([, , event_id]) => event_id as string)
+  return rows.map((row) => row[3] as string)
 }
 
 export interface Logged {
@@ -57,8 +61,7 @@ export interface Logged {
   created_at?: number
 }
 
-export const numberOf = async (webhook_id: string): Promise<number> =>
-  (await env.DB.prepare('select webhook from webhooks where webhook_id = ?').bind(webhook_id).first<number>('webhook'))!
+export const numberOf = async (webhook_id: string): Promise<number> => Number((await keyOf(webhook_id)).split('.')[1])
 
 /** Deliveries to an endpoint. */
 export async function logged(webhook: number, all: readonly Logged[]): Promise<void> {
@@ -67,7 +70,7 @@ export async function logged(webhook: number, all: readonly Logged[]): Promise<v
       ...[webhook, seq, redelivery, event_key, status, due_at, JSON.stringify(attempts), created_at],
     ],
   )
-  await env.DB.prepare(
+  await env.EVENTS_0.prepare(
     `insert into deliveries (webhook, seq, redelivery, event_key, status, due_at, attempts, created_at)
      select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7 from json_each(?)`,
   )
@@ -80,7 +83,7 @@ export async function endpointOf(of: Organization, more: object = {}) {
   const draft = { name: 'ERP', url: 'https://hooks.example.com/in', event_keys: ['connection.ciec_invalid'], ...more }
   const { body } = await of.ask('POST', '/v1/webhooks', draft)
   const webhook_id = body.webhook_id as string
-  return { webhook_id, webhook: await numberOf(webhook_id), path: `/v1/webhooks/${webhook_id}` }
+  return { webhook_id, webhook: await numberOf(webhook_id), key: await keyOf(webhook_id), path: `/v1/webhooks/${webhook_id}` }
 }
 
 /** All of a list, page by page, with the number of its pages; `between` happens after each. */
