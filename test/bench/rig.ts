@@ -6,6 +6,8 @@ import type { Readable } from 'node:stream'
 import { buildService, buildWorker, compatibilityDate, ROOT } from './builds.ts'
 import type { Recording } from './workers/storage.ts'
 
+export type DatabaseName = 'control' | 'ledger' | 'events'
+
 type Origin = `http://127.0.0.1:${number}`
 
 /** The built Worker under plain workerd, with stand-ins for D1 and R2 that count, and a Worker that does bare work beside it. */
@@ -17,7 +19,7 @@ export interface Rig {
   /** Asks the Worker of the bench. */
   ask(path: string, body?: BodyInit): Promise<unknown>
   /** SQL past the bindings: the rows. */
-  query(database: 'control' | 'ledger', sql: string, ...params: unknown[]): Promise<{ columns: string[]; rows: unknown[][] }>
+  query(database: DatabaseName, sql: string, ...params: unknown[]): Promise<{ columns: string[]; rows: unknown[][] }>
   /** What D1 and R2 did while something ran. */
   recorded<T>(work: () => Promise<T>): Promise<{ result: T; recording: Recording }>
   stop(): Promise<void>
@@ -28,7 +30,12 @@ const KEY = `1:${Buffer.alloc(32, 7).toString('base64')}`
 const d1 = (binding: string, entrypoint: string) =>
   `(name = "${binding}", wrapped = (moduleName = "cloudflare-internal:d1-api", innerBindings = [(name = "fetcher", service = (name = "storage", entrypoint = "${entrypoint}"))]))`
 
-const STORAGE = [d1('DB', 'Control'), d1('LEDGER_0', 'Ledger'), '(name = "FILES", r2Bucket = (name = "storage", entrypoint = "Files"))']
+const STORAGE = [
+  d1('DB', 'Control'),
+  d1('LEDGER_0', 'Ledger'),
+  d1('EVENTS_0', 'Events'),
+  '(name = "FILES", r2Bucket = (name = "storage", entrypoint = "Files"))',
+]
 
 /** Queues are left out: no figure needs them so far. */
 const SERVICE = [
@@ -120,7 +127,7 @@ export async function startRig(): Promise<Rig> {
     const ports = await portsOf(child, Object.keys(workers))
     const origin = (name: string): Origin => `http://127.0.0.1:${ports.get(name)!}`
     const rig = { bundle, service: origin('service'), work: origin('work'), ...throughStorage(origin('work'), origin('storage')), stop }
-    for (const database of ['control', 'ledger'] as const) await migrate(rig, database)
+    for (const database of ['control', 'ledger', 'events'] as const) await migrate(rig, database)
     return rig
   } catch (error) {
     await stop()
@@ -176,7 +183,7 @@ function throughStorage(work: Origin, storage: Origin): Pick<Rig, 'ask' | 'query
   }
 }
 
-async function migrate({ query }: Pick<Rig, 'query'>, database: 'control' | 'ledger'): Promise<void> {
+async function migrate({ query }: Pick<Rig, 'query'>, database: DatabaseName): Promise<void> {
   const folder = join(ROOT, 'migrations', database)
   for (const name of (await readdir(folder)).filter((it) => it.endsWith('.sql')).sort()) {
     for (const statement of (await readFile(join(folder, name), 'utf8')).split('--> statement-breakpoint')) await query(database, statement)

@@ -10,7 +10,7 @@ export interface Ran {
 
 /** What happened since the recording began: D1 calls with their statements, and puts. */
 export interface Recording {
-  calls: { database: 'control' | 'ledger'; statements: Ran[] }[]
+  calls: { database: 'control' | 'ledger' | 'events'; statements: Ran[] }[]
   puts: number
 }
 
@@ -34,7 +34,7 @@ export class Database extends DurableObject<Storage> {
     const statements: Ran[] = []
     try {
       const results = this.ctx.storage.transactionSync(() => queries.map((query) => this.#run(query, statements)))
-      recording?.calls.push({ database: this.ctx.id.name as 'control' | 'ledger', statements })
+      recording?.calls.push({ database: this.ctx.id.name as 'control' | 'ledger' | 'events', statements })
       return Response.json(results)
     } catch (error) {
       return Response.json({ success: false, error: (error as Error).message })
@@ -61,12 +61,13 @@ export class Database extends DurableObject<Storage> {
   }
 }
 
-const database = (name: 'control' | 'ledger') => ({
+const database = (name: 'control' | 'ledger' | 'events') => ({
   fetch: (request: Request, env: Storage) => env.DATABASES.getByName(name).fetch(request),
 })
 
 export const Control = database('control')
 export const Ledger = database('ledger')
+export const Events = database('events')
 
 /** R2's wire protocol, as far as a put: a JSON header of the length that `cf-r2-metadata-size` says, then the bytes, which go to disk. */
 export const Files = {
@@ -95,7 +96,7 @@ export const Files = {
 export default {
   async fetch(request: Request, env: Storage): Promise<Response> {
     const { pathname } = new URL(request.url)
-    if (pathname === '/control' || pathname === '/ledger') return env.DATABASES.getByName(pathname.slice(1)).fetch(request)
+    if (['/control', '/ledger', '/events'].includes(pathname)) return env.DATABASES.getByName(pathname.slice(1)).fetch(request)
     const recorded = recording
     recording = pathname === '/record' ? { calls: [], puts: 0 } : null
     return Response.json(recorded)

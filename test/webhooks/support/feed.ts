@@ -24,23 +24,27 @@ type Entity = Awaited<ReturnType<typeof linked>>
 export interface Happened {
   /** Milliseconds; its place in the feed. */
   seq: number
-  key?: 'connection.ciec_invalid' | 'sync.failed'
+  key?: 'connection.ciec_invalid' | 'sync.failed' | 'sync.completed'
+  /** Documents that a download brought. */
+  created?: number
+  /** Whether it is inserted at another time than its identifier says. */
+  isLate?: boolean
   about: Entity
 }
 
 /** Events of an organization, by their ids, in order. */
 export async function happened(of: Organization, all: readonly Happened[]): Promise<string[]> {
-  const rows = all.map(({ seq, key = 'connection.ciec_invalid', about }) => {
+  const rows = all.map(({ seq, key = 'connection.ciec_invalid', about, created = 0, isLate = true }) => {
     const event_id = newId('evt')
     const at = new Date(seq).toISOString()
     const head = { event: key, event_id, occurred_at: at, fiscal_entity_id: about.uuid, rfc: about.rfc }
     const job = {
       ...{ job_id: 'job_01kabcdefghjkmnpqrstvwxyz0', data_source_key: 'sat_csf', period: null, document_type: 'csf', direction: null },
-      ...{ created_count: 0, updated_count: 0, cancelled_count: 0, first_issued_at: null, last_issued_at: null, completed_at: at },
-      ...{ error_class: 'sat_unavailable', will_retry: false, next_attempt_at: null },
+      ...{ created_count: created, updated_count: 0, cancelled_count: 0, first_issued_at: null, last_issued_at: null, completed_at: at },
+      ...(key === 'sync.failed' && { error_class: 'sat_unavailable', will_retry: false, next_attempt_at: null }),
     }
-    const body = key === 'sync.failed' ? { ...head, ...job } : { ...head, rejected_at: at }
-    return [of.id, seq, JSON.stringify(body), event_id]
+    const body = key !== 'connection.ciec_invalid' ? { ...head, ...job } : { ...head, rejected_at: at }
+    return [of.id, seq, JSON.stringify(body), isLate ? event_id : null, event_id]
   })
   await (await eventsOf(of.id))
     .prepare(
@@ -48,7 +52,7 @@ export async function happened(of: Organization, all: readonly Happened[]): Prom
     )
     .bind(JSON.stringify(rows))
     .run()
-  return rows.map((row) => row[3] as string)
+  return rows.map((row) => row[4] as string)
 }
 
 export interface Logged {
