@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
+import { openApiFiles } from './openapi-files.ts'
 import { ROOT, wrangler } from './wrangler.ts'
 
 const complaints: string[] = []
@@ -49,8 +50,15 @@ function migrations(database: string): void {
   else if (readdirSync(out).sort().join() !== before) complaints.push(`The tables of ${database} have changed. Run: npm run migrations`)
 }
 
+async function openApi(): Promise<void> {
+  for (const [file, text] of await openApiFiles())
+    if (!existsSync(file) || readFileSync(file, 'utf8') !== text)
+      complaints.push(`${relative(ROOT, file)} is not what the routes say. Run: npm run openapi`)
+}
+
 try {
   await bindings()
+  await openApi()
   for (const database of ['control', 'ledger', 'events']) migrations(database)
 } finally {
   rmSync(folder, { recursive: true, force: true })

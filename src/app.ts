@@ -1,5 +1,6 @@
 import { methodNotAllowed } from 'hono/method-not-allowed'
 import * as z from 'zod'
+import { doc } from '#doc'
 import { alertRoutes } from './alerts/routes.ts'
 import { sourceRoutes } from './authority/routes.ts'
 import { billingRoutes } from './billing/routes.ts'
@@ -25,28 +26,16 @@ import { type App, type Authenticate, systemOf } from './platform/context.ts'
 import { apiHeaders, ownRequestId, requestLog } from './platform/http/envelope.ts'
 import { Health, healthOf, Unhealthy } from './platform/http/health.ts'
 import { Hono } from './platform/http/hono.ts'
-import { document } from './platform/http/openapi.ts'
 import { params, publicOperation, refuses, returns, returnsFile } from './platform/http/operation.ts'
 import { problem, unknownPath, wrongMethod } from './platform/http/problem.ts'
-import { referenceFile, referencePage } from './platform/http/reference.ts'
-import { type Route, routesOf } from './platform/http/route-table.ts'
-import type { Settings } from './platform/settings.ts'
+import { openApi, referenceFile, referencePage } from './platform/http/reference.ts'
 import { repseRoutes, supplierRoutes } from './repse/routes.ts'
 import { FiscalEntityId } from './taxpayers/contract.ts'
 import { testHelperRoutes } from './test-helpers/routes.ts'
-import { notices } from './webhooks/catalog/notices.ts'
 import { eventCatalogRoutes } from './webhooks/catalog/routes.ts'
 import { deliveryRoutes } from './webhooks/deliveries/routes.ts'
 import { webhookRoutes } from './webhooks/endpoints/routes.ts'
 import { eventRoutes } from './webhooks/events/routes.ts'
-
-const INFO = {
-  title: 'Fiscal Data Service',
-  version: '1.0.0',
-  description:
-    'Connect Mexican taxpayers (RFCs), have their CFDIs downloaded on a cadence, and read them through your visibility windows. ' +
-    'Amounts are decimal strings. Lists are paged with cursors. Unknown query parameters and unknown members of a body are refused with 422.',
-}
 
 const authenticateRequest: Authenticate = async (system, presented, named) => {
   const fiscalEntity = FiscalEntityId.safeParse(named)
@@ -66,9 +55,14 @@ app
   })
   .get(
     '/health',
-    publicOperation('getHealth', 'Service', 'Check whether the service can be used', 'Checks the settings and asks every database.'),
+    publicOperation(
+      'getHealth',
+      'Service',
+      doc('Check whether the service can be used'),
+      doc('Checks the settings and asks every database.'),
+    ),
     returns(200, Health),
-    returns(503, Unhealthy, 'The service cannot be used. `missing` says what its operator has to do.', {}),
+    returns(503, Unhealthy, doc('The service cannot be used. `missing` says what its operator has to do.'), {}),
     async (c) => {
       const health = await healthOf(c.env, c.var.requestId)
       return c.json(health, health.status === 'ok' ? 200 : 503)
@@ -84,19 +78,25 @@ app
     if (c.var.system.settings.environment === 'live') throw unknownPath()
     return next()
   })
-  .get('/docs', publicOperation('getReference', 'Service', 'Read this reference as a page'), returnsFile('The page', 'text/html'), (c) =>
-    referencePage(c),
+  .get(
+    '/docs',
+    publicOperation('getReference', 'Service', doc('Read this reference as a page')),
+    returnsFile(doc('The page'), 'text/html'),
+    (c) => referencePage(c),
   )
   .get(
     '/docs/:file',
-    publicOperation('getReferenceFile', 'Service', 'Get a file of the reference page'),
+    publicOperation('getReferenceFile', 'Service', doc('Get a file of the reference page')),
     params(z.strictObject({ file: z.string() })),
-    returnsFile('The file', 'text/javascript', 'text/css', 'image/png'),
-    refuses(404, 'There is no file with this name.'),
+    returnsFile(doc('The file'), 'text/javascript', 'text/css', 'image/png'),
+    refuses(404, doc('There is no file with this name.')),
     (c) => referenceFile(c, c.req.valid('param').file),
   )
-  .get('/v1/openapi.json', publicOperation('getOpenApi', 'Service', 'Get the OpenAPI 3.1 document'), returns(200, z.looseObject({})), (c) =>
-    c.json(documents[c.var.system.settings.environment](), 200, { 'Cache-Control': 'public, max-age=300' }),
+  .get(
+    '/v1/openapi.json',
+    publicOperation('getOpenApi', 'Service', doc('Get the OpenAPI 3.1 document')),
+    returns(200, z.looseObject({})),
+    (c) => openApi(c),
   )
   .route('/v1/auth', authRoutes)
   .route('/v1/organization', organizationRoutes)
@@ -129,20 +129,3 @@ app
 
 app.onError(problem)
 app.notFound((c) => problem(unknownPath(), c))
-
-const once = <T>(make: () => T): (() => T) => {
-  let made: { value: T } | undefined
-  return () => {
-    made ??= { value: make() }
-    return made.value
-  }
-}
-
-/** The routes that an environment serves: `live` has no test helpers, and its document does not name them. */
-const served = (environment: Settings['environment']): Route[] =>
-  routesOf(app).filter(({ path }) => environment === 'test' || !path.startsWith('/v1/test-helpers/'))
-
-const documents = {
-  test: once(() => document(served('test'), INFO, notices())),
-  live: once(() => document(served('live'), INFO, notices())),
-}

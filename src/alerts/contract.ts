@@ -1,13 +1,15 @@
 import * as z from 'zod'
+import { doc } from '#doc'
 import { documented, Id, Instant, Paging } from '../platform/http/shapes.ts'
 import { ALERT_KINDS, SEVERITIES } from './tables.ts'
 
 const AlertKind = z.enum(ALERT_KINDS).meta({
   id: 'AlertKind',
-  description:
+  description: doc(
     '`webhook.undelivered`: a webhook missed three or more deliveries in a row. `repse.expiring`: a REPSE registration ends within 60 ' +
-    'days. `repse.expired`: a REPSE registration has ended. `connection.ciec_guessed`: the tax authority refused three or more CIECs ' +
-    'that others sent for the RFC within a day; there is one such alert per day.',
+      'days. `repse.expired`: a REPSE registration has ended. `connection.ciec_guessed`: the tax authority refused three or more CIECs ' +
+      'that others sent for the RFC within a day; there is one such alert per day.',
+  ),
 })
 const AlertSeverity = z.enum(SEVERITIES).meta({ id: 'AlertSeverity' })
 
@@ -16,10 +18,10 @@ export const Alert = z
     alert_id: Id('alr'),
     kind: AlertKind,
     severity: AlertSeverity,
-    resource_id: z.string().meta({ description: 'The webhook (`wh_…`) or fiscal entity (`fe_…`) that the alert is about.' }),
-    message: z.string().meta({ description: 'What happened, with its date.' }),
-    created_at: Instant.meta({ description: 'When the alert was raised, or when it became critical.' }),
-    read_at: Instant.nullable().meta({ description: 'When the alert was marked as read; null if it is unread.' }),
+    resource_id: z.string().meta({ description: doc('The webhook (`wh_…`) or fiscal entity (`fe_…`) that the alert is about.') }),
+    message: z.string().meta({ description: doc('What happened, with its date.') }),
+    created_at: Instant.meta({ description: doc('When the alert was raised, or when it became critical.') }),
+    read_at: Instant.nullable().meta({ description: doc('When the alert was marked as read; null if it is unread.') }),
   })
   .meta({ id: 'Alert' })
 export type Alert = z.infer<typeof Alert>
@@ -28,15 +30,19 @@ export const AlertQuery = z.strictObject({
   ...Paging,
   kind: AlertKind.optional(),
   severity: AlertSeverity.optional(),
-  resource_id: z.string().max(100).optional().meta({
-    description: 'Lists only alerts about this webhook or fiscal entity.',
-  }),
+  resource_id: z
+    .string()
+    .max(100)
+    .optional()
+    .meta({
+      description: doc('Lists only alerts about this webhook or fiscal entity.'),
+    }),
   is_read: documented(
     z
       .enum(['true', 'false'])
       .transform((text) => text === 'true')
       .optional(),
-    { type: 'boolean', description: 'Lists only alerts that are read, or only those that are unread.' },
+    { type: 'boolean', description: doc('Lists only alerts that are read, or only those that are unread.') },
   ),
 })
 export type AlertQuery = z.infer<typeof AlertQuery>

@@ -36,7 +36,7 @@ export interface Applied {
 }
 
 /** Why an application does not count. When there are several reasons, the first one is given. */
-export const NOT_COUNTED_REASONS = ['cancelled', 'other_parties', 'currency_mismatch', 'substituted'] as const
+export const NOT_COUNTED_REASONS = ['cancelled', 'other_parties', 'currency_mismatch', 'missing_rate', 'substituted'] as const
 export type NotCountedReason = (typeof NOT_COUNTED_REASONS)[number]
 
 export interface Balance {
@@ -58,7 +58,7 @@ export const isDeferred = ({ tipo_comprobante, metodo_pago }: Pick<Payable, 'tip
 /**
  * Returns why an application does not count for an invoice; null when it counts. Only what the invoice's issuer issued settles it. A credit
  * note must have its receiver too; a payment may have another one, because a third party can pay. A payment must state the invoice's
- * currency. Source: decisions.md 7.
+ * currency, and a credit note in another currency must be convertible. Source: decisions.md 7.
  */
 export function notCountedReason(invoice: Payable, applied: Applied): NotCountedReason | null {
   const { kind, emisor_rfc, currency, cancelled, substituted_from } = applied
@@ -66,6 +66,7 @@ export function notCountedReason(invoice: Payable, applied: Applied): NotCounted
   if (emisor_rfc !== invoice.emisor_rfc || (kind === 'E' && hasOtherReceiver(invoice, applied))) return 'other_parties'
   const expected = invoice.currency ?? (invoice.version === null ? currency : 'MXN')
   if (kind === 'P' && (currency ?? expected) !== expected) return 'currency_mismatch'
+  if (kind === 'E' && creditOf(invoice, applied) === null) return 'missing_rate'
   return substituted_from === null ? null : 'substituted'
 }
 
@@ -99,7 +100,7 @@ export function balanceOf(invoice: Payable, applications: readonly Applied[]): B
     if (application.kind === 'P') {
       balance.paid += application.amount
       balance.last_payment_at = application.fecha_pago
-    } else balance.credited += creditOf(invoice, application)
+    } else balance.credited += creditOf(invoice, application)!
     if (balance.fully_paid_at === null && isFullyPaid(total, balance.paid + balance.credited))
       balance.fully_paid_at = application.fecha_pago
   }
@@ -112,15 +113,15 @@ export function balanceOf(invoice: Payable, applications: readonly Applied[]): B
 }
 
 /**
- * The amount of a credit note in the invoice's currency: converted through MXN, or as it is when a rate is not known, or when only metadata
- * of the invoice is.
+ * The amount of a credit note in the invoice's currency, converted through MXN; as it is when only metadata of the invoice is known, and null
+ * when a rate is not.
  */
 export function creditOf(
   invoice: Pick<Payable, 'version' | 'currency' | 'tipo_cambio'>,
   { amount, currency, tipo_cambio }: Pick<Applied, 'amount' | 'currency' | 'tipo_cambio'>,
-): Micros {
+): Micros | null {
   if (invoice.version === null || (currency ?? 'MXN') === (invoice.currency ?? 'MXN')) return amount
   const from = rateOf(currency, tipo_cambio)
   const to = rateOf(invoice.currency, invoice.tipo_cambio)
-  return from === null || to === null ? amount : dividedBy(times(amount, from), to)
+  return from === null || to === null ? null : dividedBy(times(amount, from), to)
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { type Doc, doc } from '#doc'
 import { documented, pageOf, UUID } from '../platform/http/shapes.ts'
 
 /** The UUID of a CFDI in a request, converted to upper case. */
@@ -7,14 +8,14 @@ export const CfdiUuid = documented(
     .string()
     .regex(UUID, 'Must be a UUID.')
     .transform((text) => text.toUpperCase()),
-  { type: 'string', format: 'uuid', description: 'In upper or lower case.' },
+  { type: 'string', format: 'uuid', description: doc('In upper or lower case.') },
 )
 
 const text = z.string().nullable()
-const described = (description: string) => text.meta({ description })
-const stated = described('Decimal, as the document states it.')
-const tax = described('Decimal, in `currency`.')
-const notQueried = 'Always null, because the service does not query the authority’s status service yet.'
+const described = (description: Doc) => text.meta({ description })
+const stated = described(doc('Decimal, as the document states it.'))
+const tax = described(doc('Decimal, in `currency`.'))
+const notQueried = doc('Always null, because the service does not query the authority’s status service yet.')
 
 export const Direction = z.enum(['issued', 'received'])
 export const Estatus = z.enum(['vigente', 'cancelado'])
@@ -24,20 +25,20 @@ export const PaymentStatus = z.enum(['paid', 'partially_paid', 'unpaid', 'not_ap
 /** The members that every representation of a CFDI has. The names are those of Anexo 20 in snake_case. */
 export const Cfdi = z
   .strictObject({
-    uuid: z.string().meta({ description: 'In upper case.' }),
+    uuid: z.string().meta({ description: doc('In upper case.') }),
     fiscal_entity_id: z.string(),
-    direction: Direction.meta({ description: 'Whether the fiscal entity issued or received the document.' }),
-    kind: Kind.meta({ description: '`cfdi` for a Comprobante, `retenciones` for a CFDI de retenciones.' }),
-    version: described('Null while only metadata is known. Then everything that only the XML states is null too.'),
-    tipo_comprobante: described('I, E, P, N or T. Null for retenciones.'),
+    direction: Direction.meta({ description: doc('Whether the fiscal entity issued or received the document.') }),
+    kind: Kind.meta({ description: doc('`cfdi` for a Comprobante, `retenciones` for a CFDI de retenciones.') }),
+    version: described(doc('Null while only metadata is known. Then everything that only the XML states is null too.')),
+    tipo_comprobante: described(doc('I, E, P, N or T. Null for retenciones.')),
     serie: text,
     folio: text,
-    issued_at: z.iso.datetime({ offset: true }).meta({ description: '`fecha` with the UTC offset of the place of issue.' }),
+    issued_at: z.iso.datetime({ offset: true }).meta({ description: doc('`fecha` with the UTC offset of the place of issue.') }),
     fecha: z
       .string()
-      .meta({ description: 'Local time, as the document states it. The day and month of the document are those of this time.' }),
-    certified_at: described('FechaTimbrado: local time, as the stamp states it.'),
-    pac_rfc: described('RFC of the provider that certified the document (PAC).'),
+      .meta({ description: doc('Local time, as the document states it. The day and month of the document are those of this time.') }),
+    certified_at: described(doc('FechaTimbrado: local time, as the stamp states it.')),
+    pac_rfc: described(doc('RFC of the provider that certified the document (PAC).')),
     emisor_rfc: z.string(),
     emisor_nombre: text,
     emisor_regimen_fiscal: text,
@@ -47,59 +48,62 @@ export const Cfdi = z
     receptor_domicilio_fiscal: text,
     counterparty: z
       .strictObject({ rfc: z.string(), nombre: text })
-      .meta({ description: 'The receiver of an issued document, the issuer of a received one.' }),
+      .meta({ description: doc('The receiver of an issued document, the issuer of a received one.') }),
     uso_cfdi: text,
-    metodo_pago: described('PUE (paid at once) or PPD (paid in parts or later).'),
+    metodo_pago: described(doc('PUE (paid at once) or PPD (paid in parts or later).')),
     forma_pago: text,
     condiciones_pago: text,
     currency: text,
-    moneda: described('The same as `currency`.'),
+    moneda: described(doc('The same as `currency`.')),
     tipo_cambio: text,
     subtotal: stated,
     descuento: stated,
     total: stated,
-    total_mxn: described('Decimal, in MXN. Null when the exchange rate is not known, and with more than 18 digits before the point.'),
+    total_mxn: described(doc('Decimal, in MXN. Null when the exchange rate is not known, and with more than 18 digits before the point.')),
     iva_trasladado: tax,
     iva_retenido: tax,
-    isr_retenido: described('Decimal, in `currency`. For payroll (N), the ISR that its Nómina withholds.'),
+    isr_retenido: described(doc('Decimal, in `currency`. For payroll (N), the ISR that its Nómina withholds.')),
     ieps_trasladado: tax,
     exportacion: text,
     lugar_expedicion: text,
     estatus: Estatus,
     cancelled_at: z.iso.datetime({ offset: true }).nullable(),
-    cancellation_reason: described('01 to 04. Null while the document is vigente, and when the authority states no reason.'),
-    folio_sustitucion: described('UUID of the document that replaces this one.'),
+    cancellation_reason: described(doc('01 to 04. Null while the document is vigente, and when the authority states no reason.')),
+    folio_sustitucion: described(doc('UUID of the document that replaces this one.')),
     es_cancelable: described(notQueried),
     estatus_cancelacion: described(notQueried),
     status_checked_at: z.iso.datetime().nullable().meta({ description: notQueried }),
     is_substituted: z.boolean().meta({
-      description:
+      description: doc(
         'Whether another vigente document with the same issuer and receiver substitutes this vigente one (relation 04). ' +
-        'Then this document counts in no sum and in no balance. In a chain only the last document counts, in a cycle the newest.',
+          'Then this document counts in no sum and in no balance. In a chain only the last document counts, in a cycle the newest.',
+      ),
     }),
     substituted_not_cancelled: z.boolean().meta({
-      description: 'Whether this document and one that it substitutes, or that substitutes it, are both vigente.',
+      description: doc('Whether this document and one that it substitutes, or that substitutes it, are both vigente.'),
     }),
     payment_status: PaymentStatus,
     paid_amount: described(
-      'PPD: sum of the payment complements that count, in `currency`. PUE: the total. Null unless tipo_comprobante is I.',
+      doc('PPD: sum of the payment complements that count, in `currency`. PUE: the total. Null unless tipo_comprobante is I.'),
     ),
     credited_amount: described(
-      'PPD: sum of the credit notes (relations 01 and 03) that count, in `currency`. PUE: 0.00. Null unless tipo_comprobante is I.',
+      doc('PPD: sum of the credit notes (relations 01 and 03) that count, in `currency`. PUE: 0.00. Null unless tipo_comprobante is I.'),
     ),
-    balance: described('total − paid_amount − credited_amount, never below zero. Null unless tipo_comprobante is I.'),
-    last_payment_at: described('Local time of the last payment, as its complement states it.'),
-    fully_paid_at: described('Local time of the payment or credit note that brought the balance to zero.'),
-    has_xml: z.boolean().meta({ description: 'Whether the XML is stored.' }),
-    has_pdf: z.boolean().meta({ description: 'Always false, because no PDFs are stored yet.' }),
+    balance: described(doc('total − paid_amount − credited_amount, never below zero. Null unless tipo_comprobante is I.')),
+    last_payment_at: described(doc('Local time of the last payment, as its complement states it.')),
+    fully_paid_at: described(doc('Local time of the payment or credit note that brought the balance to zero.')),
+    has_xml: z.boolean().meta({ description: doc('Whether the XML is stored.') }),
+    has_pdf: z.boolean().meta({ description: doc('Always false, because no PDFs are stored yet.') }),
     origin: z.enum(['authority', 'import']).meta({
-      description:
+      description: doc(
         '`authority`: the tax authority delivered the document. `import`: your organization imported it; no other organization sees it.',
+      ),
     }),
     updated_at: z.iso.datetime().meta({
-      description:
+      description: doc(
         'When the document itself last changed: it was stored, got its XML, or was cancelled. A change from before your own run first ' +
-        'reached the document is told as of that run. Payments and credit notes change the balance of an invoice, and a substitution changes is_substituted; neither changes updated_at.',
+          'reached the document is told as of that run. Payments and credit notes change the balance of an invoice, and a substitution changes is_substituted; neither changes updated_at.',
+      ),
     }),
   })
   .meta({ id: 'Cfdi' })

@@ -16,7 +16,7 @@ export function thresholdsOf(invoice: Payable, applications: readonly Applied[])
   const changes = applications
     .filter((application) => notCountedReason(invoice, { ...application, substituted_from: null }) === null)
     .flatMap((application) => {
-      const [amount, payments] = application.kind === 'P' ? [application.amount, 1] : [creditOf(invoice, application), 0]
+      const [amount, payments] = application.kind === 'P' ? [application.amount, 1] : [creditOf(invoice, application)!, 0]
       const begins = { at: application.issued_at, amount, payments }
       const { substituted_from } = application
       return substituted_from === null ? [begins] : [begins, { at: substituted_from, amount: -amount, payments: -payments }]

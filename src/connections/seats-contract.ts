@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { doc } from '#doc'
 import { Id, Instant, Paging } from '../platform/http/shapes.ts'
 import { ConnectionStatus, FiscalEntityId } from '../taxpayers/contract.ts'
 
@@ -8,11 +9,15 @@ export const BillingRfc = z
     rfc: z.string(),
     active: z.boolean(),
     connection_status: ConnectionStatus,
-    seat_source: z.enum(['trial', 'plan', 'allowance']).nullable().meta({
-      description:
-        'Where the seat comes from: the trial, the plan, or an allowance that was granted to the organization. Null when the RFC takes no seat.',
-    }),
-    active_since: Instant.nullable().meta({ description: 'When the connection last became active. Null unless it is active.' }),
+    seat_source: z
+      .enum(['trial', 'plan', 'allowance'])
+      .nullable()
+      .meta({
+        description: doc(
+          'Where the seat comes from: the trial, the plan, or an allowance that was granted to the organization. Null when the RFC takes no seat.',
+        ),
+      }),
+    active_since: Instant.nullable().meta({ description: doc('When the connection last became active. Null unless it is active.') }),
   })
   .meta({ id: 'BillingRfc' })
 export type BillingRfc = z.infer<typeof BillingRfc>
@@ -22,5 +27,5 @@ export type BillingRfcQuery = z.infer<typeof BillingRfcQuery>
 
 export const BillingRfcPath = z.strictObject({ fiscal_entity_id: FiscalEntityId })
 export const BillingRfcChanges = z
-  .strictObject({ active: z.boolean().meta({ description: 'False pauses the RFC, true resumes it.' }) })
+  .strictObject({ active: z.boolean().meta({ description: doc('False pauses the RFC, true resumes it.') }) })
   .meta({ id: 'BillingRfcChanges' })

@@ -1,3 +1,4 @@
+import { doc } from '#doc'
 import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
 import { operation, params, query, refuses, returns, returnsFile } from '../platform/http/operation.ts'
@@ -12,9 +13,11 @@ export const documentRoutes = new Hono<App>()
     operation(
       'listDocuments',
       'Documents',
-      'List tax documents, newest first',
-      'Tax documents other than CFDIs: the tax status certificate (CSF), the compliance opinion (32-D), returns and others. You can read ' +
-        'a document when one of your own runs downloaded it and its date, or the end of its period, is not before the earlier floor of your windows.',
+      doc('List tax documents, newest first'),
+      doc(
+        'Tax documents other than CFDIs: the tax status certificate (CSF), the compliance opinion (32-D), returns and others. You can read ' +
+          'a document when one of your own runs downloaded it and its date, or the end of its period, is not before the earlier floor of your windows.',
+      ),
     ),
     params(FiscalEntityPath),
     query(DocumentQuery),
@@ -24,10 +27,15 @@ export const documentRoutes = new Hono<App>()
   )
   .get(
     '/:fiscal_entity_id/documents/:document_id/content',
-    operation('readDocument', 'Documents', 'Download a document', 'Returns the file byte for byte as the tax authority delivered it.'),
+    operation(
+      'readDocument',
+      'Documents',
+      doc('Download a document'),
+      doc('Returns the file byte for byte as the tax authority delivered it.'),
+    ),
     params(DocumentPath),
-    returnsFile('The document', 'application/pdf', 'application/json', 'application/octet-stream'),
-    refuses(404, 'There is no active connection to the fiscal entity, or no such document that you can read.'),
+    returnsFile(doc('The document'), 'application/pdf', 'application/json', 'application/octet-stream'),
+    refuses(404, doc('There is no active connection to the fiscal entity, or no such document that you can read.')),
     async (c) => {
       const { document, content } = await readDocument(c.var.ctx, c.req.valid('param').document_id)
       return c.body(content, 200, {

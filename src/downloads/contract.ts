@@ -1,15 +1,20 @@
 import * as z from 'zod'
+import { doc } from '#doc'
 import { Id, Instant, Paging } from '../platform/http/shapes.ts'
 import { SYNC_STATUSES } from './tables.ts'
 
 export const SyncStatus = z
   .strictObject({
     fiscal_entity_id: Id('fe'),
-    status: z.enum(['idle', 'running']).meta({ description: '`running` while at least one job is queued or running.' }),
+    status: z.enum(['idle', 'running']).meta({ description: doc('`running` while at least one job is queued or running.') }),
     jobs: z
       .strictObject({ queued: z.int(), running: z.int(), succeeded: z.int(), failed: z.int(), total: z.int() })
-      .meta({ description: 'Counts the latest job of each data source and month that the organization’s runs created or joined.' }),
-    percent: z.int().min(0).max(100).meta({ description: 'Percentage of the jobs that have finished, rounded down; 100 without jobs.' }),
+      .meta({ description: doc('Counts the latest job of each data source and month that the organization’s runs created or joined.') }),
+    percent: z
+      .int()
+      .min(0)
+      .max(100)
+      .meta({ description: doc('Percentage of the jobs that have finished, rounded down; 100 without jobs.') }),
     last_success_at: Instant.nullable(),
     last_failure_at: Instant.nullable(),
   })
@@ -18,40 +23,50 @@ export type SyncStatus = z.infer<typeof SyncStatus>
 
 export const SyncJob = z
   .strictObject({
-    job_id: Id('job').meta({ description: 'The identifier that this connection has for the job.' }),
+    job_id: Id('job').meta({ description: doc('The identifier that this connection has for the job.') }),
     data_source_key: z.string(),
-    period: z.string().nullable().meta({ description: 'The month, `YYYY-MM`; null for document sources.' }),
+    period: z
+      .string()
+      .nullable()
+      .meta({ description: doc('The month, `YYYY-MM`; null for document sources.') }),
     status: z.enum(SYNC_STATUSES).meta({
-      description: 'A job that has not ended waits, `queued`, while the connection is not active, even if it goes on for others.',
+      description: doc('A job that has not ended waits, `queued`, while the connection is not active, even if it goes on for others.'),
     }),
-    attempts: z.int().meta({ description: 'Attempts since the organization’s own run asked for the job.' }),
+    attempts: z.int().meta({ description: doc('Attempts since the organization’s own run asked for the job.') }),
     created_count: z.int().meta({
-      description:
+      description: doc(
         'Number of documents that are new to your organization since its previous successful job of this source and month, as in the event. ' +
-        'For CFDIs, this and the next two counts cover only the visibility window. Until a job succeeds, they cover its own download.',
+          'For CFDIs, this and the next two counts cover only the visibility window. Until a job succeeds, they cover its own download.',
+      ),
     }),
-    updated_count: z.int().meta({ description: 'Number of CFDIs from before the previous job that have got their XML since then.' }),
+    updated_count: z.int().meta({ description: doc('Number of CFDIs from before the previous job that have got their XML since then.') }),
     cancelled_count: z
       .int()
-      .meta({ description: 'Number of CFDIs from before the previous job that have been found cancelled since then.' }),
+      .meta({ description: doc('Number of CFDIs from before the previous job that have been found cancelled since then.') }),
     rejected_count: z.int().meta({
-      description: 'Number of files, and of rows of metadata, that could not be kept. The window does not limit it.',
+      description: doc('Number of files, and of rows of metadata, that could not be kept. The window does not limit it.'),
     }),
     rejected_files: z
       .array(z.strictObject({ name: z.string(), line: z.int().nullable(), code: z.string() }).meta({ id: 'RejectedFile' }))
       .meta({
-        description:
+        description: doc(
           'The first 100 of them, once the job has finished, without those whose documents the window hides. A row of metadata has the line on ' +
-          'which it begins. The month of a job that has any is not complete.',
+            'which it begins. The month of a job that has any is not complete.',
+        ),
       }),
-    error_class: z.string().nullable().meta({
-      description: 'Why the last attempt failed: invalid_credentials, login_failed, sat_unavailable, rate_limited or internal_error.',
-    }),
+    error_class: z
+      .string()
+      .nullable()
+      .meta({
+        description: doc(
+          'Why the last attempt failed: invalid_credentials, login_failed, sat_unavailable, rate_limited or internal_error.',
+        ),
+      }),
     next_attempt_at: Instant.nullable().meta({
-      description: 'When the next attempt begins, of a job that waits after a failed attempt; otherwise null.',
+      description: doc('When the next attempt begins, of a job that waits after a failed attempt; otherwise null.'),
     }),
     created_at: Instant.meta({
-      description: 'When the first of the organization’s runs asked for the job. No other time of it is earlier.',
+      description: doc('When the first of the organization’s runs asked for the job. No other time of it is earlier.'),
     }),
     started_at: Instant.nullable(),
     finished_at: Instant.nullable(),

@@ -1,3 +1,4 @@
+import { doc } from '#doc'
 import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
 import { operation, params, query, refuses, returns } from '../platform/http/operation.ts'
@@ -6,12 +7,12 @@ import { FiscalEntityPath } from '../taxpayers/contract.ts'
 import { SyncJob, SyncJobQuery, SyncStatus } from './contract.ts'
 import { getSync, listSyncJobs } from './progress.ts'
 
-const NOT_FOUND = 'The organization has no connection to this fiscal entity.'
+const NOT_FOUND = doc('The organization has no connection to this fiscal entity.')
 
 export const syncRoutes = new Hono<App>()
   .get(
     '/:fiscal_entity_id/sync',
-    operation('getSync', 'Downloads', 'Get the download progress of an RFC'),
+    operation('getSync', 'Downloads', doc('Get the download progress of an RFC')),
     params(FiscalEntityPath),
     returns(200, SyncStatus),
     refuses(404, NOT_FOUND),
@@ -22,8 +23,10 @@ export const syncRoutes = new Hono<App>()
     operation(
       'listSyncJobs',
       'Downloads',
-      'List the download jobs of an RFC',
-      'The jobs that the organization’s last 60 runs for the RFC created or joined: those of the newest run first, then by source, the latest month first.',
+      doc('List the download jobs of an RFC'),
+      doc(
+        'The jobs that the organization’s last 60 runs for the RFC created or joined: those of the newest run first, then by source, the latest month first.',
+      ),
     ),
     params(FiscalEntityPath),
     query(SyncJobQuery),

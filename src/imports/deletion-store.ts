@@ -9,7 +9,7 @@ type HoldingRow = typeof importDocuments.$inferSelect
 /** The order of the metadata in its column. `cancelled` comes first, because SQL reads it. */
 const METADATA = [
   ...(['cancelled', 'emisor_rfc', 'emisor_nombre', 'receptor_rfc', 'receptor_nombre', 'pac_rfc', 'fecha', 'certified_at'] as const),
-  ...(['total', 'tipo_comprobante', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion'] as const),
+  ...(['total', 'kind', 'tipo_comprobante', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion'] as const),
 ]
 
 const written = (metadata: MetadataRow | null): string | null => metadata && JSON.stringify(METADATA.map((name) => metadata[name]))

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { doc } from '#doc'
 import { CfdiUuid } from '../cfdi/contract.ts'
 import { PLAN_KEYS } from '../plans/plans.ts'
 import { trimmedText } from '../platform/http/shapes.ts'
@@ -13,7 +14,7 @@ export const OrganizationScenario = z
       .max(1_000_000)
       .nullable()
       .optional()
-      .meta({ description: 'The number of seats; null for the plan’s number.' }),
+      .meta({ description: doc('The number of seats; null for the plan’s number.') }),
     trial_ends_at: z.iso.datetime({ offset: true }).nullable().optional(),
   })
   .meta({ id: 'OrganizationScenario' })
@@ -23,7 +24,10 @@ export const ScenarioOrganization = z
   .strictObject({
     id: z.string(),
     plan: z.string(),
-    rfc_allowance: z.int().nullable().meta({ description: 'The number of seats; null for the plan’s number.' }),
+    rfc_allowance: z
+      .int()
+      .nullable()
+      .meta({ description: doc('The number of seats; null for the plan’s number.') }),
     trial_ends_at: z.string().nullable(),
   })
   .meta({ id: 'ScenarioOrganization' })
@@ -43,7 +47,7 @@ const line = trimmedText(1, 300).nullable().default(null)
 export const RepseScenario = z
   .strictObject({
     rfc: Rfc,
-    is_registered: z.boolean().meta({ description: 'With false, the registry has no record and the other members are ignored.' }),
+    is_registered: z.boolean().meta({ description: doc('With false, the registry has no record and the other members are ignored.') }),
     folio: line,
     razon_social: line,
     entidad: line,
@@ -60,8 +64,9 @@ export const RepseScenario = z
 export type RepseScenario = z.infer<typeof RepseScenario>
 
 const DueDate = z.union([z.iso.date(), z.iso.datetime({ offset: true })]).meta({
-  description:
+  description: doc(
     'The local day on which the invoice is due; today by default. An instant stands for its day in the organization’s time zone.',
+  ),
 })
 const Total = z
   .union([z.string(), z.number()])
@@ -70,7 +75,7 @@ const Total = z
   .meta({
     documented: {
       type: ['string', 'number'],
-      description: 'The total including tax, with at most nine digits and two decimal places.',
+      description: doc('The total including tax, with at most nine digits and two decimal places.'),
       examples: ['1160.00'],
     },
   })

@@ -1,3 +1,4 @@
+import { doc } from '#doc'
 import { Invoice, InvoicePath } from '../billing/invoices/contract.ts'
 import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
@@ -18,11 +19,11 @@ import { arrangeInvoice, arrangeOrganization, arrangePayment, cancelAtAuthority,
 export const testHelperRoutes = new Hono<App>()
   .post(
     '/organization',
-    operation('arrangeOrganization', 'Test helpers', 'Set the organization’s plan, seats or end of trial'),
+    operation('arrangeOrganization', 'Test helpers', doc('Set the organization’s plan, seats or end of trial')),
     roles('owner'),
     body(OrganizationScenario),
     returns(200, ScenarioOrganization),
-    refuses(409, 'Other requests keep changing the subscription at the same time. Try again.'),
+    refuses(409, doc('Other requests keep changing the subscription at the same time. Try again.')),
     idempotent(),
     async (c) => c.json(await arrangeOrganization(c.var.ctx, c.req.valid('json'))),
   )
@@ -31,14 +32,14 @@ export const testHelperRoutes = new Hono<App>()
     operation(
       'cancelAtAuthority',
       'Test helpers',
-      'Make the sandbox authority report a CFDI as cancelled',
-      'Takes effect with the next download.',
+      doc('Make the sandbox authority report a CFDI as cancelled'),
+      doc('Takes effect with the next download.'),
     ),
     params(CfdiPath),
     roles('owner'),
     body(CancellationScenario),
     returns(200, Accepted),
-    refuses(404, 'The organization has no connection to this fiscal entity, or one that has never been active.'),
+    refuses(404, doc('The organization has no connection to this fiscal entity, or one that has never been active.')),
     idempotent(),
     async (c) => c.json(await cancelAtAuthority(c.var.ctx, c.req.valid('param').uuid, c.req.valid('json'))),
   )
@@ -47,14 +48,14 @@ export const testHelperRoutes = new Hono<App>()
     operation(
       'expireCiec',
       'Test helpers',
-      'Make the sandbox authority reject the stored CIEC',
-      'Takes effect when the authority is next asked about it, at a login or a verification. Any other CIEC is accepted.',
+      doc('Make the sandbox authority reject the stored CIEC'),
+      doc('Takes effect when the authority is next asked about it, at a login or a verification. Any other CIEC is accepted.'),
     ),
     params(FiscalEntityPath),
     roles('owner'),
     returns(200, Accepted),
-    refuses(404, 'The organization has no connection to this fiscal entity.'),
-    refuses(409, 'No CIEC is stored for this fiscal entity.'),
+    refuses(404, doc('The organization has no connection to this fiscal entity.')),
+    refuses(409, doc('No CIEC is stored for this fiscal entity.')),
     idempotent(),
     async (c) => c.json(await expireCiec(c.var.ctx, c.req.valid('param').fiscal_entity_id)),
   )
@@ -63,8 +64,8 @@ export const testHelperRoutes = new Hono<App>()
     operation(
       'publishAtRegistry',
       'Test helpers',
-      'Set the record of an RFC in the sandbox REPSE registry',
-      'Previous answers stay as they are until the RFC is looked up again.',
+      doc('Set the record of an RFC in the sandbox REPSE registry'),
+      doc('Previous answers stay as they are until the RFC is looked up again.'),
     ),
     roles('owner'),
     body(RepseScenario),
@@ -77,23 +78,23 @@ export const testHelperRoutes = new Hono<App>()
     operation(
       'arrangeInvoice',
       'Test helpers',
-      'Add an open invoice',
-      'The invoice is due today unless the body states a day, which may be in the past.',
+      doc('Add an open invoice'),
+      doc('The invoice is due today unless the body states a day, which may be in the past.'),
     ),
     roles('owner'),
     body(InvoiceScenario),
-    returns(201, Invoice, 'The invoice'),
+    returns(201, Invoice, doc('The invoice')),
     idempotent(),
     async (c) => c.json(await arrangeInvoice(c.var.ctx, c.req.valid('json')), 201),
   )
   .post(
     '/invoices/:invoice_id/pay',
-    operation('arrangePayment', 'Test helpers', 'Pay an invoice'),
+    operation('arrangePayment', 'Test helpers', doc('Pay an invoice')),
     params(InvoicePath),
     roles('owner'),
     returns(200, Invoice),
-    refuses(404, 'The organization has no invoice with this identifier.'),
-    refuses(409, 'Other requests keep changing the subscription at the same time. Try again.'),
+    refuses(404, doc('The organization has no invoice with this identifier.')),
+    refuses(409, doc('Other requests keep changing the subscription at the same time. Try again.')),
     idempotent(),
     async (c) => c.json(await arrangePayment(c.var.ctx, c.req.valid('param').invoice_id)),
   )

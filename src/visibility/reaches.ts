@@ -4,7 +4,9 @@ import { latestOf } from './window.ts'
 export interface Reach {
   /** The instant of the run, in milliseconds. */
   readonly at: number
-  /** The first day, `YYYY-MM-DD`, of the month in which the run's range begins, because whole months are downloaded. */
+  /** The first day, `YYYY-MM-DD`, of the run's range, which its window shows. */
+  readonly floor: string
+  /** The first day of that month, because whole months are downloaded. */
   readonly from: string
 }
 
@@ -21,7 +23,7 @@ const DAY_SECONDS = 86_400
 /** The reaches of a connection out of the text in which they are stored, in the order of their instants. */
 export const parseReaches = (text: string): Reach[] =>
   (JSON.parse(text) as [at: number, floor: string][])
-    .map(([at, floor]) => ({ at, from: `${floor.slice(0, 7)}-01` }))
+    .map(([at, floor]) => ({ at, floor, from: `${floor.slice(0, 7)}-01` }))
     .sort((a, b) => a.at - b.at)
 
 /** When the connection's own runs first reached a document, in milliseconds. Undefined when none did. */

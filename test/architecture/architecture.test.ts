@@ -153,6 +153,11 @@ const PLANTED: readonly [what: string, added: Tree, report: string][] = [
     'src/pears/graft.ts → src/platform/http/problem.ts: only routes and contracts import platform/http',
   ],
   [
+    'a file of the Worker that writes the OpenAPI document',
+    { 'src/platform/http/problem.ts': `import { document } from './openapi.ts'`, 'src/platform/http/openapi.ts': '' },
+    'src/platform/http/problem.ts → src/platform/http/openapi.ts: no file of the Worker imports what writes the OpenAPI document',
+  ],
+  [
     'routes that enter their own store',
     { 'src/pears/ripe/ripe-routes.ts': `import { pears } from '../store.ts'`, 'src/pears/pears.ts': '' },
     'src/pears/ripe/ripe-routes.ts → src/pears/store.ts: routes never import a store or tables',
@@ -212,6 +217,11 @@ const PLANTED: readonly [what: string, added: Tree, report: string][] = [
     'SQL that adds up amounts',
     { 'src/pears/store.ts': `const sql = \`select sum(page.total_mxn) from pears page\`` },
     'src/pears/store.ts: sum(page.total_mxn – add amounts up in BigInt',
+  ],
+  [
+    'a text of the OpenAPI document that is not marked',
+    { 'src/pears/contract.ts': `export const Pear = z.string().meta({\n  description:\n    'It is ripe.',\n})` },
+    `src/pears/contract.ts: description:\n    ' – write description: doc('…')`,
   ],
   [
     'a line that is written to the console',

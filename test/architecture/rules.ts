@@ -26,6 +26,10 @@ const MOST_LINES = 400
 
 const HTTP = 'src/platform/http/'
 const APP = 'src/app.ts'
+const OPENAPI = 'src/openapi.ts'
+const WRITER = 'src/platform/http/openapi.ts'
+/** Descriptions that the API answers with. */
+const ANSWERED = ['src/authority/sources.ts', 'src/webhooks/catalog/payload-contract.ts']
 const SETTINGS = 'src/platform/settings.ts'
 const LOG = 'src/platform/log.ts'
 const FAILURES = 'src/failures.ts'
@@ -110,7 +114,12 @@ export const RULES: readonly Rule[] = [
   ),
   noArrow(
     'only routes and contracts import platform/http',
-    ({ from, to }) => to.startsWith(HTTP) && !from.startsWith(HTTP) && !isRoutes(from) && !isContract(from) && from !== APP,
+    ({ from, to }) =>
+      to.startsWith(HTTP) && !from.startsWith(HTTP) && !isRoutes(from) && !isContract(from) && from !== APP && from !== OPENAPI,
+  ),
+  noArrow(
+    'no file of the Worker imports what writes the OpenAPI document',
+    ({ from, to }) => (to === OPENAPI || to === WRITER) && from !== OPENAPI,
   ),
   noArrow('routes never import a store or tables', ({ from, to }) => isRoutes(from) && isDatabase(to)),
   noArrow(
@@ -166,6 +175,12 @@ export const RULES: readonly Rule[] = [
     () => /\b(?:sum|total)\([^()]*\b(?:\w+_micros|total_mxn|paid|credited|(?:iva|isr|ieps)_\w+)\b/gi,
     [],
     'add amounts up in BigInt',
+  ),
+  noCode(
+    'a text that only the OpenAPI document shows is marked, so that the bundle leaves it out',
+    () => /\bdescription:\s*['"`]/g,
+    [OPENAPI, WRITER, ...ANSWERED],
+    "write description: doc('…')",
   ),
   noCode('only platform/log.ts writes to the console', () => /\bconsole\.\w+/g, [LOG], 'log with platform/log.ts'),
   noCode(

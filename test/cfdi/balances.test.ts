@@ -119,8 +119,16 @@ describe('the balance of a deferred invoice', () => {
     const dollars: Payable = { ...invoice, currency: 'USD', tipo_cambio: '20' }
     expect(balanceOf(dollars, [credited(10_000n)]).credited).toBe(500n)
     expect(balanceOf(invoice, [credited(10n, { currency: 'USD', tipo_cambio: '20' })]).credited).toBe(200n)
-    expect(balanceOf(invoice, [credited(10n, { currency: 'USD' })]).credited).toBe(10n)
-    expect(balanceOf({ ...dollars, tipo_cambio: null }, [credited(10n)]).credited).toBe(10n)
+    for (const [of, note] of [
+      [invoice, credited(10n, { currency: 'USD' })],
+      [invoice, credited(10n, { currency: 'USD', tipo_cambio: '0' })],
+      [{ ...dollars, tipo_cambio: null }, credited(10n)],
+    ] as const) {
+      expect(balanceOf(of, [note])).toMatchObject({ credited: 0n, payment_status: 'unpaid', applied_until: null })
+      expect(notCountedReason(of, note)).toBe('missing_rate')
+    }
+    // Metadata does not state the currency.
+    expect(balanceOf({ ...dollars, currency: null, tipo_cambio: null, version: null }, [credited(10n)]).credited).toBe(10n)
     expect(balanceOf(dollars, [paid(10n, '2025-01-01T00:00:00', { currency: 'USD' })]).paid).toBe(10n)
   })
 

@@ -175,16 +175,19 @@ function applicationsTo({ among, counted }: Sight, { document: invoice, hasXml: 
       const paid = document.pagos.flatMap(({ documentos }) => documentos.filter(({ uuid }) => uuid === invoice.uuid))
       const uuids = ['01', '03'].includes(document.relacion?.tipo ?? '') && document.tipo === 'E' ? document.relacion!.uuids : []
       const isOther = document.emisor !== invoice.emisor
-      const reasonOf = (isOtherParty: boolean, isOtherCurrency: boolean) =>
+      const credit = uuids.includes(invoice.uuid) ? creditOf(document, invoice, uuids, isKnown) : null
+      const reasonOf = (isOtherParty: boolean, isOtherCurrency: boolean, isWithoutRate = false) =>
         isCancelled
           ? 'cancelled'
           : isOtherParty
             ? 'other_parties'
             : isOtherCurrency
               ? 'currency_mismatch'
-              : counted.has(document.uuid)
-                ? null
-                : 'substituted'
+              : isWithoutRate
+                ? 'missing_rate'
+                : counted.has(document.uuid)
+                  ? null
+                  : 'substituted'
       const warnings = !isOther && document.receptor !== invoice.receptor ? ['receiver_differs'] : []
       return [
         ...paid.map(({ pagado, moneda }) => ({
@@ -195,8 +198,8 @@ function applicationsTo({ among, counted }: Sight, { document: invoice, hasXml: 
         ...(uuids.includes(invoice.uuid)
           ? [
               {
-                ...{ source, kind: 'E', amount: creditOf(document, invoice, uuids, isKnown), warnings: [] },
-                reason: reasonOf(isOther || document.receptor !== invoice.receptor, false),
+                ...{ source, kind: 'E', amount: credit ?? partOf(document, invoice, uuids), warnings: [] },
+                reason: reasonOf(isOther || document.receptor !== invoice.receptor, false, credit === null),
               },
             ]
           : []),
@@ -204,14 +207,19 @@ function applicationsTo({ among, counted }: Sight, { document: invoice, hasXml: 
     })
 }
 
-/** The part of a credit note that falls to an invoice, in the invoice's currency. The first has what does not divide. */
-function creditOf(note: Plain, invoice: Plain, uuids: readonly string[], isKnown: boolean): Big {
+/** The part of a credit note that falls to an invoice. The first has what does not divide. */
+function partOf(note: Plain, invoice: Plain, uuids: readonly string[]): Big {
   const whole = new Big(note.total)
   const part = whole.div(uuids.length).round(6, 0)
-  const amount = uuids[0] === invoice.uuid ? whole.minus(part.times(uuids.length - 1)) : part
+  return uuids[0] === invoice.uuid ? whole.minus(part.times(uuids.length - 1)) : part
+}
+
+/** The same in the invoice's currency; null when a rate is not known. */
+function creditOf(note: Plain, invoice: Plain, uuids: readonly string[], isKnown: boolean): Big | null {
+  const amount = partOf(note, invoice, uuids)
   if (!isKnown || note.moneda === invoice.moneda) return amount
   const [from, to] = [rateOf(note), rateOf(invoice)]
-  return from === null || to === null ? amount : round(round(amount.times(from)).div(to))
+  return from === null || to === null ? null : round(round(amount.times(from)).div(to))
 }
 
 /** What every answer says of a document. */
@@ -299,7 +307,17 @@ async function listed(ctx: Ctx, query: Record<string, string> = {}): Promise<Cfd
 
 /** How often something was there to be told, so that no rule goes untried. */
 const told: Record<string, number> = {
-  ...{ substituted: 0, restored: 0, other_parties: 0, currency_mismatch: 0, receiver_differs: 0, cancelled: 0, imports: 0, paid: 0 },
+  ...{
+    substituted: 0,
+    restored: 0,
+    other_parties: 0,
+    currency_mismatch: 0,
+    missing_rate: 0,
+    receiver_differs: 0,
+    cancelled: 0,
+    imports: 0,
+    paid: 0,
+  },
 }
 
 async function check(ctx: Ctx, held: Held, pick: Pick): Promise<void> {

@@ -161,7 +161,10 @@ it(`tells what all that happened to the month tells, through ${runs(2_000, 60_00
           {
             coverage: { [MONTH]: JSON.parse(JSON.stringify(coverage)) as MonthCoverage },
             window: { isEmpty: false, floor: '2018-01-01', ceiling },
-            reaches: [...ran.map(({ at: instant }): Reach => ({ at: instant, from: '2026-03-01' })), { at: ceiling, from: '2026-05-01' }],
+            reaches: [
+              ...ran.map(({ at: instant }): Reach => ({ at: instant, floor: '2026-03-01', from: '2026-03-01' })),
+              { at: ceiling, floor: '2026-05-01', from: '2026-05-01' },
+            ],
             open: pending ? { [MONTH]: pending.as_of } : {},
           },
           now,
@@ -184,7 +187,7 @@ describe('a run that is dispatched late', () => {
       {
         coverage: { [MONTH]: coverage },
         window: { isEmpty: false, floor: '2018-01-01', ceiling: at(ran.at(-1)!) },
-        reaches: ran.map((instant) => ({ at: at(instant), from: '2026-04-01' })),
+        reaches: ran.map((instant) => ({ at: at(instant), floor: '2026-04-01', from: '2026-04-01' })),
         open,
       },
       at(LATER),

@@ -88,6 +88,7 @@ const applicationsOf = ({ row, applied }: FoundCfdi): Application[] =>
 function viewApplication(row: ReadRow, one: AppliedRow): Application {
   const applied = appliedOf(one)
   const not_counted_reason = notCountedReason(payableOf(row), applied)
+  const converted = one.kind === 'P' ? null : creditOf(row, applied)
   const isOfThirdParty = one.emisor_rfc === row.emisor_rfc && hasOtherReceiver(row, one)
   return {
     source_uuid: one.source,
@@ -98,8 +99,8 @@ function viewApplication(row: ReadRow, one: AppliedRow): Application {
     imp_saldo_ant: one.imp_saldo_ant,
     imp_pagado: one.imp_pagado,
     imp_saldo_insoluto: one.imp_saldo_insoluto,
-    amount: decimal(one.kind === 'P' ? applied.amount : creditOf(row, applied)),
-    currency: one.kind === 'P' || row.version === null ? one.currency : row.currency,
+    amount: decimal(converted ?? applied.amount),
+    currency: converted === null || row.version === null ? one.currency : row.currency,
     estatus: one.estatus,
     counts: not_counted_reason === null,
     not_counted_reason,

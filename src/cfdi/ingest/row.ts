@@ -63,7 +63,7 @@ export function rowOfMetadata(metadata: MetadataRow, rfc: string, now: number): 
   if (!isIssueDate(fecha)) throw new RowRejected('cfdi.invalid_date', outOfRange('FechaEmision'))
   return {
     ...EMPTY_ROW,
-    kind: 'cfdi',
+    kind: metadata.kind,
     uuid,
     ...partiesOf(metadata, rfc),
     ...statusOf(metadata),

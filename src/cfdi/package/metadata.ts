@@ -12,6 +12,8 @@ export interface MetadataRow {
   fecha: string | null
   certified_at: string | null
   total: string | null
+  /** Only a CFDI de retenciones has no EfectoComprobante where there is a column for it. */
+  kind: 'cfdi' | 'retenciones'
   tipo_comprobante: string | null
   cancelled: boolean
   cancelled_at: string | null
@@ -24,7 +26,7 @@ export interface MetadataRow {
 /** A row that cannot be read, with the line on which it begins (line 1 is the header). */
 export interface MetadataRejected {
   line: number
-  code: 'metadata.invalid_uuid' | 'metadata.invalid_rfc' | 'metadata.invalid_amount' | 'metadata.too_long'
+  code: 'metadata.invalid_uuid' | 'metadata.invalid_rfc' | 'metadata.invalid_amount' | 'metadata.invalid_status' | 'metadata.too_long'
 }
 
 /** A line of a metadata file: either a row, with the line on which it begins, or a rejection. */
@@ -41,6 +43,12 @@ const REQUIRED = ['uuid', 'rfcemisor', 'rfcreceptor'] as const
 /** The limit of a row in characters: what has no end of line is not gathered without end. */
 const MAX_RECORD = 8 * 1024 * 1024
 const MAX_HEADER = 64 * 1024
+
+/** What the column Estatus says. A file without it lists valid documents. */
+const STATUSES: ReadonlyMap<string | undefined, 'vigente' | 'cancelado'> = new Map([
+  ...([undefined, '1', 'vigente'] as const).map((name) => [name, 'vigente'] as const),
+  ...(['0', 'cancelado'] as const).map((name) => [name, 'cancelado'] as const),
+])
 
 type Columns = ReadonlyMap<string, number>
 
@@ -146,7 +154,8 @@ const readRow = (fields: readonly string[], columns: Columns, line: number): Met
   if (!isRfc(emisor_rfc) || !isRfc(receptor_rfc)) return rejected('metadata.invalid_rfc')
   const total = field('monto')?.replace(/^\$\s*|,/g, '') ?? null
   if (total !== null && !isAmount(total)) return rejected('metadata.invalid_amount')
-  const estatus = field('estatus')?.toLowerCase()
+  const estatus = STATUSES.get(field('estatus')?.toLowerCase())
+  if (estatus === undefined) return rejected('metadata.invalid_status')
   const folio = field('foliosustitucion')?.toUpperCase() ?? ''
   return {
     line,
@@ -160,8 +169,9 @@ const readRow = (fields: readonly string[], columns: Columns, line: number): Met
       fecha: literalTime(field('fechaemision')),
       certified_at: literalTime(field('fechacertificacionsat')),
       total,
+      kind: fields[columns.get('efectocomprobante') ?? -1]?.trim() === '' ? 'retenciones' : 'cfdi',
       tipo_comprobante: field('efectocomprobante')?.slice(0, 1).toUpperCase() ?? null,
-      cancelled: estatus === '0' || estatus === 'cancelado',
+      cancelled: estatus === 'cancelado',
       cancelled_at: literalTime(field('fechacancelacion')),
       cancellation_reason: /^0[1-4]$/.exec(field('motivo') ?? '')?.[0] ?? null,
       folio_sustitucion: isUuid(folio) ? folio : null,

@@ -1,13 +1,15 @@
 import * as z from 'zod'
+import { doc } from '#doc'
 import { DATA_STATUSES, type DataStatus } from '../../visibility/coverage.ts'
 
 /** What is known of the documents of a month and direction. */
 export const DataStatusName = z.enum(DATA_STATUSES).meta({
   id: 'DataStatus',
-  description:
+  description: doc(
     '`complete`: your runs asked for the month, and the tax authority delivered it completely up to your last run, so that zeros are zeros. It ' +
-    'stays so while the month is downloaded again. `downloading`: a job of your runs is queued or running. `missing`: neither, because no run ' +
-    'of yours asked for the month, or its downloads failed or had files that could not be read.',
+      'stays so while the month is downloaded again. `downloading`: a job of your runs is queued or running. `missing`: neither, because no run ' +
+      'of yours asked for the month, or its downloads failed or had files that could not be read.',
+  ),
 })
 
 /** How far the figures of an aggregate can be relied upon. */
@@ -15,21 +17,23 @@ export const DataQuality = z
   .strictObject({
     cfdi_total: z
       .int()
-      .meta({ description: 'Number of documents in the answer. The monthly summary includes cancelled and substituted ones.' }),
-    with_xml: z.int().meta({ description: 'Number of those with status vigente whose XML is known.' }),
-    missing_rate: z
-      .int()
-      .meta({ description: 'Number of documents with status vigente that are in no amount, because their exchange rate is not known.' }),
+      .meta({ description: doc('Number of documents in the answer. The monthly summary includes cancelled and substituted ones.') }),
+    with_xml: z.int().meta({ description: doc('Number of those with status vigente whose XML is known.') }),
+    missing_rate: z.int().meta({
+      description: doc('Number of documents with status vigente that are in no amount, because their exchange rate is not known.'),
+    }),
     not_counted: z.int().meta({
-      description:
+      description: doc(
         'Number of documents with status vigente that are in no amount, because one of theirs in MXN has more than 18 digits before the point.',
+      ),
     }),
     months_missing: z.int().meta({
-      description:
+      description: doc(
         'Number of months that are summed and have the status `missing`. Each direction counts. Rows of the monthly summary; of the supplier ' +
-        'report all months from `from` to `to`, also those outside the window.',
+          'report all months from `from` to `to`, also those outside the window.',
+      ),
     }),
-    months_downloading: z.int().meta({ description: 'The same of the status `downloading`.' }),
+    months_downloading: z.int().meta({ description: doc('The same of the status `downloading`.') }),
   })
   .meta({ id: 'DataQuality' })
 

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { type Doc, doc } from '#doc'
 import { Paging } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { CfdiUuid, Direction, Estatus, Kind, PaymentStatus } from '../contract.ts'
@@ -15,7 +16,7 @@ const list = <T extends z.ZodType<string, string>>(item: T, max: number, json: R
     .optional()
     .meta({ documented: { type: 'string', ...json } })
 
-const pattern = (regex: RegExp, message: string, description?: string) =>
+const pattern = (regex: RegExp, message: string, description?: Doc) =>
   z
     .string()
     .trim()
@@ -25,18 +26,19 @@ const pattern = (regex: RegExp, message: string, description?: string) =>
     .meta({ documented: { type: 'string', pattern: regex.source, ...(description && { description }) } })
 
 const code = (length: string, words: string) => pattern(new RegExp(`^[A-Z0-9]${length}$`), `Must be ${words} letters or digits.`)
-const rfc = (description?: string) => pattern(/^[A-ZÑ&]{3,4}\d{6}[A-Z\d]{3}$/, 'Must be an RFC.', description)
+const rfc = (description?: Doc) => pattern(/^[A-ZÑ&]{3,4}\d{6}[A-Z\d]{3}$/, 'Must be an RFC.', description)
 const literal = z.string().min(1).max(40).optional()
 
-const DAY_OR_INSTANT =
-  'Inclusive. A day, `YYYY-MM-DD`, is compared with the day of `fecha`; a date and time with a UTC offset is compared with `issued_at`.'
+const DAY_OR_INSTANT = doc(
+  'Inclusive. A day, `YYYY-MM-DD`, is compared with the day of `fecha`; a date and time with a UTC offset is compared with `issued_at`.',
+)
 const moment = (description = DAY_OR_INSTANT) =>
   z
     .union([z.iso.date(), z.iso.datetime({ offset: true })], 'Must be a day, YYYY-MM-DD, or a date and time with a UTC offset.')
     .optional()
     .meta({ documented: { type: 'string', description } })
 
-const money = (description: string) =>
+const money = (description: Doc) =>
   z
     .string()
     .regex(/^\d{1,18}(\.\d{1,6})?$/, 'Must be a decimal number with at most 18 digits before the point and 6 after it.')
@@ -50,14 +52,14 @@ export const CfdiSearch = z
     ...Paging,
     direction: Direction.optional(),
     estatus: Estatus.optional(),
-    tipo_comprobante: list(TipoComprobante, 5, { description: 'One or more of I, E, P, N and T, separated by commas.' }),
+    tipo_comprobante: list(TipoComprobante, 5, { description: doc('One or more of I, E, P, N and T, separated by commas.') }),
     payment_status: list(PaymentStatus, 4, {
-      description: 'One or more of paid, partially_paid, unpaid and not_applicable, separated by commas.',
+      description: doc('One or more of paid, partially_paid, unpaid and not_applicable, separated by commas.'),
     }),
-    counterparty_rfc: rfc('RFC of the other party, whether it is the issuer or the receiver.'),
+    counterparty_rfc: rfc(doc('RFC of the other party, whether it is the issuer or the receiver.')),
     emisor_rfc: rfc(),
     receptor_rfc: rfc(),
-    uuid: list(CfdiUuid, 100, { description: 'At most 100, separated by commas.' }),
+    uuid: list(CfdiUuid, 100, { description: doc('At most 100, separated by commas.') }),
     issued_from: moment(),
     issued_to: moment(),
     metodo_pago: z.enum(['PUE', 'PPD']).optional(),
@@ -67,24 +69,45 @@ export const CfdiSearch = z
     serie: literal,
     folio: literal,
     version: z.enum(['3.2', '3.3', '4.0', '1.0', '2.0']).optional(),
-    cancelled_from: moment('Like issued_from, for the time of cancellation. Only cancelled documents are returned.'),
-    cancelled_to: moment('Like issued_to, for the time of cancellation. Only cancelled documents are returned.'),
-    paid_from: z.iso.date().optional().meta({ description: 'First day of last_payment_at. Only documents with a payment are returned.' }),
-    paid_to: z.iso.date().optional().meta({ description: 'Last day of last_payment_at. Only documents with a payment are returned.' }),
-    updated_since: z.iso.datetime({ offset: true }).optional().meta({
-      description:
-        'Only documents whose updated_at is at or after this instant. A document that your window has begun to show may have changed earlier.',
-    }),
-    total_min: money('Least total, in the document’s own currency.'),
-    total_max: money('Greatest total, in the document’s own currency.'),
-    balance_min: money('Least balance, in the document’s own currency. Only invoices (I) have a balance.'),
+    cancelled_from: moment(doc('Like issued_from, for the time of cancellation. Only cancelled documents are returned.')),
+    cancelled_to: moment(doc('Like issued_to, for the time of cancellation. Only cancelled documents are returned.')),
+    paid_from: z.iso
+      .date()
+      .optional()
+      .meta({ description: doc('First day of last_payment_at. Only documents with a payment are returned.') }),
+    paid_to: z.iso
+      .date()
+      .optional()
+      .meta({ description: doc('Last day of last_payment_at. Only documents with a payment are returned.') }),
+    updated_since: z.iso
+      .datetime({ offset: true })
+      .optional()
+      .meta({
+        description: doc(
+          'Only documents whose updated_at is at or after this instant. A document that your window has begun to show may have changed earlier.',
+        ),
+      }),
+    total_min: money(doc('Least total, in the document’s own currency.')),
+    total_max: money(doc('Greatest total, in the document’s own currency.')),
+    balance_min: money(doc('Least balance, in the document’s own currency. Only invoices (I) have a balance.')),
     has_xml: z.enum(['true', 'false']).optional(),
-    has_pdf: z.enum(['true', 'false']).optional().meta({ description: 'No PDFs are stored yet, so `true` finds nothing.' }),
+    has_pdf: z
+      .enum(['true', 'false'])
+      .optional()
+      .meta({ description: doc('No PDFs are stored yet, so `true` finds nothing.') }),
     kind: Kind.optional(),
-    is_substituted: z.enum(['true', 'false']).optional().meta({
-      description: 'Whether another vigente document substitutes the vigente document. `false` with `estatus=vigente` finds what counts.',
-    }),
-    to_itself: z.enum(['true', 'false']).optional().meta({ description: 'Whether the issuer and the receiver are the same RFC.' }),
+    is_substituted: z
+      .enum(['true', 'false'])
+      .optional()
+      .meta({
+        description: doc(
+          'Whether another vigente document substitutes the vigente document. `false` with `estatus=vigente` finds what counts.',
+        ),
+      }),
+    to_itself: z
+      .enum(['true', 'false'])
+      .optional()
+      .meta({ description: doc('Whether the issuer and the receiver are the same RFC.') }),
   })
   .superRefine(requireFiscalEntity)
 export type CfdiSearch = z.infer<typeof CfdiSearch>

@@ -1,3 +1,4 @@
+import { doc } from '#doc'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { operation, query, refuses, returns } from '../../platform/http/operation.ts'
@@ -6,7 +7,7 @@ import { CfdiPage } from '../contract.ts'
 import { CfdiSearch } from './contract.ts'
 import { searchCfdi } from './search.ts'
 
-const SEARCH = `Returns the documents that your visibility windows show and those that you imported, newest first: by issued_at, then by
+const SEARCH = doc(`Returns the documents that your visibility windows show and those that you imported, newest first: by issued_at, then by
 uuid, both descending. Issued and received documents have a window each.
 
 Indexes serve direction, estatus, tipo_comprobante, payment_status, the RFCs, uuid, issued_from and issued_to, alone and in most
@@ -17,12 +18,12 @@ to payment_status when the service has documents that were issued after a ceilin
 payment_status, paid_amount, credited_amount, balance, last_payment_at and fully_paid_at, and the filters on them, count the payment
 complements and credit notes that count and were issued up to the ceiling of the invoice's direction. updated_at is when the document itself last
 changed; payments do not change it. A document that a window has begun to show may have changed earlier: when visible_to of the fiscal
-entity's windows has moved, also list what was issued since the old one, with issued_from.`
+entity's windows has moved, also list what was issued since the old one, with issued_from.`)
 
 /** The search of CFDIs, under /v1/cfdi. */
 export const searchRoutes = new Hono<App>().get(
   '/',
-  operation('searchCfdi', 'CFDI', 'Search CFDIs', SEARCH),
+  operation('searchCfdi', 'CFDI', doc('Search CFDIs'), SEARCH),
   query(CfdiSearch),
   returns(200, CfdiPage),
   refuses(404, NOT_READABLE),

@@ -1,3 +1,4 @@
+import { doc } from '#doc'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { idempotent, operation, params, query, refuses, returns, roles } from '../../platform/http/operation.ts'
@@ -8,7 +9,7 @@ import { listRuns } from './history.ts'
 import { runExtractor } from './run-now.ts'
 
 const TAG = 'Extractors'
-const NOT_FOUND = 'The organization has no extractor with this identifier.'
+const NOT_FOUND = doc('The organization has no extractor with this identifier.')
 
 /** Mounted at /v1/extractors. */
 export const runRoutes = new Hono<App>()
@@ -17,15 +18,17 @@ export const runRoutes = new Hono<App>()
     operation(
       'runExtractor',
       TAG,
-      'Run an extractor now',
-      'Runs for all active RFCs, at most once every ten minutes, and does not affect the schedule. Without an active RFC the status is `no_connections`, and the extractor can run again at once.',
+      doc('Run an extractor now'),
+      doc(
+        'Runs for all active RFCs, at most once every ten minutes, and does not affect the schedule. Without an active RFC the status is `no_connections`, and the extractor can run again at once.',
+      ),
     ),
     params(ExtractorPath),
     roles('owner', 'admin'),
     returns(200, ExtractorRun),
     refuses(404, NOT_FOUND),
-    refuses(409, 'The extractor is disabled.'),
-    refuses(429, 'The extractor ran less than ten minutes ago. Retry-After and retry_after_seconds state when to try again.'),
+    refuses(409, doc('The extractor is disabled.')),
+    refuses(429, doc('The extractor ran less than ten minutes ago. Retry-After and retry_after_seconds state when to try again.')),
     idempotent(),
     async (c) => c.json(await runExtractor(c.var.ctx, c.req.valid('param').extractor_id)),
   )
@@ -34,8 +37,10 @@ export const runRoutes = new Hono<App>()
     operation(
       'listRuns',
       TAG,
-      'List the runs of an extractor',
-      'Newest first: one for each local date on which the extractor was due, and those that a request or a newly active RFC started. Runs are kept for 90 days.',
+      doc('List the runs of an extractor'),
+      doc(
+        'Newest first: one for each local date on which the extractor was due, and those that a request or a newly active RFC started. Runs are kept for 90 days.',
+      ),
     ),
     params(ExtractorPath),
     query(RunQuery),

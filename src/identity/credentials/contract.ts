@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { doc } from '#doc'
 import { Id, Instant, Paging, trimmedText } from '../../platform/http/shapes.ts'
 import { ROLES } from '../../platform/tenant.ts'
 
@@ -9,19 +10,24 @@ const fields = {
   name: z.string(),
   role: Role,
   member_id: Id('mem').meta({
-    description:
+    description: doc(
       'The member whose credential it is, or who made it, directly or through other credentials. Removing the member revokes it.',
+    ),
   }),
-  created_by: z.string().nullable().meta({
-    description:
-      'The api_key of the credential that made it. Null for the one that a member got by signing up or by accepting an invitation.',
-  }),
+  created_by: z
+    .string()
+    .nullable()
+    .meta({
+      description: doc(
+        'The api_key of the credential that made it. Null for the one that a member got by signing up or by accepting an invitation.',
+      ),
+    }),
   created_at: Instant,
   expires_at: Instant.nullable(),
   last_used_on: z.iso
     .date()
     .nullable()
-    .meta({ description: 'The last day, in UTC, on which a request was sent with it. Null before the first one.' }),
+    .meta({ description: doc('The last day, in UTC, on which a request was sent with it. Null before the first one.') }),
 }
 
 export const Credential = z.strictObject(fields).meta({ id: 'Credential' })
@@ -30,7 +36,7 @@ export type Credential = z.infer<typeof Credential>
 export const NewCredential = z
   .strictObject({
     ...fields,
-    api_secret: z.string().meta({ description: 'Shown only in this answer; the service stores a keyed hash of it.' }),
+    api_secret: z.string().meta({ description: doc('Shown only in this answer; the service stores a keyed hash of it.') }),
   })
   .meta({ id: 'NewCredential' })
 export type NewCredential = z.infer<typeof NewCredential>
@@ -39,10 +45,15 @@ export const CredentialDraft = z
   .strictObject({
     name: trimmedText(1, 120),
     role: Role,
-    expires_at: z.iso.datetime({ offset: true }).nullable().optional().meta({
-      description:
-        'Must be in the future, and not after the expiry of the credential that makes this one. If omitted, both expire at the same time. Null: it never expires.',
-    }),
+    expires_at: z.iso
+      .datetime({ offset: true })
+      .nullable()
+      .optional()
+      .meta({
+        description: doc(
+          'Must be in the future, and not after the expiry of the credential that makes this one. If omitted, both expire at the same time. Null: it never expires.',
+        ),
+      }),
   })
   .meta({ id: 'CredentialDraft' })
 export type CredentialDraft = z.infer<typeof CredentialDraft>

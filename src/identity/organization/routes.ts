@@ -1,3 +1,4 @@
+import { doc } from '#doc'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { body, operation, returns, roles } from '../../platform/http/operation.ts'
@@ -5,12 +6,17 @@ import { OrganizationChanges, OrganizationProfile } from './contract.ts'
 import { changeOrganization, getOrganization } from './organization.ts'
 
 export const organizationRoutes = new Hono<App>()
-  .get('/', operation('getOrganization', 'Organization', 'Get the organization'), returns(200, OrganizationProfile), async (c) =>
+  .get('/', operation('getOrganization', 'Organization', doc('Get the organization')), returns(200, OrganizationProfile), async (c) =>
     c.json(await getOrganization(c.var.ctx)),
   )
   .patch(
     '/',
-    operation('updateOrganization', 'Organization', 'Update the organization', 'Members that are omitted or null keep their value.'),
+    operation(
+      'updateOrganization',
+      'Organization',
+      doc('Update the organization'),
+      doc('Members that are omitted or null keep their value.'),
+    ),
     roles('owner', 'admin'),
     body(OrganizationChanges),
     returns(200, OrganizationProfile),

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { doc } from '#doc'
 import { Id, Instant, Paging } from '../http/shapes.ts'
 
 export const AuditEvent = z
@@ -6,11 +7,11 @@ export const AuditEvent = z
     audit_event_id: Id('aud'),
     actor: z
       .string()
-      .meta({ description: 'The api_key of the credential that made the change, or `system:` and the name of the process.' }),
+      .meta({ description: doc('The api_key of the credential that made the change, or `system:` and the name of the process.') }),
     action: z.string().meta({ examples: ['extractor.created'] }),
     resource_id: z.string(),
-    changed: z.array(z.string()).meta({ description: 'Names of the members that were sent or changed, never their values.' }),
-    request_id: z.string().meta({ description: 'The request, message or cron run that made the change.' }),
+    changed: z.array(z.string()).meta({ description: doc('Names of the members that were sent or changed, never their values.') }),
+    request_id: z.string().meta({ description: doc('The request, message or cron run that made the change.') }),
     created_at: Instant,
   })
   .meta({ id: 'AuditEvent' })

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { doc } from '#doc'
 import { errorMessage, log } from '../log.ts'
 import { type Settings, settingsOf, UnusableSettings } from '../settings.ts'
 
@@ -11,7 +12,9 @@ export const Unhealthy = z
   .strictObject({
     status: z.literal('unavailable'),
     missing: z.array(z.string()).meta({
-      description: 'One sentence for each setting that cannot be used and for each database that has no migrations or does not answer.',
+      description: doc(
+        'One sentence for each setting that cannot be used and for each database that has no migrations or does not answer.',
+      ),
       examples: ['SPREAD_SECONDS must be an integer from 0 to 86400.'],
     }),
   })

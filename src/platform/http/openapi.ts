@@ -74,7 +74,7 @@ export function document(routes: readonly Route[], info: Json, notices: readonly
   const binary = (contentTypes: readonly string[]) => ({
     content: Object.fromEntries(contentTypes.map((type) => [type, { schema: { type: 'string', format: 'binary' } }])),
   })
-  const stringHeaders = (headers: Record<string, string>) =>
+  const stringHeaders = (headers: Record<string, string | undefined>) =>
     Object.fromEntries(Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]))
 
   const parameters = (where: 'query' | 'path', schema: z.ZodObject): Json[] =>

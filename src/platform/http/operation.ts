@@ -3,6 +3,7 @@ import type { Context, MiddlewareHandler } from 'hono'
 import { routePath } from 'hono/route'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import * as z from 'zod'
+import { type Doc, doc } from '#doc'
 import { Failure } from '../../failures.ts'
 import type { App, Ctx, StoredUpload } from '../context.ts'
 import { answerOnce } from '../idempotency/idempotency.ts'
@@ -17,9 +18,9 @@ import type { InputTarget } from './validation/messages.ts'
 /** A declared answer of a route. */
 export interface Output {
   status: number
-  description: string
+  description: string | undefined
   schema?: z.ZodType
-  headers?: Record<string, string>
+  headers?: Record<string, string | undefined>
   contentTypes?: readonly string[]
 }
 
@@ -28,11 +29,11 @@ export interface Output {
  * clauses is the order of the refusals (decisions.md 3): operation 401, params 400, roles 403, body 413, 415, 400 and 422.
  */
 export interface Clause {
-  operation?: { id: string; tag: string; summary: string; description?: string; isPublic: boolean }
+  operation?: { id: string; tag: string; summary: Doc; description: Doc; isPublic: boolean }
   roles?: readonly Role[]
   input?: { target: InputTarget; schema: z.ZodObject }
   isIdempotent?: true
-  upload?: { contentTypes: readonly string[]; description: string }
+  upload?: { contentTypes: readonly string[]; description: Doc }
   outputs?: readonly Output[]
 }
 
@@ -44,16 +45,12 @@ export const clauseOf = (handler: unknown): Clause | undefined => (handler as { 
 
 const pass = (): MiddlewareHandler<App> => (_c, next) => next()
 
-const named = (id: string, tag: string, summary: string, description: string | undefined, isPublic: boolean): Clause => ({
-  operation: { id, tag, summary, isPublic, ...(description && { description }) },
-})
-
 /**
  * Names a route (operationId, tag, one-line summary, further description) and admits only requests with a valid credential: 401 without
  * one, 429 when it makes too many requests, or its address too many without one.
  */
-export const operation = (id: string, tag: string, summary: string, description?: string) =>
-  described(named(id, tag, summary, description, false), (async (c, next) => {
+export const operation = (id: string, tag: string, summary: Doc, description?: Doc) =>
+  described({ operation: { id, tag, summary, description, isPublic: false } }, (async (c, next) => {
     c.set('route', routePath(c))
     const fiscalEntity = c.req.param('fiscal_entity_id') ?? c.req.query('fiscal_entity_id') ?? c.req.query('fiscalEntityId')
     const presented = readAuthorization(c.req.header('authorization'))
@@ -65,8 +62,8 @@ export const operation = (id: string, tag: string, summary: string, description?
   }) as MiddlewareHandler<App>)
 
 /** Names a route that needs no credential. */
-export const publicOperation = (id: string, tag: string, summary: string, description?: string) =>
-  described(named(id, tag, summary, description, true), ((c, next) => {
+export const publicOperation = (id: string, tag: string, summary: Doc, description?: Doc) =>
+  described({ operation: { id, tag, summary, description, isPublic: true } }, ((c, next) => {
     c.set('route', routePath(c))
     return next()
   }) as MiddlewareHandler<App>)
@@ -104,7 +101,7 @@ export const query = <S extends z.ZodObject>(schema: S) =>
 export const params = <S extends z.ZodObject>(schema: S) => valid('param', schema, ({ req }) => req.param())
 
 /** A raw body of one of these content types: 413 above the limit in bytes, 415, 422 when it is empty. */
-export const upload = (contentTypes: readonly string[], limit: number, description: string) =>
+export const upload = (contentTypes: readonly string[], limit: number, description: Doc) =>
   described({ upload: { contentTypes, description } }, (async (c, next) => {
     c.set('upload', await readUpload(c, contentTypes, limit))
     return next()
@@ -117,7 +114,7 @@ export const upload = (contentTypes: readonly string[], limit: number, descripti
 export const storedUpload = (
   contentTypes: readonly string[],
   limit: number,
-  description: string,
+  description: Doc,
   prefix: string,
   isAdmitted: (ctx: Ctx) => boolean,
 ) =>
@@ -131,7 +128,7 @@ export const storedUpload = (
 /** Limits a public route by network address: 429. It stands after the body, so that a malformed request does not count. */
 export const perAddress = () =>
   described(
-    { outputs: [{ status: 429, description: 'The address makes too many requests. RateLimit-Policy says how many are accepted.' }] },
+    { outputs: [{ status: 429, description: doc('The address makes too many requests. RateLimit-Policy says how many are accepted.') }] },
     (async (c, next) => {
       await limitAddress(c)
       return next()
@@ -178,18 +175,21 @@ const refuseUndeclaredQuery = (): MiddlewareHandler<App> => (c, next) => {
 }
 
 /** Declares an answer of the route: its status, and its body where there is one. */
-export const returns = (status: number, schema?: z.ZodType, description = 'OK', headers?: Record<string, string>) =>
-  described({ outputs: [{ status, description, ...(schema && { schema }), ...(headers && { headers }) }] }, refuseUndeclaredQuery())
+export const returns = (status: number, schema?: z.ZodType, description?: Doc, headers?: Record<string, Doc>) =>
+  described(
+    { outputs: [{ status, description: description ?? 'OK', ...(schema && { schema }), ...(headers && { headers }) }] },
+    refuseUndeclaredQuery(),
+  )
 
 /** Declares an answer with a body that is not JSON. */
-export const returnsFile = (description: string, ...contentTypes: string[]) =>
+export const returnsFile = (description: Doc, ...contentTypes: string[]) =>
   described({ outputs: [{ status: 200, description, contentTypes }] }, refuseUndeclaredQuery())
 
 type Refusal = 400 | 402 | 404 | 409 | 413 | 415 | 422 | 429 | 503
 
 /** Declares a refusal beyond those that the other clauses imply (400, 401, 403, 413, 415, 422). */
-export const refuses = (status: Refusal, description: string) => refusesAny({ [status]: description })
+export const refuses = (status: Refusal, description: Doc) => refusesAny({ [status]: description })
 
 /** Declares several refusals at once: Hono's types allow for ten clauses. */
-export const refusesAny = (refusals: Partial<Record<Refusal, string>>) =>
+export const refusesAny = (refusals: Partial<Record<Refusal, Doc>>) =>
   described({ outputs: Object.entries(refusals).map(([status, description]) => ({ status: Number(status), description })) }, pass())

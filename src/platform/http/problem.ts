@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import * as z from 'zod'
+import { doc } from '#doc'
 import { Failure, type Kind, Unavailable } from '../../failures.ts'
 import type { App } from '../context.ts'
 import { log } from '../log.ts'
@@ -12,19 +13,22 @@ export const Problem = z
   .strictObject({
     detail: z
       .union([z.string(), z.strictObject({ message: z.string(), retry_after_seconds: z.int() })])
-      .meta({ description: 'What went wrong and what to do about it. An object on 429, text otherwise.' }),
-    code: z.string().meta({ description: 'A stable, machine-readable code, such as `extractor.not_found`.' }),
+      .meta({ description: doc('What went wrong and what to do about it. An object on 429, text otherwise.') }),
+    code: z.string().meta({ description: doc('A stable, machine-readable code, such as `extractor.not_found`.') }),
     errors: z
       .array(z.strictObject({ path: z.string(), message: z.string() }))
       .optional()
-      .meta({ description: 'On 422: every fault of the body or query.' }),
-    checkout_url: z.string().optional().meta({ description: 'Where the plan or seat that the request needs can be bought.' }),
+      .meta({ description: doc('On 422: every fault of the body or query.') }),
+    checkout_url: z
+      .string()
+      .optional()
+      .meta({ description: doc('Where the plan or seat that the request needs can be bought.') }),
     resource_id: z
       .string()
       .optional()
-      .meta({ description: 'The resource that an earlier request with the same Idempotency-Key made or changed.' }),
+      .meta({ description: doc('The resource that an earlier request with the same Idempotency-Key made or changed.') }),
     request_id: z.string().meta({
-      description: 'The id of the request. In an answer that is repeated under an Idempotency-Key it is that of the first request.',
+      description: doc('The id of the request. In an answer that is repeated under an Idempotency-Key it is that of the first request.'),
     }),
   })
   .meta({ id: 'Problem' })

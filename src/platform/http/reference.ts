@@ -34,7 +34,15 @@ export function referenceFile(c: Context<App>, file: string): Promise<Response> 
   return asset(c, file, type)
 }
 
+/** Answers with the OpenAPI document of this environment, which `npm run openapi` wrote. */
+export async function openApi(c: Context<App>): Promise<Response> {
+  const document = await fetched(c, `openapi.${c.var.system.settings.environment}.json`)
+  return c.json(await document.json(), 200, { 'Cache-Control': 'public, max-age=300' })
+}
+
+const fetched = (c: Context<App>, file: string): Promise<Response> => c.env.ASSETS.fetch(new URL(`/${file}`, c.req.url))
+
 async function asset(c: Context<App>, file: string, type: string, headers: Record<string, string> = {}): Promise<Response> {
-  const { body, status } = await c.env.ASSETS.fetch(new URL(`/${file}`, c.req.url))
+  const { body, status } = await fetched(c, file)
   return c.newResponse(body, status as ContentfulStatusCode, { ...CACHED, ...headers, 'Content-Type': type })
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { doc } from '#doc'
 import { isId, type Prefix } from '../db/id.ts'
 import type { JsonSchema } from './validation/json-schema.ts'
 
@@ -28,8 +29,11 @@ export const integerParameter = (min: number, max: number, standard: number) =>
 
 /** `limit` and `cursor` of every list. */
 export const Paging = {
-  limit: integerParameter(1, 100, 25).meta({ description: 'The greatest number of items in the page.' }),
-  cursor: z.string().optional().meta({ description: 'The next_cursor of the previous page. It is valid only with the same filters.' }),
+  limit: integerParameter(1, 100, 25).meta({ description: doc('The greatest number of items in the page.') }),
+  cursor: z
+    .string()
+    .optional()
+    .meta({ description: doc('The next_cursor of the previous page. It is valid only with the same filters.') }),
 }
 
 /** The envelope of every list. */

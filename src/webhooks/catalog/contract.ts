@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { doc } from '#doc'
 
 /** Every event key, in the specification's order (service.md, Events). */
 export const EVENT_KEYS = [
@@ -15,21 +16,27 @@ export const EVENT_KEYS = [
 
 export const EventKey = z.enum(EVENT_KEYS, 'Must be a key of the event catalog.').meta({
   id: 'EventKey',
-  description: 'A key of the event catalog (`GET /v1/webhooks/event-catalog`).',
+  description: doc('A key of the event catalog (`GET /v1/webhooks/event-catalog`).'),
 })
 export type EventKey = z.infer<typeof EventKey>
 
 export const EventCatalogItem = z
   .strictObject({
     key: EventKey,
-    description: z.string().meta({ description: 'When the event is sent.' }),
-    available: z.boolean().meta({ description: 'Whether the service sends the event already. You can subscribe to it either way.' }),
-    schema: z.record(z.string(), z.unknown()).nullable().meta({
-      description: 'JSON Schema of the payload; null while the event is not available.',
-    }),
-    sample: z.record(z.string(), z.unknown()).nullable().meta({
-      description: 'A complete sample payload; null while the event is not available.',
-    }),
+    description: z.string().meta({ description: doc('When the event is sent.') }),
+    available: z.boolean().meta({ description: doc('Whether the service sends the event already. You can subscribe to it either way.') }),
+    schema: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .meta({
+        description: doc('JSON Schema of the payload; null while the event is not available.'),
+      }),
+    sample: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .meta({
+        description: doc('A complete sample payload; null while the event is not available.'),
+      }),
   })
   .meta({ id: 'EventCatalogItem' })
 export type EventCatalogItem = z.infer<typeof EventCatalogItem>

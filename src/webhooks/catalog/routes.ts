@@ -1,3 +1,4 @@
+import { doc } from '#doc'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { operation, returns } from '../../platform/http/operation.ts'
@@ -9,8 +10,8 @@ export const eventCatalogRoutes = new Hono<App>().get(
   operation(
     'getEventCatalog',
     'Webhooks',
-    'List the events that a webhook can subscribe to',
-    'Each available event comes with the JSON Schema of its payload and a sample.',
+    doc('List the events that a webhook can subscribe to'),
+    doc('Each available event comes with the JSON Schema of its payload and a sample.'),
   ),
   returns(200, EventCatalog),
   (c) => c.json(listCatalog()),

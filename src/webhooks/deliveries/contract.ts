@@ -1,22 +1,33 @@
 import * as z from 'zod'
+import { doc } from '#doc'
 import { Id, Instant, Paging } from '../../platform/http/shapes.ts'
 import { DELIVERY_STATUSES } from './tables.ts'
 
 const DeliveryStatus = z.enum(DELIVERY_STATUSES).meta({
   id: 'DeliveryStatus',
-  description:
+  description: doc(
     '`pending`: an attempt is due or under way. `delivered`: the endpoint answered 2xx. `failed`: the endpoint gave an answer that is ' +
-    'not retried, or nothing could be sent. `lost`: each of the six attempts ended with 5xx, 408, 429 or without an answer.',
+      'not retried, or nothing could be sent. `lost`: each of the six attempts ended with 5xx, 408, 429 or without an answer.',
+  ),
 })
 
 const DeliveryAttempt = z
   .strictObject({
-    attempt: z.int().meta({ description: 'The number of the attempt, from 1, as in the header Service-Attempt.' }),
+    attempt: z.int().meta({ description: doc('The number of the attempt, from 1, as in the header Service-Attempt.') }),
     attempted_at: Instant,
-    duration_ms: z.int().meta({ description: 'Milliseconds until the headers of the answer arrived, or until the attempt failed.' }),
-    status_code: z.int().nullable().meta({ description: 'The status code of the answer; null if there was none.' }),
-    error: z.string().nullable().meta({ description: 'Why there was no answer, or why nothing was sent; null if there was an answer.' }),
-    response_body: z.string().nullable().meta({ description: 'The beginning of the answer’s body, at most 1 KiB.' }),
+    duration_ms: z.int().meta({ description: doc('Milliseconds until the headers of the answer arrived, or until the attempt failed.') }),
+    status_code: z
+      .int()
+      .nullable()
+      .meta({ description: doc('The status code of the answer; null if there was none.') }),
+    error: z
+      .string()
+      .nullable()
+      .meta({ description: doc('Why there was no answer, or why nothing was sent; null if there was an answer.') }),
+    response_body: z
+      .string()
+      .nullable()
+      .meta({ description: doc('The beginning of the answer’s body, at most 1 KiB.') }),
   })
   .meta({ id: 'WebhookAttempt' })
 
@@ -24,10 +35,12 @@ export const Delivery = z
   .strictObject({
     event_id: Id('evt'),
     event_key: z.string(),
-    redelivery: z.int().meta({ description: '0 for the first delivery of the event to this webhook, and one more for each redelivery.' }),
+    redelivery: z
+      .int()
+      .meta({ description: doc('0 for the first delivery of the event to this webhook, and one more for each redelivery.') }),
     status: DeliveryStatus,
-    attempts: z.array(DeliveryAttempt).meta({ description: 'The attempts so far, oldest first.' }),
-    next_attempt_at: Instant.nullable().meta({ description: 'When the next attempt is due; null unless the delivery is pending.' }),
+    attempts: z.array(DeliveryAttempt).meta({ description: doc('The attempts so far, oldest first.') }),
+    next_attempt_at: Instant.nullable().meta({ description: doc('When the next attempt is due; null unless the delivery is pending.') }),
     created_at: Instant,
   })
   .meta({ id: 'WebhookDelivery' })
@@ -36,9 +49,13 @@ export type Delivery = z.infer<typeof Delivery>
 export const DeliveryQuery = z.strictObject({
   ...Paging,
   status: DeliveryStatus.optional(),
-  event_key: z.string().max(100).optional().meta({
-    description: 'Lists only deliveries of events with this key.',
-  }),
+  event_key: z
+    .string()
+    .max(100)
+    .optional()
+    .meta({
+      description: doc('Lists only deliveries of events with this key.'),
+    }),
 })
 export type DeliveryQuery = z.infer<typeof DeliveryQuery>
 
@@ -46,20 +63,20 @@ export const DeliveryPath = z.strictObject({ webhook_id: Id('wh'), event_id: Id(
 
 export const RedeliveryRequest = z
   .strictObject({
-    since: Instant.meta({ description: 'Redelivers events that occurred at this time or later.' }),
+    since: Instant.meta({ description: doc('Redelivers events that occurred at this time or later.') }),
     statuses: z
       .array(z.enum(['lost', 'failed']))
       .min(1)
       .default(['lost'])
-      .meta({ description: 'Redelivers events whose latest delivery to this webhook has one of these statuses.' }),
+      .meta({ description: doc('Redelivers events whose latest delivery to this webhook has one of these statuses.') }),
   })
   .meta({ id: 'RedeliveryRequest' })
 export type RedeliveryRequest = z.infer<typeof RedeliveryRequest>
 
 export const Redelivered = z
   .strictObject({
-    redelivered_count: z.int().meta({ description: 'Number of deliveries created, at most 1,000.' }),
-    has_more: z.boolean().meta({ description: 'Whether more events may remain. If true, send the same request again.' }),
+    redelivered_count: z.int().meta({ description: doc('Number of deliveries created, at most 1,000.') }),
+    has_more: z.boolean().meta({ description: doc('Whether more events may remain. If true, send the same request again.') }),
   })
   .meta({ id: 'Redelivered' })
 export type Redelivered = z.infer<typeof Redelivered>

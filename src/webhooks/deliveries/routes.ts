@@ -1,3 +1,4 @@
+import { doc } from '#doc'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { body, idempotent, operation, params, query, refuses, returns, roles } from '../../platform/http/operation.ts'
@@ -7,7 +8,7 @@ import { Delivery, DeliveryPath, DeliveryQuery, Redelivered, RedeliveryRequest }
 import { listDeliveries, redeliver, redeliverAll, testWebhook } from './log.ts'
 
 const TAG = 'Webhooks'
-const NOT_FOUND = 'The webhook does not exist or belongs to another organization.'
+const NOT_FOUND = doc('The webhook does not exist or belongs to another organization.')
 
 export const deliveryRoutes = new Hono<App>()
   .post(
@@ -15,14 +16,14 @@ export const deliveryRoutes = new Hono<App>()
     operation(
       'testWebhook',
       TAG,
-      'Send a test event',
-      'The event has the key `webhook.test` and is sent whatever the webhook subscribes to. See its outcome in the delivery log.',
+      doc('Send a test event'),
+      doc('The event has the key `webhook.test` and is sent whatever the webhook subscribes to. See its outcome in the delivery log.'),
     ),
     params(WebhookPath),
     roles('owner', 'admin'),
-    returns(202, Delivery, 'The pending delivery'),
+    returns(202, Delivery, doc('The pending delivery')),
     refuses(404, NOT_FOUND),
-    refuses(409, 'The webhook is disabled.'),
+    refuses(409, doc('The webhook is disabled.')),
     idempotent(),
     async (c) => c.json(await testWebhook(c.var.ctx, c.req.valid('param').webhook_id), 202),
   )
@@ -31,9 +32,11 @@ export const deliveryRoutes = new Hono<App>()
     operation(
       'listDeliveries',
       TAG,
-      'List the deliveries of a webhook, newest event first',
-      'The delivery log shows every attempt with the answer of your server. Deliveries are kept for 90 days.\n\n' +
-        'With a filter, a page may hold fewer deliveries than `limit`, or none, although `has_more` is true.',
+      doc('List the deliveries of a webhook, newest event first'),
+      doc(
+        'The delivery log shows every attempt with the answer of your server. Deliveries are kept for 90 days.\n\n' +
+          'With a filter, a page may hold fewer deliveries than `limit`, or none, although `has_more` is true.',
+      ),
     ),
     params(WebhookPath),
     query(DeliveryQuery),
@@ -46,13 +49,13 @@ export const deliveryRoutes = new Hono<App>()
     operation(
       'redeliverAll',
       TAG,
-      'Redeliver all lost events since a time',
-      'Creates a new delivery of each event, at most 1,000 with one request. You can include failed events.',
+      doc('Redeliver all lost events since a time'),
+      doc('Creates a new delivery of each event, at most 1,000 with one request. You can include failed events.'),
     ),
     params(WebhookPath),
     roles('owner', 'admin'),
     body(RedeliveryRequest),
-    returns(202, Redelivered, 'The number of deliveries created'),
+    returns(202, Redelivered, doc('The number of deliveries created')),
     refuses(404, NOT_FOUND),
     idempotent(),
     async (c) => c.json(await redeliverAll(c.var.ctx, c.req.valid('param').webhook_id, c.req.valid('json')), 202),
@@ -62,15 +65,17 @@ export const deliveryRoutes = new Hono<App>()
     operation(
       'redeliver',
       TAG,
-      'Redeliver an event',
-      'Creates a new delivery of the same event, whatever became of the last one. It has the same `Service-Delivery-Id`, and its ' +
-        'attempts count from 1.',
+      doc('Redeliver an event'),
+      doc(
+        'Creates a new delivery of the same event, whatever became of the last one. It has the same `Service-Delivery-Id`, and its ' +
+          'attempts count from 1.',
+      ),
     ),
     params(DeliveryPath),
     roles('owner', 'admin'),
-    returns(202, Delivery, 'The pending delivery'),
-    refuses(404, 'The webhook does not exist, or the event has never been delivered to it.'),
-    refuses(409, 'A delivery of the event to this webhook is already pending.'),
+    returns(202, Delivery, doc('The pending delivery')),
+    refuses(404, doc('The webhook does not exist, or the event has never been delivered to it.')),
+    refuses(409, doc('A delivery of the event to this webhook is already pending.')),
     idempotent(),
     async (c) => c.json(await redeliver(c.var.ctx, c.req.valid('param').webhook_id, c.req.valid('param').event_id), 202),
   )

@@ -1,9 +1,10 @@
 import * as z from 'zod'
+import { doc } from '#doc'
 import { documented, Id, Instant, Paging, trimmedText } from '../../platform/http/shapes.ts'
 import { EventKey } from '../catalog/contract.ts'
 
-const NAME = 'A label of your choice.'
-const TYPE = '`custom` is the only type. Null means the same.'
+const NAME = doc('A label of your choice.')
+const TYPE = doc('`custom` is the only type. Null means the same.')
 
 const writable = {
   name: documented(trimmedText(1, 120), { type: 'string', minLength: 1, maxLength: 120, description: NAME }),
@@ -12,9 +13,10 @@ const writable = {
     .string()
     .max(2_048, 'Must have at most 2048 characters.')
     .meta({
-      description:
+      description: doc(
         'The URL that receives the events: https, port 443 or 8443, and the name of a public host. It is checked again before every ' +
-        'delivery. Redirects are not followed.',
+          'delivery. Redirects are not followed.',
+      ),
     }),
   event_keys: documented(
     z
@@ -27,7 +29,7 @@ const writable = {
       items: { $ref: '#/components/schemas/EventKey' },
       minItems: 1,
       maxItems: 100,
-      description: 'The events to subscribe to. Keys of events that are not available yet are accepted.',
+      description: doc('The events to subscribe to. Keys of events that are not available yet are accepted.'),
     },
   ),
 }
@@ -50,17 +52,17 @@ const webhook = {
   webhook_id: Id('wh'),
   name: z.string().meta({ description: NAME }),
   type: z.literal('custom').nullable().meta({ description: TYPE }),
-  url: z.string().meta({ description: 'The URL that receives the events.' }),
-  event_keys: z.array(EventKey).meta({ description: 'The events that the webhook subscribes to.' }),
+  url: z.string().meta({ description: doc('The URL that receives the events.') }),
+  event_keys: z.array(EventKey).meta({ description: doc('The events that the webhook subscribes to.') }),
   is_enabled: z.boolean().meta({
-    description: 'While false, nothing is sent: pending deliveries wait, and new events create no deliveries to this webhook.',
+    description: doc('While false, nothing is sent: pending deliveries wait, and new events create no deliveries to this webhook.'),
   }),
-  secret_hint: z.string().meta({ description: 'The last four characters of the current signing secret.' }),
+  secret_hint: z.string().meta({ description: doc('The last four characters of the current signing secret.') }),
   created_at: Instant,
   updated_at: Instant,
 }
 const signing_secret = z.string().meta({
-  description: 'The signing secret. This response is the only one that shows it.',
+  description: doc('The signing secret. This response is the only one that shows it.'),
   examples: ['whsec_…'],
 })
 
@@ -74,9 +76,9 @@ export const RotatedSecret = z
   .strictObject({
     webhook_id: Id('wh'),
     signing_secret,
-    secret_hint: z.string().meta({ description: 'The last four characters of the new secret.' }),
+    secret_hint: z.string().meta({ description: doc('The last four characters of the new secret.') }),
   })
-  .meta({ id: 'RotatedSecret', description: 'A new signing secret, which signs nothing until it is committed.' })
+  .meta({ id: 'RotatedSecret', description: doc('A new signing secret, which signs nothing until it is committed.') })
 export type RotatedSecret = z.infer<typeof RotatedSecret>
 
 export const WebhookPath = z.strictObject({ webhook_id: Id('wh') })

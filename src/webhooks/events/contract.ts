@@ -1,18 +1,26 @@
 import * as z from 'zod'
+import { doc } from '#doc'
 import { documented, Id, Paging } from '../../platform/http/shapes.ts'
 import { FiscalEntityId } from '../../taxpayers/contract.ts'
 
 export const EventQuery = z
   .strictObject({
     ...Paging,
-    event_key: z.string().max(100).optional().meta({
-      description: 'Lists only events with this key, such as `cfdi.cancelled`.',
-    }),
+    event_key: z
+      .string()
+      .max(100)
+      .optional()
+      .meta({
+        description: doc('Lists only events with this key, such as `cfdi.cancelled`.'),
+      }),
     fiscal_entity_id: documented(FiscalEntityId.optional(), {
       type: 'string',
-      description: 'Lists only events about this fiscal entity: a `fe_…` identifier, or its UUID form.',
+      description: doc('Lists only events about this fiscal entity: a `fe_…` identifier, or its UUID form.'),
     }),
-    fiscalEntityId: documented(FiscalEntityId.optional(), { type: 'string', description: 'Alternative spelling of `fiscal_entity_id`.' }),
+    fiscalEntityId: documented(FiscalEntityId.optional(), {
+      type: 'string',
+      description: doc('Alternative spelling of `fiscal_entity_id`.'),
+    }),
   })
   .superRefine(({ fiscal_entity_id, fiscalEntityId }, context) => {
     if (fiscal_entity_id !== undefined && fiscalEntityId !== undefined && fiscal_entity_id !== fiscalEntityId)

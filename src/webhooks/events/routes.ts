@@ -1,3 +1,4 @@
+import { doc } from '#doc'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { operation, params, query, refuses, returns } from '../../platform/http/operation.ts'
@@ -14,11 +15,13 @@ export const eventRoutes = new Hono<App>()
     operation(
       'listEvents',
       TAG,
-      'List the events of the organization, oldest first',
-      'The feed holds every event for 90 days, whether or not a webhook subscribes to it, with the payload that webhooks deliver.\n\n' +
-        'To follow the feed, store `next_cursor` and send it with the next request. The last page has a `next_cursor` too: with it ' +
-        'you list the events that occur later. When `next_cursor` is null, nothing new has occurred: keep your cursor.\n\n' +
-        'With a filter, a page may hold fewer events than `limit`, or none, although `has_more` is true.',
+      doc('List the events of the organization, oldest first'),
+      doc(
+        'The feed holds every event for 90 days, whether or not a webhook subscribes to it, with the payload that webhooks deliver.\n\n' +
+          'To follow the feed, store `next_cursor` and send it with the next request. The last page has a `next_cursor` too: with it ' +
+          'you list the events that occur later. When `next_cursor` is null, nothing new has occurred: keep your cursor.\n\n' +
+          'With a filter, a page may hold fewer events than `limit`, or none, although `has_more` is true.',
+      ),
     ),
     query(EventQuery),
     returns(200, pageOf(EventPayload)),
@@ -26,9 +29,9 @@ export const eventRoutes = new Hono<App>()
   )
   .get(
     '/:event_id',
-    operation('getEvent', TAG, 'Get an event'),
+    operation('getEvent', TAG, doc('Get an event')),
     params(EventPath),
     returns(200, EventPayload),
-    refuses(404, 'The event does not exist, belongs to another organization, or is about an RFC that is no longer linked.'),
+    refuses(404, doc('The event does not exist, belongs to another organization, or is about an RFC that is no longer linked.')),
     async (c) => c.json(await getEvent(c.var.ctx, c.req.valid('param').event_id)),
   )

@@ -45,13 +45,13 @@ async function cancellationsOf(event: StoredOutboxEvent, body: CancellationBody,
   )
 }
 
-/** Whether one of the connection's own runs reached the CFDI before the run whose download found it cancelled. */
+/** Whether the connection's own runs reached the CFDI, and its window showed it, before the run whose download found it cancelled. */
 function wasReachedBefore(body: CancellationBody, { extractor_count, issued_reaches, received_reaches }: RecipientRow): boolean {
   const reaches = parseReaches(body.direction === 'issued' ? issued_reaches : received_reaches)
   // Without extractors an organization sees what others downloaded.
   if (extractor_count === 0 || reaches.length === 0) return true
-  const first = reachedAt(reaches, body)
-  return first !== undefined && first < body.requested_at
+  const before = reaches.filter(({ at }) => at < body.requested_at)
+  return reachedAt(before, body) !== undefined && before.some(({ floor }) => floor <= body.fecha)
 }
 
 const isNamed = ({ organizations }: StoredOutboxEvent, { organization_id }: RecipientRow): boolean =>

@@ -90,7 +90,15 @@ describe('amounts of any size', () => {
 
 const metadata = (given: Partial<MetadataRow>): MetadataRow => ({
   ...{ uuid: UUID, emisor_rfc: RFC, emisor_nombre: null, receptor_rfc: OTHER, receptor_nombre: null, pac_rfc: null },
-  ...{ fecha: '2025-02-03T10:00:00', certified_at: null, total: '1', tipo_comprobante: 'I', cancelled: false, cancelled_at: null },
+  ...{
+    fecha: '2025-02-03T10:00:00',
+    certified_at: null,
+    total: '1',
+    kind: 'cfdi',
+    tipo_comprobante: 'I',
+    cancelled: false,
+    cancelled_at: null,
+  },
   ...{ cancellation_reason: null, folio_sustitucion: null, ...given },
 })
 

@@ -37,6 +37,7 @@ const READ: MetadataRow = {
   fecha: '2025-02-03T10:00:00',
   certified_at: '2025-02-03T10:00:09',
   total: '116.00',
+  kind: 'cfdi',
   tipo_comprobante: 'I',
   cancelled: false,
   cancelled_at: null,
@@ -143,6 +144,23 @@ describe('metadata', () => {
     ])
   })
 
+  it('only a CFDI de retenciones has an empty EfectoComprobante', () => {
+    expect(rows(`${HEADER}\n${row({ 9: '' })}\n${row({ 9: 'E' })}`)).toMatchObject([
+      { kind: 'retenciones', tipo_comprobante: null },
+      { kind: 'cfdi', tipo_comprobante: 'E' },
+    ])
+  })
+
+  it.each([
+    ['1', false],
+    ['Vigente', false],
+    ['', false],
+    ['0', true],
+    ['Cancelado', true],
+  ])('Estatus %s is valid or cancelled', (estatus, cancelled) => {
+    expect(rows(`${HEADER}\n${row({ 10: estatus })}`)).toMatchObject([{ cancelled }])
+  })
+
   it('dates that do not exist are null', () => {
     expect(rows(`${HEADER}\n${row({ 6: '2025-02-30 10:00:00', 7: 'ayer' })}`)).toMatchObject([{ fecha: null, certified_at: null }])
   })
@@ -155,11 +173,12 @@ describe('metadata', () => {
   })
 
   it('a bad row is told by its line and costs only itself', () => {
-    const lines = [HEADER, row({ 2: 'A\nB' }), row({ 0: 'x' }), row({ 3: 'NO ES RFC' }), row({ 8: '1e9' }), row()]
+    const lines = [HEADER, row({ 2: 'A\nB' }), row({ 0: 'x' }), row({ 3: 'NO ES RFC' }), row({ 8: '1e9' }), row({ 10: '2' }), row()]
     expect(rejected(lines.join('\r\n'))).toEqual([
       { line: 4, code: 'metadata.invalid_uuid' },
       { line: 5, code: 'metadata.invalid_rfc' },
       { line: 6, code: 'metadata.invalid_amount' },
+      { line: 7, code: 'metadata.invalid_status' },
     ])
     expect(rows(lines.join('\r\n'))).toHaveLength(2)
   })

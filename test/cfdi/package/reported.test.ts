@@ -12,7 +12,7 @@ const instant = fc
 
 const rowOf = (some: Pick<MetadataRow, 'uuid' | 'cancelled'> & Partial<MetadataRow>): MetadataRow => ({
   ...{ emisor_rfc: 'A', emisor_nombre: null, receptor_rfc: 'B', receptor_nombre: null, pac_rfc: null, fecha: null, certified_at: null },
-  ...{ total: null, tipo_comprobante: null, cancelled_at: null, cancellation_reason: null, folio_sustitucion: null },
+  ...{ total: null, kind: 'cfdi', tipo_comprobante: null, cancelled_at: null, cancellation_reason: null, folio_sustitucion: null },
   ...some,
 })
 

@@ -33,6 +33,7 @@ export const reported = (document: Plain, cancelled: boolean): ListedRow => ({
   fecha: document.fecha,
   certified_at: document.fecha,
   total: document.total,
+  kind: 'cfdi',
   tipo_comprobante: document.tipo,
   cancelled,
   cancelled_at: cancelled ? '2025-06-01T10:00:00' : null,

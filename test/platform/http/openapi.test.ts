@@ -1,7 +1,10 @@
+import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
+import { doc } from '#doc'
+import { openApiOf } from '../../../src/openapi.ts'
 import { CATALOG } from '../../../src/webhooks/catalog/catalog.ts'
 import { request } from '../../support/client.ts'
-import { isPublic, nameOf, ROUTES, shapeOf } from '../../support/wire.ts'
+import { isPublic, nameOf, ROUTES, send, shapeOf } from '../../support/wire.ts'
 
 interface Schema {
   $ref?: string
@@ -52,6 +55,10 @@ function* objectsIn(value: unknown, at = '#'): Generator<[string, Record<string,
   }
 }
 
+/** A document without its texts, of which `npm run generated` compares every byte: a Worker has none. */
+const withoutTexts = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value), (key, inner) => (/^(description|summary)$/.test(key) && typeof inner === 'string' ? undefined : inner))
+
 const resolve = (ref: string): unknown =>
   ref
     .slice(2)
@@ -69,6 +76,16 @@ describe('the document', () => {
     ])
     expect(document.info.version).toMatch(/^\d+\.\d+\.\d+$/)
     expect(operations.map(({ name }) => name).sort()).toEqual(ROUTES.map(nameOf).sort())
+  })
+
+  it.each(['test', 'live'] as const)('of %s says what the routes say', async (ENVIRONMENT) => {
+    const { body } = await send('GET', '/v1/openapi.json', { env: { ...env, ENVIRONMENT } })
+    expect(withoutTexts(body)).toEqual(withoutTexts(openApiOf(ENVIRONMENT)))
+  })
+
+  it('has texts that no Worker has', () => {
+    expect(doc('A text.')).toBeUndefined()
+    expect(document.components.schemas['Problem']).toMatchObject({ properties: { code: { description: expect.any(String) } } })
   })
 
   it('has no reference that leads nowhere, and no schema that nobody refers to', () => {

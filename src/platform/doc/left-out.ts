@@ -1,0 +1,2 @@
+/** The bundler drops calls of a function that does nothing, and the texts with them. */
+export function doc() {}

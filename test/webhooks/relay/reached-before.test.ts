@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest'
+import type { CancellationBody } from '../../../src/downloads/cancellation-events.ts'
+import { newId } from '../../../src/platform/db/id.ts'
+import { feedEventsOf } from '../../../src/webhooks/relay/feed-events.ts'
+import type { RecipientRow } from '../../../src/webhooks/relay/store.ts'
+
+const at = (day: string): number => Date.parse(`${day}T18:00:00Z`)
+
+/** Issued at noon of a day, and found cancelled by a run of another day. */
+const cancellation = (day: string, found: string): CancellationBody => ({
+  ...{ cfdi_uuid: '04330ADB-FF49-44E2-9150-D8B51F6C1C9F', cancelled_at: null, cancellation_reason: '02', direction: 'received' },
+  ...{ cfdi_type: 'I', payments: [[0, 'unpaid', false]], total: '116.00', currency: 'MXN' },
+  ...{ emisor_rfc: 'EKU9003173C9', receptor_rfc: 'URE180429TM6' },
+  ...{ issued_at: Date.parse(`${day}T18:00:00Z`) / 1_000, utc_offset: -360, fecha: `${day}T12:00:00` },
+  ...{ detected_at: at(found) + 1_000, requested_at: at(found) },
+})
+
+/** A connection whose runs had these instants and first days. */
+const recipient = (...runs: [day: string, floor: string][]): RecipientRow => ({
+  ...{ request: 0, connection: 1, entity: 1, organization_id: newId('org'), fiscal_entity_id: newId('fe'), rfc: 'URE180429TM6' },
+  ...{ state: 'active', active_since: 0, inactive_since: null, issued_from: null, issued_to: null, issued_reaches: '[]' },
+  received_from: runs.map(([, floor]) => floor).sort()[0]!,
+  received_to: Math.max(...runs.map(([day]) => at(day))),
+  received_reaches: JSON.stringify(runs.map(([day, floor]) => [at(day), floor])),
+  ...{ extractor_count: 1, has_planned_run: 0, endpoint_count: 0, fan_out_from: null },
+})
+
+const told = async (body: CancellationBody, row: RecipientRow): Promise<number> => {
+  const event = { outbox_event_id: 'one', kind: 'cfdi.cancelled', entity: 1, organizations: null, created_at: body.detected_at }
+  return (await feedEventsOf({ ...event, body: JSON.stringify(body) }, row, undefined)).length
+}
+
+describe('a cancellation is told to an organization', () => {
+  it('whose window showed the CFDI before it was found', async () => {
+    expect(
+      await told(cancellation('2026-06-25', '2026-08-08'), recipient(['2026-07-24', '2026-06-24'], ['2026-08-08', '2026-05-10'])),
+    ).toBe(1)
+  })
+
+  it('not when the run that found it was the first to show it, although the whole month had been downloaded for it before', async () => {
+    expect(
+      await told(cancellation('2026-06-20', '2026-08-08'), recipient(['2026-07-24', '2026-06-24'], ['2026-08-08', '2026-05-10'])),
+    ).toBe(0)
+    // Another organization's run found it before: the window does not show it then either.
+    expect(await told(cancellation('2026-06-20', '2026-08-03'), recipient(['2026-07-24', '2026-06-24']))).toBe(0)
+  })
+
+  it('whose earlier run showed its day, and a later one downloaded it with its month', async () => {
+    // The first run was before the document was issued; the second begins later in its month.
+    expect(
+      await told(cancellation('2026-06-10', '2026-08-08'), recipient(['2026-06-01', '2026-05-02'], ['2026-07-20', '2026-06-20'])),
+    ).toBe(1)
+  })
+})
