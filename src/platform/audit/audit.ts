@@ -3,7 +3,7 @@ import { type Ctx, eventsOf, type System } from '../context.ts'
 import { commit, type Database, jsonChunks, type Statement } from '../db/commit.ts'
 import { isGuardViolation } from '../db/guard.ts'
 import { newId } from '../db/id.ts'
-import { expiredAt, inFlight } from '../idempotency/idempotency.ts'
+import { expiredAt, inFlight, refuseDone } from '../idempotency/idempotency.ts'
 import { assertClaimed, CLAIMED, markKey } from '../idempotency/store.ts'
 import { openCursor, paginate } from '../paging/cursor.ts'
 import { leaveReceipt, UNUSED } from '../receipts/receipts.ts'
@@ -59,28 +59,28 @@ export const auditedEach = (
 export function change(ctx: Ctx, what: Change, statements: readonly Statement[]): Promise<D1Result<Record<string, unknown>>[]> {
   const { db, claim } = ctx
   const marks = claim ? [assertClaimed(db, claim), markKey(db, claim, what.resource_id, what.begins ? 'running' : 'done')] : []
-  return commitMarked(ctx, db.$client, what, marks, CLAIMED, statements)
+  return commitMarked(ctx, db.$client, what, marks, statements).catch((error: unknown) => {
+    throw claim && isGuardViolation(error, CLAIMED) ? inFlight() : error
+  })
 }
 
 /**
  * Commits a change of the organization's events shard, where its audit row lies too. Under an Idempotency-Key the same commit leaves a
- * receipt; Failure 409 when another request with the key has left one since.
+ * receipt; Failure 409 idempotency.done when another request with the key has left one since.
  */
 export function changeEvents(ctx: Ctx, what: Change, statements: readonly Statement[]): Promise<D1Result<Record<string, unknown>>[]> {
   const { claim, now } = ctx
   const d1 = eventsOf(ctx).$client
   const marks = claim ? leaveReceipt(d1, claim, what.resource_id, now, expiredAt(now)) : []
-  return commitMarked(ctx, d1, what, marks, UNUSED, statements)
+  return commitMarked(ctx, d1, what, marks, statements).catch(async (error: unknown) => {
+    if (claim && isGuardViolation(error, UNUSED)) await refuseDone(ctx, claim)
+    throw error
+  })
 }
 
 /** The marks come first, so that a request that has lost its key is refused for that, and not for what the other request changed. */
-async function commitMarked(ctx: Ctx, d1: D1Database, what: Change, marks: Statement[], guard: string, statements: readonly Statement[]) {
-  try {
-    return (await commit(d1, [...marks, ...statements, audited(ctx, ctx.organization.id, what)])).slice(marks.length)
-  } catch (error) {
-    throw ctx.claim && isGuardViolation(error, guard) ? inFlight() : error
-  }
-}
+const commitMarked = async (ctx: Ctx, d1: D1Database, what: Change, marks: readonly Statement[], statements: readonly Statement[]) =>
+  (await commit(d1, [...marks, ...statements, audited(ctx, ctx.organization.id, what)])).slice(marks.length)
 
 const view = ({ changed, created_at, organization_id: _, ...row }: typeof auditEvents.$inferSelect): AuditEvent => ({
   ...row,

@@ -83,8 +83,8 @@ const done = (made: { resource_id?: string }): Failure =>
     made,
   )
 
-/** Throws Failure 409 idempotency.done when an earlier request with the key changed the events shard and did not come back. */
-async function refuseDone(ctx: Ctx, claim: KeyClaim): Promise<void> {
+/** Throws Failure 409 idempotency.done when a request with the key has changed the events shard. */
+export async function refuseDone(ctx: Ctx, claim: KeyClaim): Promise<void> {
   const resource_id = await findReceipt(eventsOf(ctx).$client, claim, expiredAt(ctx.now))
   if (resource_id === null) return
   await commit(ctx.db.$client, [markKey(ctx.db, claim, resource_id, 'done')])
