@@ -21,6 +21,8 @@ export interface KeyClaim {
   token: string
   /** The id of the resource that an earlier, interrupted request with the key began to make; null when there is none. */
   begun: string | null
+  /** What this request has changed in the events shard. */
+  changed?: string
 }
 
 /** What a verb needs to act for one organization. Every query takes the organization's id from here. */

@@ -72,6 +72,8 @@ export function changeEvents(ctx: Ctx, what: Change, statements: readonly Statem
   const { claim, now } = ctx
   const d1 = eventsOf(ctx).$client
   const marks = claim ? leaveReceipt(d1, claim, what.resource_id, now, expiredAt(now)) : []
+  // Kept with the answer.
+  if (claim) claim.changed = what.resource_id
   return commitMarked(ctx, d1, what, marks, statements).catch(async (error: unknown) => {
     if (claim && isGuardViolation(error, UNUSED)) await refuseDone(ctx, claim)
     throw error

@@ -81,7 +81,10 @@ export const markKey = (db: Database, claim: KeyClaim, resource_id: string, stat
     .where(claimedRow(claim))
 
 export const keepAnswer = (db: Database, claim: KeyClaim, answer: string): Statement =>
-  db.update(keys).set({ state: 'answered', answer }).where(claimedRow(claim))
+  db
+    .update(keys)
+    .set({ state: 'answered', answer, resource_id: sql`coalesce(${keys.resource_id}, ${claim.changed ?? null})` })
+    .where(claimedRow(claim))
 
 /** Releases a key whose request has changed nothing. If the request has begun a change, only its lease ends, so that a repetition continues the change. */
 export const releaseKey = (db: Database, claim: KeyClaim): Statement[] => [
