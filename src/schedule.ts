@@ -1,40 +1,44 @@
 import { collectInvoices } from './billing/collect.ts'
 import { runOperatorCommands } from './billing/operator/commands.ts'
-import { sweepJobs, sweepVerifications } from './downloads/downloads.ts'
+import { sweepVerifications } from './downloads/downloads.ts'
 import { sweepUntold } from './downloads/missed-cancellations.ts'
 import { sweepRuns } from './extractors/runs/dispatch.ts'
 import { sweepTicks } from './extractors/ticks/ticks.ts'
-import { sweepImports } from './imports/processing.ts'
 import { carryOutLetters } from './letters.ts'
 import { type System, systemOf } from './platform/context.ts'
 import { log } from './platform/log.ts'
 import { START } from './platform/pages.ts'
 import { sweepLookups } from './repse/lookups.ts'
 import { sweepRounds } from './repse/rounds.ts'
-import { DAILY, runTask, sendTasks } from './tasks.ts'
+import { DAILY, runTask, sendTasks, type TaskMessage } from './tasks.ts'
 import { sweepDeliveries } from './webhooks/deliveries/delivery.ts'
-import { sweepOutboxes } from './webhooks/relay/relay.ts'
 
 type Verb = (system: System) => Promise<unknown>
+
+const begin =
+  (task: TaskMessage['task']): Verb =>
+  (system) =>
+    runTask(system, { task, at: system.now.getTime(), place: START })
 
 /** The verbs of each cron expression, which share an invocation. A cron can be missed or delivered twice, and the verbs bear both. */
 export const CRONS: Readonly<Record<string, readonly Verb[]>> = {
   '* * * * *': [
     sweepTicks,
     sweepRuns,
-    sweepJobs,
     sweepUntold,
     sweepVerifications,
-    sweepImports,
-    sweepOutboxes,
     sweepDeliveries,
     sweepLookups,
     sweepRounds,
     runOperatorCommands,
     carryOutLetters,
     collectInvoices,
+    // These go on in invocations of their own when there are many ledgers.
+    begin('sweepJobs'),
+    begin('sweepImports'),
+    begin('sweepOutboxes'),
   ],
-  '*/15 * * * *': [(system) => runTask(system, { task: 'midnight', at: system.now.getTime(), place: START })],
+  '*/15 * * * *': [begin('midnight')],
   '0 10 * * *': [
     (system) =>
       sendTasks(

@@ -3,10 +3,11 @@ import { suspendExpired } from './billing/expiry.ts'
 import { issueInvoices } from './billing/invoices/issue.ts'
 import { reviewSubscriptions } from './billing/subscription/review.ts'
 import { refreshLists } from './blacklists/loading/load.ts'
+import { sweepJobs } from './downloads/downloads.ts'
 import { pruneJobs } from './downloads/prune.ts'
 import { pruneRuns } from './extractors/runs/history.ts'
 import { evaluateCadences } from './extractors/ticks/ticks.ts'
-import { sweepUploads } from './imports/processing.ts'
+import { sweepImports, sweepUploads } from './imports/processing.ts'
 import { sweepUploadObjects } from './imports/uploads.ts'
 import type { System } from './platform/context.ts'
 import { each } from './platform/each.ts'
@@ -18,6 +19,7 @@ import { pruneAttempts } from './taxpayers/attempts.ts'
 import { verifyIdle } from './taxpayers/verification.ts'
 import { pruneEvents } from './webhooks/deliveries/prune.ts'
 import { rewrapSecrets } from './webhooks/endpoints/signing.ts'
+import { sweepOutboxes } from './webhooks/relay/relay.ts'
 
 /**
  * A part of a cron's work that can be of any size. It works from a place, START at first, and returns the place where another invocation
@@ -51,6 +53,9 @@ async function midnight(system: System, place: string): Promise<string> {
 
 export const TASKS = {
   midnight,
+  sweepJobs,
+  sweepImports,
+  sweepOutboxes,
   issueInvoices,
   reviewSubscriptions,
   pruneEvents,

@@ -66,6 +66,7 @@ CREATE INDEX `cfdi_dirc` ON `cfdi` (`entity`,`direction`,`cancelled`,`issued_at`
 CREATE INDEX `cfdi_cpd` ON `cfdi` (`entity`,`counterparty_rfc`,`direction`,`issued_at`,`uuid`);--> statement-breakpoint
 CREATE INDEX `cfdi_tipoc` ON `cfdi` (`entity`,`tipo_comprobante`,`direction`,`cancelled`,`issued_at`,`uuid`);--> statement-breakpoint
 CREATE INDEX `cfdi_pay` ON `cfdi` (`entity`,`payment_status`,`direction`,`issued_at`,`uuid`) WHERE payment_status is not null;--> statement-breakpoint
+CREATE INDEX `cfdi_stray` ON `cfdi` (`entity`,`issued_at`,`uuid`) WHERE substr(fecha, 1, 10) <> date(issued_at - 21600, 'unixepoch');--> statement-breakpoint
 CREATE INDEX `cfdi_substituted` ON `cfdi` (`entity`,`direction`,`substituted_from`) WHERE substituted_from is not null;--> statement-breakpoint
 CREATE TABLE `cfdi_lines` (
 	`entity` integer NOT NULL,
@@ -89,6 +90,7 @@ CREATE TABLE `cfdi_months` (
 	`entity` integer NOT NULL,
 	`month` text NOT NULL,
 	`direction` integer NOT NULL,
+	`sums` text NOT NULL,
 	`cells` text NOT NULL,
 	PRIMARY KEY(`entity`, `month`, `direction`)
 ) WITHOUT ROWID;

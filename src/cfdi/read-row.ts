@@ -1,6 +1,7 @@
 import { type Fragment, raw } from '../platform/db/fragment.ts'
 import { type CfdiRow, COLUMNS, isIn } from './columns.ts'
 import type { Micros } from './money.ts'
+import { nulls } from './pick.ts'
 
 const NOT_READ = [
   ...(['cancelled', 'xml_object', 'xml_offset', 'xml_length', 'xml_method', 'xml_size', 'xml_crc', 'related', 'detail'] as const),
@@ -11,14 +12,37 @@ type AsRead<Value> = Value extends Micros ? string : Value
 /** A row of `cfdi` as pages and details select it. Micros are text. */
 export type ReadRow = { [Name in Exclude<keyof CfdiRow, (typeof NOT_READ)[number]>]: AsRead<CfdiRow[Name]> } & { has_xml: 0 | 1 }
 
-const READ = ['entity', ...COLUMNS].filter((name) => !isIn(NOT_READ, name))
+const READ = COLUMNS.filter((name) => !isIn(NOT_READ, name))
+const HAS_XML = 'xml_object is not null'
 
 /** The columns of a ReadRow as they are stored, so that the conditions of an outer select can compare them. */
 export const storedColumns = (alias: string): Fragment =>
-  raw([...READ.map((name) => `${alias}.${name}`), `${alias}.xml_object is not null as has_xml`].join(', '))
+  raw([...['entity', ...READ].map((name) => `${alias}.${name}`), `${alias}.${HAS_XML} as has_xml`].join(', '))
 
 /** The columns of a ReadRow, out of a select of `storedColumns`. */
 export const readColumns = (alias: string): Fragment => raw([...READ, 'has_xml'].map((name) => `${alias}.${name}`).join(', '))
+
+const NAMES = [...READ, 'has_xml'] as (keyof ReadRow)[]
+const EMPTY = nulls(NAMES)
+
+// D1's functions take 32 arguments.
+const HALF = 30
+const jsonOf = (expressions: readonly string[]): Fragment =>
+  raw(`json_array(json_array(${expressions.slice(0, HALF).join(', ')}), json_array(${expressions.slice(HALF).join(', ')}))`)
+
+/** A ReadRow of the only table of a select, as one text for `parseRow`: the fifty columns would take five times as long on their way. */
+export const ROW_JSON = jsonOf([...READ, HAS_XML])
+
+/** The same out of a select of `storedColumns`. */
+export const READ_ROW_JSON = jsonOf(NAMES)
+
+/** Parses a row that was selected as JSON. */
+export function parseRow(text: string): ReadRow {
+  const row: Record<string, unknown> = { ...EMPTY }
+  const [first, second] = JSON.parse(text) as [unknown[], unknown[]]
+  for (let n = 0; n < NAMES.length; n++) row[NAMES[n]!] = n < HALF ? first[n] : second[n - HALF]
+  return row as ReadRow
+}
 
 const COUNTABLE = [
   ...(['kind', 'version', 'direction', 'fecha', 'tipo_comprobante', 'metodo_pago', 'estatus', 'emisor_rfc', 'receptor_rfc'] as const),

@@ -127,6 +127,10 @@ export const cfdi = sqliteTable(
     index('cfdi_pay')
       .on(table.entity, table.payment_status, table.direction, table.issued_at, table.uuid)
       .where(sql`payment_status is not null`),
+    // Strays, which are few: their literal day is another than that in UTC−6, by which pages of whole days are bounded.
+    index('cfdi_stray')
+      .on(table.entity, table.issued_at, table.uuid)
+      .where(sql`substr(fecha, 1, 10) <> date(issued_at - 21600, 'unixepoch')`),
     // What a ceiling shows as not substituted yet.
     index('cfdi_substituted').on(table.entity, table.direction, table.substituted_from).where(sql`substituted_from is not null`),
   ],
@@ -198,13 +202,17 @@ export const cfdiSubstitutions = sqliteTable(
   ],
 )
 
-/** The daily totals of a month and direction: `{"dd|tipo|metodo|state": [n, with_xml, missing_rate, not_counted, micros in MXN as text …]}` (totals.ts). */
+/**
+ * The totals of a month and direction: `cells` by day, `{"dd|tipo|metodo|state": [n, with_xml, missing_rate, not_counted, micros in MXN as text …]}`
+ * (totals.ts), and `sums` over the days, without `dd|`. A summary reads the days of a month only where something divides it.
+ */
 export const cfdiMonths = sqliteTable(
   'cfdi_months',
   {
     entity: integer('entity').notNull(),
     month: text('month').notNull(),
     direction: integer('direction').$type<0 | 1>().notNull(),
+    sums: text('sums').notNull(),
     cells: text('cells').notNull(),
   },
   (table) => [primaryKey({ columns: [table.entity, table.month, table.direction] })],

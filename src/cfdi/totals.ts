@@ -54,7 +54,7 @@ export interface Contribution {
   values: Totals
 }
 
-/** The cells of one month and direction, by their keys. */
+/** Totals of one month and direction by key: that of a `Contribution`, or the same without its day. */
 export type Cells = Map<string, Totals>
 
 const COUNTS = ['n', 'with_xml', 'missing_rate', 'not_counted'] as const
@@ -131,7 +131,7 @@ export function add(into: Totals, values: Totals, sign: 1 | -1 = 1): void {
 }
 
 /** Adds a document to the cells of its month, or removes it with sign -1. */
-export function addTo(cells: Cells, { cell, values }: Contribution, sign: 1 | -1): void {
+export function addTo(cells: Cells, { cell, values }: Omit<Contribution, 'month'>, sign: 1 | -1): void {
   const totals = cells.get(cell) ?? nothing()
   cells.set(cell, totals)
   add(totals, values, sign)
@@ -163,6 +163,16 @@ export function writeCells(cells: Cells): string {
     ),
   )
 }
+
+/** A month's cells added up over its days: the day is no part of their keys, `tipo|metodo|state`. */
+export function sumDays(cells: Cells): Cells {
+  const sums: Cells = new Map()
+  for (const [cell, values] of cells) addTo(sums, { cell: withoutDay(cell), values }, 1)
+  return sums
+}
+
+/** The key of a cell without its day. */
+export const withoutDay = (cell: string): string => cell.slice(cell.indexOf('|') + 1)
 
 /** A month and direction, `YYYY-MM|0`. */
 export type MonthKey = `${string}|${number}`

@@ -6,7 +6,7 @@ import { change } from '../platform/audit/audit.ts'
 import type { Ctx } from '../platform/context.ts'
 import type { Statement } from '../platform/db/commit.ts'
 import { newId } from '../platform/db/id.ts'
-import { fnv1a } from '../platform/hash.ts'
+import { shardOf } from '../platform/hash.ts'
 import type { VersionedLogin } from '../taxpayers/login.ts'
 import {
   assertConnectionUnchanged,
@@ -33,9 +33,6 @@ async function findUnlinked({ db, organization }: Ctx, rfc: string): Promise<Con
     throw new Failure('conflict', 'fiscal_entity.already_linked', 'The organization is already connected to this RFC.')
   return row
 }
-
-/** The shard of a new RFC. RFCs are spread evenly; the choice is stored and never changes. */
-const shardOf = (rfc: string, shards: number): number => fnv1a(rfc) % shards
 
 /**
  * Connects an RFC. With a CIEC that the tax authority accepts, the connection is active and its extractors run; without one it is a draft.

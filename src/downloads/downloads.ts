@@ -1,6 +1,7 @@
 import type { System } from '../platform/context.ts'
 import { newId } from '../platform/db/id.ts'
-import { fnv1a } from '../platform/hash.ts'
+import { placeOf } from '../platform/hash.ts'
+import { ledgerByLedger, START } from '../platform/pages.ts'
 import { sendHints } from '../platform/queues/send.ts'
 import { unverifiedEntities } from '../taxpayers/verification.ts'
 import { type RequestingRun, requestStatements, watermarkStatement } from './request-store.ts'
@@ -53,7 +54,7 @@ export async function requestJobs(
   const queued: Queued = { dispatched: 0, gap_jobs: 0 }
   for (const [shard, demandsOfShard] of byShard(demands)) {
     const requested = demandsOfShard.flatMap(({ entity, rfc, jobs }) => {
-      const not_before = now + 1_000 * delayOf(rfc, spread)
+      const not_before = now + 1_000 * placeOf(rfc, spread)
       return jobs.map((job) => ({ entity, ...job, job_id: newId('job'), not_before }))
     })
     if (requested.length === 0) continue
@@ -89,18 +90,15 @@ export async function watermarks(
   return reached
 }
 
-/** The RFC's place in a spread, in seconds. It is always the same, so that the RFC's downloads stay together. */
-const delayOf = (rfc: string, spread: number): number => (spread === 0 ? 0 : fnv1a(rfc) % spread)
-
 /**
  * Sends hints to the consumer. The sweep repeats hints that are lost. Spread hints go to a queue of their own, so that they do not delay
- * downloads that a user waits for.
+ * downloads that a user waits for. An RFC has the same place in every spread, so that its downloads stay together.
  */
 export const announce = (system: System, hints: readonly (DownloadHint & { rfc?: string })[], spread = 0): Promise<void> =>
   sendHints(
     system,
     spread === 0 ? system.env.DOWNLOADS : system.env.DOWNLOADS_SPREAD,
-    hints.map(({ shard, entity, rfc = '' }) => ({ body: { shard, entity } satisfies DownloadHint, delaySeconds: delayOf(rfc, spread) })),
+    hints.map(({ shard, entity, rfc = '' }) => ({ body: { shard, entity } satisfies DownloadHint, delaySeconds: placeOf(rfc, spread) })),
   )
 
 /** Resumes the RFCs' jobs that wait for a login, after a CIEC was accepted. One statement for each ledger. */
@@ -121,14 +119,13 @@ export async function sweepVerifications(system: System): Promise<void> {
   await announce(system, await unverifiedEntities(system, SWEEP_LIMIT))
 }
 
-/** Announces jobs again after a lost message or the death of a worker. */
-export async function sweepJobs(system: System): Promise<void> {
-  const now = Date.now()
-  for (const [shard, ledger] of system.settings.ledgers.entries()) {
+/** Announces jobs again after a lost message or the death of a worker. A task, whose place is a ledger. */
+export const sweepJobs = (system: System, place = START): Promise<string> =>
+  ledgerByLedger(system, place, async (shard, ledger) => {
+    const now = Date.now()
     const { results } = await stuckStatement(ledger, now, now - UNCLAIMED_AFTER_MS, SWEEP_LIMIT).all<{ entity: number }>()
     await announce(
       system,
       results.map(({ entity }) => ({ shard, entity })),
     )
-  }
-}
+  })

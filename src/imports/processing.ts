@@ -8,6 +8,7 @@ import { commit } from '../platform/db/commit.ts'
 import { isGuardViolation } from '../platform/db/guard.ts'
 import { each } from '../platform/each.ts'
 import { MemoryLimiter } from '../platform/memory-limiter.ts'
+import { ledgerByLedger, START } from '../platform/pages.ts'
 import { openReachedLedger } from '../visibility/scoped-ledger.ts'
 import { continueDeletion } from './deletion.ts'
 import { documentsOf, insertHoldings } from './deletion-store.ts'
@@ -171,14 +172,12 @@ export async function sweepUploads(system: System): Promise<void> {
   })
 }
 
-/** Announces the imports that lost their message or their consumer. */
-export async function sweepImports(system: System): Promise<void> {
-  const before = Date.now() - LEASE_MS
-  for (const [shard, ledger] of system.settings.ledgers.entries()) {
-    const unfinished = await unfinishedImports(ledger, before, SWEEP_LIMIT)
+/** Announces the imports that lost their message or their consumer. A task, whose place is a ledger. */
+export const sweepImports = (system: System, place = START): Promise<string> =>
+  ledgerByLedger(system, place, async (shard, ledger) => {
+    const unfinished = await unfinishedImports(ledger, Date.now() - LEASE_MS, SWEEP_LIMIT)
     await announce(
       system,
       unfinished.map(({ import_id }) => ({ shard, import_id })),
     )
-  }
-}
+  })

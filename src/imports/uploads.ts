@@ -11,13 +11,14 @@ const LEAST_AGE_MS = 24 * 3_600_000
 
 /**
  * Deletes uploads that no unfinished import refers to: those of requests that ended before their rows were inserted, and those of completed
- * imports whose consumer ended before it deleted them. It lists at most 10,000 objects, from a random key on, so that the days take turns.
+ * imports whose consumer ended before it deleted them. It lists at most 10,000 objects, and fewer with many
+ * ledgers, from a random key on, so that the days take turns.
  */
-export async function sweepUploadObjects({ env, settings }: System): Promise<void> {
+export async function sweepUploadObjects({ env, settings, budget }: System): Promise<void> {
   const before = Date.now() - LEAST_AGE_MS
   let startAfter: string | undefined = UPLOADS + crypto.randomUUID()
   let cursor: string | undefined
-  for (let page = 0; page < MAX_PAGES; page++) {
+  for (let page = 0; page < MAX_PAGES && (page === 0 || budget.allows(settings.ledgers.length)); page++) {
     const listed: R2Objects = await env.FILES.list({
       ...{ prefix: UPLOADS, limit: PAGE },
       ...(cursor === undefined ? {} : { cursor }),

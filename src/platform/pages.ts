@@ -34,3 +34,18 @@ export async function pageByPage(
   for (const error of failures) log.error(system, 'A part of a task failed. The task goes on without it.', {}, error)
   return next
 }
+
+/**
+ * Works on one ledger after the other, with one statement for each, as far as the budget allows; what fails in one keeps no other from its
+ * turn. Returns the place where another invocation continues, '' after the last ledger.
+ */
+export const ledgerByLedger = (
+  system: System,
+  place: string,
+  work: (shard: number, ledger: D1Database) => Promise<void>,
+): Promise<string> =>
+  pageByPage(system, 1, place, async (from, fail) => {
+    const shard = Number(from)
+    await work(shard, system.settings.ledgers[shard]!).catch(fail)
+    return shard + 1 < system.settings.ledgers.length ? `${shard + 1}` : ''
+  })

@@ -79,9 +79,11 @@ export const earliestOf = (day: string): number => midnight(day) + EASTERNMOST_H
 /** The last second that belongs to a literal day in any of the zones. */
 export const latestOf = (day: string): number => midnight(day) + (24 + WESTERNMOST_HOURS) * 3_600 - 1
 
-/** The first literal day that is not over in every zone at a bound in seconds; all earlier days are complete. Null without a bound. */
-export const firstOpenDay = (until: number | null): string | null =>
-  until === null ? null : new Date((until + 1 - WESTERNMOST_HOURS * 3_600) * 1_000).toISOString().slice(0, 10)
+/** The first literal day that is not over in every zone at an instant in seconds; all earlier days are complete. */
+export const firstOpenDay = (at: number): string => new Date((at + 1 - WESTERNMOST_HOURS * 3_600) * 1_000).toISOString().slice(0, 10)
 
-/** The last second of a literal day in the easternmost zone: until then no zone has a later day. */
-export const endingOf = (day: string): number => earliestOf(day) + 24 * 3_600 - 1
+/** The last literal day that has begun in any zone at an instant in seconds; of later days there is no document yet. */
+export const lastBegunDay = (at: number): string => new Date((at - EASTERNMOST_HOURS * 3_600) * 1_000).toISOString().slice(0, 10)
+
+/** The first second of a day in UTC−6, where most documents are issued. */
+export const centralStartOf = (day: string): number => midnight(day) + 6 * 3_600

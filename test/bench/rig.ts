@@ -3,131 +3,139 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { createRequire } from 'node:module'
 import { join, relative } from 'node:path'
 import type { Readable } from 'node:stream'
-import { buildService, buildWorker, compatibilityDate, ROOT } from './builds.ts'
-import type { Recording } from './workers/storage.ts'
-
-export type DatabaseName = 'control' | 'ledger' | 'events'
+import { BARE, CLASSES, CONFIG, DATABASES, OUTSIDE, QUEUES, SERVICE, STORAGE } from './bindings.ts'
+import { buildMetered, buildService, buildWorker, ROOT } from './builds.ts'
+import type { Recording, Used } from './workers/storage.ts'
 
 type Origin = `http://127.0.0.1:${number}`
 
-/** The built Worker under plain workerd, with stand-ins for D1 and R2 that count, and a Worker that does bare work beside it. */
+/** The built Worker under plain workerd, with stand-ins for D1 and R2 that count, and another Worker beside it. */
 export interface Rig {
   /** The file of the built Worker. */
   bundle: string
   service: Origin
+  /** The Worker for bare work, or the one that hands the service its messages: there is one of them. */
   work: Origin
+  outside: Origin
+  /** The folder of what is stored. */
+  state: string
   /** Asks the Worker of the bench. */
   ask(path: string, body?: BodyInit): Promise<unknown>
   /** SQL past the bindings: the rows. */
-  query(database: DatabaseName, sql: string, ...params: unknown[]): Promise<{ columns: string[]; rows: unknown[][] }>
+  query(database: string, sql: string, ...params: unknown[]): Promise<{ columns: string[]; rows: unknown[][] }>
   /** What D1 and R2 did while something ran. */
   recorded<T>(work: () => Promise<T>): Promise<{ result: T; recording: Recording }>
+  /** What D1 and R2 did since this was last asked. */
+  used(): Promise<Used>
+  /** The file of a database. */
+  fileOf(database: string): Promise<string>
   stop(): Promise<void>
 }
 
-const KEY = `1:${Buffer.alloc(32, 7).toString('base64')}`
-
-const d1 = (binding: string, entrypoint: string) =>
-  `(name = "${binding}", wrapped = (moduleName = "cloudflare-internal:d1-api", innerBindings = [(name = "fetcher", service = (name = "storage", entrypoint = "${entrypoint}"))]))`
-
-const STORAGE = [
-  d1('DB', 'Control'),
-  d1('LEDGER_0', 'Ledger'),
-  d1('EVENTS_0', 'Events'),
-  '(name = "FILES", r2Bucket = (name = "storage", entrypoint = "Files"))',
-]
-
-/** Queues are left out: no figure needs them so far. */
-const SERVICE = [
-  ...STORAGE,
-  '(name = "ASSETS", service = "assets")',
-  ...[
-    'ENVIRONMENT:test',
-    'TAX_AUTHORITY:sandbox',
-    `API_SECRET_KEYS:${KEY}`,
-    `CIEC_KEYS:${KEY}`,
-    `CURSOR_KEYS:${KEY}`,
-    `WEBHOOK_KEYS:${KEY}`,
-    'PUBLIC_HOSTS:',
-    'REPSE_REGISTRY:sandbox',
-    'REPSE_REGISTRY_URL:https://repse.example.com',
-    'SPREAD_SECONDS:0',
-    'CREDENTIAL_REQUESTS_PER_MINUTE:60000',
-    'ADDRESS_REQUESTS_PER_MINUTE:6000',
-    'LIST_69B_URL:',
-    'BILLING_PROVIDER:manual',
-    'CHECKOUT_URL:https://checkout.example.com/seats',
-    'STRIPE_API_BASE:https://api.stripe.example.com',
-  ]
-    .map((pair) => [pair.slice(0, pair.indexOf(':')), pair.slice(pair.indexOf(':') + 1)])
-    .map(([name, text]) => `(name = "${name}", text = "${text}")`),
-  ...[
-    ['COOLDOWNS', 'Cooldown'],
-    ['MUTEXES', 'Mutex'],
-  ].map(([binding, name]) => `(name = "${binding}", durableObjectNamespace = "${name}")`),
-]
-
 interface Worker {
   file: string
-  classes: string[]
-  bindings: string[]
+  classes: readonly string[]
+  bindings: readonly string[]
+  flags?: readonly string[]
 }
 
-const workerOf = (date: string, folder: string, { file, classes, bindings }: Worker) => `(
+const workerOf = (folder: string, { file, classes, bindings, flags = [] }: Worker) => `(worker = (
   modules = [(name = "index.js", esModule = embed "${relative(folder, file)}")],
-  compatibilityDate = "${date}",
+  compatibilityDate = "${CONFIG.compatibility_date}",
+  compatibilityFlags = ${JSON.stringify(flags)},
   durableObjectNamespaces = [${classes.map((name) => `(className = "${name}", uniqueKey = "${name}", enableSql = true)`).join(', ')}],
   ${classes.length > 0 ? 'durableObjectStorage = (localDisk = "disk"),' : ''}
   bindings = [${bindings.join(',\n    ')}],
-)`
+))`
 
-const configOf = (folder: string, workers: Record<string, string>) => `using Workerd = import "/workerd/workerd.capnp";
+const configOf = (workers: readonly string[], services: Record<string, string>) => `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
-    ${Object.entries(workers)
-      .map(([name, worker]) => `(name = "${name}", worker = ${worker}),`)
-      .join('\n    ')}
-    (name = "assets", disk = (path = "${join(ROOT, 'assets')}")),
-    (name = "disk", disk = (path = "${join(folder, 'state')}", writable = true)),
+    ${Object.entries(services)
+      .map(([name, service]) => service.replace('(', `(name = "${name}", `))
+      .join(',\n    ')},
   ],
-  sockets = [${Object.keys(workers)
-    .map((name) => `(name = "${name}", address = "127.0.0.1:0", http = (), service = "${name}")`)
-    .join(', ')}],
+  sockets = [${workers.map((name) => `(name = "${name}", address = "127.0.0.1:0", http = (), service = "${name}")`).join(', ')}],
 );
 `
 
-/** Builds the Workers, starts workerd on free ports of 127.0.0.1 and applies the migrations. */
-export async function startRig(): Promise<Rig> {
+/** Without an address, the service as it would be deployed, and a Worker for bare work beside it. */
+async function workersIn(folder: string, around: string | undefined): Promise<Record<string, Worker>> {
+  const build = (name: Parameters<typeof buildWorker>[1]) => buildWorker(folder, name)
+  const [storage, service, other] = await Promise.all([
+    build('storage'),
+    around === undefined ? buildService(folder) : buildMetered(folder),
+    build(around === undefined ? 'work' : 'outside'),
+  ])
+  return {
+    service: { file: service, classes: CLASSES, bindings: around === undefined ? SERVICE : [...SERVICE, ...QUEUES] },
+    storage: {
+      file: storage,
+      classes: ['Database'],
+      bindings: ['(name = "DATABASES", durableObjectNamespace = "Database")', '(name = "DISK", service = "disk")'],
+    },
+    ...(around === undefined
+      ? { work: { file: other, classes: [], bindings: [...STORAGE, ...BARE] } }
+      : {
+          outside: {
+            file: other,
+            classes: [],
+            bindings: ['(name = "SERVICE", service = "service")'],
+            flags: ['service_binding_extra_handlers'],
+          },
+        }),
+  }
+}
+
+const running = new Set<() => Promise<void>>()
+
+/** Stops what was started and not stopped yet. */
+export const stopRigs = async (): Promise<void> => void (await Promise.all([...running].map((stop) => stop())))
+
+/**
+ * Builds the Workers, starts workerd on free ports of 127.0.0.1 and applies the migrations. With the address of a server, queues and
+ * webhook deliveries go there, and the service counts what its Durable Objects do and has a clock that can be set.
+ */
+export async function startRig(around?: string): Promise<Rig> {
   await mkdir(join(ROOT, '.bench'), { recursive: true })
   const folder = await mkdtemp(join(ROOT, '.bench', 'run-'))
   let child: ChildProcess | null = null
   const stop = async () => {
+    running.delete(stop)
     if (child !== null && child.exitCode === null) await new Promise((resolve) => child!.once('exit', resolve) && child!.kill('SIGKILL'))
     await rm(folder, { recursive: true, force: true })
   }
+  running.add(stop)
   try {
     await mkdir(join(folder, 'state'))
-    const [bundle, work, storage] = await Promise.all([buildService(folder), buildWorker(folder, 'work'), buildWorker(folder, 'storage')])
-    const date = await compatibilityDate()
-    const workers = {
-      service: workerOf(date, folder, { file: bundle, classes: ['Cooldown', 'Mutex'], bindings: SERVICE }),
-      work: workerOf(date, folder, { file: work, classes: [], bindings: [...STORAGE, `(name = "WEBHOOK_KEYS", text = "${KEY}")`] }),
-      storage: workerOf(date, folder, {
-        file: storage,
-        classes: ['Database'],
-        bindings: ['(name = "DATABASES", durableObjectNamespace = "Database")', '(name = "DISK", service = "disk")'],
-      }),
+    const workers = await workersIn(folder, around)
+    const names = Object.keys(workers)
+    const services = {
+      ...Object.fromEntries(Object.entries(workers).map(([name, worker]) => [name, workerOf(folder, worker)])),
+      assets: `(disk = (path = "${join(ROOT, 'assets')}"))`,
+      disk: `(disk = (path = "${join(folder, 'state')}", writable = true))`,
+      ...Object.fromEntries(
+        (around === undefined ? [] : OUTSIDE).map((name) => [
+          name,
+          `(external = (address = "${around}", http = (injectRequestHeaders = [(name = "x-for", value = "${name}")])))`,
+        ]),
+      ),
     }
-    await writeFile(join(folder, 'config.capnp'), configOf(folder, workers))
+    await writeFile(join(folder, 'config.capnp'), configOf(names, services))
     // For looking closer: WORKERD_ARGS=--inspector-addr=127.0.0.1:9229
     const more = process.env['WORKERD_ARGS']?.split(' ') ?? []
     child = spawn(workerdBinary(), ['serve', '--experimental', '--control-fd=3', ...more, join(folder, 'config.capnp')], {
       stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
     })
-    const ports = await portsOf(child, Object.keys(workers))
+    const ports = await portsOf(child, names)
     const origin = (name: string): Origin => `http://127.0.0.1:${ports.get(name)!}`
-    const rig = { bundle, service: origin('service'), work: origin('work'), ...throughStorage(origin('work'), origin('storage')), stop }
-    for (const database of ['control', 'ledger', 'events'] as const) await migrate(rig, database)
+    const rig: Rig = {
+      bundle: workers['service']!.file,
+      ...{ service: origin('service'), work: origin('work'), outside: origin('outside'), state: join(folder, 'state') },
+      ...throughStorage(origin('work'), origin('storage')),
+      stop,
+    }
+    for (const database of DATABASES) await migrate(rig, database)
     return rig
   } catch (error) {
     await stop()
@@ -160,7 +168,7 @@ async function portsOf(child: ChildProcess, names: readonly string[]): Promise<M
   return ports
 }
 
-function throughStorage(work: Origin, storage: Origin): Pick<Rig, 'ask' | 'query' | 'recorded'> {
+function throughStorage(work: Origin, storage: Origin): Pick<Rig, 'ask' | 'query' | 'recorded' | 'used' | 'fileOf'> {
   const post = async (url: string, body?: BodyInit): Promise<unknown> => {
     const response = await fetch(url, { method: 'POST', ...(body === undefined ? {} : { body }) })
     if (!response.ok) throw new Error(`${url} answered ${response.status}: ${(await response.text()).slice(0, 1_000)}`)
@@ -169,7 +177,7 @@ function throughStorage(work: Origin, storage: Origin): Pick<Rig, 'ask' | 'query
   return {
     ask: (path, body) => post(work + path, body),
     async query(database, sql, ...params) {
-      const answer = (await post(`${storage}/${database}`, JSON.stringify({ sql, params }))) as
+      const answer = (await post(`${storage}/query/${database}`, JSON.stringify({ sql, params }))) as
         | { success: false; error: string }
         | { results: { columns: string[]; rows: unknown[][] } }[]
       if (!Array.isArray(answer)) throw new Error(`${answer.error}: ${sql.slice(0, 200)}`)
@@ -180,12 +188,13 @@ function throughStorage(work: Origin, storage: Origin): Pick<Rig, 'ask' | 'query
       const result = await run()
       return { result, recording: (await post(`${storage}/recorded`)) as Recording }
     },
+    used: async () => (await post(`${storage}/used`)) as Used,
+    fileOf: async (database) => join('Database', `${await post(`${storage}/file/${database}`)}.sqlite`),
   }
 }
 
-async function migrate({ query }: Pick<Rig, 'query'>, database: DatabaseName): Promise<void> {
-  const folder = join(ROOT, 'migrations', database)
-  for (const name of (await readdir(folder)).filter((it) => it.endsWith('.sql')).sort()) {
-    for (const statement of (await readFile(join(folder, name), 'utf8')).split('--> statement-breakpoint')) await query(database, statement)
-  }
+async function migrate({ query }: Pick<Rig, 'query'>, { name, migrations }: (typeof DATABASES)[number]): Promise<void> {
+  const folder = join(ROOT, 'migrations', migrations)
+  for (const file of (await readdir(folder)).filter((it) => it.endsWith('.sql')).sort())
+    for (const statement of (await readFile(join(folder, file), 'utf8')).split('--> statement-breakpoint')) await query(name, statement)
 }

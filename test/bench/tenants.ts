@@ -4,6 +4,7 @@ import type { Rig } from './rig.ts'
 
 /** A customer with a connection to an RFC that has so many documents. */
 export interface Tenant {
+  entity: number
   authorization: string
   fiscal_entity_id: string
   /** A document of theirs. */
@@ -11,7 +12,8 @@ export interface Tenant {
 }
 
 const SEED = 900
-const CEILING = Date.parse('2026-06-30T00:00:00Z')
+/** The ceiling of both windows. */
+export const CEILING = Date.parse('2026-06-30T00:00:00Z')
 
 /** Signs up as anybody does, with its two extractors, and connects to the entity. A window shows all of its documents. */
 export async function signUp({ service, query }: Rig, entity: number, ceiling = CEILING): Promise<Omit<Tenant, 'uuid'>> {
@@ -32,7 +34,7 @@ export async function signUp({ service, query }: Rig, entity: number, ceiling = 
      values (?1, ?2, ?3, ?4, 0, 'active', '2018-01-01', ?5, '2018-01-01', ?5, 0, 0)`,
     ...[organization.id, fiscal_entity_id, entity, RFC, ceiling],
   )
-  return { authorization: `Basic ${btoa(`${credential.api_key}:${credential.api_secret}`)}`, fiscal_entity_id }
+  return { entity, authorization: `Basic ${btoa(`${credential.api_key}:${credential.api_secret}`)}`, fiscal_entity_id }
 }
 
 /**

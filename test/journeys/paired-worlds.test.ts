@@ -64,9 +64,14 @@ const cancelled = ({ uuid, fecha, direction, total, estatus, cancelled_at }: Any
   total: Number(total),
 })
 
-/** Whether a document was stamped hours after it was issued. The times of both are local, of places at most two hours apart. */
-const isLate = ({ fecha, certified_at }: Any): boolean =>
-  certified_at !== null && Date.parse(`${certified_at}Z`) - Date.parse(`${fecha}Z`) > 3 * 3_600_000
+/**
+ * Whether a document was stamped hours after it was issued, or after one of B's runs that was later than its issue. The times of both are
+ * local, of places at most two hours apart.
+ */
+const isLate = ({ fecha, issued_at, certified_at }: Any, ran: readonly number[]): boolean =>
+  certified_at !== null &&
+  (Date.parse(`${certified_at}Z`) - Date.parse(`${fecha}Z`) > 3 * 3_600_000 ||
+    ran.some((at) => Date.parse(issued_at) <= at && at <= Date.parse(`${certified_at}-06:00`)))
 
 /** A refused CIEC of B becomes known with the one that A gives, or at B's next login. */
 const isOfCiec = (key: string | undefined): boolean => key === 'connection.ciec_invalid' || key === 'fiscal_entity.ciec_invalid'
@@ -78,7 +83,8 @@ const isOfCiec = (key: string | undefined): boolean => key === 'connection.ciec_
  */
 function separated(answers: Any): Any {
   const isApplied = ({ estatus }: Any): boolean => estatus !== 'cancelado'
-  const timed = (one: Any): Any => (isLate(one) ? { ...one, updated_at: undefined } : one)
+  const ran: number[] = answers.runs.flat().map(({ started_at }: Any) => Date.parse(started_at))
+  const timed = (one: Any): Any => (isLate(one, ran) ? { ...one, updated_at: undefined } : one)
   // Without the XML, a cancelled document has another zone and therefore another place in a list.
   const documents = (list: Any[]) => ({
     applied: list.filter(isApplied).map(timed),
@@ -99,7 +105,7 @@ function separated(answers: Any): Any {
     ...answers,
     cfdi: documents(answers.cfdi),
     // A document that is stamped after B's run comes into its window with the next download, whosever that is.
-    changed: answers.changed.filter((one: Any) => isApplied(one) && !isLate(one)),
+    changed: answers.changed.filter((one: Any) => isApplied(one) && !isLate(one, ran)),
     details: answers.details.map(detail),
     payments: answers.payments
       .filter(({ body }: Any) => vigentes.has(body.uuid))

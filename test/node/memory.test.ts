@@ -68,11 +68,9 @@ const imported = (...files: Uint8Array[]): Promise<Imported['counts'][]> =>
 
 async function measured<T>(work: () => Promise<T>): Promise<T> {
   await heap.collect()
-  const { result, peak, sampled, samples } = await heap.peakDuring(MOST, work)
+  const { result, peak, samples } = await heap.peakDuring(work)
   const mb = (bytes: number) => (bytes / 1_000_000).toFixed(1)
-  figures.push(
-    `${mb(sampled.sum)} (${mb(sampled.used)} + ${mb(sampled.backing)}), live ${mb(peak.sum)} at most, ${samples} samples: ${expect.getState().currentTestName}`,
-  )
+  figures.push(`${mb(peak.sum)} (${mb(peak.used)} + ${mb(peak.backing)}), ${samples} samples: ${expect.getState().currentTestName}`)
   expect(peak.sum).toBeLessThanOrEqual(MOST)
   return result
 }

@@ -3,7 +3,7 @@ import { type DownloadRequest, type Login, LoginRejected, type Package, type Tax
 import { DATA_SOURCE_KEYS } from '../port/catalog.ts'
 import { filesOf } from './documents/documents.ts'
 import { metadataText, type Reported } from './package/metadata.ts'
-import { zipOf } from './package/zip.ts'
+import { ZipWriter } from './package/zip.ts'
 import { failureOf, scenarioOf } from './scenarios.ts'
 import type { SandboxCancellation } from './world/comprobante.ts'
 import { documentsOf } from './world/month.ts'
@@ -56,18 +56,23 @@ export function sandboxAuthority(overrides: SandboxOverrides): TaxAuthority {
       const scenario = await enter(request.login)
       const reported = scenario.empty ? [] : reportedIn(request, await overrides.cancellations(rfc))
       const crowd = (list: readonly Reported[]) => copies(list, scenario.documents ?? list.length)
+      const zip = new ZipWriter()
       const period = `${rfc}|${request.direction}|${request.month}`
       const cfdis = reported.filter(({ document }) => document.retencion === null)
       const others = scenario.documents === null ? reported.filter(({ document }) => document.retencion !== null) : []
-      yield* metadataPackages(period, crowd(cfdis))
-      yield* metadataPackages(`${period}|retenciones`, others)
-      if (scenario.fails) throw failureOf(scenario.fails)
-      const hasXml = ({ cancellation }: Reported) => request.direction === 'issued' || cancellation === null
-      const inXml = cfdis.filter(hasXml)
-      yield* xmlPackages(crowd(inXml))
-      // Now and then the authority packs a document twice.
-      const again = scenario.documents === null && isDue(`${rfc}|${request.direction}|twice`, request.month, 6) ? inXml.slice(0, 2) : []
-      yield* xmlPackages([...again, ...others.filter(hasXml)])
+      try {
+        yield* metadataPackages(zip, period, crowd(cfdis))
+        yield* metadataPackages(zip, `${period}|retenciones`, others)
+        if (scenario.fails) throw failureOf(scenario.fails)
+        const hasXml = ({ cancellation }: Reported) => request.direction === 'issued' || cancellation === null
+        const inXml = cfdis.filter(hasXml)
+        yield* xmlPackages(zip, crowd(inXml))
+        // Now and then the authority packs a document twice.
+        const again = scenario.documents === null && isDue(`${rfc}|${request.direction}|twice`, request.month, 6) ? inXml.slice(0, 2) : []
+        yield* xmlPackages(zip, [...again, ...others.filter(hasXml)])
+      } finally {
+        zip.close()
+      }
     },
     async documents(login, source, now) {
       const { empty } = await enter(login)
@@ -103,16 +108,16 @@ function* copies(list: readonly Reported[], count: number): Generator<Reported> 
   }
 }
 
-function* metadataPackages(period: string, reported: Iterable<Reported>): Generator<Package> {
+function* metadataPackages(zip: ZipWriter, period: string, reported: Iterable<Reported>): Generator<Package> {
   let i = 0
   for (const part of parts(reported)) {
     const name = `${uuidOf(`${period}|metadata|${i++}`).toLowerCase()}_01.txt`
-    yield { kind: 'metadata', bytes: zipOf([{ name, bytes: new TextEncoder().encode(metadataText(part)) }]) }
+    yield { kind: 'metadata', bytes: zip.zipOf([{ name, bytes: new TextEncoder().encode(metadataText(part)) }]).slice() }
   }
 }
 
-function* xmlPackages(reported: Iterable<Reported>): Generator<Package> {
-  for (const part of parts(reported)) yield { kind: 'xml', bytes: zipOf(xmlEntries(part)) }
+function* xmlPackages(zip: ZipWriter, reported: Iterable<Reported>): Generator<Package> {
+  for (const part of parts(reported)) yield { kind: 'xml', bytes: zip.zipOf(xmlEntries(part)) }
 }
 
 /** The bytes of an entry are overwritten by those of the next. */

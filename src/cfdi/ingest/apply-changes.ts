@@ -4,7 +4,7 @@ import type { MetadataRow } from '../package/metadata.ts'
 import { type PaymentThresholds, thresholdsOf } from '../payment-thresholds.ts'
 import { NOT_SUBSTITUTED, type SubstitutionState, substitutionsAmong } from '../substitution.ts'
 import { addSupplier, type PartKey, parseSuppliers, type Suppliers, shareOf, writeSuppliers } from '../supplier-totals.ts'
-import { addTo, type Cells, contribution, type MonthKey, monthKey, parseCells, writeCells } from '../totals.ts'
+import { addTo, type Cells, contribution, type MonthKey, monthKey, parseCells, sumDays, writeCells } from '../totals.ts'
 import type { AffectedRows, StoredApplication, StoredRow } from './reads.ts'
 import { type StatusColumns, statusOf, withBalance } from './row.ts'
 import type { SliceWrites } from './writes.ts'
@@ -212,7 +212,10 @@ function monthsOf(counted: readonly Counted[], affected: AffectedRows): SliceWri
     months.set(key, cells)
     addTo(cells, adds, sign)
   }
-  return changedIn(months, before, writeCells).map(([month, direction, cells]) => ({ month, direction, cells }))
+  return changedIn(months, before, writeCells).map(([month, direction, cells]) => ({
+    ...{ month, direction, cells },
+    sums: writeCells(sumDays(months.get(`${month}|${direction}`)!)),
+  }))
 }
 
 function suppliersOf(counted: readonly Counted[], affected: AffectedRows): SliceWrites['suppliers'] {

@@ -62,6 +62,8 @@ export interface Slice {
    * known, and after a conflict.
    */
   read(known: ReadonlyMap<string, KnownCfdi>, visible: ReadonlyMap<string, XmlContent>): SliceContent
+  /** Forgets what has been opened, once the statements hold it. It is opened again after a conflict. */
+  forget?(): void
 }
 
 const MAX_ATTEMPTS = 8
@@ -111,6 +113,7 @@ async function tryCommit(target: IngestTarget, slice: Slice, storedObjects: Set<
   const { writes, cancellations } = applyChanges(changes, affected)
   const statements = writeStatements(ledger, { entity, rfc, version }, writes, target.now.getTime())
   const committed = [...holdings.values()].map((holding) => ({ ...holding, isNew: !known.has(holding.uuid) }))
+  slice.forget?.()
   return commitOutcome(target, outcomeOf(changes, entries, cancellations, committed), statements)
 }
 
@@ -208,4 +211,6 @@ async function putObject(
   })
   if (!storedObjects.has(key)) await files.put(key, bytes)
   storedObjects.add(key)
+  // Frees the memory at once. The engine would let several of these objects pile up before it collects them.
+  bytes.buffer.transfer(0)
 }

@@ -1,4 +1,5 @@
 import { crc32, deflateRawSync } from 'node:zlib'
+import { detach } from '../../platform/detach.ts'
 import type { Bytes } from '../package/bytes.ts'
 import { EntryRejected, type ZipEntry } from '../package/directory.ts'
 import type { ListedRow, MetadataRow } from '../package/metadata.ts'
@@ -105,6 +106,7 @@ export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], r
   return {
     uuids: [...new Set(files.flatMap(({ uuid }) => uuid ?? []))],
     taken: () => taken ?? 0,
+    forget: () => opened.clear(),
     read(known, visible) {
       const documents = new Map<string, Incoming>()
       const holdings = new Map<string, SliceHolding>()
@@ -190,11 +192,11 @@ export function documentOf(
   now: number,
   bytes: XmlBytes,
 ): Omit<Incoming, 'packed'> {
-  const row = rowOf(parsed, lines.taxes, rfc, status, now)
-  const applications = applicationsOf(parsed, row)
+  const row = rowOf(detach(parsed), lines.taxes, rfc, status, now)
+  const applications = applicationsOf(parsed, row).map(detach)
   Object.assign(row, { related: relatedOf(applications), ...bytes })
   if (bytes.xml_size > LARGE_BYTES) fitToLimits(row)
-  return { row, lines: lines.rowsOf(row.uuid), applications, substitutes: substitutesOf(parsed) }
+  return { row, lines: lines.rowsOf(row.uuid), applications, substitutes: detach(substitutesOf(parsed)) }
 }
 
 const holdingOf = (uuid: string, { packed, method, size, crc }: UnopenedFile): SliceHolding => ({

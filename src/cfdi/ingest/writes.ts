@@ -29,7 +29,7 @@ export interface SliceWrites {
   cancelled: ({ uuid: string } & StatusColumns)[]
   /** Stored invoices with a changed balance, and whether the payment status changed too. */
   balances: ({ uuid: string; isStatusChanged: boolean } & Balance)[]
-  months: StoredMonth[]
+  months: (StoredMonth & { sums: string })[]
   suppliers: StoredSuppliers[]
 }
 
@@ -97,9 +97,9 @@ const DELETE_APPLICATIONS = `delete from cfdi_payments
 const DELETE_SUBSTITUTIONS = 'delete from cfdi_substitutions where entity = ?1 and source in (select value from json_each(?2))'
 const DELETE_MONTHS = 'delete from cfdi_months where (entity, month, direction) in (select ?1, value->>0, value->>1 from json_each(?2))'
 const DELETE_SUPPLIERS = 'delete from cfdi_suppliers where (entity, month, part) in (select ?1, value->>0, value->>1 from json_each(?2))'
-const UPSERT_MONTHS = `insert into cfdi_months (entity, month, direction, cells)
-   select ?1, value->>0, value->>1, value->>2 from json_each(?2) where true
-   on conflict (entity, month, direction) do update set cells = excluded.cells`
+const UPSERT_MONTHS = `insert into cfdi_months (entity, month, direction, sums, cells)
+   select ?1, value->>0, value->>1, value->>2, value->>3 from json_each(?2) where true
+   on conflict (entity, month, direction) do update set sums = excluded.sums, cells = excluded.cells`
 const UPSERT_SUPPLIERS = `insert into cfdi_suppliers (entity, month, part, totals)
    select ?1, value->>0, value->>1, value->>2 from json_each(?2) where true
    on conflict (entity, month, part) do update set totals = excluded.totals`
@@ -113,7 +113,7 @@ export function writeStatements(
   writes: SliceWrites,
   now: number,
 ): D1PreparedStatement[] {
-  const intoPartition = (sql: string, rows: readonly unknown[]) => jsonChunks(rows).map((chunk) => ledger.prepare(sql).bind(entity, chunk))
+  const intoPartition = (sql: string, rows: Iterable<unknown>) => jsonChunks(rows).map((chunk) => ledger.prepare(sql).bind(entity, chunk))
   const byKey = (sql: string, names: readonly string[], rows: readonly { uuid: string }[]) =>
     jsonChunks(rows.map((row) => [entity, row.uuid, ...valuesOf(names, { updated_at: now, ...row })])).map((chunk) =>
       ledger.prepare(sql).bind(chunk),
@@ -137,13 +137,13 @@ export function writeStatements(
     ...byKey(MOVE, PLACE, moved),
     ...intoPartition(
       UPSERT_CFDI,
-      rows.map((row) => valuesOf(CFDI, row)),
+      rows.values().map((row) => valuesOf(CFDI, row)),
     ),
     ...byKey(UPDATE_INDEXED, INDEXED, reindexed),
     ...joinedChunks(lines).map((chunk) => ledger.prepare(INSERT_LINES).bind(entity, chunk)),
     ...intoPartition(
       INSERT_APPLICATIONS,
-      applications.map((row) => valuesOf(APPLICATIONS, row)),
+      applications.values().map((row) => valuesOf(APPLICATIONS, row)),
     ),
     ...intoPartition(
       INSERT_SUBSTITUTIONS,
@@ -163,7 +163,7 @@ export function writeStatements(
     ),
     ...intoPartition(
       UPSERT_MONTHS,
-      months.map(({ month, direction, cells }) => [month, direction, cells]),
+      months.map(({ month, direction, sums, cells }) => [month, direction, sums, cells]),
     ),
     ...intoPartition(
       UPSERT_SUPPLIERS,

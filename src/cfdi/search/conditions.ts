@@ -79,10 +79,7 @@ export function scannedConditions(filters: Filters, partition: Partition): Fragm
 }
 
 /** The conditions of a document's literal day. Instants need none, because the bounds of issued_at are exact for them. */
-export const literalDays = (filters: Filters): Fragment[] => [...fromDay(filters), ...throughDay(filters)]
-
-export const fromDay = ({ issued_from }: Filters): Fragment[] => (issued_from && isDay(issued_from) ? [sql`fecha >= ${issued_from}`] : [])
-
-/** The condition of the last literal day. It matters only for documents issued when that day was over in some of Mexico's time zones. */
-export const throughDay = ({ issued_to }: Filters): Fragment[] =>
-  issued_to && isDay(issued_to) ? [sql`fecha < ${afterDay(issued_to)}`] : []
+export const literalDays = ({ issued_from, issued_to }: Filters): Fragment[] => [
+  ...(issued_from && isDay(issued_from) ? [sql`fecha >= ${issued_from}`] : []),
+  ...(issued_to && isDay(issued_to) ? [sql`fecha < ${afterDay(issued_to)}`] : []),
+]

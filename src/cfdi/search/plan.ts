@@ -1,8 +1,8 @@
 import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import { boundsOf, type DirectionNumber, hasCeiling, type Partition } from '../../visibility/scoped-ledger.ts'
-import { earliestOf, endingOf, latestOf } from '../../visibility/window.ts'
+import { centralStartOf, earliestOf, latestOf } from '../../visibility/window.ts'
 import { isDay } from '../literal-day.ts'
-import { fromDay, type IndexedFilter, indexedConditions, literalDays, scannedConditions, throughDay } from './conditions.ts'
+import { type IndexedFilter, indexedConditions, literalDays, scannedConditions } from './conditions.ts'
 import type { Filters } from './contract.ts'
 
 /** Rows read along an index in the order of the page: its leading columns are fixed. */
@@ -13,7 +13,7 @@ interface IndexRange {
 }
 
 /** An index range between bounds of issued_at in seconds, both inclusive. */
-interface Stream extends IndexRange {
+export interface Stream extends IndexRange {
   since: number | null
   until: number | null
 }
@@ -30,13 +30,10 @@ export interface SearchPlan {
   isCompared: boolean
   /** Conditions that the streams leave open. Without any, every row that is read belongs to the page. */
   rest: Fragment[]
-  /** The condition of the first literal day, because `since` is exact to the hour only. */
+  /** The conditions of the literal days, to which the bounds of the streams are exact to the hour only. */
   days: Fragment[]
-  /**
-   * The condition of the last literal day. It is checked on pages that begin after `from`, when that day was over in some Mexican zone;
-   * pages that begin earlier do not need it.
-   */
-  through: { from: number; condition: Fragment[] } | null
+  /** The first second of the first, and the last second of the last literal day in UTC−6. Null without these days. */
+  central: { from: number | null; to: number | null }
 }
 
 /** A direction and a counterparty, as the indexes have them. A search is the union of its branches. */
@@ -45,7 +42,7 @@ interface Branch {
   counterparty?: string
 }
 
-// D1 accepts five terms in a compound SELECT, and a page may read limit + 8 rows in all.
+// D1 accepts five terms in a compound SELECT, of which strays may take one, and a page may read limit + 9 rows in all.
 const MAX_STREAMS = 4
 
 /** Plans a search over a partition of an RFC. No PDF is stored, so has_pdf=true finds nothing. */
@@ -62,8 +59,11 @@ export function planSearch(rfc: string, requested: Filters, partition: Partition
       streams: chosen.flatMap(({ ranges }) => ranges).flatMap((range) => streamOf(range, filters, partition)),
       isCompared: hasCeiling(partition) && [payment_status, balance_min, paid_from, paid_to].some((one) => one !== undefined),
       rest: [...[...left].flatMap((name) => conditions.get(name)!), ...scanned],
-      days: fromDay(filters),
-      through: filters.issued_to && isDay(filters.issued_to) ? { from: endingOf(filters.issued_to), condition: throughDay(filters) } : null,
+      days: literalDays(filters),
+      central: {
+        from: filters.issued_from && isDay(filters.issued_from) ? centralStartOf(filters.issued_from) : null,
+        to: filters.issued_to && isDay(filters.issued_to) ? centralStartOf(filters.issued_to) + 86_399 : null,
+      },
     }
   }
   const chosen = chosenOf(branches, filters)
@@ -100,7 +100,7 @@ const issuedBounds = ({ issued_from, issued_to }: Filters): { since: number | nu
 })
 
 export const least = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : Math.min(a, b))
-const greatest = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : Math.max(a, b))
+export const greatest = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : Math.max(a, b))
 
 /** The stream of an index range as far as both the search and the window reach; none when the window shows nothing of its direction. */
 function streamOf(range: IndexRange, filters: Filters, partition: Partition): Stream[] {

@@ -1,10 +1,10 @@
 import { all, type Fragment, join, prepared, raw, sql } from '../../platform/db/fragment.ts'
 import { boundsOf, isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { appliedBeyondCeiling, appliedOf, parseApplied } from '../applied.ts'
-import { type ReadRow, readColumns, storedColumns } from '../read-row.ts'
+import { parseRow, READ_ROW_JSON, type ReadRow, ROW_JSON, storedColumns } from '../read-row.ts'
 import type { RowContext } from '../view.ts'
 import type { Filters } from './contract.ts'
-import { conditionsOf, least, planSearch, type SearchPlan } from './plan.ts'
+import { conditionsOf, greatest, least, planSearch, type SearchPlan } from './plan.ts'
 
 /** The position of a document in a page: issued_at in seconds and UUID, both descending. */
 export type PagePosition = readonly [issued_at: number, uuid: string]
@@ -18,34 +18,68 @@ export interface PageItem {
 /** How many rows are scanned for one page where no index serves every filter. The next page scans the following ones. */
 const SCAN_ROWS = 250
 
-/** `fits` says whether a row that was scanned by `scanInvoices` belongs to the page. */
-type PageRow = ReadRow & { applied: string | null; fits?: 0 | 1 | null }
+/** `row` is for `parseRow`. `fits` says whether a row that was scanned by `scanInvoices` belongs to the page. */
+interface PageRow {
+  row: string
+  applied: string | null
+  fits?: 0 | 1 | null
+}
+
+/** D1 accepts no more terms in a compound SELECT. */
+const MAX_TERMS = 5
+
+/** As the index has it. */
+const IS_STRAY = "substr(fecha, 1, 10) <> date(issued_at - 21600, 'unixepoch')"
 
 const ORDER = raw('order by issued_at desc, uuid desc')
 
-/** The upper bound of a page. An index takes only one, so the cursor's replaces the others when it is lower. */
-const upperBound = (until: number | null, after: PagePosition | undefined): Fragment[] => {
-  if (after && (until === null || after[0] <= until)) return [sql`(cfdi.issued_at, cfdi.uuid) < (${after[0]}, ${after[1]})`]
-  return until === null ? [] : [sql`cfdi.issued_at <= ${until}`]
-}
+/** Bounds of issued_at. An index takes one upper bound only, so the cursor's replaces the other when it is lower. */
+const between = (since: number | null, until: number | null, after: PagePosition | undefined): Fragment[] => [
+  ...(since === null ? [] : [sql`cfdi.issued_at >= ${since}`]),
+  ...(after && (until === null || after[0] <= until)
+    ? [sql`(cfdi.issued_at, cfdi.uuid) < (${after[0]}, ${after[1]})`]
+    : until === null
+      ? []
+      : [sql`cfdi.issued_at <= ${until}`]),
+]
 
-const merged = (
-  partition: Partition,
-  { streams, days }: Pick<SearchPlan, 'streams' | 'days'>,
-  after: PagePosition | undefined,
-  columns: Fragment,
-): Fragment => {
+/**
+ * The rows of all streams in the order of the page. Where literal days are asked for, the streams end with the day in UTC−6, and strays
+ * beyond it are a stream of their own: without them, a page would read the documents of three hours that are not of the day.
+ */
+function merged(partition: Partition, plan: SearchPlan, after: PagePosition | undefined, columns: Fragment): Fragment {
+  const { streams, days, central } = plan
   const conditions = [...days, ...(partition.origin === 'authority' ? partition.conditions('cfdi') : [])]
-  const selects = streams.map(({ index, fixed, since, until }) => {
-    const bounds = [...(since === null ? [] : [sql`cfdi.issued_at >= ${since}`]), ...upperBound(until, after)]
-    const ofPartition = raw(`cfdi.entity = ${partition.number}`)
-    return sql`select ${columns} from cfdi indexed by ${raw(index)} where ${all([ofPartition, fixed, ...bounds, ...conditions])}`
-  })
+  const select = (index: string, ...own: Fragment[]) =>
+    sql`select ${columns} from cfdi indexed by ${raw(index)} where ${all([sql`cfdi.entity = ${partition.number}`, ...own, ...conditions])}`
+  const [earliest, latest] = [Math.min(...streams.map(({ since }) => since ?? 0)), Math.max(...streams.map(({ until }) => until ?? 0))]
+  const to = central.to !== null && least(after?.[0] ?? null, latest)! > central.to ? central.to : null
+  // The first page of four streams reads the documents of an hour more if it reaches the first day.
+  const isFull = streams.length + (to === null ? 0 : 1) === MAX_TERMS
+  const from = central.from !== null && earliest < central.from && !isFull ? central.from : null
+  const strays = (since: number | null, until: number | null): Fragment => {
+    const ofStreams = streams.map((stream) => all([stream.fixed, ...between(stream.since, stream.until, undefined)]))
+    return select('cfdi_stray', raw(IS_STRAY), ...between(since, until, after), sql`(${join(ofStreams, ' or ')})`)
+  }
+  const selects = [
+    ...streams.map(({ index, fixed, since, until }) => select(index, fixed, ...between(greatest(since, from), least(until, to), after))),
+    ...(to === null ? [] : [strays(to + 1, latest)]),
+    ...(from === null ? [] : [strays(earliest, from - 1)]),
+  ]
   return join([join(selects, ' union all '), ORDER], ' ')
 }
 
-const page = (partition: Partition, rows: Fragment, rest: readonly Fragment[], take: number): Fragment =>
-  sql`select ${readColumns('page')}, ${appliedBeyondCeiling(partition, 'page')} as applied from (${rows}) page where ${all(rest)} limit ${take}`
+/** What the outer select needs when it has no condition. */
+const WITH_JSON = sql`cfdi.issued_at, cfdi.uuid, cfdi.direction, cfdi.applied_until, ${ROW_JSON} as json`
+
+/** SQLite prepares a statement again whenever a limit is bound, which takes longer than to run it: limits are written into the text. */
+const limited = (rows: number): Fragment => raw(`limit ${rows}`)
+
+const selectPage = (partition: Partition, row: Fragment, more: Fragment, rows: Fragment): Fragment =>
+  sql`select ${row} as row, ${appliedBeyondCeiling(partition, 'page')} as applied${more} from (${rows}) page`
+
+const filteredPage = (partition: Partition, rows: Fragment, rest: readonly Fragment[], take: number): Fragment =>
+  sql`${selectPage(partition, READ_ROW_JSON, raw(''), rows)} where ${all(rest)} ${limited(take)}`
 
 /** The statements that read a page of a partition's rows and, where rows are scanned one by one, the position of the last one scanned. */
 interface Scan {
@@ -57,25 +91,20 @@ interface Scan {
   statements: readonly [page: Fragment, last?: Fragment]
 }
 
-/** The conditions that the streams leave open on a page that begins after this position. */
-function restOf(partition: Partition, { streams, rest, through }: SearchPlan, after: PagePosition | undefined): Fragment[] {
-  const latest = Math.max(...streams.map(({ until }) => until ?? Number.POSITIVE_INFINITY))
-  const begin = least(after?.[0] ?? null, latest)!
-  return [
-    ...rest,
-    ...(through !== null && begin > through.from ? through.condition : []),
-    ...(partition.origin === 'import' ? partition.conditions('page') : []),
-  ]
-}
+/** The conditions that the streams leave open. */
+const restOf = (partition: Partition, { rest }: SearchPlan): Fragment[] => [
+  ...rest,
+  ...(partition.origin === 'import' ? partition.conditions('page') : []),
+]
 
 function scanStreams(partition: Partition, plan: SearchPlan, after: PagePosition | undefined, take: number): Scan {
-  const rest = restOf(partition, plan, after)
-  const rows = (limit: number) => sql`${merged(partition, plan, after, storedColumns('cfdi'))} limit ${limit}`
-  if (rest.length === 0) return { partition, limit: take, statements: [page(partition, rows(take), [], take)] }
-  const last = sql`${merged(partition, plan, after, raw('cfdi.issued_at, cfdi.uuid'))} limit 1 offset ${SCAN_ROWS - 1}`
+  const rest = restOf(partition, plan)
+  const rows = (columns: Fragment, limit: number) => sql`${merged(partition, plan, after, columns)} ${limited(limit)}`
+  if (rest.length === 0) return { partition, limit: take, statements: [selectPage(partition, raw('json'), raw(''), rows(WITH_JSON, take))] }
+  const last = sql`${merged(partition, plan, after, raw('cfdi.issued_at, cfdi.uuid'))} ${limited(1)} offset ${raw(String(SCAN_ROWS - 1))}`
   // Rows that `isMatch` refuses must not fill the page, which would tell where they are.
   const most = plan.isCompared ? SCAN_ROWS : take
-  return { partition, limit: most, statements: [page(partition, rows(SCAN_ROWS), rest, most), last] }
+  return { partition, limit: most, statements: [filteredPage(partition, rows(storedColumns('cfdi'), SCAN_ROWS), rest, most), last] }
 }
 
 /**
@@ -95,10 +124,9 @@ function scanInvoices(partition: Partition, plan: SearchPlan, after: PagePositio
   const anything = later('cfdi_dirc', 'later.cancelled = 0')
   const applied = `${later('cfdi_tipoc', "later.cancelled = 0 and later.tipo_comprobante in ('P', 'E')")} or ${later('cfdi_substituted', '1', 'substituted_from')}`
   const rows = sql`${merged(partition, plan, after, storedColumns('cfdi'))}
-    limit case when ${raw(anything)} then case when ${raw(applied)} then ${SCAN_ROWS} else 0 end else 0 end`
+    limit case when ${raw(anything)} then case when ${raw(applied)} then ${raw(String(SCAN_ROWS))} else 0 end else 0 end`
   // Every scanned row is returned. To number the rows, or to read the last one separately, would read more rows than a page may.
-  const statement = sql`select ${readColumns('page')}, ${appliedBeyondCeiling(partition, 'page')} as applied,
-    ${all(restOf(partition, plan, after))} as fits from (${rows}) page`
+  const statement = selectPage(partition, READ_ROW_JSON, sql`, ${all(restOf(partition, plan))} as fits`, rows)
   return { partition, limit: SCAN_ROWS, statements: [statement], replaces: true }
 }
 
@@ -110,7 +138,7 @@ function scansOf(partition: Partition, plan: SearchPlan, after: PagePosition | u
 const byUuid = (partition: Partition, filters: Filters, after: PagePosition | undefined): Fragment => {
   const rows = sql`select ${storedColumns('cfdi')} from json_each(${JSON.stringify(filters.uuid)}) wanted cross join cfdi
     where cfdi.uuid = wanted.value and ${all([isVisible(partition, 'cfdi'), ...(after ? [sql`(+cfdi.issued_at, cfdi.uuid) < (${after[0]}, ${after[1]})`] : [])])} ${ORDER}`
-  return page(partition, rows, conditionsOf(filters, partition), filters.uuid!.length)
+  return filteredPage(partition, rows, conditionsOf(filters, partition), filters.uuid!.length)
 }
 
 const isBefore = (a: PagePosition, b: PagePosition): boolean => a[0] > b[0] || (a[0] === b[0] && a[1] > b[1])
@@ -150,9 +178,11 @@ export async function findPage(
     if (isReplaced(n)) continue
     const rows = first!.results as PageRow[]
     // Nothing is known beyond the last row of a scan that found its limit, nor beyond the last row scanned.
-    const end = rows.length === scan.limit ? rows.at(-1) : (last?.results[0] as ReadRow | undefined)
+    const parsed = rows.map(({ row }) => parseRow(row))
+    const end = rows.length === scan.limit ? parsed.at(-1) : (last?.results[0] as ReadRow | undefined)
     if (end && (horizon === null || isBefore(positionOf(end), horizon))) horizon = positionOf(end)
-    for (const row of rows) if (row.fits === undefined || row.fits === 1) read.push(itemOf(ledger, scan.partition, row))
+    for (const [i, { applied, fits }] of rows.entries())
+      if (fits === undefined || fits === 1) read.push(itemOf(ledger, scan.partition, parsed[i]!, applied))
   }
   const items = read
     .filter((item) => (horizon === null || !isBefore(horizon, positionOf(item.row))) && isMatch(item))
@@ -161,7 +191,7 @@ export async function findPage(
   return { items, next: horizon }
 }
 
-const itemOf = ({ fiscal_entity_id }: ScopedLedger, partition: Partition, row: PageRow): PageItem => ({
+const itemOf = ({ fiscal_entity_id }: ScopedLedger, partition: Partition, row: ReadRow, applied: string | null): PageItem => ({
   row,
-  context: { fiscal_entity_id, partition, applied: row.applied === null ? undefined : parseApplied(row.applied).map(appliedOf) },
+  context: { fiscal_entity_id, partition, applied: applied === null ? undefined : parseApplied(applied).map(appliedOf) },
 })

@@ -1,10 +1,11 @@
 import { all, type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { addMonths, lastDayOf } from '../../platform/time/months.ts'
 import { type DirectionBounds, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
-import { earliestOf, firstOpenDay, latestOf } from '../../visibility/window.ts'
+import { earliestOf, firstOpenDay, lastBegunDay, latestOf } from '../../visibility/window.ts'
 import { afterDay } from '../literal-day.ts'
 import { type DataStatusRow, dataStatusRows } from '../quality/data-status.ts'
 import { COUNTABLE_COLUMNS, type CountableRow } from '../read-row.ts'
-import { add, type Cells, contribution, nothing, parseCells } from '../totals.ts'
+import { addTo, type Cells, contribution, parseCells, withoutDay } from '../totals.ts'
 
 /** The literal days, both inclusive, and the directions that a summary covers. */
 export interface Span {
@@ -16,13 +17,25 @@ export interface Span {
 /** Totals by type, method and status (`tipo|metodo|estatus`) for each month and direction (`YYYY-MM|direction`). */
 export type Months = Map<string, Cells>
 
-type MonthCells = { month: string; direction: 0 | 1; cells: string }
+type MonthCells = { month: string; direction: 0 | 1; is_whole: 0 | 1; cells: string }
 
 const among = (directions: readonly number[]): Fragment => raw(`(${directions.join(', ')})`)
 
-const monthsOf = (partition: Partition, { first, last, directions }: Span): Fragment =>
-  sql`select month, direction, cells from cfdi_months
-    where entity = ${partition.number} and month >= ${first.slice(0, 7)} and month <= ${last.slice(0, 7)} and direction in ${among(directions)}`
+const monthOf = (day: string): string => day.slice(0, 7)
+
+/** The months of which every day is between these, both inclusive. None when the first is after the last. */
+const wholeMonths = (first: string, last: string): [first: string, last: string] => [
+  first.endsWith('-01') ? monthOf(first) : addMonths(monthOf(first), 1),
+  last === lastDayOf(monthOf(last)) ? monthOf(last) : addMonths(monthOf(last), -1),
+]
+
+/** The sums of whole months, and the days of those that are divided. */
+function monthsOf(partition: Partition, { first, last, directions }: Span): Fragment {
+  const [from, to] = wholeMonths(first, last)
+  return sql`select month, direction, month >= ${from} and month <= ${to} as is_whole, iif(month >= ${from} and month <= ${to}, sums, cells) as cells
+    from cfdi_months
+    where entity = ${partition.number} and month >= ${monthOf(first)} and month <= ${monthOf(last)} and direction in ${among(directions)}`
+}
 
 const rowsOf = (partition: Partition, { directions }: Span, since: number, until: number, conditions: readonly Fragment[]): Fragment =>
   sql`select ${COUNTABLE_COLUMNS} from cfdi own indexed by cfdi_dirc
@@ -44,44 +57,46 @@ interface Part<Row> {
 
 type Parts = [Part<MonthCells>, ...Part<CountableRow>[]]
 
-const wholeDays = (partition: Partition, bounds: DirectionBounds, span: Span): Part<MonthCells> => {
-  const days = { first: later(bounds.floor, span.first), last: span.last, before: firstOpenDay(bounds.until) }
-  return { statement: monthsOf(partition, { ...span, first: days.first }), add: (months, month) => addDays(months, month, days) }
-}
+/** The days of a span from the month rows. */
+const days = (partition: Partition, span: Span): Part<MonthCells> => ({
+  statement: monthsOf(partition, span),
+  add: (months, month) => addMonth(months, month, span),
+})
 
 /**
- * In the authority's partition: whole days from the month rows, corrected by what the ceiling hides of substitutions, and the days that the
- * ceiling divides from their documents.
+ * In the authority's partition: the days that have begun at the ceiling from the month rows, corrected by what the ceiling hides of
+ * substitutions, and without the documents of the days that it divides which were issued after it. Usually there are none yet.
  */
-function partsOfWindow(partition: Partition, bounds: DirectionBounds, span: Span): Parts {
-  const { until } = bounds
-  const open = firstOpenDay(until)
-  const whole = wholeDays(partition, bounds, span)
-  if (open === null || until === null) return [whole]
-  const isDivided = open <= span.last
-  const from = (day: string) => [sql`own.fecha >= ${later(day, span.first)}`, ...partition.conditions('own')]
+function partsOfWindow(partition: Partition, { floor, until }: DirectionBounds, asked: Span): Parts {
+  const first = later(floor, asked.first)
+  if (until === null) return [days(partition, { ...asked, first })]
+  const begun = lastBegunDay(until)
+  const span = { ...asked, first, last: begun < asked.last ? begun : asked.last }
+  const [open, after] = [firstOpenDay(until), sql`own.fecha < ${afterDay(span.last)}`]
+  const visible = [sql`own.fecha >= ${first}`, sql`own.issued_at <= ${until}`, after]
   const restored: Part<CountableRow> = {
-    statement: substitutedLater(partition, span, until, [...from(span.first), sql`own.fecha < ${isDivided ? open : afterDay(span.last)}`]),
+    statement: substitutedLater(partition, span, until, visible),
     add: (months, row) => {
       addRow(months, row, -1)
       addRow(months, row, 1, until)
     },
   }
-  if (!isDivided) return [whole, restored]
+  if (open > span.last) return [days(partition, span), restored]
+  const hidden = [sql`own.fecha >= ${later(open, first)}`, after]
   const divided: Part<CountableRow> = {
-    statement: rowsOf(partition, span, earliestOf(open), until, [...from(open), sql`own.fecha < ${afterDay(span.last)}`]),
-    add: (months, row) => addRow(months, row, 1, until),
+    statement: rowsOf(partition, span, until + 1, latestOf(span.last), hidden),
+    add: (months, row) => addRow(months, row, -1),
   }
-  return [whole, restored, divided]
+  return [days(partition, span), restored, divided]
 }
 
 /** In the import partition: all days from the month rows, and the documents to subtract because the authority's copy is counted. */
-const partsOfImports = (partition: Partition, bounds: DirectionBounds, span: Span): Parts => {
-  const whole = wholeDays(partition, bounds, span)
+const partsOfImports = (partition: Partition, _: DirectionBounds, span: Span): Parts => {
+  const whole = days(partition, span)
   const visible = partition.conditions('own')
   if (visible.length === 0) return [whole]
-  const days = [sql`own.fecha >= ${span.first}`, sql`own.fecha < ${afterDay(span.last)}`, sql`not ${all(visible)}`]
-  const statement = rowsOf(partition, span, earliestOf(span.first), latestOf(span.last), days)
+  const hidden = [sql`own.fecha >= ${span.first}`, sql`own.fecha < ${afterDay(span.last)}`, sql`not ${all(visible)}`]
+  const statement = rowsOf(partition, span, earliestOf(span.first), latestOf(span.last), hidden)
   return [whole, { statement, add: (months, row) => addRow(months, row, -1) }]
 }
 
@@ -105,29 +120,22 @@ export async function sumMonths(
   return { months, statusRows: statusRows!.results as DataStatusRow[] }
 }
 
-function totalsAt(months: Months, month: string, direction: number, cell: string) {
-  const monthKey = `${month}|${direction}`
-  const cells: Cells = months.get(monthKey) ?? new Map()
-  months.set(monthKey, cells)
-  // The first part of a cell's key is its day, over which the totals are summed.
-  const key = cell.slice(cell.indexOf('|') + 1)
-  const totals = cells.get(key) ?? nothing()
-  cells.set(key, totals)
-  return totals
+function cellsAt(months: Months, month: string, direction: number): Cells {
+  const cells: Cells = months.get(`${month}|${direction}`) ?? new Map()
+  months.set(`${month}|${direction}`, cells)
+  return cells
 }
 
-function addDays(
-  months: Months,
-  { month, direction, cells }: MonthCells,
-  { first, last, before }: { first: string; last: string; before: string | null },
-): void {
-  for (const [cell, totals] of parseCells(cells)) {
+function addMonth(months: Months, { month, direction, is_whole, cells }: MonthCells, { first, last }: Span): void {
+  const into = cellsAt(months, month, direction)
+  for (const [cell, values] of parseCells(cells)) {
     const day = `${month}-${cell.slice(0, 2)}`
-    if (day >= first && day <= last && (before === null || day < before)) add(totalsAt(months, month, direction, cell), totals)
+    if (is_whole === 1) addTo(into, { cell, values }, 1)
+    else if (day >= first && day <= last) addTo(into, { cell: withoutDay(cell), values }, 1)
   }
 }
 
 function addRow(months: Months, row: CountableRow, sign: 1 | -1, until: number | null = null): void {
   const adds = contribution(row, until)
-  if (adds) add(totalsAt(months, adds.month, row.direction, adds.cell), adds.values, sign)
+  if (adds) addTo(cellsAt(months, adds.month, row.direction), { cell: withoutDay(adds.cell), values: adds.values }, sign)
 }

@@ -9,7 +9,7 @@ import { isDay } from '../literal-day.ts'
 import { decimal } from '../money.ts'
 import { incompleteMonths } from '../quality/data-quality.ts'
 import { dataStatuses } from '../quality/data-status.ts'
-import { add, type Cells, nothing } from '../totals.ts'
+import { add, type Cells, nothing, type Totals } from '../totals.ts'
 import type { CfdiMonth, MonthlySummary, MonthlySummaryQuery } from './contract.ts'
 import { type Months, type Span, sumMonths } from './store.ts'
 
@@ -37,12 +37,12 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
   const now = ctx.now.getTime()
   const [latest, { months, statusRows }] = await Promise.all([latestCeilings(ctx.db, [ledger.entity]), sumMonths(ledger, span)])
   const { windows, window } = ledger
-  const all = [...months.values()]
-  const valid = all.map((cells) => sumOf(cells, isCounted))
+  const all = [...months.values()].map(partsOf)
+  const valid = all.map((parts) => sumOf(parts, isCounted))
   const statusOf = dataStatuses(ledger, statusRows, now)
   const rows = placesOf(ledger, span, months, now).map(
     (place): CfdiMonth => ({
-      ...rowOf(ledger.fiscal_entity_id, place, months.get(`${place.month}|${place.direction}`) ?? new Map()),
+      ...rowOf(ledger.fiscal_entity_id, place, partsOf(months.get(`${place.month}|${place.direction}`))),
       data_status: statusOf(place.month, place.direction),
     }),
   )
@@ -57,7 +57,7 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
     as_of: new Date((span.directions.length === 2 ? window : windows[DIRECTIONS[span.directions[0]!]]).ceiling ?? ctx.now).toISOString(),
     data_quality: {
       cfdi_total: rows.reduce((sum, { count, cancelled_count, substituted_count }) => sum + count + cancelled_count + substituted_count, 0),
-      with_xml: all.reduce((sum, cells) => sum + sumOf(cells, (_, __, state) => state !== 'cancelado').with_xml, 0),
+      with_xml: all.reduce((sum, parts) => sum + sumOf(parts, (_, __, state) => state !== 'cancelado').with_xml, 0),
       missing_rate: valid.reduce((sum, { missing_rate }) => sum + missing_rate, 0),
       not_counted: valid.reduce((sum, { not_counted }) => sum + not_counted, 0),
       ...incompleteMonths(rows.map(({ data_status }) => data_status)),
@@ -112,15 +112,16 @@ function placesOf({ windows }: ScopedLedger, span: Span, months: Months, now: nu
 
 const hasDocuments = (cells: Cells | undefined): boolean => cells !== undefined && [...cells.values()].some(({ n }) => n > 0)
 
+/** Totals with the parts of their keys. */
+type Parts = [parts: string[], totals: Totals][]
+const partsOf = (cells: Cells = new Map()): Parts => [...cells].map(([key, totals]) => [key.split('|'), totals])
+
 type Only = (tipo: string, metodo: string, state: string) => boolean
 const isCounted: Only = (_, __, state) => state === 'vigente'
 
-function sumOf(cells: Cells, only: Only) {
+function sumOf(parts: Parts, only: Only) {
   const sum = nothing()
-  for (const [cell, totals] of cells) {
-    const [tipo = '', metodo = '', state = ''] = cell.split('|')
-    if (only(tipo, metodo, state)) add(sum, totals)
-  }
+  for (const [[tipo = '', metodo = '', state = ''], totals] of parts) if (only(tipo, metodo, state)) add(sum, totals)
   return sum
 }
 
@@ -131,19 +132,19 @@ const drilldownOf = (fiscal_entity_id: string, direction: CfdiMonth['direction']
     ...{ kind: 'cfdi', to_itself: 'false', is_substituted: 'false' },
   })}`
 
-function rowOf(fiscal_entity_id: string, place: MonthPlace, cells: Cells): Omit<CfdiMonth, 'data_status'> {
+function rowOf(fiscal_entity_id: string, place: MonthPlace, parts: Parts): Omit<CfdiMonth, 'data_status'> {
   const direction = DIRECTIONS[place.direction]
   const valid = (tipo: string, metodo?: string) =>
-    sumOf(cells, (t, m, state) => isCounted(t, m, state) && t === tipo && (metodo === undefined || m === metodo))
+    sumOf(parts, (t, m, state) => isCounted(t, m, state) && t === tipo && (metodo === undefined || m === metodo))
   const income = valid('I')
   const credit = valid('E')
   const credit_notes = credit.subtotal - credit.descuento
   return {
     month: place.month,
     direction,
-    count: sumOf(cells, isCounted).n,
-    cancelled_count: sumOf(cells, (_, __, state) => state === 'cancelado').n,
-    substituted_count: sumOf(cells, (_, __, state) => state === 'sustituido').n,
+    count: sumOf(parts, isCounted).n,
+    cancelled_count: sumOf(parts, (_, __, state) => state === 'cancelado').n,
+    substituted_count: sumOf(parts, (_, __, state) => state === 'sustituido').n,
     by_tipo: Object.fromEntries(TIPOS.map((tipo) => [tipo, valid(tipo).n])) as CfdiMonth['by_tipo'],
     subtotal: decimal(income.subtotal),
     descuento: decimal(income.descuento),

@@ -25,7 +25,7 @@ export async function readXml(files: R2Bucket, { xml_object, xml_offset, xml_len
 export interface XmlObject {
   /** Of the bytes. Keys end with it, so that a late writer cannot change bytes that committed rows point to. */
   hash: string
-  bytes: Uint8Array
+  bytes: Uint8Array<ArrayBuffer>
   offsets: number[]
 }
 

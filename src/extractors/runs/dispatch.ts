@@ -33,18 +33,18 @@ export interface RunOutcome extends Queued {
   connections: number
 }
 
-/** Connections dispatched in one round of calls. */
-const PAGE = 50
-/** The statements of a run besides its pages. */
-const RUN_STATEMENTS = 6
+/** Connections dispatched in one round of calls. An invocation has the statements for so many, also when each is in a ledger of its own. */
+const PAGE = 25
+/** The statements of a run besides those that `pageStatements` counts. */
+const RUN_STATEMENTS = 7
 /** A planned run that has not moved for this long was left unfinished by a crash. */
 const UNFINISHED_AFTER_MS = 30_000
 const SWEEP_LIMIT = 100
 /** Runs that one queue message names. */
-const RUNS_A_MESSAGE = 20
+export const RUNS_A_MESSAGE = 20
 
-/** The most statements of a page, whose connections go in two parts: its list, the windows, and in each ledger the watermarks and the jobs. */
-const pageStatements = ({ settings }: System): number => 2 * (2 + 16 * Math.min(PAGE, settings.ledgers.length))
+/** The most statements of a page, whose connections go in two parts: the windows, and in each ledger the watermarks and the jobs. */
+const pageStatements = (page: readonly ConnectionRow[]): number => 2 * (1 + 16 * new Set(page.map(({ shard }) => shard)).size)
 
 const newRun = (ctx: System, extractor: ExtractorRow, trigger: RunRow['trigger'], fiscal_entity_id: string | null): RunRow => ({
   run_id: newId('run'),
@@ -97,9 +97,10 @@ export async function dispatchRuns(system: System, run_ids: readonly string[]): 
  */
 export async function startPlanned(system: System, runs: readonly RunRow[]): Promise<void> {
   const left: RunRow[] = []
+  let isOver = false
   await each(runs, async (run) => {
-    if (!system.budget.allows(RUN_STATEMENTS + pageStatements(system))) left.push(run)
-    else await dispatch(system, run)
+    if (isOver) left.push(run)
+    else isOver = !(await dispatch(system, run)).isDone
   })
   await announceRuns(system, left)
 }
@@ -146,17 +147,17 @@ async function dispatch(system: System, run: RunRow): Promise<RunOutcome & { isD
   }
   for (;;) {
     const read = extractor ? await connectionsOfRun(system.db, run, after, PAGE) : []
-    await cover(read.filter(isVerified))
-    // Only then, so that no RFC waits until the authority has answered about the CIECs of others.
-    await cover(await newlyVerified(system, read))
-    if (read.length < PAGE || run.fiscal_entity_id !== null) break
-    after = read.at(-1)!.fiscal_entity_id
-    if (!system.budget.allows(pageStatements(system) + RUN_STATEMENTS)) {
+    if (!system.budget.allows(pageStatements(read) + RUN_STATEMENTS)) {
       const counts = { connections, dispatched, gap_jobs }
       await commit(system.db.$client, [keepPlace(system.db, run, { after, ...counts }, new Date()), ...laterRuns()])
       await announceRuns(system, [run])
       return { status: 'dispatched', ...counts, isDone: false }
     }
+    await cover(read.filter(isVerified))
+    // Only then, so that no RFC waits until the authority has answered about the CIECs of others.
+    await cover(await newlyVerified(system, read))
+    if (read.length < PAGE || run.fiscal_entity_id !== null) break
+    after = read.at(-1)!.fiscal_entity_id
   }
   const outcome: RunOutcome = { status: connections === 0 ? 'no_connections' : 'dispatched', connections, dispatched, gap_jobs }
   if (run.fiscal_entity_id !== null && unverified.length > 0)

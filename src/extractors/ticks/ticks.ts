@@ -22,7 +22,7 @@ import {
 } from './store.ts'
 
 /** Extractors that one message plans. */
-const PAGE = 1_000
+export const PAGE = 1_000
 /** Statements that evaluating a zone takes. */
 const ZONE_STATEMENTS = 4
 const SWEEP_LIMIT = 100

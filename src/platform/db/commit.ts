@@ -24,22 +24,27 @@ const CHUNK_BYTES = 1_500_000
 const CHUNK_ROWS = 10_000
 
 /** Writes rows as JSON arrays for `json_each(?)`, each of at most 10,000 rows and 1.5 MB. A slice of 1,000 documents rarely needs two. */
-export const jsonChunks = (rows: readonly unknown[]): string[] => joinedChunks(rows.map((row) => JSON.stringify(row)))
+export const jsonChunks = (rows: Iterable<unknown>): string[] => joinedChunks(Iterator.from(rows).map((row) => JSON.stringify(row)))
 
 /** The same of rows that are JSON already. */
-export function joinedChunks(rows: readonly string[]): string[] {
+export function joinedChunks(rows: Iterable<string>): string[] {
   const chunks: string[] = []
-  let from = 0
+  let pending: string[] = []
   let size = 0
-  rows.forEach((row, i) => {
+  const close = () => {
+    // With the brackets inside, the text is joined once and not copied again.
+    pending[0] = `[${pending[0]}`
+    pending.push(`${pending.pop()}]`)
+    chunks.push(pending.join(','))
+    pending = []
+    size = 0
+  }
+  for (const row of rows) {
     const bytes = Buffer.byteLength(row)
-    if (i - from === CHUNK_ROWS || (i > from && size + bytes > CHUNK_BYTES)) {
-      chunks.push(`[${rows.slice(from, i).join(',')}]`)
-      from = i
-      size = 0
-    }
+    if (pending.length === CHUNK_ROWS || (pending.length > 0 && size + bytes > CHUNK_BYTES)) close()
+    pending.push(row)
     size += bytes + 1
-  })
-  if (rows.length > from) chunks.push(`[${rows.slice(from).join(',')}]`)
+  }
+  if (pending.length > 0) close()
   return chunks
 }

@@ -1,7 +1,9 @@
 import { databaseOf, hasOutboxEvents, type Outbox, wakeRelay } from '../../outbox/outbox.ts'
 import { MAX_EVENT_BYTES, pendingEntities, readPage } from '../../outbox/pending.ts'
 import type { System } from '../../platform/context.ts'
+import { each } from '../../platform/each.ts'
 import { repeatAlone } from '../../platform/locks/alone.ts'
+import { ledgerByLedger, START } from '../../platform/pages.ts'
 import { type FailedEvent, handleFailures, isRefusal } from './aside.ts'
 import { type BuiltPortion, commitPortions, type Meter, progressStatements } from './commit.ts'
 import { sweepFanOuts } from './fan-out.ts'
@@ -166,9 +168,15 @@ async function readPortions(system: System, work: Work, events: readonly RelayEv
   return events.flatMap((event) => portionOfEvent.get(event) ?? [])
 }
 
-/** Wakes the relay of every outbox that holds events, and the organizations whose events lack deliveries. */
-export async function sweepOutboxes(system: System): Promise<void> {
-  const outboxes: Outbox[] = ['control', ...system.settings.ledgers.keys()]
-  for (const outbox of outboxes) if (await hasOutboxEvents(databaseOf(system, outbox))) await wakeRelay(system, outbox)
-  await sweepFanOuts(system)
+/** Wakes the relay of every outbox that holds events, and the organizations whose events lack deliveries. A task, whose place is a ledger. */
+export async function sweepOutboxes(system: System, place = START): Promise<string> {
+  const sweep = async (outbox: Outbox): Promise<void> => {
+    if (await hasOutboxEvents(databaseOf(system, outbox))) await wakeRelay(system, outbox)
+  }
+  let next = ''
+  const ledgers = async () => {
+    next = await ledgerByLedger(system, place, sweep)
+  }
+  await each(place === START ? [() => sweep('control'), () => sweepFanOuts(system), ledgers] : [ledgers], (step) => step())
+  return next
 }

@@ -20,7 +20,8 @@ const login = (rfc: string, ciec = 'Abcd1234'): Login => ({ rfc, ciec })
 
 async function packagesOf(rfc: string, direction: Direction, month: string, until = LATE, from = authority): Promise<Package[]> {
   const packages: Package[] = []
-  for await (const pack of from.download({ login: login(rfc), direction, month, until })) packages.push(pack)
+  for await (const pack of from.download({ login: login(rfc), direction, month, until }))
+    packages.push({ ...pack, bytes: pack.bytes.slice() })
   return packages
 }
 

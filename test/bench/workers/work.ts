@@ -19,6 +19,8 @@ interface Work {
   DB: D1Database
   LEDGER_0: D1Database
   EVENTS_0: D1Database
+  /** The table of bare work, which no change of the service changes. */
+  BARE: D1Database
   FILES: R2Bucket
   WEBHOOK_KEYS: string
 }
@@ -155,7 +157,7 @@ const routes: Record<string, Route> = {
   },
 
   /** The least that has to be done with a package: inflate, read the XML without looking, one insert of rows that were mapped before. */
-  '/bare-ingest': async ({ entity, name }, { LEDGER_0 }) => {
+  '/bare-ingest': async ({ entity, name }, { BARE }) => {
     const bytes = packages.get(name)!
     let elements = 0
     const file = bytesInMemory(bytes)
@@ -169,7 +171,7 @@ const routes: Record<string, Route> = {
     }
     const { columns, values } = bare.rows
     const insert = `insert into cfdi (entity, ${columns.join(', ')}) select ?1, ${columns.map((_, n) => `value->>${n}`).join(', ')} from json_each(?2)`
-    await LEDGER_0.batch(jsonChunks(values).map((chunk) => LEDGER_0.prepare(insert).bind(entity, chunk)))
+    await BARE.batch(jsonChunks(values).map((chunk) => BARE.prepare(insert).bind(entity, chunk)))
     return elements
   },
 

@@ -12,6 +12,16 @@ const CONTROL_ROWS = 3
 const SIZES = { 1: 1_000, 2: runs(4_000, 20_000) }
 const CROWDED = 3
 const BILLED = 4
+const MIDNIGHT = 5
+const MIDNIGHTS = 6
+
+/** Documents of every third minute, day and night, in one time zone or in several by turns. */
+const nights = (entity: number, zones: readonly number[]) =>
+  documents(400 + entity, 1_200, '2025-06-13', 1, entity).map((row, n) => {
+    const issued_at = Date.parse('2025-06-14T00:00:00Z') / 1_000 + n * 180
+    const utc_offset = zones[n % zones.length]!
+    return { ...row, issued_at, utc_offset, fecha: new Date((issued_at + utc_offset * 60) * 1_000).toISOString().slice(0, 19) }
+  })
 
 beforeAll(async () => {
   await applyD1Migrations(env.LEDGER_0, env.LEDGER_MIGRATIONS)
@@ -25,6 +35,7 @@ beforeAll(async () => {
     rowOf({ entity: CROWDED, uuid, fecha: '2025-06-15T09:00:00', tipo_comprobante: 'N', metodo_pago: 'PUE', payment_status: null }),
   )
   await insertCfdi(env.LEDGER_0, payroll)
+  await insertCfdi(env.LEDGER_0, [...nights(MIDNIGHT, [-360]), ...nights(MIDNIGHTS, [-300, -360, -420, -480])])
   const billed = invoices(300, 4_000, '2025-01-01', 700, BILLED)
   await insertCfdi(env.LEDGER_0, billed.rows)
   await insertApplications(env.LEDGER_0, billed.applications)
@@ -61,6 +72,8 @@ async function costs(
   }
   return read
 }
+
+const ALL_PAGES = Array.from({ length: 40 }, (_, n) => n + 1)
 
 const INDEXED: Record<string, string>[] = [
   {},
@@ -162,6 +175,27 @@ describe('rows read by a page of an indexed filter', () => {
       expect(await costs(2, query, [1], windows, 0)).toEqual([{ page: 1, rows: CONTROL_ROWS, data: 0 }])
     },
   )
+
+  it('are as few for whole days, however many documents are issued around midnight', async () => {
+    const day = { issued_from: '2025-06-15', issued_to: '2025-06-15' }
+    for (const asked of [day, { ...day, direction: 'issued' }, { ...day, tipo_comprobante: 'I' }, { issued_to: '2025-06-15' }])
+      for (const windows of ['everything', SAME] as const)
+        for (const limit of [25, 100]) {
+          const read = await costs(MIDNIGHT, { ...asked, limit: String(limit) }, ALL_PAGES, windows)
+          expect(read.length).toBeGreaterThan(1)
+          for (const { rows, data } of read) expect(rows).toBeLessThanOrEqual(data + 9)
+        }
+  })
+
+  it('are more for whole days only by documents around midnight where time zones mix', async () => {
+    const day = { issued_from: '2025-06-15', issued_to: '2025-06-15' }
+    const read = await costs(MIDNIGHTS, { ...day, limit: '25' }, ALL_PAGES)
+    const ofDay = nights(MIDNIGHTS, [-300, -360, -420, -480]).filter(({ fecha }) => fecha.startsWith('2025-06-15'))
+    expect(read.reduce((sum, { data }) => sum + data, 0)).toBe(ofDay.length)
+    // In the three hours around each of the two midnights there are sixty documents.
+    expect(read.reduce((sum, { rows, data }) => sum + Math.max(rows - data - 9, 0), 0)).toBeLessThanOrEqual(60)
+    expect(read.filter(({ rows, data }) => rows > data + 9).length).toBeLessThanOrEqual(4)
+  })
 
   it('are as few among thousands of one second', async () => {
     for (const { rows } of await costs(CROWDED, { limit: '25' }, [1, 2, 20, 100])) expect(rows).toBeLessThanOrEqual(33)

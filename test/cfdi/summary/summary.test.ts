@@ -9,6 +9,7 @@ import type { Ctx } from '../../../src/platform/context.ts'
 import type { Page } from '../../../src/platform/paging/cursor.ts'
 import { shows, windowsOf } from '../../../src/visibility/window.ts'
 import { contextOf, FISCAL_ENTITY, type Reach, RFC, reaching } from '../../support/context.ts'
+import { costOf } from '../../support/meter.ts'
 import { documents, insertCfdi, insertMonths, isSubstitutedFor, monthsOf, type Row, rowOf } from '../support/ledger.ts'
 
 const OWN = documents(11, 800, '2025-11-20', 100)
@@ -229,6 +230,47 @@ describe('months', () => {
     expect((await labels(contextOf(), { from: '2016-04', to: '2026-03' })).length).toBe(120)
     await expect(labels(contextOf(), { from: '2016-03', to: '2026-03' })).rejects.toMatchObject({ kind: 'invalid', code: 'summary.range' })
     await expect(labels(contextOf(), { from: '2026-03', to: '2026-02' })).rejects.toMatchObject({ kind: 'invalid' })
+  })
+})
+
+describe('what is read', () => {
+  it('are the sums of whole months, and the days of those alone that a window or the query divides', async () => {
+    const rows = documents(71, 300, '2025-11-20', 100, 7)
+    await insertCfdi(env.LEDGER_0, rows)
+    await insertMonths(env.LEDGER_0, monthsOf(rows))
+    const open = contextOf({ entity: 7 })
+    const inFebruary = contextOf({ entity: 7, ...reaching(['2018-01-01', '2026-02-17T19:23:45Z']) }, { extractor_count: 1 })
+    const whole = [
+      [open, { from: '2025-12', to: '2026-01' }],
+      [open, { from: '2025-12-01', to: '2026-01-31' }],
+      [open, { from: '2025-11-24', to: '2026-02-03' }],
+      [inFebruary, { from: '2025-12', to: '2026-02' }],
+    ] as const
+    const before = await Promise.all(whole.map(([ctx, query]) => summarize(ctx, query)))
+    expect(before[0]!.data.map(({ count }) => count).every((count) => count > 5)).toBe(true)
+    await env.LEDGER_0.prepare("update cfdi_months set cells = 'unread' where entity = 7 and month in ('2025-12', '2026-01')").run()
+    for (const [n, [ctx, query]] of whole.entries()) expect(await summarize(ctx, query)).toEqual(before[n])
+    await expect(summarize(open, { from: '2025-12-02', to: '2026-01' })).rejects.toThrow('JSON')
+    await expect(summarize(open, { from: '2025-12', to: '2026-01-30' })).rejects.toThrow('JSON')
+    const inJanuary = contextOf({ entity: 7, ...reaching(['2018-01-01', '2026-01-17T19:23:45Z']) }, { extractor_count: 1 })
+    await expect(summarize(inJanuary, { from: '2025-12', to: '2026-01' })).rejects.toThrow('JSON')
+  })
+
+  it('are as many rows however many documents the day of the latest ceiling has', async () => {
+    const rowsRead = async (entity: number, count: number): Promise<number> => {
+      const rows = documents(80, count, '2026-01-17', 1, entity).map((row) => ({ ...row, substituted_from: null }))
+      await insertCfdi(env.LEDGER_0, rows)
+      await insertMonths(env.LEDGER_0, monthsOf(rows))
+      const ceiling = new Date(Math.max(...rows.map(({ issued_at }) => issued_at)) * 1_000).toISOString()
+      const ctx = contextOf({ entity, ...reaching(['2018-01-01', ceiling]) }, { extractor_count: 1 })
+      const { cost, result } = await costOf(env.LEDGER_0, env.FILES, () => summarize(ctx, { from: '2023-02', to: '2026-01' }))
+      expect(result.data_quality.cfdi_total).toBeGreaterThan(count / 2)
+      return cost.rows_read
+    }
+    const few = await rowsRead(8, 20)
+    expect(await rowsRead(10, 400)).toBe(few)
+    // The lists of directions and states count as rows.
+    expect(few).toBeLessThanOrEqual(16)
   })
 })
 

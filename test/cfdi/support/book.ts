@@ -1,4 +1,5 @@
 import { env } from 'cloudflare:workers'
+import { expect } from 'vitest'
 import type { IngestTarget, SliceOutcome } from '../../../src/cfdi/ingest/ingest.ts'
 import type { ListedRow } from '../../../src/cfdi/package/metadata.ts'
 import { type Plain, RFC } from './documents.ts'
@@ -78,10 +79,25 @@ export async function rowsOf({ entity }: IngestTarget): Promise<Map<string, Stor
 export async function monthsOf({ entity }: IngestTarget): Promise<Record<string, Record<string, unknown>>> {
   const { results } = await env.LEDGER_0.prepare('select * from cfdi_months where entity = ?')
     .bind(entity)
-    .all<{ month: string; direction: number; cells: string }>()
+    .all<{ month: string; direction: number; sums: string; cells: string }>()
+  for (const { sums, cells } of results) expect(JSON.parse(sums)).toEqual(addedUp(JSON.parse(cells)))
   return Object.fromEntries(
     results.filter(({ cells }) => cells !== '{}').map(({ month, direction, cells }) => [`${month}|${direction}`, JSON.parse(cells)]),
   )
+}
+
+type Cell = (number | string)[]
+
+/** The cells of a month without their days, added up one by one. */
+function addedUp(cells: Record<string, Cell>): Record<string, Cell> {
+  const sums: Record<string, Cell> = {}
+  for (const [key, cell] of Object.entries(cells)) {
+    const before = sums[key.slice('dd|'.length)] ?? cell.map((one) => (typeof one === 'string' ? '0' : 0))
+    sums[key.slice('dd|'.length)] = cell.map((one, n) =>
+      typeof one === 'string' ? String(BigInt(one) + BigInt(before[n]!)) : one + Number(before[n]),
+    )
+  }
+  return sums
 }
 
 /** What a book keeps of its suppliers, by month and RFC. */

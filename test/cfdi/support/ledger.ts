@@ -4,7 +4,7 @@ import { type Applied, balanceOf } from '../../../src/cfdi/balances.ts'
 import { microsOf } from '../../../src/cfdi/columns.ts'
 import { addSupplier, type Suppliers, shareOf, writeSuppliers } from '../../../src/cfdi/supplier-totals.ts'
 import { cfdi, cfdiMonths, cfdiPayments, cfdiSuppliers } from '../../../src/cfdi/tables.ts'
-import { addTo, type Cells, type Countable, contribution, writeCells } from '../../../src/cfdi/totals.ts'
+import { addTo, type Cells, type Countable, contribution, sumDays, writeCells } from '../../../src/cfdi/totals.ts'
 import type { Ctx } from '../../../src/platform/context.ts'
 import { jsonChunks } from '../../../src/platform/db/commit.ts'
 import { windowsOf } from '../../../src/visibility/window.ts'
@@ -124,7 +124,7 @@ export function monthsOf(rows: readonly Row[]) {
   }
   return [...months].map(([key, cells]) => {
     const [entity, month, direction] = key.split('|')
-    return { entity: Number(entity), month, direction: Number(direction), cells: writeCells(cells) }
+    return { entity: Number(entity), month, direction: Number(direction), sums: writeCells(sumDays(cells)), cells: writeCells(cells) }
   })
 }
 

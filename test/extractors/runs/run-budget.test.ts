@@ -20,7 +20,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** An organization with 170 RFCs, four pages, and a planned run over them. */
+/** An organization with 170 RFCs, seven pages, and a planned run over them. */
 async function planned() {
   const of = await organization('enterprise_gold')
   const { extractor_id } = await created(of, { ...draft, trigger_kind: 'connection_reactivated', data_source_keys: ['sat_csf'] })
@@ -43,6 +43,14 @@ async function planned() {
 const onePageAtATime = () => {
   let asked = 0
   vi.spyOn(Budget.prototype, 'allows').mockImplementation(() => asked++ % 3 !== 2)
+}
+
+const LEDGERS = 40
+/** As many ledgers as a service for many RFCs has, which are one here. */
+const manyLedgers = async (clockwork: Clockwork): Promise<void> => {
+  const { env: bindings } = clockwork as { env: Env }
+  for (let n = 1; n < LEDGERS; n++) Object.assign(bindings, { [`LEDGER_${n}`]: bindings.LEDGER_0 })
+  await env.DB.prepare('update connections set shard = entity % ?').bind(LEDGERS).run()
 }
 
 /** Each RFC has a job of the extractor's source and one of the source that every run downloads. */
@@ -124,5 +132,25 @@ describe('a run over more RFCs than the budget suffices for', () => {
     await clockwork.sweep('2026-05-20T09:05:00Z')
     await clockwork.settle()
     expect(outcome((await runsOf(of, of.extractor_id))[0]!)).toEqual(['dispatched', COUNT, COUNT])
+  })
+
+  it('is dispatched page by page over forty ledgers, more than an invocation has statements for, and so are those after it', async () => {
+    const of = await planned()
+    const clockwork = new Clockwork()
+    await manyLedgers(clockwork)
+    const run_ids = [of.run_id, newId('run'), newId('run')]
+    await multiply('runs', 2, { run_id: `json_extract('${JSON.stringify(run_ids)}', '$[' || n.i || ']')` })
+    clockwork.sent.push({ runs: run_ids })
+    let messages = 0
+    for (; messages < 40 && clockwork.sent.length > 0; messages++) await clockwork.deliver(clockwork.sent.splice(0, 1))
+    expect((await runsOf(of, of.extractor_id)).map(outcome).sort()).toEqual([
+      ['dispatched', COUNT, 0],
+      ['dispatched', COUNT, 0],
+      ['dispatched', COUNT, COUNT],
+    ])
+    expect(await jobs()).toEqual({ n: 2 * COUNT, rfcs: COUNT })
+    // An invocation dispatches a page of 25 RFCs, and sometimes the few that are left of a run with it.
+    expect(messages).toBeGreaterThan(10)
+    expect(messages).toBeLessThanOrEqual(21)
   })
 })

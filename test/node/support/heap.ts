@@ -85,28 +85,22 @@ export class HeapWatch {
     return this.use()
   }
 
-  /**
-   * The greatest use while something runs, sampled every 50 ms. A sample above `most` is taken again after a collection of garbage, which the
-   * engine puts off on a busy machine: the platform collects it before it ends an isolate. `sampled` is the greatest before any of these.
-   */
-  async peakDuring<T>(most: number, work: () => Promise<T>): Promise<{ result: T; peak: HeapUse; sampled: HeapUse; samples: number }> {
+  /** The greatest use while something runs, sampled every 50 ms. Garbage counts: nothing is collected for a sample. */
+  async peakDuring<T>(work: () => Promise<T>): Promise<{ result: T; peak: HeapUse; samples: number }> {
     let peak = await this.use()
-    let sampled = peak
     let samples = 1
     let isOver = false
     const sampling = (async () => {
       while (!isOver) {
         await sleep(EVERY_MS)
-        let now = await this.use()
+        const now = await this.use()
         samples++
-        if (now.sum > sampled.sum) sampled = now
-        if (now.sum > most) now = await this.collect()
         if (now.sum > peak.sum) peak = now
       }
     })()
     try {
       const result = await work()
-      return { result, peak, sampled, samples }
+      return { result, peak, samples }
     } finally {
       isOver = true
       await sampling

@@ -11,6 +11,7 @@ import { listOf, manyRows } from '../../blacklists/support/list-csv.ts'
 import { packageOf, plainOf } from '../../cfdi/support/documents.ts'
 import { cfdiOf, subscriber } from '../../downloads/support/downloads.ts'
 import { created, draft, EXTRACTORS } from '../../extractors/support/extractors.ts'
+import { at } from '../../support/clock.ts'
 import { runs } from '../../support/fuzz.ts'
 import type { Platform } from '../../support/invocations.ts'
 import { randomOf } from '../../support/random.ts'
@@ -247,7 +248,52 @@ const invoicesOf = (count: number, review_at: number | null) =>
     .bind(count, review_at)
     .run()
 
+/** More ledgers than an invocation has statements. All are one here, so that what is left in it is found in each. */
+const LEDGERS = 1_000
+
+const bindLedgers = (platform: Platform, count = LEDGERS): void => {
+  for (let n = 1; n < count; n++) Object.assign(platform.env, { [`LEDGER_${n}`]: env.LEDGER_0 })
+}
+
+/** Sweeps them, and returns the numbers of the ledgers for which messages of a queue were sent. */
+async function sweptBy(platform: Platform, name: keyof typeof TASKS, queue: string): Promise<Set<unknown>> {
+  at('2026-05-20T09:10:00Z')
+  platform.sent.splice(0)
+  await finish(platform, name)
+  return new Set((platform.of(queue) as { shard?: number; outbox?: number }[]).map(({ shard, outbox }) => shard ?? outbox))
+}
+
 export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
+  async sweepJobs(platform) {
+    bindLedgers(platform)
+    const one = await subscriber(freshRfc(), cfdiOf(1, { data_source_keys: ['sat_cfdi_issued'] }))
+    await one.run()
+    expect(await sweptBy(platform, 'sweepJobs', 'downloads')).toHaveProperty('size', LEDGERS)
+  },
+
+  async sweepImports(platform) {
+    bindLedgers(platform)
+    const of = await organization('enterprise_gold')
+    const { fiscal_entity_id } = await connect(of.owner, freshRfc(), { ciec: 'empty' })
+    const path = `/v1/fiscal-entities/${fiscal_entity_id}/cfdi/imports`
+    const sent = await platform.fetch('POST import', of.owner, path, { body: '<nothing/>', type: 'application/xml' })
+    expect(sent.status).toBe(202)
+    expect(await sweptBy(platform, 'sweepImports', 'imports')).toHaveProperty('size', LEDGERS)
+  },
+
+  async sweepOutboxes(platform) {
+    bindLedgers(platform)
+    const fact = {
+      outbox_event_id: 'connection.ciec_invalid:1',
+      kind: 'connection.ciec_invalid',
+      entity: 1,
+      organizations: [],
+      body: {},
+    } as const
+    await env.LEDGER_0.batch(insertOutboxEvents(env.LEDGER_0, [fact], 0))
+    expect(await sweptBy(platform, 'sweepOutboxes', 'webhooks')).toHaveProperty('size', LEDGERS)
+  },
+
   /** Operators' commands, organizations to suspend, and every zone that there is. */
   async midnight(platform) {
     await organizations(700, {})
@@ -363,8 +409,14 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
   },
 
   async sweepUploadObjects(platform) {
-    for (let n = 0; n < 30; n++) await env.FILES.put(`imports/abandoned${n}`, 'x')
-    await finish(platform, 'sweepUploadObjects', Date.now() + 3 * DAY_MS)
+    bindLedgers(platform, 800)
+    // The bucket's clock is the real one.
+    at('2099-01-01T10:00:00Z')
+    for (let n = 0; n < 16; n++) await env.FILES.put(`imports/${n.toString(16)}`, 'x')
+    const left = async () => (await env.FILES.list({ prefix: 'imports/' })).objects.length
+    // Each begins at another key.
+    for (let n = 0; n < 12 && (await left()) > 0; n++) await finish(platform, 'sweepUploadObjects')
+    expect(await left()).toBe(0)
   },
 
   async reportLetters(platform) {

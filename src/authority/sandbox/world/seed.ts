@@ -53,17 +53,19 @@ export function uuidOf(key: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`.toUpperCase()
 }
 
+const ascii = new TextDecoder()
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 
 /** Returns the Base64 of `bytes` pseudorandom bytes. */
 export function base64Of(seed: string, bytes: number): string {
   const draws = random(seed)
-  const sextets = Math.floor((bytes * 8) / 6)
-  let text = ''
-  for (let word = 0; text.length < sextets; word >>>= 6) {
-    if (text.length % 5 === 0) word = draws.bits()
-    text += ALPHABET[word & 63]
+  const sextets = new Uint8Array(Math.floor((bytes * 8) / 6))
+  let word = 0
+  for (let i = 0; i < sextets.length; i++, word >>>= 6) {
+    if (i % 5 === 0) word = draws.bits()
+    sextets[i] = ALPHABET.charCodeAt(word & 63)
   }
+  const text = ascii.decode(sextets)
   // The last character of a padded group carries only the remaining bits.
   if (bytes % 3 === 1) return `${text + ALPHABET[(draws.bits() & 3) << 4]}==`
   if (bytes % 3 === 2) return `${text + ALPHABET[(draws.bits() & 15) << 2]}=`

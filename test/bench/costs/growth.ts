@@ -1,0 +1,51 @@
+import { measure } from '../measures.ts'
+import { connect, QUIET, rfcOf, signUp } from '../platform/customer.ts'
+import { DAY_MS } from '../platform/days.ts'
+import { World } from '../platform/world.ts'
+
+const RFCS = 5
+const FIRST = Date.parse('2026-11-21T06:00:00Z')
+const DAYS = 100
+const OF = `after three years of history and ${DAYS} quiet days of an organization with ${RFCS} connections`
+
+/** What a connection adds to the files of the databases, which grow by pages of 4,096 bytes. */
+export const growth = measure({
+  figures: {
+    'control.bytes_per_connection_100_days': {
+      atMost: 8_000,
+      meaning: `Bytes in the file of the control database for each connection, its share of the organization included, ${OF}`,
+    },
+    'events.bytes_per_connection_100_days': {
+      atMost: 180_000,
+      meaning: 'The same in the databases of events, the events of its history included',
+    },
+    'ledger.bytes_per_rfc_100_quiet_days': {
+      atMost: 100_000,
+      meaning: 'Bytes by which the file of the ledger grows in those days, for each RFC',
+    },
+  },
+  take: () =>
+    World.with(new Date(FIRST - DAY_MS / 2).toISOString(), async (world) => {
+      const sizes = async () => ({
+        control: await world.bytesOf('control'),
+        events: await world.bytesOf('events'),
+        ledger: await world.bytesOf('ledger'),
+      })
+      const empty = await sizes()
+      const authorization = await signUp(world)
+      for (let n = 0; n < RFCS; n++) await connect(world, authorization, rfcOf(n), QUIET)
+      await world.settle()
+      const connected = await sizes()
+      for (let n = 0; n < DAYS; n++) {
+        await world.cron('*/15 * * * *', FIRST + n * DAY_MS)
+        await world.cron('0 10 * * *', FIRST + n * DAY_MS + DAY_MS / 6)
+      }
+      const grown = await sizes()
+      if (process.env['BENCH_VERBOSE']) console.error({ empty, connected, grown })
+      return {
+        'control.bytes_per_connection_100_days': (grown.control - empty.control) / RFCS,
+        'events.bytes_per_connection_100_days': (grown.events - empty.events) / RFCS,
+        'ledger.bytes_per_rfc_100_quiet_days': (grown.ledger - connected.ledger) / RFCS,
+      }
+    }),
+})

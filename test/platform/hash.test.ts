@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest'
+import { placeOf, shardOf } from '../../src/platform/hash.ts'
+import { populationOf } from '../simulate/population.ts'
+
+const { rfcs } = populationOf(100_000, 7)
+const counts = (of: (rfc: string) => number, among: readonly string[] = rfcs): Map<number, number> => {
+  const found = new Map<number, number>()
+  for (const rfc of among) found.set(of(rfc), (found.get(of(rfc)) ?? 0) + 1)
+  return found
+}
+
+describe('a hundred thousand RFCs', () => {
+  it('are spread evenly over the ledgers, however many there are', () => {
+    for (const ledgers of [1, 2, 3, 7, 100]) {
+      const each = [...counts((rfc) => shardOf(rfc, ledgers)).values()]
+      expect(each).toHaveLength(ledgers)
+      expect(Math.min(...each)).toBeGreaterThan((0.85 * rfcs.length) / ledgers)
+      expect(Math.max(...each)).toBeLessThan((1.15 * rfcs.length) / ledgers)
+    }
+  })
+
+  it('are spread evenly over the minutes of a night', () => {
+    const each = [...counts((rfc) => Math.floor(placeOf(rfc, 21_600) / 60)).values()]
+    expect(each).toHaveLength(360)
+    expect(Math.max(...each)).toBeLessThan((1.4 * rfcs.length) / 360)
+  })
+
+  it('of one ledger begin in different seconds, also when the seconds are a multiple of the ledgers', () => {
+    const ledgers = 100
+    const ofOne = rfcs.filter((rfc) => shardOf(rfc, ledgers) === 0)
+    const bySecond = counts((rfc) => placeOf(rfc, 21_600), ofOne)
+    expect(Math.max(...bySecond.values())).toBeLessThanOrEqual(5)
+    expect(new Set([...bySecond.keys()].map((second) => second % ledgers)).size).toBe(ledgers)
+  })
+
+  it('have their places from the first second to the last, and all the first one without a spread', () => {
+    const seconds = rfcs.map((rfc) => placeOf(rfc, 3_600))
+    expect([Math.min(...seconds.slice(0, 50_000)), Math.max(...seconds.slice(0, 50_000))]).toEqual([0, 3_599])
+    expect(rfcs.every((rfc) => placeOf(rfc, 0) === 0)).toBe(true)
+  })
+})
