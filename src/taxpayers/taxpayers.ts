@@ -1,6 +1,6 @@
 import { and, asc, count, eq, gt, inArray, isNull, ne } from 'drizzle-orm'
 import type { Database } from '../platform/db/commit.ts'
-import { type Fragment, sql } from '../platform/db/fragment.ts'
+import { type Fragment, prepared, sql } from '../platform/db/fragment.ts'
 import { assertThat } from '../platform/db/guard.ts'
 import type { ConnectionState } from '../platform/tenant.ts'
 import { connectionColumns, connections, fiscalEntities } from './tables.ts'
@@ -25,6 +25,20 @@ const linked = (organization_id: string, fiscal_entity_id: string) =>
 
 export const findConnection = async (db: Database, organization_id: string, fiscal_entity_id: string): Promise<WithReaches | undefined> =>
   (await db.select().from(connections).where(linked(organization_id, fiscal_entity_id)).limit(1))[0]
+
+/** Returns which of these fiscal entities an organization is connected to. */
+export const findLinked = async (
+  { $client }: Database,
+  organization_id: string,
+  fiscal_entity_ids: readonly string[],
+): Promise<Set<string>> => {
+  const { results } = await prepared(
+    $client,
+    sql`select c.fiscal_entity_id as id from json_each(${JSON.stringify(fiscal_entity_ids)}) j cross join connections c indexed by connections_organization
+      on c.organization_id = ${organization_id} and c.fiscal_entity_id = j.value and c.state <> 'unlinked'`,
+  ).all<{ id: string }>()
+  return new Set(results.map(({ id }) => id))
+}
 
 /** The organization's connection to an RFC in any state, unlinked included. */
 export const findConnectionByRfc = async (db: Database, organization_id: string, rfc: string): Promise<ConnectionRow | undefined> =>

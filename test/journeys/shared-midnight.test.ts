@@ -139,7 +139,7 @@ describe.each(TICKS)(`ten organizations, ${RFCS} RFCs, at %s`, (instant) => {
   })
 
   it('every window is where its own organization’s runs put it', async () => {
-    const { results } = await env.DB.prepare(
+    const { results } = await env.EVENTS_0.prepare(
       `select organization_id || ' ' || rfc || ' sat_cfdi_issued' as key, issued_from as visible_from, issued_to as visible_to
        from connections where state = 'active'
        union all select organization_id || ' ' || rfc || ' sat_cfdi_received', received_from, received_to
@@ -168,9 +168,9 @@ describe.each(TICKS)(`ten organizations, ${RFCS} RFCs, at %s`, (instant) => {
         byEntity.get(entity)!.map(({ fiscal_entity_id }) => shownJobId(fiscal_entity_id, source, month, job_id)),
       ),
     )
-    const { results } = await env.DB.prepare(
+    const { results } = await env.EVENTS_0.prepare(
       `select organization_id || ' ' || (body->>'rfc') || ' ' || (body->>'data_source_key') || ' ' || coalesce(body->>'period', '') as told
-       from events where key = 'sync.completed' and body->>'job_id' in (select value from json_each(?))`,
+       from events where body->>'event' = 'sync.completed' and body->>'job_id' in (select value from json_each(?))`,
     )
       .bind(JSON.stringify(shown))
       .all<{ told: string }>()

@@ -15,6 +15,8 @@ export interface FailedEvent {
   error: unknown
   /** Whether another attempt would fail as well. */
   isCertain: boolean
+  /** Whether an events shard takes no writes: then the event waits, however long that takes. */
+  isDown?: boolean
 }
 
 const eventsOf = (failed: readonly FailedEvent[]): PendingEvent[] => failed.map(({ event }) => event)
@@ -24,7 +26,7 @@ export const isRefusal = (error: unknown): boolean => /SQLITE_(CONSTRAINT|TOOBIG
 
 /**
  * Lets failed events wait for another attempt, or puts them aside: at once when that is certain to fail, otherwise after five attempts. The
- * dead letter is written first. Nothing is put aside while the control plane takes no writes.
+ * dead letter is written first. Nothing is put aside while the control plane or its events shard takes no writes.
  */
 export async function handleFailures(
   system: System,
@@ -32,7 +34,7 @@ export async function handleFailures(
   source: D1Database,
   failed: readonly FailedEvent[],
 ): Promise<{ statements: number; isWaiting: boolean }> {
-  const isOver = ({ event, isCertain }: FailedEvent): boolean => isCertain || event.attempts + 1 >= MAX_ATTEMPTS
+  const isOver = ({ event, isCertain, isDown }: FailedEvent): boolean => isCertain || (!isDown && event.attempts + 1 >= MAX_ATTEMPTS)
   const over = failed.filter(isOver)
   const waiting = failed.filter((it) => !isOver(it))
   for (const { event, error } of over) {

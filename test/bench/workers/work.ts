@@ -19,6 +19,7 @@ import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
 interface Work {
   DB: D1Database
   LEDGER_0: D1Database
+  EVENTS_0: D1Database
   /** The table of bare work, which no change of the service changes. */
   BARE: D1Database
   FILES: R2Bucket
@@ -38,14 +39,14 @@ const LEASE_MS = 30_000
 const isIdle = ({ created, updated, cancelled, rejected }: SliceOutcome): boolean => created + updated + cancelled + rejected === 0
 
 /** A system whose queue keeps in mind what it is told, and whose network is a receiver that answers 200. */
-function webhooksIn({ DB, LEDGER_0, WEBHOOK_KEYS }: Work) {
-  const webhooks = new Set<number>()
+function webhooksIn({ DB, LEDGER_0, EVENTS_0, WEBHOOK_KEYS }: Work) {
+  const endpoints = new Set<string>()
   let relays = 0
   const env = {
     WEBHOOKS: {
-      sendBatch: async (messages: { body: { webhook: number } | { outbox: number } }[]) => {
+      sendBatch: async (messages: { body: { endpoint: string } | { outbox: number } }[]) => {
         for (const { body } of messages) {
-          if ('webhook' in body) webhooks.add(body.webhook)
+          if ('endpoint' in body) endpoints.add(body.endpoint)
           else relays++
         }
       },
@@ -59,9 +60,15 @@ function webhooksIn({ DB, LEDGER_0, WEBHOOK_KEYS }: Work) {
     },
     EGRESS: { fetch: async () => new Response(null, { status: 200 }) },
   }
-  const settings = { environment: 'test', webhookKeys: keyring('WEBHOOK_KEYS', WEBHOOK_KEYS), publicHosts: [], ledgers: [LEDGER_0] }
+  const settings = {
+    environment: 'test',
+    webhookKeys: keyring('WEBHOOK_KEYS', WEBHOOK_KEYS),
+    publicHosts: [],
+    ledgers: [LEDGER_0],
+    events: [EVENTS_0],
+  }
   const system = { env, settings, db: connect(DB), now: new Date(), requestId: 'bench' } as unknown as System
-  return { system, webhooks, isMore: () => relays-- > 0 }
+  return { system, endpoints, isMore: () => relays-- > 0 }
 }
 
 type Route = (asked: { entity: number; rfc: string; name: string; request: Request }, env: Work) => Promise<unknown>
@@ -130,17 +137,17 @@ const routes: Record<string, Route> = {
 
   /** Relays until there is nothing left, and answers for which endpoints there is something now. */
   '/relay': async (_, env) => {
-    const { system, webhooks, isMore } = webhooksIn(env)
+    const { system, endpoints, isMore } = webhooksIn(env)
     do await relayOutbox(system, 0)
     while (isMore())
-    return [...webhooks]
+    return [...endpoints]
   },
 
   /** Delivers what endpoints have due, to receivers that answer 200, and answers for which there is more. */
   '/deliver': async ({ request }, env) => {
-    const { system, webhooks } = webhooksIn(env)
-    for (const webhook of (await request.json()) as number[]) await deliverDue(system, webhook)
-    return [...webhooks]
+    const { system, endpoints } = webhooksIn(env)
+    for (const endpoint of (await request.json()) as string[]) await deliverDue(system, endpoint)
+    return [...endpoints]
   },
 
   '/bare': async ({ request }) => {

@@ -37,15 +37,23 @@ function factsOf(stateDir: string, ledger: DatabaseSync): Fact[] {
       .all()
       .map(({ entity }) => entity),
   )
-  return databasesWith(stateDir, 'events').flatMap((control) => {
-    const events = control
-      .prepare(
-        `select e.event_id as fact_id, e.key as kind, c.entity, json_array(e.organization_id) as organizations, e.body
-         from events e join connections c using (organization_id, fiscal_entity_id)`,
-      )
-      .all() as unknown as Fact[]
-    control.close()
-    return events.filter(({ entity }) => entities.has(entity))
+  const connections = new Map(
+    databasesWith(stateDir, 'connections').flatMap((control) => {
+      const rows = control.prepare('select organization_id, fiscal_entity_id, entity from connections').all()
+      control.close()
+      return rows.map((row) => [`${row['organization_id']} ${row['fiscal_entity_id']}`, Number(row['entity'])] as const)
+    }),
+  )
+  return databasesWith(stateDir, 'events').flatMap((shard) => {
+    const rows = shard.prepare('select organization_id, body from events').all() as unknown as { organization_id: string; body: string }[]
+    shard.close()
+    return rows.flatMap(({ organization_id, body }) => {
+      const { event, event_id, fiscal_entity_id } = JSON.parse(body) as Record<string, string>
+      const of = fiscal_entity_id === undefined ? undefined : connections.get(`${organization_id} ${idOfUuid('fe', fiscal_entity_id)}`)
+      return of === undefined || !entities.has(of)
+        ? []
+        : [{ fact_id: event_id!, kind: event!, entity: of, organizations: JSON.stringify([organization_id]), body }]
+    })
   })
 }
 

@@ -327,9 +327,9 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
 
   async pruneEvents(platform) {
     const of = await organization()
-    await env.DB.prepare(
+    await env.EVENTS_0.prepare(
       `with recursive n (i) as (select 1 union all select i + 1 from n where i < 9000)
-       insert into events (organization_id, seq, event_id, key, body) select ?1, n.i, ${idSql('evt')}, 'sync.completed', '{}' from n`,
+       insert into events (organization_id, seq, body) select ?1, n.i, '{"event":"sync.completed"}' from n`,
     )
       .bind(of.id)
       .run()
@@ -343,12 +343,12 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     await multiply('webhooks', 1_200, { webhook: 'null', webhook_id: idSql('wh') })
     const { webhookKeys } = settingsOf(env)
     const { digests } = await newSecret()
-    const { results } = await env.DB.prepare('select webhook_id from webhooks').all<{ webhook_id: string }>()
+    const { results } = await env.EVENTS_0.prepare('select webhook_id from webhooks').all<{ webhook_id: string }>()
     const owner = { environment: 'test', organization_id: of.id, secret_version: 1 } as const
     const wrapped = []
     for (const { webhook_id } of results)
       wrapped.push([webhook_id, JSON.stringify(await wrapDigests(webhookKeys, { ...owner, webhook_id }, digests))])
-    await env.DB.prepare('update webhooks set digests = j.value->>1 from json_each(?) j where webhooks.webhook_id = j.value->>0')
+    await env.EVENTS_0.prepare('update webhooks set digests = j.value->>1 from json_each(?) j where webhooks.webhook_id = j.value->>0')
       .bind(JSON.stringify(wrapped))
       .run()
     // A new key: every secret is to be wrapped with it.
