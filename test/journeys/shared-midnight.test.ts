@@ -139,7 +139,7 @@ describe.each(TICKS)(`ten organizations, ${RFCS} RFCs, at %s`, (instant) => {
   })
 
   it('every window is where its own organization’s runs put it', async () => {
-    const { results } = await env.EVENTS_0.prepare(
+    const { results } = await env.DB.prepare(
       `select organization_id || ' ' || rfc || ' sat_cfdi_issued' as key, issued_from as visible_from, issued_to as visible_to
        from connections where state = 'active'
        union all select organization_id || ' ' || rfc || ' sat_cfdi_received', received_from, received_to
