@@ -2,15 +2,17 @@ import { globSync } from 'node:fs'
 import { defineConfig } from 'drizzle-kit'
 
 const LEDGER = ['cfdi', 'downloads', 'documents', 'imports'].map((domain) => `src/${domain}/tables.ts`)
-const BOTH = ['src/outbox/tables.ts', 'src/platform/db/tables.ts']
+const EVENTS = [...globSync('src/webhooks/**/tables.ts'), 'src/alerts/tables.ts', 'src/platform/receipts/tables.ts']
+const GUARDS = 'src/platform/db/tables.ts'
 
 const SCHEMAS = {
-  control: globSync('src/**/tables.ts').filter((file) => !LEDGER.includes(file)),
-  ledger: [...LEDGER, ...BOTH],
+  control: globSync('src/**/tables.ts').filter((file) => ![...LEDGER, ...EVENTS].includes(file)),
+  ledger: [...LEDGER, 'src/outbox/tables.ts', GUARDS],
+  events: [...EVENTS, 'src/platform/audit/tables.ts', GUARDS],
 }
 
-const database = process.env['DATABASE']
-if (database !== 'control' && database !== 'ledger') throw new Error('Set DATABASE to control or to ledger.')
+const database = process.env['DATABASE'] as keyof typeof SCHEMAS
+if (!(database in SCHEMAS)) throw new Error('Set DATABASE to control, ledger or events.')
 
 export default defineConfig({
   dialect: 'sqlite',

@@ -7,6 +7,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const migrations = {
   CONTROL_MIGRATIONS: await readD1Migrations('migrations/control'),
+  EVENTS_MIGRATIONS: await readD1Migrations('migrations/events'),
   LEDGER_MIGRATIONS: await readD1Migrations('migrations/ledger'),
 }
 
@@ -79,7 +80,7 @@ const documentedSnippet = {
     id === '\0virtual:documented-snippet' ? /^```js\n(.*?)^```$/ms.exec(readFileSync('docs/webhooks.md', 'utf8'))?.[1] : undefined,
 }
 
-const workers = (name: string, include: string[], exclude: string[] = [], ledgers: string[] = []) => ({
+const workers = (name: string, include: string[], exclude: string[] = [], shards: string[] = []) => ({
   plugins: [
     documentedSnippet,
     cloudflareTest({
@@ -87,7 +88,7 @@ const workers = (name: string, include: string[], exclude: string[] = [], ledger
       miniflare: {
         compatibilityFlags: ['service_binding_extra_handlers'],
         bindings: { ...migrations, ...secrets },
-        d1Databases: ledgers,
+        d1Databases: shards,
         // For the tests of limits, in the place of the service's own.
         ratelimits: { TIGHT: { namespace_id: 'tight', simple: { limit: 3, period: 60 } } },
         outboundService: async () => new Response('The tests reach no network.', { status: 599 }),
@@ -113,8 +114,13 @@ export default defineConfig({
       { test: { name: 'rules', include: RULES, isolate: false, testTimeout: 60_000 } },
       workers('workers', ['test/**/*.test.ts'], ['test/{node,samples}/**', ...JOURNEYS, ...RULES]),
       workers('journeys', JOURNEYS),
-      // The same journeys with the fiscal data over three ledgers.
-      workers('shards', ['test/**/{journey,imports,downloads,relay,shared-downloads}.test.ts'], [], ['LEDGER_1', 'LEDGER_2']),
+      // The same journeys over three ledgers and three events shards.
+      workers(
+        'shards',
+        ['test/**/{journey,imports,downloads,relay,shared-downloads,shards,log,events}.test.ts'],
+        [],
+        ['LEDGER_1', 'LEDGER_2', 'EVENTS_1', 'EVENTS_2'],
+      ),
       { test: { name: 'samples', include: ['test/samples/*.test.ts'] } },
       { test: { name: 'node', include: ['test/node/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 } },
     ],

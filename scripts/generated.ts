@@ -59,7 +59,7 @@ async function openApi(): Promise<void> {
 try {
   await bindings()
   await openApi()
-  for (const database of ['control', 'ledger']) migrations(database)
+  for (const database of ['control', 'ledger', 'events']) migrations(database)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

@@ -4,6 +4,7 @@ interface __BaseEnv_Env {
 	FILES: R2Bucket;
 	DB: D1Database;
 	LEDGER_0: D1Database;
+	EVENTS_0: D1Database;
 	DOWNLOADS: Queue;
 	DOWNLOADS_SPREAD: Queue;
 	DISPATCH: Queue;
@@ -44,6 +45,7 @@ declare namespace Cloudflare {
 		FILES: R2Bucket;
 		DB: D1Database;
 		LEDGER_0: D1Database;
+		EVENTS_0: D1Database;
 		DOWNLOADS: Queue;
 		DOWNLOADS_SPREAD: Queue;
 		DISPATCH: Queue;
@@ -79,6 +81,7 @@ declare namespace Cloudflare {
 		FILES: R2Bucket;
 		DB: D1Database;
 		LEDGER_0: D1Database;
+		EVENTS_0: D1Database;
 		DOWNLOADS: Queue;
 		DOWNLOADS_SPREAD: Queue;
 		DISPATCH: Queue;

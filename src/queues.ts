@@ -66,15 +66,15 @@ export const CONSUMERS: Readonly<Record<string, Consumer>> = {
     producer: 'WEBHOOKS',
     message: z.union([
       z.strictObject({ outbox: z.union([z.literal('control'), z.int().min(0)]) }),
-      z.strictObject({ fan_out: z.string() }),
-      z.strictObject({ webhook: z.int().positive() }),
+      z.strictObject({ shard: z.int().min(0), fan_out: z.string() }),
+      z.strictObject({ endpoint: z.string() }),
       z.strictObject({ untold: z.int().positive() }),
     ]),
     statements: 700,
     handle: (system, it) => {
       if ('outbox' in it) return relayOutbox(system, it.outbox)
-      if ('fan_out' in it) return fanOut(system, it.fan_out)
-      return 'webhook' in it ? deliver(system, it.webhook) : tellMissed(system, it.untold)
+      if ('fan_out' in it) return fanOut(system, it.shard, it.fan_out)
+      return 'endpoint' in it ? deliver(system, it.endpoint) : tellMissed(system, it.untold)
     },
   }),
   tasks: consumer({ producer: 'TASKS', message: TaskMessage, statements: 600, handle: runTask }),

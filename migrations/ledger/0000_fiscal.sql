@@ -155,6 +155,7 @@ CREATE TABLE `extractions` (
 	`organization_id` text NOT NULL,
 	`entity` integer NOT NULL,
 	`run_id` text NOT NULL,
+	`n` integer DEFAULT 0 NOT NULL,
 	`instant` integer NOT NULL,
 	`jobs` text NOT NULL,
 	`dispatched` integer NOT NULL,
@@ -169,15 +170,14 @@ CREATE TABLE `sync_jobs` (
 	`source` text NOT NULL,
 	`month` text NOT NULL,
 	`job_id` text NOT NULL,
-	`run_id` text NOT NULL,
 	`organizations` text NOT NULL,
+	`late` text,
 	`carried` text DEFAULT '{}' NOT NULL,
 	`open` integer NOT NULL,
 	`status` text NOT NULL,
 	`as_of` integer NOT NULL,
 	`not_before` integer NOT NULL,
-	`token` text,
-	`lease_until` integer,
+	`wait_until` integer,
 	`attempts` integer NOT NULL,
 	`created_at` integer NOT NULL,
 	`started_at` integer,
@@ -193,7 +193,16 @@ CREATE TABLE `sync_jobs` (
 	PRIMARY KEY(`entity`, `source`, `month`, `job_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE UNIQUE INDEX `sync_jobs_open` ON `sync_jobs` (`entity`,`source`,`month`) WHERE open = 1;--> statement-breakpoint
+CREATE TABLE `sync_work` (
+	`entity` integer PRIMARY KEY NOT NULL,
+	`jobs` text NOT NULL,
+	`due_at` integer NOT NULL,
+	`token` text,
+	`leased_at` integer,
+	`lease_until` integer,
+	`is_careful` integer DEFAULT 0 NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE `documents` (
 	`entity` integer NOT NULL,
 	`document_id` text NOT NULL,

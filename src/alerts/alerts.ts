@@ -1,11 +1,25 @@
 import { notFound } from '../failures.ts'
-import { change } from '../platform/audit/audit.ts'
-import type { Ctx } from '../platform/context.ts'
+import { changeEvents } from '../platform/audit/audit.ts'
+import { type Ctx, eventsOf, type System } from '../platform/context.ts'
+import { commit } from '../platform/db/commit.ts'
+import { each } from '../platform/each.ts'
 import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import type { Alert, AlertQuery } from './contract.ts'
-import { type AlertRow, findAlert, listAlertRows, markRead } from './store.ts'
+import { type AlertDraft, type AlertRow, alertStatements, findAlert, listAlertRows, markRead } from './store.ts'
 
 export { type AlertDraft, alertStatements } from './store.ts'
+
+/** An alert for the events shard of its organization. */
+export interface AddressedDraft extends AlertDraft {
+  events_shard: number
+}
+
+/** Raises alerts, in one commit for each events shard. A repetition changes nothing. */
+export const raiseAlerts = ({ settings }: System, drafts: readonly AddressedDraft[], now: Date): Promise<void> =>
+  each([...Map.groupBy(drafts, ({ events_shard }) => events_shard)], ([shard, own]) => {
+    const d1 = settings.events[shard]!
+    return commit(d1, alertStatements(d1, own, now))
+  })
 
 const view = ({ organization_id: _, dedupe_key: __, created_at, read_at, ...row }: AlertRow): Alert => ({
   ...row,
@@ -17,17 +31,23 @@ const view = ({ organization_id: _, dedupe_key: __, created_at, read_at, ...row 
 export async function listAlerts(ctx: Ctx, query: AlertQuery) {
   const scope = { list: 'alerts', filters: query }
   const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
-  const rows = await listAlertRows(ctx.db, ctx.organization.id, query, after === undefined ? undefined : String(after), query.limit + 1)
+  const rows = await listAlertRows(
+    eventsOf(ctx),
+    ctx.organization.id,
+    query,
+    after === undefined ? undefined : String(after),
+    query.limit + 1,
+  )
   return paginate(ctx, scope, query.limit, rows, (row) => [row.alert_id], view)
 }
 
 /** Marks an alert as read; an alert that is read already keeps its time. Throws Failure 404 alert.not_found. */
 export async function readAlert(ctx: Ctx, alert_id: string): Promise<Alert> {
-  const row = await findAlert(ctx.db, ctx.organization.id, alert_id)
+  const row = await findAlert(eventsOf(ctx), ctx.organization.id, alert_id)
   if (!row) throw notFound('alert')
   if (row.read_at) return view(row)
-  await change(ctx, { action: 'alert.read', resource_id: alert_id, changed: ['read_at'] }, [
-    markRead(ctx.db, ctx.organization.id, alert_id, ctx.now),
+  await changeEvents(ctx, { action: 'alert.read', resource_id: alert_id, changed: ['read_at'] }, [
+    markRead(eventsOf(ctx), ctx.organization.id, alert_id, ctx.now),
   ])
   return view({ ...row, read_at: ctx.now })
 }

@@ -1,6 +1,6 @@
 import { and, desc, eq, isNotNull, isNull, lt } from 'drizzle-orm'
 import { type Database, jsonChunks } from '../platform/db/commit.ts'
-import { type Fragment, prepared, raw, sql } from '../platform/db/fragment.ts'
+import { prepared, sql } from '../platform/db/fragment.ts'
 import { newId } from '../platform/db/id.ts'
 import { alerts } from './tables.ts'
 
@@ -12,27 +12,19 @@ export interface AlertDraft extends Pick<AlertRow, 'organization_id' | 'kind' | 
 }
 
 /**
- * Returns the statements that raise alerts. If the organization has an alert with the same key, a critical draft replaces a warning and
- * makes it unread; any other draft changes nothing. With a condition on `draft`, only the drafts that satisfy it when the batch runs.
+ * Returns the statements that raise alerts in an events shard. If the organization has an alert with the same key, a critical draft replaces
+ * a warning and makes it unread; any other draft changes nothing.
  */
-export const alertStatements = (
-  db: Database,
-  drafts: readonly AlertDraft[],
-  now: Date,
-  condition: Fragment = raw('true'),
-): D1PreparedStatement[] =>
+export const alertStatements = (d1: D1Database, drafts: readonly AlertDraft[], now: Date): D1PreparedStatement[] =>
   jsonChunks(
     drafts.map(({ organization_id, kind, severity, dedupe_key, resource_id, message }) => [
       ...[newId('alr'), organization_id, kind, severity, dedupe_key, resource_id, message],
     ]),
   ).map((json) =>
     prepared(
-      db.$client,
+      d1,
       sql`insert into alerts (alert_id, organization_id, kind, severity, dedupe_key, resource_id, message, created_at)
-        select draft.*, ${now.getTime()} from (
-          select value->>0 as alert_id, value->>1 as organization_id, value->>2 as kind, value->>3 as severity, value->>4 as dedupe_key,
-            value->>5 as resource_id, value->>6 as message from json_each(${json})) draft
-        where ${condition}
+        select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, ${now.getTime()} from json_each(${json}) where true
         on conflict (organization_id, dedupe_key) do update set
           kind = excluded.kind, severity = excluded.severity, message = excluded.message, created_at = excluded.created_at, read_at = null
         where alerts.severity = 'warning' and excluded.severity = 'critical'`,

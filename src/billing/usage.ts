@@ -3,7 +3,7 @@ import { invitationsUsed } from '../identity/team/invitations.ts'
 import { importUsage } from '../imports/usage/usage.ts'
 import { limitsNow } from '../plans/place.ts'
 import { QUOTAS, type Quota } from '../plans/quotas.ts'
-import type { Ctx } from '../platform/context.ts'
+import { type Ctx, eventsOf } from '../platform/context.ts'
 import { type Fragment, join, prepared, raw, sql } from '../platform/db/fragment.ts'
 import { dayOfEpoch, epochDayOf, firstInstantOf, localDayOf } from '../platform/time/calendar.ts'
 import { countActiveConnections, draftsUsed } from '../taxpayers/taxpayers.ts'
@@ -19,17 +19,17 @@ const unitOf = (quota: Quota): QuotaUsage['unit'] =>
 async function usedNow(ctx: Ctx): Promise<Record<Quota, number>> {
   const { db, organization, now } = ctx
   const counts: Record<string, Fragment> = {
-    webhooks: webhooksUsed(organization.id),
     drafts: draftsUsed(organization.id),
     credentials: credentialsUsed(organization.id),
     invitations: invitationsUsed(organization.id, now),
   }
   const columns = Object.entries(counts).map(([name, count]) => sql`(${count}) as ${raw(name)}`)
-  const [counted, imports] = await Promise.all([
+  const [counted, used, imports] = await Promise.all([
     prepared(db.$client, sql`select ${join(columns, ', ')}`).first<Record<Quota, number>>(),
+    prepared(eventsOf(ctx).$client, sql`select (${webhooksUsed(organization.id)}) as webhooks`).first<{ webhooks: number }>(),
     importUsage(ctx),
   ])
-  return { ...counted!, extractors: organization.extractor_count, ...imports }
+  return { ...counted!, ...used!, extractors: organization.extractor_count, ...imports }
 }
 
 /** Returns what counts against the plan now. */

@@ -10,6 +10,7 @@ import { audited } from '../platform/audit/audit.ts'
 import type { System } from '../platform/context.ts'
 import { commit } from '../platform/db/commit.ts'
 import { newId } from '../platform/db/id.ts'
+import { fnv1a } from '../platform/hash.ts'
 import type { SignupDraft } from './contract.ts'
 
 const TIMEZONE = 'America/Mexico_City'
@@ -21,14 +22,16 @@ const TIMEZONE = 'America/Mexico_City'
 export async function signUp(system: System, { organization_name, name, email }: SignupDraft): Promise<Signup> {
   await refuseDisposable(system, email)
   const { db, now } = system
+  const id = newId('org')
   const organization: OrganizationRow = {
-    id: newId('org'),
+    id,
     name: organization_name,
     contact_email: email,
     logo_url: null,
     timezone: TIMEZONE,
     ...trialSubscription(now, TIMEZONE, email),
     extractor_count: 0,
+    events_shard: fnv1a(id) % system.settings.events.length,
     created_at: now,
   }
   const member: MemberRow = {

@@ -7,7 +7,7 @@ import type { ActingOrganization, Actor, Connection, PresentedCredential } from 
 export interface System {
   env: Env
   settings: Settings
-  /** Every statement of `db` and of `settings.ledgers` counts against it. */
+  /** Every statement of `db`, of `settings.ledgers` and of `settings.events` counts against it. */
   budget: Budget
   db: Database
   now: Date
@@ -21,6 +21,8 @@ export interface KeyClaim {
   token: string
   /** The id of the resource that an earlier, interrupted request with the key began to make; null when there is none. */
   begun: string | null
+  /** What this request has changed in the events shard. */
+  changed?: string
 }
 
 /** What a verb needs to act for one organization. Every query takes the organization's id from here. */
@@ -31,6 +33,10 @@ export interface Ctx extends System {
   connection: Connection | null
   claim?: KeyClaim
 }
+
+/** The events shard of the organization: the database with its events, deliveries, alerts and webhooks. */
+export const eventsOf = ({ settings, organization }: Pick<Ctx, 'settings' | 'organization'>): Database =>
+  connect(settings.events[organization.events_shard]!)
 
 /** Who sent a request, and what is to be noted about it after its answer, if anything. */
 export interface Authenticated {
@@ -74,9 +80,10 @@ export interface App {
 /** Builds what every entry point of the Worker starts with; the messages of a batch share a budget. Throws UnusableSettings. */
 export function systemOf(env: Env, now: Date, requestId: string, budget = new Budget()): System {
   const settings = settingsOf(env)
+  const each = (databases: readonly D1Database[]) => databases.map((d1) => counted(d1, budget))
   return {
     env,
-    settings: { ...settings, ledgers: settings.ledgers.map((ledger) => counted(ledger, budget)) },
+    settings: { ...settings, ledgers: each(settings.ledgers), events: each(settings.events) },
     budget,
     db: connect(counted(env.DB, budget)),
     now,

@@ -1,6 +1,6 @@
 import { type Keyring, keyring } from './crypto/keyring.ts'
 
-/** The variables of the environment and the ledgers, read once per isolate. No other code reads a variable. */
+/** The variables of the environment and the numbered databases, read once per isolate. No other code reads a variable. */
 export interface Settings {
   environment: 'test' | 'live'
   apiSecretKeys: Keyring
@@ -11,6 +11,8 @@ export interface Settings {
   publicHosts: readonly string[]
   /** LEDGER_0 to LEDGER_n, in this order. */
   ledgers: readonly D1Database[]
+  /** EVENTS_0 to EVENTS_n, in this order. */
+  events: readonly D1Database[]
   taxAuthority: 'sandbox'
   repseRegistry: 'sandbox' | 'live'
   repseRegistryUrl: string
@@ -93,7 +95,8 @@ function readSettings(env: Env): Settings {
       .split(',')
       .map((host) => host.trim())
       .filter((host) => host !== ''),
-    ledgers: read(() => ledgersOf(bindings)),
+    ledgers: read(() => shardsOf('LEDGER', bindings)),
+    events: read(() => shardsOf('EVENTS', bindings)),
     taxAuthority: oneOf('TAX_AUTHORITY', ['sandbox']),
     repseRegistry: oneOf('REPSE_REGISTRY', ['sandbox', 'live']),
     repseRegistryUrl: url('REPSE_REGISTRY_URL'),
@@ -114,9 +117,9 @@ function readSettings(env: Env): Settings {
   return settings
 }
 
-function ledgersOf(bindings: Record<string, unknown>): D1Database[] {
-  const names = Object.keys(bindings).filter((name) => /^LEDGER_\d+$/.test(name))
-  const ledgers = names.map((_, n) => bindings[`LEDGER_${n}`] as D1Database)
-  if (ledgers.length === 0 || ledgers.includes(undefined as never)) throw new Error('LEDGER_0 to LEDGER_n must be bound without a gap.')
-  return ledgers
+function shardsOf(kind: 'LEDGER' | 'EVENTS', bindings: Record<string, unknown>): D1Database[] {
+  const names = Object.keys(bindings).filter((name) => new RegExp(`^${kind}_\\d+$`).test(name))
+  const shards = names.map((_, n) => bindings[`${kind}_${n}`] as D1Database)
+  if (shards.length === 0 || shards.includes(undefined as never)) throw new Error(`${kind}_0 to ${kind}_n must be bound without a gap.`)
+  return shards
 }

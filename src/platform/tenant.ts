@@ -14,6 +14,8 @@ export interface ActingOrganization {
   plan: string
   /** Number of extractors, disabled ones included. An organization without extractors sees everything (service.md, Visibility window, 4). */
   extractor_count: number
+  /** The number of its events shard. */
+  events_shard: number
 }
 
 /** A credential as a request presents it, not checked yet. */

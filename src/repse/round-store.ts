@@ -75,7 +75,7 @@ export const registrationsOf = async (db: Database, entities: readonly number[])
   (
     await db.$client
       .prepare(
-        `select c.organization_id, o.timezone, c.fiscal_entity_id, c.rfc, r.vigencia_hasta
+        `select c.organization_id, o.events_shard, o.timezone, c.fiscal_entity_id, c.rfc, r.vigencia_hasta
          from json_each(?1) j cross join connections c indexed by connections_entity cross join repse_records r cross join organizations o
          where c.entity = j.value and c.state = 'active' and r.rfc = c.rfc and r.is_registered = 1 and r.vigencia_hasta is not null
            and o.id = c.organization_id`,

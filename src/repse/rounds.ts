@@ -1,4 +1,4 @@
-import { alertStatements } from '../alerts/alerts.ts'
+import { raiseAlerts } from '../alerts/alerts.ts'
 import type { System } from '../platform/context.ts'
 import { commit } from '../platform/db/commit.ts'
 import { sendHints } from '../platform/queues/send.ts'
@@ -30,7 +30,7 @@ export async function refreshRepse(system: System): Promise<void> {
 /** Announces the round's next page to the consumer. The sweep announces it again if the message is lost. */
 const announce = (system: System, round: string): Promise<void> => sendHints(system, system.env.REPSE, [{ body: { round } }])
 
-/** Runs a page of the round. Claims each RFC for the day before looking it up, and commits the page's alerts with its advance. */
+/** Runs a page of the round. Claims each RFC for the day before looking it up, and raises the page's alerts before it advances. */
 export async function runRoundPage(system: System, day: string): Promise<void> {
   const { db } = system
   const round = await findRound(db, day)
@@ -52,10 +52,8 @@ export async function runRoundPage(system: System, day: string): Promise<void> {
   )
   const drafts = registrations.flatMap((registration) => alertOf(registration, round.instant) ?? [])
   const is_done = page.length < PAGE
-  await commit(db.$client, [
-    ...alertStatements(db, drafts, system.now),
-    advanceRound(db, round, page.at(-1)?.entity ?? round.after, is_done, new Date()),
-  ])
+  await raiseAlerts(system, drafts, system.now)
+  await commit(db.$client, [advanceRound(db, round, page.at(-1)?.entity ?? round.after, is_done, new Date())])
   if (!is_done) await announce(system, day)
 }
 

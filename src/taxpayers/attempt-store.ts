@@ -1,7 +1,7 @@
-import { and, eq, lte, ne, or } from 'drizzle-orm'
+import { and, eq, lte, or } from 'drizzle-orm'
 import type { Database } from '../platform/db/commit.ts'
-import { type Fragment, prepared, sql } from '../platform/db/fragment.ts'
-import { ciecAttempts, connections, fiscalEntities } from './tables.ts'
+import { type Fragment, prepared, raw, sql } from '../platform/db/fragment.ts'
+import { ciecAttempts } from './tables.ts'
 
 export type AttemptRow = typeof ciecAttempts.$inferSelect
 
@@ -54,21 +54,35 @@ export const markRefused = (db: Database, attempt_id: string) =>
 
 export const deleteAttempts = (db: Database, until: Date) => db.delete(ciecAttempts).where(lte(ciecAttempts.attempted_at, until))
 
-/** The condition on an alert's draft that so many CIECs of other organizations were refused for the RFC since. */
-export const refusedOfOthers = (rfc: string, { attempts, milliseconds }: AttemptLimit, now: Date): Fragment =>
-  sql`(select count(*) from ciec_attempts
-    where rfc = ${rfc} and organization_id <> draft.organization_id and is_refused = 1
-      and attempted_at > ${now.getTime() - milliseconds}) >= ${attempts}`
+/** A connection to an RFC for which others sent wrong CIECs, and the time of the attempt after which it is told. */
+export interface GuessedRow {
+  organization_id: string
+  events_shard: number
+  fiscal_entity_id: string
+  rfc: string
+  attempted_at: number
+}
 
-/** The active and paused connections to an RFC, those that were paused as drafts excepted. */
-export const connectedTo = (db: Database, rfc: string) =>
-  db
-    .select({ organization_id: connections.organization_id, fiscal_entity_id: connections.fiscal_entity_id })
-    .from(fiscalEntities)
-    .innerJoin(connections, eq(connections.entity, fiscalEntities.entity))
-    .where(
-      and(
-        eq(fiscalEntities.rfc, rfc),
-        or(eq(connections.state, 'active'), and(eq(connections.state, 'paused'), ne(connections.paused_from, 'draft'))),
-      ),
-    )
+/**
+ * Finds the connections for whose RFC so many CIECs of other organizations had been refused by one attempt, or by each that is stored: the
+ * active and paused ones, those that were paused as drafts excepted. What was sent at about the same time counts.
+ */
+export const findGuessed = async (
+  db: Database,
+  { attempts, milliseconds }: AttemptLimit,
+  within: number,
+  attempt_id?: string,
+): Promise<GuessedRow[]> =>
+  (
+    await prepared(
+      db.$client,
+      sql`select c.organization_id, o.events_shard, c.fiscal_entity_id, a.rfc, a.attempted_at
+        from ciec_attempts a cross join fiscal_entities f on f.rfc = a.rfc
+        cross join connections c indexed by connections_entity on c.entity = f.entity
+          and (c.state = 'active' or (c.state = 'paused' and c.paused_from <> 'draft'))
+        cross join organizations o on o.id = c.organization_id
+        where a.is_refused = 1 and ${attempt_id === undefined ? raw('true') : sql`a.attempt_id = ${attempt_id}`} and (
+          select count(*) from ciec_attempts n where n.rfc = a.rfc and n.organization_id <> c.organization_id and n.is_refused = 1
+            and n.attempted_at > a.attempted_at - ${milliseconds} and n.attempted_at <= a.attempted_at + ${within}) >= ${attempts}`,
+    ).all<GuessedRow>()
+  ).results

@@ -1,18 +1,18 @@
-import { alertStatements } from '../alerts/alerts.ts'
+import { raiseAlerts } from '../alerts/alerts.ts'
 import { Failure } from '../failures.ts'
 import { audited } from '../platform/audit/audit.ts'
 import type { Ctx, System } from '../platform/context.ts'
 import { commit } from '../platform/db/commit.ts'
+import { log } from '../platform/log.ts'
 import {
   type AttemptLimit,
   type AttemptRow,
   attemptsAgainst,
-  connectedTo,
   deleteAttempt,
   deleteAttempts,
+  findGuessed,
   insertAttempt,
   markRefused,
-  refusedOfOthers,
 } from './attempt-store.ts'
 import type { ConnectionRow } from './taxpayers.ts'
 
@@ -82,29 +82,39 @@ export const releaseAttempt = async ({ db }: System, { attempt_id }: Attempt): P
 }
 
 /**
- * Records that the authority refused an attempt, in one commit with an audit event of the organization and, from the third one of others
- * within a day, one alert per day for each organization that is connected to the RFC.
+ * Records that the authority refused an attempt, with an audit event of the organization. From the third one of others within a day, each
+ * organization that is connected to the RFC then gets an alert, one a day.
  */
-export async function recordRefusal(ctx: Ctx, { attempt_id, rfc }: Attempt, resource_id: string): Promise<void> {
+export async function recordRefusal(ctx: Ctx, { attempt_id }: Attempt, resource_id: string): Promise<void> {
   const { db, organization } = ctx
-  const now = new Date()
-  const day = now.toISOString().slice(0, 10)
-  const drafts = (await connectedTo(db, rfc)).map(({ organization_id, fiscal_entity_id }) => ({
-    organization_id,
-    kind: 'connection.ciec_guessed' as const,
-    severity: 'warning' as const,
-    dedupe_key: `connection.ciec_guessed:${fiscal_entity_id}:${day}`,
-    resource_id: fiscal_entity_id,
-    message: `On ${day}, wrong CIECs of the RFC ${rfc} were sent that your organization did not send: ${ALERT_AFTER.attempts} or more within 24 hours.`,
-  }))
   await commit(db.$client, [
     markRefused(db, attempt_id),
     audited(ctx, organization.id, { action: 'fiscal_entity.ciec_refused', resource_id, changed: ['ciec'] }),
-    ...alertStatements(db, drafts, now, refusedOfOthers(rfc, ALERT_AFTER, now)),
   ])
+  await alertGuessed(ctx, attempt_id).catch((error: unknown) =>
+    log.error(ctx, 'The alerts about wrong CIECs could not be raised. The daily task raises them.', { attempt_id }, error),
+  )
 }
 
-/** Deletes attempts that no longer count. */
-export async function pruneAttempts({ db }: System): Promise<void> {
-  await deleteAttempts(db, new Date(Date.now() - DAY_MS))
+async function alertGuessed(system: System, attempt_id?: string): Promise<void> {
+  const guessed = await findGuessed(system.db, ALERT_AFTER, ANSWERED_WITHIN_MS, attempt_id)
+  const drafts = guessed.map(({ organization_id, events_shard, fiscal_entity_id, rfc, attempted_at }) => {
+    const day = new Date(attempted_at).toISOString().slice(0, 10)
+    return {
+      organization_id,
+      events_shard,
+      kind: 'connection.ciec_guessed' as const,
+      severity: 'warning' as const,
+      dedupe_key: `connection.ciec_guessed:${fiscal_entity_id}:${day}`,
+      resource_id: fiscal_entity_id,
+      message: `On ${day}, wrong CIECs of the RFC ${rfc} were sent that your organization did not send: ${ALERT_AFTER.attempts} or more within 24 hours.`,
+    }
+  })
+  await raiseAlerts(system, drafts, new Date())
+}
+
+/** Raises the alerts that a crash prevented, and deletes attempts that no longer count. */
+export async function pruneAttempts(system: System): Promise<void> {
+  await alertGuessed(system)
+  await deleteAttempts(system.db, new Date(Date.now() - DAY_MS))
 }

@@ -1,6 +1,6 @@
 import { and, asc, count, eq, gt, inArray, isNull, ne } from 'drizzle-orm'
 import type { Database } from '../platform/db/commit.ts'
-import { type Fragment, sql } from '../platform/db/fragment.ts'
+import { type Fragment, prepared, sql } from '../platform/db/fragment.ts'
 import { assertThat } from '../platform/db/guard.ts'
 import type { ConnectionState } from '../platform/tenant.ts'
 import { connectionColumns, connections, fiscalEntities } from './tables.ts'
@@ -25,6 +25,20 @@ const linked = (organization_id: string, fiscal_entity_id: string) =>
 
 export const findConnection = async (db: Database, organization_id: string, fiscal_entity_id: string): Promise<WithReaches | undefined> =>
   (await db.select().from(connections).where(linked(organization_id, fiscal_entity_id)).limit(1))[0]
+
+/** Returns which of these fiscal entities an organization is connected to. */
+export const findLinked = async (
+  { $client }: Database,
+  organization_id: string,
+  fiscal_entity_ids: readonly string[],
+): Promise<Set<string>> => {
+  const { results } = await prepared(
+    $client,
+    sql`select c.fiscal_entity_id as id from json_each(${JSON.stringify(fiscal_entity_ids)}) j cross join connections c indexed by connections_organization
+      on c.organization_id = ${organization_id} and c.fiscal_entity_id = j.value and c.state <> 'unlinked'`,
+  ).all<{ id: string }>()
+  return new Set(results.map(({ id }) => id))
+}
 
 /** The organization's connection to an RFC in any state, unlinked included. */
 export const findConnectionByRfc = async (db: Database, organization_id: string, rfc: string): Promise<ConnectionRow | undefined> =>
@@ -166,7 +180,7 @@ const thinned = (column: string): string => `(
 
 /**
  * Widens the windows on issued or on received CFDIs to the earlier floor and the later ceiling (decisions.md 6), of connections that are
- * active and whose CIEC is verified, and notes what the run reached, once however often the run is dispatched. `from` is a day, `to` the
+ * active and whose CIEC is verified, and notes what the run reached, once when the run is dispatched again. `from` is a day, `to` the
  * instant of the run in milliseconds since 1970. There is at most one row for each connection. The result names the connections.
  */
 export const widenWindows = (
@@ -179,7 +193,8 @@ export const widenWindows = (
     .prepare(
       `update connections set
          ${reaches} = case
-           when exists (select 1 from json_each(${reaches}) where value->>0 = j.ceiling and value->>1 <= j.floor) then ${reaches}
+           when ${[1, 2, 3].map((n) => `(${reaches}->>'$[#-${n}][0]' = j.ceiling and ${reaches}->>'$[#-${n}][1]' <= j.floor)`).join(' or ')}
+             then ${reaches}
            else json_insert(
              case when json_array_length(${reaches}) < ${MOST_REACHES} then ${reaches} else ${thinned(reaches)} end,
              '$[#]', json_array(j.ceiling, j.floor))

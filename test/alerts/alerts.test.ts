@@ -1,7 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type AlertDraft, alertStatements } from '../../src/alerts/alerts.ts'
-import { connect } from '../../src/platform/db/commit.ts'
 import { deliverDue } from '../../src/webhooks/deliveries/delivery.ts'
 import { at } from '../support/clock.ts'
 import { silenceQueues } from '../support/queues.ts'
@@ -30,7 +29,6 @@ interface Alert {
 }
 
 async function raise(organization_id: string, ...drafts: Partial<AlertDraft>[]): Promise<void> {
-  const db = connect(env.DB)
   const all = drafts.map((more, n) => ({
     ...{ organization_id, kind: 'repse.expiring' as const, severity: 'warning' as const, dedupe_key: `k${n}`, resource_id: 'fe_x' },
     ...{ message: `Aviso ${n}.`, ...more },
@@ -38,7 +36,7 @@ async function raise(organization_id: string, ...drafts: Partial<AlertDraft>[]):
   // One in each millisecond, so that their ids are in order.
   for (const one of all) {
     vi.setSystemTime(Date.now() + 1)
-    await env.DB.batch(alertStatements(db, [one], new Date()))
+    await env.EVENTS_0.batch(alertStatements(env.EVENTS_0, [one], new Date()))
   }
 }
 
@@ -51,7 +49,7 @@ describe('a webhook whose deliveries are not received', () => {
     const answers = async (...statuses: number[]) => {
       for (const status of statuses) {
         await of.ask('POST', `${endpoint.path}/test`)
-        await deliverDue(system(status), endpoint.webhook)
+        await deliverDue(system(status), endpoint.key)
       }
     }
     const alerts = async () => (await of.ask('GET', ALERTS)).body.data as Alert[]

@@ -1,25 +1,21 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { copyFile, mkdir, readdir } from 'node:fs/promises'
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { basename, dirname, join } from 'node:path'
 import { KEY } from './bindings.ts'
 import type { Rig } from './rig.ts'
 import type { FastifySetup } from './workers/fastify.ts'
 
-/** Copies the two databases of the rig, which it does not write meanwhile. */
-async function copies({ bundle }: Rig): Promise<Pick<FastifySetup, 'control' | 'ledger'>> {
-  const [from, to] = [join(bundle, '..', '..', 'state', 'Database'), join(bundle, '..', '..', 'fastify')]
+/** Copies the two databases of the rig, which it does not write meanwhile, with what is not yet in their files but beside them. */
+async function copies({ state, fileOf }: Rig): Promise<Pick<FastifySetup, 'control' | 'ledger'>> {
+  const to = join(state, '..', 'fastify')
   await mkdir(to, { recursive: true })
-  const names = (await readdir(from)).filter((name) => name.includes('.sqlite') && !name.startsWith('metadata'))
-  await Promise.all(names.map((name) => copyFile(join(from, name), join(to, name))))
-  const found = { control: '', ledger: '' }
-  for (const file of names.filter((name) => name.endsWith('.sqlite')).map((name) => join(to, name))) {
-    const database = new DatabaseSync(file)
-    const tables = database.prepare("select name from sqlite_master where name in ('cfdi', 'credentials')").all()
-    database.close()
-    for (const { name } of tables) found[name === 'cfdi' ? 'ledger' : 'control'] = file
+  const copyOf = async (database: string): Promise<string> => {
+    const from = join(state, await fileOf(database))
+    for (const name of (await readdir(dirname(from))).filter((it) => it.startsWith(basename(from))))
+      await copyFile(join(dirname(from), name), join(to, name))
+    return join(to, basename(from))
   }
-  return found
+  return { control: await copyOf('control'), ledger: await copyOf('ledger') }
 }
 
 /** Starts the server of workers/fastify.ts: its origin, and how to end it. */

@@ -132,7 +132,9 @@ describe('a job that the budget of an invocation does not suffice for', () => {
       rejected_count: 3,
     })
     const { entity } = await callOf(rfc)
-    const told = (await factsOf(entity, 'sync.completed')).filter(({ body }) => body['job_id'] === job['job_id'])
+    const told = (await factsOf(entity, 'sync.completed')).filter(
+      ({ body }) => body['job_id'] === job['job_id'] && body['data_source_key'] === job['source'] && body['period'] === '2026-05',
+    )
     expect(told).toHaveLength(1)
     // The ten and the four from before are new to the organization, the cancelled one among them.
     const shown = (await again.jobs()).filter(({ period }) => period === '2026-05')

@@ -23,7 +23,11 @@ afterEach(() => {
 
 async function empty(): Promise<void> {
   await reset()
-  await Promise.all([applyD1Migrations(env.DB, env.CONTROL_MIGRATIONS), applyD1Migrations(env.LEDGER_0, env.LEDGER_MIGRATIONS)])
+  await Promise.all([
+    applyD1Migrations(env.DB, env.CONTROL_MIGRATIONS),
+    applyD1Migrations(env.LEDGER_0, env.LEDGER_MIGRATIONS),
+    applyD1Migrations(env.EVENTS_0, env.EVENTS_MIGRATIONS),
+  ])
 }
 
 async function live(rfc: string, begin: number, steps: readonly Step[]) {

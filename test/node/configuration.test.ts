@@ -10,13 +10,13 @@ const of = (env?: string): Json =>
 
 /** What an environment has of its own: its ids, its routes, the sizes of its limits, what stands behind EGRESS. */
 const OWN = ['targetEnvironment', 'database_id', 'routes', 'service', 'namespace_id', 'simple', 'command']
-/** An environment grows by more ledgers. */
-const FURTHER_LEDGER = /"binding":"LEDGER_[1-9]/
+/** An environment grows by more ledgers and events shards. */
+const FURTHER_SHARD = /"binding":"(LEDGER|EVENTS)_[1-9]/
 
 /** Without what is an environment's own, and with its name taken out of the names of its resources. */
 function common(value: Json, environment: string): Json {
   if (typeof value === 'string') return value.replace(`-${environment}`, '')
-  if (Array.isArray(value)) return value.filter((one) => !FURTHER_LEDGER.test(JSON.stringify(one))).map((one) => common(one, environment))
+  if (Array.isArray(value)) return value.filter((one) => !FURTHER_SHARD.test(JSON.stringify(one))).map((one) => common(one, environment))
   if (typeof value !== 'object' || value === null) return value
   const entries = Object.entries(value).filter(([name]) => !OWN.includes(name))
   return Object.fromEntries(entries.map(([name, one]) => [name, name === 'vars' ? Object.keys(one as object) : common(one, environment)]))

@@ -86,7 +86,7 @@ describe('databases, buckets and queues', () => {
     const id = platform.addDatabase('fiscal-live-control')
     await makeResources()
     expect(written()[0]).toBe(id)
-    expect(platform.databases.size).toBe(62)
+    expect(platform.databases.size).toBe(63)
   })
 
   it('write only the ids of their own environment into wrangler.toml', async () => {
@@ -95,7 +95,7 @@ describe('databases, buckets and queues', () => {
     const changed = file()
       .split('\n')
       .filter((line, n) => line !== before[n])
-    expect(changed).toEqual([expect.stringContaining('fiscal-live-control'), expect.stringContaining('fiscal-live-ledger-0')])
+    expect(changed).toEqual(['control', 'ledger-0', 'events-0'].map((name) => expect.stringContaining(`fiscal-live-${name}`)))
   })
 })
 
@@ -240,7 +240,7 @@ describe('on a fresh clone without an account', () => {
       'deploy fiscal-data-service-%',
     ])
       expect(run.said).toMatch(new RegExp(task.replace('fiscal-% and', `fiscal-${environment}-control and`).replace('%', environment)))
-    expect(run.said).toMatch(/apply \d+ migrations? to fiscal-(live|test)-ledger-0\n[\s\S]*wait until /)
+    expect(run.said).toMatch(/apply \d+ migrations? to fiscal-(live|test)-ledger-0\n.*to fiscal-(live|test)-events-0\n[\s\S]*wait until /)
   })
 
   it('without --dry-run it stops before it does anything, with a sentence for each thing that is missing', async () => {

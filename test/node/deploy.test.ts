@@ -44,7 +44,11 @@ const ids = (): string[] =>
 function expectWhole(): void {
   const state = platform.state()
   expect(state).toMatchObject({
-    databases: [`fiscal-live-control: ${migrationsOf('control')}`, `fiscal-live-ledger-0: ${migrationsOf('ledger')}`],
+    databases: [
+      `fiscal-live-control: ${migrationsOf('control')}`,
+      `fiscal-live-events-0: ${migrationsOf('events')}`,
+      `fiscal-live-ledger-0: ${migrationsOf('ledger')}`,
+    ],
     buckets: [
       ['fiscal-live-files', [{ id: 'Default Multipart Abort Rule' }, { id: 'abandoned-uploads', conditions: { prefix: 'imports/' } }]],
     ],
@@ -53,7 +57,7 @@ function expectWhole(): void {
     scripts: [{ name: WORKER, secrets: SECRETS, crons: ['* * * * *', '*/15 * * * *', '0 10 * * *'] }],
   })
   expect(state.scripts[0]!.bindings).toEqual(
-    expect.arrayContaining(['d1 DB', 'd1 LEDGER_0', 'queue REPSE', 'r2_bucket FILES', 'service EGRESS']),
+    expect.arrayContaining(['d1 DB', 'd1 LEDGER_0', 'd1 EVENTS_0', 'queue REPSE', 'r2_bucket FILES', 'service EGRESS']),
   )
   expect(ids()).toEqual([...platform.databases.keys()])
 }

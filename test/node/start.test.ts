@@ -43,7 +43,7 @@ describe('npm start', () => {
   })
 
   it('has applied the migrations of every database', async () => {
-    expect(DATABASES.map(({ binding }) => binding)).toContain('LEDGER_0')
+    expect(DATABASES.map(({ binding }) => binding)).toEqual(expect.arrayContaining(['DB', 'LEDGER_0', 'EVENTS_0']))
     const customer = await Customer.signUp(service.url, 'Despacho Uno')
     expect((await customer.ask<{ data: unknown[] }>('GET', '/v1/fiscal-entities')).data).toEqual([])
     expect(await customer.connect('STA050101AB7')).toMatch(/^fe_/)

@@ -158,7 +158,7 @@ async function signing(admin: Caller): Promise<void> {
   await ask('a change', admin, 'PATCH', path, json({ name: 'Otro', url: 'https://hooks.example.com/otro' }))
   await ask('a commit', admin, 'POST', `${path}/rotate-secret/commit`)
   const second = await plant('another signing secret', await ask('a webhook', admin, 'POST', '/v1/webhooks', json(HOOK)))
-  await env.DB.prepare("update webhooks set digests = json_set(digests, '$.a', '9:AAAA') where webhook_id = ?").bind(second).run()
+  await env.EVENTS_0.prepare("update webhooks set digests = json_set(digests, '$.a', '9:AAAA') where webhook_id = ?").bind(second).run()
   await ask('a test that cannot be signed', admin, 'POST', `/v1/webhooks/${second}/test`)
   await ask('a commit of nothing', admin, 'POST', `${path}/rotate-secret/commit`)
   await quiet()

@@ -13,6 +13,8 @@ const RIGHT = {
   PUBLIC_HOSTS: ' API.example.com, ,www.example.com ',
   LEDGER_0: ledger(0),
   LEDGER_1: ledger(1),
+  EVENTS_0: ledger(10),
+  EVENTS_1: ledger(11),
   TAX_AUTHORITY: 'sandbox',
   REPSE_REGISTRY: 'live',
   REPSE_REGISTRY_URL: 'https://repse.stps.gob.mx',
@@ -80,6 +82,7 @@ describe('settings', () => {
       environment: 'live',
       publicHosts: ['api.example.com', 'www.example.com'],
       ledgers: [ledger(0), ledger(1)],
+      events: [ledger(10), ledger(11)],
       taxAuthority: 'sandbox',
       repseRegistry: 'live',
       repseRegistryUrl: 'https://repse.stps.gob.mx',
@@ -104,12 +107,26 @@ describe('settings', () => {
 
   it('have no variable that is not tried above', () => {
     const tried = VARIABLES.map(([name]) => name)
-    expect(Object.keys(RIGHT).filter((name) => !tried.includes(name))).toEqual(['PUBLIC_HOSTS', 'LEDGER_0', 'LEDGER_1'])
+    expect(Object.keys(RIGHT).filter((name) => !tried.includes(name))).toEqual([
+      'PUBLIC_HOSTS',
+      'LEDGER_0',
+      'LEDGER_1',
+      'EVENTS_0',
+      'EVENTS_1',
+    ])
     expect([read({ PUBLIC_HOSTS: undefined }).publicHosts, read({ LIST_69B_URL: '' }).list69bUrl]).toEqual([[], null])
   })
 
   it('need no secret of Stripe when operators record payments', () => {
     expect(faultsOf({ BILLING_PROVIDER: 'manual', STRIPE_SECRET_KEY: undefined, STRIPE_WEBHOOK_SECRET: undefined })).toEqual([])
+  })
+
+  it('need events shards from 0 on without a gap', () => {
+    const gap = 'EVENTS_0 to EVENTS_n must be bound without a gap.'
+    expect(faultsOf({ EVENTS_0: undefined, EVENTS_1: undefined })).toEqual([gap])
+    expect(faultsOf({ EVENTS_3: ledger(3) })).toEqual([gap])
+    const eleven = Object.fromEntries(Array.from({ length: 11 }, (_, n) => [`EVENTS_${n}`, ledger(n)]))
+    expect(read(eleven).events).toEqual(Array.from({ length: 11 }, (_, n) => ledger(n)))
   })
 
   it('need ledgers from 0 on without a gap', () => {

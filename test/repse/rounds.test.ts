@@ -17,7 +17,8 @@ beforeEach(async () => {
   at('2026-11-18T06:00:00Z')
   sent = holdMessages()
   // No RFC of an earlier test is in the round.
-  await env.DB.batch(['connections', 'repse_records', 'repse_rounds', 'alerts'].map((table) => env.DB.prepare(`delete from ${table}`)))
+  await env.DB.batch(['connections', 'repse_records', 'repse_rounds'].map((table) => env.DB.prepare(`delete from ${table}`)))
+  await env.EVENTS_0.prepare('delete from alerts').run()
 })
 afterEach(() => {
   vi.restoreAllMocks()
@@ -200,7 +201,7 @@ describe('an alert', () => {
 
   it('states the fact and the date, within sixty days', () => {
     const registration = {
-      ...{ organization_id: 'org_1', timezone: 'America/Mexico_City', fiscal_entity_id: 'fe_1' },
+      ...{ organization_id: 'org_1', events_shard: 0, timezone: 'America/Mexico_City', fiscal_entity_id: 'fe_1' },
       ...{ rfc: 'EKU9003173C9', vigencia_hasta: '2027-03-01' },
     }
     const on = (day: string) => alertOf(registration, new Date(`${day}T18:00:00Z`))
@@ -237,19 +238,20 @@ function fragile(step: number, when: 'before' | 'after') {
     bare.set(proxy, real)
     return proxy
   }
-  const database = new Proxy(env.DB, {
-    get: (target, key: keyof D1Database) => {
-      if (key === 'prepare') return (sql: string) => watched(target.prepare(sql))
-      if (key === 'batch') return (all: D1PreparedStatement[]) => guard('batch', () => target.batch(all.map((one) => bare.get(one)!)))
-      const value = target[key] as unknown
-      return typeof value === 'function' ? value.bind(target) : value
-    },
-  })
+  const database = (d1: D1Database) =>
+    new Proxy(d1, {
+      get: (target, key: keyof D1Database) => {
+        if (key === 'prepare') return (sql: string) => watched(target.prepare(sql))
+        if (key === 'batch') return (all: D1PreparedStatement[]) => guard('batch', () => target.batch(all.map((one) => bare.get(one)!)))
+        const value = target[key] as unknown
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
   const queue = {
     sendBatch: (batch: readonly MessageSendRequest<RepseMessage>[]) =>
       guard('message', async () => void sent.push(...batch.map(({ body }) => body))),
   }
-  return { bindings: { ...env, DB: database, REPSE: queue } as unknown as Env, died: () => died }
+  return { bindings: { ...env, DB: database(env.DB), EVENTS_0: database(env.EVENTS_0), REPSE: queue } as unknown as Env, died: () => died }
 }
 
 const begin = async (time: string, bindings: Env = env) => {
@@ -257,7 +259,9 @@ const begin = async (time: string, bindings: Env = env) => {
   await refreshRepse(systemOf(bindings, new Date(), 'req_test'))
 }
 const raised = async (): Promise<string[]> =>
-  (await env.DB.prepare('select resource_id from alerts').all<{ resource_id: string }>()).results.map(({ resource_id }) => resource_id)
+  (await env.EVENTS_0.prepare('select resource_id from alerts').all<{ resource_id: string }>()).results.map(
+    ({ resource_id }) => resource_id,
+  )
 
 /** What breaks without it: a registry that shuts us out for asking too often, or a customer who is alarmed twice, because a machine went. */
 describe('a round that is killed', () => {
@@ -270,7 +274,8 @@ describe('a round that is killed', () => {
       const asked = watchRegistry()
       const places: string[] = []
       for (let step = 1; ; step += 1) {
-        await env.DB.batch(['repse_records', 'repse_rounds', 'alerts'].map((table) => env.DB.prepare(`delete from ${table}`)))
+        await env.DB.batch(['repse_records', 'repse_rounds'].map((table) => env.DB.prepare(`delete from ${table}`)))
+        await env.EVENTS_0.prepare('delete from alerts').run()
         asked.splice(0)
         const { bindings, died } = fragile(step, when)
         await begin('2026-11-19T10:00:00Z', bindings).catch(() => {})

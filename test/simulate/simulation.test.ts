@@ -98,10 +98,8 @@ describe('databases', () => {
   })
 
   it('write no more rows on a quiet day than the bench says', () => {
-    const rows = [QUIET_DAY.run, ...KINDS.map((kind) => QUIET_DAY[kind])]
-    const sum = (of: 'rowsRead' | 'rowsWritten'): number => rows.reduce((all, work) => all + work[of], 0)
-    expect(sum('rowsWritten')).toBeLessThanOrEqual(FIGURES['quiet_day.rows_written.day_1'])
-    expect(sum('rowsRead')).toBeLessThanOrEqual(FIGURES['quiet_day.rows_read.day_1'])
+    const rows = [QUIET_DAY.run, ...KINDS.map((kind) => QUIET_DAY[kind])].map(({ rowsWritten }) => rowsWritten)
+    expect(rows.reduce((sum, written) => sum + written, 0)).toBeLessThanOrEqual(FIGURES['quiet_day.rows_written.day_1'])
   })
 })
 

@@ -48,6 +48,7 @@ export const contextOf = (
     timezone: 'America/Mexico_City',
     plan: 'api',
     extractor_count: more.extractor_count ?? 0,
+    events_shard: 0,
   },
   actor: { kind: 'system', process: 'test' },
   connection: connection && {

@@ -4,6 +4,7 @@ declare global {
   namespace Cloudflare {
     interface Env {
       CONTROL_MIGRATIONS: D1Migration[]
+      EVENTS_MIGRATIONS: D1Migration[]
       LEDGER_MIGRATIONS: D1Migration[]
       /** Three a minute. */
       TIGHT: RateLimit

@@ -3,6 +3,7 @@ import { vi } from 'vitest'
 import { newKeyPair } from '../../src/identity/credentials/key.ts'
 import { newId } from '../../src/platform/db/id.ts'
 import type { Role } from '../../src/platform/tenant.ts'
+import { insertEvents } from '../../src/webhooks/events/store.ts'
 import { api } from './client.ts'
 import { freshRfc, joined } from './tenants.ts'
 import { json, nameOf, pathOf, ROUTES, type Sent } from './wire.ts'
@@ -59,7 +60,7 @@ const kept = new Set<string>()
 /** Makes room for one more webhook: an organization has 20 at most. */
 const withRoom = async ({ organization_id }: Side): Promise<Given> => {
   const stays = JSON.stringify([...kept])
-  await env.DB.prepare(
+  await env.EVENTS_0.prepare(
     `update webhooks set deleted_at = ?2 where organization_id = ?1 and deleted_at is null
        and webhook_id not in (select value from json_each(?3))
        and webhook <= (select webhook from webhooks where organization_id = ?1 and deleted_at is null order by webhook desc limit 1 offset 10)`,
@@ -81,20 +82,16 @@ const rotatedWebhook = async (side: Side): Promise<Given> => {
 /** An event as if it had been relayed: what comes by itself would go on by itself while others count. */
 const freshEvent = async ({ organization_id }: Side): Promise<Given> => {
   const event_id = newId('evt')
-  const body = { event: 'webhook.test', event_id, occurred_at: new Date().toISOString(), webhook_id: newId('wh') }
-  await env.DB.prepare(
-    `insert into events select ?1, max(coalesce((select max(seq) from events where organization_id = ?1), 0), ?2) + 1, ?3, ?4, null, ?5`,
-  )
-    .bind(organization_id, Date.now(), event_id, body.event, JSON.stringify(body))
-    .run()
+  const body = JSON.stringify({ event: 'webhook.test', event_id, occurred_at: new Date().toISOString(), webhook_id: newId('wh') })
+  await env.EVENTS_0.batch(insertEvents(env.EVENTS_0, [{ organization_id, event_id, body, isUnique: false }], Date.now()))
   return { event_id }
 }
 /** The same, with a delivery that was lost, to a webhook of its own or to this one. */
 const freshLoss = async (side: Side, webhook?: Given): Promise<Given> => {
   const given = { ...(webhook ?? (await freshWebhook(side))), ...(await freshEvent(side)) } as { webhook_id: string; event_id: string }
-  await env.DB.prepare(
-    `insert into deliveries select webhook, seq, 0, key, 'lost', ?3, null, null, '[]', ?3
-     from webhooks cross join events where webhook_id = ?1 and event_id = ?2`,
+  await env.EVENTS_0.prepare(
+    `insert into deliveries select webhook, seq, 0, 'webhook.test', 'lost', ?3, null, null, '[]', ?3
+     from webhooks w join events e using (organization_id) where webhook_id = ?1 and e.body->>'event_id' = ?2`,
   )
     .bind(given.webhook_id, given.event_id, Date.now())
     .run()
@@ -115,7 +112,9 @@ const loggedWebhook = (side: Side): Promise<Given> => {
 }
 const freshAlert = async ({ organization_id }: Side): Promise<Given> => {
   const alert_id = newId('alr')
-  await env.DB.prepare("insert into alerts values (?1, ?2, 'webhook.undelivered', 'warning', ?1, 'wh_of_nobody', 'Un aviso.', ?3, null)")
+  await env.EVENTS_0.prepare(
+    "insert into alerts values (?1, ?2, 'webhook.undelivered', 'warning', ?1, 'wh_of_nobody', 'Un aviso.', ?3, null)",
+  )
     .bind(alert_id, organization_id, Date.now())
     .run()
   return { alert_id }

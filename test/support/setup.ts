@@ -5,12 +5,14 @@ import main from '../../src/index.ts'
 
 /** One worker runs many files. Each file begins with empty databases, buckets and queues, and with the real clock. */
 const worker = globalThis as { hasRunFiles?: boolean; rfcs?: number; consume?: typeof main.queue }
-const ledgers = Object.entries(env).flatMap(([name, binding]) => (/^LEDGER_\d+$/.test(name) ? [binding as D1Database] : []))
+const shards = (kind: string) =>
+  Object.entries(env).flatMap(([name, binding]) => (new RegExp(`^${kind}_\\d+$`).test(name) ? [binding as D1Database] : []))
+const [ledgers, events] = [shards('LEDGER'), shards('EVENTS')]
 
 if (worker.hasRunFiles) {
   vi.useRealTimers()
   // Only what is loaded is emptied; what has been idle for some seconds is not.
-  await Promise.all([...[env.DB, ...ledgers].map((database) => database.prepare('select 1').run()), env.FILES.head('any')])
+  await Promise.all([...[env.DB, ...ledgers, ...events].map((database) => database.prepare('select 1').run()), env.FILES.head('any')])
   await reset()
 } else {
   // The log line of a request would cost more than a query: vitest passes each line on to its main process.
@@ -35,3 +37,4 @@ worker.rfcs = 0
 
 await applyD1Migrations(env.DB, env.CONTROL_MIGRATIONS)
 for (const ledger of ledgers) await applyD1Migrations(ledger, env.LEDGER_MIGRATIONS)
+for (const shard of events) await applyD1Migrations(shard, env.EVENTS_MIGRATIONS)

@@ -87,10 +87,10 @@ export const quiet = (): Promise<unknown> => new Promise((resolve) => setTimeout
 const TABLES =
   "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name not like '_cf_%' and name not like 'd1_%'"
 
-/** Every row of every table of both databases, as text. */
+/** Every row of every table of all databases, as text. */
 export async function dump(where: (table: string, row: Record<string, unknown>) => boolean = () => true): Promise<string> {
   const rows: string[] = []
-  for (const database of [env.DB, env.LEDGER_0]) {
+  for (const database of [env.DB, env.LEDGER_0, env.EVENTS_0]) {
     const { results: tables } = await database.prepare(TABLES).all<{ name: string }>()
     for (const { name } of tables) {
       const { results } = await database.prepare(`select * from "${name}"`).all<Record<string, unknown>>()

@@ -149,6 +149,20 @@ describe('wrong CIECs of organizations that never had one accepted for the RFC',
     expect([(await alertsOf(active)).length, (await alertsOf(paused)).length]).toEqual([2, 2])
   })
 
+  it('alert on the next day at the latest when the alerts cannot be raised at once, and the sender notices nothing', async () => {
+    const rfc = freshRfc()
+    const own = await subscriber(rfc, ISSUED)
+    await env.EVENTS_0.prepare("create trigger refuse before insert on alerts begin select raise(abort, 'not today'); end").run()
+    const error = vi.spyOn(console, 'error').mockImplementation(() => {})
+    expect(await wrong(await organization(), rfc, 3)).toEqual([422, 422, 422])
+    await env.EVENTS_0.prepare('drop trigger refuse').run()
+    expect([await alertsOf(own), error.mock.calls.length]).toEqual([[], 1])
+    later(DAY - 1)
+    for (let n = 0; n < 2; n++) await pruneAttempts(systemNow())
+    const alerts = await alertsOf(own)
+    expect(alerts.map(({ message }: { message: string }) => message)).toEqual([expect.stringMatching(/^On 2026-05-20, wrong CIECs /)])
+  })
+
   it('three at once alert as well', async () => {
     const rfc = freshRfc()
     const own = await subscriber(rfc, ISSUED)

@@ -48,9 +48,9 @@ export async function authenticate(
   const row = await findAuthenticated(system.db, digests, fiscal_entity_id)
   if (!row || (row.expires_at !== null && row.expires_at <= system.now.getTime())) throw unauthenticated()
   if (presented.api_key !== null && !constantTimeEqual(row.api_key, presented.api_key)) throw unauthenticated()
-  const { organization_id: id, organization_name: name, timezone, plan, extractor_count } = row
+  const { organization_id: id, organization_name: name, timezone, plan, extractor_count, events_shard } = row
   return {
-    organization: { id, name, timezone, plan, extractor_count },
+    organization: { id, name, timezone, plan, extractor_count, events_shard },
     actor: { kind: 'credential', api_key: row.api_key, role: row.role },
     connection: connectionOf(row),
     isFirstUse: row.last_used_on === null || row.last_used_on < utcDay(system),

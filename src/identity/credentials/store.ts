@@ -124,6 +124,7 @@ export interface AuthenticatedRow {
   timezone: string
   plan: string
   extractor_count: number
+  events_shard: number
   connection: number | null
   fiscal_entity_id: string | null
   entity: number | null
@@ -151,7 +152,7 @@ export const findAuthenticated = async (db: Database, digests: readonly string[]
     await db.$client
       .prepare(
         `select c.api_key, c.role, c.expires_at, c.last_used_on, o.id as organization_id, o.name as organization_name, o.timezone, o.plan, o.extractor_count,
-           n.connection, n.fiscal_entity_id, n.entity, n.rfc, n.shard, n.state, n.paused_by, n.first_active_at, n.untold->>'since' as inactive_since,
+           o.events_shard, n.connection, n.fiscal_entity_id, n.entity, n.rfc, n.shard, n.state, n.paused_by, n.first_active_at, n.untold->>'since' as inactive_since,
            n.issued_from, n.issued_to, n.received_from, n.received_to, n.issued_reaches, n.received_reaches, n.imported_at
          from credentials c
          cross join organizations o on o.id = c.organization_id

@@ -1,11 +1,12 @@
 import { and, desc, eq, lt } from 'drizzle-orm'
-import type { Ctx, System } from '../context.ts'
-import { commit, jsonChunks, type Statement } from '../db/commit.ts'
+import { type Ctx, eventsOf, type System } from '../context.ts'
+import { commit, type Database, jsonChunks, type Statement } from '../db/commit.ts'
 import { isGuardViolation } from '../db/guard.ts'
 import { newId } from '../db/id.ts'
-import { inFlight } from '../idempotency/idempotency.ts'
+import { expiredAt, inFlight, refuseDone } from '../idempotency/idempotency.ts'
 import { assertClaimed, CLAIMED, markKey } from '../idempotency/store.ts'
 import { openCursor, paginate } from '../paging/cursor.ts'
+import { leaveReceipt, UNUSED } from '../receipts/receipts.ts'
 import type { Actor } from '../tenant.ts'
 import type { AuditEvent, AuditQuery } from './contract.ts'
 import { auditEvents } from './tables.ts'
@@ -52,19 +53,36 @@ export const auditedEach = (
   )
 
 /**
- * Commits a change of the control plane together with its audit row. Every write for a customer goes through here. Under an
- * Idempotency-Key the same commit marks the key; Failure 409 when another request has claimed the key since.
+ * Commits a change of the control plane together with its audit row. Under an Idempotency-Key the same commit marks the key; Failure 409
+ * when another request has claimed the key since. Every write for a customer goes through here or through changeEvents.
  */
-export async function change(ctx: Ctx, what: Change, statements: readonly Statement[]): Promise<D1Result<Record<string, unknown>>[]> {
-  const { db, organization, claim } = ctx
-  // They come first, so that a request that has lost its claim is refused for that, and not for what the other request changed.
+export function change(ctx: Ctx, what: Change, statements: readonly Statement[]): Promise<D1Result<Record<string, unknown>>[]> {
+  const { db, claim } = ctx
   const marks = claim ? [assertClaimed(db, claim), markKey(db, claim, what.resource_id, what.begins ? 'running' : 'done')] : []
-  try {
-    return (await commit(db.$client, [...marks, ...statements, audited(ctx, organization.id, what)])).slice(marks.length)
-  } catch (error) {
+  return commitMarked(ctx, db.$client, what, marks, statements).catch((error: unknown) => {
     throw claim && isGuardViolation(error, CLAIMED) ? inFlight() : error
-  }
+  })
 }
+
+/**
+ * Commits a change of the organization's events shard, where its audit row lies too. Under an Idempotency-Key the same commit leaves a
+ * receipt; Failure 409 idempotency.done when another request with the key has left one since.
+ */
+export function changeEvents(ctx: Ctx, what: Change, statements: readonly Statement[]): Promise<D1Result<Record<string, unknown>>[]> {
+  const { claim, now } = ctx
+  const d1 = eventsOf(ctx).$client
+  const marks = claim ? leaveReceipt(d1, claim, what.resource_id, now, expiredAt(now)) : []
+  // Kept with the answer.
+  if (claim) claim.changed = what.resource_id
+  return commitMarked(ctx, d1, what, marks, statements).catch(async (error: unknown) => {
+    if (claim && isGuardViolation(error, UNUSED)) await refuseDone(ctx, claim)
+    throw error
+  })
+}
+
+/** The marks come first, so that a request that has lost its key is refused for that, and not for what the other request changed. */
+const commitMarked = async (ctx: Ctx, d1: D1Database, what: Change, marks: readonly Statement[], statements: readonly Statement[]) =>
+  (await commit(d1, [...marks, ...statements, audited(ctx, ctx.organization.id, what)])).slice(marks.length)
 
 const view = ({ changed, created_at, organization_id: _, ...row }: typeof auditEvents.$inferSelect): AuditEvent => ({
   ...row,
@@ -72,22 +90,27 @@ const view = ({ changed, created_at, organization_id: _, ...row }: typeof auditE
   created_at: created_at.toISOString(),
 })
 
-/** Returns the organization's audit events, newest first. */
+/** Returns the organization's audit events, newest first: those of the control plane and those of its events shard. */
 export async function listAuditEvents(ctx: Ctx, query: AuditQuery) {
   const scope = { list: 'audit_events', filters: query }
   const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
-  const rows = await ctx.db
+  const found = await Promise.all([ctx.db, eventsOf(ctx)].map((db) => rowsAfter(db, ctx.organization.id, query, after)))
+  const rows = found.flat().sort((a, b) => (a.audit_event_id < b.audit_event_id ? 1 : -1))
+  return paginate(ctx, scope, query.limit, rows.slice(0, query.limit + 1), (row) => [row.audit_event_id], view)
+}
+
+const rowsAfter = (db: Database, organization_id: string, { resource_id, action, limit }: AuditQuery, after?: string | number) =>
+  db
     .select()
     .from(auditEvents)
     .where(
       and(
-        eq(auditEvents.organization_id, ctx.organization.id),
+        eq(auditEvents.organization_id, organization_id),
         after === undefined ? undefined : lt(auditEvents.audit_event_id, String(after)),
-        query.resource_id === undefined ? undefined : eq(auditEvents.resource_id, query.resource_id),
-        query.action === undefined ? undefined : eq(auditEvents.action, query.action),
+        resource_id === undefined ? undefined : eq(auditEvents.resource_id, resource_id),
+        action === undefined ? undefined : eq(auditEvents.action, action),
       ),
     )
     .orderBy(desc(auditEvents.audit_event_id))
-    .limit(query.limit + 1)
-  return paginate(ctx, scope, query.limit, rows, (row) => [row.audit_event_id], view)
-}
+    .limit(limit + 1)
+    .all()

@@ -26,7 +26,7 @@ const CONNECTIONS = 6
 
 /** Checks the settings, and every database with one statement. */
 export async function healthOf(env: Env, requestId: string): Promise<Health | Unhealthy> {
-  const names = ['DB', ...Object.keys(env).filter((name) => /^LEDGER_\d+$/.test(name))]
+  const names = ['DB', ...Object.keys(env).filter((name) => /^(LEDGER|EVENTS)_\d+$/.test(name))]
   const databaseFaults: (string | null)[] = []
   for (let at = 0; at < names.length; at += CONNECTIONS) {
     const group = names.slice(at, at + CONNECTIONS)

@@ -3,18 +3,20 @@
  *
  * A request claims its key with a lease (`running`). The commit of its change also marks the key (`done`, audit.ts), and is refused when
  * another request has claimed the key since: in any interleaving, one change is committed for a key. The answer is then kept, sealed
- * (`answered`). A change that spans several databases begins with a commit that records which resource it makes; a repetition continues
- * with that resource. A crash therefore leaves one of two states. Either nothing has changed, and the key can be claimed again when the
+ * (`answered`). A change of an events shard commits there with a receipt of the key instead, which a repetition looks for first. A change
+ * that spans several databases begins with a commit that records which resource it makes; a repetition continues with that resource. A
+ * crash therefore leaves one of two states. Either nothing has changed, and the key can be claimed again when the
  * lease ends; or the change is committed without its answer, and a repetition is refused with the id of what was made.
  */
 
 import { Failure, invalid } from '../../failures.ts'
-import type { Ctx, KeyClaim, System } from '../context.ts'
+import { type Ctx, eventsOf, type KeyClaim, type System } from '../context.ts'
 import { commit } from '../db/commit.ts'
 import { log } from '../log.ts'
 import { pageByPage, START } from '../pages.ts'
+import { deleteReceipts, findReceipt } from '../receipts/receipts.ts'
 import { type Answer, openAnswer, sealAnswer } from './seal.ts'
-import { type ClaimedKey, claimKey, deleteExpired, keepAnswer, releaseKey } from './store.ts'
+import { type ClaimedKey, claimKey, deleteExpired, keepAnswer, markKey, releaseKey } from './store.ts'
 
 export type { Answer } from './seal.ts'
 
@@ -38,7 +40,8 @@ export const inFlight = (): Failure =>
     'A request with this Idempotency-Key is being carried out. Send the request again later to get its answer.',
   )
 
-const expiredAt = (now: Date): Date => new Date(now.getTime() - LIFETIME_MS)
+/** A key that was created then or before is free again. */
+export const expiredAt = (now: Date): Date => new Date(now.getTime() - LIFETIME_MS)
 
 /**
  * Carries a request out, or returns the answer that it got before. Keys are valid for 24 hours, per organization. Throws Failure 422 for a
@@ -59,6 +62,7 @@ export async function answerOnce(
   const found = await claimKey(ctx.db, { ...own, fingerprints, ...times })
   const claim: KeyClaim = { ...own, begun: found.resource_id }
   if (found.token !== claim.token) return { ...(await previousAnswer(claim, request.api_secret, found, fingerprints)), isReplayed: true }
+  if (found.isRepeated) await refuseDone(ctx, claim)
   const { answer, isFinal } = await carryOut({ ...ctx, claim })
   if (isFinal) await keep(ctx, claim, request.api_secret, answer)
   else await release(ctx, claim)
@@ -71,6 +75,22 @@ const fingerprintsOf = ({ settings }: System, content: readonly string[]): Promi
     settings.apiSecretKeys.all.map(async (key) => `${key.version}.${(await key.hmac(`idempotency ${JSON.stringify(content)}`)).toHex()}`),
   )
 
+const done = (made: { resource_id?: string }): Failure =>
+  new Failure(
+    'conflict',
+    'idempotency.done',
+    'The request was carried out, but its answer was lost. Read the resource that resource_id names.',
+    made,
+  )
+
+/** Throws Failure 409 idempotency.done when a request with the key has changed the events shard. */
+export async function refuseDone(ctx: Ctx, claim: KeyClaim): Promise<void> {
+  const resource_id = await findReceipt(eventsOf(ctx).$client, claim, expiredAt(ctx.now))
+  if (resource_id === null) return
+  await commit(ctx.db.$client, [markKey(ctx.db, claim, resource_id, 'done')])
+  throw done({ resource_id })
+}
+
 async function previousAnswer(claim: KeyClaim, api_secret: string, found: ClaimedKey, fingerprints: readonly string[]): Promise<Answer> {
   if (!fingerprints.includes(found.fingerprint))
     throw invalid('idempotency.mismatch', [
@@ -79,13 +99,7 @@ async function previousAnswer(claim: KeyClaim, api_secret: string, found: Claime
   if (found.state === 'running') throw inFlight()
   const { answer, token, resource_id } = found
   const made = resource_id === null ? {} : { resource_id }
-  if (answer === null)
-    throw new Failure(
-      'conflict',
-      'idempotency.done',
-      'The request was carried out, but its answer was lost. Read the resource that resource_id names.',
-      made,
-    )
+  if (answer === null) throw done(made)
   const opened = await openAnswer(api_secret, { ...claim, token }, answer)
   if (opened) return opened
   throw new Failure(
@@ -120,8 +134,12 @@ async function release({ db, requestId }: Ctx, claim: KeyClaim): Promise<void> {
   }
 }
 
-/** Deletes the keys that are older than 24 hours. A task. */
-export const pruneKeys = (system: System, place = START): Promise<string> =>
-  pageByPage(system, 1, place, async () =>
-    (await deleteExpired(system.db, expiredAt(system.now), PRUNE_BATCH)) < PRUNE_BATCH ? '' : START,
-  )
+/** Deletes the keys that are older than 24 hours, and their receipts. A task. */
+export function pruneKeys(system: System, place = START): Promise<string> {
+  const { db, settings, now } = system
+  return pageByPage(system, 1 + settings.events.length, place, async () => {
+    const deleted = [await deleteExpired(db, expiredAt(now), PRUNE_BATCH)]
+    for (const d1 of settings.events) deleted.push(await deleteReceipts(d1, expiredAt(now), PRUNE_BATCH))
+    return Math.max(...deleted) < PRUNE_BATCH ? '' : START
+  })
+}

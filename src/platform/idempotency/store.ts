@@ -6,7 +6,10 @@ import { assertThat } from '../db/guard.ts'
 import { idempotencyKeys as keys } from './tables.ts'
 
 /** The row of a key, with the token of the request that has claimed it. */
-export type ClaimedKey = Pick<typeof keys.$inferSelect, 'token' | 'fingerprint' | 'state' | 'resource_id' | 'answer'>
+export type ClaimedKey = Pick<typeof keys.$inferSelect, 'token' | 'fingerprint' | 'state' | 'resource_id' | 'answer'> & {
+  /** Whether an earlier request had claimed the key, and its lease ended. */
+  isRepeated: boolean
+}
 
 /** A request for a key. Times are milliseconds of the real clock, except `now` and `expired_at`. */
 export interface KeyRequest extends Omit<KeyClaim, 'begun'> {
@@ -25,8 +28,8 @@ const rowOf = ({ organization_id, key }: Omit<Token, 'token'>) => and(eq(keys.or
 const claimedRow = (claim: Token) => and(rowOf(claim), eq(keys.token, claim.token))
 
 /**
- * Claims a key that is free or expired, or whose claim is for the same request under a lease that has ended; then reads which request has
- * it. The resource that an interrupted request began to make stays in the row.
+ * Claims a key that is free or expired, or whose claim is for the same request under a lease that has ended; returns which request has it.
+ * The resource that an interrupted request began to make stays in the row.
  */
 export async function claimKey(db: Database, request: KeyRequest): Promise<ClaimedKey> {
   const { fingerprints, asked_at, lease_until, now, expired_at, organization_id, key, token } = request
@@ -39,7 +42,8 @@ export async function claimKey(db: Database, request: KeyRequest): Promise<Claim
     answer: null,
     created_at: now,
   } as const
-  const [, found] = await commit<ClaimedKey>(db.$client, [
+  const [before, after] = await commit<ClaimedKey & { created_at: number }>(db.$client, [
+    db.select().from(keys).where(rowOf(request)),
     db
       .insert(keys)
       .values({ organization_id, key, ...columns })
@@ -48,10 +52,11 @@ export async function claimKey(db: Database, request: KeyRequest): Promise<Claim
         set: { ...columns, resource_id: sql`iif(${keys.created_at} <= ${expired_at.getTime()}, null, ${keys.resource_id})` },
         setWhere: sql`${keys.created_at} <= ${expired_at.getTime()} or (${keys.state} = 'running' and ${keys.lease_until} <= ${asked_at}
           and ${keys.fingerprint} in (select value from json_each(${JSON.stringify(fingerprints)})))`,
-      }),
-    db.select().from(keys).where(rowOf(request)),
+      })
+      .returning(),
   ])
-  return found!.results[0]!
+  const [[earlier], [claimed]] = [before!.results, after!.results]
+  return { ...(claimed ?? earlier!), isRepeated: !!claimed && !!earlier && earlier.created_at > expired_at.getTime() }
 }
 
 /** The name of the guard in `assertClaimed`. */
@@ -76,7 +81,10 @@ export const markKey = (db: Database, claim: KeyClaim, resource_id: string, stat
     .where(claimedRow(claim))
 
 export const keepAnswer = (db: Database, claim: KeyClaim, answer: string): Statement =>
-  db.update(keys).set({ state: 'answered', answer }).where(claimedRow(claim))
+  db
+    .update(keys)
+    .set({ state: 'answered', answer, resource_id: sql`coalesce(${keys.resource_id}, ${claim.changed ?? null})` })
+    .where(claimedRow(claim))
 
 /** Releases a key whose request has changed nothing. If the request has begun a change, only its lease ends, so that a repetition continues the change. */
 export const releaseKey = (db: Database, claim: KeyClaim): Statement[] => [

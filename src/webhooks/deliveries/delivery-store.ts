@@ -39,10 +39,8 @@ export interface ClaimedDelivery {
   /** Number of attempts on record. */
   attempt_count: number
   event_id: string
-  key: string
+  event_key: string
   body: string
-  /** 1 when the event is about an RFC that is no longer linked. */
-  is_unlinked: number
 }
 
 /** Claims at most `limit` deliveries of an endpoint under a lease. The second statement returns them as ClaimedDelivery rows. */
@@ -60,10 +58,7 @@ export const claimStatements = (
     .bind(webhook, now, token, leaseUntil, limit),
   d1
     .prepare(
-      `select d.seq, d.redelivery, json_array_length(d.attempts) as attempt_count, e.event_id, e.key, e.body,
-         e.fiscal_entity_id is not null and not exists (
-           select 1 from connections c where c.organization_id = ?4 and c.fiscal_entity_id = e.fiscal_entity_id and c.state <> 'unlinked'
-         ) as is_unlinked
+      `select d.seq, d.redelivery, json_array_length(d.attempts) as attempt_count, e.body->>'event_id' as event_id, d.event_key, e.body
        from deliveries d indexed by deliveries_pending
        cross join events e on e.organization_id = ?4 and e.seq = d.seq
        where d.webhook = ?1 and d.status = 'pending' and d.due_at <= ?2 and d.token = ?3 order by d.due_at limit ?5`,

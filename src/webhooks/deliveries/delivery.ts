@@ -1,11 +1,13 @@
 import { waitUntil } from 'cloudflare:workers'
 import { alertStatements } from '../../alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
+import { each } from '../../platform/each.ts'
 import { log } from '../../platform/log.ts'
 import type { Digests } from '../endpoints/secret.ts'
 import { openDigests } from '../endpoints/signing.ts'
 import { targetFault } from '../endpoints/target.ts'
-import { wakeEndpoints } from '../endpoints/wake.ts'
+import { endpointKey, wakeEndpoints } from '../endpoints/wake.ts'
+import { hiddenOf } from '../events/hidden.ts'
 import {
   type ClaimedDelivery,
   claimStatements,
@@ -39,12 +41,18 @@ const SWEEP_ENDPOINTS = 1_000
 /** So that the endpoints of one organization do not hide those of another. */
 const SWEEP_PAGES = 20
 
-/** Attempts the due deliveries of an endpoint. Returns after 250 ms at the latest; the attempts then continue in the background. */
-export async function deliver(system: System, webhook: number): Promise<void> {
-  const work = deliverDue(system, webhook)
+/** An endpoint, with its name in messages and its database. */
+interface Endpoint extends EndpointRow {
+  key: string
+  d1: D1Database
+}
+
+/** Attempts the due deliveries of an endpoint, which `endpointKey` names. Returns after 250 ms at the latest; the attempts then continue in the background. */
+export async function deliver(system: System, endpoint: string): Promise<void> {
+  const work = deliverDue(system, endpoint)
   waitUntil(
     work.catch((error: unknown) =>
-      log.error(system, 'Deliveries to an endpoint could not be attempted. The next sweep finds them.', { webhook }, error),
+      log.error(system, 'Deliveries to an endpoint could not be attempted. The next sweep finds them.', { endpoint }, error),
     ),
   )
   await Promise.race([work, scheduler.wait(ACKNOWLEDGE_AFTER_MS)])
@@ -55,21 +63,23 @@ export async function deliver(system: System, webhook: number): Promise<void> {
  * a lease, and only the holder of the claim records the attempt. The number of an attempt follows from the attempts on record, so that an
  * attempt that a crash interrupted is made again under the same number.
  */
-export async function deliverDue(system: System, webhook: number): Promise<void> {
+export async function deliverDue(system: System, endpoint: string): Promise<void> {
   const until = Date.now() + WORK_MS
-  for (let batches = 1; await deliverBatch(system, webhook); batches++)
-    if (Date.now() >= until || batches === BATCHES_PER_MESSAGE) return wakeEndpoints(system, [webhook])
+  for (let batches = 1; await deliverBatch(system, endpoint); batches++)
+    if (Date.now() >= until || batches === BATCHES_PER_MESSAGE) return wakeEndpoints(system, [endpoint])
 }
 
 /** Attempts as many deliveries as may be in flight at once. Returns whether more can be done now. */
-async function deliverBatch(system: System, webhook: number): Promise<boolean> {
-  const d1 = system.db.$client
-  const endpoint = await findEndpoint(d1, webhook, Date.now(), 2 * CONCURRENT_ATTEMPTS)
-  if (!endpoint) return false
-  if (endpoint.deleted_at !== null) return clearLog(d1, webhook)
+async function deliverBatch(system: System, key: string): Promise<boolean> {
+  const [shard, webhook] = key.split('.').map(Number)
+  const d1 = system.settings.events[shard!]!
+  const row = await findEndpoint(d1, webhook!, Date.now(), 2 * CONCURRENT_ATTEMPTS)
+  if (!row) return false
+  if (row.deleted_at !== null) return clearLog(d1, row.webhook)
+  const endpoint = { ...row, key, d1 }
   const limiter = system.env.HOST_LIMITERS.getByName(new URL(endpoint.url).hostname)
   const token = crypto.randomUUID()
-  const caller = { webhook, organization_id: endpoint.organization_id }
+  const caller = { endpoint: key, organization_id: endpoint.organization_id }
   if (endpoint.is_enabled === 0 || endpoint.due === 0) {
     // Places may be kept for the endpoint, which others can use.
     await wakeEndpoints(system, await limiter.release(token, caller, 0))
@@ -88,30 +98,38 @@ async function deliverBatch(system: System, webhook: number): Promise<boolean> {
     // This consumer goes on with its own endpoint by itself.
     await wakeEndpoints(
       system,
-      others.filter((other) => other !== webhook),
+      others.filter((other) => other !== key),
     )
   }
   return rest > 0
 }
 
 /** Claims at most `limit` deliveries and attempts them. */
-async function attemptClaimed(system: System, endpoint: EndpointRow, digests: Digests, token: string, limit: number): Promise<void> {
-  const d1 = system.db.$client
+async function attemptClaimed(system: System, endpoint: Endpoint, digests: Digests, token: string, limit: number): Promise<void> {
+  const { d1, organization_id } = endpoint
   const now = Date.now()
   const [, claimed] = await d1.batch<ClaimedDelivery>(claimStatements(d1, endpoint, { token, now, leaseUntil: now + LEASE_MS, limit }))
-  const results = await Promise.allSettled(claimed!.results.map((delivery) => attempt(system, endpoint, digests, token, delivery)))
+  const hidden = await hiddenOf(system, organization_id, claimed!.results)
+  const results = await Promise.allSettled(
+    claimed!.results.map((delivery) => attempt(system, endpoint, digests, token, { ...delivery, isUnlinked: hidden.has(delivery) })),
+  )
   for (const result of results) if (result.status === 'rejected') throw result.reason
 }
 
-async function attempt(system: System, endpoint: EndpointRow, digests: Digests, token: string, delivery: ClaimedDelivery): Promise<void> {
+/** A claimed delivery, and whether its event is about an RFC that is no longer linked. */
+interface CheckedDelivery extends ClaimedDelivery {
+  isUnlinked: boolean
+}
+
+async function attempt(system: System, endpoint: Endpoint, digests: Digests, token: string, delivery: CheckedDelivery): Promise<void> {
   const number = delivery.attempt_count + 1
-  const obstacle = delivery.is_unlinked === 1 ? 'The RFC is no longer linked.' : targetFault(endpoint.url, system.settings.publicHosts)
+  const obstacle = delivery.isUnlinked ? 'The RFC is no longer linked.' : targetFault(endpoint.url, system.settings.publicHosts)
   if (obstacle !== null) {
     const record = { at: Date.now(), duration_ms: 0, status_code: null, error: `Not sent: ${obstacle}`, response_body: null }
     return recordAttempt(system, endpoint, token, delivery, record, { status: 'failed' })
   }
   const body = new TextEncoder().encode(delivery.body)
-  const { event_id, key } = delivery
+  const { event_id, event_key: key } = delivery
   const headers = await deliveryHeaders(digests, { event_id, key, attempt: number, body, at: new Date() })
   const record = await post(system.env.EGRESS, endpoint.url, headers, body)
   await recordAttempt(system, endpoint, token, delivery, record, verdictAfter(number, outcomeOf(record.status_code)))
@@ -119,31 +137,27 @@ async function attempt(system: System, endpoint: EndpointRow, digests: Digests, 
 
 async function recordAttempt(
   system: System,
-  endpoint: EndpointRow,
+  endpoint: Endpoint,
   token: string,
-  delivery: ClaimedDelivery,
+  delivery: CheckedDelivery,
   record: AttemptRecord,
   verdict: Verdict,
 ): Promise<void> {
-  const d1 = system.db.$client
-  const { webhook } = endpoint
+  const { d1, webhook, key } = endpoint
   const claim = { webhook, seq: delivery.seq, redelivery: delivery.redelivery, token }
   const now = Date.now()
   const wait = verdict.status === 'pending' ? verdict.wait_seconds : 0
   await d1.batch([
     // A delivery that ends because its RFC was unlinked says nothing about the receiver.
-    ...(delivery.is_unlinked === 1 || verdict.status === 'pending'
-      ? []
-      : countStatements(system, endpoint, claim, verdict.status === 'delivered', now)),
+    ...(delivery.isUnlinked || verdict.status === 'pending' ? [] : countStatements(endpoint, claim, verdict.status === 'delivered', now)),
     recordAttemptStatement(d1, claim, record, { status: verdict.status, due_at: now + wait * 1_000 }),
   ])
-  if (verdict.status === 'pending') await wakeEndpoints(system, [webhook], wait)
+  if (verdict.status === 'pending') await wakeEndpoints(system, [key], wait)
 }
 
 /** Counts a delivery that ended. An endpoint that keeps missing deliveries stays enabled, and an alert is raised, at most one a day. */
 function countStatements(
-  { db }: System,
-  endpoint: EndpointRow,
+  endpoint: Endpoint,
   claim: Parameters<typeof countUndeliveredStatement>[1],
   isDelivered: boolean,
   now: number,
@@ -162,8 +176,8 @@ function countStatements(
       'The webhook stays enabled. Its delivery log shows the reasons, and you can redeliver the events.',
   } as const
   return [
-    countUndeliveredStatement(db.$client, claim, isDelivered),
-    ...(endpoint.undelivered >= ALERT_AFTER ? alertStatements(db, [alert], new Date(now)) : []),
+    countUndeliveredStatement(endpoint.d1, claim, isDelivered),
+    ...(endpoint.undelivered >= ALERT_AFTER ? alertStatements(endpoint.d1, [alert], new Date(now)) : []),
   ]
 }
 
@@ -174,13 +188,21 @@ async function clearLog(d1: D1Database, webhook: number): Promise<boolean> {
 }
 
 /** Wakes endpoints whose message was lost or whose consumer died, and deleted endpoints whose log is not cleared. */
-export async function sweepDeliveries(system: System): Promise<void> {
-  const d1 = system.db.$client
+export const sweepDeliveries = (system: System): Promise<void> =>
+  each([...system.settings.events.entries()], ([shard, d1]) => sweepShard(system, shard, d1))
+
+async function sweepShard(system: System, shard: number, d1: D1Database): Promise<void> {
+  const wake = (webhooks: readonly number[]) =>
+    wakeEndpoints(
+      system,
+      webhooks.map((webhook) => endpointKey(shard, webhook)),
+    )
   const now = Date.now()
+  const pages = Math.ceil(SWEEP_PAGES / system.settings.events.length)
   let stuck: number[] = []
-  for (let page = 0; page === 0 || (page < SWEEP_PAGES && stuck.length === SWEEP_ENDPOINTS); page++) {
+  for (let page = 0; page === 0 || (page < pages && stuck.length === SWEEP_ENDPOINTS); page++) {
     stuck = await findStuckEndpoints(d1, now, stuck.at(-1) ?? 0, SWEEP_ENDPOINTS)
-    await wakeEndpoints(system, stuck)
+    await wake(stuck)
   }
-  await wakeEndpoints(system, await findDeletedEndpoints(d1, SWEEP_ENDPOINTS))
+  await wake(await findDeletedEndpoints(d1, SWEEP_ENDPOINTS))
 }

@@ -3,14 +3,19 @@ import type { DeliveryRow } from './log-store.ts'
 
 const COLUMNS = 'webhook, seq, redelivery, event_key, status, due_at, attempts, created_at'
 
-/** Creates a delivery of one event to one endpoint, whether or not the endpoint subscribes to its key. */
-export const insertDelivery = (d1: D1Database, webhook: number, event_id: string, now: number): D1PreparedStatement =>
+/** Creates a delivery of the newest event of an organization to one endpoint, whether or not it subscribes to its key. Returns its place. */
+export const insertDelivery = (
+  d1: D1Database,
+  { webhook, organization_id }: { webhook: number; organization_id: string },
+  now: number,
+): D1PreparedStatement =>
   d1
     .prepare(
       `insert into deliveries (${COLUMNS})
-       select ?1, seq, 0, key, 'pending', ?3, '[]', ?3 from events where event_id = ?2`,
+       select ?1, seq, 0, body->>'event', 'pending', ?3, '[]', ?3 from events where organization_id = ?2 order by seq desc limit 1
+       returning seq`,
     )
-    .bind(webhook, event_id, now)
+    .bind(webhook, organization_id, now)
 
 /** Creates the delivery of the same event that follows this one. Refuses the batch with a unique violation if it exists already. */
 export const insertRedelivery = (d1: D1Database, { webhook, seq, redelivery, event_key }: DeliveryRow, now: number): D1PreparedStatement =>
@@ -41,27 +46,54 @@ export const insertRedeliveries = (
     )
     .bind(webhook, since, JSON.stringify(statuses), now, limit)
 
-const SUBSCRIBES = 'w.is_enabled = 1 and exists (select 1 from json_each(w.event_keys) k where k.value = e.key)'
+const SUBSCRIBES = "w.is_enabled = 1 and exists (select 1 from json_each(w.event_keys) k where k.value = e.body->>'event')"
 
-/** Creates a delivery of each of these events for each enabled endpoint before a number that subscribes to its key. Returns the endpoints. */
-export const insertDeliveries = (
+/** Endpoints of an organization that get their deliveries in the commit of the event. Further ones get them page by page (relay/fan-out.ts). */
+const ENDPOINTS_AT_ONCE = 20
+
+/** How many events of an organization a commit appends. Their places are the last ones of its feed, without a gap. */
+export type Appended = readonly [organization_id: string, events: number]
+
+/**
+ * Statements that select from the events `e` that the same commit has appended for the organizations `t`. `t.beyond` is an organization's
+ * first endpoint after twenty, null when it has none.
+ */
+export const ofAppended = (
   d1: D1Database,
-  events: readonly { event_id: string; before: number }[],
-  now: number,
+  appended: readonly Appended[],
+  [insert, columns, rest]: readonly [insert: string, columns: string, rest: string],
+  ...values: number[]
 ): D1PreparedStatement[] =>
-  jsonChunks(events.map(({ event_id, before }) => [event_id, before])).map((json) =>
+  jsonChunks(appended).map((json) =>
     d1
       .prepare(
-        `insert into deliveries (${COLUMNS})
-         select w.webhook, e.seq, 0, e.key, 'pending', ?2, '[]', ?2
-         from json_each(?1) i
-         cross join events e on e.event_id = i.value->>0
-         cross join webhooks w indexed by webhooks_organization
-           on w.organization_id = e.organization_id and w.deleted_at is null and w.webhook < i.value->>1
-         where ${SUBSCRIBES}
-         returning webhook`,
+        `insert into ${insert}
+         with told as materialized (
+           select value->>0 as organization_id,
+             (select max(seq) from events where organization_id = value->>0) - (value->>1) as before, (
+             select webhook from webhooks indexed by webhooks_organization
+             where organization_id = value->>0 and deleted_at is null order by webhook limit 1 offset ${ENDPOINTS_AT_ONCE}) as beyond
+           from json_each(?1))
+         select ${columns} from told t
+         cross join events e on e.organization_id = t.organization_id and e.seq > t.before
+         ${rest}`,
       )
-      .bind(json, now),
+      .bind(json, ...values),
+  )
+
+/** Creates deliveries of the events to the first twenty endpoints that are enabled and subscribe to their keys. Returns the endpoints. */
+export const insertDeliveries = (d1: D1Database, appended: readonly Appended[], now: number): D1PreparedStatement[] =>
+  ofAppended(
+    d1,
+    appended,
+    [
+      `deliveries (${COLUMNS})`,
+      "w.webhook, e.seq, 0, e.body->>'event', 'pending', ?2, '[]', ?2",
+      `cross join webhooks w indexed by webhooks_organization
+         on w.organization_id = t.organization_id and w.deleted_at is null and (t.beyond is null or w.webhook < t.beyond)
+       where ${SUBSCRIBES} returning webhook`,
+    ],
+    now,
   )
 
 /**
@@ -78,7 +110,7 @@ export const insertDeliveriesInRange = (
   d1
     .prepare(
       `insert into deliveries (${COLUMNS})
-       select w.webhook, e.seq, 0, e.key, 'pending', ?5, '[]', ?5
+       select w.webhook, e.seq, 0, e.body->>'event', 'pending', ?5, '[]', ?5
        from json_each(?2) i
        cross join events e on e.organization_id = ?1 and e.seq = i.value
        cross join webhooks w indexed by webhooks_organization

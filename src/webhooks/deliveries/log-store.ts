@@ -12,7 +12,9 @@ export type DeliveryRow = Pick<
   attempts: string
 }
 
-const COLUMNS = raw('d.webhook, d.seq, d.redelivery, d.event_key, d.status, d.due_at, d.created_at, d.attempts, e.event_id')
+const COLUMNS = raw(
+  "d.webhook, d.seq, d.redelivery, d.event_key, d.status, d.due_at, d.created_at, d.attempts, e.body->>'event_id' as event_id",
+)
 
 interface DeliveryFilters {
   status?: DeliveryRow['status'] | null | undefined
@@ -39,14 +41,14 @@ export function scanDeliveries(
   return scan(prepared(d1, query), rows)
 }
 
-/** Finds the newest delivery of an event to an endpoint. */
+/** Finds the newest delivery of an event, named by its place in the feed, to an endpoint. */
 export const findDelivery = (
   d1: D1Database,
   { webhook, organization_id }: { webhook: number; organization_id: string },
-  event_id: string,
+  seq: number,
 ): Promise<DeliveryRow | null> =>
   prepared(
     d1,
-    sql`select ${COLUMNS} from events e cross join deliveries d on d.webhook = ${webhook} and d.seq = e.seq
-        where e.event_id = ${event_id} and e.organization_id = ${organization_id} order by d.redelivery desc limit 1`,
+    sql`select ${COLUMNS} from deliveries d cross join events e on e.organization_id = ${organization_id} and e.seq = d.seq
+        where d.webhook = ${webhook} and d.seq = ${seq} order by d.redelivery desc limit 1`,
   ).first<DeliveryRow>()

@@ -1,16 +1,17 @@
 import { Failure, notFound } from '../../failures.ts'
-import { change } from '../../platform/audit/audit.ts'
-import type { Ctx } from '../../platform/context.ts'
+import { changeEvents } from '../../platform/audit/audit.ts'
+import { type Ctx, eventsOf } from '../../platform/context.ts'
 import type { Statement } from '../../platform/db/commit.ts'
 import { isGuardViolation, isUniqueViolation } from '../../platform/db/guard.ts'
 import { newId } from '../../platform/db/id.ts'
 import { openCursor, type Page, type Position, sealCursor } from '../../platform/paging/cursor.ts'
 import { type EventPayload, TEST_KEY } from '../catalog/payload-contract.ts'
 import { requireWebhook } from '../endpoints/endpoints.ts'
+import type { WebhookRow } from '../endpoints/store.ts'
 import { assertWebhookExists } from '../endpoints/store.ts'
-import { wakeEndpoints } from '../endpoints/wake.ts'
+import { endpointKey, wakeEndpoints } from '../endpoints/wake.ts'
 import { pageOfScan } from '../events/scan.ts'
-import { insertEvents } from '../events/store.ts'
+import { findEvent, insertEvents } from '../events/store.ts'
 import type { Delivery, DeliveryQuery, Redelivered, RedeliveryRequest } from './contract.ts'
 import { insertDelivery, insertRedeliveries, insertRedelivery } from './insert-store.ts'
 import { type DeliveryRow, findDelivery, scanDeliveries } from './log-store.ts'
@@ -33,7 +34,7 @@ export async function listDeliveries(ctx: Ctx, webhook_id: string, query: Delive
   const endpoint = await requireWebhook(ctx, webhook_id)
   const { limit, cursor, ...filters } = query
   const scope = { list: 'deliveries', filters: { ...filters, webhook_id } }
-  const scanned = await scanDeliveries(ctx.db.$client, endpoint, filters, await openCursor(ctx, scope, cursor), limit + 1)
+  const scanned = await scanDeliveries(eventsOf(ctx).$client, endpoint, filters, await openCursor(ctx, scope, cursor), limit + 1)
   const { matches, last } = pageOfScan(scanned, limit)
   const position = last && ([last.seq, last.redelivery] satisfies Position)
   return {
@@ -54,8 +55,8 @@ async function changeLog(
   statements: readonly Statement[],
 ): Promise<D1Result[]> {
   try {
-    const [, ...results] = await change(ctx, { action, resource_id: webhook_id }, [
-      assertWebhookExists(ctx.db.$client, webhook),
+    const [, ...results] = await changeEvents(ctx, { action, resource_id: webhook_id }, [
+      assertWebhookExists(eventsOf(ctx).$client, webhook),
       ...statements,
     ])
     return results
@@ -63,6 +64,8 @@ async function changeLog(
     throw isGuardViolation(error, 'webhook.exists') ? notFound('webhook') : error
   }
 }
+
+const wake = (ctx: Ctx, { webhook }: WebhookRow) => wakeEndpoints(ctx, [endpointKey(ctx.organization.events_shard, webhook)])
 
 /**
  * Sends a test event to an endpoint, whatever it subscribes to. Throws Failure 404 webhook.not_found, and 409 webhook.disabled while the
@@ -73,21 +76,16 @@ export async function testWebhook(ctx: Ctx, webhook_id: string): Promise<Deliver
   if (!endpoint.is_enabled) throw new Failure('conflict', 'webhook.disabled', 'The webhook is disabled. Enable it first.')
   const event_id = newId('evt')
   const payload: EventPayload = { event: TEST_KEY, event_id, occurred_at: ctx.now.toISOString(), webhook_id }
-  const event = {
-    event_id,
-    organization_id: ctx.organization.id,
-    key: TEST_KEY,
-    fiscal_entity_id: null,
-    body: JSON.stringify(payload),
-  }
-  const d1 = ctx.db.$client
+  const event = { organization_id: ctx.organization.id, event_id, body: JSON.stringify(payload), isUnique: false }
+  const d1 = eventsOf(ctx).$client
   const now = Date.now()
-  await changeLog(ctx, 'webhook.tested', endpoint, [...insertEvents(d1, [event], now), insertDelivery(d1, endpoint.webhook, event_id, now)])
-  await wakeEndpoints(ctx, [endpoint.webhook])
-  const delivery = await findDelivery(d1, endpoint, event_id)
-  if (!delivery) throw notFound('webhook')
-  return view(delivery)
+  const results = await changeLog(ctx, 'webhook.tested', endpoint, [...insertEvents(d1, [event], now), insertDelivery(d1, endpoint, now)])
+  await wake(ctx, endpoint)
+  const { seq } = results[1]!.results[0] as { seq: number }
+  return view({ ...endpoint, ...pendingAt(now), seq, event_id, redelivery: 0, event_key: TEST_KEY })
 }
+
+const pendingAt = (now: number) => ({ status: 'pending', attempts: '[]', due_at: now, created_at: now }) as const
 
 const isPending = () => new Failure('conflict', 'delivery.pending', 'A delivery of this event to the webhook is already pending.')
 
@@ -97,8 +95,9 @@ const isPending = () => new Failure('conflict', 'delivery.pending', 'A delivery 
  */
 export async function redeliver(ctx: Ctx, webhook_id: string, event_id: string): Promise<Delivery> {
   const endpoint = await requireWebhook(ctx, webhook_id)
-  const d1 = ctx.db.$client
-  const newest = await findDelivery(d1, endpoint, event_id)
+  const d1 = eventsOf(ctx).$client
+  const event = await findEvent(d1, ctx.organization.id, event_id)
+  const newest = event && (await findDelivery(d1, endpoint, event.seq))
   if (!newest) throw notFound('delivery')
   if (newest.status === 'pending') throw isPending()
   const now = Date.now()
@@ -107,8 +106,8 @@ export async function redeliver(ctx: Ctx, webhook_id: string, event_id: string):
   } catch (error) {
     throw isUniqueViolation(error) ? isPending() : error
   }
-  await wakeEndpoints(ctx, [endpoint.webhook])
-  return view({ ...newest, redelivery: newest.redelivery + 1, status: 'pending', attempts: '[]', due_at: now, created_at: now })
+  await wake(ctx, endpoint)
+  return view({ ...newest, ...pendingAt(now), redelivery: newest.redelivery + 1 })
 }
 
 const REDELIVERY_LIMIT = 1_000
@@ -119,11 +118,10 @@ const REDELIVERY_LIMIT = 1_000
  */
 export async function redeliverAll(ctx: Ctx, webhook_id: string, { since, statuses }: RedeliveryRequest): Promise<Redelivered> {
   const endpoint = await requireWebhook(ctx, webhook_id)
-  const { webhook } = endpoint
   const [inserted] = await changeLog(ctx, 'webhook.redelivered', endpoint, [
-    insertRedeliveries(ctx.db.$client, webhook, statuses, Date.parse(since), Date.now(), REDELIVERY_LIMIT),
+    insertRedeliveries(eventsOf(ctx).$client, endpoint.webhook, statuses, Date.parse(since), Date.now(), REDELIVERY_LIMIT),
   ])
   const redelivered_count = inserted?.meta.changes ?? 0
-  if (redelivered_count > 0) await wakeEndpoints(ctx, [webhook])
+  if (redelivered_count > 0) await wake(ctx, endpoint)
   return { redelivered_count, has_more: redelivered_count === REDELIVERY_LIMIT }
 }

@@ -1,16 +1,31 @@
 import type { System } from '../../platform/context.ts'
 import { pageByPage, START } from '../../platform/pages.ts'
-import { pruneStatements } from './prune-store.ts'
+import { findForgotten, forgetStatements, organizationsAfter } from './prune-store.ts'
 
-const KEPT_MS = 90 * 86_400_000
-const PAGE = 2_000
+const DAY_MS = 86_400_000
+const KEPT_DAYS = 90
+/** How long an event is kept that told of no change, and how long after that it is looked for. What is left then goes with all others. */
+const UNCHANGED_DAYS = 14
+const LOOKED_FOR_DAYS = 14
+const ORGANIZATIONS = 500
+const EVENTS = 500
 
-/** Deletes events and their deliveries 90 days after the event (decisions.md 9). A task. */
+/**
+ * Deletes events with their deliveries: after 90 days, and after 14 days those of downloads that brought an organization nothing, unless a
+ * delivery is pending, failed or lost. A task, whose place is an events shard and the last organization.
+ */
 export function pruneEvents(system: System, place = START): Promise<string> {
-  const d1 = system.db.$client
-  const before = system.now.getTime() - KEPT_MS
-  return pageByPage(system, 2, place, async () => {
-    const results = await d1.batch(pruneStatements(d1, before, PAGE))
-    return results.every(({ meta }) => meta.changes < PAGE) ? '' : START
+  const { events } = system.settings
+  const before = (days: number) => system.now.getTime() - days * DAY_MS
+  const ages = { all: before(KEPT_DAYS), unchanged: before(UNCHANGED_DAYS), since: before(UNCHANGED_DAYS + LOOKED_FOR_DAYS) }
+  return pageByPage(system, 4, place, async (from) => {
+    const [shard, after = ''] = from.split('.')
+    const d1 = events[Number(shard)]!
+    const organizations = await organizationsAfter(d1, after, ORGANIZATIONS)
+    const forgotten = organizations.length === 0 ? [] : await findForgotten(d1, organizations, ages, EVENTS)
+    if (forgotten.length > 0) await d1.batch(forgetStatements(d1, forgotten))
+    if (forgotten.length === EVENTS) return from === '' ? START : from
+    if (organizations.length === ORGANIZATIONS) return `${Number(shard)}.${organizations.at(-1)}`
+    return Number(shard) + 1 < events.length ? `${Number(shard) + 1}` : ''
   })
 }

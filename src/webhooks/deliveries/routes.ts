@@ -34,7 +34,7 @@ export const deliveryRoutes = new Hono<App>()
       TAG,
       doc('List the deliveries of a webhook, newest event first'),
       doc(
-        'The delivery log shows every attempt with the answer of your server. Deliveries are kept for 90 days.\n\n' +
+        'The delivery log shows every attempt with the answer of your server. Deliveries are kept as long as their events.\n\n' +
           'With a filter, a page may hold fewer deliveries than `limit`, or none, although `has_more` is true.',
       ),
     ),

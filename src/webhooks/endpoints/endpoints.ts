@@ -1,7 +1,7 @@
 import { Failure, invalid, notFound } from '../../failures.ts'
 import { takePlace } from '../../plans/place.ts'
-import { change } from '../../platform/audit/audit.ts'
-import type { Ctx } from '../../platform/context.ts'
+import { changeEvents } from '../../platform/audit/audit.ts'
+import { type Ctx, eventsOf } from '../../platform/context.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
 import { newId } from '../../platform/db/id.ts'
 import { openCursor, paginate } from '../../platform/paging/cursor.ts'
@@ -19,7 +19,7 @@ import {
   webhooksUsed,
 } from './store.ts'
 import { targetFault } from './target.ts'
-import { wakeEndpoints } from './wake.ts'
+import { endpointKey, wakeEndpoints } from './wake.ts'
 
 export { webhooksUsed } from './store.ts'
 
@@ -36,8 +36,8 @@ const view = ({ webhook_id, name, type, url, event_keys, is_enabled, secret_hint
 })
 
 /** Returns an endpoint of the organization. Throws Failure 404 webhook.not_found. */
-export async function requireWebhook({ db, organization }: Ctx, webhook_id: string): Promise<WebhookRow> {
-  const row = await findWebhook(db, organization.id, webhook_id)
+export async function requireWebhook(ctx: Ctx, webhook_id: string): Promise<WebhookRow> {
+  const row = await findWebhook(eventsOf(ctx), ctx.organization.id, webhook_id)
   if (!row) throw notFound('webhook')
   return row
 }
@@ -68,10 +68,11 @@ export async function createWebhook(ctx: Ctx, draft: WebhookDraft): Promise<NewW
     updated_at: ctx.now,
     deleted_at: null,
   }
-  await takePlace(ctx, 'webhooks', webhooksUsed(ctx.organization.id), (guard) =>
-    change(ctx, { action: 'webhook.created', resource_id: identity.webhook_id, changed: Object.keys(draft) }, [
+  const db = eventsOf(ctx)
+  await takePlace({ ...ctx, db }, 'webhooks', webhooksUsed(ctx.organization.id), (guard) =>
+    changeEvents(ctx, { action: 'webhook.created', resource_id: identity.webhook_id, changed: Object.keys(draft) }, [
       guard,
-      insertWebhook(ctx.db, row),
+      insertWebhook(db, row),
     ]),
   )
   return { ...view({ ...row, webhook: 0 }), signing_secret }
@@ -81,12 +82,14 @@ export async function createWebhook(ctx: Ctx, draft: WebhookDraft): Promise<NewW
 export async function listWebhooks(ctx: Ctx, query: WebhookQuery) {
   const scope = { list: 'webhooks', filters: query }
   const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
-  const rows = await listWebhookRows(ctx.db, ctx.organization.id, Number(after ?? 0), query.limit + 1)
+  const rows = await listWebhookRows(eventsOf(ctx), ctx.organization.id, Number(after ?? 0), query.limit + 1)
   return paginate(ctx, scope, query.limit, rows, (row) => [row.webhook], view)
 }
 
 /** Returns one endpoint. Throws Failure 404 webhook.not_found. */
 export const getWebhook = async (ctx: Ctx, webhook_id: string): Promise<Webhook> => view(await requireWebhook(ctx, webhook_id))
+
+const wake = (ctx: Ctx, webhook: number) => wakeEndpoints(ctx, [endpointKey(ctx.organization.events_shard, webhook)])
 
 const asNotFound = (error: unknown): unknown => (isGuardViolation(error, 'webhook.exists') ? notFound('webhook') : error)
 
@@ -101,14 +104,14 @@ export async function changeWebhook(ctx: Ctx, webhook_id: string, changes: Webho
   if (changed.length === 0) return view(stored)
   const columns = { ...changes, updated_at: ctx.now } as Partial<WebhookRow>
   try {
-    await change(ctx, { action: 'webhook.updated', resource_id: webhook_id, changed }, [
-      assertWebhookExists(ctx.db.$client, stored.webhook),
-      updateWebhook(ctx.db, stored.webhook, columns),
+    await changeEvents(ctx, { action: 'webhook.updated', resource_id: webhook_id, changed }, [
+      assertWebhookExists(eventsOf(ctx).$client, stored.webhook),
+      updateWebhook(eventsOf(ctx), stored.webhook, columns),
     ])
   } catch (error) {
     throw asNotFound(error)
   }
-  if (changes.is_enabled) await wakeEndpoints(ctx, [stored.webhook])
+  if (changes.is_enabled) await wake(ctx, stored.webhook)
   return view({ ...stored, ...columns })
 }
 
@@ -116,14 +119,14 @@ export async function changeWebhook(ctx: Ctx, webhook_id: string, changes: Webho
 export async function deleteWebhook(ctx: Ctx, webhook_id: string): Promise<void> {
   const { webhook } = await requireWebhook(ctx, webhook_id)
   try {
-    await change(ctx, { action: 'webhook.deleted', resource_id: webhook_id }, [
-      assertWebhookExists(ctx.db.$client, webhook),
-      updateWebhook(ctx.db, webhook, { deleted_at: ctx.now }),
+    await changeEvents(ctx, { action: 'webhook.deleted', resource_id: webhook_id }, [
+      assertWebhookExists(eventsOf(ctx).$client, webhook),
+      updateWebhook(eventsOf(ctx), webhook, { deleted_at: ctx.now }),
     ])
   } catch (error) {
     throw asNotFound(error)
   }
-  await wakeEndpoints(ctx, [webhook])
+  await wake(ctx, webhook)
 }
 
 const asContention = (error: unknown): unknown =>
@@ -141,9 +144,9 @@ export async function rotateSecret(ctx: Ctx, webhook_id: string): Promise<Rotate
   const owner = ownerOf(ctx, { ...stored, secret_version: stored.secret_version + 1 })
   const next = { next_digests: await wrapDigests(ctx.settings.webhookKeys, owner, digests), next_hint: secret_hint }
   try {
-    await change(ctx, { action: 'webhook.secret_rotated', resource_id: webhook_id }, [
-      assertSecretUnchanged(ctx.db.$client, stored),
-      updateWebhook(ctx.db, stored.webhook, next),
+    await changeEvents(ctx, { action: 'webhook.secret_rotated', resource_id: webhook_id }, [
+      assertSecretUnchanged(eventsOf(ctx).$client, stored),
+      updateWebhook(eventsOf(ctx), stored.webhook, next),
     ])
   } catch (error) {
     throw asContention(error)
@@ -169,9 +172,9 @@ export async function commitSecret(ctx: Ctx, webhook_id: string): Promise<Webhoo
     updated_at: ctx.now,
   }
   try {
-    await change(ctx, { action: 'webhook.secret_committed', resource_id: webhook_id }, [
-      assertSecretUnchanged(ctx.db.$client, stored),
-      updateWebhook(ctx.db, stored.webhook, columns),
+    await changeEvents(ctx, { action: 'webhook.secret_committed', resource_id: webhook_id }, [
+      assertSecretUnchanged(eventsOf(ctx).$client, stored),
+      updateWebhook(eventsOf(ctx), stored.webhook, columns),
     ])
   } catch (error) {
     throw asContention(error)

@@ -1,22 +1,26 @@
 import { notFound } from '../../failures.ts'
-import type { Ctx } from '../../platform/context.ts'
+import { type Ctx, eventsOf } from '../../platform/context.ts'
+import { uuidOf } from '../../platform/db/id.ts'
 import { openCursor, type Page, sealCursor } from '../../platform/paging/cursor.ts'
 import type { EventPayload } from '../catalog/payload-contract.ts'
 import type { EventQuery } from './contract.ts'
+import { hiddenOf } from './hidden.ts'
 import { pageOfScan } from './scan.ts'
-import { findEvent, scanEvents } from './store.ts'
+import { type EventRow, findEvent, scanEvents } from './store.ts'
 
-const payloadOf = ({ body }: { body: string }): EventPayload => JSON.parse(body) as EventPayload
+const payloadOf = ({ body }: EventRow): EventPayload => JSON.parse(body) as EventPayload
 
 /** Returns a page of the organization's events, oldest first. The last page has a cursor too, unless nothing was found; it lists later events. */
 export async function listEvents(ctx: Ctx, query: EventQuery): Promise<Page<EventPayload>> {
   const { limit, cursor, fiscalEntityId, fiscal_entity_id = fiscalEntityId, ...others } = query
-  const filters = { ...others, fiscal_entity_id }
-  const scope = { list: 'events', filters }
+  const scope = { list: 'events', filters: { ...others, fiscal_entity_id } }
   const [after] = (await openCursor(ctx, scope, cursor)) ?? []
-  const scanned = await scanEvents(ctx.db.$client, ctx.organization.id, filters, Number(after ?? 0), limit + 1)
-  const { matches, last } = pageOfScan(scanned, limit)
-  const end = last ?? scanned.rows.at(-1)
+  const filters = { event_key: others.event_key ?? null, entity_uuid: fiscal_entity_id === undefined ? null : uuidOf(fiscal_entity_id) }
+  const { rows, isLast } = await scanEvents(eventsOf(ctx).$client, ctx.organization.id, filters, Number(after ?? 0), limit + 1)
+  const found = rows.filter(({ is_match }) => is_match === 1)
+  for (const row of await hiddenOf(ctx, ctx.organization.id, found)) row.is_match = 0
+  const { matches, last } = pageOfScan({ rows, isLast }, limit)
+  const end = last ?? rows.at(-1)
   return {
     data: matches.map(payloadOf),
     has_more: last !== undefined,
@@ -26,7 +30,7 @@ export async function listEvents(ctx: Ctx, query: EventQuery): Promise<Page<Even
 
 /** Returns one event. Throws Failure 404 event.not_found, also when the event is about an RFC that is no longer linked. */
 export async function getEvent(ctx: Ctx, event_id: string): Promise<EventPayload> {
-  const row = await findEvent(ctx.db.$client, ctx.organization.id, event_id)
-  if (!row) throw notFound('event')
+  const row = await findEvent(eventsOf(ctx).$client, ctx.organization.id, event_id)
+  if (!row || (await hiddenOf(ctx, ctx.organization.id, [row])).size > 0) throw notFound('event')
   return payloadOf(row)
 }

@@ -17,7 +17,8 @@ export const eventRoutes = new Hono<App>()
       TAG,
       doc('List the events of the organization, oldest first'),
       doc(
-        'The feed holds every event for 90 days, whether or not a webhook subscribes to it, with the payload that webhooks deliver.\n\n' +
+        'The feed holds every event for 90 days, whether or not a webhook subscribes to it, with the payload that webhooks deliver. A ' +
+          '`sync.completed` whose counts are all 0 is kept for 14 days, and for 90 while a delivery of it is pending, failed or lost.\n\n' +
           'To follow the feed, store `next_cursor` and send it with the next request. The last page has a `next_cursor` too: with it ' +
           'you list the events that occur later. When `next_cursor` is null, nothing new has occurred: keep your cursor.\n\n' +
           'With a filter, a page may hold fewer events than `limit`, or none, although `has_more` is true.',

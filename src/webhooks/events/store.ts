@@ -1,64 +1,78 @@
 import { jsonChunks } from '../../platform/db/commit.ts'
-import { prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { prepared, sql } from '../../platform/db/fragment.ts'
+import { timeOf } from './event-id.ts'
 import { SCAN_ROWS, type Scan, scan } from './scan.ts'
 
 export interface EventRow {
   seq: number
-  event_id: string
   body: string
 }
 
-/** Events about an RFC are hidden once it is unlinked. */
-const IS_LINKED = raw(`(e.fiscal_entity_id is null or exists (
-  select 1 from connections c where c.organization_id = e.organization_id and c.fiscal_entity_id = e.fiscal_entity_id and c.state <> 'unlinked'))`)
-
-/** Reads an organization's events after a place in its feed, oldest first. */
+/** Reads an organization's events after a place in its feed, oldest first. An RFC is named by its fiscal entity in UUID form. */
 export const scanEvents = (
   d1: D1Database,
   organization_id: string,
-  filters: { event_key?: string | undefined; fiscal_entity_id?: string | undefined },
+  { event_key, entity_uuid }: { event_key: string | null; entity_uuid: string | null },
   after: number,
   limit: number,
 ): Promise<Scan<EventRow>> => {
-  const { event_key = null, fiscal_entity_id = null } = filters
-  const rows = event_key === null && fiscal_entity_id === null ? limit : Math.max(SCAN_ROWS, limit)
+  const rows = event_key === null && entity_uuid === null ? limit : Math.max(SCAN_ROWS, limit)
   const query = sql`
-    select seq, event_id, case when is_match then body end as body, is_match from (
-      select e.*, (${event_key} is null or e.key = ${event_key}) and (${fiscal_entity_id} is null or e.fiscal_entity_id = ${fiscal_entity_id})
-        and ${IS_LINKED} as is_match
-      from (select * from events where organization_id = ${organization_id} and seq > ${after} order by seq limit ${rows}) e)
+    select seq, case when is_match then body end as body, is_match from (
+      select seq, body, (${event_key} is null or body->>'event' = ${event_key})
+        and (${entity_uuid} is null or body->>'fiscal_entity_id' is ${entity_uuid}) as is_match
+      from events where organization_id = ${organization_id} and seq > ${after} order by seq limit ${rows})
     order by seq`
   return scan(prepared(d1, query), rows)
 }
 
+/** An event is found near the time in its identifier, or else by the index. In milliseconds. */
+const NEAR_MS = 60_000
+
+/** Finds an event by its identifier. Examines what the organization was told within a minute of its time. */
 export const findEvent = (d1: D1Database, organization_id: string, event_id: string): Promise<EventRow | null> =>
   prepared(
     d1,
-    sql`select e.seq, e.event_id, e.body from events e
-      where e.event_id = ${event_id} and e.organization_id = ${organization_id} and ${IS_LINKED}`,
+    sql`select seq, body from events where event_id = ${event_id} and organization_id = ${organization_id}
+      union all
+      select seq, body from events where organization_id = ${organization_id}
+        and seq between ${timeOf(event_id) - NEAR_MS} and ${timeOf(event_id) + NEAR_MS} and body->>'event_id' = ${event_id}
+      limit 1`,
   ).first<EventRow>()
 
 /** An event that is not in its organization's feed yet. */
 export interface NewEvent {
-  event_id: string
   organization_id: string
-  key: string
-  fiscal_entity_id: string | null
+  event_id: string
   /** The payload as JSON. */
   body: string
+  /** Whether several outbox events can report the change. */
+  isUnique: boolean
 }
 
-/** Appends events to the feeds of their organizations. Refuses the batch with a unique violation if one of them is there already. */
+/** Returns which of these events that are unique are in a feed already. */
+export const findTold = async (d1: D1Database, event_ids: readonly string[]): Promise<Set<string>> => {
+  const { results } = await prepared(
+    d1,
+    sql`select e.event_id as id from json_each(${JSON.stringify(event_ids)}) i cross join events e indexed by events_id on e.event_id = i.value`,
+  ).all<{ id: string }>()
+  return new Set(results.map(({ id }) => id))
+}
+
+/** Appends events to the feeds of their organizations. Refuses the batch with a unique violation if a unique one is there already. */
 export const insertEvents = (d1: D1Database, events: readonly NewEvent[], now: number): D1PreparedStatement[] =>
-  jsonChunks(events.map((event) => [event.event_id, event.organization_id, event.key, event.fiscal_entity_id, event.body])).map((json) =>
+  jsonChunks(
+    events.map(({ organization_id, body, event_id, isUnique }) => [organization_id, body, event_id, isUnique ? 0 : timeOf(event_id)]),
+  ).map((json) =>
     d1
       .prepare(
-        `insert into events (organization_id, seq, event_id, key, fiscal_entity_id, body)
-         select n.value->>1,
-           max(coalesce((select max(seq) from events where organization_id = n.value->>1), 0), ?2)
-             + row_number() over (partition by n.value->>1 order by n.key),
-           n.value->>0, n.value->>2, n.value->>3, n.value->>4
-         from json_each(?1) n`,
+        `insert into events (organization_id, seq, body, event_id)
+         select organization_id, seq, body, iif(abs(seq - time) > ${NEAR_MS}, event_id, null) from (
+           select n.value->>0 as organization_id,
+             max(coalesce((select max(seq) from events where organization_id = n.value->>0), 0), ?2)
+               + row_number() over (partition by n.value->>0 order by n.key) as seq,
+             n.value->>1 as body, n.value->>2 as event_id, n.value->>3 as time
+           from json_each(?1) n)`,
       )
       .bind(json, now),
   )

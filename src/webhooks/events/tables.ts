@@ -1,20 +1,24 @@
+import { sql } from 'drizzle-orm'
 import { integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 
-/** The feed of each organization. `body` is the payload that every attempt of every delivery sends, byte for byte. */
+/**
+ * The feed of each organization. What is asked of an event follows from its key and its body, and its identifier says about when it was
+ * inserted, so that almost every event is one row without an index.
+ */
 export const events = sqliteTable(
   'events',
   {
     organization_id: text().notNull(),
     /** The event's place in the feed. It grows with every event, and is at least the time of the insertion in milliseconds since 1970. */
     seq: integer().notNull(),
-    event_id: text().notNull(),
-    key: text().notNull(),
-    fiscal_entity_id: text(),
+    /** The payload that every attempt of every delivery sends, byte for byte. */
     body: text().notNull(),
+    /** Of a cancellation, which several outbox events can report, and of an event whose place is not near the time in its identifier. */
+    event_id: text(),
   },
   (table) => [
     primaryKey({ columns: [table.organization_id, table.seq] }),
-    // GET /events/{id}; refuses an event that is relayed twice.
-    uniqueIndex('events_id').on(table.event_id),
+    // Refuses a cancellation that is told twice; finds late events.
+    uniqueIndex('events_id').on(table.event_id).where(sql`event_id is not null`),
   ],
 )

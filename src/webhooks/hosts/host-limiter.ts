@@ -17,7 +17,7 @@ export class HostLimiter extends DurableObject<Env> {
   }
 
   /** Releases the places of a token; the endpoint then waits for `wanted` places. Returns waiting endpoints to wake. */
-  release(token: string, caller: Caller, wanted: number): number[] {
+  release(token: string, caller: Caller, wanted: number): string[] {
     return this.#places.release(token, caller, wanted, Date.now())
   }
 }

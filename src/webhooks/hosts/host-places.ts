@@ -6,7 +6,8 @@ const CALL_MS = 10_000
 
 /** Who asks for places. */
 export interface Caller {
-  webhook: number
+  /** What names the endpoint. */
+  endpoint: string
   organization_id: string
 }
 
@@ -18,7 +19,7 @@ interface Held extends Caller {
 /** How many places a caller got, and the endpoints to wake because places are now kept for them. */
 export interface Granted {
   places: number
-  next: number[]
+  next: string[]
 }
 
 /**
@@ -30,29 +31,29 @@ export class HostPlaces {
   /** By token: places of attempts under way. */
   readonly #taken = new Map<string, Held>()
   /** By endpoint: places that are kept until it takes them. */
-  readonly #kept = new Map<number, Held>()
+  readonly #kept = new Map<string, Held>()
   /** By organization, in the order of their turns: its endpoints, in the order of theirs, with how many places each waits for. */
-  readonly #waiting = new Map<string, Map<number, number>>()
+  readonly #waiting = new Map<string, Map<string, number>>()
 
   /** Takes at most `wanted` places for an endpoint until they are released or the lease ends. For the rest it waits. */
   acquire(token: string, caller: Caller, wanted: number, now: number, lease: number): Granted {
     this.#expire(now)
-    this.#wait(caller, wanted - (this.#kept.get(caller.webhook)?.places ?? 0))
+    this.#wait(caller, wanted - (this.#kept.get(caller.endpoint)?.places ?? 0))
     const next = this.#handOut(now)
-    const kept = this.#kept.get(caller.webhook)
+    const kept = this.#kept.get(caller.endpoint)
     if (!kept) return { places: 0, next }
     const places = Math.min(kept.places, wanted)
-    this.#kept.delete(caller.webhook)
+    this.#kept.delete(caller.endpoint)
     this.#taken.set(token, { ...caller, places, until: now + lease })
-    return { places, next: [...next, ...this.#handOut(now)].filter((webhook) => webhook !== caller.webhook) }
+    return { places, next: [...next, ...this.#handOut(now)].filter((endpoint) => endpoint !== caller.endpoint) }
   }
 
   /** Releases the places of a token, if it has any. The endpoint then waits for `wanted` places. Returns the endpoints to wake. */
-  release(token: string, caller: Caller, wanted: number, now: number): number[] {
+  release(token: string, caller: Caller, wanted: number, now: number): string[] {
     this.#taken.delete(token)
     this.#expire(now)
-    if (wanted === 0) this.#kept.delete(caller.webhook)
-    this.#wait(caller, wanted - (this.#kept.get(caller.webhook)?.places ?? 0))
+    if (wanted === 0) this.#kept.delete(caller.endpoint)
+    this.#wait(caller, wanted - (this.#kept.get(caller.endpoint)?.places ?? 0))
     return this.#handOut(now)
   }
 
@@ -62,23 +63,23 @@ export class HostPlaces {
   }
 
   /** Sets how many places an endpoint waits for. Its turn stays the same. */
-  #wait({ webhook, organization_id }: Caller, wanted: number): void {
-    const endpoints = this.#waiting.get(organization_id) ?? new Map<number, number>()
-    if (wanted > 0) endpoints.set(webhook, wanted)
-    else endpoints.delete(webhook)
+  #wait({ endpoint, organization_id }: Caller, wanted: number): void {
+    const endpoints = this.#waiting.get(organization_id) ?? new Map<string, number>()
+    if (wanted > 0) endpoints.set(endpoint, wanted)
+    else endpoints.delete(endpoint)
     if (endpoints.size === 0) this.#waiting.delete(organization_id)
     else this.#waiting.set(organization_id, endpoints)
   }
 
   /** Keeps the free places for those that wait. Returns the endpoints for which none was kept before. */
-  #handOut(now: number): number[] {
-    const called: number[] = []
+  #handOut(now: number): string[] {
+    const called: string[] = []
     for (let free = PER_HOST - this.#held(() => true); free > 0; free--) {
       const caller = this.#nextCaller()
       if (!caller) break
-      const kept = this.#kept.get(caller.webhook)
-      if (!kept) called.push(caller.webhook)
-      this.#kept.set(caller.webhook, { ...caller, places: (kept?.places ?? 0) + 1, until: now + CALL_MS })
+      const kept = this.#kept.get(caller.endpoint)
+      if (!kept) called.push(caller.endpoint)
+      this.#kept.set(caller.endpoint, { ...caller, places: (kept?.places ?? 0) + 1, until: now + CALL_MS })
     }
     return called
   }
@@ -90,19 +91,19 @@ export class HostPlaces {
     for (const [organization_id, endpoints] of this.#waiting) {
       const held = this.#held((one) => one.organization_id === organization_id)
       if (held >= fewest) continue
-      for (const webhook of endpoints.keys()) {
-        if (this.#held((one) => one.webhook === webhook) >= PER_ENDPOINT) continue
-        next = { organization_id, webhook }
+      for (const endpoint of endpoints.keys()) {
+        if (this.#held((one) => one.endpoint === endpoint) >= PER_ENDPOINT) continue
+        next = { organization_id, endpoint }
         fewest = held
         break
       }
     }
     if (!next) return undefined
     const endpoints = this.#waiting.get(next.organization_id)!
-    const wanted = endpoints.get(next.webhook)!
-    endpoints.delete(next.webhook)
+    const wanted = endpoints.get(next.endpoint)!
+    endpoints.delete(next.endpoint)
     this.#waiting.delete(next.organization_id)
-    if (wanted > 1) endpoints.set(next.webhook, wanted - 1)
+    if (wanted > 1) endpoints.set(next.endpoint, wanted - 1)
     if (endpoints.size > 0) this.#waiting.set(next.organization_id, endpoints)
     return next
   }

@@ -1,16 +1,13 @@
-import { Failure } from '../../failures.ts'
-import { deleteStatement, moveStatement } from '../../outbox/pending.ts'
 import type { System } from '../../platform/context.ts'
-import { commit } from '../../platform/db/commit.ts'
-import { isConflict } from '../../platform/db/retry.ts'
-import { insertDeliveries } from '../deliveries/insert-store.ts'
-import { wakeEndpoints } from '../endpoints/wake.ts'
-import { insertEvents } from '../events/store.ts'
+import { isUniqueViolation } from '../../platform/db/guard.ts'
+import { type Appended, insertDeliveries } from '../deliveries/insert-store.ts'
+import { endpointKey, wakeEndpoints } from '../endpoints/wake.ts'
+import { findTold, insertEvents } from '../events/store.ts'
 import { wakeFanOuts } from './fan-out.ts'
 import { insertFanOuts } from './fan-out-store.ts'
-import type { FeedEvent } from './feed.ts'
+import type { FeedEvent } from './feed-events.ts'
 import type { Portion } from './portions.ts'
-import { findKnownEvents } from './store.ts'
+import { type Appending, isOvertaken, type Records } from './records.ts'
 
 /** A portion with the events that it creates. */
 export interface BuiltPortion extends Portion {
@@ -20,9 +17,11 @@ export interface BuiltPortion extends Portion {
 export interface Failed {
   portion: BuiltPortion
   error: unknown
+  /** Whether an events shard takes no writes at all. */
+  isDown: boolean
 }
 
-/** How the portions of a page ended. Portions that are in neither list were not tried for lack of statements. */
+/** How the portions of a page ended. Those in neither list were not tried: for lack of statements, or because another relay was faster. */
 export interface Committed {
   done: BuiltPortion[]
   failed: Failed[]
@@ -33,112 +32,84 @@ export interface Meter {
   statements: number
 }
 
-const MAX_CONFLICTS = 5
-const MAX_WAIT_MS = 20
 /** A message that has made so many statements tries no further halves of a page. */
 const MAX_STATEMENTS = 700
-/** More than any number of an endpoint. */
-const ALL = Number.MAX_SAFE_INTEGER
 
-/** The statements that keep how far outbox events are relayed. */
-export const progressStatements = (source: D1Database, portions: readonly Portion[]): D1PreparedStatement[] => {
-  const done = portions.filter(({ progress }) => progress === null)
-  const moved = portions.flatMap(({ event, progress }) =>
-    progress === null || progress === event.progress ? [] : [{ ...event, progress }],
-  )
-  return [
-    ...(done.length > 0
-      ? [
-          deleteStatement(
-            source,
-            done.map(({ event }) => event),
-          ),
-        ]
-      : []),
-    ...(moved.length > 0 ? [moveStatement(source, moved)] : []),
-  ]
+/** Portions that are committed together, with what they append to one events shard. */
+interface Part {
+  shard: number
+  portions: readonly BuiltPortion[]
 }
 
 /**
- * Commits portions together. When that fails, it commits their halves, and theirs, so that only what cannot be committed alone fails. With
- * `source`, the same commit keeps how far the outbox events are relayed.
+ * Appends the events of portions to their events shards, those of a shard together. When that fails, it commits their halves, and theirs, so
+ * that only what cannot be committed alone fails. A portion is done when all its shards are.
  */
 export async function commitPortions(
   system: System,
+  records: Records,
   portions: readonly BuiltPortion[],
-  source: D1Database | null,
   meter: Meter,
 ): Promise<Committed> {
-  const ends: Committed = { done: [], failed: [] }
-  const attempt = async (part: readonly BuiltPortion[]): Promise<void> => {
+  const errors = new Map<BuiltPortion, { error: unknown; shard: number }>()
+  const left = new Map(portions.map((portion) => [portion, new Set(portion.events.map(({ events_shard }) => events_shard))]))
+  const shards = new Set([...left.values()].flatMap((own) => [...own]))
+  const parts: Part[] = [...shards].map((shard) => ({ shard, portions: portions.filter((portion) => left.get(portion)!.has(shard)) }))
+  const tried = parts.length
+  for (const [n, part] of parts.entries()) {
+    if (n >= tried && meter.statements >= MAX_STATEMENTS) break
     try {
-      await commitTogether(system, part, source, meter)
-      ends.done.push(...part)
+      await commitPart(system, records, part, meter)
+      for (const portion of part.portions) left.get(portion)!.delete(part.shard)
     } catch (error) {
-      if (part.length === 1) ends.failed.push({ portion: part[0]!, error })
-      const half = Math.ceil(part.length / 2)
-      for (const other of part.length === 1 ? [] : [part.slice(0, half), part.slice(half)])
-        if (meter.statements < MAX_STATEMENTS) await attempt(other)
+      if (isOvertaken(error)) break
+      const [first] = part.portions
+      if (part.portions.length === 1) errors.set(first!, { error, shard: part.shard })
+      else for (const half of halvesOf(part.portions)) parts.push({ shard: part.shard, portions: half })
     }
   }
-  if (portions.length > 0) await attempt(portions)
-  return ends
-}
-
-/** Commits the events that are not in a feed yet, with their deliveries and the progress, and wakes the endpoints. */
-async function commitTogether(system: System, portions: readonly BuiltPortion[], source: D1Database | null, meter: Meter): Promise<void> {
-  const d1 = system.db.$client
-  const now = Date.now()
-  const inOrder = portions.toSorted((a, b) => a.event.created_at - b.event.created_at).flatMap((portion) => portion.events)
-  // A cancellation can be in the outbox for everybody and for an organization that missed it.
-  const events = [...new Map(inOrder.map((event) => [event.event_id, event])).values()]
-  const progress = source === null ? [] : progressStatements(source, portions)
-  // Usually every event is new. Events may be known after a conflict, and where a recipient is considered again.
-  let mayBeKnown = portions.some(({ isWaiting }) => isWaiting)
-  for (let conflicts = 0; ; conflicts++) {
-    const fresh = mayBeKnown ? await withoutKnown(d1, events, meter) : events
-    const statements = [...statementsOf(d1, fresh, now), ...progress]
-    if (statements.length === 0) return
-    meter.statements += statements.length
-    try {
-      const results = await commit<{ webhook?: number }>(d1, statements)
-      await wake(system, fresh, results)
-      return
-    } catch (error) {
-      if (!isConflict(error)) throw error
-      if (conflicts === MAX_CONFLICTS) throw new Failure('contention', 'relay.contention', 'Other relays keep committing the same events.')
-      mayBeKnown = true
-      await scheduler.wait(Math.random() * MAX_WAIT_MS)
-    }
+  const down = new Map<number, boolean>()
+  for (const shard of new Set([...errors.values()].map((one) => one.shard))) down.set(shard, !(await records.isWritable(shard)))
+  meter.statements += down.size
+  return {
+    done: portions.filter((portion) => left.get(portion)!.size === 0),
+    failed: [...errors].map(([portion, { error, shard }]) => ({ portion, error, isDown: down.get(shard)! })),
   }
 }
 
-async function withoutKnown(d1: D1Database, events: readonly FeedEvent[], meter: Meter): Promise<FeedEvent[]> {
+const halvesOf = (portions: readonly BuiltPortion[]) => {
+  const half = Math.ceil(portions.length / 2)
+  return [portions.slice(0, half), portions.slice(half)]
+}
+
+/** Commits the events that are not in a feed yet, with their deliveries, and wakes the endpoints. */
+async function commitPart(system: System, records: Records, part: Part, meter: Meter): Promise<void> {
+  const { shard } = part
+  const inOrder = part.portions.toSorted((a, b) => a.event.created_at - b.event.created_at).flatMap(({ events }) => events)
+  const ofShard = inOrder.filter(({ events_shard }) => events_shard === shard)
+  const events = records.fresh(shard, [...new Map(ofShard.map((event) => [event.event_id, event])).values()])
+  const rows = await append(system, records, shard, events, meter).catch(async (error: unknown) => {
+    if (!isUniqueViolation(error)) throw error
+    meter.statements++
+    const told = await findTold(
+      system.settings.events[shard]!,
+      events.map(({ event_id }) => event_id),
+    )
+    const untold = events.filter(({ event_id }) => !told.has(event_id))
+    return append(system, records, shard, untold, meter)
+  })
+  await wakeEndpoints(system, new Set(rows.flatMap(({ webhook }) => (webhook === undefined ? [] : [endpointKey(shard, webhook)]))))
+  await wakeFanOuts(system, shard, [...new Set(rows.flatMap(({ organization_id }) => organization_id ?? []))])
+}
+
+/** Returns the endpoints that got deliveries, and the organizations with endpoints that did not. */
+async function append(system: System, records: Records, shard: number, events: readonly FeedEvent[], meter: Meter): Promise<Appending[]> {
   if (events.length === 0) return []
-  meter.statements++
-  const known = await findKnownEvents(
-    d1,
-    events.map(({ event_id }) => event_id),
-  )
-  return events.filter(({ event_id }) => !known.has(event_id))
-}
-
-const statementsOf = (d1: D1Database, events: readonly FeedEvent[], now: number): D1PreparedStatement[] => [
-  ...insertEvents(d1, events, now),
-  ...insertDeliveries(
-    d1,
-    events.map(({ event_id, fan_out_from }) => ({ event_id, before: fan_out_from ?? ALL })),
-    now,
-  ),
-  ...insertFanOuts(
-    d1,
-    events.flatMap(({ event_id, fan_out_from }) => (fan_out_from === null ? [] : [{ event_id, webhook: fan_out_from }])),
-  ),
-]
-
-async function wake(system: System, events: readonly FeedEvent[], results: readonly D1Result<{ webhook?: number }>[]): Promise<void> {
-  const webhooks = results.flatMap((result) => result.results ?? []).flatMap(({ webhook }) => webhook ?? [])
-  await wakeEndpoints(system, new Set(webhooks))
-  const organizations = events.flatMap(({ organization_id, fan_out_from }) => (fan_out_from === null ? [] : [organization_id]))
-  await wakeFanOuts(system, [...new Set(organizations)])
+  const d1 = system.settings.events[shard]!
+  const now = Date.now()
+  const counts = Map.groupBy(events, ({ organization_id }) => organization_id)
+  const appended = [...counts].map(([organization_id, own]): Appended => [organization_id, own.length])
+  const statements = [...insertEvents(d1, events, now), ...insertDeliveries(d1, appended, now), ...insertFanOuts(d1, appended)]
+  meter.statements += 1 + statements.length
+  return (await records.append(shard, events, statements)).flatMap(({ results }) => results)
 }

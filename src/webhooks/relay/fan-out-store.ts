@@ -1,15 +1,12 @@
-import { jsonChunks } from '../../platform/db/commit.ts'
+import { type Appended, ofAppended } from '../deliveries/insert-store.ts'
 
-/** Keeps events that have no delivery yet to the endpoints of their organization from this one on. */
-export const insertFanOuts = (d1: D1Database, events: readonly { event_id: string; webhook: number }[]): D1PreparedStatement[] =>
-  jsonChunks(events.map(({ event_id, webhook }) => [event_id, webhook])).map((json) =>
-    d1
-      .prepare(
-        `insert into fan_outs (organization_id, webhook, seq)
-         select e.organization_id, i.value->>1, e.seq from json_each(?) i cross join events e on e.event_id = i.value->>0`,
-      )
-      .bind(json),
-  )
+/** Keeps the events of organizations that have further endpoints, which have no delivery yet to these. Returns the organizations. */
+export const insertFanOuts = (d1: D1Database, appended: readonly Appended[]): D1PreparedStatement[] =>
+  ofAppended(d1, appended, [
+    'fan_outs (organization_id, webhook, seq)',
+    't.organization_id, t.beyond, e.seq',
+    'where t.beyond is not null returning organization_id',
+  ])
 
 /** The next endpoint, and the events that have no delivery from it on. */
 export interface FanOut {

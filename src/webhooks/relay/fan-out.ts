@@ -1,9 +1,10 @@
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
+import { each } from '../../platform/each.ts'
 import { repeatAlone } from '../../platform/locks/alone.ts'
 import { sendHints } from '../../platform/queues/send.ts'
 import { insertDeliveriesInRange } from '../deliveries/insert-store.ts'
-import { wakeEndpoints } from '../endpoints/wake.ts'
+import { endpointKey, wakeEndpoints } from '../endpoints/wake.ts'
 import { findEndpointAfter, findFanOut, moveFanOut, organizationsToFanOut } from './fan-out-store.ts'
 
 /** Events and deliveries of one page. */
@@ -17,19 +18,19 @@ const SWEEP_ORGANIZATIONS = 1_000
  * events on to the next endpoint, where another message continues after a crash. Each organization has messages of its own, and none waits
  * for another's.
  */
-export async function fanOut(system: System, organization_id: string): Promise<void> {
+export async function fanOut(system: System, shard: number, organization_id: string): Promise<void> {
   let pages = 0
   const isMore = await repeatAlone(
     system.env.MUTEXES.getByName(`fan-out:${organization_id}`),
-    () => fanOutPage(system, organization_id),
+    () => fanOutPage(system, shard, organization_id),
     () => pages++ < PAGES_PER_MESSAGE,
   )
-  if (isMore) await wakeFanOuts(system, [organization_id])
+  if (isMore) await wakeFanOuts(system, shard, [organization_id])
 }
 
 /** Creates the deliveries of the events that are furthest behind to their next endpoints. Returns whether more may follow. */
-async function fanOutPage(system: System, organization_id: string): Promise<boolean> {
-  const d1 = system.db.$client
+async function fanOutPage(system: System, shard: number, organization_id: string): Promise<boolean> {
+  const d1 = system.settings.events[shard]!
   const found = await findFanOut(d1, organization_id, EVENTS)
   if (found === null) return false
   const next = await findEndpointAfter(d1, organization_id, found.webhook, Math.floor(DELIVERIES / found.seqs.length))
@@ -38,18 +39,20 @@ async function fanOutPage(system: System, organization_id: string): Promise<bool
     insertDeliveriesInRange(d1, organization_id, found.seqs, range, Date.now()),
     ...moveFanOut(d1, organization_id, found, next),
   ])
-  await wakeEndpoints(system, new Set(inserted!.results.map(({ webhook }) => webhook)))
+  await wakeEndpoints(system, new Set(inserted!.results.map(({ webhook }) => endpointKey(shard, webhook))))
   return true
 }
 
-/** Asks the queue to go on with the events of these organizations. The sweep finds those whose message is lost. */
-export const wakeFanOuts = (system: System, organization_ids: readonly string[]): Promise<void> =>
+/** Asks the queue to go on with the events of these organizations of a shard. The sweep finds those whose message is lost. */
+export const wakeFanOuts = (system: System, shard: number, organization_ids: readonly string[]): Promise<void> =>
   sendHints(
     system,
     system.env.WEBHOOKS,
-    organization_ids.map((fan_out) => ({ body: { fan_out } })),
+    organization_ids.map((fan_out) => ({ body: { shard, fan_out } })),
   )
 
 /** Wakes the organizations whose events lack deliveries. */
-export const sweepFanOuts = async (system: System): Promise<void> =>
-  wakeFanOuts(system, await organizationsToFanOut(system.db.$client, SWEEP_ORGANIZATIONS))
+export const sweepFanOuts = (system: System): Promise<void> =>
+  each([...system.settings.events.entries()], async ([shard, d1]) =>
+    wakeFanOuts(system, shard, await organizationsToFanOut(d1, SWEEP_ORGANIZATIONS)),
+  )

@@ -1,39 +1,48 @@
 import type { CancellationBody } from '../../downloads/cancellation-events.ts'
 import type { JobCounts } from '../../downloads/counts/counts.ts'
 import type { StoredOutboxEvent } from '../../outbox/outbox.ts'
-import { idOfText, uuidOf } from '../../platform/db/id.ts'
+import { uuidOf } from '../../platform/db/id.ts'
 import { shownJobId } from '../../visibility/job-id.ts'
 import { parseReaches, reachedAt } from '../../visibility/reaches.ts'
 import { NOTHING, shows, type Windows, windowsOf } from '../../visibility/window.ts'
+import { eventIdOf } from '../events/event-id.ts'
 import type { NewEvent } from '../events/store.ts'
 import { cancellationContents, contentOf, type Recipient, type SyncBody } from './payloads.ts'
 import type { RecipientRow } from './store.ts'
+
+/** An event of an organization's feed, in its events shard. */
+export interface FeedEvent extends NewEvent {
+  events_shard: number
+}
 
 /**
  * Returns the events that an outbox event becomes in the feed of one organization: none when the organization may not know of the change,
  * two for the cancellation of a CFDI that was paid. Their identifiers derive from the change and the organization. `counts` says what the job
  * of a sync event brought to the organization. Throws when the outbox event cannot be read.
  */
-export async function feedEventsOf(event: StoredOutboxEvent, row: RecipientRow, counts: JobCounts | undefined): Promise<NewEvent[]> {
+export async function feedEventsOf(event: StoredOutboxEvent, row: RecipientRow, counts: JobCounts | undefined): Promise<FeedEvent[]> {
   if (event.kind === 'cfdi.cancelled') return cancellationsOf(event, JSON.parse(event.body) as CancellationBody, row)
   if (event.organizations === null) throw new Error(`An event of the kind ${event.kind} names no organization.`)
   if (!isNamed(event, row)) return []
   const body = await bodyFor(event, row, counts)
   const content = contentOf(event, body, recipientOf(row, event.created_at, event.created_at))
-  return [await feedEvent(row, content, event.outbox_event_id)]
+  return [await feedEvent(row, content, event.outbox_event_id, event.created_at, false)]
 }
 
 /**
  * A cancellation that names organizations was missed by them, and was in their windows then. Any other one is for the organizations whose
  * windows show the CFDI. An organization whose own runs first reached the CFDI when it was cancelled already is not notified.
  */
-async function cancellationsOf(event: StoredOutboxEvent, body: CancellationBody, row: RecipientRow): Promise<NewEvent[]> {
+async function cancellationsOf(event: StoredOutboxEvent, body: CancellationBody, row: RecipientRow): Promise<FeedEvent[]> {
   const known_at = row.state === 'active' ? Math.max(event.created_at, row.active_since ?? 0) : event.created_at
   const recipient = recipientOf(row, known_at, event.created_at)
   if (event.organizations === null ? !shows(recipient.windows[body.direction], body) : !isNamed(event, row)) return []
   if (!wasReachedBefore(body, row)) return []
   const contents = cancellationContents(body, recipient)
-  return Promise.all(contents.map((content) => feedEvent(row, content, `${content.event}:${event.entity}:${body.cfdi_uuid}`)))
+  // Several outbox events can report a cancellation: one for everybody, and one for each organization that missed it.
+  return Promise.all(
+    contents.map((content) => feedEvent(row, content, `${content.event}:${event.entity}:${body.cfdi_uuid}`, body.detected_at, true)),
+  )
 }
 
 /** Whether the connection's own runs reached the CFDI, and its window showed it, before the run whose download found it cancelled. */
@@ -57,7 +66,12 @@ async function bodyFor(
   if (!kind.startsWith('sync.')) return parsed
   if (counts === undefined) throw new Error('The job of the event was not counted.')
   const job = parsed as SyncBody
-  return { ...job, ...counts, job_id: await shownJobId(fiscal_entity_id, job.carried?.[organization_id] ?? job.job_id) }
+  const { data_source_key, period, carried, job_id } = job
+  return {
+    ...job,
+    ...counts,
+    job_id: await shownJobId(fiscal_entity_id, data_source_key, period ?? '', carried?.[organization_id] ?? job_id),
+  }
 }
 
 /**
@@ -76,14 +90,13 @@ const recipientOf = (row: RecipientRow, known_at: number, changed_at: number): R
   known_at,
 })
 
-async function feedEvent(row: RecipientRow, content: ReturnType<typeof contentOf>, change: string): Promise<NewEvent> {
-  const event_id = await idOfText('evt', JSON.stringify([change, row.organization_id]))
-  const { event, ...members } = content
-  return {
-    event_id,
-    organization_id: row.organization_id,
-    key: event,
-    fiscal_entity_id: row.fiscal_entity_id,
-    body: JSON.stringify({ event, event_id, ...members }),
-  }
+async function feedEvent(
+  { organization_id, events_shard }: RecipientRow,
+  { event, ...members }: ReturnType<typeof contentOf>,
+  change: string,
+  at: number,
+  isUnique: boolean,
+): Promise<FeedEvent> {
+  const event_id = await eventIdOf(change, at, organization_id)
+  return { organization_id, events_shard, event_id, isUnique, body: JSON.stringify({ event, event_id, ...members }) }
 }

@@ -1,13 +1,7 @@
 import type { JobCounts } from '../../downloads/counts/counts.ts'
 import type { StoredOutboxEvent } from '../../outbox/outbox.ts'
-import type { NewEvent } from '../events/store.ts'
-import { feedEventsOf } from './feed-events.ts'
+import { type FeedEvent, feedEventsOf } from './feed-events.ts'
 import type { RecipientRow } from './store.ts'
-
-/** An event of an organization's feed, and its first endpoint that gets no delivery at once; null when there is none. */
-export interface FeedEvent extends NewEvent {
-  fan_out_from: number | null
-}
 
 /** The largest payload. Payloads have a few hundred bytes. */
 const MAX_PAYLOAD_LENGTH = 100_000
@@ -21,11 +15,7 @@ export async function feedEvents(
   rows: readonly RecipientRow[],
   counts: readonly JobCounts[] = [],
 ): Promise<FeedEvent[]> {
-  const told = await Promise.all(
-    rows.map(async (row, n) =>
-      (await feedEventsOf(outboxEvent, row, counts[n])).map((event) => ({ ...event, fan_out_from: row.fan_out_from })),
-    ),
-  )
+  const told = await Promise.all(rows.map((row, n) => feedEventsOf(outboxEvent, row, counts[n])))
   for (const { body } of told.flat())
     if (body.length > MAX_PAYLOAD_LENGTH)
       throw new Error(`The payload has ${body.length} characters; at most ${MAX_PAYLOAD_LENGTH} are sent.`)

@@ -18,10 +18,10 @@ export interface Portion {
 
 /** Recipients of an event that one page considers at most. */
 export const RECIPIENTS_AT_ONCE = 50
-/** Events and deliveries that one page creates at most, and then those of one more portion. */
-const MAX_WEIGHT = 1_500
-/** A portion that creates more than this gives way to all that create less. */
-const LIGHT_WEIGHT = 200
+/** Recipients whom one page notifies at most, and then those of one more portion. Each gets an event and at most twenty deliveries. */
+const MAX_WEIGHT = 250
+/** A portion that notifies more gives way to all that notify fewer. */
+const LIGHT_WEIGHT = 20
 /** How long an outbox event waits at most for runs that may widen a recipient's window. */
 const MAX_WAIT_MS = 120_000
 
@@ -58,7 +58,7 @@ export function portionOf(event: RelayEvent, answer: readonly RecipientRow[], no
 const isEarly = ({ created_at }: RelayEvent, { has_planned_run }: RecipientRow, now: number): boolean =>
   has_planned_run === 1 && created_at > now - MAX_WAIT_MS
 
-const weightOf = ({ rows }: Portion): number => rows.reduce((sum, { endpoint_count }) => sum + 1 + endpoint_count, 0)
+const weightOf = ({ rows }: Portion): number => rows.length
 
 /**
  * Selects the portions of a page. Events with few recipients come first, and at least one of the others. The rest waits for the next page.

@@ -1,8 +1,3 @@
-import { jsonChunks } from '../../platform/db/commit.ts'
-
-/** Endpoints of an organization that get their deliveries in the commit of the event. Further ones get them page by page (fan-out.ts). */
-const ENDPOINTS_AT_ONCE = 20
-
 /** An organization's connection to an entity, with the bounds of its windows. */
 export interface RecipientRow {
   /** Which request for recipients the row answers. */
@@ -26,10 +21,8 @@ export interface RecipientRow {
   extractor_count: number
   /** 1 while a planned run of the organization may widen the window now. */
   has_planned_run: number
-  /** Number of the organization's endpoints that get their deliveries at once. */
-  endpoint_count: number
-  /** The first endpoint that does not; null when all do. */
-  fan_out_from: number | null
+  /** The number of the organization's events shard. */
+  events_shard: number
 }
 
 /** Asks for the connections to an entity: those of some organizations, or a page of all after a number. */
@@ -44,35 +37,27 @@ export const findRecipients = async (d1: D1Database, requests: readonly Recipien
   const { results } = await d1
     .prepare(
       `with planned as materialized (
-         select organization_id, coalesce(fiscal_entity_id, '') from runs indexed by runs_planned where status = 'planned' and moved_at <= ?5),
+         select organization_id, coalesce(fiscal_entity_id, '') from runs indexed by runs_planned where status = 'planned' and moved_at <= ?4),
        found as materialized (
-         select r.value->>0 as request, c.connection, c.organization_id
+         select r.value->>0 as request, c.connection
          from json_each(?1) r cross join connections c on c.connection in (
            select connection from connections indexed by connections_entity
            where entity = r.value->>1 and connection > r.value->>2 and state <> 'unlinked' order by connection limit ?3)
          union all
-         select r.value->>0, c.connection, c.organization_id
+         select r.value->>0, c.connection
          from json_each(?2) r cross join json_each(r.value->2) o
          cross join connections c indexed by connections_rfc
-           on c.organization_id = o.value and c.entity = r.value->>1 and c.state <> 'unlinked'),
-       endpoints as materialized (
-         select o.organization_id, (
-           select json_array(count(*), max(webhook)) from (
-             select webhook from webhooks indexed by webhooks_organization
-             where organization_id = o.organization_id and deleted_at is null order by webhook limit ?4 + 1)) as first
-         from (select distinct organization_id from found) o)
+           on c.organization_id = o.value and c.entity = r.value->>1 and c.state <> 'unlinked')
        select f.request, c.connection, c.entity, c.organization_id, c.fiscal_entity_id, c.rfc, c.state, c.active_since,
          c.untold->>'since' as inactive_since, c.issued_from, c.issued_to, c.received_from, c.received_to, c.issued_reaches, c.received_reaches,
-         o.extractor_count,
-         (c.organization_id, '') in planned or (c.organization_id, c.fiscal_entity_id) in planned as has_planned_run,
-         min(e.first->>0, ?4) as endpoint_count, iif(e.first->>0 > ?4, e.first->>1, null) as fan_out_from
+         o.extractor_count, o.events_shard,
+         (c.organization_id, '') in planned or (c.organization_id, c.fiscal_entity_id) in planned as has_planned_run
        from found f
        cross join connections c on c.connection = f.connection
        cross join organizations o on o.id = c.organization_id
-       cross join endpoints e on e.organization_id = c.organization_id
        order by c.connection`,
     )
-    .bind(JSON.stringify(all), JSON.stringify(named), limit, ENDPOINTS_AT_ONCE, Date.now())
+    .bind(JSON.stringify(all), JSON.stringify(named), limit, Date.now())
     .all<RecipientRow>()
   return results
 }
@@ -94,12 +79,3 @@ export const findOrganizations = async (
       .bind(JSON.stringify(entities), limit)
       .all<{ entity: number; organization_id: string }>()
   ).results
-
-/** Returns which of these events are in a feed already. */
-export const findKnownEvents = async (d1: D1Database, event_ids: readonly string[]): Promise<Set<string>> => {
-  const statements = jsonChunks(event_ids).map((json) =>
-    d1.prepare('select event_id from json_each(?) i cross join events on event_id = i.value').bind(json),
-  )
-  const results = await d1.batch<{ event_id: string }>(statements)
-  return new Set(results.flatMap(({ results: rows }) => rows).map(({ event_id }) => event_id))
-}

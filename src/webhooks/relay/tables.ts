@@ -12,3 +12,14 @@ export const fanOuts = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.organization_id, table.webhook, table.seq] })],
 )
+
+/**
+ * What an events shard knows of each outbox: which of its events lie in the shard already although their outbox events are not crossed off.
+ * A commit replaces it together with the events that it appends, and is refused when another relay has replaced it since.
+ */
+export const relays = sqliteTable('relays', {
+  outbox: text().primaryKey(),
+  version: integer().notNull(),
+  /** JSON: by the identifier of an event, when it was appended, in milliseconds since 1970. */
+  known: text().notNull(),
+})

@@ -4,8 +4,9 @@ import { loadList } from '../../../src/blacklists/loading/load.ts'
 import { ingestXmlPackage, type SliceOutcome } from '../../../src/cfdi/ingest/ingest.ts'
 import { bytesInMemory } from '../../../src/cfdi/package/bytes.ts'
 import { entriesOf, readDirectory } from '../../../src/cfdi/package/directory.ts'
+import { releaseLease, takeLease } from '../../../src/downloads/lease-store.ts'
 import { requestStatements } from '../../../src/downloads/request-store.ts'
-import { claimStatement, finishJobStatements, type Job, progressStatement } from '../../../src/downloads/store.ts'
+import { claimJob, commitJob, finishJobStatements, type Job, progressStatements } from '../../../src/downloads/store.ts'
 import { type Dispatch, evaluateCadences, planPage } from '../../../src/extractors/ticks/ticks.ts'
 import type { System } from '../../../src/platform/context.ts'
 import { keyring } from '../../../src/platform/crypto/keyring.ts'
@@ -18,6 +19,7 @@ import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
 interface Work {
   DB: D1Database
   LEDGER_0: D1Database
+  EVENTS_0: D1Database
   /** The table of bare work, which no change of the service changes. */
   BARE: D1Database
   FILES: R2Bucket
@@ -37,14 +39,14 @@ const LEASE_MS = 30_000
 const isIdle = ({ created, updated, cancelled, rejected }: SliceOutcome): boolean => created + updated + cancelled + rejected === 0
 
 /** A system whose queue keeps in mind what it is told, and whose network is a receiver that answers 200. */
-function webhooksIn({ DB, LEDGER_0, WEBHOOK_KEYS }: Work) {
-  const webhooks = new Set<number>()
+function webhooksIn({ DB, LEDGER_0, EVENTS_0, WEBHOOK_KEYS }: Work) {
+  const endpoints = new Set<string>()
   let relays = 0
   const env = {
     WEBHOOKS: {
-      sendBatch: async (messages: { body: { webhook: number } | { outbox: number } }[]) => {
+      sendBatch: async (messages: { body: { endpoint: string } | { outbox: number } }[]) => {
         for (const { body } of messages) {
-          if ('webhook' in body) webhooks.add(body.webhook)
+          if ('endpoint' in body) endpoints.add(body.endpoint)
           else relays++
         }
       },
@@ -58,9 +60,15 @@ function webhooksIn({ DB, LEDGER_0, WEBHOOK_KEYS }: Work) {
     },
     EGRESS: { fetch: async () => new Response(null, { status: 200 }) },
   }
-  const settings = { environment: 'test', webhookKeys: keyring('WEBHOOK_KEYS', WEBHOOK_KEYS), publicHosts: [], ledgers: [LEDGER_0] }
+  const settings = {
+    environment: 'test',
+    webhookKeys: keyring('WEBHOOK_KEYS', WEBHOOK_KEYS),
+    publicHosts: [],
+    ledgers: [LEDGER_0],
+    events: [EVENTS_0],
+  }
   const system = { env, settings, db: connect(DB), now: new Date(), requestId: 'bench' } as unknown as System
-  return { system, webhooks, isMore: () => relays-- > 0 }
+  return { system, endpoints, isMore: () => relays-- > 0 }
 }
 
 type Route = (asked: { entity: number; rfc: string; name: string; request: Request }, env: Work) => Promise<unknown>
@@ -78,7 +86,9 @@ const routes: Record<string, Route> = {
     await LEDGER_0.batch(
       requestStatements(LEDGER_0, { organization_id: 'org', run_id: crypto.randomUUID(), instant: now, now }, [{ entity, rfc }], wanted),
     )
-    return (await claimStatement(LEDGER_0, entity, crypto.randomUUID(), now, now + LEASE_MS).all<Job>()).results[0]
+    const token = crypto.randomUUID()
+    const { jobs } = (await takeLease(LEDGER_0, { entity, token, now, until: now + LEASE_MS, limit: 1 }))!
+    return claimJob(LEDGER_0, { entity, token, now, isCareful: false }, jobs[0]!)
   },
 
   /** A package through the product's ingest, with the progress of a job when there is one, as the downloads do it. */
@@ -87,14 +97,7 @@ const routes: Record<string, Route> = {
     const sideStatements = (outcome: SliceOutcome) =>
       job === null || isIdle(outcome)
         ? []
-        : [
-            progressStatement(
-              LEDGER_0,
-              job,
-              { ...outcome, counts: countSlice(outcome.changes, job.as_of), rejected_files: [] },
-              Date.now() + LEASE_MS,
-            ),
-          ]
+        : [...progressStatements(LEDGER_0, job, { ...outcome, counts: countSlice(outcome.changes, job.as_of), rejected_files: [] })]
     const target = { ledger: LEDGER_0, files: FILES, entity, rfc, now: new Date(), provenance: 'authority' as const, sideStatements }
     const slices = []
     for await (const { created, unchanged, rejected } of ingestXmlPackage(target, packages.get(name)!))
@@ -103,7 +106,9 @@ const routes: Record<string, Route> = {
   },
 
   '/settle': async ({ request }, { LEDGER_0 }) => {
-    await LEDGER_0.batch(finishJobStatements(LEDGER_0, (await request.json()) as Job, null, Date.now()))
+    const job = (await request.json()) as Job
+    await commitJob(LEDGER_0, job, finishJobStatements(LEDGER_0, job, null, Date.now()))
+    await releaseLease(LEDGER_0, job.entity, job.token, Date.now())
   },
 
   /** A tick at a time, and its pages planned one after the other, as the consumer of the queue does. */
@@ -132,17 +137,17 @@ const routes: Record<string, Route> = {
 
   /** Relays until there is nothing left, and answers for which endpoints there is something now. */
   '/relay': async (_, env) => {
-    const { system, webhooks, isMore } = webhooksIn(env)
+    const { system, endpoints, isMore } = webhooksIn(env)
     do await relayOutbox(system, 0)
     while (isMore())
-    return [...webhooks]
+    return [...endpoints]
   },
 
   /** Delivers what endpoints have due, to receivers that answer 200, and answers for which there is more. */
   '/deliver': async ({ request }, env) => {
-    const { system, webhooks } = webhooksIn(env)
-    for (const webhook of (await request.json()) as number[]) await deliverDue(system, webhook)
-    return [...webhooks]
+    const { system, endpoints } = webhooksIn(env)
+    for (const endpoint of (await request.json()) as string[]) await deliverDue(system, endpoint)
+    return [...endpoints]
   },
 
   '/bare': async ({ request }) => {

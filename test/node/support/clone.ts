@@ -8,8 +8,8 @@ const COPIED = ['assets', 'migrations', 'scripts', 'src', 'package.json', 'tscon
 
 /** wrangler.toml as it is before an operator has written anything into it, whatever this repository's own has by now. */
 export function unconfigured(text: string): string {
-  const withoutLedgers = text.replace(/^ *\{ binding = "LEDGER_[1-9].*\n/gm, '')
-  const withoutIds = withoutLedgers.replace(
+  const withoutShards = text.replace(/^ *\{ binding = "(LEDGER|EVENTS)_[1-9].*\n/gm, '')
+  const withoutIds = withoutShards.replace(
     /"(fiscal-(?:test|live)-[\w-]+)", database_id = "[^"]*"/g,
     '"$1", database_id = "replace-with-the-id-of-$1"',
   )

@@ -67,9 +67,14 @@ interface Row {
   changed: string
   request_id: string
 }
+/** Audit events lie beside what changed. */
+const DATABASES = [env.DB, env.EVENTS_0]
 const rows = async (organization_id = ours.organization_id): Promise<Row[]> =>
-  (await env.DB.prepare('select * from audit_events where organization_id = ? order by audit_event_id').bind(organization_id).all<Row>())
-    .results
+  (
+    await Promise.all(
+      DATABASES.map((d1) => d1.prepare('select * from audit_events where organization_id = ? order by 1').bind(organization_id).all<Row>()),
+    )
+  ).flatMap(({ results }) => results)
 
 it('knows every write of the service', () => {
   const all = closed.filter(({ route }) => route.method !== 'GET')
@@ -143,7 +148,7 @@ describe('one event for each write, of who did it', () => {
 
 describe('a change and its event are one commit', () => {
   afterEach(async () => {
-    await env.DB.prepare('drop trigger if exists refuse').run()
+    for (const d1 of DATABASES) await d1.prepare('drop trigger if exists refuse').run()
   })
 
   /** All that D1 holds of the organization, downloads aside: they go on by themselves. */
@@ -153,7 +158,8 @@ describe('a change and its event are one commit', () => {
     '$name: nothing of it is left when the event cannot be written',
     async (entry) => {
       const { path, sent } = callOf(entry, await givenOf(entry, ours))
-      await env.DB.prepare("create trigger refuse before insert on audit_events begin select raise(abort, 'no events today'); end").run()
+      for (const d1 of DATABASES)
+        await d1.prepare("create trigger refuse before insert on audit_events begin select raise(abort, 'no events today'); end").run()
       const error = vi.spyOn(console, 'error').mockImplementation(() => {})
       const before = await held()
       const answer = await send(entry.route.method, path, { ...sent, authorization: basic(ours.callers.owner), breaks: true })
@@ -187,7 +193,8 @@ describe('a change and its event are one commit', () => {
   it.each(writes.filter(({ name }) => TABLES[name]))('$name: no event is left when the change cannot be written', async (entry) => {
     const { path, sent } = callOf(entry, await givenOf(entry, ours))
     const [verb, table] = TABLES[entry.name]!
-    await env.DB.prepare(`create trigger refuse before ${verb} on ${table} begin select raise(abort, 'not today'); end`).run()
+    const d1 = /^(webhooks|deliveries|alerts)$/.test(table) ? env.EVENTS_0 : env.DB
+    await d1.prepare(`create trigger refuse before ${verb} on ${table} begin select raise(abort, 'not today'); end`).run()
     const error = vi.spyOn(console, 'error').mockImplementation(() => {})
     const before = await held()
     const answer = await send(entry.route.method, path, { ...sent, authorization: basic(ours.callers.owner), breaks: true })

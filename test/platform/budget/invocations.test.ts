@@ -16,7 +16,7 @@ const MESSAGE_BYTES = 128_000
 beforeEach(async () => {
   at('2026-05-20T09:00:00Z')
   silenceQueues()
-  for (const database of [env.DB, env.LEDGER_0]) await empty(database)
+  for (const database of [env.DB, env.LEDGER_0, env.EVENTS_0]) await empty(database)
 })
 afterEach(() => {
   vi.restoreAllMocks()

@@ -29,10 +29,10 @@ const failing = (message: string) => ({ prepare: () => ({ first: () => Promise.r
 
 describe('/health', () => {
   it('answers 200 with one statement for each database, and without a credential', async () => {
-    const ledgers = Object.keys(env).filter((name) => /^LEDGER_\d+$/.test(name)).length
+    const shards = Object.keys(env).filter((name) => /^(LEDGER|EVENTS)_\d+$/.test(name)).length
     const { result, cost } = await costOf(env.LEDGER_0, env.FILES, () => health())
     expect(result).toEqual({ status: 200, body: { status: 'ok', environment: 'test', tax_authority: 'sandbox' } })
-    expect([cost.d1_calls, cost.d1_statements, cost.rows_written]).toEqual([1 + ledgers, 1 + ledgers, 0])
+    expect([cost.d1_calls, cost.d1_statements, cost.rows_written]).toEqual([1 + shards, 1 + shards, 0])
   })
 
   it('names every setting that cannot be used, and no value of one', async () => {
@@ -57,7 +57,7 @@ describe('/health', () => {
     const reading = (database: D1Database, table: string) => ({
       prepare: (query: string) => database.prepare(query.replace('guards', table)),
     })
-    for (const name of ['DB', 'LEDGER_0'] as const)
+    for (const name of ['DB', 'LEDGER_0', 'EVENTS_0'] as const)
       expect((await health(withEnv({ [name]: reading(env[name], 'absent') }))).body.missing).toEqual([lacksMigrations(name)])
   })
 

@@ -327,9 +327,9 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
 
   async pruneEvents(platform) {
     const of = await organization()
-    await env.DB.prepare(
+    await env.EVENTS_0.prepare(
       `with recursive n (i) as (select 1 union all select i + 1 from n where i < 9000)
-       insert into events (organization_id, seq, event_id, key, body) select ?1, n.i, ${idSql('evt')}, 'sync.completed', '{}' from n`,
+       insert into events (organization_id, seq, body) select ?1, n.i, '{"event":"sync.completed"}' from n`,
     )
       .bind(of.id)
       .run()
@@ -343,12 +343,12 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     await multiply('webhooks', 1_200, { webhook: 'null', webhook_id: idSql('wh') })
     const { webhookKeys } = settingsOf(env)
     const { digests } = await newSecret()
-    const { results } = await env.DB.prepare('select webhook_id from webhooks').all<{ webhook_id: string }>()
+    const { results } = await env.EVENTS_0.prepare('select webhook_id from webhooks').all<{ webhook_id: string }>()
     const owner = { environment: 'test', organization_id: of.id, secret_version: 1 } as const
     const wrapped = []
     for (const { webhook_id } of results)
       wrapped.push([webhook_id, JSON.stringify(await wrapDigests(webhookKeys, { ...owner, webhook_id }, digests))])
-    await env.DB.prepare('update webhooks set digests = j.value->>1 from json_each(?) j where webhooks.webhook_id = j.value->>0')
+    await env.EVENTS_0.prepare('update webhooks set digests = j.value->>1 from json_each(?) j where webhooks.webhook_id = j.value->>0')
       .bind(JSON.stringify(wrapped))
       .run()
     // A new key: every secret is to be wrapped with it.
@@ -444,18 +444,18 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     await env.LEDGER_0.batch([
       env.LEDGER_0.prepare(
         `with recursive n (i) as (select 1 union all select i + 1 from n where i < 2500)
-         insert into entities (entity, rfc) select 28000 + n.i * 28 + 19, 'X' from n`,
+         insert into entities (entity, rfc) select 28000 + n.i * 28 + 21, 'X' from n`,
       ),
       env.LEDGER_0.prepare(
-        `insert into sync_jobs (entity, source, month, job_id, run_id, organizations, open, status, as_of, not_before, attempts, created_at,
+        `insert into sync_jobs (entity, source, month, job_id, organizations, open, status, as_of, not_before, attempts, created_at,
            finished_at, created_count, updated_count, cancelled_count, rejected_count)
-         select entity, 'sat_csf', '', 'job_' || entity || '_' || value, 'run', '[]', 0, 'succeeded', 0, 0, 1, 0, 1, 0, 0, 0, 0
+         select entity, 'sat_csf', '', 'job_' || entity || '_' || value, '[]', 0, 'succeeded', 0, 0, 1, 0, 1, 0, 0, 0, 0
          from entities, json_each('[1, 2]') where rfc = 'X'`,
       ),
     ])
     await finish(platform, 'pruneJobs', Date.parse('2026-05-20T10:00:00Z'))
     // The newest job of each source and month stays.
-    expect(await countOf('sync_jobs', "run_id = 'run'", env.LEDGER_0)).toBe(2_500)
+    expect(await countOf('sync_jobs', "job_id like '%_2'", env.LEDGER_0)).toBe(2_500)
     expect(await countOf('sync_jobs', "job_id like '%_1'", env.LEDGER_0)).toBe(0)
   },
 }
@@ -476,9 +476,7 @@ export const CRON_LOADS: Record<string, Load> = {
     ).run()
     await env.LEDGER_0.prepare(
       `with recursive n (i) as (select 1 union all select i + 1 from n where i < 3000)
-       insert into sync_jobs (entity, source, month, job_id, run_id, organizations, open, status, as_of, not_before, attempts, created_at,
-         created_count, updated_count, cancelled_count, rejected_count)
-       select 900000 + n.i, 'sat_csf', '', 'job_' || n.i, 'run', '[]', 1, 'queued', 0, 0, 0, 0, 0, 0, 0, 0 from n`,
+       insert into sync_work (entity, jobs, due_at) select 900000 + n.i, '[]', 0 from n`,
     ).run()
     for (let n = 0; n < 10 && (await countOf('operator_orders', 'done_at is null')) > 0; n++) await platform.cron('* * * * *')
     expect(await countOf('operator_orders', 'done_at is null or refused is not null')).toBe(0)

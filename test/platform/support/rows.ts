@@ -1,10 +1,18 @@
 import { env } from 'cloudflare:workers'
 
+/** Where a table is, if not in a ledger. */
+const databaseOf = (table: string): D1Database => (/^(events|deliveries|webhooks|fan_outs|alerts)$/.test(table) ? env.EVENTS_0 : env.DB)
+
 /**
  * Copies the newest row of a table so many times, past the front door. `set` has an SQL expression for each column that differs, where n.i
  * counts from 1.
  */
-export async function multiply(table: string, count: number, set: Record<string, string>, d1: D1Database = env.DB): Promise<void> {
+export async function multiply(
+  table: string,
+  count: number,
+  set: Record<string, string>,
+  d1: D1Database = databaseOf(table),
+): Promise<void> {
   const { results } = await d1
     .prepare(`select * from ${table} order by rowid desc limit 1`)
     .all<Record<string, unknown>>()
@@ -26,5 +34,5 @@ export async function multiply(table: string, count: number, set: Record<string,
 /** An identifier with this prefix for n.i, as SQL. */
 export const idSql = (prefix: string): string => `'${prefix}_' || printf('%026d', n.i)`
 
-export const countOf = async (table: string, condition = '1', d1: D1Database = env.DB): Promise<number> =>
+export const countOf = async (table: string, condition = '1', d1: D1Database = databaseOf(table)): Promise<number> =>
   (await d1.prepare(`select count(*) as n from ${table} where ${condition}`).first<number>('n'))!

@@ -160,7 +160,7 @@ describe('a receiver that hangs', () => {
     // One message after the other, as a consumer that is alone takes them.
     for (const { webhook } of [...hanging, healthy]) {
       const batch = createMessageBatch('fiscal-local-webhooks', [
-        { id: `m${++messages}`, timestamp: new Date(), attempts: 1, body: { webhook } },
+        { id: `m${++messages}`, timestamp: new Date(), attempts: 1, body: { endpoint: `0.${webhook}` } },
       ])
       await worker.queue(batch, courier.env)
     }
@@ -181,8 +181,9 @@ describe('a receiver that hangs', () => {
 })
 
 describe('the limiter of a host', () => {
-  const ours = (webhook: number) => ({ webhook, organization_id: 'org_a' })
-  const got = (places: number, next: number[] = []) => ({ places, next })
+  const keys = (...webhooks: number[]) => webhooks.map((webhook) => `0.${webhook}`)
+  const ours = (webhook: number) => ({ endpoint: `0.${webhook}`, organization_id: 'org_a' })
+  const got = (places: number, next: number[] = []) => ({ places, next: keys(...next) })
 
   it('calls the endpoints that wait, in turn, keeps a place for each, and never calls more than it has room for', async () => {
     const limiter = env.HOST_LIMITERS.getByName(host())
@@ -191,15 +192,15 @@ describe('the limiter of a host', () => {
     expect(await limiter.acquire('third', ours(3), 2, 20_000)).toEqual(got(2))
     for (let webhook = 4; webhook < 304; webhook++)
       expect(await limiter.acquire(`other ${webhook}`, ours(webhook), 4, 20_000)).toEqual(got(0))
-    expect(await limiter.release('third', ours(3), 0)).toEqual([4, 5])
+    expect(await limiter.release('third', ours(3), 0)).toEqual(keys(4, 5))
     expect(await limiter.release('nobody', ours(304), 0)).toEqual([])
     // Who comes uncalled finds the places kept for others.
     expect(await limiter.acquire('again', ours(6), 4, 20_000)).toEqual(got(0))
     expect(await limiter.acquire('called', ours(4), 1, 20_000)).toEqual(got(1))
-    expect(await limiter.release('first', ours(1), 0)).toEqual([6, 7, 8, 9])
+    expect(await limiter.release('first', ours(1), 0)).toEqual(keys(6, 7, 8, 9))
     // A place that is not wanted any more goes on to the next.
-    expect(await limiter.release('not due', ours(9), 0)).toEqual([10])
-    expect(await limiter.release('second', ours(2), 0)).toEqual([11, 12, 13, 14])
+    expect(await limiter.release('not due', ours(9), 0)).toEqual(keys(10))
+    expect(await limiter.release('second', ours(2), 0)).toEqual(keys(11, 12, 13, 14))
   })
 
   it('forgets who never left, after a time, and calls those that waited', async () => {

@@ -125,7 +125,9 @@ async function perform(to: Endpoint, scenario: Scenario): Promise<string[]> {
   const event_id = await pending(to)
   if (made > 0) {
     const record = { at: clock, duration_ms: 1, status_code: 500, error: null, response_body: null }
-    await env.DB.prepare('update deliveries set attempts = ?3 where webhook = ?1 and seq = (select seq from events where event_id = ?2)')
+    await env.EVENTS_0.prepare(
+      `update deliveries set attempts = ?3 where webhook = ?1 and seq = (select max(seq) from events where body->>'event_id' = ?2)`,
+    )
       .bind(to.webhook, event_id, JSON.stringify(Array(made).fill(record)))
       .run()
   }

@@ -60,7 +60,7 @@ describe('messages', () => {
   it('that come before anything is due, or for what was never there, do nothing', async () => {
     const to = await receiver()
     await pending(to)
-    await env.DB.prepare('update deliveries set due_at = ?2 where webhook = ?1')
+    await env.EVENTS_0.prepare('update deliveries set due_at = ?2 where webhook = ?1')
       .bind(to.webhook, Date.now() + 60_000)
       .run()
     for (const webhook of [to.webhook, 987_654_321]) await courier.deliver(webhook)
@@ -85,7 +85,7 @@ describe('messages', () => {
   it('for a deleted endpoint send nothing and clear its log, part by part, until it is gone; its events stay', async () => {
     const to = await receiver()
     const event_id = await pending(to)
-    await env.DB.prepare(
+    await env.EVENTS_0.prepare(
       `insert into deliveries (webhook, seq, redelivery, event_key, status, due_at, attempts, created_at)
        select webhook, seq, value, event_key, status, due_at, attempts, created_at from deliveries join json_each(?2) where webhook = ?1`,
     )
@@ -96,7 +96,7 @@ describe('messages', () => {
     await courier.settle()
     const left =
       'select (select count(*) from deliveries where webhook = ?1) as log, (select count(*) from webhooks where webhook = ?1) as it'
-    expect(await env.DB.prepare(left).bind(to.webhook).first()).toEqual({ log: 0, it: 0 })
+    expect(await env.EVENTS_0.prepare(left).bind(to.webhook).first()).toEqual({ log: 0, it: 0 })
     expect((await of.ask('GET', `/v1/events/${event_id}`)).body.event_id).toBe(event_id)
     await courier.deliver(to.webhook)
     expect(courier.sent).toEqual([])
@@ -110,11 +110,11 @@ describe('the sweep', () => {
     const copies = JSON.stringify(Array.from({ length: 2_100 }, (_, n) => n))
     const columns =
       'organization_id, name, type, url, event_keys, is_enabled, secret_version, digests, secret_hint, undelivered, created_at, updated_at'
-    await env.DB.batch([
-      env.DB.prepare(
+    await env.EVENTS_0.batch([
+      env.EVENTS_0.prepare(
         `insert into webhooks (webhook_id, ${columns}) select 'wh_copy_' || i.value, w.* from json_each(?2) i join (select ${columns} from webhooks where webhook = ?1) w`,
       ).bind(other.webhook, copies),
-      env.DB.prepare(
+      env.EVENTS_0.prepare(
         `insert into deliveries (webhook, seq, redelivery, event_key, status, due_at, attempts, created_at)
          select w.webhook, d.seq, 0, d.event_key, 'pending', d.due_at, '[]', d.created_at
          from webhooks w join deliveries d on d.webhook = ?1 where w.webhook_id like 'wh_copy_%'`,
@@ -125,9 +125,9 @@ describe('the sweep', () => {
     await courier.sweep()
     const told = new Set(courier.told.map(({ webhook }) => webhook))
     expect([told.has(last.webhook), told.size >= 2_102]).toEqual([true, true])
-    await env.DB.batch([
-      env.DB.prepare("delete from deliveries where webhook in (select webhook from webhooks where webhook_id like 'wh_copy_%')"),
-      env.DB.prepare("delete from webhooks where webhook_id like 'wh_copy_%'"),
+    await env.EVENTS_0.batch([
+      env.EVENTS_0.prepare("delete from deliveries where webhook in (select webhook from webhooks where webhook_id like 'wh_copy_%')"),
+      env.EVENTS_0.prepare("delete from webhooks where webhook_id like 'wh_copy_%'"),
     ])
   })
 })
@@ -174,7 +174,7 @@ describe('while its first deliveries are under way, an endpoint', () => {
     courier.answer = () => new Promise((answer) => held.push((status) => answer(new Response(null, { status }))))
     const late = courier.deliver(to.webhook)
     await vi.waitUntil(() => held.length === 1)
-    await env.DB.prepare('update deliveries set lease_until = 1 where webhook = ?').bind(to.webhook).run()
+    await env.EVENTS_0.prepare('update deliveries set lease_until = 1 where webhook = ?').bind(to.webhook).run()
     const next = courier.deliver(to.webhook)
     await vi.waitUntil(() => held.length === 2)
     held[1]!(200)
@@ -184,6 +184,6 @@ describe('while its first deliveries are under way, an endpoint', () => {
     expect(courier.sent.map(({ attempt }) => attempt)).toEqual([1, 1])
     const [kept] = await keptOf(to)
     expect([kept!.status, kept!.attempts.map(({ status_code }) => status_code)]).toEqual(['delivered', [200]])
-    expect(await env.DB.prepare('select undelivered from webhooks where webhook = ?').bind(to.webhook).first('undelivered')).toBe(0)
+    expect(await env.EVENTS_0.prepare('select undelivered from webhooks where webhook = ?').bind(to.webhook).first('undelivered')).toBe(0)
   })
 })

@@ -34,7 +34,9 @@ describe('the signature', () => {
   }
 
   const stored = (to: Endpoint) =>
-    env.DB.prepare('select digests, next_digests from webhooks where webhook = ?').bind(to.webhook).first<Record<string, string | null>>()
+    env.EVENTS_0.prepare('select digests, next_digests from webhooks where webhook = ?')
+      .bind(to.webhook)
+      .first<Record<string, string | null>>()
 
   it('of a retry is by the secret that was committed meanwhile, and by no secret before its commit', async () => {
     const to = await receiver()
@@ -79,7 +81,7 @@ describe('the signature', () => {
     expect(await wrapped()).toEqual(anew)
     await attempt(second, '2027-02-03T06:00:00Z')
     expect((await keptOf(to))[0]!.attempts.length).toBe(3)
-    await env.DB.prepare('delete from webhooks where webhook = ?').bind(to.webhook).run()
+    await env.EVENTS_0.prepare('delete from webhooks where webhook = ?').bind(to.webhook).run()
   })
 
   it('cannot be made with another key: nothing is sent, and no attempt is used up', async () => {
@@ -100,7 +102,7 @@ describe('the signature', () => {
     await pending(to)
     const own = await stored(to)
     const broken = async (set: string, ...values: unknown[]) => {
-      await env.DB.prepare(`update webhooks set ${set} where webhook = ?1`)
+      await env.EVENTS_0.prepare(`update webhooks set ${set} where webhook = ?1`)
         .bind(to.webhook, ...values)
         .run()
       await expect(courier.deliver(to.webhook)).rejects.toThrow(/cannot be opened/)
@@ -108,14 +110,14 @@ describe('the signature', () => {
     await broken('digests = ?2', (await stored(other))!['digests'])
     await broken(`digests = json_object('a', ?2->>'b', 'b', ?2->>'a')`, own!['digests'])
     await broken('digests = ?2, secret_version = 2', own!['digests'])
-    await env.DB.prepare('update webhooks set secret_version = 1 where webhook = ?1').bind(to.webhook).run()
+    await env.EVENTS_0.prepare('update webhooks set secret_version = 1 where webhook = ?1').bind(to.webhook).run()
     await courier.deliver(to.webhook)
     expect(await Promise.all(courier.sent.map((sent) => isBy(to.signing_secret, sent)))).toEqual([true])
   })
 
   it('of one endpoint that cannot be opened keeps no other from being wrapped anew', async () => {
     const [broken, sound] = [await receiver(), await receiver()]
-    await env.DB.prepare(`update webhooks set digests = replace(digests, '"a":"1:', '"a":"1:AAAA') where webhook = ?`)
+    await env.EVENTS_0.prepare(`update webhooks set digests = replace(digests, '"a":"1:', '"a":"1:AAAA') where webhook = ?`)
       .bind(broken.webhook)
       .run()
     const rotating = new Courier({ WEBHOOK_KEYS: `3:${new Uint8Array(32).fill(8).toBase64()},${env.WEBHOOK_KEYS}` })

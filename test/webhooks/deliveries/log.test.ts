@@ -1,9 +1,14 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { systemOf } from '../../../src/platform/context.ts'
+import { newId } from '../../../src/platform/db/id.ts'
 import { deliverDue, sweepDeliveries } from '../../../src/webhooks/deliveries/delivery.ts'
+import { pruneEvents } from '../../../src/webhooks/deliveries/prune.ts'
+import { insertEvents } from '../../../src/webhooks/events/store.ts'
 import { beforeBatch } from '../../authority/support/authority.ts'
 import { at } from '../../support/clock.ts'
 import { daily } from '../../support/crons.ts'
+import { costOf } from '../../support/meter.ts'
 import { silenceQueues } from '../../support/queues.ts'
 import { audited, type Organization, organization } from '../../support/tenants.ts'
 import { endpointOf, happened, type Logged, linked, logged, pagesOf } from '../support/feed.ts'
@@ -46,7 +51,7 @@ async function logOf(rows: readonly Omit<Logged, 'seq'>[], of?: Organization, fr
 const codeOf = ({ status, body }: { status: number; body: { code: string } }) => `${status} ${body.code}`
 const iso = (ms: number) => new Date(ms).toISOString()
 const countOf = (webhook: number) =>
-  env.DB.prepare('select count(*) as n from deliveries where webhook = ?').bind(webhook).first<number>('n')
+  env.EVENTS_0.prepare('select count(*) as n from deliveries where webhook = ?').bind(webhook).first<number>('n')
 
 describe('the delivery log', () => {
   const attempt = (status_code: number | null, error: string | null = null, response_body: string | null = null) => ({
@@ -239,12 +244,12 @@ describe('a deleted webhook', () => {
     const [gone, kept] = [await logOf(rows), await logOf(rows.slice(0, 10))]
     await gone.of.ask('DELETE', gone.path)
     const { env: watched, sent } = watchedEnv()
-    const calls = () => (sent.splice(0) as { webhook: number }[]).filter(({ webhook }) => webhook === gone.webhook).length
+    const calls = () => (sent.splice(0) as { endpoint: string }[]).filter(({ endpoint }) => endpoint === gone.key).length
     // The message of its deletion was lost.
     await sweepDeliveries(systemIn(watched))
-    while (calls() === 1) await deliverDue(systemIn(watched), gone.webhook)
+    while (calls() === 1) await deliverDue(systemIn(watched), gone.key)
     expect([await countOf(gone.webhook), await countOf(kept.webhook)]).toEqual([0, 10])
-    expect(await env.DB.prepare('select * from webhooks where webhook = ?').bind(gone.webhook).first()).toBeNull()
+    expect(await env.EVENTS_0.prepare('select * from webhooks where webhook = ?').bind(gone.webhook).first()).toBeNull()
     await sweepDeliveries(systemIn(watched))
     expect(calls()).toBe(0)
     // What it was told of is still in the feed.
@@ -256,12 +261,12 @@ describe('a deleted webhook', () => {
     ['an event again', (path: string, event: string): Call => ['POST', `${path}/deliveries/${event}/redeliver`]],
     ['all again', (path: string): Call => ['POST', `${path}/deliveries/redeliver`, { since: iso(START) }]],
   ])('is sent nothing any more, also when it is deleted while %s is asked for', async (_, call) => {
-    const { of, path, events, webhook } = await logOf([{ status: 'lost' }])
+    const { of, path, events, webhook, key } = await logOf([{ status: 'lost' }])
     beforeBatch('insert into deliveries', async () => expect((await of.ask('DELETE', path)).status).toBe(204))
     const [method, where, body] = call(path, events[0]!)
     expect(codeOf(await of.ask(method, where, body))).toBe('404 webhook.not_found')
     expect(await countOf(webhook)).toBe(1)
-    await deliverDue(systemIn(env), webhook)
+    await deliverDue(systemIn(env), key)
     expect(await countOf(webhook)).toBe(0)
     expect((await of.ask('GET', '/v1/events')).body.data.length).toBe(1)
   })
@@ -290,5 +295,72 @@ describe('after ninety days', () => {
     expect(await countOf(webhook)).toBe(4)
     await forget()
     expect(await countOf(webhook)).toBe(4)
+  })
+})
+
+describe('after fourteen days', () => {
+  const DAY = 86_400_000
+  const limit = Date.parse(NOW) - 14 * DAY
+  const forget = () => daily(env, new Date(NOW))
+  const feed = async (of: Organization) =>
+    (await pagesOf<{ event_id: string }>(of, '/v1/events?limit=100')).items.map(({ event_id }) => event_id)
+
+  it('what told of no change is forgotten, and what told of one, of a failure or of anything else is kept', async () => {
+    const of = await organization()
+    const about = await linked(of)
+    const older = Array.from({ length: 700 }, (_, n) => ({ seq: limit - 1 - n, about, key: 'sync.completed' as const }))
+    const kept = [
+      { seq: limit - 1_000, about, key: 'sync.completed' as const, created: 1 },
+      { seq: limit - 1_001, about, key: 'sync.failed' as const },
+      { seq: limit - 1_002, about },
+      { seq: limit, about, key: 'sync.completed' as const },
+    ]
+    const events = await happened(
+      of,
+      [...older, ...kept].toSorted((a, b) => a.seq - b.seq),
+    )
+    await forget()
+    expect(await feed(of)).toEqual([...events.slice(0, 3), events.at(-1)])
+  })
+
+  it.each(['pending', 'failed', 'lost'] as const)(
+    'it is kept while a delivery of it is %s, and goes with the others after ninety',
+    async (status) => {
+      const of = await organization()
+      const about = await linked(of)
+      const [one, two] = [await endpointOf(of), await endpointOf(of)]
+      const [received, open] = (await happened(of, [
+        { seq: limit - 2, about, key: 'sync.completed' },
+        { seq: limit - 1, about, key: 'sync.completed' },
+      ])) as [string, string]
+      await logged(
+        one.webhook,
+        [limit - 2, limit - 1].map((seq) => ({ seq, event_key: 'sync.completed', status: 'delivered' })),
+      )
+      await logged(two.webhook, [{ seq: limit - 1, event_key: 'sync.completed', status }])
+      await forget()
+      expect(await feed(of)).toEqual([open])
+      expect(received).not.toBe(open)
+      expect([await countOf(one.webhook), await countOf(two.webhook)]).toEqual([1, 1])
+      await daily(env, new Date(Date.parse(NOW) + 77 * DAY))
+      expect([await feed(of), await countOf(one.webhook), await countOf(two.webhook)]).toEqual([[], 0, 0])
+    },
+  )
+
+  it('an event without a delivery is one row written when it comes and one when it goes', async () => {
+    const of = await organization()
+    const event_id = newId('evt')
+    const body = JSON.stringify({ event: 'webhook.test', event_id, occurred_at: NOW, webhook_id: newId('wh') })
+    const event = { organization_id: of.id, event_id, body, isUnique: false }
+    const { cost } = await costOf(env.EVENTS_0, env.FILES, () => env.EVENTS_0.batch(insertEvents(env.EVENTS_0, [event], Date.now())))
+    expect(cost.rows_written).toBe(1)
+    const about = await linked(of)
+    await happened(
+      of,
+      Array.from({ length: 40 }, (_, n) => ({ seq: limit - 1 - n, about, key: 'sync.completed' as const, isLate: false })),
+    )
+    const system = systemOf(env, new Date(NOW), 'req_test')
+    const forgetting = await costOf(env.EVENTS_0, env.FILES, () => pruneEvents(system))
+    expect([forgetting.cost.rows_written, (await feed(of)).length]).toEqual([40, 1])
   })
 })

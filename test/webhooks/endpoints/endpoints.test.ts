@@ -20,7 +20,7 @@ afterEach(async () => {
   vi.restoreAllMocks()
   vi.useRealTimers()
   // An organization has at most 20 webhooks.
-  await env.DB.prepare('delete from webhooks where organization_id = ?').bind(acme.id).run()
+  await env.EVENTS_0.prepare('delete from webhooks where organization_id = ?').bind(acme.id).run()
 })
 
 async function webhook(of: Organization = acme, more: object = {}) {

@@ -1,7 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { idOfUuid } from '../../../src/platform/db/id.ts'
+import { idOfUuid, newId } from '../../../src/platform/db/id.ts'
+import { eventIdOf, timeOf } from '../../../src/webhooks/events/event-id.ts'
+import { insertEvents } from '../../../src/webhooks/events/store.ts'
 import { pathsOf } from '../../support/client.ts'
+import { costOf } from '../../support/meter.ts'
 import { silenceQueues } from '../../support/queues.ts'
 import { organization } from '../../support/tenants.ts'
 import { endpointOf, happened, linked, pagesOf } from '../support/feed.ts'
@@ -45,7 +48,7 @@ describe('the feed', () => {
     const of = await organization()
     const about = await linked(of)
     const [event_id] = (await happened(of, [{ seq: START, about }])) as [string]
-    const stored = await env.DB.prepare('select body from events where event_id = ?').bind(event_id).first<string>('body')
+    const stored = await env.EVENTS_0.prepare("select body from events where body->>'event_id' = ?").bind(event_id).first<string>('body')
     expect((await of.ask('GET', EVENTS)).body.data).toEqual([JSON.parse(stored!)])
     expect(await of.ask('GET', `${EVENTS}/${event_id}`)).toMatchObject({ status: 200, body: JSON.parse(stored!) })
   })
@@ -106,7 +109,7 @@ describe('a filter of the feed', () => {
       const [late] = await happened(of, [{ seq: START + 2_000 + limit, about: rare }])
       const { body } = await of.ask('GET', `${EVENTS}?limit=${limit}&fiscal_entity_id=${rare.uuid}&cursor=${cursor}`)
       expect(idsOf(body.data)).toEqual([late])
-      await env.DB.prepare('delete from events where event_id = ?').bind(late).run()
+      await env.EVENTS_0.prepare("delete from events where body->>'event_id' = ?").bind(late).run()
     }
   })
 })
@@ -132,5 +135,56 @@ describe('an RFC that is unlinked', () => {
       await gone.moveTo(state)
       expect([state, await list(100)]).toEqual([state, all])
     }
+  })
+})
+
+describe('what the feed costs', () => {
+  it('a page asks the events shard once and the control plane once, whatever its RFCs are', async () => {
+    const of = await organization()
+    const [gone, kept] = [await linked(of), await linked(of)]
+    await happened(
+      of,
+      Array.from({ length: 60 }, (_, n) => ({ seq: START + n, about: n % 2 ? kept : gone })),
+    )
+    await gone.moveTo('unlinked')
+    const page = (query: string) => costOf(env.EVENTS_0, env.FILES, () => of.ask('GET', `${EVENTS}?${query}`))
+    await page('limit=1')
+    // The credential, the events, and which of their RFCs are linked.
+    const { result, cost } = await page('limit=50')
+    expect([result.body.data.length, cost.d1_calls, cost.rows_written]).toEqual([25, 3, 0])
+    // A credential with its organization, 51 events, and 2 RFCs of which one is linked.
+    expect(cost.rows_read).toBeLessThanOrEqual(51 + 12)
+  })
+
+  it('an event is found by its identifier, by its time or by the index, among those of a minute', async () => {
+    const of = await organization()
+    const about = await linked(of)
+    const inTime = Array.from({ length: 300 }, (_, n) => ({ seq: Date.now() + n, about, isLate: false }))
+    const late = { seq: START, about }
+    const events = await happened(of, [late, ...inTime])
+    for (const n of [0, 1, 150, 300]) {
+      const { result, cost } = await costOf(env.EVENTS_0, env.FILES, () => of.ask('GET', `${EVENTS}/${events[n]}`))
+      expect([result.status, result.body.event_id, cost.d1_calls]).toEqual([200, events[n], 3])
+      expect(cost.rows_read).toBeLessThanOrEqual(300 + 12)
+    }
+    expect((await of.ask('GET', `${EVENTS}/${newId('evt')}`)).status).toBe(404)
+    const others = await organization()
+    for (const n of [0, 150]) expect((await others.ask('GET', `${EVENTS}/${events[n]}`)).status).toBe(404)
+  })
+
+  it('an event that is relayed late, or by a clock that is wrong, is found as well', async () => {
+    const of = await organization()
+    const body = (event_id: string) =>
+      JSON.stringify({ event: 'webhook.test', event_id, occurred_at: new Date().toISOString(), webhook_id: newId('wh') })
+    for (const at of [Date.now() - 3_600_000, Date.now() - 59_000, Date.now() + 59_000, Date.now() + 3_600_000]) {
+      const event_id = await eventIdOf('any', at, of.id)
+      expect(timeOf(event_id)).toBe(at)
+      await env.EVENTS_0.batch(
+        insertEvents(env.EVENTS_0, [{ organization_id: of.id, event_id, body: body(event_id), isUnique: false }], Date.now()),
+      )
+      expect((await of.ask('GET', `${EVENTS}/${event_id}`)).body.event_id).toBe(event_id)
+    }
+    const indexed = 'select count(*) as n from events where organization_id = ? and event_id is not null'
+    expect(await env.EVENTS_0.prepare(indexed).bind(of.id).first('n')).toBe(2)
   })
 })

@@ -18,7 +18,7 @@ interface Endpoint extends Caller {
  */
 class Host {
   readonly places = new HostPlaces()
-  readonly attempts: { at: number; organization_id: string; webhook: number }[] = []
+  readonly attempts: { at: number; organization_id: string; endpoint: string }[] = []
   readonly inFlight = new Map<string, number>()
   most = 0
   now = 0
@@ -33,8 +33,8 @@ class Host {
   }
 
   /** A message of the queue for an endpoint. */
-  wake(webhooks: readonly number[]): void {
-    for (const webhook of webhooks) this.#do(10, () => this.#consume(this.endpoints.find((one) => one.webhook === webhook)!))
+  wake(keys: readonly string[]): void {
+    for (const key of keys) this.#do(10, () => this.#consume(this.endpoints.find((one) => one.endpoint === key)!))
   }
 
   #do(after: number, does: () => void): void {
@@ -42,8 +42,8 @@ class Host {
   }
 
   #consume(endpoint: Endpoint): void {
-    const { webhook, organization_id } = endpoint
-    const caller = { webhook, organization_id }
+    const { endpoint: key, organization_id } = endpoint
+    const caller = { endpoint: key, organization_id }
     const token = `t${++this.#tokens}`
     if (endpoint.due === 0) {
       this.wake(this.places.release(token, caller, 0, this.now))
@@ -53,16 +53,15 @@ class Host {
     this.wake(next)
     if (places === 0) return
     endpoint.due -= places
-    const both = [`host`, `endpoint ${webhook}`, organization_id]
+    const both = [`host`, `endpoint ${key}`, organization_id]
     for (const key of both) this.inFlight.set(key, (this.inFlight.get(key) ?? 0) + places)
-    if (this.inFlight.get('host')! > PER_HOST || this.inFlight.get(`endpoint ${webhook}`)! > PER_ENDPOINT)
-      throw new Error('Too many attempts.')
+    if (this.inFlight.get('host')! > PER_HOST || this.inFlight.get(`endpoint ${key}`)! > PER_ENDPOINT) throw new Error('Too many attempts.')
     this.most = Math.max(this.most, this.inFlight.get('host')!)
-    for (let n = 0; n < places; n++) this.attempts.push({ at: this.now, organization_id, webhook })
+    for (let n = 0; n < places; n++) this.attempts.push({ at: this.now, organization_id, endpoint: key })
     this.#do(this.takes(), () => {
       for (const key of both) this.inFlight.set(key, this.inFlight.get(key)! - places)
       const others = this.places.release(token, caller, Math.min(endpoint.due, PER_CONSUMER), this.now)
-      this.wake(others.filter((other) => other !== webhook))
+      this.wake(others.filter((other) => other !== key))
       if (endpoint.due > 0) this.#consume(endpoint)
     })
   }
@@ -86,8 +85,8 @@ class Host {
 }
 
 const endpointsOf = (organization_id: string, from: number, count: number, due: number): Endpoint[] =>
-  Array.from({ length: count }, (_, n) => ({ organization_id, webhook: from + n, due }))
-const numbers = (endpoints: readonly Endpoint[]): number[] => endpoints.map(({ webhook }) => webhook)
+  Array.from({ length: count }, (_, n) => ({ organization_id, endpoint: `0.${from + n}`, due }))
+const numbers = (endpoints: readonly Endpoint[]): string[] => endpoints.map(({ endpoint }) => endpoint)
 
 describe('the places of a host', () => {
   it('are all for an organization that is alone', () => {
@@ -147,7 +146,7 @@ describe('the places of a host', () => {
 
   it('go to the organization that holds the fewest, whoever asked first; between equals, to the one that has waited longer for its turn', () => {
     const places = new HostPlaces()
-    const of = (organization_id: string, webhook: number): Caller => ({ webhook, organization_id })
+    const of = (organization_id: string, webhook: number): Caller => ({ endpoint: `0.${webhook}`, organization_id })
     for (const [webhook, wanted] of [4, 4, 2].entries()) places.acquire(`${webhook}`, of('a', webhook), wanted, 0, LEASE)
     expect(places.acquire('more', of('a', 3), 4, 0, LEASE).places).toBe(0)
     expect(places.acquire('b', of('b', 11), 2, 0, LEASE).places).toBe(0)
@@ -164,7 +163,7 @@ describe('the places of a host', () => {
 
   it('that are kept for an endpoint that does not come, and those of one that never left, are free again after a time', () => {
     const places = new HostPlaces()
-    const of = (webhook: number): Caller => ({ webhook, organization_id: `org_${webhook}` })
+    const of = (webhook: number): Caller => ({ endpoint: `0.${webhook}`, organization_id: `org_${webhook}` })
     expect(places.acquire('1', of(1), 4, 0, LEASE).places).toBe(4)
     expect(places.acquire('2', of(2), 4, 0, LEASE).places).toBe(4)
     expect(places.acquire('3', of(3), 2, 0, LEASE).places).toBe(2)
@@ -190,7 +189,7 @@ describe('the places of a host', () => {
       fc.property(worlds, ({ seed, organizations, copies }) => {
         const random = randomOf(seed)
         const all = organizations.flatMap((dues, n) =>
-          dues.map((due, m) => ({ organization_id: `org_${n}`, webhook: 1 + n * 10 + m, due })),
+          dues.map((due, m) => ({ organization_id: `org_${n}`, endpoint: `0.${1 + n * 10 + m}`, due })),
         )
         const total = all.reduce((sum, { due }) => sum + due, 0)
         const host = new Host(all, () => 1 + Math.floor(random() * 2_000))

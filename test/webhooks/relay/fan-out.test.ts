@@ -52,11 +52,11 @@ async function organizationWith(count: number, entity = newEntity()) {
 }
 const facts = ({ entity }: World, count: number): OutboxEvent[] =>
   Array.from({ length: count }, () => cancelled(entity.entity, '2026-03-03T10:15:00'))
-const countOf = async (webhooks: readonly number[]): Promise<number> =>
-  (await env.DB.prepare('select count(*) as n from deliveries where webhook in (select value from json_each(?))')
-    .bind(JSON.stringify(webhooks))
+const countOf = async (endpoints: readonly string[]): Promise<number> =>
+  (await env.EVENTS_0.prepare('select count(*) as n from deliveries where webhook in (select value from json_each(?))')
+    .bind(JSON.stringify(endpoints.map((key) => Number(key.split('.')[1]))))
     .first<number>('n'))!
-const waiting = async (): Promise<number> => (await env.DB.prepare('select count(*) as n from fan_outs').first<number>('n'))!
+const waiting = async (): Promise<number> => (await env.EVENTS_0.prepare('select count(*) as n from fan_outs').first<number>('n'))!
 /** Each event of an organization to each of its endpoints. */
 const productOf = async (worlds: readonly World[]): Promise<string[]> =>
   (
@@ -74,11 +74,11 @@ async function work(it: ReturnType<typeof watchedEnv>, first: unknown[]) {
   const costs: { statements: number; written: number }[] = []
   it.sent.splice(0, it.sent.length, ...first)
   for (let n = 0; n < 2_000; n++) {
-    const at = it.sent.findIndex((message) => !('webhook' in (message as object)))
+    const at = it.sent.findIndex((message) => !('endpoint' in (message as object)))
     if (at === -1) break
-    const [message] = it.sent.splice(at, 1) as [{ outbox: number } | { fan_out: string }]
+    const [message] = it.sent.splice(at, 1) as [{ outbox: number } | { shard: number; fan_out: string }]
     const { cost } = await costOf(env.DB, env.FILES, () =>
-      'outbox' in message ? relayOutbox(systemIn(it.env), message.outbox) : fanOut(systemIn(it.env), message.fan_out),
+      'outbox' in message ? relayOutbox(systemIn(it.env), message.outbox) : fanOut(systemIn(it.env), message.shard, message.fan_out),
     )
     costs.push({ statements: cost.d1_statements, written: cost.rows_written })
   }
@@ -111,7 +111,7 @@ describe(`an organization with ${ENDPOINTS} endpoints and 73 events`, () => {
     const seen = largest()
     let pages = 0
     const watch: Watch = (name, when, batch) => {
-      if (name === 'DB' && when === 'after' && batch.some(({ statement }) => /insert into deliveries/.test(statement))) pages++
+      if (name === 'EVENTS_0' && when === 'after' && batch.some(({ statement }) => /insert into deliveries/.test(statement))) pages++
     }
     const it = watchedEnv(watch)
     // One page alone: the second organization has its delivery.
@@ -120,7 +120,7 @@ describe(`an organization with ${ENDPOINTS} endpoints and 73 events`, () => {
     expect([pages, await countOf(one.webhooks)]).toEqual([1, 1])
     expect(await countOf(many.webhooks)).toBeGreaterThan(0)
 
-    const costs = await work(it, [{ outbox: 0 }, { fan_out: many.organization_id }])
+    const costs = await work(it, [{ outbox: 0 }, { shard: 0, fan_out: many.organization_id }])
     expect(Math.max(...costs.map(({ statements }) => statements))).toBeLessThan(MOST_STATEMENTS)
     expect(seen.deliveries).toBeLessThanOrEqual(MOST_DELIVERIES)
     expect([await countOf(many.webhooks), await waiting(), await left(env.LEDGER_0)]).toEqual([73 * ENDPOINTS, 0, []])
@@ -130,14 +130,14 @@ describe(`an organization with ${ENDPOINTS} endpoints and 73 events`, () => {
     const many = await organizationWith(120)
     await tell(env.LEDGER_0, facts(many, 50))
     const it = watchedEnv()
-    const woken: number[] = []
+    const woken: string[] = []
     const original = it.env.WEBHOOKS.sendBatch.bind(it.env.WEBHOOKS)
-    it.env.WEBHOOKS.sendBatch = (async (messages: Iterable<{ body: { webhook?: number } }>) => {
-      for (const { body } of messages) if (body.webhook) woken.push(body.webhook)
+    it.env.WEBHOOKS.sendBatch = (async (messages: Iterable<{ body: { endpoint?: string } }>) => {
+      for (const { body } of messages) if (body.endpoint) woken.push(body.endpoint)
       return original(messages as never)
     }) as never
     await work(it, [{ outbox: 0 }])
-    expect(woken.sort((a, b) => a - b)).toEqual(many.webhooks)
+    expect(woken.sort()).toEqual(many.webhooks.toSorted())
     expect(await deliveriesOf(many.webhooks)).toEqual(await productOf([many]))
   })
 })
@@ -151,7 +151,7 @@ describe('an RFC with many organizations', () => {
     await tell(env.LEDGER_0, [...facts(many[0]!, 3), ...facts(one, 1)])
     let pages = 0
     const it = watchedEnv((name, when, batch) => {
-      if (name === 'DB' && when === 'after' && batch.length > 1) pages++
+      if (name === 'EVENTS_0' && when === 'after' && batch.length > 1) pages++
     })
     const mutex = { enter: async () => pages === 0, leave: async () => false }
     await relayOutbox(systemIn({ ...it.env, MUTEXES: { getByName: () => mutex } } as unknown as Env), 0)
@@ -199,7 +199,7 @@ describe('a crash of a fan-out', () => {
           if (died !== '') throw new Error(`Died at ${died}.`)
         })
         await relayOutbox(systemIn(dying.env), 0)
-          .then(() => fanOut(systemIn(dying.env), worlds[0]!.organization_id))
+          .then(() => fanOut(systemIn(dying.env), 0, worlds[0]!.organization_id))
           .catch(() => {})
         ended = died === ''
         if (!ended) places.add(died)
@@ -224,8 +224,8 @@ describe('messages of a fan-out', () => {
     const it = watchedEnv()
     await relayOutbox(systemIn(it.env), 0)
     const free = { ...it.env, MUTEXES: { getByName: () => ({ enter: async () => true, leave: async () => false }) } } as unknown as Env
-    await Promise.all(Array.from({ length: 8 }, () => fanOut(systemIn(free), world.organization_id)))
-    await work(it, [{ fan_out: world.organization_id }])
+    await Promise.all(Array.from({ length: 8 }, () => fanOut(systemIn(free), 0, world.organization_id)))
+    await work(it, [{ shard: 0, fan_out: world.organization_id }])
     expect(await deliveriesOf(world.webhooks)).toEqual(await productOf([world]))
     expect(await waiting()).toBe(0)
   })
@@ -241,14 +241,14 @@ describe('messages of a fan-out', () => {
     await tell(env.LEDGER_0, facts(world, 2))
     const it = watchedEnv()
     await relayOutbox(systemIn(it.env), 0)
-    const [late] = (await endpoints([{ organization_id, event_keys: [KEY] }])) as [number]
-    await env.DB.prepare('update webhooks set created_at = ? where webhook = ?')
-      .bind(Date.now() + 60_000, late)
+    const [late] = (await endpoints([{ organization_id, event_keys: [KEY] }])) as unknown as [string]
+    await env.EVENTS_0.prepare('update webhooks set created_at = ? where webhook = ?')
+      .bind(Date.now() + 60_000, Number(late.split('.')[1]))
       .run()
-    await work(it, [{ fan_out: organization_id }])
+    await work(it, [{ shard: 0, fan_out: organization_id }])
     const all = (
-      await env.DB.prepare('select webhook from webhooks where organization_id = ?').bind(organization_id).all<{ webhook: number }>()
+      await env.EVENTS_0.prepare('select webhook from webhooks where organization_id = ?').bind(organization_id).all<{ webhook: number }>()
     ).results
-    expect(await deliveriesOf(all.map(({ webhook }) => webhook))).toEqual(await productOf([world]))
+    expect(await deliveriesOf(all.map(({ webhook }) => `0.${webhook}`))).toEqual(await productOf([world]))
   })
 })

@@ -40,7 +40,7 @@ beforeEach(async () => {
     await database.batch(['outbox', 'outbox_aside'].map((table) => database.prepare(`delete from ${table}`)))
 })
 afterEach(async () => {
-  await env.DB.prepare('drop trigger if exists poison').run()
+  await env.EVENTS_0.prepare('drop trigger if exists poison').run()
   vi.restoreAllMocks()
   vi.useRealTimers()
 })
@@ -70,14 +70,14 @@ const uuidsOf = (facts: readonly OutboxEvent[]): unknown[] => facts.map(({ body 
 const databaseOf = (outbox: 'control' | 0): D1Database => (outbox === 'control' ? env.DB : env.LEDGER_0)
 const relay = (outbox: 'control' | 0, it = watchedEnv().env): Promise<void> => relayOutbox(systemIn(it), outbox)
 
-/** The control plane refuses batches with the mark, as it would in an outage of that batch alone. */
+/** The events shard refuses batches with the mark, as it would in an outage of that batch alone. */
 const refusing: Watch = (name, when, batch) => {
-  if (name === 'DB' && when === 'before' && batch.some(({ params }) => params.some((value) => String(value).includes(MARK))))
+  if (name === 'EVENTS_0' && when === 'before' && batch.some(({ params }) => params.some((value) => String(value).includes(MARK))))
     throw new Error('The batch failed.')
 }
 /** The database itself refuses an event with the mark. */
 const refusedByDatabase = () =>
-  env.DB.prepare(
+  env.EVENTS_0.prepare(
     `create trigger poison before insert on events when new.body like '%${MARK}%' begin select raise(abort, 'This event is poison.'); end`,
   ).run()
 
@@ -141,11 +141,31 @@ describe.each(['control', 0] as const)('in outbox %s, an event whose commit', (o
   })
 })
 
-describe('an outage of the control plane', () => {
-  it('puts nothing aside, however often the relay tries, and everything is relayed after it', async () => {
+describe('an outage of the events shard', () => {
+  it('puts nothing aside, however long it takes, and everything is relayed after it', async () => {
     const { organization_id, entity } = await reader()
     const facts = Array.from({ length: 20 }, () => fact(entity))
     await tell(env.LEDGER_0, facts)
+    const down = watchedEnv((name, when, batch) => {
+      if (name === 'EVENTS_0' && when === 'before' && batch.length > 0) throw new Error('D1 is overloaded.')
+    })
+    for (let n = 0; n < 12; n++) {
+      await relay(0, down.env)
+      vi.setSystemTime(Date.now() + 600_000)
+    }
+    expect([await aside(), await letters(), (await left(env.LEDGER_0)).length]).toEqual([[], [], 20])
+    await relay(0)
+    expect([await toldTo(organization_id), await left(env.LEDGER_0)]).toEqual([uuidsOf(facts), []])
+  })
+})
+
+describe('an outage of the control plane', () => {
+  it('puts nothing aside, because nobody would hear of it, and holds nothing else up', async () => {
+    const { organization_id, entity } = await reader()
+    const facts = Array.from({ length: 20 }, () => fact(entity))
+    const bad = poison(entity)
+    await refusedByDatabase()
+    await tell(env.LEDGER_0, [...facts, bad])
     const noWrites: Watch = (name, when, batch) => {
       if (name === 'DB' && when === 'before' && batch.length > 0) throw new Error('D1 is overloaded.')
     }
@@ -164,9 +184,11 @@ describe('an outage of the control plane', () => {
       await relay(0, { ...down.env, DB: failing } as Env).catch(() => {})
       vi.setSystemTime(Date.now() + 600_000)
     }
-    expect([await aside(), await letters(), (await left(env.LEDGER_0)).length]).toEqual([[], [], 20])
+    expect([await aside(), await letters(), await left(env.LEDGER_0)]).toEqual([[], [], [bad.outbox_event_id]])
+    expect(await toldTo(organization_id)).toEqual(uuidsOf(facts))
     await relay(0)
-    expect([await toldTo(organization_id), await left(env.LEDGER_0)]).toEqual([uuidsOf(facts), []])
+    expect([await aside(), (await letters()).length, await left(env.LEDGER_0)]).toEqual([[bad.outbox_event_id], 1, []])
+    expect(await toldTo(organization_id)).toEqual(uuidsOf(facts))
   })
 })
 
@@ -266,7 +288,7 @@ describe('an operator', () => {
     const one = poison(entity)
     await tell(source, [one])
     await relay(outbox as 0)
-    await env.DB.prepare('drop trigger poison').run()
+    await env.EVENTS_0.prepare('drop trigger poison').run()
     await decide('retry', 'all')
     const it = watchedEnv()
     await carryOut(it.env)
@@ -306,7 +328,7 @@ describe('an operator', () => {
       const one = poison(entity)
       await tell(env.LEDGER_0, [one])
       await relay(0)
-      await env.DB.prepare('drop trigger poison').run()
+      await env.EVENTS_0.prepare('drop trigger poison').run()
       await decide('retry', 'all')
       let [steps, hasDied] = [0, false]
       const dying = watchedEnv((_, now) => {
@@ -333,11 +355,11 @@ describe('an operator', () => {
       )
         .bind(id, JSON.stringify(body))
         .run()
-    await insert('dead-letters:1', { webhook: 7 })
+    await insert('dead-letters:1', { endpoint: '0.7' })
     await insert('dead-letters:2', { nobody: 'knows' })
     const it = watchedEnv()
     await carryOut(it.env)
-    expect(it.sent).toEqual([{ webhook: 7 }])
+    expect(it.sent).toEqual([{ endpoint: '0.7' }])
     expect(await letters()).toEqual([
       expect.objectContaining({ dead_letter_id: 'dead-letters:2', wanted: null, reason: expect.stringMatching(/No queue takes/) }),
     ])

@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { OutboxEvent } from '../../../src/outbox/outbox.ts'
@@ -24,6 +23,7 @@ import {
   tell,
   watchedEnv,
 } from '../support/relay.ts'
+import { inShards } from '../support/shards.ts'
 
 const NOW = '2026-03-20T20:00:00.000Z'
 const KEY = 'cfdi.cancelled'
@@ -98,10 +98,12 @@ it('every event reaches every recipient and every endpoint once, wherever invoca
           vi.setSystemTime(Date.now() + 61_000)
           const sweeping = watchedEnv()
           await sweepOutboxes(systemIn(sweeping.env))
-          messages.push(...sweeping.sent.filter((message) => !('webhook' in (message as object))))
+          messages.push(...sweeping.sent.filter((message) => !('endpoint' in (message as object))))
           if (messages.length === 0) break
         }
-        const [message] = messages.splice(below(messages.length), 1) as [{ outbox: 'control' | number } | { fan_out: string }]
+        const [message] = messages.splice(below(messages.length), 1) as [
+          { outbox: 'control' | number } | { shard: number; fan_out: string },
+        ]
         if (random() < 0.2) messages.push(message)
         const death = planned[turn] ?? 0
         let [steps, hasDied] = [0, false]
@@ -111,10 +113,13 @@ it('every event reaches every recipient and every endpoint once, wherever invoca
           if (death > 0 && steps === death && now === when) hasDied = true
           if (hasDied) throw new Error('Died.')
         })
-        const work = 'outbox' in message ? relayOutbox(systemIn(dying.env), message.outbox) : fanOut(systemIn(dying.env), message.fan_out)
+        const work =
+          'outbox' in message
+            ? relayOutbox(systemIn(dying.env), message.outbox)
+            : fanOut(systemIn(dying.env), message.shard, message.fan_out)
         await work.catch(() => {})
         if (hasDied) deaths++
-        messages.push(...dying.sent.filter((one) => !('webhook' in (one as object))))
+        messages.push(...dying.sent.filter((one) => !('endpoint' in (one as object))))
       }
       const feed = await feedOf(ids)
       expect(feed.map(({ organization_id, body }) => `${organization_id} ${body.cfdi_uuid}`).sort()).toEqual(expected.sort())
@@ -128,7 +133,7 @@ it('every event reaches every recipient and every endpoint once, wherever invoca
         expect(await left(database)).toEqual([])
         expect(await database.prepare('select count(*) as n from outbox_aside').first('n')).toBe(0)
       }
-      expect(await env.DB.prepare('select count(*) as n from fan_outs').first('n')).toBe(0)
+      expect((await inShards<{ n: number }>('select count(*) as n from fan_outs'))[0]!.n).toBe(0)
     }),
     { numRuns: runs(5, 200), seed: 21 },
   )

@@ -22,7 +22,7 @@ const recipient = (...runs: [day: string, floor: string][]): RecipientRow => ({
   received_from: runs.map(([, floor]) => floor).sort()[0]!,
   received_to: Math.max(...runs.map(([day]) => at(day))),
   received_reaches: JSON.stringify(runs.map(([day, floor]) => [at(day), floor])),
-  ...{ extractor_count: 1, has_planned_run: 0, endpoint_count: 0, fan_out_from: null },
+  ...{ extractor_count: 1, has_planned_run: 0, events_shard: 0 },
 })
 
 const told = async (body: CancellationBody, row: RecipientRow): Promise<number> => {

@@ -1,9 +1,11 @@
 import { env } from 'cloudflare:workers'
 import { type System, systemOf } from '../../../src/platform/context.ts'
+import { newId, uuidOf } from '../../../src/platform/db/id.ts'
 import { TEST_KEY } from '../../../src/webhooks/catalog/payload-contract.ts'
 import { deliverDue, sweepDeliveries } from '../../../src/webhooks/deliveries/delivery.ts'
 import { insertDelivery } from '../../../src/webhooks/deliveries/insert-store.ts'
 import type { AttemptRecord, DeliveryStatus } from '../../../src/webhooks/deliveries/tables.ts'
+import { endpointKey } from '../../../src/webhooks/endpoints/wake.ts'
 import { insertEvents } from '../../../src/webhooks/events/store.ts'
 import { at } from '../../support/clock.ts'
 import type { Organization } from '../../support/tenants.ts'
@@ -48,10 +50,10 @@ export class Courier {
         release: (...args: Parameters<typeof stub.release>) => this.#step('HOST_LIMITERS', () => stub.release(...args)),
       }
     }
-    const sendBatch = (messages: Iterable<{ body: { webhook: number }; delaySeconds: number }>) =>
+    const sendBatch = (messages: Iterable<{ body: { endpoint: string }; delaySeconds: number }>) =>
       this.#step('WEBHOOKS', async () => {
         for (const { body, delaySeconds } of messages)
-          this.told.push({ webhook: body.webhook, delaySeconds, at: Date.now() + delaySeconds * 1_000 })
+          this.told.push({ webhook: Number(body.endpoint.split('.')[1]), delaySeconds, at: Date.now() + delaySeconds * 1_000 })
       })
     const fetch = (url: string, init: RequestInit) => {
       const sent = sentOf(url, init)
@@ -63,6 +65,7 @@ export class Courier {
     this.env = {
       ...env,
       DB: watched(env.DB, (name, work) => this.#step(name, work)),
+      EVENTS_0: watched(env.EVENTS_0, (name, work) => this.#step(name, work)),
       HOST_LIMITERS: { getByName: limiter },
       WEBHOOKS: { sendBatch },
       EGRESS: { fetch },
@@ -81,7 +84,7 @@ export class Courier {
     return systemOf(this.env, new Date(), 'req_test')
   }
 
-  deliver = (webhook: number): Promise<void> => deliverDue(this.system, webhook)
+  deliver = (webhook: number): Promise<void> => deliverDue(this.system, endpointKey(0, webhook))
 
   sweep = (): Promise<void> => sweepDeliveries(this.system)
 
@@ -154,7 +157,7 @@ export interface Endpoint {
 /** Lets an organization register more than the 20 endpoints that its plan allows: those that it has are put away meanwhile. */
 async function withRoom<T>(of: Organization, register: () => Promise<T>): Promise<T> {
   const move = (from: string, to: string) =>
-    env.DB.prepare('update webhooks set organization_id = ?2 where organization_id = ?1').bind(from, to).run()
+    env.EVENTS_0.prepare('update webhooks set organization_id = ?2 where organization_id = ?1').bind(from, to).run()
   await move(of.id, `away from ${of.id}`)
   try {
     return await register()
@@ -169,22 +172,27 @@ export async function endpoint(of: Organization, url: string, event_keys: string
   let { status, body } = await register()
   if (body.code === 'webhook.plan_limit') ({ status, body } = await withRoom(of, register))
   if (status !== 201) throw new Error(`Registering ${url} answered ${status}: ${JSON.stringify(body)}`)
-  const webhook = await env.DB.prepare('select webhook from webhooks where webhook_id = ?').bind(body.webhook_id).first<number>('webhook')
+  const webhook = await env.EVENTS_0.prepare('select webhook from webhooks where webhook_id = ?')
+    .bind(body.webhook_id)
+    .first<number>('webhook')
   return { webhook: webhook!, organization_id: of.id, url, webhook_id: body.webhook_id, signing_secret: body.signing_secret }
 }
 
-let events = 0
+/** A payload of a test's own, with what the service looks for in every payload. */
+export const named = (text: string, event_id: string): string =>
+  text.replace(/^\{(\s*\}?)/, (_, rest: string) => `{"event":"${TEST_KEY}","event_id":"${event_id}"${rest.endsWith('}') ? '' : ','}${rest}`)
 
 /** An event of the organization on its way to its endpoints, as the relay leaves it. */
-export async function pending(to: Endpoint | Endpoint[], body?: string, fiscal_entity_id: string | null = null): Promise<string> {
+export async function pending(to: Endpoint | Endpoint[], text?: string, fiscal_entity_id?: string): Promise<string> {
   const endpoints = [to].flat()
-  const event_id = `evt_${String(++events).padStart(26, '0')}`
+  const event_id = newId('evt')
   const { organization_id } = endpoints[0]!
-  const payload = { event: TEST_KEY, event_id, occurred_at: new Date().toISOString(), webhook_id: endpoints[0]!.webhook_id }
-  const event = { event_id, organization_id, key: TEST_KEY, fiscal_entity_id, body: body ?? JSON.stringify(payload) }
-  await env.DB.batch([
-    ...insertEvents(env.DB, [event], Date.now()),
-    ...endpoints.map(({ webhook }) => insertDelivery(env.DB, webhook, event_id, Date.now())),
+  const about = fiscal_entity_id === undefined ? {} : { fiscal_entity_id: uuidOf(fiscal_entity_id) }
+  const payload = { event: TEST_KEY, event_id, occurred_at: new Date().toISOString(), webhook_id: endpoints[0]!.webhook_id, ...about }
+  const body = text === undefined ? JSON.stringify(payload) : named(text, event_id)
+  await env.EVENTS_0.batch([
+    ...insertEvents(env.EVENTS_0, [{ organization_id, event_id, body, isUnique: false }], Date.now()),
+    ...endpoints.map((endpoint) => insertDelivery(env.EVENTS_0, endpoint, Date.now())),
   ])
   return event_id
 }
@@ -201,9 +209,9 @@ export interface Kept {
 
 /** Deliveries as they are kept, oldest first: of an endpoint, or of one event. */
 export async function keptOf(of: { webhook: number } | { event_id: string }): Promise<Kept[]> {
-  const [column, value] = 'webhook' in of ? ['d.webhook', of.webhook] : ['e.event_id', of.event_id]
-  const { results } = await env.DB.prepare(
-    `select d.webhook, e.event_id, e.body, d.status, d.due_at, d.lease_until, d.attempts
+  const [column, value] = 'webhook' in of ? ['d.webhook', of.webhook] : ["e.body->>'event_id'", of.event_id]
+  const { results } = await env.EVENTS_0.prepare(
+    `select d.webhook, e.body->>'event_id' as event_id, e.body, d.status, d.due_at, d.lease_until, d.attempts
      from events e join webhooks w on w.organization_id = e.organization_id join deliveries d on d.webhook = w.webhook and d.seq = e.seq
      where ${column} = ? order by d.webhook, d.seq, d.redelivery`,
   )

@@ -4,6 +4,7 @@ import type { AttemptRecord, DeliveryStatus } from '../../../src/webhooks/delive
 import { reaching } from '../../support/context.ts'
 import type { Organization } from '../../support/tenants.ts'
 import { type Linked, link, newEntity } from './relay.ts'
+import { eventsOf, keyOf } from './shards.ts'
 
 /** Feeds and logs as rows, past the relay and the consumer, so that they can be long and of any age. */
 
@@ -23,28 +24,35 @@ type Entity = Awaited<ReturnType<typeof linked>>
 export interface Happened {
   /** Milliseconds; its place in the feed. */
   seq: number
-  key?: 'connection.ciec_invalid' | 'sync.failed'
+  key?: 'connection.ciec_invalid' | 'sync.failed' | 'sync.completed'
+  /** Documents that a download brought. */
+  created?: number
+  /** Whether it is inserted at another time than its identifier says. */
+  isLate?: boolean
   about: Entity
 }
 
 /** Events of an organization, by their ids, in order. */
 export async function happened(of: Organization, all: readonly Happened[]): Promise<string[]> {
-  const rows = all.map(({ seq, key = 'connection.ciec_invalid', about }) => {
+  const rows = all.map(({ seq, key = 'connection.ciec_invalid', about, created = 0, isLate = true }) => {
     const event_id = newId('evt')
     const at = new Date(seq).toISOString()
     const head = { event: key, event_id, occurred_at: at, fiscal_entity_id: about.uuid, rfc: about.rfc }
     const job = {
       ...{ job_id: 'job_01kabcdefghjkmnpqrstvwxyz0', data_source_key: 'sat_csf', period: null, document_type: 'csf', direction: null },
-      ...{ created_count: 0, updated_count: 0, cancelled_count: 0, first_issued_at: null, last_issued_at: null, completed_at: at },
-      ...{ error_class: 'sat_unavailable', will_retry: false, next_attempt_at: null },
+      ...{ created_count: created, updated_count: 0, cancelled_count: 0, first_issued_at: null, last_issued_at: null, completed_at: at },
+      ...(key === 'sync.failed' && { error_class: 'sat_unavailable', will_retry: false, next_attempt_at: null }),
     }
-    const body = key === 'sync.failed' ? { ...head, ...job } : { ...head, rejected_at: at }
-    return [of.id, seq, event_id, key, about.fiscal_entity_id, JSON.stringify(body)]
+    const body = key !== 'connection.ciec_invalid' ? { ...head, ...job } : { ...head, rejected_at: at }
+    return [of.id, seq, JSON.stringify(body), isLate ? event_id : null, event_id]
   })
-  await env.DB.prepare('insert into events select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5 from json_each(?)')
+  await (await eventsOf(of.id))
+    .prepare(
+      'insert into events (organization_id, seq, body, event_id) select value->>0, value->>1, value->>2, value->>3 from json_each(?)',
+    )
     .bind(JSON.stringify(rows))
     .run()
-  return rows.map(([, , event_id]) => event_id as string)
+  return rows.map((row) => row[4] as string)
 }
 
 export interface Logged {
@@ -57,8 +65,7 @@ export interface Logged {
   created_at?: number
 }
 
-export const numberOf = async (webhook_id: string): Promise<number> =>
-  (await env.DB.prepare('select webhook from webhooks where webhook_id = ?').bind(webhook_id).first<number>('webhook'))!
+export const numberOf = async (webhook_id: string): Promise<number> => Number((await keyOf(webhook_id)).split('.')[1])
 
 /** Deliveries to an endpoint. */
 export async function logged(webhook: number, all: readonly Logged[]): Promise<void> {
@@ -67,7 +74,7 @@ export async function logged(webhook: number, all: readonly Logged[]): Promise<v
       ...[webhook, seq, redelivery, event_key, status, due_at, JSON.stringify(attempts), created_at],
     ],
   )
-  await env.DB.prepare(
+  await env.EVENTS_0.prepare(
     `insert into deliveries (webhook, seq, redelivery, event_key, status, due_at, attempts, created_at)
      select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7 from json_each(?)`,
   )
@@ -80,7 +87,7 @@ export async function endpointOf(of: Organization, more: object = {}) {
   const draft = { name: 'ERP', url: 'https://hooks.example.com/in', event_keys: ['connection.ciec_invalid'], ...more }
   const { body } = await of.ask('POST', '/v1/webhooks', draft)
   const webhook_id = body.webhook_id as string
-  return { webhook_id, webhook: await numberOf(webhook_id), path: `/v1/webhooks/${webhook_id}` }
+  return { webhook_id, webhook: await numberOf(webhook_id), key: await keyOf(webhook_id), path: `/v1/webhooks/${webhook_id}` }
 }
 
 /** All of a list, page by page, with the number of its pages; `between` happens after each. */

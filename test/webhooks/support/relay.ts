@@ -3,7 +3,9 @@ import { expect } from 'vitest'
 import type { PaymentThresholds } from '../../../src/cfdi/payment-thresholds.ts'
 import { insertOutboxEvents, type Outbox, type OutboxEvent } from '../../../src/outbox/outbox.ts'
 import { type System, systemOf } from '../../../src/platform/context.ts'
-import { newId } from '../../../src/platform/db/id.ts'
+import { idOfUuid, newId } from '../../../src/platform/db/id.ts'
+import { endpointKey } from '../../../src/webhooks/endpoints/wake.ts'
+import { inShards, SHARDS, shardOf } from './shards.ts'
 
 /** Organizations, RFCs and endpoints as rows, past the front door, so that there can be many; and outboxes to relay. */
 
@@ -57,7 +59,7 @@ export function watchedEnv(watch: Watch = () => {}) {
         return typeof method === 'function' ? method.bind(target) : method
       },
     })
-  const databases = Object.entries(env).filter(([name]) => name === 'DB' || /^LEDGER_\d+$/.test(name))
+  const databases = Object.entries(env).filter(([name]) => name === 'DB' || /^(LEDGER|EVENTS)_\d+$/.test(name))
   const take = (bodies: unknown[]) => step('WEBHOOKS', async () => void sent.push(...bodies.map((body) => structuredClone(body))))
   const lanes = {
     getByName(name: string) {
@@ -88,18 +90,23 @@ export const OUTBOXES = (): [Outbox, D1Database][] => [
   ...systemIn(env).settings.ledgers.map((ledger, n): [Outbox, D1Database] => [n, ledger]),
 ]
 
-const insert = (table: string, rows: readonly Record<string, unknown>[]) => {
+const insert = (table: string, rows: readonly Record<string, unknown>[], d1 = env.DB) => {
   const columns = Object.keys(rows[0]!)
-  return env.DB.prepare(
-    `insert into ${table} (${columns.join(', ')}) select ${columns.map((name) => `value->>'$.${name}'`).join(', ')} from json_each(?)`,
-  )
+  return d1
+    .prepare(
+      `insert into ${table} (${columns.join(', ')}) select ${columns.map((name) => `value->>'$.${name}'`).join(', ')} from json_each(?)`,
+    )
     .bind(JSON.stringify(rows))
     .run()
 }
 
+/** Organizations are spread over all shards. */
+let made = 0
+
 export async function organizations(counts: readonly { extractor_count: number }[]): Promise<string[]> {
   const rows = counts.map((more) => ({
     id: newId('org'),
+    events_shard: made++ % SHARDS.length,
     name: 'Uno',
     timezone: 'America/Mexico_City',
     plan: 'api',
@@ -143,8 +150,8 @@ export interface Endpoint {
   url?: string
 }
 
-/** Endpoints, by their numbers, in order. */
-export async function endpoints(all: readonly Endpoint[]): Promise<number[]> {
+/** Endpoints, by their names in messages, in order. */
+export async function endpoints(all: readonly Endpoint[]): Promise<string[]> {
   const rows = all.map(({ organization_id, event_keys, is_enabled = true, deleted_at = null, url = 'https://hooks.example.com/' }) => ({
     webhook_id: newId('wh'),
     organization_id,
@@ -160,14 +167,19 @@ export async function endpoints(all: readonly Endpoint[]): Promise<number[]> {
     updated_at: 0,
     deleted_at,
   }))
-  await insert('webhooks', rows)
-  const ids = JSON.stringify(rows.map(({ webhook_id }) => webhook_id))
-  const { results } = await env.DB.prepare(
-    'select w.webhook from json_each(?) i cross join webhooks w on w.webhook_id = i.value order by i.key',
-  )
-    .bind(ids)
-    .all<{ webhook: number }>()
-  return results.map(({ webhook }) => webhook)
+  const shards = new Map<string, number>()
+  for (const { organization_id } of rows) shards.set(organization_id, shards.get(organization_id) ?? (await shardOf(organization_id)))
+  const keys = new Map<string, string>()
+  for (const [shard, own] of Map.groupBy(rows, ({ organization_id }) => shards.get(organization_id)!)) {
+    await insert('webhooks', own, SHARDS[shard])
+    const { results } = await SHARDS[shard]!.prepare(
+      'select w.webhook, w.webhook_id from json_each(?) i cross join webhooks w on w.webhook_id = i.value',
+    )
+      .bind(JSON.stringify(own.map(({ webhook_id }) => webhook_id)))
+      .all<{ webhook: number; webhook_id: string }>()
+    for (const { webhook, webhook_id } of results) keys.set(webhook_id, endpointKey(shard, webhook))
+  }
+  return rows.map(({ webhook_id }) => keys.get(webhook_id)!)
 }
 
 export const tell = async (outbox: D1Database, facts: readonly OutboxEvent[], now = Date.now()): Promise<void> => {
@@ -189,26 +201,38 @@ export interface EventKept {
 
 /** What organizations are told, in the order of each one's feed. */
 export async function feedOf(all: readonly string[]): Promise<EventKept[]> {
-  const { results } = await env.DB.prepare(
-    'select e.* from json_each(?) o cross join events e on e.organization_id = o.value order by o.key, e.seq',
+  const rows = await inShards<{ organization_id: string; seq: number; body: string; n: number }>(
+    'select e.*, o.key as n from json_each(?) o cross join events e on e.organization_id = o.value',
+    JSON.stringify(all),
   )
-    .bind(JSON.stringify(all))
-    .all<EventKept>()
-  return results.map((row) => ({ ...row, body: JSON.parse(row.body) }))
+  return rows
+    .sort((a, b) => a.n - b.n || a.seq - b.seq)
+    .map(({ organization_id, seq, body: text }) => {
+      const body = JSON.parse(text)
+      const fiscal_entity_id = body.fiscal_entity_id === undefined ? null : idOfUuid('fe', body.fiscal_entity_id)
+      return { organization_id, seq, event_id: body.event_id, key: body.event, fiscal_entity_id, body }
+    })
 }
 
-/** Deliveries of endpoints, as `webhook event_id`. */
-export async function deliveriesOf(webhooks: readonly number[]): Promise<string[]> {
-  const { results } = await env.DB.prepare(
-    `select d.webhook || ' ' || e.event_id as it, d.status, d.redelivery, d.attempts, d.event_key = e.key as fits
-     from json_each(?) i cross join deliveries d on d.webhook = i.value
-     cross join webhooks w on w.webhook = d.webhook
-     cross join events e on e.organization_id = w.organization_id and e.seq = d.seq`,
-  )
-    .bind(JSON.stringify(webhooks))
-    .all<{ it: string }>()
-  for (const row of results) expect(row).toMatchObject({ status: 'pending', redelivery: 0, attempts: '[]', fits: 1 })
-  return results.map(({ it }) => it).sort()
+/** Deliveries of endpoints, as `endpoint event_id`. */
+export async function deliveriesOf(endpoints: readonly string[]): Promise<string[]> {
+  const found: string[] = []
+  for (const [shard, d1] of SHARDS.entries()) {
+    const webhooks = endpoints.map((key) => key.split('.').map(Number)).flatMap(([of, webhook]) => (of === shard ? [webhook] : []))
+    const { results } = await d1
+      .prepare(
+        `select ${shard} || '.' || d.webhook || ' ' || (e.body->>'event_id') as it, d.status, d.redelivery, d.attempts,
+           d.event_key = e.body->>'event' as fits
+         from json_each(?) i cross join deliveries d on d.webhook = i.value
+         cross join webhooks w on w.webhook = d.webhook
+         cross join events e on e.organization_id = w.organization_id and e.seq = d.seq`,
+      )
+      .bind(JSON.stringify(webhooks))
+      .all<{ it: string }>()
+    for (const row of results) expect(row).toMatchObject({ status: 'pending', redelivery: 0, attempts: '[]', fits: 1 })
+    found.push(...results.map(({ it }) => it))
+  }
+  return found.sort()
 }
 
 let uuids = 0

@@ -1,0 +1,102 @@
+CREATE TABLE `deliveries` (
+	`webhook` integer NOT NULL,
+	`seq` integer NOT NULL,
+	`redelivery` integer NOT NULL,
+	`event_key` text NOT NULL,
+	`status` text NOT NULL,
+	`due_at` integer NOT NULL,
+	`token` text,
+	`lease_until` integer,
+	`attempts` text NOT NULL,
+	`created_at` integer NOT NULL,
+	PRIMARY KEY(`webhook`, `seq`, `redelivery`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `deliveries_pending` ON `deliveries` (`webhook`,`due_at`) WHERE status = 'pending';--> statement-breakpoint
+CREATE INDEX `deliveries_undelivered` ON `deliveries` (`webhook`,`seq`) WHERE status in ('failed', 'lost');--> statement-breakpoint
+CREATE TABLE `events` (
+	`organization_id` text NOT NULL,
+	`seq` integer NOT NULL,
+	`body` text NOT NULL,
+	`event_id` text,
+	PRIMARY KEY(`organization_id`, `seq`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `events_id` ON `events` (`event_id`) WHERE event_id is not null;--> statement-breakpoint
+CREATE TABLE `webhooks` (
+	`webhook` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`webhook_id` text NOT NULL,
+	`organization_id` text NOT NULL,
+	`name` text NOT NULL,
+	`type` text,
+	`url` text NOT NULL,
+	`event_keys` text NOT NULL,
+	`is_enabled` integer NOT NULL,
+	`secret_version` integer NOT NULL,
+	`digests` text NOT NULL,
+	`secret_hint` text NOT NULL,
+	`next_digests` text,
+	`next_hint` text,
+	`undelivered` integer NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`deleted_at` integer
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `webhooks_id` ON `webhooks` (`webhook_id`);--> statement-breakpoint
+CREATE INDEX `webhooks_organization` ON `webhooks` (`organization_id`,`webhook`) WHERE deleted_at is null;--> statement-breakpoint
+CREATE INDEX `webhooks_deleted` ON `webhooks` (`deleted_at`) WHERE deleted_at is not null;--> statement-breakpoint
+CREATE TABLE `fan_outs` (
+	`organization_id` text NOT NULL,
+	`webhook` integer NOT NULL,
+	`seq` integer NOT NULL,
+	PRIMARY KEY(`organization_id`, `webhook`, `seq`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `relays` (
+	`outbox` text PRIMARY KEY NOT NULL,
+	`version` integer NOT NULL,
+	`known` text NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `alerts` (
+	`alert_id` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`kind` text NOT NULL,
+	`severity` text NOT NULL,
+	`dedupe_key` text NOT NULL,
+	`resource_id` text NOT NULL,
+	`message` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`read_at` integer
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `alerts_dedupe` ON `alerts` (`organization_id`,`dedupe_key`);--> statement-breakpoint
+CREATE INDEX `alerts_organization` ON `alerts` (`organization_id`,`alert_id`);--> statement-breakpoint
+CREATE INDEX `alerts_unread` ON `alerts` (`organization_id`,`alert_id`) WHERE read_at is null;
+--> statement-breakpoint
+CREATE TABLE `receipts` (
+	`organization_id` text NOT NULL,
+	`key` text NOT NULL,
+	`resource_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	PRIMARY KEY(`organization_id`, `key`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `guards` (
+	`name` text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `audit_events` (
+	`audit_event_id` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`actor` text NOT NULL,
+	`action` text NOT NULL,
+	`resource_id` text NOT NULL,
+	`changed` text NOT NULL,
+	`request_id` text NOT NULL,
+	`created_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `audit_events_organization` ON `audit_events` (`organization_id`,`audit_event_id`);--> statement-breakpoint
+CREATE TRIGGER `guards_refuse` BEFORE INSERT ON `guards` BEGIN SELECT RAISE(ABORT, 'guard ' || new.name); END;

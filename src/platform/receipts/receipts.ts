@@ -1,0 +1,38 @@
+import { prepared, sql } from '../db/fragment.ts'
+import { assertThat } from '../db/guard.ts'
+
+/** An organization's Idempotency-Key. */
+interface Key {
+  organization_id: string
+  key: string
+}
+
+/** The name of the guard in `leaveReceipt`. */
+export const UNUSED = 'idempotency_key.unused'
+
+const found = ({ organization_id, key }: Key, expired_at: Date) =>
+  sql`select resource_id from receipts where organization_id = ${organization_id} and key = ${key} and created_at > ${expired_at.getTime()}`
+
+/** Records in the commit of a change that the key is used. Refuses the commit of a second change with the key. */
+export const leaveReceipt = (d1: D1Database, key: Key, resource_id: string, now: Date, expired_at: Date): D1PreparedStatement[] => [
+  assertThat(d1, sql`not exists (${found(key, expired_at)})`, UNUSED),
+  prepared(
+    d1,
+    sql`insert or replace into receipts (organization_id, key, resource_id, created_at)
+      values (${key.organization_id}, ${key.key}, ${resource_id}, ${now.getTime()})`,
+  ),
+]
+
+/** Returns what was changed under a key; null when nothing was. */
+export const findReceipt = (d1: D1Database, key: Key, expired_at: Date): Promise<string | null> =>
+  prepared(d1, found(key, expired_at)).first<string>('resource_id')
+
+/** Deletes up to `limit` expired receipts. Returns how many it deleted. */
+export const deleteReceipts = async (d1: D1Database, expired_at: Date, limit: number): Promise<number> =>
+  (
+    await prepared(
+      d1,
+      sql`delete from receipts where (organization_id, key) in
+        (select organization_id, key from receipts where created_at <= ${expired_at.getTime()} limit ${limit})`,
+    ).run()
+  ).meta.changes
