@@ -50,7 +50,7 @@ const waitAfter = (attempts: number): number => Math.min(FIRST_WAIT_MS * 2 ** (a
  * Verifies the CIECs of an RFC that are to be verified, and runs its due jobs one after the other, under one lease. Leases and retries use
  * the real clock. A job succeeds, returns to the queue with a wait (the authority is unavailable, or an error occurred), or fails after twelve
  * attempts. A job for whose organizations there is no verified CIEC is parked. When the budget ends, the job that is running returns to the
- * queue and another invocation continues with it. The lease fences the progress and the end of jobs, and `entities.version` fences slices:
+ * queue and another invocation continues with it. The lease fences the progress and the end of jobs, and `cfdi_commits` fences slices:
  * when two workers run the same job, each document is stored once and one of them finishes the job.
  */
 export async function drain(system: System, hint: DownloadHint): Promise<void> {

@@ -78,9 +78,7 @@ export function requestStatements(
   const { organization_id, run_id, instant, now } = run
   const rows = jsonChunks(requested.map(({ entity, source, month, job_id, not_before }) => [entity, source, month, job_id, not_before]))
   const insertEntities = ledger
-    .prepare(
-      `insert into entities (entity, rfc, version) select value->>0, value->>1, 0 from json_each(?1) where true on conflict do nothing`,
-    )
+    .prepare(`insert into entities (entity, rfc) select value->>0, value->>1 from json_each(?1) where true on conflict do nothing`)
     .bind(JSON.stringify(entities.map(({ entity, rfc }) => [entity, rfc])))
   const insertJobs = rows.map((json) =>
     ledger

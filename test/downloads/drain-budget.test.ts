@@ -42,7 +42,7 @@ function endingWith(): () => number {
   let ended = 0
   vi.spyOn(prototype, 'batch').mockImplementation(function (this: D1Database, statements: D1PreparedStatement[]) {
     const has = (like: RegExp) => statements.some((one) => like.test((one as unknown as { statement: string }).statement))
-    if (has(/update entities set version/)) stored++
+    if (has(/insert into cfdi_commits/)) stored++
     // The next job has stored nothing yet.
     if (has(/update sync_jobs set status/)) stored = 0
     return batch.call(this, statements) as never

@@ -20,7 +20,9 @@ const BEFORE = Date.parse(NOW) - 90 * DAY_MS
 
 beforeEach(async () => {
   await forget()
-  await env.LEDGER_0.batch(['sync_jobs', 'extractions', 'entities'].map((table) => env.LEDGER_0.prepare(`delete from ${table}`)))
+  await env.LEDGER_0.batch(
+    ['sync_jobs', 'extractions', 'entities', 'cfdi_commits'].map((table) => env.LEDGER_0.prepare(`delete from ${table}`)),
+  )
 })
 afterEach(() => {
   vi.restoreAllMocks()
@@ -29,7 +31,7 @@ afterEach(() => {
 
 const ORGANIZATIONS = ['org_a', 'org_b']
 const SOURCE = 'sat_cfdi_issued'
-/** Two whose turn is on that day, one of another day, and an organization's own book. */
+/** Two whose turn is on that day, one of another day, and an organization's own partition, whose turn it is too. */
 const ENTITIES = [14, 42, 43, -14]
 
 interface Job {
@@ -83,8 +85,8 @@ function worldOf(drawn: readonly (typeof job extends fc.Arbitrary<infer T> ? T :
 
 async function store({ jobs, extractions }: ReturnType<typeof worldOf>): Promise<void> {
   await env.LEDGER_0.batch([
-    ...['sync_jobs', 'extractions', 'entities'].map((table) => env.LEDGER_0.prepare(`delete from ${table}`)),
-    env.LEDGER_0.prepare(`insert into entities (entity, rfc, version) select value, 'RFC' || value, 0 from json_each(?)`).bind(
+    ...['sync_jobs', 'extractions', 'entities', 'cfdi_commits'].map((table) => env.LEDGER_0.prepare(`delete from ${table}`)),
+    env.LEDGER_0.prepare(`insert into entities (entity, rfc) select value, 'RFC' || value from json_each(?)`).bind(
       JSON.stringify(ENTITIES),
     ),
     env.LEDGER_0.prepare(
@@ -127,7 +129,7 @@ describe('jobs that ended 90 days ago', () => {
         const isNewest = ({ entity, month, job_id }: Job) =>
           world.jobs.every((it) => it.entity !== entity || it.month !== month || it.job_id <= job_id)
         const stays = (it: Job) =>
-          it.entity < 0 || it.entity % 4 !== 2 || (it.finished_at ?? BEFORE) >= BEFORE || referenced.has(it.job_id) || isNewest(it)
+          Math.abs(it.entity) % 4 !== 2 || (it.finished_at ?? BEFORE) >= BEFORE || referenced.has(it.job_id) || isNewest(it)
         const left = world.jobs.filter(stays).map(({ job_id }) => job_id)
         gone += world.jobs.length - left.length
         expect(await held()).toEqual(left)
@@ -144,9 +146,7 @@ describe('jobs that ended 90 days ago', () => {
       return ['job', 'newest'].map((name) => ({ ...job, job_id: `${name}_${n + 1}` }))
     }).flat()
     await store({ jobs, extractions: [] })
-    await env.LEDGER_0.prepare(
-      `insert or ignore into entities (entity, rfc, version) select value->>'entity', value->>'entity', 0 from json_each(?)`,
-    )
+    await env.LEDGER_0.prepare(`insert or ignore into entities (entity, rfc) select value->>'entity', value->>'entity' from json_each(?)`)
       .bind(JSON.stringify(jobs))
       .run()
     for (let day = 0; day < 4; day++) {
@@ -167,6 +167,27 @@ describe('jobs that ended 90 days ago', () => {
     await expect(pruneJobs(systemOf(env, new Date(NOW), 'prune'))).rejects.toThrow()
     await env.LEDGER_0.prepare('drop trigger refuse').run()
     expect(await held()).toEqual([0, 2, 3].map((n) => `job_${String(n).padStart(26, '0')}`))
+  })
+
+  it('are forgotten with the commits of that time, in every partition, but for its last one', async () => {
+    // The one with the number 42 has had no commit since.
+    const commits = ENTITIES.flatMap((entity) => [-2, -1, 0].map((after, n) => [entity, n + 1, entity === 42 ? 0 : BEFORE + after]))
+    await env.LEDGER_0.batch([
+      env.LEDGER_0.prepare(`insert into entities (entity, rfc) select value, value from json_each(?)`).bind(JSON.stringify(ENTITIES)),
+      env.LEDGER_0.prepare(
+        'insert into cfdi_commits (entity, sequence, committed_at) select value->>0, value->>1, value->>2 from json_each(?)',
+      ).bind(JSON.stringify(commits)),
+    ])
+    await pruneJobs(systemOf(env, new Date(NOW), 'prune'))
+    const left = await env.LEDGER_0.prepare('select entity, sequence from cfdi_commits order by 1, 2').raw<[number, number]>()
+    expect(left).toEqual([
+      [-14, 3],
+      [14, 3],
+      [42, 3],
+      [43, 1],
+      [43, 2],
+      [43, 3],
+    ])
   })
 
   it('leave what they brought, counted by day, to the next job of their month that stays, once', async () => {

@@ -1,8 +1,8 @@
-/** Returns the next entities whose number modulo `turns` is `turn`, in ascending order. */
+/** Returns the next partitions whose number without its sign, modulo `turns`, is `turn`, in ascending order. */
 export const entitiesOfTurn = async (ledger: D1Database, turn: number, turns: number, after: number, limit: number): Promise<number[]> =>
   (
     await ledger
-      .prepare('select entity from entities where entity > ?1 and entity % ?2 = ?3 order by entity limit ?4')
+      .prepare('select entity from entities where entity > ?1 and abs(entity) % ?2 = ?3 order by entity limit ?4')
       .bind(after, turns, turn, limit)
       .raw<[number]>()
   ).flat()

@@ -1,32 +1,35 @@
+import { deleteCommits } from '../../cfdi/ingest/ingest.ts'
 import type { System } from '../../platform/context.ts'
 import { each } from '../../platform/each.ts'
 import { pageByPage, START } from '../../platform/pages.ts'
 import { deleteCancellations, deleteJobs, deleteQuietJobs, entitiesOfTurn } from './prune-store.ts'
 
 const DAY_MS = 86_400_000
-/** Age at which finished jobs and found cancellations are deleted, and age of jobs in which nothing changed. */
+/** Age at which finished jobs, found cancellations and what commits touched are deleted, and age of jobs in which nothing changed. */
 const KEPT_MS = 90 * DAY_MS
 const QUIET_KEPT_MS = 14 * DAY_MS
-/** Each entity is pruned every so many days. */
+/** Each partition is pruned every so many days. */
 const TURNS = 4
-/** Entities in one batch. */
+/** Before every partition: those of imports have negative numbers. */
+const FIRST = Number.MIN_SAFE_INTEGER
+/** Partitions in one batch. */
 const PAGE = 20
 
 /**
  * Deletes jobs in which nothing changed and that finished more than 14 days ago, others that finished more than 90 days ago and that no kept
- * extraction refers to, except the newest of each source and month, and cancellations that were found more than 90 days ago. Each call prunes
- * the entities whose turn it is; a missed day is made up for with their next turn. A task, whose place is `shard:entity`.
+ * extraction refers to, except the newest of each source and month, and cancellations that were found and commits that were made more than 90 days ago. Each call prunes
+ * the partitions whose turn it is; a missed day is made up for with their next turn. A task, whose place is `shard:entity`.
  */
 export async function pruneJobs(system: System, place = START): Promise<string> {
   const { settings, now } = system
   const turn = Math.floor(now.getTime() / DAY_MS) % TURNS
-  return pageByPage(system, 8 * PAGE + 1, place, async (from, fail) => {
-    const [shard = 0, after = 0] = from.split(':').map(Number)
+  return pageByPage(system, 9 * PAGE + 1, place, async (from, fail) => {
+    const [shard = 0, after = FIRST] = from.split(':').map(Number)
     const ledger = settings.ledgers[shard]!
     const page = await entitiesOfTurn(ledger, turn, TURNS, after, PAGE)
     await prune(ledger, page, now.getTime()).catch(fail)
     if (page.length === PAGE) return `${shard}:${page.at(-1)}`
-    return shard + 1 < settings.ledgers.length ? `${shard + 1}:0` : ''
+    return shard + 1 < settings.ledgers.length ? `${shard + 1}` : ''
   })
 }
 
@@ -44,4 +47,5 @@ const statementsFor = (ledger: D1Database, entity: number, now: number): D1Prepa
   deleteQuietJobs(ledger, entity, now - QUIET_KEPT_MS),
   ...deleteJobs(ledger, entity, now - KEPT_MS),
   deleteCancellations(ledger, entity, now - KEPT_MS),
+  deleteCommits(ledger, entity, now - KEPT_MS),
 ]

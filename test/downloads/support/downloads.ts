@@ -108,7 +108,7 @@ export async function sweep(): Promise<void> {
 }
 
 /** Every row of the RFC's book in some tables, with every column. */
-export async function bookOf(rfc: string, tables = ['cfdi', 'cfdi_lines', 'cfdi_payments', 'cfdi_months', 'documents', 'entities']) {
+export async function bookOf(rfc: string, tables = ['cfdi', 'cfdi_chunks', 'cfdi_commits', 'cfdi_payments', 'cfdi_months', 'documents']) {
   const { entity } = await callOf(rfc)
   const ledger = await ledgerOf(rfc)
   const results = await ledger.batch(

@@ -444,7 +444,7 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     await env.LEDGER_0.batch([
       env.LEDGER_0.prepare(
         `with recursive n (i) as (select 1 union all select i + 1 from n where i < 2500)
-         insert into entities (entity, rfc, version) select 28000 + n.i * 28 + 21, 'X', 0 from n`,
+         insert into entities (entity, rfc) select 28000 + n.i * 28 + 21, 'X' from n`,
       ),
       env.LEDGER_0.prepare(
         `insert into sync_jobs (entity, source, month, job_id, organizations, open, status, as_of, not_before, attempts, created_at,
