@@ -1,14 +1,14 @@
 import type { System } from '../../platform/context.ts'
 import { each } from '../../platform/each.ts'
 import { pageByPage, START } from '../../platform/pages.ts'
-import { deleteCancellations, deleteJobs, deleteQuietJobs, entitiesOfTurn } from './prune-store.ts'
+import { deleteCancellations, deleteJobs, deleteQuietExtractions, deleteQuietJobs, entitiesOfTurn } from './prune-store.ts'
 
 const DAY_MS = 86_400_000
 /** Age at which finished jobs and found cancellations are deleted, and age of jobs in which nothing changed. */
 const KEPT_MS = 90 * DAY_MS
 const QUIET_KEPT_MS = 14 * DAY_MS
 /** Each entity is pruned every so many days. */
-const TURNS = 4
+const TURNS = 2
 /** Entities in one batch. */
 const PAGE = 20
 
@@ -20,7 +20,7 @@ const PAGE = 20
 export async function pruneJobs(system: System, place = START): Promise<string> {
   const { settings, now } = system
   const turn = Math.floor(now.getTime() / DAY_MS) % TURNS
-  return pageByPage(system, 8 * PAGE + 1, place, async (from, fail) => {
+  return pageByPage(system, 10 * PAGE + 1, place, async (from, fail) => {
     const [shard = 0, after = 0] = from.split(':').map(Number)
     const ledger = settings.ledgers[shard]!
     const page = await entitiesOfTurn(ledger, turn, TURNS, after, PAGE)
@@ -42,6 +42,7 @@ async function prune(ledger: D1Database, entities: readonly number[], now: numbe
 
 const statementsFor = (ledger: D1Database, entity: number, now: number): D1PreparedStatement[] => [
   deleteQuietJobs(ledger, entity, now - QUIET_KEPT_MS),
+  deleteQuietExtractions(ledger, entity, now - QUIET_KEPT_MS),
   ...deleteJobs(ledger, entity, now - KEPT_MS),
   deleteCancellations(ledger, entity, now - KEPT_MS),
 ]
