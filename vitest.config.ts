@@ -56,7 +56,7 @@ const RULES = [
   'test/architecture/*.test.ts',
   'test/authority/sandbox/*.test.ts',
   'test/cfdi/ingest/row.test.ts',
-  'test/cfdi/{balances,decimal,payment-thresholds,substitution,totals}.test.ts',
+  'test/cfdi/{balances,chunks,decimal,payment-thresholds,products,substitution,totals}.test.ts',
   'test/cfdi/xml/xml-reader.test.ts',
   'test/billing/subscription/trial-email.test.ts',
   'test/extractors/{cadence,cadence-oracle,promises}.test.ts',

@@ -45,7 +45,7 @@ const authenticateRequest: Authenticate = async (system, presented, named) => {
 }
 
 // Paths are matched as they were sent: an encoded spelling of a path is another path.
-export const app: Hono<App> = new Hono<App>({ getPath: (request) => new URL(request.url).pathname })
+export const app: Hono<App> = new Hono<App>({ getPath: ({ url }) => /^[^?#]*/.exec(url)![0].slice(url.indexOf('/', 'https://'.length)) })
 
 app
   .use(ownRequestId, requestLog, apiHeaders)

@@ -58,7 +58,11 @@ CREATE TABLE `cfdi` (
 	`xml_crc` integer,
 	`updated_at` integer NOT NULL,
 	`related` text,
-	`detail` text,
+	`chunk` integer,
+	`chunk_at` integer,
+	`chunk_parts` integer,
+	`held` text,
+	`products` text,
 	PRIMARY KEY(`entity`, `uuid`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
@@ -68,22 +72,19 @@ CREATE INDEX `cfdi_tipoc` ON `cfdi` (`entity`,`tipo_comprobante`,`direction`,`ca
 CREATE INDEX `cfdi_pay` ON `cfdi` (`entity`,`payment_status`,`direction`,`issued_at`,`uuid`) WHERE payment_status is not null;--> statement-breakpoint
 CREATE INDEX `cfdi_stray` ON `cfdi` (`entity`,`issued_at`,`uuid`) WHERE substr(fecha, 1, 10) <> date(issued_at - 21600, 'unixepoch');--> statement-breakpoint
 CREATE INDEX `cfdi_substituted` ON `cfdi` (`entity`,`direction`,`substituted_from`) WHERE substituted_from is not null;--> statement-breakpoint
-CREATE TABLE `cfdi_lines` (
+CREATE TABLE `cfdi_chunks` (
 	`entity` integer NOT NULL,
-	`uuid` text NOT NULL,
-	`n` integer NOT NULL,
-	`clave_prod_serv` text,
-	`no_identificacion` text,
-	`cantidad` text,
-	`clave_unidad` text,
-	`unidad` text,
-	`descripcion` text,
-	`valor_unitario` text,
-	`importe` text,
-	`descuento` text,
-	`objeto_imp` text,
-	`detail` text NOT NULL,
-	PRIMARY KEY(`entity`, `uuid`, `n`)
+	`chunk` integer NOT NULL,
+	`data` blob NOT NULL,
+	PRIMARY KEY(`entity`, `chunk`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `cfdi_commits` (
+	`entity` integer NOT NULL,
+	`sequence` integer NOT NULL,
+	`committed_at` integer NOT NULL,
+	`touched` blob,
+	PRIMARY KEY(`entity`, `sequence`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `cfdi_months` (
@@ -92,6 +93,7 @@ CREATE TABLE `cfdi_months` (
 	`direction` integer NOT NULL,
 	`sums` text NOT NULL,
 	`cells` text NOT NULL,
+	`products` text,
 	PRIMARY KEY(`entity`, `month`, `direction`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
@@ -131,8 +133,7 @@ CREATE TABLE `cfdi_suppliers` (
 --> statement-breakpoint
 CREATE TABLE `entities` (
 	`entity` integer PRIMARY KEY NOT NULL,
-	`rfc` text NOT NULL,
-	`version` integer NOT NULL
+	`rfc` text NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE `cancellations` (
@@ -154,6 +155,7 @@ CREATE TABLE `extractions` (
 	`organization_id` text NOT NULL,
 	`entity` integer NOT NULL,
 	`run_id` text NOT NULL,
+	`n` integer DEFAULT 0 NOT NULL,
 	`instant` integer NOT NULL,
 	`jobs` text NOT NULL,
 	`dispatched` integer NOT NULL,
@@ -168,15 +170,14 @@ CREATE TABLE `sync_jobs` (
 	`source` text NOT NULL,
 	`month` text NOT NULL,
 	`job_id` text NOT NULL,
-	`run_id` text NOT NULL,
 	`organizations` text NOT NULL,
+	`late` text,
 	`carried` text DEFAULT '{}' NOT NULL,
 	`open` integer NOT NULL,
 	`status` text NOT NULL,
 	`as_of` integer NOT NULL,
 	`not_before` integer NOT NULL,
-	`token` text,
-	`lease_until` integer,
+	`wait_until` integer,
 	`attempts` integer NOT NULL,
 	`created_at` integer NOT NULL,
 	`started_at` integer,
@@ -192,7 +193,16 @@ CREATE TABLE `sync_jobs` (
 	PRIMARY KEY(`entity`, `source`, `month`, `job_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE UNIQUE INDEX `sync_jobs_open` ON `sync_jobs` (`entity`,`source`,`month`) WHERE open = 1;--> statement-breakpoint
+CREATE TABLE `sync_work` (
+	`entity` integer PRIMARY KEY NOT NULL,
+	`jobs` text NOT NULL,
+	`due_at` integer NOT NULL,
+	`token` text,
+	`leased_at` integer,
+	`lease_until` integer,
+	`is_careful` integer DEFAULT 0 NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE `documents` (
 	`entity` integer NOT NULL,
 	`document_id` text NOT NULL,
@@ -210,32 +220,26 @@ CREATE TABLE `documents` (
 	PRIMARY KEY(`entity`, `document_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE TABLE `import_documents` (
-	`import_id` text NOT NULL,
-	`uuid` text NOT NULL,
+CREATE TABLE `import_holdings` (
 	`book` integer NOT NULL,
-	`is_counted` integer NOT NULL,
-	`xml_object` text,
-	`xml_offset` integer,
-	`xml_length` integer,
-	`xml_method` integer,
-	`xml_size` integer,
-	`xml_crc` integer,
-	`metadata` text,
-	PRIMARY KEY(`import_id`, `uuid`)
+	`part` integer NOT NULL,
+	`import_id` text NOT NULL,
+	`data` blob NOT NULL,
+	PRIMARY KEY(`book`, `part`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `import_documents_uuid` ON `import_documents` (`book`,`uuid`);--> statement-breakpoint
-CREATE TABLE `import_files` (
+CREATE TABLE `import_results` (
 	`import_id` text NOT NULL,
-	`n` integer NOT NULL,
-	`name` text NOT NULL,
-	`status` text NOT NULL,
-	`uuid` text,
-	`code` text,
-	`detail` text,
-	`rejected_rows` text,
-	PRIMARY KEY(`import_id`, `n`)
+	`part` integer NOT NULL,
+	`first_n` integer NOT NULL,
+	`last_n` integer NOT NULL,
+	`created` integer NOT NULL,
+	`updated` integer NOT NULL,
+	`unchanged` integer NOT NULL,
+	`rejected` integer NOT NULL,
+	`places` text NOT NULL,
+	`data` blob NOT NULL,
+	PRIMARY KEY(`import_id`, `part`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `imports` (
@@ -253,6 +257,7 @@ CREATE TABLE `imports` (
 	`lease_until` integer NOT NULL,
 	`attempts` integer NOT NULL,
 	`place` text,
+	`parts` text DEFAULT '[]' NOT NULL,
 	`created_at` integer NOT NULL,
 	`completed_at` integer
 ) WITHOUT ROWID;

@@ -2,12 +2,10 @@ import { getTableColumns, is } from 'drizzle-orm'
 import { SQLiteCustomColumn, type SQLiteTable } from 'drizzle-orm/sqlite-core'
 import type { Micros } from './money.ts'
 import { nulls, picker } from './pick.ts'
-import { cfdi, cfdiLines, type cfdiPayments } from './tables.ts'
+import { cfdi, type cfdiPayments } from './tables.ts'
 
 /** A row of `cfdi` without its partition. */
 export type CfdiRow = Omit<typeof cfdi.$inferSelect, 'entity'>
-/** A row of `cfdi_lines` without its partition. */
-export type LineRow = Omit<typeof cfdiLines.$inferSelect, 'entity'>
 /** A row of `cfdi_payments` without its partition. */
 export type ApplicationRow = Omit<typeof cfdiPayments.$inferSelect, 'entity'>
 
@@ -33,7 +31,7 @@ const NOT_IN_HEADER = [
   ...(['last_payment_at', 'fully_paid_at', 'applied_until', 'substituted_from', 'substitutes_from'] as const),
   ...(['cancelled_at', 'cancellation_reason', 'folio_sustitucion'] as const),
   ...(['xml_object', 'xml_offset', 'xml_length', 'xml_method', 'xml_size', 'xml_crc'] as const),
-  ...(['updated_at', 'related', 'detail'] as const),
+  ...(['updated_at', 'related', 'held', 'products', 'chunk', 'chunk_at', 'chunk_parts'] as const),
 ]
 
 /** The header of a document: the columns that hold what its XML says. */
@@ -45,16 +43,3 @@ export const EMPTY_HEADER: { [Name in keyof Header]: Header[Name] | null } = nul
 
 /** A row with the header of a document. Its other columns are null. */
 export const rowWithHeader = picker(HEADER, COLUMNS)
-
-export const LINE_COLUMNS = columnsOf(cfdiLines) as (keyof LineRow)[]
-
-const NOT_IN_LINE = ['uuid', 'n', 'detail'] as const
-
-/** The header of a line: the columns that hold what its XML says. */
-export type LineHeader = Omit<LineRow, (typeof NOT_IN_LINE)[number]>
-const LINE_HEADER = LINE_COLUMNS.filter((name) => !isIn(NOT_IN_LINE, name)) as (keyof LineHeader)[]
-
-export const EMPTY_LINE: LineHeader = nulls(LINE_HEADER)
-
-/** Copies the header out of a line. */
-export const lineHeaderOf = picker(LINE_HEADER, LINE_HEADER)

@@ -4,7 +4,8 @@ import type { Micros } from './money.ts'
 import { nulls } from './pick.ts'
 
 const NOT_READ = [
-  ...(['cancelled', 'xml_object', 'xml_offset', 'xml_length', 'xml_method', 'xml_size', 'xml_crc', 'related', 'detail'] as const),
+  ...(['cancelled', 'xml_object', 'xml_offset', 'xml_length', 'xml_method', 'xml_size', 'xml_crc', 'related', 'products'] as const),
+  ...(['chunk', 'chunk_at', 'chunk_parts', 'held'] as const),
 ]
 
 type AsRead<Value> = Value extends Micros ? string : Value

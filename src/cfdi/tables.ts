@@ -15,8 +15,6 @@ const micros = customType<{ data: Micros; driverData: string }>({ dataType: () =
 export const entities = sqliteTable('entities', {
   entity: integer('entity').primaryKey(),
   rfc: text('rfc').notNull(),
-  /** The fence of ingest: a batch that was computed from an older version fails as a whole. */
-  version: integer('version').notNull(),
 })
 
 /**
@@ -112,8 +110,16 @@ export const cfdi = sqliteTable(
     updated_at: integer('updated_at').notNull(),
     /** The UUIDs that a P pays or an E credits, as JSON: their balances change when this document is cancelled. */
     related: text('related'),
-    /** What the document says beyond these columns and its lines, as JSON. It is the last column, so that pages do not read it. */
-    detail: text('detail'),
+    /** The first of the chunks that hold its detail and lines. Null when only metadata is known. */
+    chunk: integer('chunk'),
+    /** Its place in the chunk, from 0. */
+    chunk_at: integer('chunk_at'),
+    /** In how many chunks it is: one, unless it is longer than a chunk may be. */
+    chunk_parts: integer('chunk_parts'),
+    /** Of an imported document: the parts that hold what imports say of it, `1,7`. It counts through the import of the first (imports/holdings.ts). */
+    held: text('held'),
+    /** What the lines of an I or E add up to by product key (products.ts). It is the last column, because it may be long. */
+    products: text('products'),
   },
   (table) => [
     primaryKey({ columns: [table.entity, table.uuid] }),
@@ -136,28 +142,39 @@ export const cfdi = sqliteTable(
   ],
 )
 
-/** The lines (conceptos) of a document. A column holds what the attribute of that name says. */
-export const cfdiLines = sqliteTable(
-  'cfdi_lines',
+/** A BLOB that crosses as hexadecimal text: `unhex` writes it, and `hex` reads it (platform/db/packed.ts). */
+const packed = customType<{ data: string; driverData: string }>({ dataType: () => 'blob' })
+
+/**
+ * What pages do not show of documents: the detail and lines of up to 100 of a slice, packed together (chunks/). A chunk is numbered after
+ * the commit that wrote it.
+ */
+export const cfdiChunks = sqliteTable(
+  'cfdi_chunks',
   {
     entity: integer('entity').notNull(),
-    uuid: text('uuid').notNull(),
-    /** Its place in the document, from 1. */
-    n: integer('n').notNull(),
-    clave_prod_serv: text('clave_prod_serv'),
-    no_identificacion: text('no_identificacion'),
-    cantidad: text('cantidad'),
-    clave_unidad: text('clave_unidad'),
-    unidad: text('unidad'),
-    descripcion: text('descripcion'),
-    valor_unitario: text('valor_unitario'),
-    importe: text('importe'),
-    descuento: text('descuento'),
-    objeto_imp: text('objeto_imp'),
-    /** The members of a Concepto that have no column, as JSON. */
-    detail: text('detail').notNull(),
+    chunk: integer('chunk').notNull(),
+    data: packed('data').notNull(),
   },
-  (table) => [primaryKey({ columns: [table.entity, table.uuid, table.n] })],
+  (table) => [primaryKey({ columns: [table.entity, table.chunk] })],
+)
+
+/**
+ * The commits of a partition, and what each touched, for those that mirror it. They are the fence of ingest: a batch that was computed before
+ * another one was committed has the same sequence, and fails as a whole. They are kept for 90 days, and the last one for ever.
+ */
+export const cfdiCommits = sqliteTable(
+  'cfdi_commits',
+  {
+    entity: integer('entity').notNull(),
+    /** Its number in the partition, from 1. Chunks and parts of holdings are numbered after it. */
+    sequence: integer('sequence').notNull(),
+    /** Milliseconds since 1970. */
+    committed_at: integer('committed_at').notNull(),
+    /** The UUIDs of the documents by what happened to them, as packed JSON. Null when it changed too many to name them. */
+    touched: packed('touched'),
+  },
+  (table) => [primaryKey({ columns: [table.entity, table.sequence] })],
 )
 
 /**
@@ -214,6 +231,8 @@ export const cfdiMonths = sqliteTable(
     direction: integer('direction').$type<0 | 1>().notNull(),
     sums: text('sums').notNull(),
     cells: text('cells').notNull(),
+    /** The sums over lines by product key (products.ts). Null when there are too many keys. */
+    products: text('products'),
   },
   (table) => [primaryKey({ columns: [table.entity, table.month, table.direction] })],
 )

@@ -30,7 +30,10 @@ export const SyncJob = z
       .nullable()
       .meta({ description: doc('The month, `YYYY-MM`; null for document sources.') }),
     status: z.enum(SYNC_STATUSES).meta({
-      description: doc('A job that has not ended waits, `queued`, while the connection is not active, even if it goes on for others.'),
+      description: doc(
+        'All jobs of the RFC that a worker has taken are `running`; it does one after the other. A job that has not ended waits, `queued`, while ' +
+          'the connection is not active, even if it goes on for others.',
+      ),
     }),
     attempts: z.int().meta({ description: doc('Attempts since the organization’s own run asked for the job.') }),
     created_count: z.int().meta({

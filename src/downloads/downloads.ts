@@ -4,8 +4,9 @@ import { placeOf } from '../platform/hash.ts'
 import { ledgerByLedger, START } from '../platform/pages.ts'
 import { sendHints } from '../platform/queues/send.ts'
 import { unverifiedEntities } from '../taxpayers/verification.ts'
+import { stuckStatement } from './lease-store.ts'
 import { type RequestingRun, requestStatements, watermarkStatement } from './request-store.ts'
-import { resumeStatement, stuckStatement } from './store.ts'
+import { resumeStatements } from './store.ts'
 
 /** A message of the downloads queue: the RFC may have jobs that are due. */
 export interface DownloadHint {
@@ -55,7 +56,8 @@ export async function requestJobs(
   for (const [shard, demandsOfShard] of byShard(demands)) {
     const requested = demandsOfShard.flatMap(({ entity, rfc, jobs }) => {
       const not_before = now + 1_000 * placeOf(rfc, spread)
-      return jobs.map((job) => ({ entity, ...job, job_id: newId('job'), not_before }))
+      const job_id = newId('job')
+      return jobs.map((job) => ({ entity, ...job, job_id, not_before }))
     })
     if (requested.length === 0) continue
     const ledger = settings.ledgers[shard]!
@@ -105,8 +107,9 @@ export const announce = (system: System, hints: readonly (DownloadHint & { rfc?:
 export async function resumeDownloads(system: System, rfcs: readonly DownloadHint[]): Promise<void> {
   for (const [shard, rfcsOfShard] of byShard(rfcs)) {
     const entities = rfcsOfShard.map(({ entity }) => entity)
-    const { results } = await resumeStatement(system.settings.ledgers[shard]!, entities).run<{ entity: number }>()
-    const resumed = new Set(results.map(({ entity }) => entity))
+    const ledger = system.settings.ledgers[shard]!
+    const [jobs] = await ledger.batch<{ entity: number }>(resumeStatements(ledger, entities))
+    const resumed = new Set(jobs!.results.map(({ entity }) => entity))
     await announce(
       system,
       [...resumed].map((entity) => ({ shard, entity })),

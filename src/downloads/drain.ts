@@ -7,7 +7,7 @@ import { MonthMetadata } from '../cfdi/package/month-metadata.ts'
 import { MOST_LISTED, type Rejection } from '../cfdi/package/rejections.ts'
 import { keepDocuments } from '../documents/documents.ts'
 import { Unavailable } from '../failures.ts'
-import { insertOutboxEvents, wakeRelay } from '../outbox/outbox.ts'
+import { insertOutboxEvents } from '../outbox/outbox.ts'
 import type { System } from '../platform/context.ts'
 import { BudgetUsedUp } from '../platform/db/budget.ts'
 import { log } from '../platform/log.ts'
@@ -16,25 +16,22 @@ import { rejectCiec, verifyOutstanding } from '../taxpayers/verification.ts'
 import { countSlice } from '../visibility/slice-counts.ts'
 import { cancellationBody, cancellationEvent } from './cancellation-events.ts'
 import { announce, type DownloadHint, resumeDownloads } from './downloads.ts'
+import { isLeaseLost, type JobKey } from './lease-store.ts'
 import { insertCancellations } from './missed-store.ts'
 import {
-  claimStatement,
-  finishJobStatements,
+  claimJob,
+  commitJob,
   interruptStatement,
-  isClaimLost,
   type Job,
   type Progress,
   parkStatement,
-  progressStatement,
+  progressStatements,
   requeueStatement,
   retryStatement,
   separateStatement,
 } from './store.ts'
+import { JOBS_A_MESSAGE, Worker } from './worker.ts'
 
-/** How long a job is leased and the RFC's mutex is held. Each slice extends both. */
-const LEASE_MS = 30_000
-/** Jobs per message at most. The next message continues, so that RFCs take turns. */
-const JOBS_A_MESSAGE = 25
 /** The most statements of a job before and after its slices, and of a slice that has to be read again a few times. */
 const JOB_STATEMENTS = 30
 const SLICE_STATEMENTS = 100
@@ -50,71 +47,74 @@ const PARKED_MS = 60 * 60_000
 const waitAfter = (attempts: number): number => Math.min(FIRST_WAIT_MS * 2 ** (attempts - 1), LONGEST_WAIT_MS)
 
 /**
- * Verifies the CIECs of an RFC that are to be verified, and runs its due jobs one after the other, while holding its mutex. Leases and
- * retries use the real clock. A job succeeds, returns to the queue with a wait (the authority is unavailable, or an error occurred), or fails
- * after twelve attempts. A job for whose organizations there is no verified CIEC is parked. When the budget ends, the job that is running
- * returns to the queue and another invocation continues with it. The job's token fences its progress and its end, and `entities.version`
- * fences slices: when two workers run the same job, each document is stored once and one of them finishes the job.
+ * Verifies the CIECs of an RFC that are to be verified, and runs its due jobs one after the other, under one lease. Leases and retries use
+ * the real clock. A job succeeds, returns to the queue with a wait (the authority is unavailable, or an error occurred), or fails after twelve
+ * attempts. A job for whose organizations there is no verified CIEC is parked. When the budget ends, the job that is running returns to the
+ * queue and another invocation continues with it. The lease fences the progress and the end of jobs, and `cfdi_commits` fences slices:
+ * when two workers run the same job, each document is stored once and one of them finishes the job.
  */
-export async function drain(system: System, { shard, entity }: DownloadHint): Promise<void> {
-  const mutex = system.env.MUTEXES.getByName(String(entity))
-  const holder = crypto.randomUUID()
-  if (!(await mutex.enter(holder, LEASE_MS))) return
+export async function drain(system: System, hint: DownloadHint): Promise<void> {
+  if (await verifyOutstanding(atNow(system), hint.entity)) await resumeDownloads(system, [hint])
+  const worker = new Worker(system, hint)
+  const due = await worker.take()
+  if (!due) return
   let isMore = true
   try {
-    if (await verifyOutstanding(atNow(system), entity)) await resumeDownloads(system, [{ shard, entity }])
-    for (let done = 0; done < JOBS_A_MESSAGE && isMore && system.budget.allows(JOB_STATEMENTS + SLICE_STATEMENTS); done++)
-      isMore = await runNextJob(system, shard, entity, () => mutex.enter(holder, LEASE_MS))
+    for (let done = 0; done < JOBS_A_MESSAGE && due.length > 0 && system.budget.allows(JOB_STATEMENTS + SLICE_STATEMENTS); done++) {
+      const end = await runJob(worker, due[0]!)
+      if (end === 'lost') break
+      if (end === 'over') due.shift()
+    }
   } finally {
-    isMore = (await mutex.leave(holder)) || isMore
-    await wakeRelay(system, shard)
+    isMore = await worker.release()
   }
-  if (isMore) await announce(system, [{ shard, entity }])
+  if (isMore) await announce(system, [hint])
 }
 
-/** Extends the time for which the mutex is held. */
-type Extend = () => Promise<boolean>
-
-/** Claims and runs one job. Returns false when no job can run now. */
-async function runNextJob(system: System, shard: number, entity: number, extend: Extend): Promise<boolean> {
+/** Runs a job of the lease. It is over unless it is to be tried again at once; `lost` when another worker has the lease. */
+async function runJob(worker: Worker, key: JobKey): Promise<'over' | 'again' | 'lost'> {
   // Yields between jobs: the local runtime answers no other request while a handler never waits.
   await scheduler.wait(1)
-  const ledger = system.settings.ledgers[shard]!
-  const started = Date.now()
-  const { results } = await claimStatement(ledger, entity, crypto.randomUUID(), started, started + LEASE_MS).all<Job>()
-  const [claimed] = results
-  if (!claimed) return false
+  const { system, ledger, hint } = worker
+  await worker.extend()
+  const { token, isCareful } = worker
+  const claimed = await claimJob(ledger, { entity: hint.entity, token, now: Date.now(), isCareful }, key)
+  if (!claimed) return 'over'
   let job = claimed
-  if (job.attempts > MAX_ATTEMPTS) {
-    // Every attempt killed its worker.
-    await ledger.batch(finishJobStatements(ledger, job, 'internal_error', Date.now()))
-    return true
-  }
-  const credential = await loginFor(system, job)
-  if (!credential) {
-    await park(system, { shard, entity }, job)
-    return true
-  }
-  await extend()
   try {
-    job = await separate(ledger, job, credential)
-    await runJob(system, ledger, job, credential.login, extend)
-    return true
+    const credential = await loginFor(system, job)
+    if (job.attempts > MAX_ATTEMPTS) {
+      // Every attempt killed its worker.
+      if (credential) job = await separate(ledger, job, credential)
+      await worker.finish(job, 'internal_error')
+      return 'over'
+    }
+    if (!credential) {
+      await park(worker, job)
+      return 'over'
+    }
+    try {
+      job = await separate(ledger, job, credential)
+      await download(worker, job, credential.login)
+    } catch (error) {
+      if (isLeaseLost(error)) throw error
+      if (error instanceof BudgetUsedUp) {
+        await commitJob(ledger, job, [interruptStatement(ledger, job)])
+        return 'again'
+      }
+      if (error instanceof LoginRejected) {
+        await rejectCiec(atNow(system), hint.entity, credential, job.as_of)
+        // Another organization that asked for the job may have another CIEC.
+        await commitJob(ledger, job, [retryStatement(ledger, job)])
+        return 'again'
+      }
+      await postpone(worker, job, error)
+    }
+    return 'over'
   } catch (error) {
-    // The worker that holds the claim now continues with the RFC.
-    if (isClaimLost(error)) return false
-    if (error instanceof BudgetUsedUp) {
-      await interruptStatement(ledger, job).run()
-      return true
-    }
-    if (error instanceof LoginRejected) {
-      await rejectCiec(atNow(system), entity, credential, job.as_of)
-      // Another organization that asked for the job may have another CIEC.
-      await retryStatement(ledger, job).run()
-      return true
-    }
-    await postpone(system, { shard, entity }, job, error)
-    return true
+    // The worker that has the lease now continues with the RFC.
+    if (isLeaseLost(error)) return 'lost'
+    throw error
   }
 }
 
@@ -131,11 +131,11 @@ const organizationsOf = ({ organizations, carried }: Job): string[] => [
  */
 async function separate(ledger: D1Database, job: Job, { organizations }: DownloadLogin): Promise<Job> {
   const named = JSON.parse(job.organizations) as string[]
-  const waiting = organizationsOf(job).filter((one) => !organizations.includes(one))
-  const absent = named.filter((one) => waiting.includes(one))
+  const absent = named.filter((one) => !organizations.includes(one))
   const back = organizations.filter((one) => !named.includes(one))
-  if (absent.length + back.length > 0) await separateStatement(ledger, job, { absent, back }).run()
-  return { ...job, hasWaiting: waiting.length > 0 }
+  if (absent.length + back.length === 0) return job
+  const [, separated] = await commitJob(ledger, job, [separateStatement(ledger, job, { absent, back })])
+  return { ...job, ...(separated!.results[0] as Pick<Job, 'carried'>) }
 }
 
 /** A verified login of an organization that asked for the job; null when there is none. */
@@ -147,42 +147,41 @@ async function loginFor(system: System, job: Job): Promise<DownloadLogin | null>
 }
 
 /** Makes the jobs of the same organizations wait for an accepted CIEC, and resumes them if one was accepted meanwhile. */
-async function park(system: System, hint: DownloadHint, job: Job): Promise<void> {
-  await parkStatement(system.settings.ledgers[hint.shard]!, job, Date.now() + PARKED_MS).run()
+async function park({ system, ledger, hint }: Worker, job: Job): Promise<void> {
+  await commitJob(ledger, job, [parkStatement(ledger, job, Date.now() + PARKED_MS)])
   if ((await loginOf(system, hint.entity, organizationsOf(job))) !== null) await resumeDownloads(system, [hint])
 }
 
 /** Puts a job back into the queue after a failed attempt, with a wait, or fails it after the last attempt. */
-async function postpone(system: System, hint: DownloadHint, job: Job, error: unknown): Promise<void> {
-  const ledger = system.settings.ledgers[hint.shard]!
+async function postpone(worker: Worker, job: Job, error: unknown): Promise<void> {
+  const { system, ledger, hint } = worker
   const error_class = error instanceof Unavailable ? error.error_class : 'internal_error'
   log.error(system, 'An attempt of a download job failed.', { job: job.job_id, attempts: job.attempts, error_class }, error)
-  if (job.attempts >= MAX_ATTEMPTS) {
-    await ledger.batch(finishJobStatements(ledger, job, error_class, Date.now()))
-    return
-  }
+  if (job.attempts >= MAX_ATTEMPTS) return worker.finish(job, error_class)
   const wait = waitAfter(job.attempts)
-  await requeueStatement(ledger, job, error_class, Date.now() + wait).run()
+  await commitJob(ledger, job, [requeueStatement(ledger, job, error_class, Date.now() + wait)])
   await system.env.DOWNLOADS.send(hint, { delaySeconds: Math.ceil(wait / 1_000) })
 }
 
 const NOTHING: Progress = { created: 0, updated: 0, cancelled: 0, rejected: 0, counts: null, rejected_files: [] }
 
-async function runJob(system: System, ledger: D1Database, job: Job, login: Login, extend: Extend): Promise<void> {
+async function download(worker: Worker, job: Job, login: Login): Promise<void> {
+  const { system, ledger } = worker
   const now = new Date(Math.max(Date.now(), job.as_of))
-  const authority = authorityOf(system)
-  if (job.month !== '') return downloadMonth(system, ledger, job, login, now, extend)
-  const files = await authority.documents(login, job.source as DataSourceKey, now)
+  if (job.month !== '') return downloadMonth(worker, job, login, now)
+  const files = await authorityOf(system).documents(login, job.source as DataSourceKey, now)
   const { statements, created } = await keepDocuments({ ledger, files: system.env.FILES, now: new Date() }, job, files)
-  const progress = progressStatement(ledger, job, { ...NOTHING, created }, Date.now() + LEASE_MS)
-  await ledger.batch([...statements, progress, ...finishJobStatements(ledger, job, null, Date.now())])
+  const progress = created === 0 ? [] : progressStatements(ledger, job, { ...NOTHING, created })
+  await worker.finish(job, null, { isChanged: created > 0, more: [...statements, ...progress] })
 }
 
 /**
  * Downloads a month of CFDIs: reads the metadata, ingests the XML slice by slice, and then ingests the rows of the documents that only the
  * metadata has and of those that it reports as cancelled.
  */
-async function downloadMonth(system: System, ledger: D1Database, job: Job, login: Login, until: Date, extend: Extend): Promise<void> {
+async function downloadMonth(worker: Worker, job: Job, login: Login, until: Date): Promise<void> {
+  const { system, ledger } = worker
+  let isChanged = job.ingested > 0
   let rejected: readonly Rejection[] = []
   const withRejected = (more: readonly Rejection[]) => [...rejected, ...more].slice(0, MOST_LISTED)
   const target: IngestTarget = {
@@ -198,8 +197,12 @@ async function downloadMonth(system: System, ledger: D1Database, job: Job, login
       if (isIdle(outcome)) return []
       const counts = countSlice(outcome.changes, Math.max(job.as_of, until.getTime() - COUNTED_ONE_BY_ONE_MS))
       const rejected_files = withRejected(rejectedOf(outcome.entries))
-      const progress = progressStatement(ledger, job, { ...outcome, counts, rejected_files }, Date.now() + LEASE_MS)
-      return [progress, ...cancellationStatements(ledger, job, outcome, until)]
+      isChanged = true
+      worker.isSilent ||= outcome.cancellations.length > 0
+      return [
+        ...progressStatements(ledger, job, { ...outcome, counts, rejected_files }),
+        ...cancellationStatements(ledger, job, outcome, until),
+      ]
     },
   }
   const metadata = new MonthMetadata()
@@ -207,13 +210,13 @@ async function downloadMonth(system: System, ledger: D1Database, job: Job, login
     for await (const { entries } of outcomes) {
       rejected = withRejected(rejectedOf(entries))
       if (isXml) metadata.deliver(entries)
-      await extend()
+      await worker.extend()
     }
   }
   const unread = () => {
     const { count, first } = metadata.rejected
     const progress = { ...NOTHING, rejected: count, rejected_files: withRejected(first) }
-    return count === 0 ? [] : [progressStatement(ledger, job, progress, Date.now() + LEASE_MS)]
+    return count === 0 ? [] : progressStatements(ledger, job, progress)
   }
   const direction = job.source === 'sat_cfdi_issued' ? 'issued' : 'received'
   for await (const { kind, bytes } of authorityOf(system).download({ login, direction, month: job.month, until })) {
@@ -231,8 +234,8 @@ async function downloadMonth(system: System, ledger: D1Database, job: Job, login
     ingestMetadata(target, () => metadata.rowsLeft()),
     false,
   )
-  const end = { until: until.getTime(), isIncomplete: rejected.length + metadata.rejected.count > 0 }
-  await ledger.batch([...unread(), ...finishJobStatements(ledger, job, null, Date.now(), end)])
+  const isIncomplete = rejected.length + metadata.rejected.count > 0
+  await worker.finish(job, null, { isChanged: isChanged || isIncomplete, more: unread(), until: until.getTime(), isIncomplete })
 }
 
 /** Announces the cancellations of a slice, and keeps them for those whose connections are not active. */

@@ -12,7 +12,7 @@ export type JobRow = Pick<
   | 'rejected_count'
   | 'rejected_files'
   | 'error_class'
-  | 'not_before'
+  | 'wait_until'
   | 'started_at'
   | 'finished_at'
 > & {
@@ -30,28 +30,33 @@ export type JobPlace = readonly [first_run: string, source: string, month: strin
 
 /** The jobs of the organization's extractions of an entity. */
 const JOBS = `with jobs as (
-  select x.key as source, m.key as month, m.value as job_id, min(e.run_id) as first_run, max(e.run_id) as last_run,
-    min(e.requested_at) as requested_at, min(coalesce(json_extract(e.attempts_before, '$.' || m.value), 0)) as attempts_before
-  from extractions e, json_each(e.jobs) x, json_each(x.value) m
+  select x.key as source, m.value as month, j.key as job_id, min(e.run_id) as first_run, max(e.run_id) as last_run,
+    min(e.requested_at) as requested_at, min(coalesce(e.attempts_before ->> (x.key || ':' || m.value), 0)) as attempts_before
+  from extractions e, json_each(e.jobs) j, json_each(j.value) x, json_each(x.value) m
   where e.organization_id = ?1 and e.entity = ?2
-  group by x.key, m.key, m.value)`
+  group by x.key, m.value, j.key)`
 
-const ITS_ROW = 's.entity = ?2 and s.source = j.source and s.month = j.month and s.job_id = j.job_id'
+/** The row of a job, and the lease on the RFC's jobs if somebody has it now, ?3. */
+const ITS_ROW = `sync_jobs s on s.entity = ?2 and s.source = j.source and s.month = j.month and s.job_id = j.job_id
+  left join sync_work w on w.entity = ?2 and w.lease_until > ?3`
 
-/** A job that runs for others only waits for an organization whose connection is not active, ?8. */
-const STATUS = `iif(s.open = 1 and not ?8, 'queued', s.status)`
+/** The lease is on the job when it was due as the lease began. */
+const IS_LEASED = 's.open = 1 and coalesce(s.not_before <= w.leased_at, 0)'
+
+/** A job that runs for others only waits for an organization whose connection is not active, ?4. */
+const STATUS = `iif(s.open = 1, iif(?4 and ${IS_LEASED}, 'running', 'queued'), s.status)`
 
 /** Counts the latest job of each source and month by status. `last` is the latest end that the organization may know, in milliseconds. */
-export const jobCounts = async (ledger: D1Database, organization_id: string, entity: number) =>
+export const jobCounts = async (ledger: D1Database, organization_id: string, entity: number, isActive: boolean) =>
   (
     await ledger
       .prepare(
-        `${JOBS} select s.status, count(*) as n, max(max(s.finished_at, j.requested_at)) as last
+        `${JOBS} select ${STATUS} as status, count(*) as n, max(max(s.finished_at, j.requested_at)) as last
          from (select source, month, job_id, requested_at, max(last_run) from jobs group by source, month) j
-         cross join sync_jobs s on ${ITS_ROW}
-         group by s.status`,
+         cross join ${ITS_ROW}
+         group by 1`,
       )
-      .bind(organization_id, entity)
+      .bind(organization_id, entity, Date.now(), Number(isActive))
       .all<{ status: string; n: number; last: number | null }>()
   ).results
 
@@ -65,14 +70,15 @@ export const jobsOfOrganization = async (
   (
     await ledger
       .prepare(
-        `${JOBS} select s.source, s.month, s.job_id, coalesce(s.carried->>?1, s.job_id) as known_as, s.open, ${STATUS} as status, s.attempts,
-           s.rejected_count, s.rejected_files, s.error_class, s.not_before, s.started_at, s.finished_at, j.first_run, j.requested_at,
+        `${JOBS} select s.source, s.month, s.job_id, coalesce(s.carried->>?1, s.job_id) as known_as, s.open, ${STATUS} as status,
+           s.attempts + (s.status = 'queued' and ${IS_LEASED}) as attempts, s.rejected_count, s.rejected_files, s.error_class, s.wait_until,
+           coalesce(s.started_at, iif(${IS_LEASED}, w.leased_at, null)) as started_at, s.finished_at, j.first_run, j.requested_at,
            j.attempts_before
-         from jobs j cross join sync_jobs s on ${ITS_ROW}
-         where (?3 is null or j.first_run < ?3 or (j.first_run = ?3 and (j.source > ?4 or (j.source = ?4 and j.month < ?5))))
-           and (?6 is null or ${STATUS} = ?6)
-         order by j.first_run desc, j.source, j.month desc limit ?7`,
+         from jobs j cross join ${ITS_ROW}
+         where (?5 is null or j.first_run < ?5 or (j.first_run = ?5 and (j.source > ?6 or (j.source = ?6 and j.month < ?7))))
+           and (?8 is null or ${STATUS} = ?8)
+         order by j.first_run desc, j.source, j.month desc limit ?9`,
       )
-      .bind(organization_id, entity, ...(after ?? [null, null, null]), status, limit, Number(isActive))
+      .bind(organization_id, entity, Date.now(), Number(isActive), ...(after ?? [null, null, null]), status, limit)
       .all<JobRow>()
   ).results

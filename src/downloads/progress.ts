@@ -21,12 +21,10 @@ const iso = (milliseconds: number | null): string | null => (milliseconds === nu
 /** Returns the progress of the downloads that the organization's runs created or joined for the RFC. */
 export async function getSync(ctx: Ctx): Promise<SyncStatus> {
   const { entity, shard, fiscal_entity_id, state } = requireConnection(ctx)
-  const counts = await jobCounts(ctx.settings.ledgers[shard]!, ctx.organization.id, entity)
-  const of = (status: string) => counts.find((row) => row.status === status)
-  const [waiting = 0, claimed = 0, succeeded = 0, failed = 0] = SYNC_STATUSES.map((status) => of(status)?.n ?? 0)
   // A job that runs while the connection is not active runs for others.
-  const running = state === 'active' ? claimed : 0
-  const queued = waiting + claimed - running
+  const counts = await jobCounts(ctx.settings.ledgers[shard]!, ctx.organization.id, entity, state === 'active')
+  const of = (status: string) => counts.find((row) => row.status === status)
+  const [queued = 0, running = 0, succeeded = 0, failed = 0] = SYNC_STATUSES.map((status) => of(status)?.n ?? 0)
   const total = queued + running + succeeded + failed
   return {
     fiscal_entity_id,
@@ -58,7 +56,7 @@ async function view(ctx: Ctx, { fiscal_entity_id }: Connection, row: JobRow, cou
   // A job that waits for a new CIEC has no scheduled attempt.
   const isWaiting = row.status === 'queued' && error_class !== null && error_class !== 'invalid_credentials'
   return {
-    job_id: await shownJobId(fiscal_entity_id, row.known_as),
+    job_id: await shownJobId(fiscal_entity_id, row.source, row.month, row.known_as),
     data_source_key: row.source,
     period: row.month || null,
     status: row.status,
@@ -69,7 +67,7 @@ async function view(ctx: Ctx, { fiscal_entity_id }: Connection, row: JobRow, cou
     rejected_count: window.isEmpty ? 0 : row.rejected_count,
     rejected_files: rejectedFiles(row, window),
     error_class,
-    next_attempt_at: isWaiting && row.not_before > ctx.now.getTime() ? iso(row.not_before) : null,
+    next_attempt_at: isWaiting && row.wait_until! > ctx.now.getTime() ? iso(row.wait_until) : null,
     created_at: new Date(row.requested_at).toISOString(),
     started_at: isAttempted ? since(row.started_at) : null,
     finished_at: since(row.finished_at),

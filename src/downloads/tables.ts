@@ -1,5 +1,4 @@
-import { sql } from 'drizzle-orm'
-import { integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 export const SYNC_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const
 
@@ -11,26 +10,28 @@ export const syncJobs = sqliteTable(
     source: text('source').notNull(),
     /** `YYYY-MM`; empty for document sources. */
     month: text('month').notNull(),
+    /** The jobs that one run requests for an RFC have the same identifier. Of the jobs of a source and month, the newest has the greatest. */
     job_id: text('job_id').notNull(),
-    /** The run that created it. */
-    run_id: text('run_id').notNull(),
     /** The organizations whose runs created it, joined it, or found it recently finished, as a JSON array. */
     organizations: text('organizations').notNull(),
+    /** Those of them that found it finished, as a JSON array; null when there are none. */
+    late: text('late'),
     /**
      * `{organization_id: job_id}`: the organizations that have waited for a login while the job went on for others, and the job under whose
      * identifier each knows this one. Those that `organizations` does not name wait still.
      */
     carried: text('carried').notNull().default('{}'),
-    /** 1 while queued or running. */
+    /** 1 until it has ended. Only the newest job of a source and month can be open. */
     open: integer('open').notNull(),
+    /** An open job is `running` only while a worker runs it that claimed it alone; otherwise the lease of `sync_work` says what runs. */
     status: text('status', { enum: SYNC_STATUSES }).notNull(),
     /** The instant of the run that created it. It downloads at least what the authority had then. */
     as_of: integer('as_of').notNull(),
-    /** The job is not claimed before this time: its place in the spread, or the wait between attempts. */
+    /** The job is not run before this time: its place in the spread, or the wait between attempts. */
     not_before: integer('not_before').notNull(),
-    /** The token of the worker that has claimed it, or has finished it, and the end of its lease. */
-    token: text('token'),
-    lease_until: integer('lease_until'),
+    /** The end of the wait after its last failed attempt, as those are told who asked for it then. One who joins it does not wait for it. */
+    wait_until: integer('wait_until'),
+    /** Attempts that have ended, and the one of a job that is `running`. */
     attempts: integer('attempts').notNull(),
     created_at: integer('created_at').notNull(),
     started_at: integer('started_at'),
@@ -50,12 +51,26 @@ export const syncJobs = sqliteTable(
     /** 1 after an invocation whose budget ended before the job did. */
     is_continued: integer('is_continued').notNull().default(0),
   },
-  (table) => [
-    primaryKey({ columns: [table.entity, table.source, table.month, table.job_id] }),
-    // One open job per source and month; also serves claims and the sweep.
-    uniqueIndex('sync_jobs_open').on(table.entity, table.source, table.month).where(sql`open = 1`),
-  ],
+  (table) => [primaryKey({ columns: [table.entity, table.source, table.month, table.job_id] })],
 )
+
+/**
+ * The work that is left for an RFC, and the lease of the worker that does it. There is a row while jobs are open, or have ended and are not
+ * handed to the relay.
+ */
+export const syncWork = sqliteTable('sync_work', {
+  entity: integer('entity').primaryKey(),
+  /** These jobs, as a JSON array of `[source, month, job_id]`. */
+  jobs: text('jobs').notNull(),
+  /** When the first of them is due, unless a worker has the lease. */
+  due_at: integer('due_at').notNull(),
+  /** The worker that has the lease, since when, and until when; null when none has. Only its holder changes the jobs' progress and ends them. */
+  token: text('token'),
+  leased_at: integer('leased_at'),
+  lease_until: integer('lease_until'),
+  /** 1 after a lease ran out: each job is claimed by itself, so that the one that kills its worker is found. */
+  is_careful: integer('is_careful').notNull().default(0),
+})
 
 /** How the downloads of the months of a source ended. It is kept when the rows of the jobs are deleted. */
 export const coverage = sqliteTable(
@@ -69,16 +84,18 @@ export const coverage = sqliteTable(
   (table) => [primaryKey({ columns: [table.entity, table.source] })],
 )
 
-/** What one run requested for one connection: the jobs that it created, joined or found finished, by source and month. */
+/** What one run requested for one connection: the jobs that it created, joined or found finished. */
 export const extractions = sqliteTable(
   'extractions',
   {
     organization_id: text('organization_id').notNull(),
     entity: integer('entity').notNull(),
     run_id: text('run_id').notNull(),
+    /** Number of the organization's extractions of the entity up to this one. */
+    n: integer('n').notNull().default(0),
     /** The run's instant, milliseconds. */
     instant: integer('instant').notNull(),
-    /** `{source: {month: job_id}}`; the month is empty for document sources. */
+    /** `{job_id: {source: [month, …]}}`; the month is empty for document sources. */
     jobs: text('jobs').notNull(),
     /** 1 when the run created at least one of the jobs of its range. */
     dispatched: integer('dispatched').notNull(),
@@ -86,7 +103,7 @@ export const extractions = sqliteTable(
     gap_jobs: integer('gap_jobs').notNull().default(0),
     /** When the run requested the jobs, milliseconds. No time of a job from before is shown to the organization. */
     requested_at: integer('requested_at').notNull(),
-    /** `{job_id: attempts}`: the attempts that had ended before, of the jobs that had any. They are not shown to the organization. */
+    /** `{source:month: attempts}`: the attempts that had ended before, of the jobs that had any. They are not shown to the organization. */
     attempts_before: text('attempts_before').notNull(),
   },
   (table) => [primaryKey({ columns: [table.organization_id, table.entity, table.run_id] })],

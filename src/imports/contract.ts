@@ -38,6 +38,7 @@ export const ImportedFile = z
     }),
   })
   .meta({ id: 'ImportedFile' })
+export type ImportedFile = z.infer<typeof ImportedFile>
 
 const summary = {
   import_id: Id('imp'),

@@ -1,92 +1,101 @@
-import type { CommittedHolding, Holding } from '../cfdi/ingest/ingest.ts'
-import type { MetadataRow } from '../cfdi/package/metadata.ts'
-import { jsonChunks } from '../platform/db/commit.ts'
+import type { Holding, HoldingPart } from '../cfdi/ingest/ingest.ts'
 import { prepared, sql } from '../platform/db/fragment.ts'
-import type { importDocuments } from './tables.ts'
+import { packed, unpacked } from '../platform/db/packed.ts'
 
-type HoldingRow = typeof importDocuments.$inferSelect
-
-/** The order of the metadata in its column. `cancelled` comes first, because SQL reads it. */
+/** The order of the metadata of a stored holding. */
 const METADATA = [
   ...(['cancelled', 'emisor_rfc', 'emisor_nombre', 'receptor_rfc', 'receptor_nombre', 'pac_rfc', 'fecha', 'certified_at'] as const),
   ...(['total', 'kind', 'tipo_comprobante', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion'] as const),
 ]
 
-const written = (metadata: MetadataRow | null): string | null => metadata && JSON.stringify(METADATA.map((name) => metadata[name]))
-
-function parsed(uuid: string, text: string | null): MetadataRow | null {
-  if (text === null) return null
-  const values = JSON.parse(text) as unknown[]
-  return { uuid, ...Object.fromEntries(METADATA.map((name, i) => [name, values[i]])) } as MetadataRow
-}
-
 const XML = ['xml_object', 'xml_offset', 'xml_length', 'xml_method', 'xml_size', 'xml_crc'] as const
 
-/** Adds what an import holds. Of several XML the first stays; metadata gives way only to metadata that says cancelled. */
-export const insertHoldings = (ledger: D1Database, import_id: string, book: number, holdings: readonly CommittedHolding[]) =>
-  jsonChunks(
-    holdings.map(({ uuid, isNew, xml, metadata }) => [uuid, isNew ? 1 : 0, ...XML.map((name) => xml?.[name] ?? null), written(metadata)]),
-  ).map((json) =>
-    ledger
-      .prepare(
-        `insert into import_documents (import_id, book, uuid, is_counted, ${XML.join(', ')}, metadata)
-         select ?1, ?2, ${[...Array(9).keys()].map((n) => `value->>${n}`).join(', ')} from (select value from json_each(?3) limit -1) where true
-         on conflict (import_id, uuid) do update set is_counted = max(is_counted, excluded.is_counted),
-           ${XML.map((name) => `${name} = iif(import_documents.xml_object is null, excluded.${name}, import_documents.${name})`).join(', ')},
-           metadata = iif(import_documents.metadata is null or excluded.metadata->>0, excluded.metadata, import_documents.metadata)
-         where excluded.is_counted > import_documents.is_counted
-           or (import_documents.xml_object is null and excluded.xml_object is not null)
-           or (excluded.metadata is not null and (import_documents.metadata is null or excluded.metadata->>0 > import_documents.metadata->>0))`,
-      )
-      .bind(import_id, book, json),
-  )
+type Stored = [uuid: string, xml: unknown[] | null, metadata: unknown[] | null]
 
-/** Returns some of the documents that an import holds, with the size of the largest XML that any import holds of each. */
-export const someHoldings = async (ledger: D1Database, import_id: string, limit: number) =>
-  (
-    await prepared(
+const stored = ({ uuid, xml, metadata }: Holding): Stored => [
+  uuid,
+  xml && XML.map((name) => xml[name]),
+  metadata && METADATA.map((name) => metadata[name]),
+]
+
+const named = (names: readonly string[], values: unknown[]) => Object.fromEntries(names.map((name, n) => [name, values[n]]))
+
+const parsed = ([uuid, xml, metadata]: Stored): Holding => ({
+  uuid,
+  xml: xml && (named(XML, xml) as unknown as Holding['xml']),
+  metadata: metadata && ({ uuid, ...named(METADATA, metadata) } as unknown as Holding['metadata']),
+})
+
+/** Adds what an import holds. */
+export const insertHoldings = (
+  ledger: D1Database,
+  import_id: string,
+  book: number,
+  parts: readonly HoldingPart[],
+): D1PreparedStatement[] =>
+  parts.length === 0
+    ? []
+    : [
+        ...parts.map(({ part, holdings }) =>
+          ledger
+            .prepare('insert into import_holdings (book, part, import_id, data) values (?1, ?2, ?3, unhex(?4))')
+            .bind(book, part, import_id, packed(JSON.stringify(holdings.map(stored)))),
+        ),
+        prepared(
+          ledger,
+          sql`update imports set parts = (select json_group_array(value) from (select value from json_each(imports.parts)
+            union all select value from json_each(${JSON.stringify(parts.map(({ part }) => part))}))) where import_id = ${import_id}`,
+        ),
+      ]
+
+/** The parts of what an import holds. */
+export const partsOfImport = async (ledger: D1Database, import_id: string): Promise<number[]> =>
+  JSON.parse((await prepared(ledger, sql`select parts from imports where import_id = ${import_id}`).first<string>('parts')) ?? '[]')
+
+/** A holding, and where it is. */
+export type PlacedHolding = Holding & { part: number; import_id: string }
+
+/** Parts of which this many are in memory at once. */
+export const PARTS_AT_ONCE = 20
+
+/** Returns what imports hold in these parts and is wanted, in the order of the imports and of the parts. */
+export async function readHoldings(
+  ledger: D1Database,
+  book: number,
+  parts: readonly number[],
+  isWanted: (uuid: string, part: number) => boolean = () => true,
+): Promise<PlacedHolding[]> {
+  const found: PlacedHolding[] = []
+  for (let at = 0; at < parts.length; at += PARTS_AT_ONCE) {
+    const { results } = await prepared(
       ledger,
-      sql`select d.uuid, d.is_counted, coalesce((select max(o.xml_size) from import_documents o indexed by import_documents_uuid
-          where o.book = d.book and o.uuid = d.uuid), 0) as size
-        from import_documents d where d.import_id = ${import_id} order by d.uuid limit ${limit}`,
-    ).all<Pick<HoldingRow, 'uuid' | 'is_counted'> & { size: number }>()
-  ).results
-
-/** Returns what the other imports hold of these documents, in the order of the imports. */
-export async function otherHoldings(ledger: D1Database, import_id: string, book: number, uuids: readonly string[]) {
-  const { results } = await prepared(
-    ledger,
-    sql`select d.* from json_each(${JSON.stringify(uuids)}) j cross join import_documents d indexed by import_documents_uuid
-      where d.book = ${book} and d.uuid = j.value and d.import_id <> ${import_id} order by d.import_id`,
-  ).all<HoldingRow>()
-  return results.map((row): Holding & { import_id: string } => ({
-    import_id: row.import_id,
-    uuid: row.uuid,
-    xml: row.xml_object === null ? null : (row as Holding['xml']),
-    metadata: parsed(row.uuid, row.metadata),
-  }))
+      sql`select h.part, h.import_id, hex(h.data) as data from json_each(${JSON.stringify(parts.slice(at, at + PARTS_AT_ONCE))}) j
+        cross join import_holdings h where h.book = ${book} and h.part = j.value`,
+    ).all<{ part: number; import_id: string; data: string }>()
+    for (const { part, import_id, data } of results)
+      for (const one of JSON.parse(unpacked(data).toString()) as Stored[])
+        if (isWanted(one[0], part)) found.push({ part, import_id, ...parsed(one) })
+  }
+  return found.sort((a, b) => (a.import_id === b.import_id ? a.part - b.part : a.import_id < b.import_id ? -1 : 1))
 }
 
-export const deleteHoldings = (ledger: D1Database, import_id: string, uuids: readonly string[]): D1PreparedStatement =>
+/** Deletes a part of what an import held. */
+export const deletePart = (ledger: D1Database, import_id: string, book: number, part: number): D1PreparedStatement[] => [
+  prepared(ledger, sql`delete from import_holdings where book = ${book} and part = ${part}`),
   prepared(
     ledger,
-    sql`delete from import_documents where import_id = ${import_id} and uuid in (select value from json_each(${JSON.stringify(uuids)}))`,
-  )
+    sql`update imports set parts = (select json_group_array(value) from json_each(imports.parts) where value <> ${part}) where import_id = ${import_id}`,
+  ),
+]
 
 /** Makes documents count through other imports: those that these name. */
-export const countThrough = (ledger: D1Database, heirs: ReadonlyMap<string, readonly string[]>): D1PreparedStatement[] => [
-  prepared(
-    ledger,
-    sql`update import_documents set is_counted = 1 where (import_id, uuid) in (select value->>0, value->>1
-      from json_each(${JSON.stringify([...heirs].flatMap(([heir, uuids]) => uuids.map((uuid) => [heir, uuid])))}))`,
-  ),
+export const countThrough = (ledger: D1Database, heirs: ReadonlyMap<string, readonly string[]>): D1PreparedStatement =>
   prepared(
     ledger,
     sql`update imports set documents = documents + j.n
       from (select value->>0 as id, value->>1 as n from json_each(${JSON.stringify([...heirs].map(([heir, uuids]) => [heir, uuids.length]))})) j
       where import_id = j.id`,
-  ),
-]
+  )
 
 /** Returns how many documents count through each of these imports. */
 export const documentsOf = async (ledger: D1Database, import_ids: readonly string[]): Promise<Map<string, number>> => {
@@ -105,14 +114,7 @@ export const markDeleting = (ledger: D1Database, import_id: string): D1PreparedS
       where import_id = ${import_id} and status <> 'deleting'`,
   )
 
-/** Deletes some results of files. Returns how many it deleted. */
-export const deleteFileResults = async (ledger: D1Database, import_id: string, limit: number): Promise<number> =>
-  (
-    await prepared(
-      ledger,
-      sql`delete from import_files where import_id = ${import_id} and n in (select n from import_files where import_id = ${import_id} limit ${limit})`,
-    ).run()
-  ).meta.changes
-
-export const removeImport = (ledger: D1Database, import_id: string, token: string): D1PreparedStatement =>
-  prepared(ledger, sql`delete from imports where import_id = ${import_id} and token = ${token}`)
+export const removeImport = (ledger: D1Database, import_id: string, token: string): D1PreparedStatement[] => [
+  prepared(ledger, sql`delete from import_results where import_id = ${import_id}`),
+  prepared(ledger, sql`delete from imports where import_id = ${import_id} and token = ${token}`),
+]

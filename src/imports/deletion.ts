@@ -1,4 +1,4 @@
-import { importPrefix, replaceDocuments } from '../cfdi/ingest/ingest.ts'
+import { importPrefix, type KnownCfdi, partsIn, readStored, replaceDocuments } from '../cfdi/ingest/ingest.ts'
 import { notFound } from '../failures.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx, System } from '../platform/context.ts'
@@ -6,13 +6,13 @@ import { commit } from '../platform/db/commit.ts'
 import type { Import } from './contract.ts'
 import {
   countThrough,
-  deleteFileResults,
-  deleteHoldings,
+  deletePart,
   documentsOf,
   markDeleting,
-  otherHoldings,
+  PARTS_AT_ONCE,
+  partsOfImport,
+  readHoldings,
   removeImport,
-  someHoldings,
 } from './deletion-store.ts'
 import { announce, connectionOf, getImport, type ImportHint, LEASE_MS } from './imports.ts'
 import { assertHeld, endLease, extendLease, findImport, type ImportRow } from './store.ts'
@@ -22,7 +22,6 @@ import { leaveRoom, recordDocuments } from './usage/usage.ts'
 const SLICE = 250
 const SLICE_BYTES = 4 * 1024 * 1024
 const STEPS = 10
-const FILES_AT_ONCE = 5_000
 const OBJECTS_AT_ONCE = 1_000
 
 /**
@@ -49,40 +48,62 @@ export async function continueDeletion(system: System, hint: ImportHint, row: Im
   await announce(system, [hint])
 }
 
-/** Takes out some of the documents that only this import holds, and leaves the others to the imports that hold them too. False when there are none. */
+/**
+ * Takes out some of the documents of a part that only this import holds, and leaves the others to the imports that hold them too. Those of
+ * one chunk come together. False when the import holds nothing any more.
+ */
 async function takeOutSlice(system: System, ledger: D1Database, row: ImportRow, token: string): Promise<boolean> {
   const { import_id, book } = row
-  const held = withinWeight(await someHoldings(ledger, import_id, SLICE))
-  if (held.length === 0) return false
-  const uuids = held.map(({ uuid }) => uuid)
-  const counted = new Set(held.filter(({ is_counted }) => is_counted === 1).map(({ uuid }) => uuid))
-  let heirs: Map<string, string[]> = new Map()
+  const own = await partsOfImport(ledger, import_id)
+  const [part] = own
+  if (part === undefined) return false
+  const holdings = await readHoldings(ledger, book, [part])
+  const stored = [...(await readStored(ledger, book, [...new Set(holdings.map(({ uuid }) => uuid))])).values()]
+    .filter(({ held }) => partsIn(held).includes(part))
+    .sort((a, b) => (a.chunk ?? 0) - (b.chunk ?? 0))
+  const uuids = await withinWeight(ledger, book, own, withinParts(own, stored))
+  let [heirs, lost]: [Map<string, string[]>, number] = [new Map(), 0]
   await replaceDocuments(
     { ledger, files: system.env.FILES, entity: book, rfc: row.rfc, now: system.now },
     uuids,
-    async () => {
-      const others = await otherHoldings(ledger, import_id, book, uuids)
-      heirs = heirsOf(others, counted)
+    async (known) => {
+      const left = await othersOf(ledger, book, own, known)
+      heirs = left.heirs
+      lost = left.lost
       // Before the commit, so that a crash in between makes documents count twice for a moment, and never not at all.
       await recordHeirs(system, ledger, row, heirs, (uuids) => uuids.length)
-      return { holdings: Map.groupBy(others, ({ uuid }) => uuid) }
+      return left
     },
     () => [
       assertHeld(ledger, import_id, token),
-      deleteHoldings(ledger, import_id, uuids),
-      ...countThrough(ledger, heirs),
-      extendLease(ledger, import_id, token, Date.now() + LEASE_MS, -counted.size),
+      ...(uuids.length === stored.length ? deletePart(ledger, import_id, book, part) : []),
+      countThrough(ledger, heirs),
+      extendLease(ledger, import_id, token, Date.now() + LEASE_MS, -lost),
     ],
   )
   await recordHeirs(system, ledger, row, heirs, () => 0)
   return true
 }
 
-/** The documents that count through another import from now on: the first one that holds each. */
-function heirsOf(others: readonly { import_id: string; uuid: string }[], counted: ReadonlySet<string>): Map<string, string[]> {
-  const first = new Map<string, string>()
-  for (const { import_id, uuid } of others) if (counted.has(uuid) && !first.has(uuid)) first.set(uuid, import_id)
-  return new Map([...Map.groupBy(first, ([, heir]) => heir)].map(([heir, pairs]) => [heir, pairs.map(([uuid]) => uuid)]))
+/** What other imports hold of documents, and which of them inherit those that count through this one: the first of each. */
+async function othersOf(ledger: D1Database, book: number, own: readonly number[], documents: readonly KnownCfdi[]) {
+  const partsOf = new Map(documents.map(({ uuid, held }) => [uuid, partsIn(held)]))
+  const others = [...new Set([...partsOf.values()].flat())].filter((part) => !own.includes(part))
+  const found = await readHoldings(ledger, book, others, (uuid, part) => partsOf.get(uuid)?.includes(part) === true)
+  const holdings = Map.groupBy(found, ({ uuid }) => uuid)
+  const held = new Map<string, string>()
+  const heirs = new Map<string, string[]>()
+  let lost = 0
+  for (const [uuid, parts] of partsOf) {
+    const left = parts.filter((part) => !own.includes(part))
+    const isCounted = own.includes(parts[0]!)
+    const heir = holdings.get(uuid)?.[0]
+    if (isCounted) lost++
+    if (heir === undefined) continue
+    held.set(uuid, [...new Set(isCounted ? [heir.part, ...left] : left)].join())
+    if (isCounted) heirs.set(heir.import_id, [...(heirs.get(heir.import_id) ?? []), uuid])
+  }
+  return { holdings, held, heirs, lost }
 }
 
 async function recordHeirs(
@@ -97,19 +118,29 @@ async function recordHeirs(
   await recordDocuments(system, organization_id, new Map([...documents].map(([heir, n]) => [heir, n + more(heirs.get(heir)!)])))
 }
 
-/** As many of the documents as may be opened at once; at least one. */
-function withinWeight<T extends { size: number }>(held: readonly T[]): T[] {
+/** As many of the documents as one commit takes out, and as lie in few parts of other imports; at least one. */
+function withinParts(own: readonly number[], documents: readonly KnownCfdi[]): KnownCfdi[] {
+  const parts = new Set(own)
+  const end = documents.findIndex(({ held }, n) => {
+    for (const part of partsIn(held)) parts.add(part)
+    return n === SLICE || (n > 0 && parts.size > own.length + PARTS_AT_ONCE)
+  })
+  return end < 0 ? [...documents] : documents.slice(0, end)
+}
+
+/** As many of the documents as may be opened at once, by the largest XML that another import holds of each; at least one. */
+async function withinWeight(ledger: D1Database, book: number, own: readonly number[], documents: readonly KnownCfdi[]): Promise<string[]> {
+  const { holdings } = await othersOf(ledger, book, own, documents)
   let weight = 0
-  return held.filter(({ size }, n) => {
-    weight += size
-    return n === 0 || weight <= SLICE_BYTES
+  return documents.flatMap(({ uuid }, n) => {
+    weight += Math.max(0, ...(holdings.get(uuid) ?? []).map(({ xml }) => xml?.xml_size ?? 0))
+    return n === 0 || weight <= SLICE_BYTES ? [uuid] : []
   })
 }
 
 /** Deletes what is left of an import without documents. The row comes last, because it is what finds the rest. */
 async function finish(system: System, ledger: D1Database, { import_id, object }: ImportRow, token: string): Promise<void> {
   const { FILES } = system.env
-  while ((await deleteFileResults(ledger, import_id, FILES_AT_ONCE)) === FILES_AT_ONCE);
   await FILES.delete(object)
   for (let isMore = true; isMore; ) {
     const { objects, truncated } = await FILES.list({ prefix: importPrefix(import_id), limit: OBJECTS_AT_ONCE })
@@ -117,5 +148,5 @@ async function finish(system: System, ledger: D1Database, { import_id, object }:
     isMore = truncated
   }
   await leaveRoom(system, import_id)
-  await commit(ledger, [removeImport(ledger, import_id, token)])
+  await commit(ledger, removeImport(ledger, import_id, token))
 }

@@ -8,6 +8,7 @@ import { sendHints } from '../platform/queues/send.ts'
 import type { Connection } from '../platform/tenant.ts'
 import { markImported } from '../taxpayers/taxpayers.ts'
 import type { Import, ImportQuery, ImportSummary } from './contract.ts'
+import { filesIn } from './results.ts'
 import { findImport, type ImportRow, insertImport, listImportRows } from './store.ts'
 import { takeUploadRoom } from './usage/usage.ts'
 
@@ -71,14 +72,13 @@ export const announce = (system: System, hints: readonly ImportHint[]): Promise<
 export async function getImport(ctx: Ctx, import_id: string): Promise<Import> {
   const { shard, fiscal_entity_id } = connectionOf(ctx)
   const ledger = ctx.settings.ledgers[shard]!
-  const { row, files, counts } = await findImport(ledger, ctx.organization.id, fiscal_entity_id, import_id, FILES_SHOWN)
+  const { row, results, counts } = await findImport(ledger, ctx.organization.id, fiscal_entity_id, import_id, FILES_SHOWN)
   if (!row) throw notFound('import')
-  const countOf = (status: string) => counts.find((count) => count.status === status)?.n ?? 0
   return {
     ...summary(row),
-    files: files.map(({ import_id: _, n, rejected_rows, ...file }) => ({ ...file, rejected_rows: JSON.parse(rejected_rows ?? '[]') })),
-    files_total: counts.reduce((sum, { n }) => sum + n, 0),
-    counts: { created: countOf('created'), updated: countOf('updated'), unchanged: countOf('unchanged'), rejected: countOf('rejected') },
+    files: filesIn(results, FILES_SHOWN),
+    files_total: Object.values(counts).reduce((sum, n) => sum + n, 0),
+    counts,
   }
 }
 

@@ -144,13 +144,14 @@ async function ingest(
     provenance: 'import',
     beforeSlice: () => system.budget.require(SLICE_STATEMENTS),
     import_id: row.import_id,
+    parts: new Set(JSON.parse(row.parts) as number[]),
     takeRoom: async (documents) =>
       takeDocumentRoom(importer, row.import_id, (await documentsOf(ledger, [row.import_id])).get(row.import_id) ?? 0, documents),
     alreadyVisible: await alreadyVisible(system, row),
-    sideStatements: ({ entries, created, holdings }) => [
+    sideStatements: ({ entries, created, parts }) => [
       assertHeld(ledger, row.import_id, token),
       ...insertFileResults(ledger, row.import_id, entries),
-      ...insertHoldings(ledger, row.import_id, row.book, holdings),
+      ...insertHoldings(ledger, row.import_id, row.book, parts),
       extendLease(ledger, row.import_id, token, Date.now() + LEASE_MS, created),
     ],
   }

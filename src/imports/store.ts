@@ -1,12 +1,11 @@
 import type { EntryResult, XmlContent } from '../cfdi/ingest/ingest.ts'
-import { jsonChunks } from '../platform/db/commit.ts'
 import { prepared, sql } from '../platform/db/fragment.ts'
 import { assertThat } from '../platform/db/guard.ts'
 import { isVisible, partitionsToRead, type ScopedLedger } from '../visibility/scoped-ledger.ts'
-import type { importFiles, imports } from './tables.ts'
+import { rowsOfResults } from './results.ts'
+import type { imports } from './tables.ts'
 
 export type ImportRow = typeof imports.$inferSelect
-export type ImportFileRow = typeof importFiles.$inferSelect
 
 /** Inserts a queued import and its partition, unless they exist. Returns the object that the row refers to. */
 export const insertImport = async (
@@ -17,7 +16,7 @@ export const insertImport = async (
   >,
 ) => {
   const results = await ledger.batch<{ object: string }>([
-    ledger.prepare('insert into entities (entity, rfc, version) values (?1, ?2, 0) on conflict do nothing').bind(row.book, row.rfc),
+    ledger.prepare('insert into entities (entity, rfc) values (?1, ?2) on conflict do nothing').bind(row.book, row.rfc),
     ledger
       .prepare(
         `insert into imports (import_id, organization_id, fiscal_entity_id, book, entity, rfc, object, bytes, documents, status, lease_until,
@@ -33,19 +32,33 @@ export const insertImport = async (
   return results.at(-1)!.results[0]!.object
 }
 
-/** Finds an import of an organization, with its first files and the number of files in each status. */
+/**
+ * Finds an import of an organization, with the rows of results that hold its first files, and the number of files in each status. Rows may
+ * overlap: those are read that begin before enough others end.
+ */
 export async function findImport(ledger: D1Database, organization_id: string, fiscal_entity_id: string, import_id: string, limit: number) {
   const [found, files, counts] = await ledger.batch([
     ledger
       .prepare('select * from imports where import_id = ?1 and organization_id = ?2 and fiscal_entity_id = ?3')
       .bind(import_id, organization_id, fiscal_entity_id),
-    ledger.prepare('select * from import_files where import_id = ?1 order by n limit ?2').bind(import_id, limit),
-    ledger.prepare('select status, count(*) as n from import_files where import_id = ?1 group by status').bind(import_id),
+    ledger
+      .prepare(
+        `select hex(data) as data from import_results where import_id = ?1 and ?2 > 0 and first_n <= coalesce((select min(last_n) from (
+           select last_n, sum(created + updated + unchanged + rejected) over (order by last_n) as files from import_results where import_id = ?1)
+           where files >= ?2), 1e9)`,
+      )
+      .bind(import_id, limit),
+    ledger
+      .prepare(
+        `select coalesce(sum(created), 0) as created, coalesce(sum(updated), 0) as updated, coalesce(sum(unchanged), 0) as unchanged,
+           coalesce(sum(rejected), 0) as rejected from import_results where import_id = ?1`,
+      )
+      .bind(import_id),
   ])
   return {
     row: found!.results[0] as ImportRow | undefined,
-    files: files!.results as ImportFileRow[],
-    counts: counts!.results as { status: ImportFileRow['status']; n: number }[],
+    results: files!.results as { data: string }[],
+    counts: counts!.results[0] as Record<EntryResult['status'], number>,
   }
 }
 
@@ -93,21 +106,15 @@ export const endLease = (ledger: D1Database, import_id: string, token: string | 
     sql`update imports set token = null, lease_until = 0 where import_id = ${import_id} and status = 'deleting' and token is ${token}`,
   )
 
-/** Inserts the results of files. The first result of a file stays. */
-export const insertFileResults = (ledger: D1Database, import_id: string, entries: readonly EntryResult[]) =>
-  jsonChunks(
-    entries.map(({ n, name, status, uuid, code, detail, rejected_rows = [] }) => {
-      const rows = rejected_rows.map(({ line, code: why }) => ({ line, code: why }))
-      return [n, name, status, uuid, code, detail, rows.length === 0 ? null : JSON.stringify(rows)]
-    }),
-  ).map((json) =>
+/** Inserts the results of files. */
+export const insertFileResults = (ledger: D1Database, import_id: string, entries: readonly EntryResult[]): D1PreparedStatement[] =>
+  rowsOfResults(entries).map(({ first_n, last_n, counts: { created, updated, unchanged, rejected }, places, data }) =>
     ledger
       .prepare(
-        `insert into import_files (import_id, n, name, status, uuid, code, detail, rejected_rows)
-         select ?1, value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6 from json_each(?2) where true
-         on conflict do nothing`,
+        `insert into import_results (import_id, part, first_n, last_n, created, updated, unchanged, rejected, places, data)
+         values (?1, (select coalesce(max(part), -1) + 1 from import_results where import_id = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, unhex(?9))`,
       )
-      .bind(import_id, json),
+      .bind(import_id, first_n, last_n, created, updated, unchanged, rejected, JSON.stringify(places), data),
   )
 
 /** Extends the lease of an import, and adds documents that count through it from now on, if the token still holds it. */
@@ -134,8 +141,11 @@ export const interruptImport = (ledger: D1Database, import_id: string, token: st
     .bind(import_id, token, place, now)
 
 /** The places in the upload of the files that have a result. */
-export const filesWithResult = async (ledger: D1Database, import_id: string): Promise<Set<number>> =>
-  new Set((await ledger.prepare('select n from import_files where import_id = ?1').bind(import_id).raw<[number]>()).flat())
+export async function filesWithResult(ledger: D1Database, import_id: string): Promise<Set<number>> {
+  const rows = await ledger.prepare('select places from import_results where import_id = ?1').bind(import_id).raw<[string]>()
+  const ranges = rows.flatMap(([places]) => JSON.parse(places) as [number, number][])
+  return new Set(ranges.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, n) => from + n)))
+}
 
 /** Finds imports that are not completed and that no consumer holds. */
 export const unfinishedImports = async (ledger: D1Database, before: number, limit: number) =>

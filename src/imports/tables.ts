@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { customType, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 export const IMPORT_STATUSES = ['queued', 'running', 'completed', 'deleting'] as const
 export const IMPORT_FILE_STATUSES = ['created', 'updated', 'unchanged', 'rejected'] as const
@@ -30,6 +30,8 @@ export const imports = sqliteTable(
     attempts: integer('attempts').notNull(),
     /** How far the metadata file has been ingested that was under way when the budget of an invocation ended, as JSON. */
     place: text('place'),
+    /** The parts of what it holds, as JSON. */
+    parts: text('parts').notNull().default('[]'),
     created_at: integer('created_at').notNull(),
     completed_at: integer('completed_at'),
   },
@@ -41,46 +43,45 @@ export const imports = sqliteTable(
   ],
 )
 
-/** The result of each file of an upload. */
-export const importFiles = sqliteTable(
-  'import_files',
+/** A BLOB that crosses as hexadecimal text (platform/db/packed.ts). */
+const packed = customType<{ data: string; driverData: string }>({ dataType: () => 'blob' })
+
+/** The results of files of an upload: those that were committed together, at most 1,000 in a row. */
+export const importResults = sqliteTable(
+  'import_results',
   {
     import_id: text('import_id').notNull(),
-    /** Its place in the upload, from 0; -1 for the result of the upload as a whole. */
-    n: integer('n').notNull(),
-    name: text('name').notNull(),
-    status: text('status', { enum: IMPORT_FILE_STATUSES }).notNull(),
-    uuid: text('uuid'),
-    code: text('code'),
-    detail: text('detail'),
-    /** Of a metadata file: the first rows that were not kept, as JSON `[{line, code}]`; null when all were. */
-    rejected_rows: text('rejected_rows'),
+    /** Its place among the rows of the import, from 0. */
+    part: integer('part').notNull(),
+    /** The least and the greatest place of its files in the upload, from 0; -1 is the result of the upload as a whole. */
+    first_n: integer('first_n').notNull(),
+    last_n: integer('last_n').notNull(),
+    /** How many files have each status. */
+    created: integer('created').notNull(),
+    updated: integer('updated').notNull(),
+    unchanged: integer('unchanged').notNull(),
+    rejected: integer('rejected').notNull(),
+    /** The places of its files, as JSON `[[from, to], …]`. */
+    places: text('places').notNull(),
+    /** The results, as JSON (results.ts). */
+    data: packed('data').notNull(),
   },
-  (table) => [primaryKey({ columns: [table.import_id, table.n] })],
+  (table) => [primaryKey({ columns: [table.import_id, table.part] })],
 )
 
-/** What each import says of each document that it brought (holdings.ts): deleting one leaves what the others say. */
-export const importDocuments = sqliteTable(
-  'import_documents',
+/**
+ * What imports say of the documents that they brought (cfdi/ingest/holdings.ts), those of a commit together: deleting one import leaves what
+ * the others say. The `held` column of a document names the parts in which it is.
+ */
+export const importHoldings = sqliteTable(
+  'import_holdings',
   {
-    import_id: text('import_id').notNull(),
-    uuid: text('uuid').notNull(),
     book: integer('book').notNull(),
-    /** 1 for the one import through which the document counts. */
-    is_counted: integer('is_counted').notNull(),
-    /** The import's own copy of the XML; null when it brought metadata only. */
-    xml_object: text('xml_object'),
-    xml_offset: integer('xml_offset'),
-    xml_length: integer('xml_length'),
-    xml_method: integer('xml_method'),
-    xml_size: integer('xml_size'),
-    xml_crc: integer('xml_crc'),
-    /** The metadata row as a JSON list; null when it brought the XML only. */
-    metadata: text('metadata'),
+    /** Numbered after the commit. */
+    part: integer('part').notNull(),
+    import_id: text('import_id').notNull(),
+    /** As JSON (deletion-store.ts). */
+    data: packed('data').notNull(),
   },
-  (table) => [
-    primaryKey({ columns: [table.import_id, table.uuid] }),
-    // The other imports that hold a document.
-    index('import_documents_uuid').on(table.book, table.uuid),
-  ],
+  (table) => [primaryKey({ columns: [table.book, table.part] })],
 )

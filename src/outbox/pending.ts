@@ -1,4 +1,7 @@
+import { jsonChunks } from '../platform/db/commit.ts'
 import type { StoredOutboxEvent } from './outbox.ts'
+
+export type { StoredOutboxEvent }
 
 /** The largest event that the relay reads. D1 takes rows of 2 MB. */
 export const MAX_EVENT_BYTES = 1_500_000
@@ -13,6 +16,9 @@ export interface PendingEvent extends Omit<StoredOutboxEvent, 'body'> {
   bytes: number
   progress: number
   attempts: number
+  /** Of an event that has no row of its own: the event that lists it, and its entry there, as JSON. */
+  list?: string
+  entry?: string
 }
 
 /** A part of a page: events of one entity after an identifier. */
@@ -82,6 +88,41 @@ export const moveStatement = (d1: D1Database, events: readonly (Key & { progress
        where outbox.entity = m.value->>0 and outbox.fact_id = m.value->>1`,
     )
     .bind(JSON.stringify(events.map(({ entity, outbox_event_id, progress }) => [entity, outbox_event_id, progress])))
+
+/** Whether an event has no row of its own. */
+export const isListed = ({ list }: PendingEvent): boolean => list !== undefined
+
+/** Takes events from the lists in which they are. A list goes with its last event. */
+export const strikeStatements = (d1: D1Database, events: readonly PendingEvent[]): D1PreparedStatement[] => {
+  if (events.length === 0) return []
+  const json = JSON.stringify(events.map(({ entity, list, entry }) => [entity, list, entry]))
+  const lists = '(entity, fact_id) in (select value->>0, value->>1 from json_each(?1))'
+  const left = 'json_each(body) b where (entity, fact_id, b.value) not in (select value->>0, value->>1, value->>2 from json_each(?1))'
+  return [
+    d1.prepare(`delete from outbox where ${lists} and not exists (select 1 from ${left})`).bind(json),
+    d1.prepare(`update outbox set body = (select json_group_array(json(b.value)) from ${left}) where ${lists}`).bind(json),
+  ]
+}
+
+/** Gives those of the events that are listed rows of their own, so that they have attempts and progress of their own. */
+export const detachStatements = (d1: D1Database, events: readonly PendingEvent[]): D1PreparedStatement[] => {
+  const listed = events.filter(isListed)
+  if (listed.length === 0) return []
+  const rows = listed.map(({ entity, outbox_event_id, kind, organizations, body, created_at }) => [
+    ...[entity, outbox_event_id, kind, organizations, body, created_at],
+  ])
+  return [
+    ...jsonChunks(rows).map((json) =>
+      d1
+        .prepare(
+          `insert into outbox (entity, fact_id, kind, organizations, body, created_at)
+           select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5 from json_each(?1) where true on conflict do nothing`,
+        )
+        .bind(json),
+    ),
+    ...strikeStatements(d1, listed),
+  ]
+}
 
 const FIRST_WAIT_MS = 5_000
 

@@ -180,7 +180,7 @@ const thinned = (column: string): string => `(
 
 /**
  * Widens the windows on issued or on received CFDIs to the earlier floor and the later ceiling (decisions.md 6), of connections that are
- * active and whose CIEC is verified, and notes what the run reached, once however often the run is dispatched. `from` is a day, `to` the
+ * active and whose CIEC is verified, and notes what the run reached, once when the run is dispatched again. `from` is a day, `to` the
  * instant of the run in milliseconds since 1970. There is at most one row for each connection. The result names the connections.
  */
 export const widenWindows = (
@@ -193,7 +193,8 @@ export const widenWindows = (
     .prepare(
       `update connections set
          ${reaches} = case
-           when exists (select 1 from json_each(${reaches}) where value->>0 = j.ceiling and value->>1 <= j.floor) then ${reaches}
+           when ${[1, 2, 3].map((n) => `(${reaches}->>'$[#-${n}][0]' = j.ceiling and ${reaches}->>'$[#-${n}][1]' <= j.floor)`).join(' or ')}
+             then ${reaches}
            else json_insert(
              case when json_array_length(${reaches}) < ${MOST_REACHES} then ${reaches} else ${thinned(reaches)} end,
              '$[#]', json_array(j.ceiling, j.floor))

@@ -10,18 +10,12 @@ const COLUMNS =
 const columns = (alias: string, has_xml: string): string =>
   [...COLUMNS.split(' '), has_xml].map((column) => `${alias}.${column}`).join(', ')
 
-/** The first page of an entity through windows with this ceiling, in seconds. A bound limit made SQLite prepare it again each time. */
-export function formerPage(
-  entity: number,
-  ceiling: number,
-  limit: number,
-  isLimitBound: boolean,
-): { sql: string; params: (string | number)[] } {
+/** The first page of an entity through windows with this ceiling, in seconds. Its bound limits make SQLite prepare it again on every run. */
+export function formerPage(entity: number, ceiling: number, limit: number): { sql: string; params: (string | number)[] } {
   const stream = (direction: number, cancelled: number) =>
     `select ${columns('cfdi', 'xml_object is not null as has_xml')} from cfdi indexed by cfdi_dirc
      where cfdi.entity = ${entity} and direction = ${direction} and cancelled = ${cancelled} and cfdi.issued_at >= ? and cfdi.issued_at <= ? and +cfdi.fecha >= ?`
   const streams = [stream(0, 0), stream(0, 1), stream(1, 0), stream(1, 1)]
-  const limited = `limit ${isLimitBound ? '?' : limit + 1}`
   const sql = `select ${columns('page', 'has_xml')}, case when page.applied_until > ${ceiling} then (
       select json_group_array(json_object('source', p.source, 'n', p.n, 'kind', p.kind, 'amount', p.amount, 'currency', p.currency,
         'tipo_cambio', p.tipo_cambio, 'fecha_pago', p.fecha_pago, 'forma_pago', p.forma_pago, 'num_parcialidad', p.num_parcialidad,
@@ -31,8 +25,8 @@ export function formerPage(
         'is_shown', +source.fecha >= ?))
       from cfdi_payments p cross join cfdi source
       where p.entity = ? and p.invoice = page.uuid and source.uuid = p.source and source.entity = ? and +source.issued_at <= ?) end as applied
-    from (${streams.join(' union all ')} order by issued_at desc, uuid desc ${limited}) page where 1 ${limited}`
+    from (${streams.join(' union all ')} order by issued_at desc, uuid desc limit ?) page where 1 limit ?`
   const floor = '2018-01-01'
   const bounds = streams.flatMap(() => [Date.parse(`${floor}T05:00:00Z`) / 1_000, ceiling, floor])
-  return { sql, params: [floor, entity, entity, ceiling, ...bounds, ...(isLimitBound ? [limit + 1, limit + 1] : [])] }
+  return { sql, params: [floor, entity, entity, ceiling, ...bounds, limit + 1, limit + 1] }
 }

@@ -72,8 +72,7 @@ export const ingest = measure({
     'ingest.rows_written_per_cfdi': {
       atMost: 5,
       digits: 3,
-      meaning:
-        'Rows that D1 writes for each of 1,000 documents of a month, with indexes, balances, totals and the job; lines and payments aside',
+      meaning: 'Rows that D1 writes for each of 1,000 documents of a month, with indexes, balances, totals and the job; payments aside',
     },
     'ingest.statements_per_1000': { atMost: 4, meaning: 'Statements that insert those documents, their lines and what they pay' },
     'ingest.puts_per_slice': { atMost: 1, meaning: 'R2 puts for them' },

@@ -25,9 +25,16 @@ const queriesOf = ({ uuid }: Tenant): Record<string, string>[] => [
   { receptor_rfc: RFC },
   { receptor_rfc: CUSTOMERS[0] },
   { uuid },
-  { issued_from: '2024-12-01' },
   { issued_to: '2025-01-15T23:59:59-06:00' },
   { issued_from: '2024-12-01T00:00:00-06:00', issued_to: '2025-01-20T00:00:00-06:00' },
+]
+
+/** Ranges of whole days. */
+const DAYS: Record<string, string>[] = [
+  { issued_from: '2024-12-01' },
+  { issued_from: '2024-12-01', issued_to: '2025-01-20' },
+  { issued_from: '2025-01-03', issued_to: '2025-01-03' },
+  { issued_to: '2024-12-24', direction: 'issued' },
 ]
 
 const urlOf = ({ service }: Rig, { fiscal_entity_id }: Tenant, query: Record<string, string>): string =>
@@ -40,11 +47,11 @@ async function pageOf(rig: Rig, tenant: Tenant, query: Record<string, string>) {
 }
 
 /** The most calls and rows that any of the tenant's first and second pages costs, authentication included. */
-async function worstOf(rig: Rig, tenant: Tenant): Promise<{ calls: number; rows: number }> {
+async function worstOf(rig: Rig, tenant: Tenant, queries = queriesOf(tenant)): Promise<{ calls: number; rows: number }> {
   const worst = { calls: 0, rows: 0 }
   // Once a day, a credential notes after an answer that it was used; that write belongs to no page.
   await rig.recorded(() => pageOf(rig, tenant, {}))
-  for (const query of queriesOf(tenant)) {
+  for (const query of queries) {
     let cursor: string | null = null
     for (const _ of [1, 2]) {
       const { result, recording } = await rig.recorded(() => pageOf(rig, tenant, { ...query, ...(cursor && { cursor }) }))
@@ -70,8 +77,7 @@ const jsonOf = async (url: string, headers: Record<string, string>): Promise<unk
 async function ratiosOf(rig: Rig, tenant: Tenant): Promise<{ bare: number; fastify: number }> {
   const { recording } = await rig.recorded(() => pageOf(rig, tenant, {}))
   const [authentication] = recording.calls.flatMap(({ database, statements }) => (database === 'control' ? statements : []))
-  const ceiling = CEILING / 1_000
-  const former = formerPage(tenant.entity, ceiling, LIMIT, true)
+  const former = formerPage(tenant.entity, CEILING / 1_000, LIMIT)
   await rig.ask(
     '/bare',
     JSON.stringify({
@@ -83,7 +89,7 @@ async function ratiosOf(rig: Rig, tenant: Tenant): Promise<{ bare: number; fasti
   )
   const server = await startFastify(rig, {
     authenticate: authentication!.sql,
-    page: formerPage(tenant.entity, ceiling, LIMIT, false),
+    page: former,
     limit: LIMIT,
   })
   try {
@@ -111,6 +117,7 @@ export const pages = measure({
     'page.d1_calls': { atMost: 2, meaning: `D1 calls of GET /v1/cfdi, the most of those pages` },
     'page.rows_read.1k': { atMost: LIMIT + 8, meaning: `Of a page of ${LIMIT} with 1,000 documents: ${ROWS}` },
     'page.rows_read.100k': { atMost: LIMIT + 8, meaning: 'The same with 100,000 documents' },
+    'page.rows_read.days': { atMost: LIMIT + 9, meaning: 'The same of ranges of whole days, with 100,000 documents' },
     'page.ratio_vs_bare': {
       atLeast: 0.85,
       digits: 2,
@@ -134,6 +141,7 @@ export const pages = measure({
       'page.d1_calls': Math.max(few.calls, many.calls),
       'page.rows_read.1k': few.rows,
       'page.rows_read.100k': many.rows,
+      'page.rows_read.days': (await worstOf(rig, large, DAYS)).rows,
       'page.ratio_vs_bare': bare,
       'page.ratio_vs_fastify': fastify,
     }

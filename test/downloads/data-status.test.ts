@@ -51,11 +51,13 @@ const kept = async (rfc: string): Promise<Record<string, Record<string, string[]
 }
 
 /** The attempts of open jobs are used up but for one, which comes at once. */
-const lastAttempt = async (rfc: string) =>
-  (await ledgerOf(rfc))
-    .prepare('update sync_jobs set attempts = 11, not_before = 0 where entity = ? and open = 1')
-    .bind((await callOf(rfc)).entity)
-    .run()
+const lastAttempt = async (rfc: string) => {
+  const [ledger, { entity }] = [await ledgerOf(rfc), await callOf(rfc)]
+  await ledger.batch([
+    ledger.prepare('update sync_jobs set attempts = 11, not_before = 0 where entity = ? and open = 1').bind(entity),
+    ledger.prepare('update sync_work set due_at = 0 where entity = ?').bind(entity),
+  ])
+}
 
 const ISSUED = { data_source_keys: ['sat_cfdi_issued'] }
 

@@ -42,7 +42,7 @@ function endingWith(): () => number {
   let ended = 0
   vi.spyOn(prototype, 'batch').mockImplementation(function (this: D1Database, statements: D1PreparedStatement[]) {
     const has = (like: RegExp) => statements.some((one) => like.test((one as unknown as { statement: string }).statement))
-    if (has(/update entities set version/)) stored++
+    if (has(/insert into cfdi_commits/)) stored++
     // The next job has stored nothing yet.
     if (has(/update sync_jobs set status/)) stored = 0
     return batch.call(this, statements) as never
@@ -132,7 +132,9 @@ describe('a job that the budget of an invocation does not suffice for', () => {
       rejected_count: 3,
     })
     const { entity } = await callOf(rfc)
-    const told = (await factsOf(entity, 'sync.completed')).filter(({ body }) => body['job_id'] === job['job_id'])
+    const told = (await factsOf(entity, 'sync.completed')).filter(
+      ({ body }) => body['job_id'] === job['job_id'] && body['data_source_key'] === job['source'] && body['period'] === '2026-05',
+    )
     expect(told).toHaveLength(1)
     // The ten and the four from before are new to the organization, the cancelled one among them.
     const shown = (await again.jobs()).filter(({ period }) => period === '2026-05')

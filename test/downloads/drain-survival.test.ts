@@ -168,8 +168,11 @@ describe('the sweep', () => {
     } as never)
     const dead = deliver([await callOf(rfc)])
     await vi.waitUntil(() => puts.mock.calls.length > 0)
-    const held = async () => (await jobsOf(rfc)).filter(({ status }) => status === 'running').length
-    expect(await held()).toBe(1)
+    // The lease is on all jobs that were due, and no attempt of them is counted yet.
+    expect((await one.sync()).jobs).toMatchObject({ queued: 0, running: 3 })
+    expect((await jobsOf(rfc)).map(({ status, attempts }) => `${status} ${attempts}`)).toEqual(Array(3).fill('queued 0'))
+    for (const job of await one.jobs('&status=running'))
+      expect(job).toMatchObject({ attempts: 1, started_at: expect.stringMatching(/^2026-05-20T09:00:00/) })
     queue.announced()
     later(20)
     await sweep()

@@ -2,7 +2,7 @@ import { createMessageBatch } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { KEPT_MS, sweepUntold, tellMissed } from '../../src/downloads/missed-cancellations.ts'
-import { pruneJobs } from '../../src/downloads/prune.ts'
+import { pruneJobs } from '../../src/downloads/pruning/prune.ts'
 import type { OutboxEvent } from '../../src/outbox/outbox.ts'
 import { systemOf } from '../../src/platform/context.ts'
 import { consume } from '../../src/queues.ts'
@@ -309,7 +309,7 @@ describe('many missed cancellations', () => {
     await sweepUntold(system())
     await relay()
     expect(await fed(it.organization_id)).toEqual([kept.body['cfdi_uuid']])
-    await env.LEDGER_0.prepare('insert into entities (entity, rfc, version) values (?, ?, 0)').bind(it.entity, it.rfc).run()
+    await env.LEDGER_0.prepare('insert into entities (entity, rfc) values (?, ?)').bind(it.entity, it.rfc).run()
     const recent = cancelled(it.entity, '2026-03-04T10:15:00')
     await it.keep([{ found_at: Date.now(), event: recent, isTold: true }])
     // Each entity is pruned on its day of the month.

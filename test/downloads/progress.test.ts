@@ -49,7 +49,7 @@ describe('a job that several organizations share', () => {
     expect(events.map((all) => all.map(({ job_id }) => job_id).sort())).toEqual(ids.map((all) => all.toSorted()))
     const { results } = await (await ledgerOf(rfc)).prepare('select job_id from sync_jobs').all<{ job_id: string }>()
     const stored = results.map(({ job_id }) => job_id)
-    expect(new Set([...ids.flat(), ...stored]).size).toBe(2 * ids[0]!.length + stored.length)
+    expect(new Set([...ids.flat(), ...stored]).size).toBe(2 * ids[0]!.length + new Set(stored).size)
     // The identifier of a run tells its time; that of a shown job tells nothing.
     for (const id of ids.flat()) expect(id).toMatch(/^job_[0-9a-z]{26}$/)
   })
@@ -176,12 +176,12 @@ describe('a job that several organizations share', () => {
     expect(await shown()).toEqual(before)
     const ledger = await ledgerOf(rfc)
     await ledger
-      .prepare("update sync_jobs set status = 'running', lease_until = 9e15 where open = 1 and entity = ?")
+      .prepare("update sync_work set token = 'worker', leased_at = 9e15, lease_until = 9e15 where entity = ?")
       .bind((await callOf(rfc)).entity)
       .run()
     expect((await first.sync()).jobs.running).toBe(4)
     expect(await shown()).toEqual(before)
-    await ledger.prepare("update sync_jobs set status = 'queued', lease_until = null where status = 'running'").run()
+    await ledger.prepare('update sync_work set token = null, leased_at = null, lease_until = null').run()
     await first.give('secreta2')
     later(3_600)
     await work(rfc)

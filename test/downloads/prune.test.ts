@@ -1,24 +1,28 @@
 import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { countJobs } from '../../src/downloads/counts/counts.ts'
 import { jobCounts, jobsOfOrganization } from '../../src/downloads/progress-store.ts'
-import { pruneJobs } from '../../src/downloads/prune.ts'
+import { pruneJobs } from '../../src/downloads/pruning/prune.ts'
 import { watermarkStatement } from '../../src/downloads/request-store.ts'
 import { systemOf } from '../../src/platform/context.ts'
 import { idsFrom, newId } from '../../src/platform/db/id.ts'
 import { created, scheduled } from '../extractors/support/extractors.ts'
 import { Clockwork, daysAfter, forget } from '../extractors/support/ticks.ts'
 import { at } from '../support/clock.ts'
+import { runs } from '../support/fuzz.ts'
 import { organization } from '../support/tenants.ts'
 import { losingMessages } from './support/downloads.ts'
 
 const DAY_MS = 86_400_000
-const NOW = '2027-05-15T10:00:00Z'
+const NOW = '2027-05-16T10:00:00Z'
 const BEFORE = Date.parse(NOW) - 90 * DAY_MS
 
 beforeEach(async () => {
   await forget()
-  await env.LEDGER_0.batch(['sync_jobs', 'extractions', 'entities'].map((table) => env.LEDGER_0.prepare(`delete from ${table}`)))
+  await env.LEDGER_0.batch(
+    ['sync_jobs', 'extractions', 'entities', 'cfdi_commits'].map((table) => env.LEDGER_0.prepare(`delete from ${table}`)),
+  )
 })
 afterEach(() => {
   vi.restoreAllMocks()
@@ -27,7 +31,7 @@ afterEach(() => {
 
 const ORGANIZATIONS = ['org_a', 'org_b']
 const SOURCE = 'sat_cfdi_issued'
-/** Whose turn is on the 15th, one of another day, and an organization's own book. */
+/** Two whose turn is on that day, one of another day, and an organization's own partition, whose turn it is too. */
 const ENTITIES = [14, 42, 43, -14]
 
 interface Job {
@@ -42,7 +46,7 @@ interface Extraction {
   organization_id: string
   entity: number
   run_id: string
-  jobs: Record<string, string>
+  jobs: Record<string, Record<string, string[]>>
 }
 
 const job = fc.record({
@@ -74,26 +78,26 @@ function worldOf(drawn: readonly (typeof job extends fc.Arbitrary<infer T> ? T :
       organizations,
     })
     for (const organization_id of keep.filter((one) => organizations.includes(one)))
-      extractions.push({ organization_id, entity, run_id: `run_${String(n).padStart(26, '0')}`, jobs: { [month]: job_id } })
+      extractions.push({ organization_id, entity, run_id: `run_${String(n).padStart(26, '0')}`, jobs: { [job_id]: { [SOURCE]: [month] } } })
   }
   return { jobs, extractions }
 }
 
 async function store({ jobs, extractions }: ReturnType<typeof worldOf>): Promise<void> {
   await env.LEDGER_0.batch([
-    ...['sync_jobs', 'extractions', 'entities'].map((table) => env.LEDGER_0.prepare(`delete from ${table}`)),
-    env.LEDGER_0.prepare(`insert into entities (entity, rfc, version) select value, 'RFC' || value, 0 from json_each(?)`).bind(
+    ...['sync_jobs', 'extractions', 'entities', 'cfdi_commits'].map((table) => env.LEDGER_0.prepare(`delete from ${table}`)),
+    env.LEDGER_0.prepare(`insert into entities (entity, rfc) select value, 'RFC' || value from json_each(?)`).bind(
       JSON.stringify(ENTITIES),
     ),
     env.LEDGER_0.prepare(
-      `insert into sync_jobs (entity, source, month, job_id, run_id, organizations, open, status, as_of, not_before, attempts, created_at,
+      `insert into sync_jobs (entity, source, month, job_id, organizations, open, status, as_of, not_before, attempts, created_at,
          finished_at, created_count, updated_count, cancelled_count, rejected_count)
-       select value->>'entity', '${SOURCE}', value->>'month', value->>'job_id', '', value->'organizations', value->>'finished_at' is null,
-         value->>'status', 0, 0, 0, 0, value->>'finished_at', 0, 0, 0, 0 from json_each(?)`,
+       select value->>'entity', '${SOURCE}', value->>'month', value->>'job_id', value->'organizations', value->>'finished_at' is null,
+         value->>'status', 0, 0, 0, 0, value->>'finished_at', 1, 0, 0, 0 from json_each(?)`,
     ).bind(JSON.stringify(jobs)),
     env.LEDGER_0.prepare(
       `insert into extractions (organization_id, entity, run_id, instant, jobs, dispatched, requested_at, attempts_before)
-       select value->>'organization_id', value->>'entity', value->>'run_id', 7, json_object('${SOURCE}', value->'jobs'), 1, 7, '{}' from json_each(?)`,
+       select value->>'organization_id', value->>'entity', value->>'run_id', 7, value->'jobs', 1, 7, '{}' from json_each(?)`,
     ).bind(JSON.stringify(extractions)),
   ])
 }
@@ -103,7 +107,7 @@ const asked = async (): Promise<unknown[]> => {
   const seen: unknown[] = []
   for (const organization_id of ORGANIZATIONS)
     for (const entity of ENTITIES) {
-      seen.push(await jobCounts(env.LEDGER_0, organization_id, entity))
+      seen.push(await jobCounts(env.LEDGER_0, organization_id, entity, true))
       seen.push(await jobsOfOrganization(env.LEDGER_0, organization_id, entity, { after: null, status: null, isActive: true, limit: 100 }))
       seen.push((await watermarkStatement(env.LEDGER_0, organization_id, [[entity, SOURCE]]).all()).results)
     }
@@ -113,7 +117,7 @@ const asked = async (): Promise<unknown[]> => {
 const held = async (): Promise<string[]> => (await env.LEDGER_0.prepare('select job_id from sync_jobs order by 1').raw<[string]>()).flat()
 
 describe('jobs that ended 90 days ago', () => {
-  it('are gone on the day of their entity unless an extraction has them or they are the newest of their month, and nobody sees a difference', async () => {
+  it('are gone with the turn of their entity unless an extraction has them or they are the newest of their month, and nobody sees a difference', async () => {
     let gone = 0
     await fc.assert(
       fc.asyncProperty(fc.array(job, { minLength: 12, maxLength: 40 }), async (drawn) => {
@@ -121,11 +125,11 @@ describe('jobs that ended 90 days ago', () => {
         await store(world)
         const before = await asked()
         await pruneJobs(systemOf(env, new Date(NOW), 'prune'))
-        const referenced = new Set(world.extractions.flatMap(({ jobs }) => Object.values(jobs)))
+        const referenced = new Set(world.extractions.flatMap(({ jobs }) => Object.keys(jobs)))
         const isNewest = ({ entity, month, job_id }: Job) =>
           world.jobs.every((it) => it.entity !== entity || it.month !== month || it.job_id <= job_id)
         const stays = (it: Job) =>
-          it.entity < 0 || it.entity % 28 !== 14 || (it.finished_at ?? BEFORE) >= BEFORE || referenced.has(it.job_id) || isNewest(it)
+          Math.abs(it.entity) % 4 !== 2 || (it.finished_at ?? BEFORE) >= BEFORE || referenced.has(it.job_id) || isNewest(it)
         const left = world.jobs.filter(stays).map(({ job_id }) => job_id)
         gone += world.jobs.length - left.length
         expect(await held()).toEqual(left)
@@ -136,21 +140,19 @@ describe('jobs that ended 90 days ago', () => {
     expect(gone).toBeGreaterThan(20)
   })
 
-  it('have their day once a month, whatever its length, in any number of pages', async () => {
+  it('have their turn every fourth day, in any number of pages', async () => {
     const jobs = Array.from({ length: 90 }, (_, n): Job[] => {
       const job = { entity: n + 1, month: '2027-01', finished_at: 0, status: 'succeeded', organizations: ['org_a'] }
       return ['job', 'newest'].map((name) => ({ ...job, job_id: `${name}_${n + 1}` }))
     }).flat()
     await store({ jobs, extractions: [] })
-    await env.LEDGER_0.prepare(
-      `insert or ignore into entities (entity, rfc, version) select value->>'entity', value->>'entity', 0 from json_each(?)`,
-    )
+    await env.LEDGER_0.prepare(`insert or ignore into entities (entity, rfc) select value->>'entity', value->>'entity' from json_each(?)`)
       .bind(JSON.stringify(jobs))
       .run()
-    for (let day = 0; day < 28; day++) {
-      await pruneJobs(systemOf(env, new Date(Date.parse('2027-02-01T10:00:00Z') + day * DAY_MS), 'prune'))
+    for (let day = 0; day < 4; day++) {
+      await pruneJobs(systemOf(env, new Date((20_852 + day) * DAY_MS), 'prune'))
       const left = (await held()).filter((id) => id.startsWith('job_')).map((id) => Number(id.slice(4)))
-      expect(left.every((entity) => entity % 28 > day)).toBe(true)
+      expect(left.every((entity) => entity % 4 > day)).toBe(true)
     }
     expect(await held()).toHaveLength(90)
   })
@@ -167,11 +169,25 @@ describe('jobs that ended 90 days ago', () => {
     expect(await held()).toEqual([0, 2, 3].map((n) => `job_${String(n).padStart(26, '0')}`))
   })
 
-  it('are left alone on the last days of a long month', async () => {
-    const ended = { entity: 42, month: '2027-01' as const, finished_at: 0, isFailed: false, organizations: ['org_a'], keep: [] }
-    await store(worldOf([ended, ended]))
-    for (const day of ['29', '30', '31']) await pruneJobs(systemOf(env, new Date(`2027-03-${day}T10:00:00Z`), 'prune'))
-    expect(await held()).toHaveLength(2)
+  it('are forgotten with the commits of that time, in every partition, but for its last one', async () => {
+    // The one with the number 42 has had no commit since.
+    const commits = ENTITIES.flatMap((entity) => [-2, -1, 0].map((after, n) => [entity, n + 1, entity === 42 ? 0 : BEFORE + after]))
+    await env.LEDGER_0.batch([
+      env.LEDGER_0.prepare(`insert into entities (entity, rfc) select value, value from json_each(?)`).bind(JSON.stringify(ENTITIES)),
+      env.LEDGER_0.prepare(
+        'insert into cfdi_commits (entity, sequence, committed_at) select value->>0, value->>1, value->>2 from json_each(?)',
+      ).bind(JSON.stringify(commits)),
+    ])
+    await pruneJobs(systemOf(env, new Date(NOW), 'prune'))
+    const left = await env.LEDGER_0.prepare('select entity, sequence from cfdi_commits order by 1, 2').raw<[number, number]>()
+    expect(left).toEqual([
+      [-14, 3],
+      [14, 3],
+      [42, 3],
+      [43, 1],
+      [43, 2],
+      [43, 3],
+    ])
   })
 
   it('leave what they brought, counted by day, to the next job of their month that stays, once', async () => {
@@ -201,6 +217,125 @@ describe('jobs that ended 90 days ago', () => {
       ['created', '2027-01-09', 5, 10, 90],
     ]
     expect(results.map((row) => JSON.parse(row.brought))).toEqual([brought[0], [...brought[4]!, byDay]])
+  })
+})
+
+/** A job of one cell: who asked for it, how it ended, and what it brought. */
+const ended = fc.record({
+  organizations: fc.subarray(['org_a', 'org_b', 'org_c'], { minLength: 1 }),
+  end: fc.constantFrom('quiet', 'quiet', 'quiet', 'quiet', 'changed', 'rejected', 'failed', 'failed late'),
+  days: fc.integer({ min: 0, max: 2 }),
+})
+
+/** What breaks without it: a ledger fills with days on which nothing happened, or an organization's counts change when they are forgotten. */
+describe('jobs in which nothing changed', () => {
+  const WINDOWS = { issued: { isEmpty: false, floor: null, ceiling: null }, received: { isEmpty: false, floor: null, ceiling: null } }
+  const NOW_MS = Date.parse(NOW)
+
+  async function storeCell(drawn: readonly (typeof ended extends fc.Arbitrary<infer T> ? T : never)[], oldest = 60): Promise<Ended[]> {
+    let time = NOW_MS - oldest * DAY_MS
+    const rows = drawn.map(({ organizations, end, days }, n) => {
+      time += days * DAY_MS + 1_000
+      const [day, seconds] = [new Date(time).toISOString().slice(0, 10), Math.floor(time / 1_000)]
+      return {
+        ...{ n, job_id: `job_${String(n).padStart(26, '0')}`, organizations, finished_at: time },
+        status: end.startsWith('failed') ? 'failed' : 'succeeded',
+        rejected: Number(end === 'rejected'),
+        brought:
+          end === 'changed' || end === 'failed late'
+            ? [
+                [
+                  ['created', day, 1 + n, seconds, seconds],
+                  ['cancelled', day, 1, 0, 0],
+                ],
+              ]
+            : [],
+        isQuiet: end === 'quiet',
+      }
+    })
+    await env.LEDGER_0.batch([
+      ...['sync_jobs', 'extractions', 'entities', 'outbox', 'sync_work'].map((table) => env.LEDGER_0.prepare(`delete from ${table}`)),
+      env.LEDGER_0.prepare("insert into entities (entity, rfc, version) values (42, 'RFC42', 0)"),
+      env.LEDGER_0.prepare(
+        `insert into sync_jobs (entity, source, month, job_id, organizations, open, status, as_of, not_before, attempts, created_at,
+           finished_at, created_count, updated_count, cancelled_count, rejected_count, brought)
+         select 42, '${SOURCE}', '2027-03', value->>'job_id', value->'organizations', 0, value->>'status', value->>'finished_at', 0, 1,
+           value->>'finished_at', value->>'finished_at', 0, 0, 0, value->>'rejected', value->'brought' from json_each(?)`,
+      ).bind(JSON.stringify(rows)),
+    ])
+    return rows
+  }
+  interface Ended {
+    n: number
+    job_id: string
+    organizations: string[]
+    finished_at: number
+    status: string
+    isQuiet: boolean
+    brought: unknown[]
+  }
+  const countsOf = async (jobs: readonly Ended[]) => {
+    const asked = jobs.flatMap(({ job_id, organizations }) => organizations.map((organization_id) => ({ job_id, organization_id })))
+    const counts = await countJobs(
+      env.LEDGER_0,
+      asked.map((one) => ({ ...one, entity: 42, source: SOURCE, month: '2027-03', windows: WINDOWS })),
+    )
+    return new Map(asked.map(({ job_id, organization_id }, n) => [`${job_id} ${organization_id}`, counts[n]!]))
+  }
+
+  it('are gone after 14 days, and the counts of those that stay are what they were, for each of their organizations', async () => {
+    let gone = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(ended, { minLength: 4, maxLength: 40 }), async (drawn) => {
+        const jobs = await storeCell(drawn)
+        const before = await countsOf(jobs)
+        await pruneJobs(systemOf(env, new Date(NOW), 'prune'))
+        const left = new Set(await held())
+        const stay = jobs.filter(({ job_id }) => left.has(job_id))
+        for (const [key, counts] of await countsOf(stay)) expect(counts, key).toEqual(before.get(key))
+        /** Whether, since the last job that brought something, another job that succeeded names each of the organizations. */
+        const isFollowing = ({ n, organizations }: Ended) => {
+          const earlier = jobs.slice(0, n)
+          const since = earlier.slice(
+            Math.max(
+              0,
+              earlier.findLastIndex(({ brought }) => brought.length > 0),
+            ),
+          )
+          return organizations.every((one) => since.some((it) => it.status === 'succeeded' && it.organizations.includes(one)))
+        }
+        for (const job of jobs) {
+          const isGone = job.isQuiet && job.n < jobs.length - 1 && job.finished_at < NOW_MS - 14 * DAY_MS && isFollowing(job)
+          expect(left.has(job.job_id), job.job_id).toBe(!isGone)
+          if (!isGone) continue
+          gone++
+          for (const one of job.organizations)
+            expect(before.get(`${job.job_id} ${one}`)).toMatchObject({ created_count: 0, updated_count: 0, cancelled_count: 0 })
+        }
+      }),
+      { numRuns: runs(40, 400) },
+    )
+    expect(gone).toBeGreaterThan(40)
+  })
+
+  it('are not forgotten before they are told, and a watermark does not go back when they are', async () => {
+    const quiet = { organizations: ['org_a'], end: 'quiet' as const, days: 1 }
+    const jobs = await storeCell([quiet, quiet, quiet, quiet])
+    await env.LEDGER_0.prepare(
+      `insert into extractions (organization_id, entity, run_id, instant, jobs, dispatched, requested_at, attempts_before)
+       select 'org_a', 42, 'run_' || key, key, json_object(value, json_object('${SOURCE}', json_array('2027-03'))), 1, 7, '{}' from json_each(?)`,
+    )
+      .bind(JSON.stringify(jobs.slice(0, 3).map(({ job_id }) => job_id)))
+      .run()
+    const watermark = async () => (await watermarkStatement(env.LEDGER_0, 'org_a', [[42, SOURCE]]).first<{ instant: number }>())!.instant
+    expect(await watermark()).toBe(2)
+    await env.LEDGER_0.prepare("insert into outbox (entity, fact_id, kind, body, created_at) values (42, 'jobs', 'jobs', '[]', 0)").run()
+    await pruneJobs(systemOf(env, new Date(NOW), 'prune'))
+    expect(await held()).toHaveLength(4)
+    await env.LEDGER_0.prepare('delete from outbox').run()
+    await pruneJobs(systemOf(env, new Date(NOW), 'prune'))
+    expect(await held()).toEqual([jobs[0]!.job_id, jobs[3]!.job_id])
+    expect(await watermark()).toBe(2)
   })
 })
 

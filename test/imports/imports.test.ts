@@ -1,6 +1,7 @@
 import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { describe, expect, it, vi } from 'vitest'
+import { insertFileResults } from '../../src/imports/store.ts'
 import worker from '../../src/index.ts'
 import { settingsOf } from '../../src/platform/settings.ts'
 import { packageOf, plainOf, xmlOf } from '../cfdi/support/documents.ts'
@@ -182,12 +183,9 @@ describe('an upload', () => {
     expect(await env.FILES.head(object)).not.toBeNull()
     for (const ledger of settingsOf(env).ledgers) {
       await ledger.prepare('update imports set attempts = 5 where import_id = ?').bind(import_id).run()
-      await ledger
-        .prepare(
-          `insert into import_files (import_id, n, name, status) select import_id, 0, 'a.xml', 'created' from imports where import_id = ?`,
-        )
-        .bind(import_id)
-        .run()
+      await ledger.batch(
+        insertFileResults(ledger, import_id, [{ n: 0, name: 'a.xml', status: 'created', uuid: null, code: null, detail: null }]),
+      )
     }
     await sweep(120_000, 0)
     expect(await completed(tenant, fiscal_entity_id, import_id)).toMatchObject({

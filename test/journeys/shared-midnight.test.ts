@@ -123,12 +123,17 @@ describe.each(TICKS)(`ten organizations, ${RFCS} RFCs, at %s`, (instant) => {
     const told = results.map(({ extractor_id, local_date, connections, status }) => ({ extractor_id, local_date, connections, status }))
     const byId = (a: { extractor_id: string }, b: { extractor_id: string }) => (a.extractor_id < b.extractor_id ? -1 : 1)
     expect(told.sort(byId)).toEqual(expected.runs.map((run) => ({ ...run, status: 'dispatched' })).sort(byId))
-    const jobs = await env.LEDGER_0.prepare('select run_id, count(distinct entity) as n from sync_jobs where as_of = ? group by 1')
+    // Each time that a run queues anything for an RFC, its jobs have an identifier of their own.
+    const queued = await env.LEDGER_0.prepare("select count(distinct entity || ' ' || job_id) as n from sync_jobs where as_of = ?")
+      .bind(Date.parse(instant))
+      .first<number>('n')
+    const requests = await env.LEDGER_0.prepare('select run_id, sum(dispatched) as n from extractions where instant = ? group by 1')
       .bind(Date.parse(instant))
       .all<{ run_id: string; n: number }>()
-    const queued = new Map(jobs.results.map(({ run_id, n }) => [run_id, n]))
-    for (const { run_id, dispatched } of results) expect(dispatched).toBe(queued.get(run_id) ?? 0)
+    const requested = new Map(requests.results.map(({ run_id, n }) => [run_id, n]))
+    for (const { run_id, dispatched } of results) expect(dispatched).toBe(requested.get(run_id) ?? 0)
     const sum = (name: 'connections' | 'dispatched') => results.reduce((total, run) => total + run[name], 0)
+    expect(sum('dispatched')).toBe(queued)
     expect(sum('dispatched')).toBeGreaterThanOrEqual(new Set(expected.cells.map(({ rfc }) => rfc)).size)
     expect(sum('dispatched')).toBeLessThan(sum('connections'))
   })
@@ -149,9 +154,9 @@ describe.each(TICKS)(`ten organizations, ${RFCS} RFCs, at %s`, (instant) => {
       .bind('succeeded')
       .first()
     expect(jobs).toEqual({ n: midnights.fetches, most: 1, bad: 0 })
-    const { results: asked } = await env.LEDGER_0.prepare('select entity, job_id from sync_jobs where as_of = ?')
+    const { results: asked } = await env.LEDGER_0.prepare('select entity, source, month, job_id from sync_jobs where as_of = ?')
       .bind(Date.parse(instant))
-      .all<{ entity: number; job_id: string }>()
+      .all<{ entity: number; source: string; month: string; job_id: string }>()
     const { results: connections } = await env.DB.prepare('select entity, fiscal_entity_id from connections').all<{
       entity: number
       fiscal_entity_id: string
@@ -159,7 +164,9 @@ describe.each(TICKS)(`ten organizations, ${RFCS} RFCs, at %s`, (instant) => {
     // Each connection is shown a job under an identifier of its own.
     const byEntity = Map.groupBy(connections, ({ entity }) => entity)
     const shown = await Promise.all(
-      asked.flatMap(({ entity, job_id }) => byEntity.get(entity)!.map(({ fiscal_entity_id }) => shownJobId(fiscal_entity_id, job_id))),
+      asked.flatMap(({ entity, source, month, job_id }) =>
+        byEntity.get(entity)!.map(({ fiscal_entity_id }) => shownJobId(fiscal_entity_id, source, month, job_id)),
+      ),
     )
     const { results } = await env.EVENTS_0.prepare(
       `select organization_id || ' ' || (body->>'rfc') || ' ' || (body->>'data_source_key') || ' ' || coalesce(body->>'period', '') as told

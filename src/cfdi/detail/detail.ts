@@ -6,31 +6,16 @@ import { creditOf, hasOtherReceiver, isDeferred, notCountedReason } from '../bal
 import { decimal, micros } from '../money.ts'
 import type { ReadRow } from '../read-row.ts'
 import { leftOf, payableOf, type RowContext, view, visibleBalance } from '../view.ts'
-import { type DocumentDetail, detailOf, newDocument } from '../xml/document.ts'
-import { parseCfdi } from '../xml/parse.ts'
 import { readXml } from '../xml/xml-store.ts'
 import type { Application, CfdiDetail, CfdiPayments } from './contract.ts'
-import { type FoundCfdi, findCfdi, findCfdiWithLines } from './store.ts'
+import { type FoundCfdi, findCfdi, findWithContent } from './store.ts'
 
 /** Returns a document with everything that it says. Throws Failure 404 cfdi.not_found when it is absent or not visible. */
 export async function getCfdi(ctx: Ctx, uuid: string): Promise<CfdiDetail> {
   const ledger = openLedger(ctx)
-  const found = await findCfdiWithLines(ledger, uuid)
+  const found = await findWithContent(ledger, uuid)
   if (!found) throw notFound('cfdi')
-  const detail = await readDetail(ctx, found)
-  return {
-    ...view(found.row, contextOf(ledger, found)),
-    ...detail,
-    conceptos: found.conceptos.length > 0 ? found.conceptos : detail.conceptos,
-    aplicaciones: applicationsOf(found),
-  }
-}
-
-/** The detail of a document: as it is stored, or from the XML when it was too long to be stored, or empty when only metadata is known. */
-async function readDetail({ env }: Ctx, { detail, xml }: FoundCfdi): Promise<DocumentDetail> {
-  const empty = newDocument('cfdi', '')
-  if (detail !== null) return detailOf({ ...empty, ...(JSON.parse(detail) as Partial<DocumentDetail>) })
-  return detailOf(xml ? parseCfdi(await readXml(env.FILES, xml)) : empty)
+  return { ...view(found.row, contextOf(ledger, found)), ...found.content, aplicaciones: applicationsOf(found) }
 }
 
 /**

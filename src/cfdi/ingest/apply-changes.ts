@@ -2,6 +2,7 @@ import { type Applied, type Balance, balanceOf, isDeferred } from '../balances.t
 import type { ApplicationRow, CfdiRow } from '../columns.ts'
 import type { MetadataRow } from '../package/metadata.ts'
 import { type PaymentThresholds, thresholdsOf } from '../payment-thresholds.ts'
+import { addProducts, type Products, parseProducts, writeProducts } from '../products.ts'
 import { NOT_SUBSTITUTED, type SubstitutionState, substitutionsAmong } from '../substitution.ts'
 import { addSupplier, type PartKey, parseSuppliers, type Suppliers, shareOf, writeSuppliers } from '../supplier-totals.ts'
 import { addTo, type Cells, contribution, type MonthKey, monthKey, parseCells, sumDays, writeCells } from '../totals.ts'
@@ -12,8 +13,8 @@ import type { SliceWrites } from './writes.ts'
 /** A document that a slice delivers, with its XML or as metadata alone. */
 export interface Incoming {
   row: CfdiRow
-  /** As JSON (row.ts). */
-  lines: string[]
+  /** What goes into its chunk (chunks/content.ts). Null for metadata. */
+  content: string | null
   applications: ApplicationRow[]
   /** The UUIDs of the documents that it states to substitute. */
   substitutes: string[]
@@ -111,9 +112,10 @@ export function applyChanges(changes: SliceChanges, affected: AffectedRows): { w
     writes: {
       removed: removed.flatMap((uuid) => stored.get(uuid) ?? []).map((row) => ({ uuid: row.uuid, invoices: relatedTo([row]) })),
       moved: [],
-      rows: documents.map(({ row }) => row),
+      held: [],
+      documents,
+      chunks: [],
       reindexed: merged.filter(({ isReindexed }) => isReindexed).map(({ document }) => document.row),
-      lines: documents.flatMap(({ lines }) => lines),
       applications: documents.flatMap(({ applications }) => applications),
       substitutions: documents.flatMap(({ row, substitutes }) => substitutes.map((substituted) => ({ substituted, source: row.uuid }))),
       substituted: [...merged.map(({ before, document }) => ({ before, after: document.row })), ...others].flatMap(({ before, after }) =>
@@ -202,21 +204,27 @@ const isSamePlace = (before: SubstitutionState, after: SubstitutionState): boole
 const takenOut = (row: StoredRow | undefined): Counted[] => (row === undefined ? [] : [{ row, sign: -1 }])
 
 function monthsOf(counted: readonly Counted[], affected: AffectedRows): SliceWrites['months'] {
-  const before = new Map(affected.months.map((row) => [monthKey({ fecha: row.month, direction: row.direction }), row.cells]))
-  const months = new Map<MonthKey, Cells>()
+  const before = new Map(affected.months.map((row) => [monthKey({ fecha: row.month, direction: row.direction }), row]))
+  const months = new Map<MonthKey, { cells: Cells; products: Products | null }>()
   for (const { row, sign } of counted) {
     const adds = contribution(row)
     if (adds === null) continue
     const key = monthKey(row)
-    const cells = months.get(key) ?? parseCells(before.get(key) ?? null)
-    months.set(key, cells)
-    addTo(cells, adds, sign)
+    const stored = before.get(key) ?? EMPTY_MONTH
+    const month = months.get(key) ?? { cells: parseCells(stored.cells), products: parseProducts(stored.products) }
+    months.set(key, month)
+    addTo(month.cells, adds, sign)
+    if (month.products !== null) addProducts(month.products, row, adds, sign)
   }
-  return changedIn(months, before, writeCells).map(([month, direction, cells]) => ({
-    ...{ month, direction, cells },
-    sums: writeCells(sumDays(months.get(`${month}|${direction}`)!)),
-  }))
+  return [...months].flatMap(([key, { cells, products }]) => {
+    const [month = '', direction] = key.split('|')
+    const [was, is] = [before.get(key) ?? EMPTY_MONTH, { cells: writeCells(cells), products: writeProducts(products) }]
+    if (is.cells === was.cells && is.products === was.products) return []
+    return [{ month, direction: Number(direction), sums: writeCells(sumDays(cells)), ...is }]
+  })
 }
+
+const EMPTY_MONTH = { cells: '{}', products: '{}' }
 
 function suppliersOf(counted: readonly Counted[], affected: AffectedRows): SliceWrites['suppliers'] {
   const before = new Map(affected.suppliers.map(({ month, part, totals }): [PartKey, string] => [`${month}|${part}`, totals]))
@@ -228,20 +236,12 @@ function suppliersOf(counted: readonly Counted[], affected: AffectedRows): Slice
     parts.set(share.key, suppliers)
     addSupplier(suppliers, share.rfc, share.totals, sign)
   }
-  return changedIn(parts, before, writeSuppliers).map(([month, part, totals]) => ({ month, part, totals }))
-}
-
-/** The texts that differ from before, as `[month, number, text]`. */
-const changedIn = <Key extends MonthKey | PartKey, Value>(
-  after: ReadonlyMap<Key, Value>,
-  before: ReadonlyMap<Key, string>,
-  write: (value: Value) => string,
-): [string, number, string][] =>
-  [...after].flatMap(([key, value]) => {
-    const [month = '', number] = key.split('|')
-    const text = write(value)
-    return text === (before.get(key) ?? '{}') ? [] : [[month, Number(number), text]]
+  return [...parts].flatMap(([key, suppliers]) => {
+    const [month = '', part] = key.split('|')
+    const totals = writeSuppliers(suppliers)
+    return totals === (before.get(key) ?? '{}') ? [] : [{ month, part: Number(part), totals }]
   })
+}
 
 function cancellationOf(row: StoredRow | undefined, status: StatusColumns, applications: readonly StoredApplication[]): CancelledCfdi[] {
   if (row === undefined) return []

@@ -1,14 +1,14 @@
 import { commit } from '../../platform/db/commit.ts'
-import { isFenceViolation } from '../../platform/db/guard.ts'
+import { isUniqueViolation } from '../../platform/db/guard.ts'
 import type { CfdiRow } from '../columns.ts'
 import type { MetadataRow } from '../package/metadata.ts'
 import { packXml, type XmlPlace } from '../xml/xml-store.ts'
 import { except, readAffectedBy } from './affected.ts'
 import { applyChanges, type Incoming, type SliceChanges } from './apply-changes.ts'
-import type { Holding } from './holdings.ts'
+import { type Holding, type HoldingPart, holdingParts, partsIn } from './holdings.ts'
 import { outcomeOf, type ReadEntry, type SliceOutcome } from './outcome.ts'
 import { type KnownCfdi, readKnown } from './reads.ts'
-import { writeStatements } from './writes.ts'
+import { type SliceWrites, writeStatements } from './writes.ts'
 
 /** The partition that documents are ingested into, and where they come from. */
 export interface IngestTarget {
@@ -30,6 +30,8 @@ export interface IngestTarget {
    * outcomes list its holdings.
    */
   import_id?: string
+  /** The parts of what the import holds. Commits add theirs. */
+  parts?: Set<number>
   /** Takes room for further documents. Returns for how many there is room, and what the others are told. */
   takeRoom?: (documents: number) => Promise<{ granted: number; detail: string }>
   /** Which of these documents the organization already sees in the authority's partition. They are not stored again. */
@@ -90,7 +92,7 @@ export async function retryFenced<T>(work: () => Promise<T>): Promise<T> {
       return await work()
     } catch (error) {
       // A guard among the side statements is not retried here: the caller that added it decides.
-      if (!isFenceViolation(error, 'entities.version') || attempt === MAX_ATTEMPTS) throw error
+      if (!isUniqueViolation(error, 'cfdi_commits.') || attempt === MAX_ATTEMPTS) throw error
       await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 10 * 2 ** attempt))
     }
   }
@@ -98,23 +100,26 @@ export async function retryFenced<T>(work: () => Promise<T>): Promise<T> {
 
 async function tryCommit(target: IngestTarget, slice: Slice, storedObjects: Set<string>): Promise<SliceOutcome> {
   const { ledger, entity, rfc } = target
-  const { version, known: rows } = await readKnown(ledger, entity, slice.uuids)
+  const { sequence, known: rows } = await readKnown(ledger, entity, slice.uuids)
   const known = new Map(rows.map((row) => [row.uuid, row]))
   const content = await readSlice(target, slice, known)
   const { documents, cancelled, holdings } = content
   const entries = await refuseWithoutRoom(target, content, known)
   const changes = changesOf(documents, cancelled, known)
-  const isUnchanged = changes.created.length + changes.completed.length + changes.cancelled.length + holdings.size === 0
+  const parts = holdingParts(newHoldings(target, holdings, known), sequence)
+  const isUnchanged = changes.created.length + changes.completed.length + changes.cancelled.length + parts.length === 0
   if (isUnchanged) return commitOutcome(target, outcomeOf(changes, entries, [], []), [])
   const [affected] = await Promise.all([
     readAffectedBy(ledger, entity, changes),
     target.import_id === undefined ? putXml(target.files, changes, storedObjects) : putHeldXml(target, content, storedObjects),
   ])
   const { writes, cancellations } = applyChanges(changes, affected)
-  const statements = writeStatements(ledger, { entity, rfc, version }, writes, target.now.getTime())
-  const committed = [...holdings.values()].map((holding) => ({ ...holding, isNew: !known.has(holding.uuid) }))
+  const held = hold(changes, parts)
+  const statements = writeStatements(ledger, { entity, rfc, sequence }, { ...writes, held }, target.now.getTime())
   slice.forget?.()
-  return commitOutcome(target, outcomeOf(changes, entries, cancellations, committed), statements)
+  const outcome = await commitOutcome(target, outcomeOf(changes, entries, cancellations, parts), statements)
+  for (const { part } of parts) target.parts?.add(part)
+  return outcome
 }
 
 /** Reads a slice, again when its documents revealed only then what is known of them. */
@@ -123,6 +128,26 @@ async function readSlice(target: IngestTarget, slice: Slice, known: Map<string, 
   const isMore = await addKnown(target, slice, content.documents, known)
   const visible = await target.alreadyVisible?.([...new Set(content.entries.flatMap(({ uuid }) => uuid ?? []))])
   return isMore || visible?.size ? slice.read(known, visible ?? new Map()) : content
+}
+
+/**
+ * What the import says of documents and has not said before: metadata that lists a valid document adds nothing to what it holds of it. The
+ * import's own parts are known from those of the documents.
+ */
+const newHoldings = ({ parts }: IngestTarget, holdings: SliceContent['holdings'], known: ReadonlyMap<string, KnownCfdi>) =>
+  [...holdings.values()].filter(
+    ({ uuid, xml, metadata }) =>
+      xml !== null || metadata!.cancelled || !partsIn(known.get(uuid)?.held ?? null).some((part) => parts?.has(part)),
+  )
+
+/** Sets the parts of new documents, and returns those to add to stored ones. */
+function hold({ created }: SliceChanges, parts: readonly HoldingPart[]): SliceWrites['held'] {
+  const held = new Map(parts.flatMap(({ part, holdings }) => holdings.map(({ uuid }) => [uuid, String(part)])))
+  for (const { row } of created) {
+    row.held = held.get(row.uuid) ?? null
+    held.delete(row.uuid)
+  }
+  return [...held].map(([uuid, part]) => ({ uuid, held: part }))
 }
 
 /** Takes out the new documents for which there is no room, the last ones first, and says so in their entries. */
@@ -161,7 +186,7 @@ async function addKnown(
 ): Promise<boolean> {
   const more = except([...documents.keys()], slice.uuids)
   if (more.length === 0) return false
-  // These rows may be newer than the version that was read. That is harmless, because the fence then refuses the batch.
+  // These rows may be newer than the commit that was read last. That is harmless, because the fence then refuses the batch.
   const found = (await readKnown(ledger, entity, more)).known
   for (const row of found) known.set(row.uuid, row)
   return found.length > 0

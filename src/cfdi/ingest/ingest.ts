@@ -11,9 +11,11 @@ import { type KnownCfdi, readStored } from './reads.ts'
 
 export type { CancelledCfdi } from './apply-changes.ts'
 export { type IngestTarget, importPrefix, type XmlContent } from './commit-slice.ts'
-export type { Holding } from './holdings.ts'
-export { type CommittedHolding, type EntryResult, rejectedOf, type SliceOutcome } from './outcome.ts'
+export { type Holding, type HoldingPart, partsIn } from './holdings.ts'
+export { type EntryResult, rejectedOf, type SliceOutcome } from './outcome.ts'
+export { type KnownCfdi, readStored } from './reads.ts'
 export { replaceDocuments } from './replace.ts'
+export { deleteCommits } from './writes.ts'
 
 export type Outcomes = AsyncGenerator<SliceOutcome, void, undefined>
 

@@ -1,7 +1,7 @@
 import type { DocumentChange } from '../../visibility/slice-counts.ts'
 import type { Rejection } from '../package/rejections.ts'
 import type { CancelledCfdi, SliceChanges } from './apply-changes.ts'
-import type { Holding } from './holdings.ts'
+import type { HoldingPart } from './holdings.ts'
 
 export type EntryStatus = 'created' | 'updated' | 'unchanged' | 'rejected'
 
@@ -21,9 +21,6 @@ export interface EntryResult {
   rejected_rows?: Rejection[]
 }
 
-/** A holding, and whether its document was not stored before. */
-export type CommittedHolding = Holding & { isNew: boolean }
-
 /** What a committed slice changed. */
 export interface SliceOutcome {
   entries: EntryResult[]
@@ -35,8 +32,8 @@ export interface SliceOutcome {
   rejected: number
   cancellations: CancelledCfdi[]
   changes: DocumentChange[]
-  /** What the import says of each document that it brought; empty for a download. */
-  holdings: CommittedHolding[]
+  /** What the import says of documents and did not say before; empty for a download. */
+  parts: HoldingPart[]
 }
 
 /** An entry that has been read: the UUID of its document, or why it is rejected. */
@@ -52,7 +49,7 @@ export function outcomeOf(
   { created, completed }: Pick<SliceChanges, 'created' | 'completed'>,
   read: readonly ReadEntry[],
   cancellations: CancelledCfdi[],
-  holdings: CommittedHolding[],
+  parts: HoldingPart[],
 ): SliceOutcome {
   const status = new Map<string, EntryStatus>()
   for (const { row } of created) status.set(row.uuid, 'created')
@@ -84,6 +81,6 @@ export function outcomeOf(
     rejected,
     cancellations,
     changes,
-    holdings,
+    parts,
   }
 }

@@ -1,5 +1,6 @@
 import { crc32, deflateRawSync } from 'node:zlib'
 import { detach } from '../../platform/detach.ts'
+import { contentText } from '../chunks/content.ts'
 import type { Bytes } from '../package/bytes.ts'
 import { EntryRejected, type ZipEntry } from '../package/directory.ts'
 import type { ListedRow, MetadataRow } from '../package/metadata.ts'
@@ -88,10 +89,8 @@ const SLICE_ROWS_BYTES = 3 * 1024 * 1024
 /** An application is a row, and brings a row of its invoice. So does a substitution. */
 const APPLICATION_BYTES = 1_000
 
-const rowBytesOf = ({ row, lines, applications, substitutes }: Incoming): number =>
-  (row.detail?.length ?? 0) +
-  lines.reduce((sum, { length }) => sum + length, 0) +
-  (applications.length + substitutes.length) * APPLICATION_BYTES
+const rowBytesOf = ({ content, applications, substitutes }: Incoming): number =>
+  (content?.length ?? 0) + (applications.length + substitutes.length) * APPLICATION_BYTES
 
 /** A slice of as many of these XML files as fit, and at least one. */
 export interface XmlSlice extends Slice {
@@ -168,7 +167,7 @@ function readFile({ rfc, now, provenance }: IngestTarget, file: UnopenedFile, re
         entry: isReported ? { n, name, uuid: null, code: 'cfdi.not_a_cfdi', detail: 'The file is not a CFDI.' } : null,
       }
     }
-    const lines = new Lines(file.uuid)
+    const lines = new Lines()
     const parsed = parseCfdi(content, lines)
     uuid = parsed.uuid
     const { packed } = file
@@ -194,9 +193,9 @@ export function documentOf(
 ): Omit<Incoming, 'packed'> {
   const row = rowOf(detach(parsed), lines.taxes, rfc, status, now)
   const applications = applicationsOf(parsed, row).map(detach)
-  Object.assign(row, { related: relatedOf(applications), ...bytes })
+  Object.assign(row, { related: relatedOf(applications), products: lines.products.textOf(row), ...bytes })
   if (bytes.xml_size > LARGE_BYTES) fitToLimits(row)
-  return { row, lines: lines.rowsOf(row.uuid), applications, substitutes: detach(substitutesOf(parsed)) }
+  return { row, content: contentText(parsed, lines.texts), applications, substitutes: detach(substitutesOf(parsed)) }
 }
 
 const holdingOf = (uuid: string, { packed, method, size, crc }: UnopenedFile): SliceHolding => ({
@@ -222,7 +221,7 @@ export function metadataSlice({ rfc, now, import_id }: IngestTarget, rows: reado
         const isHeld = import_id !== undefined && !visible.has(uuid)
         try {
           if (stored === undefined && !visible.has(uuid)) {
-            const document = { row: rowOfMetadata(row, rfc, now.getTime()), lines: [], applications: [], substitutes: [], packed: null }
+            const document = { row: rowOfMetadata(row, rfc, now.getTime()), content: null, applications: [], substitutes: [], packed: null }
             fitToLimits(document.row)
             documents.set(uuid, document)
           } else if (row.cancelled && stored?.cancelled === 0) cancelled.set(uuid, row)

@@ -1,5 +1,6 @@
 import { jsonChunks } from '../../platform/db/commit.ts'
 import type { Applied } from '../balances.ts'
+import type { Chunk } from '../chunks/chunks.ts'
 import type { CfdiRow, MicrosColumn } from '../columns.ts'
 import type { Substitution } from '../substitution.ts'
 import type { PartKey } from '../supplier-totals.ts'
@@ -12,13 +13,17 @@ export interface KnownCfdi {
   /** Both are null when only metadata is known. */
   xml_crc: number | null
   xml_size: number | null
+  /** The parts of what imports hold of it (holdings.ts), and its chunk. */
+  held: string | null
+  chunk: number | null
 }
 
 const ROW = [
   ...(['uuid', 'direction', 'cancelled', 'estatus', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'issued_at'] as const),
   ...(['utc_offset', 'fecha', 'kind', 'version', 'tipo_comprobante', 'metodo_pago', 'emisor_rfc', 'receptor_rfc'] as const),
   ...(['counterparty_rfc', 'currency', 'tipo_cambio', 'subtotal', 'descuento', 'total', 'payment_status', 'last_payment_at'] as const),
-  ...(['fully_paid_at', 'applied_until', 'substituted_from', 'substitutes_from', 'related'] as const),
+  ...(['fully_paid_at', 'applied_until', 'substituted_from', 'substitutes_from', 'related', 'products'] as const),
+  ...(['chunk', 'chunk_at', 'chunk_parts'] as const),
 ]
 const ROW_MICROS = [
   ...(['total_micros', 'iva_trasladado', 'iva_retenido', 'isr_retenido', 'ieps_trasladado', 'paid', 'credited'] as const),
@@ -38,6 +43,7 @@ export interface StoredMonth {
   month: string
   direction: number
   cells: string
+  products: string | null
 }
 
 /** A part of the suppliers of a month. */
@@ -48,7 +54,7 @@ export interface StoredSuppliers {
 }
 
 // With CROSS JOIN the planner seeks each element; otherwise it walks the whole partition for each (ingest.md 6.2).
-const SELECT_KNOWN = `select c.uuid, c.cancelled, c.xml_crc, c.xml_size
+const SELECT_KNOWN = `select c.uuid, c.cancelled, c.xml_crc, c.xml_size, c.held, c.chunk
   from json_each(?2) j cross join cfdi c where c.entity = ?1 and c.uuid = j.value`
 const SELECT_ROWS = `select ${[...ROW, ...ROW_MICROS].map((name) => `c.${name}`).join(', ')}
   from json_each(?2) j cross join cfdi c where c.entity = ?1 and c.uuid = j.value`
@@ -65,23 +71,31 @@ const SELECT_SUBSTITUTIONS = `with recursive linked (uuid) as (
     union select s.substituted from linked cross join cfdi_substitutions s where s.entity = ?1 and s.source = linked.uuid
     limit ${MAX_LINKED})
   select s.substituted, s.source from linked cross join cfdi_substitutions s where s.entity = ?1 and s.substituted = linked.uuid`
-const SELECT_MONTHS = `select m.month, m.direction, m.cells
+const SELECT_MONTHS = `select m.month, m.direction, m.cells, m.products
   from json_each(?2) j cross join cfdi_months m where m.entity = ?1 and m.month = j.value->>0 and m.direction = j.value->>1`
 const SELECT_SUPPLIERS = `select s.month, s.part, s.totals
   from json_each(?2) j cross join cfdi_suppliers s where s.entity = ?1 and s.month = j.value->>0 and s.part = j.value->>1`
 
-/** The partition's version, null when it has no row yet, and which of these documents it holds. One call. */
+/** Some chunks of a partition. One call, or none. */
+export async function readChunks(ledger: D1Database, entity: number, chunks: readonly number[]): Promise<Chunk[]> {
+  if (chunks.length === 0) return []
+  const select =
+    'select k.chunk, hex(k.data) as data from json_each(?2) j cross join cfdi_chunks k where k.entity = ?1 and k.chunk = j.value'
+  return resultsOf<Chunk>(await ledger.batch(statementsOf(ledger, select, entity, chunks)))
+}
+
+/** The sequence of the partition's next commit, and which of these documents it holds. One call. */
 export async function readKnown(
   ledger: D1Database,
   entity: number,
   uuids: readonly string[],
-): Promise<{ version: number | null; known: KnownCfdi[] }> {
-  const [versions, ...known] = await ledger.batch([
-    ledger.prepare('select version from entities where entity = ?1').bind(entity),
+): Promise<{ sequence: number; known: KnownCfdi[] }> {
+  const [commits, ...known] = await ledger.batch([
+    ledger.prepare('select sequence from cfdi_commits where entity = ?1 order by sequence desc limit 1').bind(entity),
     ...statementsOf(ledger, SELECT_KNOWN, entity, uuids),
   ])
-  const [row] = (versions?.results ?? []) as { version: number }[]
-  return { version: row?.version ?? null, known: resultsOf<KnownCfdi>(known) }
+  const [last] = (commits?.results ?? []) as { sequence: number }[]
+  return { sequence: (last?.sequence ?? 0) + 1, known: resultsOf<KnownCfdi>(known) }
 }
 
 /** Which of these documents the partition holds, by UUID. One call. */

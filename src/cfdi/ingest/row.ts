@@ -6,7 +6,7 @@ import { fits, micros } from '../money.ts'
 import type { MetadataRow } from '../package/metadata.ts'
 import type { ReportedStatus } from '../package/reported.ts'
 import { inMxn, rateOf } from '../totals.ts'
-import { type CfdiDocument, DETAIL } from '../xml/document.ts'
+import type { CfdiDocument } from '../xml/document.ts'
 import { isIssueDate, isUuid, outOfRange } from '../xml/fields.ts'
 import { RowRejected } from './row-rejected.ts'
 import { type LineTaxes, taxesOf } from './taxes.ts'
@@ -16,7 +16,7 @@ export type StatusColumns = Pick<CfdiRow, 'estatus' | 'cancelled' | 'cancelled_a
 
 const VALID: StatusColumns = { estatus: 'vigente', cancelled: 0, cancelled_at: null, cancellation_reason: null, folio_sustitucion: null }
 /** D1 refuses rows and parameters over 2 MB. */
-export const MAX_BYTES = 1_500_000
+const MAX_BYTES = 1_500_000
 
 /** The status that metadata gives a document. Without metadata the document is valid. */
 export const statusOf = (metadata: ReportedStatus | undefined): StatusColumns =>
@@ -51,7 +51,6 @@ export function rowOf(document: CfdiDocument, lines: LineTaxes, rfc: string, sta
     paid: 0n,
     credited: 0n,
     updated_at: now,
-    detail: detailText(document),
   }
   return withBalance(row, [])
 }
@@ -97,13 +96,10 @@ function issuedAt({ fecha, lugar_expedicion, utc_offset }: CfdiDocument): Pick<C
 /** Sets the balance of a row from everything that is applied to it. */
 export const withBalance = (row: CfdiRow, applications: readonly Applied[]): CfdiRow => Object.assign(row, balanceOf(row, applications))
 
-/** Drops a detail that is too long to be stored; the XML still has it. Throws RowRejected when the row is too long even without it. */
+/** Throws RowRejected when a row is too long to be stored. */
 export function fitToLimits(row: CfdiRow): void {
-  if (bytesOf(row) > MAX_BYTES) row.detail = null
-  if (bytesOf(row) > MAX_BYTES) throw tooLarge()
+  if (bytesOf(row) > MAX_BYTES) throw new RowRejected('cfdi.too_large', 'A text of the document is too long to be stored.')
 }
-
-export const tooLarge = (): RowRejected => new RowRejected('cfdi.too_large', 'A text of the document is too long to be stored.')
 
 const bytesOf = (row: object): number =>
   Object.values(row).reduce((sum, value) => sum + (typeof value === 'string' ? utf8.encode(JSON.stringify(value)).length : 30), 0)
@@ -116,15 +112,4 @@ function partiesOf({ emisor_rfc, receptor_rfc }: { emisor_rfc: string; receptor_
   if (emisor_rfc === rfc) return { direction: 0, emisor_rfc, receptor_rfc, counterparty_rfc: receptor_rfc }
   if (receptor_rfc === rfc) return { direction: 1, emisor_rfc, receptor_rfc, counterparty_rfc: emisor_rfc }
   throw new RowRejected('cfdi.foreign_rfc', 'The RFC is neither the issuer nor the receiver.')
-}
-
-/** The `detail` column: what neither columns nor lines hold, without members that are null or an empty list. */
-function detailText(document: CfdiDocument): string {
-  const detail: Record<string, unknown> = {}
-  for (const name of DETAIL) {
-    const value = document[name]
-    const isEmpty = value === null || (Array.isArray(value) && value.length === 0)
-    if (!isEmpty && name !== 'conceptos') detail[name] = value
-  }
-  return JSON.stringify(detail)
 }

@@ -49,7 +49,7 @@ export async function ingestUpload(target: IngestTarget, file: Bytes, progress =
   if (file.size > MAX_XML_BYTES)
     return [rejection(0, 'upload.xml', { code: 'cfdi.too_large', message: 'The document is larger than 4 MiB.' })]
   const xml = singleFile('upload.xml', await file.read(0, file.size))
-  await finish(ingestFiles(target, only(xml), new Map()))
+  if (!progress.done.has(0)) await finish(ingestFiles(target, only(xml), new Map()))
   return []
 }
 

@@ -1,10 +1,12 @@
 import { getTableName } from 'drizzle-orm'
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
-import { joinedChunks, jsonChunks } from '../../platform/db/commit.ts'
+import { jsonChunks } from '../../platform/db/commit.ts'
+import { packed } from '../../platform/db/packed.ts'
 import type { Balance } from '../balances.ts'
+import { formChunks } from '../chunks/chunks.ts'
 import { type ApplicationRow, type CfdiRow, columnsOf } from '../columns.ts'
 import type { Substitution, SubstitutionState } from '../substitution.ts'
-import { cfdi, cfdiLines, cfdiPayments, cfdiSubstitutions } from '../tables.ts'
+import { cfdi, cfdiPayments, cfdiSubstitutions } from '../tables.ts'
 import type { XmlPlace } from '../xml/xml-store.ts'
 import type { StoredMonth, StoredSuppliers } from './reads.ts'
 import type { StatusColumns } from './row.ts'
@@ -14,13 +16,15 @@ export interface SliceWrites {
   /** Documents that are taken out, and the invoices to which they are applied. */
   removed: { uuid: string; invoices: string[] }[]
   /** Documents whose XML is the same, in another object. */
-  moved: ({ uuid: string } & XmlPlace)[]
+  moved: ({ uuid: string; held: string } & XmlPlace)[]
+  /** Parts of holdings that are added to those of stored documents. */
+  held: { uuid: string; held: string }[]
   /** New documents, and documents that were known from metadata only. */
-  rows: CfdiRow[]
+  documents: { row: CfdiRow; content: string | null }[]
+  /** What is left of the chunks of documents that are taken out; null for nothing. */
+  chunks: { chunk: number; data: string | null }[]
   /** Those of the latter that differ from their metadata in an indexed column. */
   reindexed: CfdiRow[]
-  /** As JSON (row.ts). */
-  lines: string[]
   applications: ApplicationRow[]
   /** The relations 04 of the new documents. */
   substitutions: Substitution[]
@@ -33,12 +37,11 @@ export interface SliceWrites {
   suppliers: StoredSuppliers[]
 }
 
-/** A partition as it was read. */
-export interface PartitionVersion {
+/** The commit that comes next in a partition as it was read. */
+export interface NextCommit {
   entity: number
   rfc: string
-  /** Null when the partition has no row yet. */
-  version: number | null
+  sequence: number
 }
 
 /**
@@ -47,7 +50,7 @@ export interface PartitionVersion {
  */
 const KEPT: ReadonlySet<string> = new Set([
   ...['uuid', 'direction', 'cancelled', 'estatus', 'issued_at', 'utc_offset', 'fecha', 'tipo_comprobante', 'emisor_rfc', 'receptor_rfc'],
-  ...['counterparty_rfc', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'substituted_from', 'substitutes_from'],
+  ...['counterparty_rfc', 'held', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'substituted_from', 'substitutes_from'],
 ])
 
 /**
@@ -72,7 +75,7 @@ const INDEXED = ['direction', 'issued_at', 'utc_offset', 'fecha', 'tipo_comproba
 const SUBSTITUTED = ['substituted_from', 'substitutes_from']
 const STATUS = ['estatus', 'cancelled', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'updated_at']
 const BALANCE = ['paid', 'credited', 'last_payment_at', 'fully_paid_at', 'applied_until']
-const PLACE = ['xml_object', 'xml_offset', 'xml_length', 'xml_method']
+const PLACE = ['xml_object', 'xml_offset', 'xml_length', 'xml_method', 'held']
 const BALANCE_AND_STATUS = [...BALANCE, 'payment_status']
 
 const UPSERT_CFDI = insert(
@@ -81,7 +84,6 @@ const UPSERT_CFDI = insert(
     .map((name) => `${name} = excluded.${name}`)
     .join(', ')} where cfdi.xml_object is null and excluded.xml_object is not null`,
 )
-const INSERT_LINES = insert(cfdiLines, 'do nothing')
 const INSERT_APPLICATIONS = insert(cfdiPayments, 'do nothing')
 const UPDATE_INDEXED = update(INDEXED)
 const CANCEL = update(STATUS, 'and cfdi.cancelled = 0')
@@ -90,26 +92,29 @@ const UPDATE_BALANCE_AND_STATUS = update(BALANCE_AND_STATUS)
 const INSERT_SUBSTITUTIONS = insert(cfdiSubstitutions, 'do nothing')
 const UPDATE_SUBSTITUTED = update(SUBSTITUTED)
 const MOVE = update(PLACE)
+const HOLD = `update cfdi set held = cfdi.held || ',' || j.held from (select value->>0 as e, value->>1 as u, value->>2 as held from json_each(?1)) j
+   where cfdi.entity = j.e and cfdi.uuid = j.u`
 const DELETE_CFDI = 'delete from cfdi where entity = ?1 and uuid in (select value from json_each(?2))'
-const DELETE_LINES = 'delete from cfdi_lines where entity = ?1 and uuid in (select value from json_each(?2))'
+const UPSERT_CHUNKS = `insert into cfdi_chunks (entity, chunk, data) select ?1, value->>0, unhex(value->>1) from json_each(?2) where true
+   on conflict (entity, chunk) do update set data = excluded.data`
+const DELETE_CHUNKS = 'delete from cfdi_chunks where entity = ?1 and chunk in (select value from json_each(?2))'
+const INSERT_COMMIT = 'insert into cfdi_commits (entity, sequence, committed_at, touched) values (?1, ?2, ?3, unhex(?4))'
 const DELETE_APPLICATIONS = `delete from cfdi_payments
    where (entity, invoice, source) in (select ?1, value->>0, value->>1 from json_each(?2))`
 const DELETE_SUBSTITUTIONS = 'delete from cfdi_substitutions where entity = ?1 and source in (select value from json_each(?2))'
 const DELETE_MONTHS = 'delete from cfdi_months where (entity, month, direction) in (select ?1, value->>0, value->>1 from json_each(?2))'
 const DELETE_SUPPLIERS = 'delete from cfdi_suppliers where (entity, month, part) in (select ?1, value->>0, value->>1 from json_each(?2))'
-const UPSERT_MONTHS = `insert into cfdi_months (entity, month, direction, sums, cells)
-   select ?1, value->>0, value->>1, value->>2, value->>3 from json_each(?2) where true
-   on conflict (entity, month, direction) do update set sums = excluded.sums, cells = excluded.cells`
+const UPSERT_MONTHS = `insert into cfdi_months (entity, month, direction, sums, cells, products)
+   select ?1, value->>0, value->>1, value->>2, value->>3, value->>4 from json_each(?2) where true
+   on conflict (entity, month, direction) do update set sums = excluded.sums, cells = excluded.cells, products = excluded.products`
 const UPSERT_SUPPLIERS = `insert into cfdi_suppliers (entity, month, part, totals)
    select ?1, value->>0, value->>1, value->>2 from json_each(?2) where true
    on conflict (entity, month, part) do update set totals = excluded.totals`
-/** Refuses a batch that was computed from an older version: version is NOT NULL. */
-const FENCE = 'update entities set version = case when version = ?2 then version + 1 end where entity = ?1'
 
-/** The statements of one slice, beginning with the fence. `now` in milliseconds. */
+/** The statements of one slice, beginning with its commit. `now` in milliseconds. */
 export function writeStatements(
   ledger: D1Database,
-  { entity, rfc, version }: PartitionVersion,
+  { entity, rfc, sequence }: NextCommit,
   writes: SliceWrites,
   now: number,
 ): D1PreparedStatement[] {
@@ -118,17 +123,23 @@ export function writeStatements(
     jsonChunks(rows.map((row) => [entity, row.uuid, ...valuesOf(names, { updated_at: now, ...row })])).map((chunk) =>
       ledger.prepare(sql).bind(chunk),
     )
-  const { removed, moved, rows, reindexed, lines, applications, substitutions, substituted, cancelled, balances } = writes
+  const { removed, moved, documents, reindexed, applications, substitutions, substituted, cancelled, balances } = writes
+  const formed = formChunks(documents, sequence)
+  const [kept, emptyChunks] = separate(writes.chunks, ({ data }) => data !== null)
   const gone = removed.map(({ uuid }) => uuid)
   const [months, emptyMonths] = separate(writes.months, ({ cells }) => cells !== '{}')
   const [suppliers, emptySuppliers] = separate(writes.suppliers, ({ totals }) => totals !== '{}')
   return [
-    ...(version === null
-      ? [ledger.prepare('insert into entities (entity, rfc, version) values (?1, ?2, 0) on conflict do nothing').bind(entity, rfc)]
+    // The fence: it refuses a batch that was computed before another commit took the sequence.
+    ledger.prepare(INSERT_COMMIT).bind(entity, sequence, now, touchedBy(writes)),
+    ...(sequence === 1
+      ? [ledger.prepare('insert into entities (entity, rfc) values (?1, ?2) on conflict do nothing').bind(entity, rfc)]
       : []),
-    ledger.prepare(FENCE).bind(entity, version ?? 0),
     ...intoPartition(DELETE_CFDI, gone),
-    ...intoPartition(DELETE_LINES, gone),
+    ...intoPartition(
+      DELETE_CHUNKS,
+      emptyChunks.map(({ chunk }) => chunk),
+    ),
     ...intoPartition(
       DELETE_APPLICATIONS,
       removed.flatMap(({ uuid, invoices }) => invoices.map((invoice) => [invoice, uuid])),
@@ -137,10 +148,13 @@ export function writeStatements(
     ...byKey(MOVE, PLACE, moved),
     ...intoPartition(
       UPSERT_CFDI,
-      rows.values().map((row) => valuesOf(CFDI, row)),
+      documents.values().map(({ row }) => valuesOf(CFDI, row)),
     ),
     ...byKey(UPDATE_INDEXED, INDEXED, reindexed),
-    ...joinedChunks(lines).map((chunk) => ledger.prepare(INSERT_LINES).bind(entity, chunk)),
+    ...intoPartition(
+      UPSERT_CHUNKS,
+      [...formed, ...kept].map(({ chunk, data }) => [chunk, data]),
+    ),
     ...intoPartition(
       INSERT_APPLICATIONS,
       applications.values().map((row) => valuesOf(APPLICATIONS, row)),
@@ -149,6 +163,7 @@ export function writeStatements(
       INSERT_SUBSTITUTIONS,
       substitutions.map(({ substituted, source }) => [substituted, source]),
     ),
+    ...byKey(HOLD, ['held'], writes.held),
     ...byKey(UPDATE_SUBSTITUTED, SUBSTITUTED, substituted),
     ...byKey(CANCEL, STATUS, cancelled),
     ...byKey(
@@ -163,7 +178,7 @@ export function writeStatements(
     ),
     ...intoPartition(
       UPSERT_MONTHS,
-      months.map(({ month, direction, sums, cells }) => [month, direction, sums, cells]),
+      months.map(({ month, direction, sums, cells, products }) => [month, direction, sums, cells, products]),
     ),
     ...intoPartition(
       UPSERT_SUPPLIERS,
@@ -179,6 +194,27 @@ export function writeStatements(
     ),
   ]
 }
+
+/** More documents than this are not named: whoever mirrors the partition then reads all of it. */
+const MOST_TOUCHED = 20_000
+
+/**
+ * What a commit changes, for those that mirror it: the UUIDs of its documents by what happened to them, as packed JSON. Null for too
+ * many.
+ */
+function touchedBy({ documents, removed, substituted, cancelled, balances }: SliceWrites): string | null {
+  const lists = { stored: documents.map(({ row }) => row), removed, substituted, cancelled, balances }
+  const named = Object.entries(lists).flatMap(([what, list]) => (list.length === 0 ? [] : [[what, list.map(({ uuid }) => uuid)] as const]))
+  const isTooLong = named.reduce((sum, [, uuids]) => sum + uuids.length, 0) > MOST_TOUCHED
+  return isTooLong ? null : packed(JSON.stringify(Object.fromEntries(named)))
+}
+
+/** Deletes a partition's commits before an instant, but for the last one, which fences the next. Whoever mirrors it and has not read that yet reads all of it. */
+export const deleteCommits = (ledger: D1Database, entity: number, before: number): D1PreparedStatement =>
+  ledger
+    .prepare(`delete from cfdi_commits where entity = ?1 and committed_at < ?2
+     and sequence < (select max(sequence) from cfdi_commits where entity = ?1)`)
+    .bind(entity, before)
 
 const separate = <T>(list: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] => [
   list.filter(isFirst),

@@ -13,8 +13,10 @@ export type DataStatusRow =
 export const dataStatusRows = ({ entity, organization_id }: ScopedLedger): Fragment =>
   sql`select source, months, null as month, null as as_of from coverage where entity = ${entity}
     union all
-    select source, null, month, as_of from sync_jobs indexed by sync_jobs_open
-    where entity = ${entity} and open = 1 and month <> ''
+    select s.source, null, s.month, as_of
+    from sync_work w cross join json_each(w.jobs) j
+    cross join sync_jobs s on s.entity = w.entity and s.source = j.value->>0 and s.month = j.value->>1 and s.job_id = j.value->>2
+    where w.entity = ${entity} and open = 1 and s.month <> ''
       and (carried ->> ${organization_id} is not null or exists (select 1 from json_each(organizations) where value = ${organization_id}))`
 
 /** Tells the data status of any month of a direction from these rows. `now` in milliseconds. */

@@ -1,5 +1,5 @@
-import { EMPTY_HEADER, EMPTY_LINE, type Header, isIn, type LineHeader } from '../columns.ts'
-import { namesOf, picker } from '../pick.ts'
+import { EMPTY_HEADER, type Header, isIn } from '../columns.ts'
+import { namesOf, nulls, picker } from '../pick.ts'
 
 const text = null as string | null
 
@@ -55,6 +55,13 @@ export const DETAIL = namesOf(newDocument('cfdi', '')).filter(
 /** Copies the detail out of a document. */
 export const detailOf = picker(DETAIL, DETAIL)
 
+/** The members of a line that are attributes of Concepto. */
+export const LINE_HEADER = [
+  ...(['clave_prod_serv', 'no_identificacion', 'cantidad', 'clave_unidad', 'unidad', 'descripcion', 'valor_unitario'] as const),
+  ...(['importe', 'descuento', 'objeto_imp'] as const),
+]
+const EMPTY_LINE: Record<(typeof LINE_HEADER)[number], string | null> = nulls(LINE_HEADER)
+
 /** A line before anything has been read. */
 export const newConcepto = () => ({
   ...EMPTY_LINE,
@@ -65,19 +72,6 @@ export const newConcepto = () => ({
   pedimentos: [] as string[],
 })
 export type Concepto = ReturnType<typeof newConcepto>
-
-/** The members of a line that have no column in `cfdi_lines`. */
-type ConceptoDetail = Omit<Concepto, keyof LineHeader>
-/** The detail of a line: what is not null or empty in it. */
-export const conceptoDetailOf = (concepto: Concepto): Partial<ConceptoDetail> => {
-  const { traslados, retenciones } = concepto.impuestos
-  const detail: Partial<ConceptoDetail> = {}
-  if (traslados.length + retenciones.length > 0) detail.impuestos = concepto.impuestos
-  if (concepto.a_cuenta_terceros_rfc !== null) detail.a_cuenta_terceros_rfc = concepto.a_cuenta_terceros_rfc
-  if (concepto.cuenta_predial.length > 0) detail.cuenta_predial = concepto.cuenta_predial
-  if (concepto.pedimentos.length > 0) detail.pedimentos = concepto.pedimentos
-  return detail
-}
 
 export const REPAIRS = [
   ...(['bom', 'encoding_fallback', 'trimmed_junk', 'control_characters', 'addenda_cut'] as const),

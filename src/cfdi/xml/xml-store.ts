@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import { inflateRawSync } from 'node:zlib'
 import { MAX_XML_BYTES } from './parse.ts'
 
@@ -23,7 +24,7 @@ export async function readXml(files: R2Bucket, { xml_object, xml_offset, xml_len
 
 /** The compressed bytes of several documents as one object. */
 export interface XmlObject {
-  /** Of the bytes. Keys end with it, so that a late writer cannot change bytes that committed rows point to. */
+  /** Of the bytes, 128 bits in 22 characters. Keys end with it, so that a late writer cannot change bytes that committed rows point to. */
   hash: string
   bytes: Uint8Array<ArrayBuffer>
   offsets: number[]
@@ -39,6 +40,6 @@ export async function packXml(parts: readonly Uint8Array[]): Promise<XmlObject> 
     bytes.set(part, at)
     at += part.length
   }
-  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
-  return { hash: hash.toHex(), bytes, offsets }
+  const hash = Buffer.from(await crypto.subtle.digest('SHA-256', bytes), 0, 16)
+  return { hash: hash.toString('base64url'), bytes, offsets }
 }

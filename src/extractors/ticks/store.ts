@@ -7,18 +7,22 @@ import { tickPages } from './tables.ts'
 export type TickPage = typeof tickPages.$inferSelect
 export type Zone = typeof zones.$inferSelect
 
+const IN_USE = 'select 1 from extractors indexed by extractors_due where timezone = ?1 and is_enabled = 1 and cadence is not null'
+
 export const listZones = (db: Database) => db.select().from(zones)
 
-/** Returns the given cadences that a zone's enabled extractors use. Reads one row per cadence, however many extractors there are. */
+/**
+ * Returns the given cadences that a zone's enabled extractors use. Reads one row per cadence, however many extractors there are, and leaves out
+ * the hundreds of `every_n_days` where none is in use.
+ */
 export const cadencesInUse = async (db: Database, timezone: string, cadences: readonly string[]): Promise<string[]> =>
   (
     await db.$client
       .prepare(
-        `select value as cadence from json_each(?2) where exists (
-           select 1 from extractors indexed by extractors_due
-           where timezone = ?1 and cadence = value and is_enabled = 1 and cadence is not null)`,
+        `select value as cadence from json_each(iif(exists (${IN_USE} and cadence >= 'e' and cadence < 'f'), ?2, ?3))
+         where exists (${IN_USE} and cadence = value)`,
       )
-      .bind(timezone, JSON.stringify(cadences))
+      .bind(timezone, JSON.stringify(cadences), JSON.stringify(cadences.filter((cadence) => !cadence.startsWith('e'))))
       .all<{ cadence: string }>()
   ).results.map(({ cadence }) => cadence)
 

@@ -24,10 +24,7 @@ const CHUNK_BYTES = 1_500_000
 const CHUNK_ROWS = 10_000
 
 /** Writes rows as JSON arrays for `json_each(?)`, each of at most 10,000 rows and 1.5 MB. A slice of 1,000 documents rarely needs two. */
-export const jsonChunks = (rows: Iterable<unknown>): string[] => joinedChunks(Iterator.from(rows).map((row) => JSON.stringify(row)))
-
-/** The same of rows that are JSON already. */
-export function joinedChunks(rows: Iterable<string>): string[] {
+export function jsonChunks(rows: Iterable<unknown>): string[] {
   const chunks: string[] = []
   let pending: string[] = []
   let size = 0
@@ -39,7 +36,8 @@ export function joinedChunks(rows: Iterable<string>): string[] {
     pending = []
     size = 0
   }
-  for (const row of rows) {
+  for (const value of rows) {
+    const row = JSON.stringify(value)
     const bytes = Buffer.byteLength(row)
     if (pending.length === CHUNK_ROWS || (pending.length > 0 && size + bytes > CHUNK_BYTES)) close()
     pending.push(row)

@@ -13,8 +13,8 @@ export const isGuardViolation = (error: unknown, guard = ''): boolean =>
     ? /\bguard [\w.]+/.test(rootMessage(error))
     : new RegExp(`\\bguard ${guard.replaceAll('.', '\\.')}(?![\\w.])`).test(rootMessage(error))
 
-/** Whether a unique key refused a second row. */
-export const isUniqueViolation = (error: unknown): boolean => /UNIQUE constraint failed/.test(rootMessage(error))
+/** Whether a unique key refused a second row: one of this table, or any when none is named. */
+export const isUniqueViolation = (error: unknown, table = ''): boolean => rootMessage(error).includes(`UNIQUE constraint failed: ${table}`)
 
 /** Whether the fence of this column refused the batch: an update sets the column, which is not null, to null when its condition fails. */
 export const isFenceViolation = (error: unknown, column: `${string}.${string}`): boolean =>

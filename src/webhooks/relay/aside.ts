@@ -1,5 +1,5 @@
 import type { Outbox } from '../../outbox/outbox.ts'
-import { failStatement, type PendingEvent, putAsideStatements } from '../../outbox/pending.ts'
+import { detachStatements, failStatement, type PendingEvent, putAsideStatements } from '../../outbox/pending.ts'
 import type { System } from '../../platform/context.ts'
 import { errorMessage, log } from '../../platform/log.ts'
 import { keepDeadLetter } from '../../platform/queues/dead-letters.ts'
@@ -18,6 +18,8 @@ export interface FailedEvent {
   /** Whether an events shard takes no writes: then the event waits, however long that takes. */
   isDown?: boolean
 }
+
+const eventsOf = (failed: readonly FailedEvent[]): PendingEvent[] => failed.map(({ event }) => event)
 
 /** Whether the database refuses the values themselves. */
 export const isRefusal = (error: unknown): boolean => /SQLITE_(CONSTRAINT|TOOBIG|MISMATCH)/.test(errorMessage(error))
@@ -39,20 +41,10 @@ export async function handleFailures(
     const body = { outbox, ...event, body: event.body?.slice(0, SHOWN_CHARACTERS) ?? null }
     await keepDeadLetter(system, { queue: 'outbox', id: event.outbox_event_id, body, reason: errorMessage(error) })
   }
-  if (over.length > 0)
-    await source.batch(
-      putAsideStatements(
-        source,
-        over.map(({ event }) => event),
-      ),
-    )
+  if (over.length > 0) await source.batch([...detachStatements(source, eventsOf(over)), ...putAsideStatements(source, eventsOf(over))])
   if (waiting.length > 0) {
     log.error(system, 'Outbox events could not be relayed. They are tried again.', { outbox, events: waiting.length }, waiting[0]!.error)
-    await failStatement(
-      source,
-      waiting.map(({ event }) => event),
-      Date.now(),
-    ).run()
+    await source.batch([...detachStatements(source, eventsOf(waiting)), failStatement(source, eventsOf(waiting), Date.now())])
   }
-  return { statements: over.length + 2, isWaiting: waiting.length > 0 }
+  return { statements: over.length + 8, isWaiting: waiting.length > 0 }
 }

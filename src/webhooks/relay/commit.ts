@@ -1,4 +1,3 @@
-import { deleteStatement, moveStatement } from '../../outbox/pending.ts'
 import type { System } from '../../platform/context.ts'
 import { isUniqueViolation } from '../../platform/db/guard.ts'
 import { type Appended, insertDeliveries } from '../deliveries/insert-store.ts'
@@ -35,25 +34,6 @@ export interface Meter {
 
 /** A message that has made so many statements tries no further halves of a page. */
 const MAX_STATEMENTS = 700
-
-/** The statements that keep how far outbox events are relayed. */
-export const progressStatements = (source: D1Database, portions: readonly Portion[]): D1PreparedStatement[] => {
-  const done = portions.filter(({ progress }) => progress === null)
-  const moved = portions.flatMap(({ event, progress }) =>
-    progress === null || progress === event.progress ? [] : [{ ...event, progress }],
-  )
-  return [
-    ...(done.length > 0
-      ? [
-          deleteStatement(
-            source,
-            done.map(({ event }) => event),
-          ),
-        ]
-      : []),
-    ...(moved.length > 0 ? [moveStatement(source, moved)] : []),
-  ]
-}
 
 /** Portions that are committed together, with what they append to one events shard. */
 interface Part {

@@ -66,7 +66,12 @@ async function bodyFor(
   if (!kind.startsWith('sync.')) return parsed
   if (counts === undefined) throw new Error('The job of the event was not counted.')
   const job = parsed as SyncBody
-  return { ...job, ...counts, job_id: await shownJobId(fiscal_entity_id, job.carried?.[organization_id] ?? job.job_id) }
+  const { data_source_key, period, carried, job_id } = job
+  return {
+    ...job,
+    ...counts,
+    job_id: await shownJobId(fiscal_entity_id, data_source_key, period ?? '', carried?.[organization_id] ?? job_id),
+  }
 }
 
 /**

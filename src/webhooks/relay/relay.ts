@@ -1,14 +1,16 @@
+import { endedJobs, listsJobs } from '../../downloads/ended-jobs.ts'
 import { databaseOf, hasOutboxEvents, type Outbox, wakeRelay } from '../../outbox/outbox.ts'
-import { MAX_EVENT_BYTES, pendingEntities, readPage } from '../../outbox/pending.ts'
+import { MAX_EVENT_BYTES, type PendingEvent, pendingEntities, readPage, strikeStatements } from '../../outbox/pending.ts'
 import type { System } from '../../platform/context.ts'
 import { each } from '../../platform/each.ts'
 import { repeatAlone } from '../../platform/locks/alone.ts'
 import { ledgerByLedger, START } from '../../platform/pages.ts'
 import { type FailedEvent, handleFailures, isRefusal } from './aside.ts'
-import { type BuiltPortion, commitPortions, type Meter, progressStatements } from './commit.ts'
+import { type BuiltPortion, commitPortions, type Meter } from './commit.ts'
 import { sweepFanOuts } from './fan-out.ts'
 import { feedEvents } from './feed.ts'
 import { type Portion, portionOf, RECIPIENTS_AT_ONCE, type RelayEvent, requestOf, selectPortions } from './portions.ts'
+import { progressStatements } from './progress.ts'
 import { Records } from './records.ts'
 import { findOrganizations, findRecipients, type RecipientRequest } from './store.ts'
 import { countSyncs } from './sync-counts.ts'
@@ -66,10 +68,14 @@ async function relayPage(system: System, work: Work): Promise<boolean> {
   const parts = turns.next(PAGE)
   if (parts.length === 0) return false
   work.statements += await work.records.read()
-  const page = await readPage(source, parts, Date.now())
-  work.statements++
+  const read = await readPage(source, parts, Date.now())
+  const isHeld = (event: PendingEvent): event is RelayEvent => event.body !== null
+  const lists = await endedJobs(source, read.filter(isHeld).filter(listsJobs))
+  const ofList = new Map(lists.map((it) => [it.list, it]))
+  const page = read.flatMap((event) => ofList.get(event)?.events ?? [event])
+  work.statements += 2
 
-  const failed: FailedEvent[] = page
+  const failed: FailedEvent[] = read
     .filter(({ bytes }) => bytes > MAX_EVENT_BYTES)
     .map((event) => ({
       event,
@@ -79,7 +85,7 @@ async function relayPage(system: System, work: Work): Promise<boolean> {
   const portions = await readPortions(
     system,
     work,
-    page.filter((event): event is RelayEvent => event.body !== null),
+    page.filter(isHeld).filter((event) => !listsJobs(event)),
     failed,
   )
   work.isWaiting ||= portions.some(({ isWaiting }) => isWaiting)
@@ -97,7 +103,8 @@ async function relayPage(system: System, work: Work): Promise<boolean> {
     }
   }
   const ends = await commitPortions(system, work.records, built, work)
-  const progress = progressStatements(source, ends.done)
+  const gone = lists.flatMap((list) => list.gone)
+  const progress = [...progressStatements(source, ends.done), ...strikeStatements(source, gone)]
   if (progress.length > 0) await source.batch(progress)
   work.statements += progress.length
   work.records.crossOff(ends.done.filter(({ event, progress }) => progress !== event.progress).flatMap(({ events }) => events))
@@ -110,14 +117,22 @@ async function relayPage(system: System, work: Work): Promise<boolean> {
   }
 
   const isRelayed = ({ progress, isWaiting }: Portion): boolean => progress === null || isWaiting
-  const over = new Set([...failed, ...ends.done.filter(isRelayed)].map(({ event }) => event))
+  const waiting = new Set(ends.done.filter(({ isWaiting }) => isWaiting).map(({ event }): PendingEvent => event))
+  const over = new Set<PendingEvent>([...failed, ...ends.done.filter(isRelayed)].map(({ event }) => event))
+  // What waits in a list is read again with the next message.
+  const isOver = (event: PendingEvent): boolean => {
+    const list = ofList.get(event)
+    return list
+      ? list.events.every((one) => over.has(one)) && (list.isWhole || list.events.every((one) => waiting.has(one)))
+      : over.has(event)
+  }
   for (const part of parts) {
-    const events = page.filter(({ entity }) => entity === part.entity)
+    const events = read.filter(({ entity }) => entity === part.entity)
     const ids = events.map(({ outbox_event_id }) => outbox_event_id)
     turns.read(
       part,
       ids,
-      events.findIndex((event) => !over.has(event)),
+      events.findIndex((event) => !isOver(event)),
     )
   }
   return !turns.isEmpty || work.after !== null

@@ -4,8 +4,9 @@ import { loadList } from '../../../src/blacklists/loading/load.ts'
 import { ingestXmlPackage, type SliceOutcome } from '../../../src/cfdi/ingest/ingest.ts'
 import { bytesInMemory } from '../../../src/cfdi/package/bytes.ts'
 import { entriesOf, readDirectory } from '../../../src/cfdi/package/directory.ts'
+import { releaseLease, takeLease } from '../../../src/downloads/lease-store.ts'
 import { requestStatements } from '../../../src/downloads/request-store.ts'
-import { claimStatement, finishJobStatements, type Job, progressStatement } from '../../../src/downloads/store.ts'
+import { claimJob, commitJob, finishJobStatements, type Job, progressStatements } from '../../../src/downloads/store.ts'
 import { type Dispatch, evaluateCadences, planPage } from '../../../src/extractors/ticks/ticks.ts'
 import type { System } from '../../../src/platform/context.ts'
 import { keyring } from '../../../src/platform/crypto/keyring.ts'
@@ -85,7 +86,9 @@ const routes: Record<string, Route> = {
     await LEDGER_0.batch(
       requestStatements(LEDGER_0, { organization_id: 'org', run_id: crypto.randomUUID(), instant: now, now }, [{ entity, rfc }], wanted),
     )
-    return (await claimStatement(LEDGER_0, entity, crypto.randomUUID(), now, now + LEASE_MS).all<Job>()).results[0]
+    const token = crypto.randomUUID()
+    const { jobs } = (await takeLease(LEDGER_0, { entity, token, now, until: now + LEASE_MS, limit: 1 }))!
+    return claimJob(LEDGER_0, { entity, token, now, isCareful: false }, jobs[0]!)
   },
 
   /** A package through the product's ingest, with the progress of a job when there is one, as the downloads do it. */
@@ -94,14 +97,7 @@ const routes: Record<string, Route> = {
     const sideStatements = (outcome: SliceOutcome) =>
       job === null || isIdle(outcome)
         ? []
-        : [
-            progressStatement(
-              LEDGER_0,
-              job,
-              { ...outcome, counts: countSlice(outcome.changes, job.as_of), rejected_files: [] },
-              Date.now() + LEASE_MS,
-            ),
-          ]
+        : [...progressStatements(LEDGER_0, job, { ...outcome, counts: countSlice(outcome.changes, job.as_of), rejected_files: [] })]
     const target = { ledger: LEDGER_0, files: FILES, entity, rfc, now: new Date(), provenance: 'authority' as const, sideStatements }
     const slices = []
     for await (const { created, unchanged, rejected } of ingestXmlPackage(target, packages.get(name)!))
@@ -110,7 +106,9 @@ const routes: Record<string, Route> = {
   },
 
   '/settle': async ({ request }, { LEDGER_0 }) => {
-    await LEDGER_0.batch(finishJobStatements(LEDGER_0, (await request.json()) as Job, null, Date.now()))
+    const job = (await request.json()) as Job
+    await commitJob(LEDGER_0, job, finishJobStatements(LEDGER_0, job, null, Date.now()))
+    await releaseLease(LEDGER_0, job.entity, job.token, Date.now())
   },
 
   /** A tick at a time, and its pages planned one after the other, as the consumer of the queue does. */

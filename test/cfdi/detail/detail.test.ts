@@ -6,13 +6,13 @@ import { getCfdi, getXml, listPayments } from '../../../src/cfdi/detail/detail.t
 import { detailRoutes } from '../../../src/cfdi/detail/routes.ts'
 import { searchRoutes } from '../../../src/cfdi/search/routes.ts'
 import { summaryRoutes } from '../../../src/cfdi/summary/routes.ts'
-import { cfdiLines } from '../../../src/cfdi/tables.ts'
+import { newConcepto } from '../../../src/cfdi/xml/document.ts'
 import type { App } from '../../../src/platform/context.ts'
 import { document } from '../../../src/platform/http/openapi.ts'
 import { routesOf } from '../../../src/platform/http/route-table.ts'
 import { contextOf, reaching } from '../../support/context.ts'
 import { costOf } from '../../support/meter.ts'
-import { insertApplications, insertCfdi, insertRows, rowOf } from '../support/ledger.ts'
+import { insertApplications, insertCfdi, insertContents, rowOf } from '../support/ledger.ts'
 
 const uuid = (n: number) => `00000000-0000-0000-0000-0000000000${String(n).padStart(2, '0')}`
 const FECHA = '2026-01-10T10:00:00'
@@ -39,7 +39,7 @@ beforeAll(async () => {
       total: '100.00',
       payment_status: 'partially_paid',
       paid: 50e6,
-      detail: '{"complementos":["X:1.0"]}',
+      ...{ chunk: 1, chunk_at: 1, chunk_parts: 1 },
     }),
     rowOf({ uuid: uuid(3), fecha: FECHA, tipo_comprobante: 'P' }),
     rowOf({ uuid: uuid(4), fecha: FECHA, tipo_comprobante: 'P', estatus: 'cancelado' }),
@@ -71,21 +71,9 @@ beforeAll(async () => {
     },
     { ...applied, source: uuid(5), kind: 'E', amount: 1e6, currency: 'USD', tipo_cambio: '20', fecha_pago: '2026-01-13T00:00:00' },
   ])
-  await insertRows(env.LEDGER_0, cfdiLines, 'cfdi_lines', [
-    {
-      entity: 1,
-      uuid: uuid(2),
-      n: 2,
-      descripcion: 'dos',
-      detail: '{"impuestos":{"traslados":[],"retenciones":[]},"a_cuenta_terceros_rfc":null,"cuenta_predial":[],"pedimentos":[]}',
-    },
-    {
-      entity: 1,
-      uuid: uuid(2),
-      n: 1,
-      descripcion: 'uno',
-      detail: '{"impuestos":{"traslados":[],"retenciones":[]},"a_cuenta_terceros_rfc":null,"cuenta_predial":[],"pedimentos":[]}',
-    },
+  await insertContents(env.LEDGER_0, 1, 1, [
+    { complementos: ['OTHER:1.0'] },
+    { complementos: ['X:1.0'], conceptos: ['uno', 'dos'].map((descripcion) => ({ ...newConcepto(), descripcion })) },
   ])
 })
 
@@ -101,10 +89,9 @@ describe('GET /v1/cfdi/{uuid}', () => {
     expect(detail).toMatchObject({ es_cancelable: null, estatus_cancelacion: null, status_checked_at: null })
   })
 
-  it('reads the XML when nothing else is kept of it', async () => {
-    const detail = CfdiDetail.parse(await getCfdi(contextOf(), uuid(1)))
-    expect(detail.conceptos).toMatchObject([{ descripcion: 'Cosa', importe: '100' }])
-    expect(detail.no_certificado).toBe('00001000000500000001')
+  it('has no detail and no lines while only metadata is known', async () => {
+    const detail = CfdiDetail.parse(await getCfdi(contextOf(), uuid(3)))
+    expect(detail).toMatchObject({ conceptos: [], pagos: [], complementos: [], no_certificado: null, has_addenda: false })
   })
 
   it('is 404 alike for what is absent and for what is outside the window', async () => {

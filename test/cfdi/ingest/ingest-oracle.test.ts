@@ -2,9 +2,9 @@ import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { type IngestTarget, ingestMetadata, ingestXmlPackage } from '../../../src/cfdi/ingest/ingest.ts'
 import { randomOf, uuidFrom } from '../../support/random.ts'
-import { all, monthsOf, newBook, reported, rowsOf, suppliersOf } from '../support/book.ts'
+import { all, monthsOf, newBook, productsOf, reported, rowsOf, suppliersOf } from '../support/book.ts'
 import { CUSTOMERS, creditOf, type Plain, packageOf, paymentOf, plainOf, RFC } from '../support/documents.ts'
-import { expectedBalance, expectedMonths, expectedSuppliers, type Seen } from '../support/oracle.ts'
+import { expectedBalance, expectedMonths, expectedProducts, expectedSuppliers, type Seen } from '../support/oracle.ts'
 
 /** Documents of two months, issued and received, with payments and credit notes in all directions. */
 function world(random: () => number): Plain[] {
@@ -34,6 +34,14 @@ function world(random: () => number): Plain[] {
   }))
   const others = Array.from({ length: 16 }, () => plainOf(random, month(), { tipo: pick(['N', 'T', 'E', 'E']), ...side(), ...money() }))
   const all = [...invoices, ...payments, ...foreign, ...credits, ...others]
+  // Some have lines of several products, and some a line without a key.
+  for (const one of all)
+    if (random() < 0.5)
+      one.productos = Array.from({ length: 1 + Math.floor(random() * 4) }, () => ({
+        clave: pick(['84111506', '43211503', '15101514', '']),
+        importe: (random() * 1_000).toFixed(2),
+        descuento: pick([null, null, '1.50']),
+      }))
   // Substitutions, mostly between the same parties, in chains and now and then in cycles.
   for (let n = 0; n < 14; n++) {
     const [one, other] = [pick(all), pick(all)]
@@ -104,6 +112,7 @@ describe.each([1, 2, 3, 4, 5, 6])('random downloads %i', (seed) => {
     }
     expect(await monthsOf(target)).toEqual(expectedMonths(list))
     expect(await suppliersOf(target)).toEqual(expectedSuppliers(list))
+    expect(await productsOf(target)).toEqual(expectedProducts(list))
     expect(told.sort()).toEqual([...expected].sort())
   })
 })

@@ -7,7 +7,7 @@ import { MonthMetadata } from '../../../src/cfdi/package/month-metadata.ts'
 import { startOf } from '../../../src/cfdi/package/package.ts'
 import { randomOf } from '../../support/random.ts'
 import { zipOf } from '../../support/zip.ts'
-import { newBook, rowsOf } from '../support/book.ts'
+import { contentsOf, newBook, rowsOf } from '../support/book.ts'
 import { type Plain, plainOf, RFC, xmlOf } from '../support/documents.ts'
 import { contentOf, entriesIn } from '../support/entries.ts'
 
@@ -110,7 +110,8 @@ describe('an upload', () => {
       ['created', null],
     ])
     const rows = await rowsOf(target)
-    expect(rows.get(payment.uuid)?.detail).toBeNull()
+    expect(rows.get(payment.uuid)?.chunk_parts).toBeGreaterThan(1)
+    expect((await contentsOf(target)).get(payment.uuid)!.pagos[0]!.documentos).toHaveLength(12_000)
     const applied = await env.LEDGER_0.prepare('select count(*) as n from cfdi_payments where entity = ?').bind(target.entity).first('n')
     expect(applied).toBe(12_000)
     expect(rows.get(good.uuid)).toMatchObject({ direction: 0, counterparty_rfc: good.receptor })

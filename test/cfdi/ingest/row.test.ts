@@ -11,7 +11,7 @@ const UUID = 'C0FFEE00-1111-4222-8333-444455556666'
 const stamp = (uuid = UUID) => `<t:TimbreFiscalDigital xmlns:t="http://www.sat.gob.mx/TimbreFiscalDigital" Version="1.1" UUID="${uuid}"/>`
 
 const row = (xml: string) => {
-  const lines = new Lines(null)
+  const lines = new Lines()
   return rowOf(parseCfdi(new TextEncoder().encode(xml), lines), lines.taxes, RFC, statusOf(undefined), 0)
 }
 

@@ -1,9 +1,12 @@
 import { applyD1Migrations, env } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { getCfdi, listPayments } from '../../../src/cfdi/detail/detail.ts'
+import { findCfdi } from '../../../src/cfdi/detail/store.ts'
 import { CfdiSearch } from '../../../src/cfdi/search/contract.ts'
 import { searchCfdi } from '../../../src/cfdi/search/search.ts'
+import { view } from '../../../src/cfdi/view.ts'
 import type { Ctx } from '../../../src/platform/context.ts'
+import { openLedger } from '../../../src/visibility/scoped-ledger.ts'
 import { shows, windowsOf } from '../../../src/visibility/window.ts'
 import { contextOf, FISCAL_ENTITY, RFC, reaching } from '../../support/context.ts'
 import { applicationsOf, documents, insertApplications, insertCfdi, isSubstitutedFor, type Row, rowOf } from '../support/ledger.ts'
@@ -374,6 +377,25 @@ describe('updated_at', () => {
   it('stands alone: no answer says when the service first had a document', async () => {
     for (const one of [(await searchCfdi(ctx, ask({}))).data[0]!, await getCfdi(ctx, uuid(1))])
       expect(one).not.toHaveProperty('first_seen_at')
+  })
+})
+
+describe('a document of a page', () => {
+  it('has every character and digit that is stored, with and without a scan, as a row of columns has', async () => {
+    const odd = '"A\\B" \t\u2028\u0001 ñ 😀 \u{1F9FE}</x>'
+    const rows = documents(20, 40, '2026-01-01', 10, 20).map((row, n) =>
+      n % 2 === 0 ? row : { ...row, serie: odd, receptor_nombre: odd, total: '9'.repeat(18), total_micros: `${'9'.repeat(18)}000000` },
+    )
+    await insertCfdi(env.LEDGER_0, rows as Row[])
+    const ctx = contextOf({ entity: 20 })
+    const [plain, scanned] = await Promise.all([searchCfdi(ctx, ask({ limit: '40' })), searchCfdi(ctx, ask({ limit: '40', kind: 'cfdi' }))])
+    expect(plain.data).toHaveLength(40)
+    expect(scanned).toEqual({ ...plain, next_cursor: scanned.next_cursor })
+    expect(plain.data.filter(({ serie, receptor_nombre }) => serie === odd && receptor_nombre === odd)).toHaveLength(20)
+    for (const one of plain.data) {
+      const { row, partition } = (await findCfdi(openLedger(ctx), one.uuid))!
+      expect(view(row, { fiscal_entity_id: FISCAL_ENTITY, partition })).toEqual(one)
+    }
   })
 })
 

@@ -1,7 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
+import { type Chunk, partOf } from '../../../src/cfdi/chunks/chunks.ts'
+import { contentOf } from '../../../src/cfdi/chunks/content.ts'
 import type { IngestTarget, SliceOutcome } from '../../../src/cfdi/ingest/ingest.ts'
 import type { ListedRow } from '../../../src/cfdi/package/metadata.ts'
+import { unpacked } from '../../../src/platform/db/packed.ts'
 import { type Plain, RFC } from './documents.ts'
 import { numbered } from './ledger.ts'
 
@@ -61,7 +64,10 @@ export interface StoredCfdi {
   total_mxn: number | null
   iva_trasladado: number | null
   related: string | null
-  detail: string | null
+  products: string | null
+  chunk: number | null
+  chunk_at: number
+  chunk_parts: number
   updated_at: number
   xml_object: string
   xml_offset: number
@@ -85,6 +91,39 @@ export async function monthsOf({ entity }: IngestTarget): Promise<Record<string,
     results.filter(({ cells }) => cells !== '{}').map(({ month, direction, cells }) => [`${month}|${direction}`, JSON.parse(cells)]),
   )
 }
+
+/** The sums over lines of a book by month and direction, empty ones left out. */
+export async function productsOf({ entity }: IngestTarget): Promise<Record<string, Record<string, unknown>>> {
+  const { results } = await env.LEDGER_0.prepare(`select * from cfdi_months where entity = ? and products <> '{}'`)
+    .bind(entity)
+    .all<{ month: string; direction: number; products: string }>()
+  return Object.fromEntries(results.map(({ month, direction, products }) => [`${month}|${direction}`, JSON.parse(products)]))
+}
+
+/** What the chunks of a book say of each document that has one. */
+export async function contentsOf(target: IngestTarget): Promise<Map<string, ReturnType<typeof contentOf>>> {
+  const chunks = new Map((await chunksIn(target)).map(({ chunk, data }) => [chunk, data]))
+  const rows = [...(await rowsOf(target)).values()].filter(({ chunk }) => chunk !== null)
+  return new Map(
+    rows.map(({ uuid, chunk, chunk_at, chunk_parts }) => {
+      const parts = Array.from({ length: chunk_parts }, (_, n) => chunks.get(chunk! + n)!)
+      return [uuid, contentOf(partOf(parts, chunk_at))]
+    }),
+  )
+}
+
+/** The chunks of a book, packed. */
+export const chunksIn = async ({ entity }: IngestTarget): Promise<Chunk[]> =>
+  (await env.LEDGER_0.prepare('select chunk, hex(data) as data from cfdi_chunks where entity = ? order by chunk').bind(entity).all<Chunk>())
+    .results
+
+/** What the commits of a book touched, in their order. */
+export const commitsOf = async ({ entity }: IngestTarget): Promise<Record<string, string[]>[]> =>
+  (
+    await env.LEDGER_0.prepare('select hex(touched) as touched from cfdi_commits where entity = ? order by sequence')
+      .bind(entity)
+      .all<{ touched: string }>()
+  ).results.map(({ touched }) => JSON.parse(unpacked(touched).toString()))
 
 type Cell = (number | string)[]
 

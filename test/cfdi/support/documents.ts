@@ -25,6 +25,8 @@ export interface Plain {
   sustituye?: string[]
   pagos: { fecha: string; documentos: { uuid: string; pagado: string; moneda: string }[] }[]
   lines: number
+  /** Its lines, where they are not all alike. */
+  productos?: { clave: string; importe: string; descuento: string | null }[]
 }
 
 export const cents = (amount: number): string => (Math.round(amount) / 100).toFixed(2)
@@ -62,7 +64,9 @@ export function plainOf(random: () => number, month: string, given: Partial<Plai
 /** The XML of a document, of about the size of real ones. */
 export function xmlOf(document: Plain): string {
   const { tipo, pagos, relacion } = document
-  const line = `<cfdi:Concepto ClaveProdServ="84111506" NoIdentificacion="A-1" Cantidad="1" ClaveUnidad="E48" Unidad="Servicio" Descripcion="Servicios profesionales de consultoría" ValorUnitario="${document.subtotal}" Importe="${document.subtotal}" ObjetoImp="02"><cfdi:Impuestos><cfdi:Traslados><cfdi:Traslado Base="${document.subtotal}" Impuesto="002" TipoFactor="Tasa" TasaOCuota="0.160000" Importe="${document.iva}"/></cfdi:Traslados></cfdi:Impuestos></cfdi:Concepto>`
+  const attribute = (name: string, value: string | null) => (value === null ? '' : ` ${name}="${value}"`)
+  const lineOf = (clave: string, importe: string, descuento: string | null) =>
+    `<cfdi:Concepto ClaveProdServ="${clave}" NoIdentificacion="A-1" Cantidad="1" ClaveUnidad="E48" Unidad="Servicio" Descripcion="Servicios profesionales de consultoría" ValorUnitario="${importe}" Importe="${importe}"${attribute('Descuento', descuento)} ObjetoImp="02"><cfdi:Impuestos><cfdi:Traslados><cfdi:Traslado Base="${document.subtotal}" Impuesto="002" TipoFactor="Tasa" TasaOCuota="0.160000" Importe="${document.iva}"/></cfdi:Traslados></cfdi:Impuestos></cfdi:Concepto>`
   const relations = [...(relacion ? [relacion] : []), ...(document.sustituye ? [{ tipo: '04', uuids: document.sustituye }] : [])]
   const related = relations
     .map((one) => {
@@ -78,9 +82,11 @@ export function xmlOf(document: Plain): string {
     tipo === 'P'
       ? `<pago20:Pagos xmlns:pago20="http://www.sat.gob.mx/Pagos20" Version="2.0"><pago20:Totales MontoTotalPagos="0"/>${pagos.map(pagoOf).join('')}</pago20:Pagos>`
       : ''
-  const attribute = (name: string, value: string | null) => (value === null ? '' : ` ${name}="${value}"`)
+  const lines = document.productos
+    ? document.productos.map(({ clave, importe, descuento }) => lineOf(clave, importe, descuento)).join('')
+    : lineOf('84111506', document.subtotal, null).repeat(document.lines)
   return `<?xml version="1.0" encoding="UTF-8"?>
-<cfdi:Comprobante xmlns:cfdi="http://www.sat.gob.mx/cfd/4" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.sat.gob.mx/cfd/4 http://www.sat.gob.mx/sitio_internet/cfd/4/cfdv40.xsd" Version="4.0" Serie="A" Folio="17" Fecha="${document.fecha}" Sello="${SEAL}" FormaPago="99" NoCertificado="30001000000400002434" Certificado="${CERTIFICATE}" SubTotal="${document.subtotal}"${attribute('Descuento', document.descuento)} Moneda="${document.moneda}"${attribute('TipoCambio', document.tipo_cambio)} Total="${document.total}" TipoDeComprobante="${tipo}" Exportacion="01"${attribute('MetodoPago', document.metodo)} LugarExpedicion="${document.lugar}">${related}<cfdi:Emisor Rfc="${document.emisor}" Nombre="EMPRESA DE PRUEBA" RegimenFiscal="601"/><cfdi:Receptor Rfc="${document.receptor}" Nombre="CLIENTE DE PRUEBA" DomicilioFiscalReceptor="06600" RegimenFiscalReceptor="601" UsoCFDI="G03"/><cfdi:Conceptos>${line.repeat(document.lines)}</cfdi:Conceptos>${taxes}<cfdi:Complemento>${complement}<tfd:TimbreFiscalDigital xmlns:tfd="http://www.sat.gob.mx/TimbreFiscalDigital" Version="1.1" UUID="${document.uuid}" FechaTimbrado="${document.fecha}" RfcProvCertif="SPR190613I52" SelloCFD="${SEAL}" NoCertificadoSAT="30001000000500003456" SelloSAT="${SEAL}"/></cfdi:Complemento></cfdi:Comprobante>`
+<cfdi:Comprobante xmlns:cfdi="http://www.sat.gob.mx/cfd/4" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.sat.gob.mx/cfd/4 http://www.sat.gob.mx/sitio_internet/cfd/4/cfdv40.xsd" Version="4.0" Serie="A" Folio="17" Fecha="${document.fecha}" Sello="${SEAL}" FormaPago="99" NoCertificado="30001000000400002434" Certificado="${CERTIFICATE}" SubTotal="${document.subtotal}"${attribute('Descuento', document.descuento)} Moneda="${document.moneda}"${attribute('TipoCambio', document.tipo_cambio)} Total="${document.total}" TipoDeComprobante="${tipo}" Exportacion="01"${attribute('MetodoPago', document.metodo)} LugarExpedicion="${document.lugar}">${related}<cfdi:Emisor Rfc="${document.emisor}" Nombre="EMPRESA DE PRUEBA" RegimenFiscal="601"/><cfdi:Receptor Rfc="${document.receptor}" Nombre="CLIENTE DE PRUEBA" DomicilioFiscalReceptor="06600" RegimenFiscalReceptor="601" UsoCFDI="G03"/><cfdi:Conceptos>${lines}</cfdi:Conceptos>${taxes}<cfdi:Complemento>${complement}<tfd:TimbreFiscalDigital xmlns:tfd="http://www.sat.gob.mx/TimbreFiscalDigital" Version="1.1" UUID="${document.uuid}" FechaTimbrado="${document.fecha}" RfcProvCertif="SPR190613I52" SelloCFD="${SEAL}" NoCertificadoSAT="30001000000500003456" SelloSAT="${SEAL}"/></cfdi:Complemento></cfdi:Comprobante>`
 }
 
 const pagoOf = ({ fecha, documentos }: Plain['pagos'][number]): string =>

@@ -1,12 +1,16 @@
 import { getTableColumns, type Table } from 'drizzle-orm'
 import type { Payable } from '../../../src/cfdi/balances.ts'
 import { type Applied, balanceOf } from '../../../src/cfdi/balances.ts'
+import { contentText, lineText } from '../../../src/cfdi/chunks/content.ts'
 import { microsOf } from '../../../src/cfdi/columns.ts'
+import { addProducts, type Products, writeProducts } from '../../../src/cfdi/products.ts'
 import { addSupplier, type Suppliers, shareOf, writeSuppliers } from '../../../src/cfdi/supplier-totals.ts'
 import { cfdi, cfdiMonths, cfdiPayments, cfdiSuppliers } from '../../../src/cfdi/tables.ts'
 import { addTo, type Cells, type Countable, contribution, sumDays, writeCells } from '../../../src/cfdi/totals.ts'
+import { type DocumentDetail, newDocument } from '../../../src/cfdi/xml/document.ts'
 import type { Ctx } from '../../../src/platform/context.ts'
 import { jsonChunks } from '../../../src/platform/db/commit.ts'
+import { packed } from '../../../src/platform/db/packed.ts'
 import { windowsOf } from '../../../src/visibility/window.ts'
 import { RFC } from '../../support/context.ts'
 import { randomOf, uuidFrom } from '../../support/random.ts'
@@ -88,6 +92,13 @@ export async function insertRows(
       .run()
 }
 
+/** Puts a chunk of these contents into a ledger, in this order. */
+export async function insertContents(ledger: D1Database, entity: number, chunk: number, contents: readonly Partial<DocumentDetail>[]) {
+  const texts = contents.map((one) => contentText({ ...newDocument('cfdi', '4.0'), ...one }, (one.conceptos ?? []).map(lineText)))
+  const data = packed(`[${texts.join(',')}]`)
+  await ledger.prepare('insert into cfdi_chunks (entity, chunk, data) values (?, ?, unhex(?))').bind(entity, chunk, data).run()
+}
+
 /** A payment for every invoice (PPD) that has one: its source is as visible as the invoice, being itself. */
 export const applicationsOf = (rows: readonly Row[]) =>
   rows
@@ -113,18 +124,20 @@ export const isSubstitutedFor =
 
 /** The month rows that ingest would have kept. */
 export function monthsOf(rows: readonly Row[]) {
-  const months = new Map<string, Cells>()
+  const months = new Map<string, { cells: Cells; products: Products }>()
   for (const row of rows) {
     const adds = contribution(row as Countable)
     if (!adds) continue
     const key = `${row.entity}|${adds.month}|${row.direction}`
-    const cells = months.get(key) ?? new Map()
-    months.set(key, cells)
-    addTo(cells, adds, 1)
+    const month = months.get(key) ?? { cells: new Map(), products: new Map() }
+    months.set(key, month)
+    addTo(month.cells, adds, 1)
+    addProducts(month.products, { ...(row as Countable), products: row.products ?? null }, adds, 1)
   }
-  return [...months].map(([key, cells]) => {
+  return [...months].map(([key, { cells, products }]) => {
     const [entity, month, direction] = key.split('|')
-    return { entity: Number(entity), month, direction: Number(direction), sums: writeCells(sumDays(cells)), cells: writeCells(cells) }
+    const said = { sums: writeCells(sumDays(cells)), cells: writeCells(cells), products: writeProducts(products) }
+    return { entity: Number(entity), month, direction: Number(direction), ...said }
   })
 }
 

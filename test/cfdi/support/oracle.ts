@@ -78,6 +78,35 @@ export function expectedMonths(seen: readonly Seen[]): Record<string, Record<str
   )
 }
 
+/** The sums over lines by month and direction, added up one by one: documents, those not counted, micros in MXN. */
+export function expectedProducts(seen: readonly Seen[]): Record<string, Record<string, unknown>> {
+  const counted = countedAmong(seen)
+  const months: Record<string, Record<string, [Set<string>, Set<string>, bigint]>> = {}
+  for (const { document, hasXml } of seen) {
+    const { uuid, tipo, fecha, emisor, receptor, subtotal } = document
+    if (!hasXml || emisor === receptor || !counted.has(uuid) || (tipo !== 'I' && tipo !== 'E')) continue
+    const rate = rateOf(document)
+    const usual = Array.from({ length: document.lines }, () => ({ clave: '84111506', importe: subtotal, descuento: null }))
+    const lines = Object.entries(Object.groupBy(document.productos ?? usual, ({ clave }) => clave))
+    for (const [clave, some] of lines) {
+      const sum = some!.reduce((all, { importe, descuento }) => all + micros(importe) - micros(descuento), 0n)
+      const month = `${fecha.slice(0, 7)}|${emisor === RFC ? 0 : 1}`
+      months[month] ??= {}
+      months[month][`${tipo}|${clave}`] ??= [new Set(), new Set(), 0n]
+      const cell = months[month][`${tipo}|${clave}`]!
+      cell[0].add(uuid)
+      if (rate === null) cell[1].add(uuid)
+      else cell[2] += times(sum, rate)
+    }
+  }
+  return Object.fromEntries(
+    Object.entries(months).map(([month, cells]) => [
+      month,
+      Object.fromEntries(Object.entries(cells).map(([cell, [all, none, sum]]) => [cell, [all.size, none.size, sum.toString()]])),
+    ]),
+  )
+}
+
 /** Paid, credited and status of a document, from all others. Credit notes are in the invoice's own currency here. */
 export function expectedBalance(document: Seen, seen: readonly Seen[]): { paid: number; credited: number; payment_status: string | null } {
   const { tipo, metodo, uuid, total } = document.document

@@ -108,7 +108,7 @@ export async function sweep(): Promise<void> {
 }
 
 /** Every row of the RFC's book in some tables, with every column. */
-export async function bookOf(rfc: string, tables = ['cfdi', 'cfdi_lines', 'cfdi_payments', 'cfdi_months', 'documents', 'entities']) {
+export async function bookOf(rfc: string, tables = ['cfdi', 'cfdi_chunks', 'cfdi_commits', 'cfdi_payments', 'cfdi_months', 'documents']) {
   const { entity } = await callOf(rfc)
   const ledger = await ledgerOf(rfc)
   const results = await ledger.batch(
@@ -126,6 +126,7 @@ export interface JobState {
   not_before: number
   error_class: string | null
   created_count: number
+  organizations: string
 }
 
 /** Jobs of the RFC, by source and month. */
@@ -154,17 +155,18 @@ export function breakingAt(like: RegExp): { happened: () => boolean } {
   return { happened: () => happened }
 }
 
-/** Until a test restores mocks, something happens right before the first statement like this that is run by itself. */
+/** Until a test restores mocks, something happens right before the first batch with a statement like this. */
 export function before(like: RegExp, something: () => Promise<unknown>): () => boolean {
-  const proto = Object.getPrototypeOf(env.LEDGER_0.prepare('select 1')) as D1PreparedStatement
-  const run = proto.run
+  const proto = Object.getPrototypeOf(env.LEDGER_0) as D1Database
+  const batch =
+    (vi.isMockFunction(proto.batch) ? (vi.mocked(proto.batch).getMockImplementation() as typeof proto.batch) : undefined) ?? proto.batch
   let happened = false
-  vi.spyOn(proto, 'run').mockImplementation(async function (this: D1PreparedStatement) {
-    if (!happened && like.test(sqlOf(this))) {
+  vi.spyOn(proto, 'batch').mockImplementation(async function (this: D1Database, statements: D1PreparedStatement[]) {
+    if (!happened && statements.some((one) => like.test(sqlOf(one)))) {
       happened = true
       await something()
     }
-    return run.call(this) as never
+    return batch.call(this, statements) as never
   })
   return () => happened
 }

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { workOnImport } from '../../../src/imports/processing.ts'
 import { systemOf } from '../../../src/platform/context.ts'
+import { unpacked } from '../../../src/platform/db/packed.ts'
 import { type Plain, xmlOf } from '../../cfdi/support/documents.ts'
 import { api, basic, type Caller, type Reply, request } from '../../support/client.ts'
 import { zipOf } from '../../support/zip.ts'
@@ -54,8 +55,8 @@ export async function consumeAll(kept: unknown[], through: Env = env): Promise<n
 // biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects.
 export const quotasOf = async (caller: Caller): Promise<any> => (await api(caller, 'GET', '/v1/billing/usage')).body.quotas
 
-const TABLES = ['cfdi', 'cfdi_lines', 'cfdi_payments', 'cfdi_substitutions', 'cfdi_months', 'cfdi_suppliers', 'import_documents'] as const
-const NOT_COMPARED = ['entity', 'book', 'import_id', 'is_counted', 'xml_object', 'xml_offset', 'first_seen_at', 'updated_at']
+const TABLES = ['cfdi', 'cfdi_payments', 'cfdi_substitutions', 'cfdi_months', 'cfdi_suppliers', 'import_holdings', 'cfdi_chunks'] as const
+const NOT_COMPARED = ['entity', 'held', 'xml_object', 'xml_offset', 'updated_at', 'chunk', 'chunk_at']
 
 /** Every row of an organization's own partition, without what differs between any two partitions. */
 export async function partitionOf(organization_id: string, ledger: D1Database = env.LEDGER_0): Promise<Record<string, string[]>> {
@@ -63,13 +64,24 @@ export async function partitionOf(organization_id: string, ledger: D1Database = 
     .bind(organization_id)
     .all<{ book: number }>()
   const rows = async (table: string) => {
-    const column = table === 'import_documents' ? 'book' : 'entity'
+    const column = table === 'import_holdings' ? 'book' : 'entity'
+    const isPacked = table === 'import_holdings' || table === 'cfdi_chunks'
     const list = (
       await ledger
-        .prepare(`select * from ${table} where ${column} in (select value from json_each(?))`)
+        .prepare(`select ${isPacked ? 'hex(data) as data' : '*'} from ${table} where ${column} in (select value from json_each(?))`)
         .bind(JSON.stringify(results.map(({ book }) => book)))
         .all()
     ).results
+    // What stands in chunks and holdings is compared, and not in which of them: nothing of a document that is taken out may be left.
+    const parts = isPacked ? list.flatMap(({ data }) => JSON.parse(unpacked(data as string).toString()) as unknown[]) : []
+    // An import's own objects are its own.
+    const told = (part: unknown) =>
+      table === 'cfdi_chunks' ? part : (part as unknown[]).map((one, n) => (n === 1 && one ? (one as unknown[]).slice(2) : one))
+    if (isPacked)
+      return parts
+        .filter((part) => part !== 0)
+        .map((part) => JSON.stringify(told(part)))
+        .sort()
     return list.map((row) => JSON.stringify(Object.entries(row).filter(([name]) => !NOT_COMPARED.includes(name)))).sort()
   }
   return Object.fromEntries(await Promise.all(TABLES.map(async (table) => [table, await rows(table)])))

@@ -57,24 +57,26 @@ function factsOf(stateDir: string, ledger: DatabaseSync): Fact[] {
   })
 }
 
-/** Whether every fact has been told, of a service that runs. */
-export const isTold = (stateDir: string): boolean =>
-  databasesWith(stateDir, 'outbox').every((database) => {
-    const left = database.prepare('select 1 from outbox limit 1').get()
+const hasRows = (stateDir: string, table: string): boolean =>
+  databasesWith(stateDir, table).some((database) => {
+    const left = database.prepare(`select 1 from ${table} limit 1`).get()
     database.close()
-    return left === undefined
+    return left !== undefined
   })
 
+/** Whether every job has ended and every fact has been told, of a service that runs. */
+export const isTold = (stateDir: string): boolean => !hasRows(stateDir, 'outbox') && !hasRows(stateDir, 'sync_work')
+
 /** A job's identifier as a connection is shown it, like shownJobId of the service, which waits for its hash. */
-function shownId(fiscal_entity_id: string, job_id: string): string {
-  const bytes = createHash('sha256')
-    .update(JSON.stringify([fiscal_entity_id, job_id]))
-    .digest()
-    .subarray(0, 16)
+function shownId(...of: readonly [fiscal_entity_id: string, source: string, month: string, job_id: string]): string {
+  const bytes = createHash('sha256').update(JSON.stringify(of)).digest().subarray(0, 16)
   bytes[6] = (bytes[6]! & 0x0f) | 0x80
   bytes[8] = (bytes[8]! & 0x3f) | 0x80
   return idOfUuid('job', bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'))
 }
+
+/** A job `j` among all: those that one run requests for an RFC have the same identifier. */
+const JOB = `(j.entity || ' ' || j.source || ' ' || j.month || ' ' || j.job_id)`
 
 /** The jobs of a ledger by the identifiers that connections are shown. */
 function shownJobs(stateDir: string, ledger: DatabaseSync): Map<string, string> {
@@ -84,10 +86,16 @@ function shownJobs(stateDir: string, ledger: DatabaseSync): Map<string, string> 
     return rows
   })
   const byEntity = Map.groupBy(connections, ({ entity }) => entity)
-  const jobs = ledger.prepare('select entity, job_id from sync_jobs').all() as { entity: number; job_id: string }[]
+  const jobs = ledger.prepare(`select entity, source, month, job_id, ${JOB} as job from sync_jobs j`).all() as {
+    entity: number
+    source: string
+    month: string
+    job_id: string
+    job: string
+  }[]
   return new Map(
-    jobs.flatMap(({ entity, job_id }) =>
-      (byEntity.get(entity) ?? []).map(({ fiscal_entity_id }): [string, string] => [shownId(fiscal_entity_id, job_id), job_id]),
+    jobs.flatMap(({ entity, source, month, job_id, job }) =>
+      (byEntity.get(entity) ?? []).map(({ fiscal_entity_id }): [string, string] => [shownId(fiscal_entity_id, source, month, job_id), job]),
     ),
   )
 }
@@ -95,17 +103,17 @@ function shownJobs(stateDir: string, ledger: DatabaseSync): Map<string, string> 
 /** Lays the facts out as a table beside the ledger's own, for the questions below. */
 function spread(stateDir: string, ledger: DatabaseSync): void {
   const jobs = shownJobs(stateDir, ledger)
-  ledger.exec('create temp table facts (fact_id, kind, entity, organizations, body, job_id)')
-  ledger.exec('create index temp.facts_job on facts (job_id)')
+  ledger.exec('create temp table facts (fact_id, kind, entity, organizations, body, job)')
+  ledger.exec('create index temp.facts_job on facts (job)')
   const insert = ledger.prepare('insert into facts values (?, ?, ?, ?, ?, ?)')
   for (const { fact_id, kind, entity, organizations, body } of factsOf(stateDir, ledger))
     insert.run(fact_id, kind, entity, organizations, body, jobs.get((JSON.parse(body) as { job_id?: string }).job_id ?? '') ?? null)
 }
 
 /** Jobs with who asked for them, as many times as a fact tells one of them of it. */
-const TOLD = `select j.job_id, o.value as organization, (
+const TOLD = `select ${JOB} as job, o.value as organization, (
     select count(*) from facts f cross join json_each(f.organizations) t
-    where f.kind = 'sync.completed' and f.job_id = j.job_id and t.value = o.value) as times
+    where f.kind = 'sync.completed' and f.job = ${JOB} and t.value = o.value) as times
   from sync_jobs j cross join json_each(j.organizations) o`
 
 /** What must not be found there: each a question and its answers. */
@@ -114,9 +122,9 @@ const FAULTS: Record<string, string> = {
   'organizations that were not told once': `select * from (${TOLD}) where times <> 1`,
   'facts that are there twice': `select fact_id from facts group by fact_id having count(*) > 1`,
   'facts of no job': `select fact_id from facts where kind like 'sync.%' and not exists (
-      select 1 from sync_jobs j where j.job_id = facts.job_id)`,
-  'jobs that count otherwise by day than in all': `select job_id from sync_jobs j left join json_each(j.brought) b left join json_each(b.value) c
-      where j.month <> '' group by job_id
+      select 1 from sync_jobs j where ${JOB} = facts.job)`,
+  'jobs that count otherwise by day than in all': `select ${JOB} as job from sync_jobs j left join json_each(j.brought) b left join json_each(b.value) c
+      where j.month <> '' group by 1
       having j.created_count <> coalesce(sum(iif(c.value->>0 = 'created', c.value->>2, 0)), 0)
         or j.updated_count <> coalesce(sum(iif(c.value->>0 = 'updated', c.value->>2, 0)), 0)
         or j.cancelled_count <> coalesce(sum(iif(c.value->>0 = 'cancelled', c.value->>2, 0)), 0)`,
@@ -148,7 +156,6 @@ export function inspect(stateDir: string) {
 
 interface Job {
   cell: string
-  run_id: string
   created_at: number
   started_at: number
   finished_at: number
@@ -158,13 +165,17 @@ interface Job {
 export function tickOf(stateDir: string, instant: number, moments: readonly number[]) {
   const jobs: Job[] = []
   const told: string[] = []
+  const requests: { run_id: string; requested_at: number }[] = []
   for (const ledger of databasesWith(stateDir, 'sync_jobs')) {
     spread(stateDir, ledger)
     const cell = `e.rfc || ' ' || j.source || ' ' || j.month`
     const ask = (what: string, from: string) => ledger.prepare(`select ${what} from ${from} where j.as_of = ?`).all(instant)
     jobs.push(...(ask(`${cell} as cell, j.*`, 'sync_jobs j join entities e using (entity)') as unknown as Job[]))
-    const facts = 'facts f join sync_jobs j using (job_id) join entities e on e.entity = j.entity, json_each(f.organizations) o'
+    const facts = `facts f join sync_jobs j on f.job = ${JOB} join entities e on e.entity = j.entity, json_each(f.organizations) o`
     told.push(...ask(`o.value || ' ' || ${cell} as told`, facts).map((row) => String(row['told'])))
+    requests.push(
+      ...(ledger.prepare('select run_id, requested_at from extractions where instant = ?').all(instant) as unknown as typeof requests),
+    )
     ledger.close()
   }
   const planned = new Map<unknown, number>()
@@ -178,7 +189,8 @@ export function tickOf(stateDir: string, instant: number, moments: readonly numb
     /** Runs that were not there yet: their page was open, once the midnight had struck. */
     coming: [...planned.values()].filter((created_at) => at < created_at).length,
     /** Runs that had not asked yet for what they asked for. */
-    planned: new Set(jobs.flatMap(({ run_id, created_at }) => (planned.get(run_id)! <= at && at < created_at ? [run_id] : []))).size,
+    planned: new Set(requests.flatMap(({ run_id, requested_at }) => (planned.get(run_id)! <= at && at < requested_at ? [run_id] : [])))
+      .size,
     /** Jobs that wait or are worked on. */
     open: jobs.filter(({ created_at, finished_at }) => created_at <= at && at < finished_at).length,
     /** Jobs that somebody had taken up, maybe one who was killed since. */

@@ -13,6 +13,40 @@ export interface Kept {
   body: Record<string, any>
 }
 
+/** Jobs to be told of, with the organization that found them finished and when, or null and null; those of a lease as well. */
+const LISTED = `select j.value as job, organizations->>0 as organization, created_at
+  from outbox, json_each(outbox.body) j where outbox.entity = ?1 and kind = 'jobs'
+  union all select j.value, null, null from sync_work, json_each(sync_work.jobs) j where sync_work.entity = ?1`
+
+/** The ends of an entity's jobs that are still to be relayed. */
+async function endsOf(entity: number): Promise<Kept[]> {
+  const { results } = await env.LEDGER_0.prepare(
+    `select s.*, l.organization, l.created_at as listed_at from (${LISTED}) l cross join sync_jobs s
+       on s.entity = ?1 and s.source = l.job->>0 and s.month = l.job->>1 and s.job_id = l.job->>2
+     where s.open = 0`,
+  )
+    .bind(entity)
+    .all<JobRow & { late: string | null; carried: string; finished_at: number; organization: string | null; listed_at: number }>()
+  return results.map((row) => {
+    const { source, month, job_id, error_class, attempts, organization } = row
+    const kind = row.status === 'succeeded' ? 'sync.completed' : 'sync.failed'
+    const late = JSON.parse(row.late ?? '[]') as string[]
+    const named = organization === null ? (JSON.parse(row.organizations) as string[]).filter((one) => !late.includes(one)) : [organization]
+    const completed_at = organization === null ? row.finished_at : row.listed_at
+    const body = {
+      job_id,
+      data_source_key: source,
+      period: month || null,
+      carried: JSON.parse(row.carried),
+      error_class,
+      attempts,
+      completed_at,
+    }
+    const fact_id = [kind, source, month, job_id, ...(organization === null ? [] : [organization])].join(':')
+    return { fact_id, kind, entity, organizations: named, body }
+  })
+}
+
 /** The facts about an entity in either outbox, of kinds that begin so. */
 export async function factsOf(entity: number, kind: string): Promise<Kept[]> {
   const read = (database: D1Database) =>
@@ -20,9 +54,11 @@ export async function factsOf(entity: number, kind: string): Promise<Kept[]> {
   const rows = (await Promise.all([env.DB, env.LEDGER_0].map((database) => read(database).all<Record<string, string>>()))).flatMap(
     (it) => it.results,
   )
-  return rows.map(
+  const facts = rows.map(
     (row) => ({ ...row, organizations: JSON.parse(row['organizations'] ?? 'null'), body: JSON.parse(row['body']!) }) as unknown as Kept,
   )
+  const ends = (await endsOf(entity)).filter((end) => end.kind.startsWith(kind))
+  return [...facts, ...ends].filter((fact) => fact.kind !== 'jobs').sort((a, b) => (a.fact_id < b.fact_id ? -1 : 1))
 }
 
 export interface JobRow {

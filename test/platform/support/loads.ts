@@ -444,18 +444,18 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     await env.LEDGER_0.batch([
       env.LEDGER_0.prepare(
         `with recursive n (i) as (select 1 union all select i + 1 from n where i < 2500)
-         insert into entities (entity, rfc, version) select 28000 + n.i * 28 + 19, 'X', 0 from n`,
+         insert into entities (entity, rfc) select 28000 + n.i * 28 + 21, 'X' from n`,
       ),
       env.LEDGER_0.prepare(
-        `insert into sync_jobs (entity, source, month, job_id, run_id, organizations, open, status, as_of, not_before, attempts, created_at,
+        `insert into sync_jobs (entity, source, month, job_id, organizations, open, status, as_of, not_before, attempts, created_at,
            finished_at, created_count, updated_count, cancelled_count, rejected_count)
-         select entity, 'sat_csf', '', 'job_' || entity || '_' || value, 'run', '[]', 0, 'succeeded', 0, 0, 1, 0, 1, 0, 0, 0, 0
+         select entity, 'sat_csf', '', 'job_' || entity || '_' || value, '[]', 0, 'succeeded', 0, 0, 1, 0, 1, 0, 0, 0, 0
          from entities, json_each('[1, 2]') where rfc = 'X'`,
       ),
     ])
     await finish(platform, 'pruneJobs', Date.parse('2026-05-20T10:00:00Z'))
     // The newest job of each source and month stays.
-    expect(await countOf('sync_jobs', "run_id = 'run'", env.LEDGER_0)).toBe(2_500)
+    expect(await countOf('sync_jobs', "job_id like '%_2'", env.LEDGER_0)).toBe(2_500)
     expect(await countOf('sync_jobs', "job_id like '%_1'", env.LEDGER_0)).toBe(0)
   },
 }
@@ -476,9 +476,7 @@ export const CRON_LOADS: Record<string, Load> = {
     ).run()
     await env.LEDGER_0.prepare(
       `with recursive n (i) as (select 1 union all select i + 1 from n where i < 3000)
-       insert into sync_jobs (entity, source, month, job_id, run_id, organizations, open, status, as_of, not_before, attempts, created_at,
-         created_count, updated_count, cancelled_count, rejected_count)
-       select 900000 + n.i, 'sat_csf', '', 'job_' || n.i, 'run', '[]', 1, 'queued', 0, 0, 0, 0, 0, 0, 0, 0 from n`,
+       insert into sync_work (entity, jobs, due_at) select 900000 + n.i, '[]', 0 from n`,
     ).run()
     for (let n = 0; n < 10 && (await countOf('operator_orders', 'done_at is null')) > 0; n++) await platform.cron('* * * * *')
     expect(await countOf('operator_orders', 'done_at is null or refused is not null')).toBe(0)

@@ -249,7 +249,11 @@ describe('what a fact says', () => {
     for (const { organization_id, entity } of [first, second]) await tell(ledgerOf(entity), [synced(entity, organization_id, JOB)])
     await relayAll()
     const told = await Promise.all([first, second].map(async ({ organization_id }) => (await feedOf([organization_id]))[0]!.body.job_id))
-    expect(told).toEqual(await Promise.all([first, second].map(({ fiscal_entity_id }) => shownJobId(fiscal_entity_id, JOB.job_id))))
+    expect(told).toEqual(
+      await Promise.all(
+        [first, second].map(({ fiscal_entity_id }) => shownJobId(fiscal_entity_id, JOB.data_source_key, JOB.period ?? '', JOB.job_id)),
+      ),
+    )
     expect(new Set([...told, JOB.job_id]).size).toBe(3)
   })
 

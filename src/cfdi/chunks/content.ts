@@ -1,0 +1,44 @@
+import { type Concepto, type DocumentDetail, detailOf, LINE_HEADER, newConcepto, newDocument, type Tax } from '../xml/document.ts'
+
+const TAX = ['impuesto', 'tipo_factor', 'tasa_o_cuota', 'base', 'importe'] as const
+const LISTS = ['cuenta_predial', 'pedimentos'] as const
+
+/** A line as JSON: a list of its members in the order below, without the empty ones at its end. Stored lines are read in this order too. */
+export function lineText(line: Concepto): string {
+  const members: unknown[] = [
+    ...LINE_HEADER.map((name) => line[name]),
+    ...[line.impuestos.traslados, line.impuestos.retenciones].map((taxes) => taxes.map((tax) => TAX.map((name) => tax[name]))),
+    line.a_cuenta_terceros_rfc,
+    ...LISTS.map((name) => line[name]),
+  ]
+  while (isEmpty(members.at(-1))) members.pop()
+  return JSON.stringify(members)
+}
+
+const isEmpty = (member: unknown): boolean => member === null || (Array.isArray(member) && member.length === 0)
+
+function lineOf(members: unknown[]): Concepto {
+  const line = newConcepto()
+  const take = <T>(empty: T): T => (members.shift() as T | undefined) ?? empty
+  for (const name of LINE_HEADER) line[name] = take(null)
+  for (const which of ['traslados', 'retenciones'] as const)
+    line.impuestos[which] = take<string[][]>([]).map((tax) => Object.fromEntries(TAX.map((name, n) => [name, tax[n]])) as unknown as Tax)
+  line.a_cuenta_terceros_rfc = take(null)
+  for (const name of LISTS) line[name] = take([])
+  return line
+}
+
+/** A document's part of a chunk, as JSON: its detail without members that are null or an empty list, and its lines, which are JSON already. */
+export function contentText(document: DocumentDetail, lines: readonly string[]): string {
+  const { conceptos: _, ...detail } = detailOf(document)
+  const kept = Object.fromEntries(Object.entries(detail).filter(([, member]) => !isEmpty(member)))
+  return `[${JSON.stringify(kept)},[${lines.join(',')}]]`
+}
+
+const EMPTY = newDocument('cfdi', '')
+
+/** What a part of a chunk says. Without one, everything is null or empty. */
+export function contentOf(part: unknown): DocumentDetail {
+  const [detail, lines] = (part ?? [{}, []]) as [Partial<DocumentDetail>, unknown[][]]
+  return detailOf({ ...EMPTY, ...detail, conceptos: lines.map(lineOf) })
+}

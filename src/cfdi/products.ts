@@ -1,0 +1,92 @@
+import { fits, type Micros, micros } from './money.ts'
+import { type Contribution, type Countable, inMxn, isInSums, rateOf } from './totals.ts'
+
+/** What the documents of a month and type that count state of one product key. */
+export interface ProductTotals {
+  documents: number
+  /** Documents that add no amount, because their exchange rate is not known, or because it does not fit. */
+  not_counted: number
+  /** The importe of the lines minus their descuento, in micros of MXN. */
+  amount: Micros
+}
+
+/** Totals by type, I or E, and ClaveProdServ: `I|84111506`. The key is empty where a line has none of eight digits. */
+export type Products = Map<string, ProductTotals>
+
+/** The keys of a document; the lines of the others count under the empty key. */
+const KEYS_OF_DOCUMENT = 1_000
+/** The cells of a month, so that its row stays below 2 MB. The catalog has 52,000 keys, and nobody invoices most of them in a month. */
+const MOST_CELLS = 30_000
+
+const KEY = /^\d{8}$/
+
+/** What the lines of one document add up to, as they come, in its currency. */
+export class LineProducts {
+  readonly #sums = new Map<string, Micros>()
+
+  add({ clave_prod_serv, importe, descuento }: Record<'clave_prod_serv' | 'importe' | 'descuento', string | null>): void {
+    const stated = KEY.test(clave_prod_serv ?? '') ? clave_prod_serv! : ''
+    const key = this.#sums.has(stated) || this.#sums.size < KEYS_OF_DOCUMENT ? stated : ''
+    this.#sums.set(key, (this.#sums.get(key) ?? 0n) + (micros(importe) ?? 0n) - (micros(descuento) ?? 0n))
+  }
+
+  /** The `products` column: `key=micros,…`, or the key alone that has the whole amount of the document. Null for other types than I and E. */
+  textOf(row: Stating & Pick<Countable, 'tipo_comprobante'>): string | null {
+    if ((row.tipo_comprobante !== 'I' && row.tipo_comprobante !== 'E') || this.#sums.size === 0) return null
+    const [[key, sum], ...others] = [...this.#sums] as [[string, Micros], ...[string, Micros][]]
+    return others.length === 0 && sum === netOf(row) ? key : [...this.#sums].map(([key, sum]) => `${key}=${sum}`).join()
+  }
+}
+
+type Stating = Pick<Countable, 'subtotal' | 'descuento'>
+
+const netOf = ({ subtotal, descuento }: Stating): Micros => (micros(subtotal) ?? 0n) - (micros(descuento) ?? 0n)
+
+/** The amounts of a document by product key, in its currency. */
+const amountsOf = (row: Stating, text: string): [string, Micros][] =>
+  text.split(',').map((one) => {
+    const [key = '', sum] = one.split('=')
+    return [key, sum === undefined ? netOf(row) : BigInt(sum)]
+  })
+
+/** Adds a document to the products of its month, or removes it with sign -1. `counted` is what it adds to its month. */
+export function addProducts(
+  products: Products,
+  row: Countable & { products: string | null },
+  { values: { missing_rate, not_counted } }: Contribution,
+  sign: 1 | -1,
+): void {
+  if (row.products === null || !isInSums(row, null)) return
+  const rate = rateOf(row.currency, row.tipo_cambio)
+  const amounts = amountsOf(row, row.products).map(([key, amount]) => [key, inMxn(amount, rate) ?? 0n] as const)
+  const isCounted = missing_rate + not_counted === 0 && amounts.every(([, amount]) => fits(amount))
+  for (const [key, amount] of amounts) {
+    const cell = `${row.tipo_comprobante}|${key}`
+    const totals = products.get(cell) ?? { documents: 0, not_counted: 0, amount: 0n }
+    products.set(cell, totals)
+    totals.documents += sign
+    if (isCounted) totals.amount += sign === 1 ? amount : -amount
+    else totals.not_counted += sign
+  }
+}
+
+/** Parses the `products` column of a month. Null when it had too many cells. */
+export const parseProducts = (text: string | null): Products | null =>
+  text === null
+    ? null
+    : new Map(
+        Object.entries(JSON.parse(text) as Record<string, [number, number, string]>).map(([cell, [documents, not_counted, amount]]) => [
+          cell,
+          { documents, not_counted, amount: BigInt(amount) },
+        ]),
+      )
+
+/** Formats it: sorted, so that the same documents give the same text. A month that once had too many cells stays without. */
+export function writeProducts(products: Products | null): string | null {
+  if (products === null) return null
+  const kept = [...products].filter(([, { documents }]) => documents !== 0).sort(([a], [b]) => (a < b ? -1 : 1))
+  if (kept.length > MOST_CELLS) return null
+  return JSON.stringify(
+    Object.fromEntries(kept.map(([cell, { documents, not_counted, amount }]) => [cell, [documents, not_counted, amount.toString()]])),
+  )
+}

@@ -1,0 +1,53 @@
+import type { PendingEvent, StoredOutboxEvent } from '../outbox/pending.ts'
+import { type EndedJobRow, readEndedJobs } from './ended-jobs-store.ts'
+import { ENDED_JOBS, type JobKey } from './lease-store.ts'
+
+/** Jobs of one list that one page of the relay takes. */
+const JOBS = 30
+
+/** Whether an outbox event lists jobs that have ended. */
+export const listsJobs = ({ kind }: StoredOutboxEvent): boolean => kind === ENDED_JOBS
+
+/** The first jobs of a list as events, and its entries without a job. `isWhole` says whether the list has no further jobs. */
+export interface EndedJobs {
+  list: PendingEvent
+  events: (PendingEvent & { body: string })[]
+  gone: PendingEvent[]
+  isWhole: boolean
+}
+
+/**
+ * Returns the events of the first jobs of these lists, in the order of their identifiers, which says nothing of who asked for a job, or when.
+ * A list for one organization is of jobs that its run found finished: it is told of them as of then.
+ */
+export async function endedJobs(ledger: D1Database, lists: readonly (PendingEvent & { body: string })[]): Promise<EndedJobs[]> {
+  if (lists.length === 0) return []
+  const jobs = lists.map(({ body }) => (JSON.parse(body) as JobKey[]).sort())
+  const rows = await readEndedJobs(
+    ledger,
+    lists.map(({ entity, organizations }, n) => ({ entity, organizations, jobs: jobs[n]!.slice(0, JOBS) })),
+  )
+  const rowsOfList = Map.groupBy(rows, ({ list }) => list)
+  return lists.map((list, n) => {
+    const [events, gone]: [EndedJobs['events'], PendingEvent[]] = [[], []]
+    for (const row of rowsOfList.get(n) ?? []) {
+      const key = jobs[n]![row.n]!
+      const entry = { ...list, list: list.outbox_event_id, entry: JSON.stringify(key) }
+      if (row.status === null) gone.push(entry)
+      else events.push({ ...entry, ...eventOf(list, key, row) })
+    }
+    return { list, events, gone, isWhole: jobs[n]!.length <= JOBS }
+  })
+}
+
+function eventOf(list: PendingEvent, [source, month, job_id]: JobKey, row: EndedJobRow) {
+  const [late] = list.organizations === null ? [] : (JSON.parse(list.organizations) as string[])
+  const kind = row.status === 'succeeded' ? 'sync.completed' : 'sync.failed'
+  const created_at = late === undefined ? row.finished_at : list.created_at
+  const body = {
+    ...{ job_id, data_source_key: source, period: month || null, carried: JSON.parse(row.carried) as unknown },
+    ...{ error_class: row.error_class, completed_at: created_at },
+  }
+  const outbox_event_id = [kind, source, month, job_id, ...(late === undefined ? [] : [late])].join(':')
+  return { outbox_event_id, kind, organizations: row.organizations, body: JSON.stringify(body), bytes: 0, created_at }
+}

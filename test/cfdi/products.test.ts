@@ -1,0 +1,75 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { addProducts, LineProducts, parseProducts, writeProducts } from '../../src/cfdi/products.ts'
+import { type Countable, contribution } from '../../src/cfdi/totals.ts'
+
+const row = (more: Partial<Countable> & { products: string | null }) => ({
+  ...{ kind: 'cfdi', version: '4.0', fecha: '2026-01-07T10:00:00', tipo_comprobante: 'I', metodo_pago: 'PUE', estatus: 'vigente' },
+  ...{ substituted_from: null, emisor_rfc: 'A', receptor_rfc: 'B', currency: 'MXN', tipo_cambio: null, subtotal: '10.00', descuento: null },
+  ...{ total: '11.60', iva_trasladado: null, iva_retenido: null, isr_retenido: null, ieps_trasladado: null },
+  ...more,
+})
+const added = (...rows: ReturnType<typeof row>[]) => {
+  const products = parseProducts('{}')!
+  for (const one of rows) addProducts(products, one, contribution(one)!, 1)
+  return products
+}
+const line = (clave_prod_serv: string | null, importe: string, descuento: string | null = null) => ({ clave_prod_serv, importe, descuento })
+const textOf = (lines: ReturnType<typeof line>[], more: Partial<Countable> = {}) => {
+  const products = new LineProducts()
+  for (const one of lines) products.add(one)
+  return products.textOf(row({ ...more, products: null }))
+}
+
+describe('the sums over the lines of a document', () => {
+  it('are one key where that has the whole amount, and otherwise name every amount', () => {
+    expect(textOf([line('84111506', '4.00'), line('84111506', '6.00')])).toBe('84111506')
+    expect(textOf([line('84111506', '12.00', '2.00')])).toBe('84111506')
+    expect(textOf([line('84111506', '4.00')])).toBe('84111506=4000000')
+    expect(textOf([line('84111506', '4.00'), line('43211503', '6.00')])).toBe('84111506=4000000,43211503=6000000')
+    expect(textOf([line('8411150', '4.00'), line(null, '6.00')])).toBe('')
+    expect(textOf([])).toBeNull()
+    expect(textOf([line('84111506', '10.00')], { tipo_comprobante: 'P' })).toBeNull()
+  })
+
+  it('count in their month in MXN while the document counts', () => {
+    expect(writeProducts(added(row({ products: '84111506' })))).toBe('{"I|84111506":[1,0,"10000000"]}')
+    const dollars = row({ products: '84111506=4000000,=6000000', currency: 'USD', tipo_cambio: '20', tipo_comprobante: 'E' })
+    expect(writeProducts(added(dollars))).toBe('{"E|":[1,0,"120000000"],"E|84111506":[1,0,"80000000"]}')
+    expect(writeProducts(added({ ...dollars, tipo_cambio: null }))).toBe('{"E|":[1,1,"0"],"E|84111506":[1,1,"0"]}')
+    expect(writeProducts(added(row({ products: '84111506', estatus: 'cancelado' }), row({ products: '1', substituted_from: 1 })))).toBe(
+      '{}',
+    )
+  })
+
+  it('leave nothing of a document that is taken out again', () => {
+    const drawn = fc.record({
+      keys: fc.array(fc.tuple(fc.constantFrom('84111506', '43211503', 'x'), fc.integer({ min: 0, max: 9_999 })), {
+        minLength: 1,
+        maxLength: 5,
+      }),
+      currency: fc.constantFrom('MXN', 'USD'),
+      tipo_cambio: fc.constantFrom(null, '17.25'),
+    })
+    fc.assert(
+      fc.property(fc.array(drawn, { maxLength: 8 }), drawn, (others, one) => {
+        const of = ({ keys, ...rate }: typeof one) =>
+          row({ ...rate, products: textOf(keys.map(([key, cents]) => line(key, (cents / 100).toFixed(2)))) })
+        const without = writeProducts(added(...others.map(of)))
+        const products = added(...others.map(of), of(one))
+        addProducts(products, of(one), contribution(of(one))!, -1)
+        expect(writeProducts(products)).toBe(without)
+        expect(writeProducts(parseProducts(without))).toBe(without)
+      }),
+    )
+  })
+
+  it('are no longer kept of a month with more than 30,000 keys, whose row would grow too long', () => {
+    const products = parseProducts('{}')!
+    for (let n = 0; n <= 30_000; n++) products.set(`I|${10_000_000 + n}`, { documents: 1, not_counted: 0, amount: 10n ** 24n - 1n })
+    expect(writeProducts(products)).toBeNull()
+    products.delete('I|10000000')
+    expect(writeProducts(products)!.length).toBeLessThan(1_600_000)
+    expect([parseProducts(null), writeProducts(null)]).toEqual([null, null])
+  })
+})
