@@ -7,6 +7,9 @@ export const entitiesOfTurn = async (ledger: D1Database, turn: number, turns: nu
       .raw<[number]>()
   ).flat()
 
+/** A job of an entity as one value: `not in` walks the whole list for each job when it compares several. */
+const keyOf = (job: string): string => `${job}.source || ' ' || ${job}.month || ' ' || ${job}.job_id`
+
 /**
  * The jobs that finished before an instant, ?2, and that no extraction refers to, without the newest of each source and month. Only
  * organizations that its jobs name can have such extractions.
@@ -15,8 +18,8 @@ const OBSOLETE = `obsolete as materialized (
   select source, month, job_id, brought from sync_jobs s
   where entity = ?1 and open = 0 and finished_at < ?2
     and job_id < (select max(job_id) from sync_jobs k where k.entity = s.entity and k.source = s.source and k.month = s.month)
-    and (source, month, job_id) not in (
-      select x.key, m.value, j.key
+    and ${keyOf('s')} not in (
+      select x.key || ' ' || m.value || ' ' || j.key
       from (select distinct o.value as organization_id from sync_jobs s, json_each(s.organizations) o where s.entity = ?1) known
       cross join extractions e on e.organization_id = known.organization_id and e.entity = ?1
       cross join json_each(e.jobs) j cross join json_each(j.value) x cross join json_each(x.value) m))`
@@ -42,8 +45,8 @@ export const deleteQuietJobs = (ledger: D1Database, entity: number, before: numb
        delete from sync_jobs where entity = ?1 and (source, month, job_id) in (
          select j.source, j.month, j.job_id from jobs j
          where j.is_quiet and j.finished_at < ?2
-           and j.job_id < (select max(job_id) from sync_jobs k where k.entity = ?1 and k.source = j.source and k.month = j.month) and (j.source, j.month, j.job_id) not in (
-           select n.source, n.month, n.job_id from named n join jobs k using (source, month, job_id)
+           and j.job_id < (select max(job_id) from sync_jobs k where k.entity = ?1 and k.source = j.source and k.month = j.month) and ${keyOf('j')} not in (
+           select ${keyOf('n')} from named n join jobs k using (source, month, job_id)
            where coalesce(n.previous, '') < coalesce(k.changed, '0')))
          and not exists (select 1 from outbox where entity = ?1 and kind = 'jobs')
          and not exists (select 1 from sync_work where entity = ?1 and token is not null)`,
@@ -88,7 +91,7 @@ export const deleteJobs = (ledger: D1Database, entity: number, before: number): 
        moved as materialized (
          select s.source, s.month,
            (select min(job_id) from sync_jobs k where k.entity = ?1 and k.source = s.source and k.month = s.month and k.job_id > s.job_id
-              and k.job_id not in (select job_id from obsolete)) as heir,
+              and ${keyOf('k')} not in (select ${keyOf('o')} from obsolete o)) as heir,
            (select json_group_array(json_array(what, day, count, first, last)) from (
               select c.value->>0 as what, c.value->>1 as day, sum(c.value->>2) as count, min(c.value->>3) as first, max(c.value->>4) as last
               from json_each(s.brought) b cross join json_each(b.value) c group by 1, 2)) as slice
