@@ -255,7 +255,7 @@ describe('jobs in which nothing changed', () => {
     })
     await env.LEDGER_0.batch([
       ...['sync_jobs', 'extractions', 'entities', 'outbox', 'sync_work'].map((table) => env.LEDGER_0.prepare(`delete from ${table}`)),
-      env.LEDGER_0.prepare("insert into entities (entity, rfc, version) values (42, 'RFC42', 0)"),
+      env.LEDGER_0.prepare("insert into entities (entity, rfc) values (42, 'RFC42')"),
       env.LEDGER_0.prepare(
         `insert into sync_jobs (entity, source, month, job_id, organizations, open, status, as_of, not_before, attempts, created_at,
            finished_at, created_count, updated_count, cancelled_count, rejected_count, brought)
