@@ -37,8 +37,8 @@ async function insertOwing(count: number, due_on: string, review_at: string): Pr
   const ids = JSON.stringify(Array.from({ length: count }, (_, n) => `org_${n}`))
   await env.DB.batch([
     env.DB.prepare(
-      `insert into organizations (id, name, timezone, plan, extractor_count, created_at)
-       select value, 'Una', 'America/Mexico_City', 'api', 0, 0 from json_each(?)`,
+      `insert into organizations (id, name, timezone, plan, extractor_count, events_shard, created_at)
+       select value, 'Una', 'America/Mexico_City', 'api', 0, 0, 0 from json_each(?)`,
     ).bind(ids),
     env.DB.prepare(
       `insert into invoices (

@@ -2,7 +2,7 @@ import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import worker from '../../src/index.ts'
-import { beforeBatch, beforeRun, drainNow } from '../authority/support/authority.ts'
+import { beforeBatch, drainNow } from '../authority/support/authority.ts'
 import { connected, factsOf, fetching, jobsOf, runNow, statusOf } from '../outbox/support/outbox-events.ts'
 import { at } from '../support/clock.ts'
 import { silenceQueues } from '../support/queues.ts'
@@ -75,6 +75,8 @@ describe('a refused CIEC', () => {
     await drainNow(entity)
     await renew(one, 'nueva123')
     await drainNow(entity)
+    // The jobs of the other one are new.
+    await drainNow(entity)
     expect(await jobsFor(one, entity)).toMatchObject(Array(4).fill({ status: 'succeeded', error_class: null, attempts: 1 }))
     expect(await jobsFor(two, entity)).toMatchObject(Array(4).fill({ status: 'queued', error_class: 'invalid_credentials', attempts: 0 }))
     expect(await states()).toEqual(['active', 'invalid_ciec'])
@@ -109,7 +111,7 @@ describe('a refused CIEC', () => {
 
   it('leaves no job waiting when a new one is accepted just before the jobs are put to wait', async () => {
     const { one, entity, renew } = await refused()
-    beforeRun('not_before = ?2, attempts = 0', () => renew(one, 'nueva123'))
+    beforeBatch('not_before = ?2, attempts = 0', () => renew(one, 'nueva123'))
     await drainNow(entity)
     await drainNow(entity)
     expect(await jobsFor(one, entity)).toMatchObject(Array(4).fill({ status: 'succeeded' }))
@@ -118,7 +120,7 @@ describe('a refused CIEC', () => {
   it('whose successor was accepted, with a crash before anything was resumed, has the next run resume it', async () => {
     const { one, entity, renew } = await refused()
     await drainNow(entity)
-    beforeRun("status = 'queued' and error_class = 'invalid_credentials'", () => Promise.reject(new Error('killed')))
+    beforeBatch("status = 'queued' and error_class = 'invalid_credentials'", () => Promise.reject(new Error('killed')))
     await renew(one, 'nueva123')
     await drainNow(entity)
     expect(await jobsOf(entity)).toMatchObject(Array(4).fill({ status: 'queued', error_class: 'invalid_credentials' }))

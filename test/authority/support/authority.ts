@@ -48,15 +48,3 @@ export function beforeBatch(holding: string, act: 'spoil' | (() => Promise<unkno
     return batch.call(this, statements)
   } as D1Database['batch'])
 }
-
-/** Does something else just before a statement that holds this SQL is run by itself. */
-export function beforeRun(holding: string, act: () => Promise<unknown>): void {
-  const prototype = Object.getPrototypeOf(env.DB.prepare('select 1')) as D1PreparedStatement
-  const run = prototype.run
-  const spied = vi.spyOn(prototype, 'run').mockImplementation(async function (this: D1PreparedStatement) {
-    if (!sqlOf(this).includes(holding)) return run.call(this)
-    spied.mockRestore()
-    await act()
-    return run.call(this)
-  } as D1PreparedStatement['run'])
-}

@@ -282,8 +282,8 @@ describe('a crash', () => {
       }
       // Two pages of them.
       await env.DB.prepare(
-        `insert into organizations (id, name, timezone, plan, extractor_count, billed_month, created_at)
-         select 'org_' || value, 'Una', 'America/Tijuana', 'api', 0, '2027-03', 0 from json_each(?)`,
+        `insert into organizations (id, name, timezone, plan, extractor_count, events_shard, billed_month, created_at)
+         select 'org_' || value, 'Una', 'America/Tijuana', 'api', 0, 0, '2027-03', 0 from json_each(?)`,
       )
         .bind(JSON.stringify(Array.from({ length: 70 }, (_, n) => n)))
         .run()
@@ -342,6 +342,6 @@ describe('a crash', () => {
       if (died === '') break
       places.push(died)
     }
-    expect([...new Set(places)]).toEqual([`DB ${when}`, `DISPATCH ${when}`])
+    expect([...new Set(places)]).toEqual([`DB ${when}`, `DISPATCH ${when}`, `LEDGER_0 ${when}`])
   })
 })

@@ -155,18 +155,26 @@ export function breakingAt(like: RegExp): { happened: () => boolean } {
   return { happened: () => happened }
 }
 
-/** Until a test restores mocks, something happens right before the first batch with a statement like this. */
+/** Until a test restores mocks, something happens right before the first statement like this, in a batch or by itself. */
 export function before(like: RegExp, something: () => Promise<unknown>): () => boolean {
   const proto = Object.getPrototypeOf(env.LEDGER_0) as D1Database
   const batch =
     (vi.isMockFunction(proto.batch) ? (vi.mocked(proto.batch).getMockImplementation() as typeof proto.batch) : undefined) ?? proto.batch
+  const alone = Object.getPrototypeOf(env.LEDGER_0.prepare('select 1')) as D1PreparedStatement
+  const { run } = alone
   let happened = false
+  const meet = async (statements: D1PreparedStatement[]) => {
+    if (happened || !statements.some((one) => like.test(sqlOf(one)))) return
+    happened = true
+    await something()
+  }
   vi.spyOn(proto, 'batch').mockImplementation(async function (this: D1Database, statements: D1PreparedStatement[]) {
-    if (!happened && statements.some((one) => like.test(sqlOf(one)))) {
-      happened = true
-      await something()
-    }
+    await meet(statements)
     return batch.call(this, statements) as never
+  })
+  vi.spyOn(alone, 'run').mockImplementation(async function (this: D1PreparedStatement) {
+    await meet([this])
+    return run.call(this) as never
   })
   return () => happened
 }

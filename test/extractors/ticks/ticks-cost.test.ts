@@ -132,8 +132,8 @@ it('the rows that the daily work on billing reads do not grow with the organizat
   const insert = (from: number, to: number) =>
     env.DB.prepare(
       `with recursive n (i) as (select ?1 union all select i + 1 from n where i < ?2 - 1)
-       insert into organizations (id, name, timezone, plan, trial_ends_at, suspension, extractor_count, billed_month, created_at)
-       select 'org_many_' || i, 'Una', 'America/Mexico_City', iif(i % 3, 'api', 'diagnostic'), iif(i % 3, null, 1900000000000), null, 0, '2027-03', 0
+       insert into organizations (id, name, timezone, plan, trial_ends_at, suspension, extractor_count, events_shard, billed_month, created_at)
+       select 'org_many_' || i, 'Una', 'America/Mexico_City', iif(i % 3, 'api', 'diagnostic'), iif(i % 3, null, 1900000000000), null, 0, 0, '2027-03', 0
        from n`,
     )
       .bind(from, to)

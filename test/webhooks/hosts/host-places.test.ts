@@ -152,11 +152,11 @@ describe('the places of a host', () => {
     expect(places.acquire('b', of('b', 11), 2, 0, LEASE).places).toBe(0)
     expect(places.acquire('c', of('c', 21), 1, 0, LEASE).places).toBe(0)
     // Two become free: a holds eight, b and c hold none.
-    expect(places.release('2', of('a', 2), 0, 1)).toEqual([11, 21])
+    expect(places.release('2', of('a', 2), 0, 1)).toEqual(['0.11', '0.21'])
     expect(places.acquire('b', of('b', 11), 2, 2, LEASE).places).toBe(1)
     expect(places.acquire('c', of('c', 21), 1, 2, LEASE).places).toBe(1)
     // Four more: a holds four, and b, which waits for one more, holds one.
-    expect(places.release('0', of('a', 0), 0, 3)).toEqual([11, 3])
+    expect(places.release('0', of('a', 0), 0, 3)).toEqual(['0.11', '0.3'])
     expect(places.acquire('b2', of('b', 11), 1, 4, LEASE).places).toBe(1)
     expect(places.acquire('more', of('a', 3), 4, 4, LEASE).places).toBe(3)
   })
@@ -169,7 +169,7 @@ describe('the places of a host', () => {
     expect(places.acquire('3', of(3), 2, 0, LEASE).places).toBe(2)
     expect(places.acquire('4', of(4), 1, 0, LEASE).places).toBe(0)
     expect(places.acquire('5', of(5), 1, 0, LEASE).places).toBe(0)
-    expect(places.release('3', of(3), 0, 1_000)).toEqual([4, 5])
+    expect(places.release('3', of(3), 0, 1_000)).toEqual(['0.4', '0.5'])
     // Both places are kept for ten seconds.
     expect(places.acquire('6', of(6), 2, 10_999, LEASE)).toEqual({ places: 0, next: [] })
     expect(places.acquire('6', of(6), 2, 11_000, LEASE)).toEqual({ places: 2, next: [] })
