@@ -119,7 +119,7 @@ export const finishJobStatements = (
   ...coverageStatements(ledger, job, { outcome: error_class !== null ? 'failed' : isIncomplete ? 'incomplete' : 'complete', until }),
   ledger
     .prepare(
-      `update sync_jobs set status = ?5, error_class = ?6, finished_at = ?7, open = 0, attempts = ?8, started_at = ?9,
+      `update sync_jobs set status = ?5, error_class = ?6, finished_at = ?7, open = 0, not_before = 0, attempts = ?8, started_at = ?9,
          rejected_files = iif(rejected_files is null, null, ${DATED})
        where ${KEY}`,
     )

@@ -112,8 +112,8 @@ describe('a quiet day of one RFC, with the extractors of every new organization'
 
   it('is forgotten after 14 days, at a row a job, so that the number of jobs does not grow', () => {
     const kept = days.slice(18).map(({ jobs }) => jobs)
-    // Each RFC has its turn every fourth day.
-    expect(Math.max(...kept) - days[0]!.jobs).toBeLessThanOrEqual(15 * 18)
+    // Each RFC has its turn every other day.
+    expect(Math.max(...kept) - days[0]!.jobs).toBeLessThanOrEqual(15 * 16)
     const month = days.slice(-28)
     const forgotten = month.reduce((sum, { rows, daily }) => {
       return sum + total(apart(rows, true).values(), 'written') + total(apart(daily, true).values(), 'written')

@@ -63,13 +63,18 @@ const COUNT_CFDI = `with ${SPANS},
     sum(iif(what = 'cancelled', count, 0)) as cancelled_count, min(first) as first_issued_at, max(last) as last_issued_at
   from changes group by n`
 
-/** The documents that the organization got after the first job that followed its previous one, and before the next job, was created. */
+/**
+ * The documents that the organization got after the first job that followed its previous one, and before the next job, was created. Documents
+ * are read only when a job since the previous one stored any, or the organization found one finished.
+ */
 const COUNT_DOCUMENTS = `with ${SPANS},
   times as materialized (
     select s.*,
       (select min(created_at) from sync_jobs k where ${cellOf('k', 's')} and k.job_id > s.previous and k.job_id <= s.job_id) as since,
       coalesce((select min(created_at) from sync_jobs k where ${cellOf('k', 's')} and k.job_id > s.job_id), 1e15) as before
-    from spans s where s.month = '')
+    from spans s where s.month = '' and (s.previous = '' or exists (
+      select 1 from sync_jobs k where ${cellOf('k', 's')} and k.job_id > s.previous and k.job_id <= s.job_id
+        and (k.created_count > 0 or k.late is not null))))
   select s.n, count(*) as created_count, 0 as updated_count, 0 as cancelled_count, null as first_issued_at, null as last_issued_at
   from (select distinct entity from times) e
   cross join documents d on d.entity = e.entity

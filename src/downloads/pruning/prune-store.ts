@@ -7,6 +7,9 @@ export const entitiesOfTurn = async (ledger: D1Database, turn: number, turns: nu
       .raw<[number]>()
   ).flat()
 
+/** A job of an entity as one value: `not in` walks the whole list for each job when it compares several. */
+const keyOf = (job: string): string => `${job}.source || ' ' || ${job}.month || ' ' || ${job}.job_id`
+
 /**
  * The jobs that finished before an instant, ?2, and that no extraction refers to, without the newest of each source and month. Only
  * organizations that its jobs name can have such extractions.
@@ -15,8 +18,8 @@ const OBSOLETE = `obsolete as materialized (
   select source, month, job_id, brought from sync_jobs s
   where entity = ?1 and open = 0 and finished_at < ?2
     and job_id < (select max(job_id) from sync_jobs k where k.entity = s.entity and k.source = s.source and k.month = s.month)
-    and (source, month, job_id) not in (
-      select x.key, m.value, j.key
+    and ${keyOf('s')} not in (
+      select x.key || ' ' || m.value || ' ' || j.key
       from (select distinct o.value as organization_id from sync_jobs s, json_each(s.organizations) o where s.entity = ?1) known
       cross join extractions e on e.organization_id = known.organization_id and e.entity = ?1
       cross join json_each(e.jobs) j cross join json_each(j.value) x cross join json_each(x.value) m))`
@@ -33,20 +36,47 @@ export const deleteQuietJobs = (ledger: D1Database, entity: number, before: numb
          select source, month, job_id, status, organizations, finished_at,
            status = 'succeeded' and brought = '[]' and created_count + updated_count + cancelled_count + rejected_count = 0 as is_quiet,
            max(iif(brought <> '[]' or created_count > 0, job_id, null))
-             over (partition by source, month order by job_id rows between unbounded preceding and 1 preceding) as changed,
-           lead(job_id) over (partition by source, month order by job_id) as next
-         from sync_jobs where entity = ?1),
+             over (partition by source, month order by job_id rows between unbounded preceding and 1 preceding) as changed
+         from sync_jobs where entity = ?1 and created_at < ?2),
        named as materialized (
          select j.source, j.month, o.value as organization_id, j.job_id, lag(j.job_id)
            over (partition by j.source, j.month, o.value order by j.job_id) as previous
          from jobs j cross join json_each(j.organizations) o where j.status = 'succeeded')
        delete from sync_jobs where entity = ?1 and (source, month, job_id) in (
          select j.source, j.month, j.job_id from jobs j
-         where j.is_quiet and j.finished_at < ?2 and j.next is not null and (j.source, j.month, j.job_id) not in (
-           select n.source, n.month, n.job_id from named n join jobs k using (source, month, job_id)
+         where j.is_quiet and j.finished_at < ?2
+           and j.job_id < (select max(job_id) from sync_jobs k where k.entity = ?1 and k.source = j.source and k.month = j.month) and ${keyOf('j')} not in (
+           select ${keyOf('n')} from named n join jobs k using (source, month, job_id)
            where coalesce(n.previous, '') < coalesce(k.changed, '0')))
          and not exists (select 1 from outbox where entity = ?1 and kind = 'jobs')
          and not exists (select 1 from sync_work where entity = ?1 and token is not null)`,
+    )
+    .bind(entity, before)
+
+/**
+ * Deletes extractions from before an instant whose jobs are all forgotten, once a later extraction of the organization has a watermark for each
+ * of their sources.
+ */
+export const deleteQuietExtractions = (ledger: D1Database, entity: number, before: number): D1PreparedStatement =>
+  ledger
+    .prepare(
+      `delete from extractions where (organization_id, entity, run_id) in (
+         select e.organization_id, e.entity, e.run_id
+         from (select distinct o.value as organization_id from sync_jobs s, json_each(s.organizations) o where s.entity = ?1) known
+         cross join extractions e on e.organization_id = known.organization_id and e.entity = ?1
+         where e.requested_at < ?2
+           and not exists (
+             select 1 from json_each(e.jobs) j cross join json_each(j.value) x cross join json_each(x.value) m
+             cross join sync_jobs s on s.entity = ?1 and s.source = x.key and s.month = m.value and s.job_id = j.key)
+           and not exists (
+             select 1 from json_each(e.jobs) j cross join json_each(j.value) x where not exists (
+               select 1 from extractions l
+               where l.organization_id = e.organization_id and l.entity = ?1 and l.run_id > e.run_id
+                 and exists (select 1 from json_each(l.jobs) i where i.value -> x.key is not null)
+                 and not exists (
+                   select 1 from json_each(l.jobs) i cross join json_each(i.value -> x.key) m
+                   cross join sync_jobs s on s.entity = ?1 and s.source = x.key and s.month = m.value and s.job_id = i.key
+                   where s.status <> 'succeeded'))))`,
     )
     .bind(entity, before)
 
@@ -61,7 +91,7 @@ export const deleteJobs = (ledger: D1Database, entity: number, before: number): 
        moved as materialized (
          select s.source, s.month,
            (select min(job_id) from sync_jobs k where k.entity = ?1 and k.source = s.source and k.month = s.month and k.job_id > s.job_id
-              and k.job_id not in (select job_id from obsolete)) as heir,
+              and ${keyOf('k')} not in (select ${keyOf('o')} from obsolete o)) as heir,
            (select json_group_array(json_array(what, day, count, first, last)) from (
               select c.value->>0 as what, c.value->>1 as day, sum(c.value->>2) as count, min(c.value->>3) as first, max(c.value->>4) as last
               from json_each(s.brought) b cross join json_each(b.value) c group by 1, 2)) as slice

@@ -2,14 +2,14 @@ import { deleteCommits } from '../../cfdi/ingest/ingest.ts'
 import type { System } from '../../platform/context.ts'
 import { each } from '../../platform/each.ts'
 import { pageByPage, START } from '../../platform/pages.ts'
-import { deleteCancellations, deleteJobs, deleteQuietJobs, entitiesOfTurn } from './prune-store.ts'
+import { deleteCancellations, deleteJobs, deleteQuietExtractions, deleteQuietJobs, entitiesOfTurn } from './prune-store.ts'
 
 const DAY_MS = 86_400_000
 /** Age at which finished jobs, found cancellations and what commits touched are deleted, and age of jobs in which nothing changed. */
 const KEPT_MS = 90 * DAY_MS
 const QUIET_KEPT_MS = 14 * DAY_MS
 /** Each partition is pruned every so many days. */
-const TURNS = 4
+const TURNS = 2
 /** Before every partition: those of imports have negative numbers. */
 const FIRST = Number.MIN_SAFE_INTEGER
 /** Partitions in one batch. */
@@ -23,7 +23,7 @@ const PAGE = 20
 export async function pruneJobs(system: System, place = START): Promise<string> {
   const { settings, now } = system
   const turn = Math.floor(now.getTime() / DAY_MS) % TURNS
-  return pageByPage(system, 9 * PAGE + 1, place, async (from, fail) => {
+  return pageByPage(system, 11 * PAGE + 1, place, async (from, fail) => {
     const [shard = 0, after = FIRST] = from.split(':').map(Number)
     const ledger = settings.ledgers[shard]!
     const page = await entitiesOfTurn(ledger, turn, TURNS, after, PAGE)
@@ -45,6 +45,7 @@ async function prune(ledger: D1Database, entities: readonly number[], now: numbe
 
 const statementsFor = (ledger: D1Database, entity: number, now: number): D1PreparedStatement[] => [
   deleteQuietJobs(ledger, entity, now - QUIET_KEPT_MS),
+  deleteQuietExtractions(ledger, entity, now - QUIET_KEPT_MS),
   ...deleteJobs(ledger, entity, now - KEPT_MS),
   deleteCancellations(ledger, entity, now - KEPT_MS),
   deleteCommits(ledger, entity, now - KEPT_MS),
