@@ -220,6 +220,25 @@ describe('a page of the relay with organizations in several shards', () => {
     }
   })
 
+  it('that was appended and not crossed off is not appended again, also when its outbox event has got another time', async () => {
+    const { ids } = await shared()
+    const { entity } = (await env.DB.prepare('select entity from connections where organization_id = ?')
+      .bind(ids[0])
+      .first<{ entity: number }>())!
+    const fact = { kind: 'connection.ciec_invalid' as const, entity, organizations: ids, body: { rejected_at: NOW } }
+    await tell(env.LEDGER_0, [{ ...fact, outbox_event_id: `connection.ciec_invalid:${entity}:late` }])
+    const dying = watchedEnv((name, when, batch) => {
+      if (name === 'LEDGER_0' && when === 'before' && batch.some(({ statement }) => /delete from outbox/.test(statement)))
+        throw new Error('Died.')
+    })
+    await expect(relayOutbox(systemIn(dying.env), outbox)).rejects.toThrow('Died.')
+    const before = await feedOf(ids)
+    expect(before.length).toBe(SHARDS.length)
+    await env.LEDGER_0.prepare('update outbox set created_at = created_at + 5000').run()
+    await relayOutbox(systemIn(env), outbox)
+    expect([await feedOf(ids), await left(env.LEDGER_0)]).toEqual([before, []])
+  })
+
   it('that two relays have read is appended by one of them, also when the other had stalled', async () => {
     const { tellAll, told } = await shared()
     await tellAll(120)

@@ -40,6 +40,7 @@ export interface ClaimedDelivery {
   attempt_count: number
   event_id: string
   event_key: string
+  /** As it is stored (stored-body.ts). */
   body: string
 }
 

@@ -8,6 +8,7 @@ import { openDigests } from '../endpoints/signing.ts'
 import { targetFault } from '../endpoints/target.ts'
 import { endpointKey, wakeEndpoints } from '../endpoints/wake.ts'
 import { hiddenOf } from '../events/hidden.ts'
+import { payloadOf } from '../events/stored-body.ts'
 import {
   type ClaimedDelivery,
   claimStatements,
@@ -128,7 +129,7 @@ async function attempt(system: System, endpoint: Endpoint, digests: Digests, tok
     const record = { at: Date.now(), duration_ms: 0, status_code: null, error: `Not sent: ${obstacle}`, response_body: null }
     return recordAttempt(system, endpoint, token, delivery, record, { status: 'failed' })
   }
-  const body = new TextEncoder().encode(delivery.body)
+  const body = new TextEncoder().encode(payloadOf(delivery.body))
   const { event_id, event_key: key } = delivery
   const headers = await deliveryHeaders(digests, { event_id, key, attempt: number, body, at: new Date() })
   const record = await post(system.env.EGRESS, endpoint.url, headers, body)

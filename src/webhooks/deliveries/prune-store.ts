@@ -24,8 +24,8 @@ export interface Ages {
 /** An event to forget. */
 export type Forgotten = readonly [organization_id: string, seq: number, isOld: number]
 
-const TELLS_NO_CHANGE = `e.body->>'event' = 'sync.completed'
-  and e.body->>'created_count' + (e.body->>'updated_count') + (e.body->>'cancelled_count') = 0`
+/** As stored-body.ts keeps it. */
+const TELLS_NO_CHANGE = `e.body->>'event' = 'sync.completed' and e.body->>'created_count' is null`
 const DELIVERIES = `webhooks w indexed by webhooks_organization
   cross join deliveries d on d.webhook = w.webhook and d.seq = e.seq
   where w.organization_id = e.organization_id and w.deleted_at is null`

@@ -7,8 +7,9 @@ import type { EventQuery } from './contract.ts'
 import { hiddenOf } from './hidden.ts'
 import { pageOfScan } from './scan.ts'
 import { type EventRow, findEvent, scanEvents } from './store.ts'
+import { payloadOf } from './stored-body.ts'
 
-const payloadOf = ({ body }: EventRow): EventPayload => JSON.parse(body) as EventPayload
+const view = ({ body }: EventRow): EventPayload => JSON.parse(payloadOf(body)) as EventPayload
 
 /** Returns a page of the organization's events, oldest first. The last page has a cursor too, unless nothing was found; it lists later events. */
 export async function listEvents(ctx: Ctx, query: EventQuery): Promise<Page<EventPayload>> {
@@ -22,7 +23,7 @@ export async function listEvents(ctx: Ctx, query: EventQuery): Promise<Page<Even
   const { matches, last } = pageOfScan({ rows, isLast }, limit)
   const end = last ?? rows.at(-1)
   return {
-    data: matches.map(payloadOf),
+    data: matches.map(view),
     has_more: last !== undefined,
     next_cursor: end ? await sealCursor(ctx, scope, [end.seq]) : null,
   }
@@ -32,5 +33,5 @@ export async function listEvents(ctx: Ctx, query: EventQuery): Promise<Page<Even
 export async function getEvent(ctx: Ctx, event_id: string): Promise<EventPayload> {
   const row = await findEvent(eventsOf(ctx).$client, ctx.organization.id, event_id)
   if (!row || (await hiddenOf(ctx, ctx.organization.id, [row])).size > 0) throw notFound('event')
-  return payloadOf(row)
+  return view(row)
 }

@@ -2,9 +2,11 @@ import { jsonChunks } from '../../platform/db/commit.ts'
 import { prepared, sql } from '../../platform/db/fragment.ts'
 import { timeOf } from './event-id.ts'
 import { SCAN_ROWS, type Scan, scan } from './scan.ts'
+import { storedOf } from './stored-body.ts'
 
 export interface EventRow {
   seq: number
+  /** As it is stored (stored-body.ts). */
   body: string
 }
 
@@ -27,9 +29,9 @@ export const scanEvents = (
 }
 
 /** An event is found near the time in its identifier, or else by the index. In milliseconds. */
-const NEAR_MS = 60_000
+const NEAR_MS = 600_000
 
-/** Finds an event by its identifier. Examines what the organization was told within a minute of its time. */
+/** Finds an event by its identifier. Examines what the organization was told within ten minutes of its time. */
 export const findEvent = (d1: D1Database, organization_id: string, event_id: string): Promise<EventRow | null> =>
   prepared(
     d1,
@@ -62,7 +64,12 @@ export const findTold = async (d1: D1Database, event_ids: readonly string[]): Pr
 /** Appends events to the feeds of their organizations. Refuses the batch with a unique violation if a unique one is there already. */
 export const insertEvents = (d1: D1Database, events: readonly NewEvent[], now: number): D1PreparedStatement[] =>
   jsonChunks(
-    events.map(({ organization_id, body, event_id, isUnique }) => [organization_id, body, event_id, isUnique ? 0 : timeOf(event_id)]),
+    events.map(({ organization_id, body, event_id, isUnique }) => [
+      organization_id,
+      storedOf(body),
+      event_id,
+      isUnique ? 0 : timeOf(event_id),
+    ]),
   ).map((json) =>
     d1
       .prepare(

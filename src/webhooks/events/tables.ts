@@ -11,7 +11,7 @@ export const events = sqliteTable(
     organization_id: text().notNull(),
     /** The event's place in the feed. It grows with every event, and is at least the time of the insertion in milliseconds since 1970. */
     seq: integer().notNull(),
-    /** The payload that every attempt of every delivery sends, byte for byte. */
+    /** The payload, as stored-body.ts keeps it. Every attempt of every delivery sends the same bytes. */
     body: text().notNull(),
     /** Of a cancellation, which several outbox events can report, and of an event whose place is not near the time in its identifier. */
     event_id: text(),

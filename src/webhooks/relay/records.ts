@@ -10,6 +10,9 @@ const KEPT_MS = 90 * 86_400_000
 /** What crashes leave behind is not crossed off by anybody. A record must stay well below 2 MB, the largest value that D1 accepts. */
 const MAX_KNOWN = 20_000
 
+/** What an identifier derives from the change and the organization, without its time: a list of jobs can get another one. */
+const factOf = ({ event_id }: FeedEvent): string => event_id.slice(-16)
+
 /** Whether another relay of the outbox has committed since its records were read. */
 export const isOvertaken = (error: unknown): boolean => isFenceViolation(error, 'relays.version')
 
@@ -48,13 +51,13 @@ export class Records {
 
   /** Returns the events that are not appended yet. */
   fresh = (shard: number, events: readonly FeedEvent[]): FeedEvent[] =>
-    events.filter(({ event_id }) => !this.#shards.get(shard)!.known.has(event_id))
+    events.filter((event) => !this.#shards.get(shard)!.known.has(factOf(event)))
 
   /** Commits statements that append these events, with the record that they are. Throws when `isOvertaken`; the record is then read again. */
   async append(shard: number, events: readonly FeedEvent[], statements: readonly D1PreparedStatement[]): Promise<D1Result<Appending>[]> {
     const d1 = this.#system.settings.events[shard]!
     const record = this.#shards.get(shard)!
-    const known = new Map([...record.known, ...events.map(({ event_id }) => [event_id, Date.now()] as const)])
+    const known = new Map([...record.known, ...events.map((event) => [factOf(event), Date.now()] as const)])
     try {
       const [, ...results] = await commit<Appending>(d1, [replaceRecord(d1, this.#outbox, record.version, known), ...statements])
       this.#shards.set(shard, { version: record.version + 1, known, isChanged: false })
@@ -74,9 +77,9 @@ export class Records {
 
   /** Forgets events whose outbox events are crossed off. */
   crossOff(events: readonly FeedEvent[]): void {
-    for (const { event_id, events_shard } of events) {
-      const record = this.#shards.get(events_shard)
-      if (record?.known.delete(event_id)) record.isChanged = true
+    for (const event of events) {
+      const record = this.#shards.get(event.events_shard)
+      if (record?.known.delete(factOf(event))) record.isChanged = true
     }
   }
 

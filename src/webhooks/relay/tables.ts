@@ -20,6 +20,6 @@ export const fanOuts = sqliteTable(
 export const relays = sqliteTable('relays', {
   outbox: text().primaryKey(),
   version: integer().notNull(),
-  /** JSON: by the identifier of an event, when it was appended, in milliseconds since 1970. */
+  /** JSON: by what derives from a change and an organization, when its event was appended, in milliseconds since 1970. */
   known: text().notNull(),
 })

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { idOfUuid, newId } from '../../../src/platform/db/id.ts'
 import { eventIdOf, timeOf } from '../../../src/webhooks/events/event-id.ts'
 import { insertEvents } from '../../../src/webhooks/events/store.ts'
+import { payloadOf, storedOf } from '../../../src/webhooks/events/stored-body.ts'
 import { pathsOf } from '../../support/client.ts'
 import { costOf } from '../../support/meter.ts'
 import { silenceQueues } from '../../support/queues.ts'
@@ -135,6 +136,22 @@ describe('an RFC that is unlinked', () => {
       await gone.moveTo(state)
       expect([state, await list(100)]).toEqual([state, all])
     }
+  })
+})
+
+describe('what an event is stored as', () => {
+  const at = '2026-05-20T09:00:00.000Z'
+  const sync = (created_count: number, first_issued_at: string | null = null) =>
+    JSON.stringify({
+      ...{ event: 'sync.completed', event_id: newId('evt'), occurred_at: at, rfc: 'AAA010101AAA', period: null, direction: null },
+      ...{ created_count, updated_count: 0, cancelled_count: 0, first_issued_at, last_issued_at: null, completed_at: at },
+    })
+
+  it('is read as it was, byte for byte, and a download that brought nothing is a hundred bytes shorter', () => {
+    const others = [sync(1), sync(0, at), sync(0).replace('sync.completed', 'sync.failed'), '{"event":"x"}']
+    for (const payload of [sync(0), ...others]) expect(payloadOf(storedOf(payload))).toBe(payload)
+    expect(others.map((payload) => storedOf(payload))).toEqual(others)
+    expect(sync(0).length - storedOf(sync(0)).length).toBeGreaterThan(95)
   })
 })
 

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { newId, uuidOf } from '../../../src/platform/db/id.ts'
 import type { AttemptRecord, DeliveryStatus } from '../../../src/webhooks/deliveries/tables.ts'
+import { storedOf } from '../../../src/webhooks/events/stored-body.ts'
 import { reaching } from '../../support/context.ts'
 import type { Organization } from '../../support/tenants.ts'
 import { type Linked, link, newEntity } from './relay.ts'
@@ -44,7 +45,7 @@ export async function happened(of: Organization, all: readonly Happened[]): Prom
       ...(key === 'sync.failed' && { error_class: 'sat_unavailable', will_retry: false, next_attempt_at: null }),
     }
     const body = key !== 'connection.ciec_invalid' ? { ...head, ...job } : { ...head, rejected_at: at }
-    return [of.id, seq, JSON.stringify(body), isLate ? event_id : null, event_id]
+    return [of.id, seq, storedOf(JSON.stringify(body)), isLate ? event_id : null, event_id]
   })
   await (await eventsOf(of.id))
     .prepare(

@@ -5,6 +5,7 @@ import { insertOutboxEvents, type Outbox, type OutboxEvent } from '../../../src/
 import { type System, systemOf } from '../../../src/platform/context.ts'
 import { idOfUuid, newId } from '../../../src/platform/db/id.ts'
 import { endpointKey } from '../../../src/webhooks/endpoints/wake.ts'
+import { payloadOf } from '../../../src/webhooks/events/stored-body.ts'
 import { inShards, SHARDS, shardOf } from './shards.ts'
 
 /** Organizations, RFCs and endpoints as rows, past the front door, so that there can be many; and outboxes to relay. */
@@ -208,7 +209,7 @@ export async function feedOf(all: readonly string[]): Promise<EventKept[]> {
   return rows
     .sort((a, b) => a.n - b.n || a.seq - b.seq)
     .map(({ organization_id, seq, body: text }) => {
-      const body = JSON.parse(text)
+      const body = JSON.parse(payloadOf(text))
       const fiscal_entity_id = body.fiscal_entity_id === undefined ? null : idOfUuid('fe', body.fiscal_entity_id)
       return { organization_id, seq, event_id: body.event_id, key: body.event, fiscal_entity_id, body }
     })
