@@ -117,7 +117,7 @@ export default defineConfig({
       // The same journeys over three ledgers and three events shards.
       workers(
         'shards',
-        ['test/**/{journey,imports,downloads,relay,shared-downloads,shards,log,events}.test.ts'],
+        ['test/**/{journey,imports,downloads,relay,shared-downloads,shards}.test.ts'],
         [],
         ['LEDGER_1', 'LEDGER_2', 'EVENTS_1', 'EVENTS_2'],
       ),

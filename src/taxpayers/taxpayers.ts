@@ -163,7 +163,7 @@ export const activeOf = (db: Database, rows: readonly ConnectionRow[]) =>
     .orderBy(asc(connections.fiscal_entity_id))
 
 /** How many reaches of a source a connection keeps. */
-export const MOST_REACHES = 400
+export const MOST_REACHES = 64
 /** How far behind UTC a month ends in the last of Mexico's time zones. */
 const WESTERNMOST_SECONDS = 8 * 3_600
 

@@ -6,7 +6,7 @@ import { requireExtractor } from '../extractors.ts'
 import type { Run, RunQuery } from './contract.ts'
 import { deleteRuns, type RunRow, runsOfExtractor } from './store.ts'
 
-const KEPT_MS = 90 * 86_400_000
+const KEPT_MS = 30 * 86_400_000
 const RUNS_A_ROUND = 2_000
 
 const view = ({ organization_id: _, instant, after: __, created_at: ___, moved_at: ____, ...row }: RunRow): Run => ({
@@ -29,7 +29,7 @@ export async function listRuns(ctx: Ctx, extractor_id: string, query: RunQuery) 
   return paginate(ctx, scope, query.limit, rows, (row) => [row.run_id], view)
 }
 
-/** Deletes finished runs that are older than 90 days. A task. */
+/** Deletes finished runs that are older than 30 days. A task. */
 export function pruneRuns(system: System, place = START): Promise<string> {
   const before = idsFrom('run', new Date(system.now.getTime() - KEPT_MS))
   return pageByPage(system, 1, place, async () => ((await deleteRuns(system.db, before, RUNS_A_ROUND)) < RUNS_A_ROUND ? '' : START))

@@ -39,7 +39,7 @@ export const runRoutes = new Hono<App>()
       TAG,
       doc('List the runs of an extractor'),
       doc(
-        'Newest first: one for each local date on which the extractor was due, and those that a request or a newly active RFC started. Runs are kept for 90 days.',
+        'Newest first: one for each local date on which the extractor was due, and those that a request or a newly active RFC started. Runs are kept for 30 days.',
       ),
     ),
     params(ExtractorPath),
