@@ -1,3 +1,4 @@
+import { KEPT_DAYS as CHANGED_DAYS, UNCHANGED_DAYS } from '../../src/webhooks/deliveries/prune.ts'
 import { ASSUMED } from './assumptions.ts'
 
 /** Figures that `npm run bench` prints, under its names. When they change, they are replaced here, and everything else follows. */
@@ -13,7 +14,7 @@ export const FIGURES = {
 }
 
 /** Days for which a job and its event are kept: those in which nothing changed, and the others. */
-export const KEPT_DAYS = { unchanged: 14, changed: 90 }
+export const KEPT_DAYS = { unchanged: UNCHANGED_DAYS, changed: CHANGED_DAYS }
 const QUIET_JOBS = 15
 
 /** Bytes of a job and of its event. The figures are those of quiet days, of which so many are kept. */

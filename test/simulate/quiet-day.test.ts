@@ -17,7 +17,6 @@ type Counts = Omit<Work, 'bytes'>
 
 afterEach(() => vi.restoreAllMocks())
 
-const { EVENTS_0 } = env as unknown as { EVENTS_0?: D1Database }
 const sessionOf = (database: D1Database): object => (database as unknown as { alwaysPrimarySession: object }).alwaysPrimarySession
 
 /** Counts what each kind of database is asked for meanwhile, without the tables in which the sandbox keeps what a real authority knows. */
@@ -27,7 +26,7 @@ async function counted(work: () => Promise<unknown>): Promise<Record<Kind, Count
   const kindOf = new Map<unknown, Kind>([
     [sessionOf(env.DB), 'control'],
     [sessionOf(env.LEDGER_0), 'ledger'],
-    [sessionOf(EVENTS_0!), 'events'],
+    [sessionOf(env.EVENTS_0), 'events'],
   ])
   const restore = patched(
     ownerOf(sessionOf(env.DB), '_send'),
@@ -50,7 +49,7 @@ async function counted(work: () => Promise<unknown>): Promise<Record<Kind, Count
   return counts
 }
 
-it.runIf(EVENTS_0)('a quiet day of an RFC asks the databases for no more than the simulation supposes', async () => {
+it('a quiet day of an RFC asks the databases for no more than the simulation supposes', async () => {
   const owner = await signUp()
   const extractors = (await api(owner, 'GET', '/v1/extractors')).body as { extractor_id: string; trigger_kind: string }[]
   const first = extractors.find(({ trigger_kind }) => trigger_kind === 'connection_created')!

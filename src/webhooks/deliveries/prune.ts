@@ -3,9 +3,10 @@ import { pageByPage, START } from '../../platform/pages.ts'
 import { findForgotten, forgetStatements, organizationsAfter } from './prune-store.ts'
 
 const DAY_MS = 86_400_000
-const KEPT_DAYS = 90
+/** How long events are kept. */
+export const KEPT_DAYS = 90
 /** How long an event is kept that told of no change, and how long after that it is looked for. What is left then goes with all others. */
-const UNCHANGED_DAYS = 14
+export const UNCHANGED_DAYS = 14
 const LOOKED_FOR_DAYS = 14
 const ORGANIZATIONS = 500
 const EVENTS = 500
