@@ -340,13 +340,14 @@ describe('jobs in which nothing changed', () => {
 })
 
 describe('what ticks leave behind', () => {
-  it('runs are forgotten after 90 days, by the daily work, and those that are not finished never', async () => {
+  it('runs are forgotten after 30 days, by the daily work, and those that are not finished never', async () => {
+    const MONTH_AGO = Date.parse(NOW) - 30 * DAY_MS
     const id = (time: number) => idsFrom('run', new Date(time))
     const rows = [
-      [id(BEFORE - 1), 'dispatched'],
-      [id(BEFORE - 2), 'planned'],
-      [id(BEFORE), 'dispatched'],
-      ...Array.from({ length: 4_100 }, (_, n) => [id(BEFORE - 1_000 - n), 'no_connections']),
+      [id(MONTH_AGO - 1), 'dispatched'],
+      [id(MONTH_AGO - 2), 'planned'],
+      [id(MONTH_AGO), 'dispatched'],
+      ...Array.from({ length: 4_100 }, (_, n) => [id(MONTH_AGO - 1_000 - n), 'no_connections']),
     ]
     await env.DB.prepare(
       `insert into runs (run_id, organization_id, extractor_id, trigger, instant, status, connections, dispatched, created_at)
@@ -355,7 +356,7 @@ describe('what ticks leave behind', () => {
       .bind(JSON.stringify(rows), Date.parse(NOW))
       .run()
     await new Clockwork().daily(NOW)
-    expect((await env.DB.prepare('select run_id from runs order by 1').raw()).flat()).toEqual([id(BEFORE - 2), id(BEFORE)])
+    expect((await env.DB.prepare('select run_id from runs order by 1').raw()).flat()).toEqual([id(MONTH_AGO - 2), id(MONTH_AGO)])
   })
 
   it('an id sorts behind those of before its instant and not behind one of its own', () => {
