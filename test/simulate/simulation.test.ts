@@ -128,7 +128,7 @@ describe('limits', () => {
     const rfcs = simulation.limits.map((limit) => limit.rfcs ?? Number.POSITIVE_INFINITY)
     expect(rfcs).toEqual([...rfcs].sort((a, b) => a - b))
     expect(simulation.limits.find(({ name }) => name === 'Size of the control database')!.rfcs).toBe(
-      PLATFORM.databaseBytes.value / FIGURES['control.bytes_per_connection_100_days'],
+      Math.floor(PLATFORM.databaseBytes.value / FIGURES['control.bytes_per_connection_100_days']),
     )
   })
 
