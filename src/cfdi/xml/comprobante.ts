@@ -72,7 +72,7 @@ const concepto: Node = {
         if (state.concepto) state.concepto.a_cuenta_terceros_rfc = asRfc(a['RfcACuentaTerceros'] ?? '') || null
       },
     },
-    InformacionAduanera: { open: (state, a) => append(state.concepto?.pedimentos, text(a, 'NumeroPedimento')) },
+    InformacionAduanera: { open: (state, a) => append(state.concepto?.pedimentos, freeText(a, 'NumeroPedimento')) },
     CuentaPredial: { open: (state, a) => append(state.concepto?.cuenta_predial, text(a, 'Numero')) },
   }),
 }

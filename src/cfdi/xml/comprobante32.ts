@@ -61,7 +61,7 @@ const concepto: Node = {
   },
   close: endLine,
   ...path({
-    InformacionAduanera: { open: (state, a) => append(state.concepto?.pedimentos, text(a, 'numero')) },
+    InformacionAduanera: { open: (state, a) => append(state.concepto?.pedimentos, freeText(a, 'numero')) },
     CuentaPredial: { open: (state, a) => append(state.concepto?.cuenta_predial, text(a, 'numero')) },
   }),
 }

@@ -335,7 +335,7 @@ describe('4.0 and 3.3', () => {
         {
           impuestos: { traslados: [{ impuesto: '002', tipo_factor: 'Tasa', tasa_o_cuota: '0.160000', base: '100', importe: '16.00' }] },
           a_cuenta_terceros_rfc: 'AAA010101AAA',
-          pedimentos: ['10 47 3807 8003832'],
+          pedimentos: ['10  47  3807  8003832'],
           cuenta_predial: ['15956011002'],
         },
       ],
