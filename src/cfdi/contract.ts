@@ -33,13 +33,11 @@ export const Cfdi = z
     tipo_comprobante: described(doc('I, E, P, N or T. Null for retenciones.')),
     serie: text,
     folio: text,
-    issued_at: z.iso
-      .datetime({ offset: true })
-      .meta({
-        description: doc(
-          '`fecha` with the UTC offset of the place of issue; while only metadata is known, which does not state the place, that of Mexico City.',
-        ),
-      }),
+    issued_at: z.iso.datetime({ offset: true }).meta({
+      description: doc(
+        '`fecha` with the UTC offset of the place of issue; while only metadata is known, which does not state the place, that of Mexico City.',
+      ),
+    }),
     fecha: z
       .string()
       .meta({ description: doc('Local time, as the document states it. The day and month of the document are those of this time.') }),

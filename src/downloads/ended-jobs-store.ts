@@ -17,6 +17,7 @@ export interface EndedJobRow {
   /** JSON, as in the table. */
   organizations: string
   carried: string
+  started_at: number | null
   finished_at: number
 }
 
@@ -25,7 +26,7 @@ export const readEndedJobs = async (ledger: D1Database, lists: readonly JobList[
   (
     await ledger
       .prepare(
-        `select l.key as list, j.key as n, status, error_class, carried, finished_at,
+        `select l.key as list, j.key as n, status, error_class, carried, started_at, finished_at,
            coalesce(l.value->>1, iif(late is null, organizations, (
              select json_group_array(value) from json_each(organizations) where value not in (select value from json_each(late))))) as organizations
          from json_each(?1) l cross join json_each(l.value->2) j

@@ -2,8 +2,10 @@ import { createMessageBatch } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { countJobs } from '../../src/downloads/counts/counts.ts'
+import { systemOf } from '../../src/platform/context.ts'
 import { consume } from '../../src/queues.ts'
 import { EVERYTHING } from '../../src/visibility/window.ts'
+import { relayOutbox } from '../../src/webhooks/relay/relay.ts'
 import { beforeBatch, drainNow, watchAuthority } from '../authority/support/authority.ts'
 import { connected, factsOf, fetching, jobsOf, runNow } from '../outbox/support/outbox-events.ts'
 import { at } from '../support/clock.ts'
@@ -67,6 +69,24 @@ describe('sync.completed', () => {
           ...counts,
         })
     }
+  })
+
+  it('has the counts of a job that had begun when the connection was paused', async () => {
+    silenceQueues()
+    const one = await fetching(['sat_cfdi_issued'], 1)
+    const { entity, fiscal_entity_id } = await connected(one)
+    beforeBatch('insert into cfdi_commits', async () => {
+      wait(1)
+      expect((await one.ask('PATCH', `/v1/billing/rfcs/${fiscal_entity_id}`, { active: false })).status).toBe(200)
+      wait(1)
+    })
+    await drainNow(entity)
+    await relayOutbox(systemOf(env, new Date(), 'relay'), 0)
+    const { data } = (await one.ask('GET', '/v1/events?event_key=sync.completed')).body
+    const ofMonth = data.filter(({ period }: { period: string | null }) => period !== null)
+    const held = await heldOf(entity, 'sat_cfdi_issued', ofMonth[0].period)
+    expect([ofMonth.length, ofMonth[0].created_count]).toEqual([1, held!['created_count']])
+    expect(ofMonth[0].created_count).toBeGreaterThan(5)
   })
 
   it('is told as well, once, to whose run finds the job done', async () => {

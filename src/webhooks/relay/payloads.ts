@@ -34,6 +34,8 @@ export interface SyncBody {
   carried?: Record<string, string>
   error_class: 'invalid_credentials' | 'login_failed' | 'sat_unavailable' | 'rate_limited' | 'internal_error' | null
   completed_at: number
+  /** When the job began, in milliseconds; null for an organization that found it finished. */
+  begun_at?: number | null
 }
 
 /** A job as its event tells it: under the connection's identifier, with what it brought to the organization. */

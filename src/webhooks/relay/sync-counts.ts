@@ -42,11 +42,12 @@ function readBody({ body }: RelayEvent): SyncBody | null {
   }
 }
 
-const jobOf = ({ entity, created_at }: RelayEvent, { data_source_key, period, job_id }: SyncBody, row: RecipientRow): OwnJob => ({
+/** A job that had begun when the connection was left went on for it, and its counts are told once. */
+const jobOf = ({ entity, created_at }: RelayEvent, { data_source_key, period, job_id, begun_at }: SyncBody, row: RecipientRow): OwnJob => ({
   entity,
   source: data_source_key,
   month: period ?? '',
   job_id,
   organization_id: row.organization_id,
-  windows: windowsAt(row, created_at),
+  windows: windowsAt(row, begun_at ?? created_at),
 })
