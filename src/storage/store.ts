@@ -1,0 +1,87 @@
+import { and, asc, sql as drizzleSql, eq, getTableColumns, gt, isNull } from 'drizzle-orm'
+import type { Database } from '../platform/db/commit.ts'
+import { type Fragment, prepared, sql } from '../platform/db/fragment.ts'
+import { assertThat } from '../platform/db/guard.ts'
+import { storageConnectors } from './tables.ts'
+
+export type ConnectorRow = typeof storageConnectors.$inferSelect
+
+/** A connector with the number of its mirrors that are due. */
+export interface CountedConnector extends ConnectorRow {
+  pending: number
+}
+
+const counted = {
+  ...getTableColumns(storageConnectors),
+  pending: drizzleSql<number>`(select count(*) from storage_mirrors m indexed by storage_mirrors_due where m.connector = storage_connectors.connector and m.is_due)`,
+}
+
+const oneOf = (organization_id: string, connector_id: string) =>
+  and(
+    eq(storageConnectors.connector_id, connector_id),
+    eq(storageConnectors.organization_id, organization_id),
+    isNull(storageConnectors.deleted_at),
+  )
+
+export const findConnector = async (db: Database, organization_id: string, connector_id: string): Promise<CountedConnector | undefined> =>
+  (await db.select(counted).from(storageConnectors).where(oneOf(organization_id, connector_id)).limit(1))[0]
+
+export const listConnectorRows = (db: Database, organization_id: string, after: number, limit: number): Promise<CountedConnector[]> =>
+  db
+    .select(counted)
+    .from(storageConnectors)
+    .where(
+      and(
+        eq(storageConnectors.organization_id, organization_id),
+        isNull(storageConnectors.deleted_at),
+        gt(storageConnectors.connector, after),
+      ),
+    )
+    .orderBy(asc(storageConnectors.connector))
+    .limit(limit)
+    .all()
+
+/** Selects the number of the organization's connectors. */
+export const connectorsUsed = (organization_id: string): Fragment =>
+  sql`select count(*) from storage_connectors indexed by storage_connectors_organization
+    where organization_id = ${organization_id} and deleted_at is null`
+
+export const insertConnector = (db: Database, row: Omit<ConnectorRow, 'connector'>) => db.insert(storageConnectors).values(row)
+
+export const updateConnector = (db: Database, connector: number, changes: Partial<ConnectorRow>) =>
+  db.update(storageConnectors).set(changes).where(eq(storageConnectors.connector, connector))
+
+/** Refuses the batch if the connector was deleted, or changed by another request, since the row was read. */
+export const assertConnectorUnchanged = (
+  d1: D1Database,
+  { connector, config, scope, credentials_version }: ConnectorRow,
+): D1PreparedStatement =>
+  assertThat(
+    d1,
+    sql`exists (select 1 from storage_connectors where connector = ${connector} and deleted_at is null
+      and config = ${config} and scope = ${scope} and credentials_version = ${credentials_version})`,
+    'storage_connector.unchanged',
+  )
+
+/** Marks every mirror of a connector as due. */
+export const markMirrorsDue = (d1: D1Database, connector: number): D1PreparedStatement =>
+  prepared(d1, sql`update storage_mirrors set is_due = 1 where connector = ${connector} and not is_due`)
+
+/** Lets the mirrors of a connector begin at nothing. */
+export const resetMirrors = (d1: D1Database, connector: number): D1PreparedStatement =>
+  prepared(
+    d1,
+    sql`update storage_mirrors set is_due = 1, sequence = 0, import_sequence = 0, windows = null, round = null where connector = ${connector}`,
+  )
+
+/** Replaces sealed credentials by what a provider has issued in their place, unless the customer has replaced them in the meantime. */
+export const replaceCredentials = (
+  d1: D1Database,
+  { connector, credentials_version }: Pick<ConnectorRow, 'connector' | 'credentials_version'>,
+  credentials: string,
+): D1PreparedStatement =>
+  prepared(
+    d1,
+    sql`update storage_connectors set credentials = ${credentials}
+      where connector = ${connector} and credentials_version = ${credentials_version} and deleted_at is null`,
+  )
