@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { Messages } from '../../journeys/support/messages.ts'
 import { cfdiOf, subscriber } from '../../downloads/support/downloads.ts'
+import { Messages } from '../../journeys/support/messages.ts'
 import { at } from '../../support/clock.ts'
 import { freshRfc, type Tenant } from '../../support/tenants.ts'
 import { connectorOf, shelves, shownBy, startBackfill, stateOf } from '../support/shelf.ts'
@@ -41,7 +41,10 @@ describe('a connector', () => {
     const count = await expectSame(shelf, one.owner, one.fiscal_entity_id)
     expect(count).toBeGreaterThan(20)
     expect(new Set(shelf.puts).size).toBe(shelf.puts.length)
-    expect(await stateOf(connector)).toMatchObject({ copied_count: shelf.puts.filter((path) => !path.startsWith('manifests')).length, failures: 0 })
+    expect(await stateOf(connector)).toMatchObject({
+      copied_count: shelf.puts.filter((path) => !path.startsWith('manifests')).length,
+      failures: 0,
+    })
     const { puts } = shelf
     const before = puts.length
     await minute()
@@ -65,7 +68,12 @@ describe('a connector', () => {
     expect(JSON.parse(backfill!)).toMatchObject({ status: 'completed', copied: shelf.documents().length, total: shelf.documents().length })
     expect(copied_count).toBe(shelf.documents().length)
     expect(count).toBeGreaterThan(20)
-    expect(shelf.lines().map(({ path }) => path).sort()).toEqual(shelf.documents())
+    expect(
+      shelf
+        .lines()
+        .map(({ path }) => path)
+        .sort(),
+    ).toEqual(shelf.documents())
     for (const { path, sha256, size } of shelf.lines()) expect(shelf.objects.get(path)).toMatchObject({ sha256, bytes: { length: size } })
     expect((await env.FILES.list({ prefix: 'storage/' })).objects).toEqual([])
   })

@@ -3,10 +3,10 @@ import { vi } from 'vitest'
 import { systemOf } from '../../../src/platform/context.ts'
 import { newId } from '../../../src/platform/db/id.ts'
 import type { ConnectorScope } from '../../../src/storage/contract.ts'
+import { MIRRORED_KINDS } from '../../../src/storage/contract.ts'
 import { sealCredentials } from '../../../src/storage/credentials.ts'
 import * as adapters from '../../../src/storage/drivers/adapters.ts'
 import { type Destination, DestinationError, type DestinationFault, type StoredObject } from '../../../src/storage/drivers/port.ts'
-import { MIRRORED_KINDS } from '../../../src/storage/contract.ts'
 import { api, basic, request } from '../../support/client.ts'
 import type { Tenant } from '../../support/tenants.ts'
 
@@ -59,7 +59,9 @@ export function shelves(): (key: string) => Shelf {
     all.set(key, shelf)
     return shelf
   }
-  vi.spyOn(adapters, 'destinationOf').mockImplementation((_, { credentials }) => of((credentials as { access_key_id: string }).access_key_id))
+  vi.spyOn(adapters, 'destinationOf').mockImplementation((_, { credentials }) =>
+    of((credentials as { access_key_id: string }).access_key_id),
+  )
   return of
 }
 
@@ -75,7 +77,9 @@ export async function connectorOf(
     access_key_id: connector_id,
     secret_access_key: 'secret',
   } as never)
-  const shard = await env.DB.prepare('select events_shard from organizations where id = ?').bind(organization_id).first<number>('events_shard')
+  const shard = await env.DB.prepare('select events_shard from organizations where id = ?')
+    .bind(organization_id)
+    .first<number>('events_shard')
   const d1 = system.settings.events[shard!]!
   const { results } = await d1
     .prepare(
@@ -118,20 +122,34 @@ export async function startBackfill(connector: number): Promise<void> {
   ])
 }
 
+/** Bytes that have been read before, by the document and the time of its last change: a history asks for them again and again. */
+export type ReadBefore = Map<string, Uint8Array>
+
 /** The XMLs that the service shows of a fiscal entity, by the path that the connector's template makes. */
-export async function shownBy(tenant: Tenant, fiscal_entity_id: string): Promise<Map<string, Uint8Array>> {
+export async function shownBy(tenant: Tenant, fiscal_entity_id: string, before: ReadBefore = new Map()): Promise<Map<string, Uint8Array>> {
   const shown = new Map<string, Uint8Array>()
   const { body: entity } = await api(tenant, 'GET', `/v1/fiscal-entities/${fiscal_entity_id}`)
   for (let cursor: string | null = ''; cursor !== null; ) {
-    const reply = await api(tenant, 'GET', `/v1/cfdi?fiscal_entity_id=${fiscal_entity_id}&has_xml=true&limit=100${cursor && `&cursor=${cursor}`}`)
+    const reply = await api(
+      tenant,
+      'GET',
+      `/v1/cfdi?fiscal_entity_id=${fiscal_entity_id}&has_xml=true&limit=100${cursor && `&cursor=${cursor}`}`,
+    )
     if (reply.status !== 200) return shown
-    for (const { uuid, direction } of reply.body.data) shown.set(`${entity.rfc}/${direction}/${uuid}.xml`, await xmlOf(tenant, fiscal_entity_id, uuid))
+    for (const { uuid, direction, origin, updated_at } of reply.body.data) {
+      const key = [fiscal_entity_id, uuid, origin, updated_at].join()
+      const bytes = before.get(key) ?? (await xmlOf(tenant, fiscal_entity_id, uuid))
+      before.set(key, bytes)
+      shown.set(`${entity.rfc}/${direction}/${uuid}.xml`, bytes)
+    }
     cursor = reply.body.next_cursor
   }
   return shown
 }
 
 async function xmlOf(tenant: Tenant, fiscal_entity_id: string, uuid: string): Promise<Uint8Array> {
-  const { body } = await request('GET', `/v1/cfdi/${uuid}/xml?fiscal_entity_id=${fiscal_entity_id}`, { headers: { authorization: basic(tenant) } })
+  const { body } = await request('GET', `/v1/cfdi/${uuid}/xml?fiscal_entity_id=${fiscal_entity_id}`, {
+    headers: { authorization: basic(tenant) },
+  })
   return new TextEncoder().encode(body as string)
 }
