@@ -5,7 +5,7 @@ import type { MirroredKind } from '../contract.ts'
 import { documentPathOf, pathOf } from '../template.ts'
 import type { Item } from './copy.ts'
 import { type KnownDocument, readDocuments } from './documents.ts'
-import type { RoundPosition, CopyRound } from './round.ts'
+import type { CopyRound, RoundPosition } from './round.ts'
 import type { MirrorRow } from './store.ts'
 
 /** What one commit copies at most: documents, and bytes of them. */

@@ -14,7 +14,7 @@ import { copyItems } from './copy.ts'
 import { areAny, readDocuments } from './documents.ts'
 import { putPart } from './manifest.ts'
 import { copiedOf } from './review.ts'
-import { legsTo, type RoundPosition, type CopyRound } from './round.ts'
+import { type CopyRound, legsTo, type RoundPosition } from './round.ts'
 import { assertHeld, insertCopied, type MirrorRow, setConnector, setMirror, type WorkRow } from './store.ts'
 
 /** A connector that this invocation holds. */

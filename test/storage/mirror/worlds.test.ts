@@ -1,4 +1,3 @@
-import { applyD1Migrations, reset } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { withCheckDigit } from '../../../src/authority/sandbox/world/taxpayers.ts'
@@ -10,7 +9,7 @@ import { at } from '../../support/clock.ts'
 import { runs } from '../../support/fuzz.ts'
 import { randomOf } from '../../support/random.ts'
 import { zipOf } from '../../support/zip.ts'
-import { connectorOf, type ReadBefore, type Shelf, shelves, shownBy, startBackfill, stateOf } from '../support/shelf.ts'
+import { connectorOf, emptied, type ReadBefore, type Shelf, shelves, shownBy, startBackfill, stateOf } from '../support/shelf.ts'
 
 /**
  * Random histories of two organizations that share an RFC: windows for each source, runs that widen them, imports, pauses, cancellations, and
@@ -21,15 +20,6 @@ afterEach(() => {
   vi.restoreAllMocks()
   vi.useRealTimers()
 })
-
-async function empty(): Promise<void> {
-  await reset()
-  await Promise.all([
-    applyD1Migrations(env.DB, env.CONTROL_MIGRATIONS),
-    applyD1Migrations(env.LEDGER_0, env.LEDGER_MIGRATIONS),
-    applyD1Migrations(env.EVENTS_0, env.EVENTS_MIGRATIONS),
-  ])
-}
 
 interface Mirrored {
   player: Player
@@ -61,7 +51,7 @@ describe('what a connector copies is what its organization is shown, each docume
     const random = randomOf(seed + 7_001)
     const { steps, rfc } = historyOf(seed + 500, randomOf(seed + 501))
     const checked = withCheckDigit(rfc.slice(0, -1))
-    await empty()
+    await emptied()
     at(new Date(steps[0]!.at - 3_600_000).toISOString())
     vi.spyOn(env.EGRESS, 'fetch').mockImplementation(async () => new Response('Thank you.'))
     const of = shelves()

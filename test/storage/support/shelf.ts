@@ -1,3 +1,4 @@
+import { applyD1Migrations, reset } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
 import { systemOf } from '../../../src/platform/context.ts'
@@ -9,6 +10,16 @@ import * as adapters from '../../../src/storage/drivers/adapters.ts'
 import { type Destination, DestinationError, type DestinationFault, type StoredObject } from '../../../src/storage/drivers/port.ts'
 import { api, basic, request } from '../../support/client.ts'
 import type { Tenant } from '../../support/tenants.ts'
+
+/** Empties the whole service. */
+export async function emptied(): Promise<void> {
+  await reset()
+  await Promise.all([
+    applyD1Migrations(env.DB, env.CONTROL_MIGRATIONS),
+    applyD1Migrations(env.LEDGER_0, env.LEDGER_MIGRATIONS),
+    applyD1Migrations(env.EVENTS_0, env.EVENTS_MIGRATIONS),
+  ])
+}
 
 /** A customer's storage in a test's hands. */
 export class Shelf implements Destination {
