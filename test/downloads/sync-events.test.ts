@@ -14,7 +14,7 @@ import { dump } from '../support/world.ts'
 
 const NOW = '2026-03-15T18:00:00Z'
 /** What settles a job. */
-const SETTLING = 'finished_at = ?7, open = 0'
+const SETTLING = 'finished_at = ?6, open = 0'
 
 beforeEach(() => {
   at(NOW)
@@ -53,7 +53,7 @@ describe('sync.completed', () => {
       'sat_miinformacion ',
     ])
     expect(facts.map(({ fact_id }) => fact_id)).toEqual(
-      jobs.map(({ source, month, job_id }) => `sync.completed:${source}:${month}:${job_id}`),
+      jobs.map(({ source, month, job_id }) => `sync.completed:${entity}:${source}:${month}:${job_id}`),
     )
     for (const [n, { source, month, job_id }] of jobs.entries()) {
       const isShared = source === 'sat_miinformacion' || (source === 'sat_cfdi_issued' && month > '2026-01')
@@ -71,22 +71,30 @@ describe('sync.completed', () => {
     }
   })
 
-  it('has the counts of a job that had begun when the connection was paused', async () => {
+  it.each([
+    { seconds: 1, jobs: 2, when: 'had begun when the connection was paused, or has its login from before' },
+    { seconds: 6, jobs: 1, when: 'had begun when the connection was paused, and none after that logs in with its CIEC' },
+  ])('has the counts of a job that $when', async ({ seconds, jobs }) => {
     silenceQueues()
     const one = await fetching(['sat_cfdi_issued'], 1)
     const { entity, fiscal_entity_id } = await connected(one)
+    const begun: string[] = []
+    watchAuthority(async (_, source, month) => void (source === 'sat_cfdi_issued' && begun.push(month)))
     beforeBatch('insert into cfdi_commits', async () => {
       wait(1)
       expect((await one.ask('PATCH', `/v1/billing/rfcs/${fiscal_entity_id}`, { active: false })).status).toBe(200)
-      wait(1)
+      wait(seconds)
     })
     await drainNow(entity)
+    expect(begun).toHaveLength(jobs)
     await relayOutbox(systemOf(env, new Date(), 'relay'), 0)
     const { data } = (await one.ask('GET', '/v1/events?event_key=sync.completed')).body
     const ofMonth = data.filter(({ period }: { period: string | null }) => period !== null)
-    const held = await heldOf(entity, 'sat_cfdi_issued', ofMonth[0].period)
-    expect([ofMonth.length, ofMonth[0].created_count]).toEqual([1, held!['created_count']])
-    expect(ofMonth[0].created_count).toBeGreaterThan(5)
+    expect(ofMonth).toHaveLength(jobs)
+    // The window begins within the month before.
+    const held = await heldOf(entity, 'sat_cfdi_issued', '2026-03')
+    expect(ofMonth.find(({ period }: { period: string }) => period === '2026-03').created_count).toBe(held!['created_count'])
+    for (const { created_count } of ofMonth) expect(created_count).toBeGreaterThan(5)
   })
 
   it('is told as well, once, to whose run finds the job done', async () => {
@@ -174,7 +182,7 @@ describe('sync.failed', () => {
     await drainNow(entity)
     const facts = await factsOf(entity, 'sync.')
     expect(facts.map(({ fact_id }) => fact_id)).toEqual(
-      (await jobsOf(entity)).map(({ source, month, job_id }) => `sync.failed:${source}:${month}:${job_id}`),
+      (await jobsOf(entity)).map(({ source, month, job_id }) => `sync.failed:${entity}:${source}:${month}:${job_id}`),
     )
     for (const { organizations, body } of facts) {
       expect(organizations).toEqual([of.id])
