@@ -86,7 +86,12 @@ export const Cfdi = z
     substituted_not_cancelled: z.boolean().meta({
       description: doc('Whether this document and one that it substitutes, or that substitutes it, are both vigente.'),
     }),
-    payment_status: PaymentStatus,
+    payment_status: PaymentStatus.meta({
+      description: doc(
+        'What was paid of an invoice (I). Its own cancellation does not change it, nor the balance: they say what was paid and owed of a ' +
+          'cancelled invoice, so look at `estatus` too. `not_applicable` for other types and without metodo_pago, which metadata does not state.',
+      ),
+    }),
     paid_amount: described(
       doc('PPD: sum of the payment complements that count, in `currency`. PUE: the total. Null unless tipo_comprobante is I.'),
     ),

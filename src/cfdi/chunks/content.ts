@@ -1,3 +1,4 @@
+import { nulls } from '../pick.ts'
 import { type Concepto, type DocumentDetail, detailOf, LINE_HEADER, newConcepto, newDocument, type Tax } from '../xml/document.ts'
 
 const TAX = ['impuesto', 'tipo_factor', 'tasa_o_cuota', 'base', 'importe'] as const
@@ -35,10 +36,16 @@ export function contentText(document: DocumentDetail, lines: readonly string[]):
   return `[${JSON.stringify(kept)},[${lines.join(',')}]]`
 }
 
+/** A detail of which members may be unknown, because only metadata is known. */
+export type KnownDetail = Omit<DocumentDetail, (typeof UNKNOWN)[number]> & {
+  [Name in (typeof UNKNOWN)[number]]: DocumentDetail[Name] | null
+}
+
+const UNKNOWN = ['impuestos', 'has_addenda'] as const
 const EMPTY = newDocument('cfdi', '')
 
-/** What a part of a chunk says. Without one, everything is null or empty. */
-export function contentOf(part: unknown): DocumentDetail {
-  const [detail, lines] = (part ?? [{}, []]) as [Partial<DocumentDetail>, unknown[][]]
+/** What a part of a chunk says. Without one, everything is null or an empty list. */
+export function contentOf(part: unknown): KnownDetail {
+  const [detail, lines] = (part ?? [nulls(UNKNOWN), []]) as [Partial<DocumentDetail>, unknown[][]]
   return detailOf({ ...EMPTY, ...detail, conceptos: lines.map(lineOf) })
 }
