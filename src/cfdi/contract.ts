@@ -93,12 +93,14 @@ export const Cfdi = z
       ),
     }),
     paid_amount: described(
-      doc('PPD: sum of the payment complements that count, in `currency`. PUE: the total. Null unless tipo_comprobante is I.'),
+      doc(
+        'PPD: sum of the payment complements that count, in `currency`. PUE: the total. Null unless tipo_comprobante is I and the XML is known.',
+      ),
     ),
     credited_amount: described(
-      doc('PPD: sum of the credit notes (relations 01 and 03) that count, in `currency`. PUE: 0.00. Null unless tipo_comprobante is I.'),
+      doc('PPD: sum of the credit notes (relations 01 and 03) that count, in `currency`. PUE: 0.00. Null like paid_amount.'),
     ),
-    balance: described(doc('total − paid_amount − credited_amount, never below zero. Null unless tipo_comprobante is I.')),
+    balance: described(doc('total − paid_amount − credited_amount, never below zero. Null like paid_amount.')),
     last_payment_at: described(doc('Local time of the last payment, as its complement states it.')),
     fully_paid_at: described(doc('Local time of the payment or credit note that brought the balance to zero.')),
     has_xml: z.boolean().meta({ description: doc('Whether the XML is stored.') }),

@@ -89,7 +89,7 @@ export const CfdiSearch = z
       }),
     total_min: money(doc('Least total, in the document’s own currency.')),
     total_max: money(doc('Greatest total, in the document’s own currency.')),
-    balance_min: money(doc('Least balance, in the document’s own currency. Only invoices (I) have a balance.')),
+    balance_min: money(doc('Least balance, in the document’s own currency. Only invoices (I) whose XML is known have a balance.')),
     has_xml: z.enum(['true', 'false']).optional(),
     has_pdf: z
       .enum(['true', 'false'])
