@@ -11,8 +11,8 @@ const ScheduleKind = z.enum(SCHEDULE_KINDS).meta({ id: 'ScheduleKind' })
 const Scope = z.enum(SCOPES).meta({
   id: 'Scope',
   description: doc(
-    '`full_history`: from 2018 on. `last_n_months`: the last scope_months months. `since_watermark`: from the end of the last range whose ' +
-      'downloads all succeeded, less 72 hours, in which documents may have been stamped since; without one, from 2018 on.',
+    '`full_history`: from 2018 on. `last_n_months`: the last scope_months months. `since_watermark`: from the end of the last range ' +
+      'whose downloads all succeeded, less 72 hours, in which documents may have been stamped since; without one, from 2018 on.',
   ),
 })
 
@@ -119,7 +119,8 @@ export const Extractor = z
     last_run_at: Instant.nullable(),
     next_run_at: Instant.nullable().meta({
       description: doc(
-        'The extractor runs then, unless it is changed before. Each local date runs once, also across time zones. Null when it is disabled or not scheduled.',
+        'The extractor runs then, unless it is changed before. Each local date runs once, also across time zones. Null when it is ' +
+          'disabled or not scheduled.',
       ),
     }),
   })

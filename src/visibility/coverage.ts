@@ -50,15 +50,17 @@ export interface MonthsOfSource {
   window: Window
   /** What the connection's own runs reached, in the order of their instants. */
   reaches: readonly Reach[]
-  /** The queued and running jobs that its own runs created or joined: the instant, in milliseconds, of the run that created each, by month. */
+  /**
+   * The queued and running jobs that its own runs created or joined: the instant, in milliseconds, of the run that created each, by month.
+   */
   open: Readonly<Record<string, number | undefined>>
 }
 
 /**
  * Whether a month is complete for an organization, by the downloads that its own runs asked for: the last one that did not fail since the
- * month was over, or while it is not over since its end; and before its end, or when the ceiling divides it, the last one. A month is over 72
- * hours after its end, because its documents may be stamped until then. While the month is fetched again it stays complete. What only others
- * downloaded is missing. An organization without extractors is told what is held.
+ * month was over, or while it is not over since its end; and before its end, or when the ceiling divides it, the last one. A month is over
+ * 72 hours after its end, because its documents may be stamped until then. While the month is fetched again it stays complete. What only
+ * others downloaded is missing. An organization without extractors is told what is held.
  */
 export function dataStatusOf(month: string, { coverage, window, reaches, open }: MonthsOfSource, now: number): DataStatus {
   const covered = coverage[month] ?? []
@@ -66,7 +68,8 @@ export function dataStatusOf(month: string, { coverage, window, reaches, open }:
   const job = open[month]
   const begin = earliestOf(`${month}-01`) * 1_000
   const own = reaches.filter(({ at, from }) => at >= begin && from <= `${month}-01`)
-  // The runs of an open job wait for it: those since its instant, and the last one, which may have joined it late. Others were answered before.
+  // The runs of an open job wait for it: those since its instant, and the last one, which may have joined it late. Others were answered
+  // before.
   const awaited = job === undefined ? -1 : own.findIndex(({ at }) => at >= job)
   const answered = job === undefined ? own : own.slice(0, awaited)
   const endFor = (at: number): End | undefined => (covered.findLast(([as_of]) => as_of <= at) ?? covered[0])?.[1]

@@ -29,7 +29,9 @@ function lineOf(members: unknown[]): Concepto {
   return line
 }
 
-/** A document's part of a chunk, as JSON: its detail without members that are null or an empty list, and its lines, which are JSON already. */
+/**
+ * A document's part of a chunk, as JSON: its detail without members that are null or an empty list, and its lines, which are JSON already.
+ */
 export function contentText(document: DocumentDetail, lines: readonly string[]): string {
   const { conceptos: _, ...detail } = detailOf(document)
   const kept = Object.fromEntries(Object.entries(detail).filter(([, member]) => !isEmpty(member)))

@@ -22,7 +22,8 @@ export const Application = z
     }),
     currency: text.meta({
       description: doc(
-        'MonedaDR of a payment complement. The invoice’s currency for a credit note, which is converted to it once the XML of the invoice and both rates are known; else its own.',
+        'MonedaDR of a payment complement. The invoice’s currency for a credit note, which is converted to it once the XML of the ' +
+          'invoice and both rates are known; else its own.',
       ),
     }),
     estatus: Estatus.meta({ description: doc('Status of the payment complement or credit note.') }),
@@ -33,7 +34,9 @@ export const Application = z
       .meta({
         description: doc(
           '`cancelled`: it is cancelled. `other_parties`: its issuer is not the invoice’s, or it is a credit note with another receiver. ' +
-            '`currency_mismatch`: MonedaDR is not the invoice’s currency. `missing_rate`: a credit note in another currency cannot be converted, because an exchange rate is not stated. `substituted`: another vigente document substitutes it. Null when it counts.',
+            '`currency_mismatch`: MonedaDR is not the invoice’s currency. `missing_rate`: a credit note in another currency cannot be ' +
+            'converted, because an exchange rate is not stated. `substituted`: another vigente document substitutes it. Null when it ' +
+            'counts.',
         ),
       }),
     warnings: z.array(z.enum(['receiver_differs'])).meta({
@@ -93,7 +96,8 @@ const Concepto = z
   })
   .meta({
     description: doc(
-      'A line. Its texts are as the XML states them, without white space at their ends; in all other texts of a document several spaces are one.',
+      'A line. Its texts are as the XML states them, without white space at their ends; in all other texts of a document several spaces ' +
+        'are one.',
     ),
   })
 
@@ -104,7 +108,8 @@ const Docto = z.strictObject({
   moneda_dr: text,
   equivalencia_dr: text.meta({
     description: doc(
-      'Units of the document’s currency for one unit of the payment’s currency: EquivalenciaDR, or TipoCambioDR of Pagos 1.0, as it is stated.',
+      'Units of the document’s currency for one unit of the payment’s currency: EquivalenciaDR, or TipoCambioDR of Pagos 1.0, as it is ' +
+        'stated.',
     ),
   }),
   metodo_pago_dr: text,
@@ -195,9 +200,9 @@ export const CfdiDetail = Cfdi.extend({
     .meta({ description: doc('Null while only metadata is known.') }),
   repairs: z.array(z.enum(REPAIRS)).meta({
     description: doc(
-      'How the XML was repaired before it could be read, and what is odd about it; GET …/xml returns it unchanged. `bom`: it had several byte order marks. ' +
-        '`encoding_fallback`: it was not in the encoding that it declares. `trimmed_junk`: it had text outside the document. ' +
-        '`control_characters`: it had characters that XML forbids. `addenda_cut`: its Addenda was malformed and is not read. ' +
+      'How the XML was repaired before it could be read, and what is odd about it; GET …/xml returns it unchanged. `bom`: it had several ' +
+        'byte order marks. `encoding_fallback`: it was not in the encoding that it declares. `trimmed_junk`: it had text outside the ' +
+        'document. `control_characters`: it had characters that XML forbids. `addenda_cut`: its Addenda was malformed and is not read. ' +
         '`several_timbres`: it had several stamps, and the first one counts. `negative_total`: its Total is below zero. ' +
         '`unknown_version`: a complement is of a version that is not known, and was read as far as it has the namespace of a known one.',
     ),
@@ -208,7 +213,8 @@ export const CfdiDetail = Cfdi.extend({
 }).meta({
   id: 'CfdiDetail',
   description: doc(
-    'A document with everything that its XML states. While only metadata is known (`version` is null), what only the XML states is not known: it is null, and lists are empty.',
+    'A document with everything that its XML states. While only metadata is known (`version` is null), what only the XML states is not ' +
+      'known: it is null, and lists are empty.',
   ),
 })
 export type CfdiDetail = z.infer<typeof CfdiDetail>

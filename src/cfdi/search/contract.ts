@@ -84,7 +84,8 @@ export const CfdiSearch = z
       .optional()
       .meta({
         description: doc(
-          'Only documents whose updated_at is at or after this instant. A document that your window has begun to show may have changed earlier.',
+          'Only documents whose updated_at is at or after this instant. A document that your window has begun to show may have changed ' +
+            'earlier.',
         ),
       }),
     total_min: money(doc('Least total, in the document’s own currency.')),

@@ -18,7 +18,8 @@ const MAX_MONTHS = 120
 const BASIS = {
   population: 'The CFDIs that the window shows, with status vigente and with different issuer and receiver. Retenciones are not included.',
   substitution:
-    'A document that another vigente document with the same issuer and receiver substitutes (relation 04) is in no amount and not in count.',
+    'A document that another vigente document with the same issuer and receiver substitutes (relation 04) is in no amount and not in ' +
+    'count.',
   amounts: 'Amounts are sums over type I; credit_notes is a sum over type E; net is subtotal − descuento of type I minus credit_notes.',
   currency: 'MXN, at the TipoCambio of each document.',
   month: 'The month of the literal Fecha.',

@@ -5,7 +5,10 @@ import type { ScopeKind } from '../rules.ts'
 /** The first day of the authority's history (service.md, Limits). */
 export const EARLIEST: Day = '2018-01-01'
 
-/** The zones in which Mexico's days begin first and end last, as in visibility/window.ts. Documents are dated in the zone of their place of issue. */
+/**
+ * The zones in which Mexico's days begin first and end last, as in visibility/window.ts. Documents are dated in the zone of their place of
+ * issue.
+ */
 const EASTERNMOST = 'Etc/GMT+5'
 const WESTERNMOST = 'Etc/GMT+8'
 const MONTH_DAYS = 30
@@ -38,8 +41,8 @@ const reachedDay = (extracted: Date, timezone: string): Day => localDayOf(new Da
 
 /**
  * Returns the day from which on a connection that is active again is to be downloaded beside the range of its first run: that of its last
- * extraction, less 72 hours for late stamps, when it is before the month in which the range begins. Null when there is no such gap. The months
- * before the range are the gap.
+ * extraction, less 72 hours for late stamps, when it is before the month in which the range begins. Null when there is no such gap. The
+ * months before the range are the gap.
  */
 export function gapStart({ from }: DownloadRange, ceiling: Date | null, active_since: Date | null): Day | null {
   if (ceiling === null || active_since === null || active_since <= ceiling) return null
