@@ -112,7 +112,8 @@ export const Cfdi = z
     }),
     updated_at: z.iso.datetime().meta({
       description: doc(
-        'When the document itself last changed: it was stored, got its XML, or was cancelled. A change from before your own run first ' +
+        'When the document itself last changed: it was stored, got its XML, was cancelled, or became what another of your imports says of it ' +
+          'because one was deleted. A deletion after which a document reads as before need not change it. A change from before your own run first ' +
           'reached the document is told as of that run. Payments and credit notes change the balance of an invoice, and a substitution changes is_substituted; neither changes updated_at.',
       ),
     }),
