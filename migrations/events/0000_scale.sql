@@ -100,3 +100,53 @@ CREATE TABLE `audit_events` (
 --> statement-breakpoint
 CREATE INDEX `audit_events_organization` ON `audit_events` (`organization_id`,`audit_event_id`);--> statement-breakpoint
 CREATE TRIGGER `guards_refuse` BEFORE INSERT ON `guards` BEGIN SELECT RAISE(ABORT, 'guard ' || new.name); END;
+--> statement-breakpoint
+CREATE TABLE `storage_connectors` (
+	`connector` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`connector_id` text NOT NULL,
+	`organization_id` text NOT NULL,
+	`name` text NOT NULL,
+	`provider` text NOT NULL,
+	`config` text NOT NULL,
+	`scope` text NOT NULL,
+	`credentials` text NOT NULL,
+	`credentials_version` integer NOT NULL,
+	`connector_status` text NOT NULL,
+	`is_planned` integer NOT NULL,
+	`failures` integer NOT NULL,
+	`retry_at` integer NOT NULL,
+	`last_error` text,
+	`last_copied_at` integer,
+	`copied_count` integer NOT NULL,
+	`failed_count` integer NOT NULL,
+	`backfill` text,
+	`manifests` integer NOT NULL,
+	`token` text,
+	`lease_until` integer NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`deleted_at` integer
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `storage_connectors_id` ON `storage_connectors` (`connector_id`);--> statement-breakpoint
+CREATE INDEX `storage_connectors_organization` ON `storage_connectors` (`organization_id`,`connector`) WHERE deleted_at is null;--> statement-breakpoint
+CREATE TABLE `storage_mirrors` (
+	`connector` integer NOT NULL,
+	`fiscal_entity` text NOT NULL,
+	`is_due` integer NOT NULL,
+	`sequence` integer DEFAULT 0 NOT NULL,
+	`import_sequence` integer DEFAULT 0 NOT NULL,
+	`windows` text,
+	`round` text,
+	PRIMARY KEY(`connector`, `fiscal_entity`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `storage_mirrors_due` ON `storage_mirrors` (`connector`,`fiscal_entity`) WHERE is_due;--> statement-breakpoint
+CREATE TRIGGER `events_mirrored` AFTER INSERT ON `events`
+WHEN new.body LIKE '{"event":"sync.completed"%' AND instr(new.body, '"created_count"') > 0
+BEGIN
+	INSERT INTO storage_mirrors (connector, fiscal_entity, is_due)
+	SELECT connector, new.body->>'fiscal_entity_id', 1 FROM storage_connectors
+	WHERE organization_id = new.organization_id AND deleted_at IS NULL AND connector_status = 'active' AND is_planned
+	ON CONFLICT (connector, fiscal_entity) DO UPDATE SET is_due = 1 WHERE NOT is_due;
+END;

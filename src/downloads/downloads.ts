@@ -96,8 +96,8 @@ export async function watermarks(
 export const queueOf = ({ env }: System, isAwaited: boolean): Queue => (isAwaited ? env.DOWNLOADS : env.DOWNLOADS_SPREAD)
 
 /**
- * Sends hints to the consumer, spread over so many seconds. The sweep repeats hints that are lost. An RFC has the same place in every spread,
- * so that its downloads stay together.
+ * Sends hints to the consumer, spread over so many seconds. The sweep repeats hints that are lost. An RFC has the same place in every
+ * spread, so that its downloads stay together.
  */
 export const announce = (
   system: System,

@@ -98,8 +98,8 @@ export async function releaseLease(
 }
 
 /**
- * RFCs with a job that should have been taken by now, because its message was lost, or whose lease ran out, because its worker died; those first
- * for which somebody may wait.
+ * RFCs with a job that should have been taken by now, because its message was lost, or whose lease ran out, because its worker died; those
+ * first for which somebody may wait.
  */
 export const stuckStatement = (ledger: D1Database, now: number, since: number, limit: number) =>
   ledger

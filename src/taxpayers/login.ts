@@ -24,8 +24,8 @@ export const readCiec = async ({ settings }: System, row: ConnectionRow): Promis
   row.ciec === null ? null : openCiec(settings.ciecKeys, row, row.ciec)
 
 /**
- * The logins with which an RFC is downloaded. They are read once for five seconds, and kept with CIECs that stay sealed; earlier they are read
- * again after `forget`, and for an organization of which no verified CIEC is known.
+ * The logins with which an RFC is downloaded. They are read once for five seconds, and kept with CIECs that stay sealed; earlier they are
+ * read again after `forget`, and for an organization of which no verified CIEC is known.
  */
 export class Logins {
   #asked: readonly string[] = []
@@ -46,9 +46,9 @@ export class Logins {
   }
 
   /**
-   * Returns the login for these organizations: the CIEC that was accepted last among the verified ones of their active connections, of those
-   * that can be opened. Null when there is none; the CIEC of another organization is never used. A CIEC that is sealed with an old key is
-   * sealed again with the current one (decisions.md 11).
+   * Returns the login for these organizations: the CIEC that was accepted last among the verified ones of their active connections, of
+   * those that can be opened. Null when there is none; the CIEC of another organization is never used. A CIEC that is sealed with an old
+   * key is sealed again with the current one (decisions.md 11).
    */
   async of(organizations: readonly string[]): Promise<DownloadLogin | null> {
     const { system, entity } = this

@@ -1,0 +1,75 @@
+import { sql } from 'drizzle-orm'
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { flag, instant } from '../platform/db/columns.ts'
+
+/** Destinations to which an organization's documents are mirrored. They lie in the organization's events shard. */
+export const storageConnectors = sqliteTable(
+  'storage_connectors',
+  {
+    /** The number by which mirrors refer to the connector. */
+    connector: integer().primaryKey({ autoIncrement: true }),
+    connector_id: text().notNull(),
+    organization_id: text().notNull(),
+    name: text().notNull(),
+    provider: text({ enum: ['s3', 'azure_blob', 'google_drive', 'onedrive'] }).notNull(),
+    /** JSON, as the contract has it. */
+    config: text().notNull(),
+    /** JSON, as the contract has it. */
+    scope: text().notNull(),
+    /** The encrypted credentials, `version:base64` (credentials.ts). */
+    credentials: text().notNull(),
+    /** 1 for the first credentials, and one more whenever they are replaced. */
+    credentials_version: integer().notNull(),
+    connector_status: text({ enum: ['active', 'paused', 'error'] }).notNull(),
+    /** Whether each connection that existed at its creation has a mirror: from then on, events make work (trigger `events_mirrored`). */
+    is_planned: flag().notNull(),
+    /** Failures in a row, and the time before which nothing is sent after the last of them, in milliseconds since 1970. */
+    failures: integer().notNull(),
+    retry_at: integer().notNull(),
+    /** JSON `{code, message, at}`; null when the last copy succeeded. */
+    last_error: text(),
+    last_copied_at: instant(),
+    copied_count: integer().notNull(),
+    failed_count: integer().notNull(),
+    /** JSON `{status, total, copied, …}`; null without a backfill. */
+    backfill: text(),
+    /** Number of manifests that are written. */
+    manifests: integer().notNull(),
+    /** Who copies, and until when; null when nobody does. */
+    token: text(),
+    lease_until: integer().notNull(),
+    created_at: instant().notNull(),
+    updated_at: instant().notNull(),
+    deleted_at: instant(),
+  },
+  (table) => [
+    // Requests that name a connector.
+    uniqueIndex('storage_connectors_id').on(table.connector_id),
+    // GET /storage-connectors; the active connectors of an organization.
+    index('storage_connectors_organization').on(table.organization_id, table.connector).where(sql`deleted_at is null`),
+  ],
+)
+
+/** How far a connector has copied what its organization may read of one RFC. */
+export const storageMirrors = sqliteTable(
+  'storage_mirrors',
+  {
+    connector: integer().notNull(),
+    /** The connection's fiscal entity, as a UUID: events name it so. */
+    fiscal_entity: text().notNull(),
+    /** Whether there may be something to copy. */
+    is_due: flag().notNull(),
+    /** The last commit of the authority's partition, and of the imports' partition, that has been dealt with. */
+    sequence: integer().notNull().default(0),
+    import_sequence: integer().notNull().default(0),
+    /** JSON: the windows as of which everything visible has been dealt with; null for nothing. */
+    windows: text(),
+    /** JSON: what is being copied, and how far; null between two rounds. */
+    round: text(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.connector, table.fiscal_entity] }),
+    // The sweep, and the next mirror to work on.
+    index('storage_mirrors_due').on(table.connector, table.fiscal_entity).where(sql`is_due`),
+  ],
+)
