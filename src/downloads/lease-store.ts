@@ -98,12 +98,9 @@ export async function releaseLease(
 }
 
 /**
- * RFCs with a job that should have been taken by now, because its message was lost, or whose lease ran out, because its worker died; those
- * first for which somebody may wait.
+ * RFCs with a job that should have been taken by now, because its message was lost, or whose lease ran out, because its worker died.
  */
 export const stuckStatement = (ledger: D1Database, now: number, since: number, limit: number) =>
   ledger
-    .prepare(
-      `select entity, is_awaited from sync_work where (token is null and due_at <= ?2) or lease_until < ?1 order by is_awaited desc limit ?3`,
-    )
+    .prepare(`select entity, is_awaited from sync_work where (token is null and due_at <= ?2) or lease_until < ?1 limit ?3`)
     .bind(now, since, limit)
