@@ -61,5 +61,10 @@ export const networkOf = (fetch: (url: string, init: RequestInit) => Promise<Res
 
 export async function objectOf(bytes: Uint8Array | string, content_type = 'application/xml'): Promise<StoredObject> {
   const content = typeof bytes === 'string' ? new TextEncoder().encode(bytes) : bytes
-  return { bytes: content, content_type, sha256: new Uint8Array(await crypto.subtle.digest('SHA-256', content)).toHex() }
+  return { bytes: content, content_type, sha256: await sha256Of(content) }
+}
+
+async function sha256Of(bytes: Uint8Array): Promise<string> {
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as BufferSource))
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
