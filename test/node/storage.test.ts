@@ -50,9 +50,9 @@ const s3Spec = (knowledge: Knowledge = 'right', endpoint: string | null = null):
   credentials: { access_key_id: S3.keyId, secret_access_key: knowledge === 'wrong secret' ? 'another' : S3.secret },
 })
 
-const azureSpec = (knowledge: Knowledge = 'right', sas?: string): DestinationSpec => ({
+const azureSpec = (knowledge: Knowledge = 'right', sas?: string, endpoint: string | null = null): DestinationSpec => ({
   provider: 'azure_blob',
-  config: { account: AZURE.account, container: knowledge === 'missing place' ? 'none-of-this-name' : AZURE.container, endpoint: null },
+  config: { account: AZURE.account, container: knowledge === 'missing place' ? 'none-of-this-name' : AZURE.container, endpoint },
   credentials:
     sas === undefined
       ? { account_key: knowledge === 'wrong secret' ? Buffer.from('another').toString('base64') : AZURE.key }
@@ -71,6 +71,10 @@ describe.skipIf(!HAS_MOTO)('S3', () => {
 })
 destinationSuite('Azure Blob (Azurite), with the account key', () => ({
   open: (knowledge) => through(azureSpec(knowledge)),
+  typeOf: azureType,
+}))
+destinationSuite('Azure Blob (Azurite) at an endpoint, with the account key', () => ({
+  open: (knowledge) => through(azureSpec(knowledge, undefined, `https://${AZURE.host}/${AZURE.account}`)),
   typeOf: azureType,
 }))
 destinationSuite('Azure Blob (Azurite), with a SAS token', () => ({

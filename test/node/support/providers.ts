@@ -17,6 +17,8 @@ export const S3 = {
 export const AZURE = {
   account: 'fiscalarchive',
   container: 'cfdi-archive',
+  /** An endpoint that has the account in its path. */
+  host: 'blob.provider.example:8443',
   key: Buffer.from('a key of sixty-four bytes as Azure gives it to storage accounts!').toString('base64'),
 }
 
@@ -116,7 +118,7 @@ export class Providers {
     const host = headers.host ?? ''
     this.arrived.push(`${method} ${host}${path.split('?')[0]}`)
     const body = Buffer.concat(await Array.fromAsync(incoming as AsyncIterable<Buffer>))
-    const isAzure = host.endsWith('.blob.core.windows.net')
+    const isAzure = host.endsWith('.blob.core.windows.net') || host === AZURE.host
     const refused = isAzure
       ? null
       : await s3Refusal({ method, path, headers: headers as Record<string, string>, body }, secretOf, S3.region)
@@ -128,7 +130,7 @@ export class Providers {
     // The bucket goes into the path: the servers behind do not know the host names of Amazon.
     const inHost = /^([^.]+)\.s3\.us-east-1\.amazonaws\.com$/.exec(host)?.[1]
     const to = isAzure
-      ? { port: this.#ports.azure, path, headers: { ...headers } }
+      ? { port: this.#ports.azure, path, headers: { ...headers, host: host === AZURE.host ? '127.0.0.1' : host } }
       : { port: this.#ports.s3, path: inHost ? `/${inHost}${path}` : path, headers: { ...rest, ...VERIFIED, host: '127.0.0.1' } }
     const forwarded = request({ host: '127.0.0.1', method, ...to }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 599, answer.headers)
