@@ -30,8 +30,10 @@ import { params, publicOperation, refuses, returns, returnsFile } from './platfo
 import { problem, unknownPath, wrongMethod } from './platform/http/problem.ts'
 import { openApi, referenceFile, referencePage } from './platform/http/reference.ts'
 import { repseRoutes, supplierRoutes } from './repse/routes.ts'
+import { connectorRoutes } from './storage/connectors/routes.ts'
 import { FiscalEntityId } from './taxpayers/contract.ts'
 import { testHelperRoutes } from './test-helpers/routes.ts'
+import { usageRoutes } from './usage/routes.ts'
 import { eventCatalogRoutes } from './webhooks/catalog/routes.ts'
 import { deliveryRoutes } from './webhooks/deliveries/routes.ts'
 import { webhookRoutes } from './webhooks/endpoints/routes.ts'
@@ -109,7 +111,9 @@ app
   .route('/v1/webhooks', webhookRoutes)
   .route('/v1/webhooks', deliveryRoutes)
   .route('/v1/events', eventRoutes)
+  .route('/v1/storage-connectors', connectorRoutes)
   .route('/v1/billing', billingRoutes)
+  .route('/v1/billing', usageRoutes)
   .route('/v1/billing', seatRoutes)
   .route('/v1/extractors', extractorRoutes)
   .route('/v1/extractors', runRoutes)
