@@ -118,7 +118,6 @@ CREATE TABLE `storage_connectors` (
 	`last_error` text,
 	`last_copied_at` integer,
 	`copied_count` integer NOT NULL,
-	`pending_count` integer DEFAULT 0 NOT NULL,
 	`failed_count` integer NOT NULL,
 	`backfill` text,
 	`parts` integer DEFAULT 0 NOT NULL,

@@ -13,7 +13,7 @@ export interface CountedConnector extends ConnectorRow {
 
 const counted = {
   ...getTableColumns(storageConnectors),
-  pending: drizzleSql<number>`(select count(*) from storage_mirrors m indexed by storage_mirrors_due where m.connector = storage_connectors.connector and m.is_due)`,
+  pending: drizzleSql<number>`(select count(*) from storage_mirrors m indexed by storage_mirrors_due where m.connector = storage_connectors.connector and m.due)`,
 }
 
 const oneOf = (organization_id: string, connector_id: string) =>
@@ -65,14 +65,18 @@ export const assertConnectorUnchanged = (
 
 /** Marks every mirror of a connector as due. */
 export const markMirrorsDue = (d1: D1Database, connector: number): D1PreparedStatement =>
-  prepared(d1, sql`update storage_mirrors set is_due = 1 where connector = ${connector} and not is_due`)
+  prepared(d1, sql`update storage_mirrors set due = 1 where connector = ${connector} and due <> 1`)
 
-/** Lets the mirrors of a connector begin at nothing. */
-export const resetMirrors = (d1: D1Database, connector: number): D1PreparedStatement =>
+/** The statements that let a connector begin at nothing, as if it had never copied anything. Whoever works on it loses it. */
+export const forgetCopied = (d1: D1Database, connector: number): D1PreparedStatement[] => [
+  prepared(d1, sql`update storage_connectors set token = null, lease_until = 0 where connector = ${connector}`),
   prepared(
     d1,
-    sql`update storage_mirrors set is_due = 1, sequence = 0, import_sequence = 0, windows = null, round = null where connector = ${connector}`,
-  )
+    sql`update storage_mirrors set due = 1, sequence = 0, import_sequence = 0, windows = null, all_until = 0, documents_since = 0, round = null
+      where connector = ${connector}`,
+  ),
+  prepared(d1, sql`delete from storage_copied where connector = ${connector}`),
+]
 
 /** Replaces sealed credentials by what a provider has issued in their place, unless the customer has replaced them in the meantime. */
 export const replaceCredentials = (

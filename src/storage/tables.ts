@@ -30,8 +30,6 @@ export const storageConnectors = sqliteTable(
     last_error: text(),
     last_copied_at: instant(),
     copied_count: integer().notNull(),
-    /** Documents that the rounds under way have not reached yet. */
-    pending_count: integer().notNull().default(0),
     failed_count: integer().notNull(),
     /** JSON `{status, total, copied, …}`; null without a backfill. */
     backfill: text(),

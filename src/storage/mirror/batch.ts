@@ -1,13 +1,13 @@
 import { type Found, readLeg } from '../../cfdi/mirrored/mirrored.ts'
 import { inflated, readPacked, type XmlPlace } from '../../cfdi/xml/xml-store.ts'
-import { type MirroredDocument, mirroredDocuments } from '../../documents/documents.ts'
 import type { System } from '../../platform/context.ts'
 import type { ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import type { MirroredKind } from '../contract.ts'
 import { documentPathOf, pathOf } from '../template.ts'
 import type { Item } from './copy.ts'
+import { type KnownDocument, readDocuments } from './documents.ts'
 import type { Position, Round } from './round.ts'
-import { copiedAmong, type MirrorRow } from './store.ts'
+import type { MirrorRow } from './store.ts'
 
 /** What one commit copies at most: documents, and bytes of them. */
 const DOCUMENTS = 100
@@ -30,16 +30,6 @@ export interface Batch {
   end: Position
 }
 
-/** The kind of a document that is not a CFDI, by its source; undefined for one that is not mirrored. */
-const kindOf = ({ source }: MirroredDocument): MirroredKind | undefined =>
-  source === 'sat_csf'
-    ? 'csf'
-    : source === 'sat_opinion_32d'
-      ? 'opinion_32d'
-      : source.startsWith('sat_declaracion')
-        ? 'declaracion'
-        : undefined
-
 /** Collects the next documents of a round, as far as one commit copies them and the budget allows. */
 export async function nextBatch(
   system: System,
@@ -59,20 +49,11 @@ export async function nextBatch(
     const leg = legs[end.leg]!
     const { leg: n } = end
     if ('documents' in leg) {
-      const after = typeof end.place === 'string' ? end.place : null
-      const page = await mirroredDocuments(ledger, after, DOCUMENTS)
-      const copied = await copiedAmong(
-        d1,
-        mirror.connector,
-        page.map(({ document_id }) => document_id),
-      )
-      end = page.length === DOCUMENTS ? { leg: n, place: page.at(-1)!.document_id } : { leg: n + 1, place: null }
-      for (const document of page) {
-        const kind = kindOf(document)
-        const isMeant = kind !== undefined && selection.kinds.includes(kind) && document.got_at > mirror.documents_since
-        if (!isMeant || copied.has(document.document_id)) continue
+      const page = await readDocuments(d1, ledger, mirror, selection.kinds, typeof end.place === 'string' ? end.place : null)
+      end = page.next === null ? { leg: n + 1, place: null } : { leg: n, place: page.next }
+      for (const document of page.found) {
         const behind = { leg: n, place: document.document_id }
-        items.push(documentItem(system, ledger.rfc, kind, document, behind))
+        items.push(documentItem(system, ledger.rfc, document, behind))
         bytes += document.size
         if (!isFull()) continue
         end = behind
@@ -113,8 +94,8 @@ function xmlItem(rfc: string, template: string, { row }: Found, behind: Position
   return { path, content_type: 'application/xml', rfc, id: { uuid: row.uuid }, behind, read }
 }
 
-const documentItem = ({ env }: System, rfc: string, kind: MirroredKind, document: MirroredDocument, behind: Position): Item => {
-  const { document_id, document_date: date, content_type, object } = document
+const documentItem = ({ env }: System, rfc: string, document: KnownDocument, behind: Position): Item => {
+  const { kind, document_id, document_date: date, content_type, object } = document
   const read = async () => {
     const found = await env.FILES.get(object)
     if (found === null) throw new Error(`There is no object ${object}.`)

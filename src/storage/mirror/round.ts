@@ -33,9 +33,8 @@ export interface Round {
   to: Copied
   legs: RoundLeg[]
   at: Position
-  /** Documents that are still to be looked at. */
-  left: number
-  isBackfill: boolean
+  /** For a round of a backfill, how many documents it copies. */
+  total?: number
 }
 
 const isUnbounded = ({ isEmpty, floor, ceiling }: Window): boolean => !isEmpty && floor === null && ceiling === null

@@ -58,6 +58,36 @@ export const nextDue = async (d1: D1Database, connector: number, after: string):
       .all<MirrorRow>()
   ).results[0]
 
+/** The first mirror that is due and has no round yet. */
+export const nextUnbegun = async (d1: D1Database, connector: number): Promise<MirrorRow | undefined> =>
+  (
+    await d1
+      .prepare('select * from storage_mirrors indexed by storage_mirrors_due where connector = ?1 and due and round is null limit 1')
+      .bind(connector)
+      .all<MirrorRow>()
+  ).results[0]
+
+const OF_BACKFILL = "due and round->>'total' is not null"
+
+/** Says that the rounds of a backfill have begun, and how many documents they copy. */
+export const startBackfill = (d1: D1Database, connector: number): D1PreparedStatement =>
+  setConnector(
+    d1,
+    connector,
+    sql`backfill = json_set(backfill, '$.status', 'running', '$.total', (
+      select coalesce(sum(round->>'total'), 0) from storage_mirrors where connector = ${connector} and ${raw(OF_BACKFILL)}))`,
+  )
+
+/** Completes a backfill none of whose rounds is left. What it did not copy is no longer visible. */
+export const completeBackfill = (d1: D1Database, connector: number, now: Date): D1PreparedStatement =>
+  prepared(
+    d1,
+    sql`update storage_connectors
+      set backfill = json_set(backfill, '$.status', 'completed', '$.total', backfill->>'copied', '$.completed_at', ${now.toISOString()})
+      where connector = ${connector} and backfill->>'status' = 'running'
+        and not exists (select 1 from storage_mirrors where connector = ${connector} and ${raw(OF_BACKFILL)}) returning 1`,
+  )
+
 export const findMirrors = async (d1: D1Database, connector: number, entities: readonly string[]): Promise<Map<string, MirrorRow>> =>
   new Map(
     (
@@ -109,17 +139,6 @@ export const insertCopied = (d1: D1Database, connector: number, document_ids: re
       sql`insert into storage_copied (connector, document_id) select ${connector}, value from json_each(${json}) where true on conflict do nothing`,
     ),
   )
-
-/** The statements that let a connector begin at nothing, as if it had never copied anything. Whoever works on it loses it. */
-export const forgetCopied = (d1: D1Database, connector: number, backfill: string): D1PreparedStatement[] => [
-  setConnector(d1, connector, sql`backfill = ${backfill}, pending_count = 0, token = null, lease_until = 0`),
-  prepared(
-    d1,
-    sql`update storage_mirrors set due = 1, sequence = 0, import_sequence = 0, windows = null, all_until = 0, documents_since = 0, round = null
-      where connector = ${connector}`,
-  ),
-  prepared(d1, sql`delete from storage_copied where connector = ${connector}`),
-]
 
 /** Deletes some of what is left of a deleted connector, and the connector itself once nothing is left. */
 export const clearStatements = (d1: D1Database, connector: number, rows: number): D1PreparedStatement[] => [
