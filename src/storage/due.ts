@@ -1,6 +1,6 @@
-import { uuidOf } from '../platform/db/id.ts'
-import { prepared, sql } from '../platform/db/fragment.ts'
 import type { System } from '../platform/context.ts'
+import { prepared, sql } from '../platform/db/fragment.ts'
+import { uuidOf } from '../platform/db/id.ts'
 import { sendHints } from '../platform/queues/send.ts'
 
 /** Names a connector outside its database. */

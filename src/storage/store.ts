@@ -63,6 +63,15 @@ export const assertConnectorUnchanged = (
     'storage_connector.unchanged',
   )
 
+/** Refuses the batch if the connector was deleted or stopped, or a backfill began, since the row was read. */
+export const assertBackfillUnchanged = (d1: D1Database, { connector, backfill }: ConnectorRow): D1PreparedStatement =>
+  assertThat(
+    d1,
+    sql`exists (select 1 from storage_connectors where connector = ${connector} and deleted_at is null
+      and connector_status = 'active' and backfill is ${backfill})`,
+    'storage_connector.unchanged',
+  )
+
 /** Marks every mirror of a connector as due. */
 export const markMirrorsDue = (d1: D1Database, connector: number): D1PreparedStatement =>
   prepared(d1, sql`update storage_mirrors set due = 1 where connector = ${connector} and due <> 1`)

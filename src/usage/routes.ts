@@ -8,14 +8,14 @@ import { getUsage } from './usage.ts'
 
 /** What counts against the plan lies in many domains, some of which depend on billing. */
 export const usageRoutes = new Hono<App>().get(
-    '/usage',
-    operation(
-      'getBillingUsage',
-      'Billing',
-      doc('Get the current usage of the plan'),
-      doc('Lists every quota with what is used of it and its limit.'),
-    ),
-    query(z.strictObject({})),
-    returns(200, BillingUsage),
-    async (c) => c.json(await getUsage(c.var.ctx)),
-  )
+  '/usage',
+  operation(
+    'getBillingUsage',
+    'Billing',
+    doc('Get the current usage of the plan'),
+    doc('Lists every quota with what is used of it and its limit.'),
+  ),
+  query(z.strictObject({})),
+  returns(200, BillingUsage),
+  async (c) => c.json(await getUsage(c.var.ctx)),
+)

@@ -6,7 +6,7 @@ import { retryOnConflict } from '../../platform/db/retry.ts'
 import { requireConnector } from '../connector.ts'
 import type { Backfill } from '../contract.ts'
 import { wakeConnector } from '../due.ts'
-import { assertBackfillUnchanged, resetMirrors, updateConnector } from '../store.ts'
+import { assertBackfillUnchanged, forgetCopied, updateConnector } from '../store.ts'
 
 /**
  * Begins to copy everything that the organization may read; returns the backfill that runs, if one does. Throws Failure 404
@@ -17,7 +17,11 @@ export async function startBackfill(ctx: Ctx, connector_id: string): Promise<Bac
     const stored = await requireConnector(ctx, connector_id)
     await checkPaid(ctx)
     if (stored.connector_status !== 'active')
-      throw new Failure('conflict', 'storage_connector.not_active', 'The storage connector is not active. Set connector_status to active first.')
+      throw new Failure(
+        'conflict',
+        'storage_connector.not_active',
+        'The storage connector is not active. Set connector_status to active first.',
+      )
     const running = stored.backfill === null ? null : (JSON.parse(stored.backfill) as Backfill)
     if (running !== null && running.status !== 'completed') return running
     const backfill: Backfill = { status: 'queued', total: null, copied: 0, requested_at: ctx.now.toISOString(), completed_at: null }
@@ -25,9 +29,8 @@ export async function startBackfill(ctx: Ctx, connector_id: string): Promise<Bac
     const { connector } = stored
     await changeEvents(ctx, { action: 'storage_connector.backfill_requested', resource_id: connector_id }, [
       assertBackfillUnchanged(db.$client, stored),
-      // Who copies now began with the mirrors as they were.
-      updateConnector(db, connector, { backfill: JSON.stringify(backfill), token: null, lease_until: 0 }),
-      ...resetMirrors(db.$client, connector),
+      updateConnector(db, connector, { backfill: JSON.stringify(backfill), updated_at: ctx.now }),
+      ...forgetCopied(db.$client, connector),
     ])
     await wakeConnector(ctx, { shard: ctx.organization.events_shard, connector })
     return backfill

@@ -9,13 +9,22 @@ import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { targetFault } from '../../platform/target.ts'
 import { findLinked } from '../../taxpayers/taxpayers.ts'
 import { configOf, requireConnector, scopeOf } from '../connector.ts'
-import type { Backfill, ConnectorChanges, ConnectorDraft, ConnectorQuery, ConnectorScope, LastError, StorageConnector } from '../contract.ts'
+import type {
+  Backfill,
+  ConnectorChanges,
+  ConnectorDraft,
+  ConnectorQuery,
+  ConnectorScope,
+  LastError,
+  StorageConnector,
+} from '../contract.ts'
 import { sealCredentials } from '../credentials.ts'
 import { wakeConnector } from '../due.ts'
 import { type ConnectorConfig, readMember } from '../provider-contract.ts'
 import {
   assertConnectorUnchanged,
   type ConnectorRow,
+  type CountedConnector,
   connectorsUsed as countConnectors,
   insertConnector,
   listConnectorRows,
@@ -29,7 +38,7 @@ export const connectorsUsed = countConnectors
 
 const parsed = <T>(json: string | null): T | null => (json === null ? null : (JSON.parse(json) as T))
 
-function view(row: ConnectorRow): StorageConnector {
+function view(row: CountedConnector): StorageConnector {
   const config = configOf(row)
   return {
     connector_id: row.connector_id,
@@ -42,7 +51,7 @@ function view(row: ConnectorRow): StorageConnector {
     last_copied_at: row.last_copied_at?.toISOString() ?? null,
     last_error: parsed<LastError>(row.last_error),
     copied_count: row.copied_count,
-    pending_count: row.pending_count,
+    pending_count: row.pending,
     failed_count: row.failed_count,
     backfill: parsed<Backfill>(row.backfill),
     preview: previewOf(config.path_template, config.prefix),
@@ -54,8 +63,8 @@ function view(row: ConnectorRow): StorageConnector {
 /** What a worker does meanwhile is not committed: it began with the connector as it was. */
 const NOBODY = { token: null, lease_until: 0 } as const
 
-/** The first failure counts as the first again, and nothing waits for a retry. */
-const RECOVERED = { failures: 0, retry_at: 0 } as const
+/** As one that never failed. It is planned again, for the RFCs that were connected while it was not active. */
+const UNPLANNED = { failures: 0, retry_at: 0, is_planned: false } as const
 
 function refuseTarget({ settings }: Ctx, config: ConnectorConfig): void {
   const message = 'endpoint' in config && config.endpoint !== null ? targetFault(config.endpoint, settings.publicHosts) : null
@@ -92,13 +101,11 @@ export async function createConnector(ctx: Ctx, draft: ConnectorDraft): Promise<
     credentials: await sealCredentials(ctx, identity, credentials),
     credentials_version: 1,
     connector_status: 'active',
-    is_planned: false,
-    ...RECOVERED,
+    ...UNPLANNED,
     ...NOBODY,
     last_error: null,
     last_copied_at: null,
     copied_count: 0,
-    pending_count: 0,
     failed_count: 0,
     backfill: null,
     parts: 0,
@@ -116,7 +123,7 @@ export async function createConnector(ctx: Ctx, draft: ConnectorDraft): Promise<
   )
   const connector = inserted!.meta.last_row_id
   await wake(ctx, connector)
-  return view({ ...row, connector })
+  return view({ ...row, connector, pending: 0 })
 }
 
 const wake = (ctx: Ctx, connector: number) => wakeConnector(ctx, { shard: ctx.organization.events_shard, connector })
@@ -192,7 +199,7 @@ async function columnsOf(ctx: Ctx, stored: ConnectorRow, changes: ConnectorChang
   }
   if (connector_status !== undefined) columns.connector_status = connector_status
   const isOnlyNamed = Object.keys(changes).every((member) => member === 'name')
-  return { ...columns, ...(connector_status === 'active' && RECOVERED), ...(!isOnlyNamed && NOBODY) }
+  return { ...columns, ...(connector_status === 'active' && UNPLANNED), ...(!isOnlyNamed && NOBODY) }
 }
 
 /** Deletes a connector and erases its credentials; the rest is cleared out of band. Throws Failure 404 storage_connector.not_found. */

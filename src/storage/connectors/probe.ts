@@ -2,8 +2,8 @@ import { Failure } from '../../failures.ts'
 import { type Ctx, eventsOf } from '../../platform/context.ts'
 import { requireConnector } from '../connector.ts'
 import type { ConnectorTest } from '../contract.ts'
-import { type Destination, DestinationError } from '../drivers/port.ts'
 import { openDestination } from '../destination.ts'
+import { type Destination, DestinationError } from '../drivers/port.ts'
 
 const COOLDOWN_SECONDS = 10
 

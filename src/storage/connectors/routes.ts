@@ -3,15 +3,7 @@ import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { body, idempotent, operation, params, query, refuses, refusesAny, returns, roles } from '../../platform/http/operation.ts'
 import { pageOf } from '../../platform/http/shapes.ts'
-import {
-  Backfill,
-  ConnectorChanges,
-  ConnectorDraft,
-  ConnectorPath,
-  ConnectorQuery,
-  ConnectorTest,
-  StorageConnector,
-} from '../contract.ts'
+import { Backfill, ConnectorChanges, ConnectorDraft, ConnectorPath, ConnectorQuery, ConnectorTest, StorageConnector } from '../contract.ts'
 import { startBackfill } from './backfill.ts'
 import { changeConnector, createConnector, deleteConnector, getConnector, listConnectors } from './connectors.ts'
 import { testConnector } from './probe.ts'

@@ -41,7 +41,13 @@ export const manifestPath = (day: string, n: number): string => `manifests/${day
  * Writes manifests of everything that is in none yet, as far as the budget allows. A manifest that a crash interrupted is written again under the
  * same name. Returns whether something is left. Throws DestinationError.
  */
-export async function writeManifests(system: System, d1: D1Database, row: WorkRow, destination: Destination, day: string): Promise<boolean> {
+export async function writeManifests(
+  system: System,
+  d1: D1Database,
+  row: WorkRow,
+  destination: Destination,
+  day: string,
+): Promise<boolean> {
   for (let last = LAST(row); last.parts < row.parts; last = LAST(row)) {
     if (!system.budget.allows(20)) return true
     const { texts, parts } = await readParts(system, row, last.parts)

@@ -33,7 +33,11 @@ export async function planPage(system: System, d1: D1Database, row: WorkRow, aft
     const isOlder = connection.linked_at.getTime() <= begin
     const { windows, ...sequences } = isOlder ? now.get(connection)! : NOTHING
     return {
-      ...{ fiscal_entity: uuidOf(connection.fiscal_entity_id), due: isOlder ? (0 as const) : (1 as const), documents_since: isOlder ? begin : 0 },
+      ...{
+        fiscal_entity: uuidOf(connection.fiscal_entity_id),
+        due: isOlder ? (0 as const) : (1 as const),
+        documents_since: isOlder ? begin : 0,
+      },
       ...{ sequence: sequences.sequence, import_sequence: sequences.import_sequence, windows: windows && JSON.stringify(windows) },
     }
   })

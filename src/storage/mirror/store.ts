@@ -105,12 +105,13 @@ export const insertMirrors = (
   connector: number,
   rows: readonly Pick<MirrorRow, 'fiscal_entity' | 'due' | 'sequence' | 'import_sequence' | 'windows' | 'documents_since'>[],
 ): D1PreparedStatement[] =>
-  jsonChunks(rows.map((row) => [row.fiscal_entity, row.due, row.sequence, row.import_sequence, row.windows, row.documents_since])).map((json) =>
-    prepared(
-      d1,
-      sql`insert into storage_mirrors (connector, fiscal_entity, due, sequence, import_sequence, windows, documents_since)
+  jsonChunks(rows.map((row) => [row.fiscal_entity, row.due, row.sequence, row.import_sequence, row.windows, row.documents_since])).map(
+    (json) =>
+      prepared(
+        d1,
+        sql`insert into storage_mirrors (connector, fiscal_entity, due, sequence, import_sequence, windows, documents_since)
         select ${connector}, value->>0, value->>1, value->>2, value->>3, value->>4, value->>5 from json_each(${json}) where true on conflict do nothing`,
-    ),
+      ),
   )
 
 export const markMirrors = (d1: D1Database, connector: number, entities: readonly string[]): D1PreparedStatement[] =>

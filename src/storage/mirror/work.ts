@@ -5,9 +5,9 @@ import { sql } from '../../platform/db/fragment.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
 import { MemoryLimiter } from '../../platform/memory-limiter.ts'
 import { ownEventStatements, wakeOwnEvent } from '../../webhooks/own-events.ts'
-import { openDestination } from '../destination.ts'
 import { configOf, scopeOf } from '../connector.ts'
 import type { Backfill } from '../contract.ts'
+import { openDestination } from '../destination.ts'
 import { type Destination, DestinationError } from '../drivers/port.ts'
 import { type ConnectorHint, wakeConnector } from '../due.ts'
 import { waitAfter } from './failures.ts'
@@ -152,7 +152,7 @@ async function recordFailure(
         })
       : []
   const alert = {
-    ...{ organization_id, kind: 'storage.failed', severity: 'critical', resource_id: connector_id } as const,
+    ...({ organization_id, kind: 'storage.failed', severity: 'critical', resource_id: connector_id } as const),
     dedupe_key: `storage.failed:${connector_id}:${now.getTime()}`,
     message: `Copying to the storage connector “${name}” failed five times in a row, the last time on ${now.toISOString().slice(0, 10)}: ${message} Nothing is copied to it until you activate it again. Downloads go on.`,
   }
@@ -171,7 +171,12 @@ async function recordFailure(
 }
 
 /** Removes what is left of a deleted connector. The row goes last, because it is what finds the rest. */
-async function cleanUp(system: System, shard: number, d1: D1Database, { connector, connector_id }: WorkRow): Promise<StorageMessage | null> {
+async function cleanUp(
+  system: System,
+  shard: number,
+  d1: D1Database,
+  { connector, connector_id }: WorkRow,
+): Promise<StorageMessage | null> {
   const { FILES } = system.env
   for (;;) {
     if (!system.budget.allows(STATEMENTS)) return { shard, connector }
