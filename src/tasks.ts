@@ -15,6 +15,7 @@ import { pruneKeys } from './platform/idempotency/idempotency.ts'
 import { reportLetters } from './platform/queues/dead-letters.ts'
 import { sendAll } from './platform/queues/send.ts'
 import { refreshRepse } from './repse/rounds.ts'
+import { reviewConnectors } from './storage/mirror/sweep.ts'
 import { pruneAttempts } from './taxpayers/attempts.ts'
 import { verifyIdle } from './taxpayers/verification.ts'
 import { pruneEvents } from './webhooks/deliveries/prune.ts'
@@ -69,6 +70,7 @@ export const TASKS = {
   sweepUploadObjects: once(sweepUploadObjects),
   pruneAttempts: once(pruneAttempts),
   verifyIdle,
+  reviewConnectors,
   reportLetters: once(reportLetters),
 } as const satisfies Record<string, Task>
 
@@ -107,5 +109,6 @@ export const DAILY: readonly (keyof typeof TASKS)[] = [
   'sweepUploadObjects',
   'pruneAttempts',
   'verifyIdle',
+  'reviewConnectors',
   'reportLetters',
 ]
