@@ -17,7 +17,6 @@ const text = (pattern: RegExp, message: string, description: Doc) => z.string().
 const endpoint = (description: Doc) =>
   z
     .string()
-    .trim()
     .max(500)
     .regex(/^https:\/\/[^?#]+$/i, 'Must be an https URL without query and fragment.')
     .transform((url) => url.replace(/\/+$/, ''))

@@ -98,3 +98,19 @@ export const replaceCredentials = (
     sql`update storage_connectors set credentials = ${credentials}
       where connector = ${connector} and credentials_version = ${credentials_version} and deleted_at is null`,
   )
+
+/** Replaces sealed credentials by the same ones under another key, unless they have been replaced in the meantime. */
+export const rewrapStatement = (d1: D1Database, { connector, credentials }: ConnectorRow, resealed: string): D1PreparedStatement =>
+  prepared(d1, sql`update storage_connectors set credentials = ${resealed} where connector = ${connector} and credentials = ${credentials}`)
+
+/** Returns a page of connectors whose credentials are sealed with another version of the key, in the order of their numbers. */
+export const listOutdatedCredentials = (db: Database, version: string, after: number, limit: number): Promise<ConnectorRow[]> =>
+  db
+    .select()
+    .from(storageConnectors)
+    .where(
+      and(gt(storageConnectors.connector, after), isNull(storageConnectors.deleted_at), drizzleSql`credentials not like ${`${version}:%`}`),
+    )
+    .orderBy(asc(storageConnectors.connector))
+    .limit(limit)
+    .all()

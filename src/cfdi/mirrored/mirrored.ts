@@ -2,7 +2,16 @@ import { unpacked } from '../../platform/db/packed.ts'
 import { type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { EVERYTHING, shows, type Windows } from '../../visibility/window.ts'
 import { commitOf, firstChunkOf } from '../chunks/chunks.ts'
-import { type CommitRow, countStretches, findVisible, type MirroredRow, ROWS, readCommits, readStretch, type StretchPosition } from './store.ts'
+import {
+  type CommitRow,
+  countStretches,
+  findVisible,
+  type MirroredRow,
+  ROWS,
+  readCommits,
+  readStretch,
+  type StretchPosition,
+} from './store.ts'
 import { type Stretch, stretchesBetween } from './stretches.ts'
 
 export { lastCommits, type MirroredRow } from './store.ts'
@@ -72,8 +81,7 @@ async function readStretches(
   }
 }
 
-const storedBy = ({ touched }: CommitRow): string[] =>
-  (JSON.parse(unpacked(touched!).toString()) as { stored?: string[] }).stored ?? []
+const storedBy = ({ touched }: CommitRow): string[] => (JSON.parse(unpacked(touched!).toString()) as { stored?: string[] }).stored ?? []
 
 async function readTouched(
   ledger: ScopedLedger,
@@ -93,14 +101,16 @@ async function readTouched(
       if (next > commit || n >= behind) named.push({ uuid, by: next, place: { commit: next, behind: n + 1 } })
     next++
   }
-  if (next === commit) return { found: [], next: null, instead: { of, stretches: stretchesBetween(null, windows), after: commit - 1, until } }
+  if (next === commit)
+    return { found: [], next: null, instead: { of, stretches: stretchesBetween(null, windows), after: commit - 1, until } }
   const page = named.slice(0, ROWS)
   const rows = page.length === 0 ? [] : await findVisible(ledger, partition, [...new Set(page.map(({ uuid }) => uuid))])
   const rowOf = new Map(rows.map((row) => [row.uuid, row]))
   return {
     found: page.flatMap(({ uuid, by, place }) => {
       const row = rowOf.get(uuid)
-      const isMeant = row?.chunk != null && commitOf(row.chunk) === by && shows(row.direction === 0 ? windows.issued : windows.received, row)
+      const isMeant =
+        row?.chunk != null && commitOf(row.chunk) === by && shows(row.direction === 0 ? windows.issued : windows.received, row)
       return isMeant ? [{ row, place }] : []
     }),
     next: named.length > ROWS ? page.at(-1)!.place : next > until ? null : { commit: next, behind: 0 },

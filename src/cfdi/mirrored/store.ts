@@ -11,7 +11,9 @@ const COLUMNS = [
 const SELECT = COLUMNS.map((name) => `c.${name}`).join(', ')
 
 /** A visible document, as those see it who mirror the partition. Without its XML, the last six are null. */
-export type MirroredRow = Pick<CfdiRow, Exclude<(typeof COLUMNS)[number], keyof XmlPlace>> & { [Name in keyof XmlPlace]: XmlPlace[Name] | null }
+export type MirroredRow = Pick<CfdiRow, Exclude<(typeof COLUMNS)[number], keyof XmlPlace>> & {
+  [Name in keyof XmlPlace]: XmlPlace[Name] | null
+}
 
 /** A position in a stretch: issued_at and UUID, both ascending. It does not change when a document is cancelled. */
 export type StretchPosition = readonly [issued_at: number, uuid: string]
@@ -37,7 +39,8 @@ export async function readStretch(
   const of = (cancelled: 0 | 1) =>
     sql`select ${raw(SELECT)} from cfdi c indexed by cfdi_dirc
       where ${all([isVisible(partition, 'c'), sql`c.cancelled = ${cancelled}`, ...within(stretch, after)])}`
-  return (await prepared(d1, sql`${of(0)} union all ${of(1)} order by issued_at, uuid limit ${raw(String(ROWS))}`).all<MirroredRow>()).results
+  return (await prepared(d1, sql`${of(0)} union all ${of(1)} order by issued_at, uuid limit ${raw(String(ROWS))}`).all<MirroredRow>())
+    .results
 }
 
 /** Counts the visible documents with an XML in stretches, by the chunks in which they are: from the first, and before the last. */

@@ -33,7 +33,9 @@ const READS_AT_ONCE = 4
 export async function readPacked(files: R2Bucket, places: readonly XmlPlace[]): Promise<Map<XmlPlace, Uint8Array>> {
   const read = new Map<XmlPlace, Uint8Array>()
   const spans: { object: string; from: number; to: number; places: XmlPlace[] }[] = []
-  for (const place of places.toSorted((a, b) => (a.xml_object < b.xml_object ? -1 : a.xml_object > b.xml_object ? 1 : a.xml_offset - b.xml_offset))) {
+  for (const place of places.toSorted((a, b) =>
+    a.xml_object < b.xml_object ? -1 : a.xml_object > b.xml_object ? 1 : a.xml_offset - b.xml_offset,
+  )) {
     const { xml_object: object, xml_offset: from, xml_length } = place
     const last = spans.at(-1)
     const to = from + xml_length
