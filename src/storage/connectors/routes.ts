@@ -98,6 +98,7 @@ export const connectorRoutes = new Hono<App>()
     returns(200, ConnectorTest, doc('How each step went, also when one failed')),
     refuses(404, NOT_FOUND),
     refuses(429, doc('The connector was tested less than 10 seconds ago (`storage_connector.cooldown`).')),
+    idempotent(),
     async (c) => c.json(await testConnector(c.var.ctx, c.req.valid('param').connector_id)),
   )
   .post(
