@@ -20,14 +20,14 @@ type Opened = Pick<
 export async function openDestination(system: System, d1: D1Database, row: Opened): Promise<Destination> {
   const config = configOf(row)
   const spec = { provider: row.provider, config, credentials: await openCredentials(system, row) } as DestinationSpec
-  const { put, read, remove } = destinationOf(system, spec, async (credentials) => {
+  const destination = destinationOf(system, spec, async (credentials) => {
     const sealed = await sealCredentials(system, row, credentials as ConnectorCredentials)
     await commit(d1, [replaceCredentials(d1, row, sealed)])
   })
   const placed = (path: string) => withPrefix(config.prefix, path)
   return {
-    put: (path, object) => put(placed(path), object),
-    read: (path) => read(placed(path)),
-    remove: (path) => remove(placed(path)),
+    put: (path, object) => destination.put(placed(path), object),
+    read: (path) => destination.read(placed(path)),
+    remove: (path) => destination.remove(placed(path)),
   }
 }

@@ -49,8 +49,10 @@ export const storageConnectors = sqliteTable(
     uniqueIndex('storage_connectors_id').on(table.connector_id),
     // GET /storage-connectors; the active connectors of an organization.
     index('storage_connectors_organization').on(table.organization_id, table.connector).where(sql`deleted_at is null`),
-    // The sweep: connectors that are to be planned, or cleaned up.
-    index('storage_connectors_unfinished').on(table.connector).where(sql`not is_planned or deleted_at is not null`),
+    // The sweep: connectors that are to be planned or cleaned up, or whose backfill is not completed.
+    index('storage_connectors_unfinished')
+      .on(table.connector)
+      .where(sql`not is_planned or deleted_at is not null or backfill->>'status' <> 'completed'`),
   ],
 )
 

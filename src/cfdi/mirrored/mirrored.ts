@@ -14,7 +14,8 @@ import {
 } from './store.ts'
 import { type Stretch, stretchesBetween } from './stretches.ts'
 
-export { lastCommits, type MirroredRow } from './store.ts'
+export { inflated, readPacked, type XmlPlace } from '../xml/xml-store.ts'
+export { lastCommits } from './store.ts'
 
 interface Commits {
   of: Partition['origin']

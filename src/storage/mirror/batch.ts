@@ -1,12 +1,11 @@
-import { type Found, readLeg } from '../../cfdi/mirrored/mirrored.ts'
-import { inflated, readPacked, type XmlPlace } from '../../cfdi/xml/xml-store.ts'
+import { type Found, inflated, readLeg, readPacked, type XmlPlace } from '../../cfdi/mirrored/mirrored.ts'
 import type { System } from '../../platform/context.ts'
 import type { ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import type { MirroredKind } from '../contract.ts'
 import { documentPathOf, pathOf } from '../template.ts'
 import type { Item } from './copy.ts'
 import { type KnownDocument, readDocuments } from './documents.ts'
-import type { Position, Round } from './round.ts'
+import type { CopyRound, RoundPosition } from './round.ts'
 import type { MirrorRow } from './store.ts'
 
 /** What one commit copies at most: documents, and bytes of them. */
@@ -26,8 +25,8 @@ export interface Selection {
 /** The next documents of a round, and where it continues behind them. The legs can be others that find the same. */
 export interface Batch {
   items: Item[]
-  legs: Round['legs']
-  end: Position
+  legs: CopyRound['legs']
+  end: RoundPosition
 }
 
 /** Collects the next documents of a round, as far as one commit copies them and the budget allows. */
@@ -36,7 +35,7 @@ export async function nextBatch(
   d1: D1Database,
   ledger: ScopedLedger,
   mirror: MirrorRow,
-  { legs: before, at }: Round,
+  { legs: before, at }: CopyRound,
   selection: Selection,
 ): Promise<Batch> {
   const legs = [...before]
@@ -60,7 +59,7 @@ export async function nextBatch(
         break
       }
     } else {
-      const page = await readLeg(ledger, leg, end.place as Exclude<Position['place'], string>)
+      const page = await readLeg(ledger, leg, end.place as Exclude<RoundPosition['place'], string>)
       if (page.instead) {
         legs[n] = page.instead
         end = { leg: n, place: null }
@@ -88,13 +87,13 @@ function once<T>(work: () => Promise<T>): () => Promise<T> {
   return () => (done ??= work())
 }
 
-function xmlItem(rfc: string, template: string, { row }: Found, behind: Position, packed: () => Promise<Uint8Array>): Item {
+function xmlItem(rfc: string, template: string, { row }: Found, behind: RoundPosition, packed: () => Promise<Uint8Array>): Item {
   const path = pathOf(template, { ...row, rfc, direction: row.direction === 0 ? 'issued' : 'received' })
   const read = async () => inflated(await packed(), row.xml_method!)
   return { path, content_type: 'application/xml', rfc, id: { uuid: row.uuid }, behind, read }
 }
 
-const documentItem = ({ env }: System, rfc: string, document: KnownDocument, behind: Position): Item => {
+const documentItem = ({ env }: System, rfc: string, document: KnownDocument, behind: RoundPosition): Item => {
   const { kind, document_id, document_date: date, content_type, object } = document
   const read = async () => {
     const found = await env.FILES.get(object)

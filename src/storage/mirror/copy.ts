@@ -1,6 +1,6 @@
 import type { Budget } from '../../platform/db/budget.ts'
 import { type Destination, DestinationError } from '../drivers/port.ts'
-import type { Position } from './round.ts'
+import type { RoundPosition } from './round.ts'
 
 /** A document on its way to a destination. */
 export interface Item {
@@ -10,7 +10,7 @@ export interface Item {
   rfc: string
   id: { uuid: string } | { document_id: string }
   /** Where the round continues behind it. */
-  behind: Position
+  behind: RoundPosition
   read(): Promise<Uint8Array>
 }
 

@@ -14,7 +14,7 @@ import { copyItems } from './copy.ts'
 import { areAny, readDocuments } from './documents.ts'
 import { putPart } from './manifest.ts'
 import { copiedOf } from './review.ts'
-import { legsTo, type Position, type Round } from './round.ts'
+import { type CopyRound, legsTo, type RoundPosition } from './round.ts'
 import { assertHeld, insertCopied, type MirrorRow, setConnector, setMirror, type WorkRow } from './store.ts'
 
 /** A connector that this invocation holds. */
@@ -38,7 +38,7 @@ export type Ended = { isOver: boolean; error: DestinationError | null; failed: n
  */
 export async function workOnMirror(system: System, held: Held, mirror: MirrorRow): Promise<Ended> {
   const { d1 } = held
-  let round = mirror.round === null ? null : (JSON.parse(mirror.round) as Round)
+  let round = mirror.round === null ? null : (JSON.parse(mirror.round) as CopyRound)
   // What is reported from here on is seen, or begins another round.
   if (round === null && mirror.due === 1) await commit(d1, [assertHeld(d1, held.row), setMirror(d1, mirror, sql`due = 2`)])
   for (;;) {
@@ -66,7 +66,7 @@ async function openedFor(system: System, { row }: Held, { fiscal_entity }: Mirro
 }
 
 /** Begins a round: it leads from what has been dealt with to what there is now. What is not in the scope is dealt with. */
-async function beginRound(ledger: ScopedLedger, { scope }: Held, mirror: MirrorRow): Promise<Round> {
+async function beginRound(ledger: ScopedLedger, { scope }: Held, mirror: MirrorRow): Promise<CopyRound> {
   const { entity, importPartition, windows, d1 } = ledger
   const last = await lastCommits(d1, importPartition === null ? [entity] : [entity, importPartition], Number.MAX_SAFE_INTEGER)
   const now = { windows, sequence: last.get(entity) ?? 0, import_sequence: last.get(importPartition ?? 0) ?? 0 }
@@ -97,18 +97,18 @@ export async function beginBackfill(system: System, held: Held, mirror: MirrorRo
         after = page.next
         if (after === null) break
       }
-  await commit(d1, [assertHeld(d1, row), setMirror(d1, mirror, sql`round = ${JSON.stringify({ ...round, total } satisfies Round)}`)])
+  await commit(d1, [assertHeld(d1, row), setMirror(d1, mirror, sql`round = ${JSON.stringify({ ...round, total } satisfies CopyRound)}`)])
 }
 
 /** Copies the next batch of a round and commits it. `round` is what is left of it; null for nothing. */
-async function copyBatch(system: System, held: Held, ledger: ScopedLedger, mirror: MirrorRow, round: Round) {
+async function copyBatch(system: System, held: Held, ledger: ScopedLedger, mirror: MirrorRow, round: CopyRound) {
   const { d1, row, scope, path_template, destination } = held
   const { items, legs, end } = await nextBatch(system, d1, ledger, mirror, round, { kinds: scope.kinds, path_template })
   const { lines, failed, error } = await copyItems(destination, items, system.budget)
   const copied = items.slice(0, lines.length)
-  const at: Position = lines.length === items.length ? end : (copied.at(-1)?.behind ?? round.at)
+  const at: RoundPosition = lines.length === items.length ? end : (copied.at(-1)?.behind ?? round.at)
   const isOver = at.leg >= legs.length
-  const left: Round = { ...round, legs, at }
+  const left: CopyRound = { ...round, legs, at }
   if (lines.length > 0) await putPart(system, row, lines)
   const { sequence, import_sequence, windows, all_until } = round.to
   await commit(d1, [

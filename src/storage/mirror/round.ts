@@ -22,17 +22,17 @@ export interface Now {
 export type RoundLeg = Leg | { documents: true }
 
 /** Where a round continues: in a leg, at a place of it. A place of documents is the last one. */
-export interface Position {
+export interface RoundPosition {
   leg: number
   place: Place | string
 }
 
 /** What is copied until everything is dealt with that there was when the round began. */
-export interface Round {
+export interface CopyRound {
   /** What has been dealt with at its end. */
   to: Copied
   legs: RoundLeg[]
-  at: Position
+  at: RoundPosition
   /** For a round of a backfill, how many documents it copies. */
   total?: number
 }

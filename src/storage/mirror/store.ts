@@ -78,14 +78,16 @@ export const startBackfill = (d1: D1Database, connector: number): D1PreparedStat
       select coalesce(sum(round->>'total'), 0) from storage_mirrors where connector = ${connector} and ${raw(OF_BACKFILL)}))`,
   )
 
-/** Completes a backfill none of whose rounds is left. What it did not copy is no longer visible. */
+/** Whether a backfill has copied everything. */
+export const isCopied = async (d1: D1Database, connector: number): Promise<boolean> =>
+  (await prepared(d1, sql`select 1 from storage_mirrors where connector = ${connector} and ${raw(OF_BACKFILL)} limit 1`).first()) === null
+
+/** Completes a backfill. What it did not copy of what was counted is no longer visible. */
 export const completeBackfill = (d1: D1Database, connector: number, now: Date): D1PreparedStatement =>
-  prepared(
+  setConnector(
     d1,
-    sql`update storage_connectors
-      set backfill = json_set(backfill, '$.status', 'completed', '$.total', backfill->>'copied', '$.completed_at', ${now.toISOString()})
-      where connector = ${connector} and backfill->>'status' = 'running'
-        and not exists (select 1 from storage_mirrors where connector = ${connector} and ${raw(OF_BACKFILL)}) returning 1`,
+    connector,
+    sql`backfill = json_set(backfill, '$.status', 'completed', '$.total', backfill->>'copied', '$.completed_at', ${now.toISOString()})`,
   )
 
 export const findMirrors = async (d1: D1Database, connector: number, entities: readonly string[]): Promise<Map<string, MirrorRow>> =>
@@ -178,7 +180,7 @@ export const findIdle = async (d1: D1Database, now: number, after: number, limit
         select c.connector from waiting cross join storage_connectors c on c.connector = waiting.connector where ${CLAIMABLE(now)}
         union
         select c.connector from storage_connectors c indexed by storage_connectors_unfinished
-        where (not c.is_planned or c.deleted_at is not null) and c.connector > ${after} and ${CLAIMABLE(now)}
+        where (not c.is_planned or c.deleted_at is not null or c.backfill->>'status' <> 'completed') and c.connector > ${after} and ${CLAIMABLE(now)}
         order by connector limit ${limit}`,
     ).all<{ connector: number }>()
   ).results.map(({ connector }) => connector)

@@ -20,6 +20,7 @@ import {
   clearStatements,
   completeBackfill,
   HELD,
+  isCopied,
   nextDue,
   nextUnbegun,
   releaseConnector,
@@ -122,11 +123,13 @@ async function copyDue(system: System, shard: number, held: Held): Promise<boole
     if (!isOver) return true
     after = mirror.fiscal_entity
   }
-  const isOpen = backfill !== null && backfill.status !== 'completed'
-  const completed = isOpen && (await commit(d1, [assertHeld(d1, row), completeBackfill(d1, row.connector, new Date())]))
-  const isCompleted = completed && completed[1]!.results.length > 0
-  const day = new Date().toISOString().slice(0, 10)
-  return isCompleted || isManifestDue(row, day) ? writeManifests(system, d1, row, destination, day) : false
+  const isEnding = backfill !== null && backfill.status !== 'completed' && (await isCopied(d1, row.connector))
+  const now = new Date()
+  const day = now.toISOString().slice(0, 10)
+  if ((isEnding || isManifestDue(row, day)) && (await writeManifests(system, d1, row, destination, day))) return true
+  // The manifest comes first, so that a crash in between does not leave it to the next day.
+  if (isEnding) await commit(d1, [assertHeld(d1, row), completeBackfill(d1, row.connector, now)])
+  return false
 }
 
 /** Records that the destination failed. The fifth failure in a row ends the work until the customer resumes it, and tells it. */

@@ -13,6 +13,7 @@ import { listOf, manyRows } from '../../blacklists/support/list-csv.ts'
 import { packageOf, plainOf } from '../../cfdi/support/documents.ts'
 import { cfdiOf, subscriber } from '../../downloads/support/downloads.ts'
 import { created, draft, EXTRACTORS } from '../../extractors/support/extractors.ts'
+import { reviewLoad, storageLoad } from '../../storage/support/loads.ts'
 import { at } from '../../support/clock.ts'
 import { runs } from '../../support/fuzz.ts'
 import type { Platform } from '../../support/invocations.ts'
@@ -130,6 +131,8 @@ export const CONSUMER_LOADS: Record<string, Load> = {
       dispatched: 4_000,
     })
   },
+
+  storage: storageLoad,
 
   /** An upload of metadata with more rows than an invocation can store. */
   async imports(platform) {
@@ -445,6 +448,8 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     for (let n = 0; n < 12 && (await left()) > 0; n++) await finish(platform, 'sweepUploadObjects')
     expect(await left()).toBe(0)
   },
+
+  reviewConnectors: (platform) => reviewLoad(platform, () => finish(platform, 'reviewConnectors')),
 
   async reportLetters(platform) {
     const error = vi.spyOn(console, 'error').mockImplementation(() => {})
