@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { doc } from '#doc'
 import { alertRoutes } from './alerts/routes.ts'
 import { sourceRoutes } from './authority/routes.ts'
+import { checkPaid } from './billing/entitlements.ts'
 import { billingRoutes } from './billing/routes.ts'
 import { blacklistRoutes } from './blacklists/lookups/routes.ts'
 import { detailRoutes } from './cfdi/detail/routes.ts'
@@ -33,7 +34,6 @@ import { repseRoutes, supplierRoutes } from './repse/routes.ts'
 import { connectorRoutes } from './storage/connectors/routes.ts'
 import { FiscalEntityId } from './taxpayers/contract.ts'
 import { testHelperRoutes } from './test-helpers/routes.ts'
-import { usageRoutes } from './usage/routes.ts'
 import { eventCatalogRoutes } from './webhooks/catalog/routes.ts'
 import { deliveryRoutes } from './webhooks/deliveries/routes.ts'
 import { webhookRoutes } from './webhooks/endpoints/routes.ts'
@@ -111,9 +111,8 @@ app
   .route('/v1/webhooks', webhookRoutes)
   .route('/v1/webhooks', deliveryRoutes)
   .route('/v1/events', eventRoutes)
-  .route('/v1/storage-connectors', connectorRoutes)
+  .route('/v1/storage-connectors', connectorRoutes(checkPaid))
   .route('/v1/billing', billingRoutes)
-  .route('/v1/billing', usageRoutes)
   .route('/v1/billing', seatRoutes)
   .route('/v1/extractors', extractorRoutes)
   .route('/v1/extractors', runRoutes)

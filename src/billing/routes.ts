@@ -5,10 +5,11 @@ import { Hono } from '../platform/http/hono.ts'
 import { operation, publicOperation, query, refuses, returns, upload } from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
 import { getBilling, getPlan } from './billing.ts'
-import { Billing, BillingPlan } from './contract.ts'
+import { Billing, BillingPlan, BillingUsage } from './contract.ts'
 import { Invoice, InvoiceQuery } from './invoices/contract.ts'
 import { listInvoices } from './invoices/invoices.ts'
 import { receiveStripeEvent } from './stripe/stripe-events.ts'
+import { getUsage } from './usage.ts'
 
 const TAG = 'Billing'
 const nothing = z.strictObject({})
@@ -29,6 +30,18 @@ export const billingRoutes = new Hono<App>()
     query(nothing),
     returns(200, BillingPlan),
     async (c) => c.json(await getPlan(c.var.ctx)),
+  )
+  .get(
+    '/usage',
+    operation(
+      'getBillingUsage',
+      TAG,
+      doc('Get the current usage of the plan'),
+      doc('Lists every quota with what is used of it and its limit.'),
+    ),
+    query(nothing),
+    returns(200, BillingUsage),
+    async (c) => c.json(await getUsage(c.var.ctx)),
   )
   .get(
     '/invoices',

@@ -1,4 +1,3 @@
-import { checkPaid } from '../../billing/entitlements.ts'
 import { Failure } from '../../failures.ts'
 import { changeEvents } from '../../platform/audit/audit.ts'
 import { type Ctx, eventsOf } from '../../platform/context.ts'
@@ -7,12 +6,13 @@ import { requireConnector } from '../connector.ts'
 import type { Backfill } from '../contract.ts'
 import { wakeConnector } from '../due.ts'
 import { assertBackfillUnchanged, forgetCopied, updateConnector } from '../store.ts'
+import type { CheckPaid } from './connectors.ts'
 
 /**
  * Begins to copy everything that the organization may read; returns the backfill that runs, if one does. Throws Failure 404
  * storage_connector.not_found, 402 billing.overdue, and 409 storage_connector.not_active unless the connector is active.
  */
-export async function startBackfill(ctx: Ctx, connector_id: string): Promise<Backfill> {
+export async function startBackfill(ctx: Ctx, connector_id: string, checkPaid: CheckPaid): Promise<Backfill> {
   const attempt = async () => {
     const stored = await requireConnector(ctx, connector_id)
     await checkPaid(ctx)

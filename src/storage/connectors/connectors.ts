@@ -1,4 +1,3 @@
-import { checkPaid } from '../../billing/entitlements.ts'
 import { Failure, type Fault, invalid } from '../../failures.ts'
 import { takePlace } from '../../plans/place.ts'
 import { changeEvents } from '../../platform/audit/audit.ts'
@@ -32,6 +31,9 @@ import {
   updateConnector,
 } from '../store.ts'
 import { previewOf } from '../template.ts'
+
+/** Refuses an organization with an invoice beyond its grace period. Throws Failure 402 billing.overdue. */
+export type CheckPaid = (ctx: Ctx) => Promise<void>
 
 /** Selects the number of the organization's connectors. */
 export const connectorsUsed = countConnectors
@@ -84,7 +86,7 @@ async function refuseScope(ctx: Ctx, { fiscal_entity_ids: ids }: Partial<Connect
  * Creates a connector, which copies what comes from now on. Throws Failure 422 storage_connector.endpoint for an endpoint that may not be
  * called, 422 storage_connector.scope for a fiscal entity that is not linked, 402 billing.overdue, and 409 storage_connector.plan_limit.
  */
-export async function createConnector(ctx: Ctx, draft: ConnectorDraft): Promise<StorageConnector> {
+export async function createConnector(ctx: Ctx, draft: ConnectorDraft, checkPaid: CheckPaid): Promise<StorageConnector> {
   const { name, provider, scope } = draft
   const config = readMember('config', provider, draft.config)
   const credentials = readMember('credentials', provider, draft.credentials)
@@ -155,7 +157,12 @@ function refuseOldCredentials(stored: ConnectorConfig, config: ConnectorConfig):
  * storage_connector.credentials_required and storage_connector.scope, 402 billing.overdue for the status active, and 409
  * storage_connector.changed.
  */
-export async function changeConnector(ctx: Ctx, connector_id: string, changes: ConnectorChanges): Promise<StorageConnector> {
+export async function changeConnector(
+  ctx: Ctx,
+  connector_id: string,
+  changes: ConnectorChanges,
+  checkPaid: CheckPaid,
+): Promise<StorageConnector> {
   const attempt = async () => {
     const stored = await requireConnector(ctx, connector_id)
     const changed = Object.keys(changes)

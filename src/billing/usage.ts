@@ -1,6 +1,3 @@
-import type { BillingUsage, QuotaUsage } from '../billing/contract.ts'
-import { subscriptionStatus } from '../billing/subscription/status.ts'
-import { getSubscription } from '../billing/subscription/subscription.ts'
 import { credentialsUsed } from '../identity/credentials/credentials.ts'
 import { invitationsUsed } from '../identity/team/invitations.ts'
 import { importUsage } from '../imports/usage/usage.ts'
@@ -12,6 +9,9 @@ import { dayOfEpoch, epochDayOf, firstInstantOf, localDayOf } from '../platform/
 import { connectorsUsed } from '../storage/connectors/connectors.ts'
 import { countActiveConnections, draftsUsed } from '../taxpayers/taxpayers.ts'
 import { webhooksUsed } from '../webhooks/endpoints/endpoints.ts'
+import type { BillingUsage, QuotaUsage } from './contract.ts'
+import { subscriptionStatus } from './subscription/status.ts'
+import { getSubscription } from './subscription/subscription.ts'
 
 const unitOf = (quota: Quota): QuotaUsage['unit'] =>
   quota.startsWith('import_bytes') ? 'bytes' : quota.startsWith('import_documents') ? 'documents' : 'items'
