@@ -16,6 +16,7 @@ import { reportLetters } from './platform/queues/dead-letters.ts'
 import { sendAll } from './platform/queues/send.ts'
 import { refreshRepse } from './repse/rounds.ts'
 import { reviewConnectors } from './storage/mirror/sweep.ts'
+import { rewrapCredentials } from './storage/rewrap.ts'
 import { pruneAttempts } from './taxpayers/attempts.ts'
 import { verifyIdle } from './taxpayers/verification.ts'
 import { pruneEvents } from './webhooks/deliveries/prune.ts'
@@ -61,6 +62,7 @@ export const TASKS = {
   reviewSubscriptions,
   pruneEvents,
   rewrapSecrets,
+  rewrapCredentials,
   refreshLists: once(refreshLists),
   refreshRepse: once(refreshRepse),
   pruneKeys,
@@ -100,6 +102,7 @@ export const DAILY: readonly (keyof typeof TASKS)[] = [
   'reviewSubscriptions',
   'pruneEvents',
   'rewrapSecrets',
+  'rewrapCredentials',
   'refreshLists',
   'refreshRepse',
   'pruneKeys',

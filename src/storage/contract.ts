@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { doc } from '#doc'
-import { documented, Id, Instant, Paging, trimmedText } from '../platform/http/shapes.ts'
+import { documentedAs, Id, Instant, Paging, trimmedText } from '../platform/http/shapes.ts'
 import { InvalidInput } from '../platform/http/validation/faults.ts'
 import { FiscalEntityId } from '../taxpayers/contract.ts'
-import { type ConnectorConfig, documentedMember, PROVIDERS, readMember } from './provider-contract.ts'
+import { AnyConfig, AnyCredentials, type ConnectorConfig, PROVIDERS, readMember } from './provider-contract.ts'
 
 /** What can be mirrored. */
 export const MIRRORED_KINDS = ['cfdi_xml', 'csf', 'opinion_32d', 'declaracion', 'buzon', 'acuse'] as const
@@ -36,17 +36,13 @@ const scope = {
 }
 const everything = { fiscal_entity_ids: null, kinds: [...MIRRORED_KINDS] }
 
-const sent = (member: 'config' | 'credentials') =>
-  documented(
-    z.record(z.string(), z.unknown()),
-    documentedMember(
-      member,
-      'input',
-      member === 'config'
-        ? doc('Where the destination is. Its members depend on the provider.')
-        : doc('What admits the service to the destination. They are stored encrypted, and no response shows any part of them.'),
-    ),
-  )
+const PLACE = doc('Where the destination is. Its members depend on the provider.')
+// Which of them is meant depends on another member.
+const members = z.record(z.string(), z.unknown())
+const config = documentedAs(members, AnyConfig).meta({ description: PLACE })
+const credentials = documentedAs(members, AnyCredentials).meta({
+  description: doc('What admits the service to the destination. They are stored encrypted, and no response shows any part of them.'),
+})
 const writable = { name: trimmedText(1, 120).meta({ description: NAME }) }
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -55,8 +51,8 @@ export const ConnectorDraft = z
   .strictObject({
     ...writable,
     provider: z.enum(PROVIDERS),
-    config: sent('config'),
-    credentials: sent('credentials'),
+    config,
+    credentials,
     scope: z
       .strictObject({ fiscal_entity_ids: scope.fiscal_entity_ids.default(null), kinds: scope.kinds.default(everything.kinds) })
       .default(everything),
@@ -81,8 +77,8 @@ export type ConnectorDraft = z.infer<typeof ConnectorDraft>
 export const ConnectorChanges = z
   .strictObject({
     name: writable.name.exactOptional(),
-    config: sent('config').exactOptional(),
-    credentials: sent('credentials').exactOptional(),
+    config: config.exactOptional().meta({ description: doc('The members of the place that change. The others stay as they are.') }),
+    credentials: credentials.exactOptional().meta({ description: doc('They replace the stored credentials as a whole.') }),
     scope: z
       .strictObject({ fiscal_entity_ids: scope.fiscal_entity_ids.exactOptional(), kinds: scope.kinds.exactOptional() })
       .exactOptional(),
@@ -137,10 +133,7 @@ export const StorageConnector = z
     connector_status: z.enum(CONNECTOR_STATUSES).meta({
       description: doc('`error`: copying failed five times in a row, and nothing is sent until you set `active`. Downloads go on.'),
     }),
-    config: documented(
-      z.record(z.string(), z.unknown()) as unknown as z.ZodType<ConnectorConfig>,
-      documentedMember('config', 'output', doc('Where the destination is. Its members depend on the provider.')),
-    ),
+    config: documentedAs(members as unknown as z.ZodType<ConnectorConfig>, AnyConfig).meta({ description: PLACE }),
     scope: Scope,
     credentials_set: z.literal(true).meta({ description: doc('Credentials are stored. They are never shown.') }),
     last_copied_at: Instant.nullable().meta({ description: doc('When a document was last copied.') }),

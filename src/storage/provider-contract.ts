@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { type Doc, doc } from '#doc'
 import { InvalidInput, parse } from '../platform/http/validation/faults.ts'
-import { jsonSchemaOf } from '../platform/http/validation/json-schema.ts'
 import { DEFAULT_TEMPLATE, prefixFault, templateFault } from './template.ts'
 
 /** What each provider needs to know of a destination (config), and what admits the service to it (credentials). */
@@ -17,7 +16,6 @@ const text = (pattern: RegExp, message: string, description: Doc) => z.string().
 const endpoint = (description: Doc) =>
   z
     .string()
-    .trim()
     .max(500)
     .regex(/^https:\/\/[^?#]+$/i, 'Must be an https URL without query and fragment.')
     .transform((url) => url.replace(/\/+$/, ''))
@@ -32,7 +30,9 @@ const place = {
     .transform((prefix) => composed(prefix).replace(/\/$/, ''))
     .default('')
     .meta({
-      description: doc('The folder in which everything is stored, such as `fiscal/cfdi`. If it is empty, nothing stands before the paths.'),
+      description: doc(
+        'The folder in which everything is stored, such as `fiscal/cfdi`. By default it is empty, and nothing stands before the paths.',
+      ),
     }),
   path_template: z
     .string()
@@ -41,7 +41,7 @@ const place = {
     .default(DEFAULT_TEMPLATE)
     .meta({
       description: doc(
-        'The path of each CFDI below the prefix. It contains `{uuid}`; it contains `{rfc}` or `{direction}`, because two of your RFCs may have ' +
+        'The path of each CFDI below the prefix, `{rfc}/{yyyy}/{mm}/{direction}/{uuid}.xml` by default. It contains `{uuid}`; it contains `{rfc}` or `{direction}`, because two of your RFCs may have ' +
           'the same CFDI; it ends in `.xml`. Variables: `{rfc}` (your own), `{yyyy}`, `{mm}`, `{dd}` (of `Fecha`), `{direction}` (`issued` or ' +
           '`received`), `{uuid}`, `{kind}` (`cfdi` or `retenciones`), `{tipo}` (`I`, `E`, `P`, `N`, `T`; `R` for retenciones, `X` for another ' +
           'type), `{emisor_rfc}`, `{receptor_rfc}`. In an RFC, `Ñ` is written `_N` and `&` is written `_Y`. Outside variables, letters, digits, ' +
@@ -83,6 +83,7 @@ export const S3Config = z
       }),
   })
   .superRefine(judgePlace)
+  .meta({ id: 'S3Config' })
 export type S3Config = z.infer<typeof S3Config>
 
 export const AzureBlobConfig = z
@@ -101,6 +102,7 @@ export const AzureBlobConfig = z
     endpoint: endpoint(doc('The URL of the blob service, if it is not `https://{account}.blob.core.windows.net`.')),
   })
   .superRefine(judgePlace)
+  .meta({ id: 'AzureBlobConfig' })
 export type AzureBlobConfig = z.infer<typeof AzureBlobConfig>
 
 const folder = /^[A-Za-z\d!_.-]{1,200}$/
@@ -115,6 +117,7 @@ export const GoogleDriveConfig = z
     ),
   })
   .superRefine(judgePlace)
+  .meta({ id: 'GoogleDriveConfig' })
 export type GoogleDriveConfig = z.infer<typeof GoogleDriveConfig>
 
 const optionalId = (what: string, description: Doc) =>
@@ -137,6 +140,7 @@ export const OneDriveConfig = z
     folder_id: optionalId('a folder', doc('The folder (item) in the drive. Null: the root.')),
   })
   .superRefine(judgePlace)
+  .meta({ id: 'OneDriveConfig' })
 export type OneDriveConfig = z.infer<typeof OneDriveConfig>
 
 /** A key, token or secret. White space around it comes from pasting. No message repeats it. */
@@ -157,11 +161,13 @@ const oneOf =
     if (!isWhole) context.addIssue({ code: 'custom', message: `Must have ${groups.map((group) => group.join(', ')).join('; or else ')}.` })
   }
 
-export const S3Credentials = z.strictObject({
-  access_key_id: secret(128),
-  secret_access_key: secret(200),
-  session_token: secret(4_096).exactOptional(),
-})
+export const S3Credentials = z
+  .strictObject({
+    access_key_id: secret(128),
+    secret_access_key: secret(200),
+    session_token: secret(4_096).exactOptional(),
+  })
+  .meta({ id: 'S3Credentials' })
 export type S3Credentials = z.infer<typeof S3Credentials>
 
 export const AzureBlobCredentials = z
@@ -177,6 +183,7 @@ export const AzureBlobCredentials = z
       .meta({ description: doc('A shared access signature of the container, with the permissions to read, create, write and delete.') }),
   })
   .superRefine(oneOf(['account_key'], ['sas_token']))
+  .meta({ id: 'AzureBlobCredentials', description: doc('Either of the two.') })
 export type AzureBlobCredentials = z.infer<typeof AzureBlobCredentials>
 
 export const GoogleDriveCredentials = z
@@ -196,15 +203,18 @@ export const GoogleDriveCredentials = z
     refresh_token: secret(4_096).exactOptional(),
   })
   .superRefine(oneOf(['service_account'], ['client_id', 'client_secret', 'refresh_token']))
+  .meta({ id: 'GoogleDriveCredentials', description: doc('A service account, or the other three.') })
 export type GoogleDriveCredentials = z.infer<typeof GoogleDriveCredentials>
 
-export const OneDriveCredentials = z.strictObject({
-  client_id: secret(300),
-  client_secret: secret(300)
-    .exactOptional()
-    .meta({ description: doc('Absent for a public client.') }),
-  refresh_token: secret(8_192),
-})
+export const OneDriveCredentials = z
+  .strictObject({
+    client_id: secret(300),
+    client_secret: secret(300)
+      .exactOptional()
+      .meta({ description: doc('Absent for a public client.') }),
+    refresh_token: secret(8_192),
+  })
+  .meta({ id: 'OneDriveCredentials' })
 export type OneDriveCredentials = z.infer<typeof OneDriveCredentials>
 
 /** A destination as a driver needs it. */
@@ -239,14 +249,6 @@ export function readMember<M extends keyof typeof SCHEMAS>(member: M, provider: 
   }
 }
 
-/** The alternatives of a member in the OpenAPI document. The Worker does without. */
-export const documentedMember = (member: keyof typeof SCHEMAS, side: 'input' | 'output', description: Doc) =>
-  description === undefined
-    ? { type: 'object' }
-    : {
-        description,
-        oneOf: PROVIDERS.map((provider) => {
-          const { $schema: _, ...schema } = jsonSchemaOf(SCHEMAS[member][provider], side)
-          return { title: provider, ...schema }
-        }),
-      }
+/** Either of these, as the OpenAPI document shows them. */
+export const AnyConfig = z.union(PROVIDERS.map((provider) => SCHEMAS.config[provider]))
+export const AnyCredentials = z.union(PROVIDERS.map((provider) => SCHEMAS.credentials[provider]))

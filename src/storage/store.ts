@@ -63,6 +63,15 @@ export const assertConnectorUnchanged = (
     'storage_connector.unchanged',
   )
 
+/** Refuses the batch if the connector was deleted or stopped, or a backfill began, since the row was read. */
+export const assertBackfillUnchanged = (d1: D1Database, { connector, backfill }: ConnectorRow): D1PreparedStatement =>
+  assertThat(
+    d1,
+    sql`exists (select 1 from storage_connectors where connector = ${connector} and deleted_at is null
+      and connector_status = 'active' and backfill is ${backfill})`,
+    'storage_connector.unchanged',
+  )
+
 /** Marks every mirror of a connector as due. */
 export const markMirrorsDue = (d1: D1Database, connector: number): D1PreparedStatement =>
   prepared(d1, sql`update storage_mirrors set due = 1 where connector = ${connector} and due <> 1`)
@@ -89,3 +98,19 @@ export const replaceCredentials = (
     sql`update storage_connectors set credentials = ${credentials}
       where connector = ${connector} and credentials_version = ${credentials_version} and deleted_at is null`,
   )
+
+/** Replaces sealed credentials by the same ones under another key, unless they have been replaced in the meantime. */
+export const rewrapStatement = (d1: D1Database, { connector, credentials }: ConnectorRow, resealed: string): D1PreparedStatement =>
+  prepared(d1, sql`update storage_connectors set credentials = ${resealed} where connector = ${connector} and credentials = ${credentials}`)
+
+/** Returns a page of connectors whose credentials are sealed with another version of the key, in the order of their numbers. */
+export const listOutdatedCredentials = (db: Database, version: string, after: number, limit: number): Promise<ConnectorRow[]> =>
+  db
+    .select()
+    .from(storageConnectors)
+    .where(
+      and(gt(storageConnectors.connector, after), isNull(storageConnectors.deleted_at), drizzleSql`credentials not like ${`${version}:%`}`),
+    )
+    .orderBy(asc(storageConnectors.connector))
+    .limit(limit)
+    .all()

@@ -4,7 +4,9 @@ import * as adapters from '../../../src/authority/adapters.ts'
 import type { Package } from '../../../src/authority/port/authority.ts'
 import { runMessages } from '../../../src/extractors/runs/dispatch.ts'
 import { insertOutboxEvents } from '../../../src/outbox/outbox.ts'
+import type { System } from '../../../src/platform/context.ts'
 import { settingsOf } from '../../../src/platform/settings.ts'
+import { sealCredentials } from '../../../src/storage/credentials.ts'
 import type { TASKS } from '../../../src/tasks.ts'
 import { newSecret, wrapDigests } from '../../../src/webhooks/endpoints/secret.ts'
 import { listOf, manyRows } from '../../blacklists/support/list-csv.ts'
@@ -358,6 +360,31 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     platform.env.WEBHOOK_KEYS = `9:${new Uint8Array(32).fill(9).toBase64()},${env.WEBHOOK_KEYS}`
     await finish(platform, 'rewrapSecrets')
     expect(await countOf('webhooks', `digests not like '%"a":"9:%' or digests not like '%"b":"9:%'`)).toBe(0)
+  },
+
+  async rewrapCredentials(platform) {
+    const of = await organization()
+    await of.ask('POST', '/v1/storage-connectors', {
+      name: 'Uno',
+      provider: 's3',
+      config: { bucket: 'fiscal' },
+      credentials: { access_key_id: 'AKID', secret_access_key: 'secreto' },
+    })
+    await multiply('storage_connectors', 1_200, { connector: 'null', connector_id: idSql('stc') })
+    const { results } = await env.EVENTS_0.prepare('select connector_id from storage_connectors').all<{ connector_id: string }>()
+    const system = { settings: settingsOf(env) } as System
+    const credentials = { access_key_id: 'AKID', secret_access_key: 'secreto' }
+    const sealed = []
+    for (const { connector_id } of results)
+      sealed.push([connector_id, await sealCredentials(system, { organization_id: of.id, connector_id }, credentials)])
+    await env.EVENTS_0.prepare(
+      'update storage_connectors set credentials = j.value->>1 from json_each(?) j where connector_id = j.value->>0',
+    )
+      .bind(JSON.stringify(sealed))
+      .run()
+    platform.env.CIEC_KEYS = `9:${new Uint8Array(32).fill(9).toBase64()},${env.CIEC_KEYS}`
+    await finish(platform, 'rewrapCredentials')
+    expect(await countOf('storage_connectors', "credentials not like '9:%'")).toBe(0)
   },
 
   async refreshLists(platform) {
