@@ -30,7 +30,7 @@ import {
 } from './store.ts'
 
 /** Longer than an invocation works. */
-const LEASE_MS = 120_000
+const LEASE_MS = 60_000
 /** The most statements of a step. */
 const STATEMENTS = 60
 const CLEAR_ROWS = 1_000
