@@ -90,13 +90,11 @@ async function work(system: System, shard: number, d1: D1Database, row: WorkRow,
   }
 }
 
-/** Works page by page as far as the budget allows. Returns the place where another invocation continues, '' at the end. */
+/** Works on at least one page, and on others as far as the budget allows. Returns the place where another invocation continues, '' at the end. */
 async function pages(system: System, from: string, page: (from: string) => Promise<string>): Promise<string> {
   let place = from
-  do {
-    if (!system.budget.allows(STATEMENTS)) return place
-    place = await page(place)
-  } while (place !== '')
+  do place = await page(place)
+  while (place !== '' && system.budget.allows(STATEMENTS))
   return place
 }
 
