@@ -75,3 +75,23 @@ async function bodyOf({ body }: Response, expired: Promise<never>): Promise<Uint
   }
   return whole
 }
+
+/** The members of an answer that is a JSON object; none of any other answer. */
+export function jsonOf({ body }: ProviderAnswer): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(body))
+    return membersOf(value)
+  } catch {
+    return {}
+  }
+}
+
+export const membersOf = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
+
+/** The answer, or the error of a connection that broke. */
+export const unlessBroken = (answer: Promise<ProviderAnswer>): Promise<ProviderAnswer | DestinationError> =>
+  answer.catch((error) => {
+    if (error instanceof DestinationError && error.code === 'connection_failed') return error
+    throw error
+  })
