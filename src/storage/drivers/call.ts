@@ -28,7 +28,8 @@ export interface ProviderAnswer {
  * secret: no error repeats it. Throws DestinationError address_refused, timeout, connection_failed or refused.
  */
 export async function call({ env, settings }: Network, { url, ...request }: ProviderRequest): Promise<ProviderAnswer> {
-  const fault = targetFault(url, settings.publicHosts)
+  // What follows the host cannot change it, and may be longer than a customer's URL.
+  const fault = targetFault(/^[^:/?#]*:\/\/[^/?#]*/.exec(url)?.[0] ?? url, settings.publicHosts)
   if (fault !== null) throw new DestinationError('address_refused', `The address of the destination may not be called. ${fault}`)
   const { signal, abort, expired, end } = timer()
   try {
