@@ -88,6 +88,12 @@ export class GoogleDriveApi {
     return members
   }
 
+  /** Throws unless the answer confirms a file. */
+  confirm(answer: ProviderAnswer): void {
+    if (answer.status !== 200 && answer.status !== 201) throw this.errorOf(answer)
+    if (typeof jsonOf(answer)['id'] !== 'string') throw unexpected(answer)
+  }
+
   errorOf(answer: ProviderAnswer): DestinationError {
     const error = membersOf(jsonOf(answer)['error'])
     const [first] = Array.isArray(error['errors']) ? error['errors'] : []

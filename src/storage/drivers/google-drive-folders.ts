@@ -85,7 +85,7 @@ export class GoogleDriveFolders {
   /** Puts a file or folder into the trash. One that is gone is removed. */
   async trash(id: string): Promise<void> {
     const answer = await this.#api.call('PATCH', `/drive/v3/files/${id}`, { fields: 'id' }, trashed)
-    if (answer.status !== 200 && answer.status !== 404) throw this.#api.errorOf(answer)
+    if (answer.status !== 404) this.#api.confirm(answer)
   }
 
   /** Forgets what was read, because it is no longer so. */
@@ -116,7 +116,7 @@ export class GoogleDriveFolders {
     const metadata = { id, name, mimeType: FOLDER, parents: [parent.id] }
     const body = { headers: JSON_TYPE, body: JSON.stringify(metadata) }
     const answer = await this.#api.call('POST', '/drive/v3/files', { fields: 'id' }, body)
-    if (answer.status !== 200 && answer.status !== 409) throw this.#api.errorOf(answer)
+    if (answer.status !== 409) this.#api.confirm(answer)
     // Another process may have created the same folder in the meantime. Everybody who creates one looks again, and keeps the oldest.
     const oldest = (await this.#read(parent.id, parent.path, name)).folders.get(name) ?? id
     this.#unconfirmed.delete(path)

@@ -13,12 +13,12 @@ const FIELDS = { fields: 'id,size,sha256Checksum' }
 /** A file that is created with these members, or one that gets another content. */
 export type UploadTarget = { created: { id: string; name: string } & Record<string, unknown> } | { replaced: string }
 
-/** Uploads the content of a file, and returns the answer whatever its status. A good answer has been compared with the content. */
+/** Uploads the content of a file. Returns the answer whatever its status; what a good one says was stored is what was sent. */
 export async function uploadFile(api: GoogleDriveApi, target: UploadTarget, object: StoredObject): Promise<ProviderAnswer> {
   const answer = await (object.bytes.length > LARGEST_SINGLE ? sendResumably : sendAtOnce)(api, target, object)
   if (answer.status !== 200 && answer.status !== 201) return answer
-  const { id, sha256Checksum, size } = jsonOf(answer)
-  if (typeof id !== 'string') throw unexpected(answer)
+  api.confirm(answer)
+  const { sha256Checksum, size } = jsonOf(answer)
   if (typeof sha256Checksum === 'string' ? sha256Checksum !== object.sha256 : Number(size) !== object.bytes.length)
     throw new DestinationError('refused', 'Google Drive stored other bytes than those that were sent (sha256Checksum).')
   return answer

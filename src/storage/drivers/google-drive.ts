@@ -1,5 +1,6 @@
 import { OneByOne } from '../../platform/one-by-one.ts'
 import type { Network } from './call.ts'
+import { unexpected } from './faults.ts'
 import { GoogleDriveApi, type GoogleDriveSpec } from './google-drive-api.ts'
 import { GoogleDriveFolders, markOf, splitPath } from './google-drive-folders.ts'
 import { uploadFile } from './google-drive-upload.ts'
@@ -31,8 +32,7 @@ export function googleDrive(network: Network, { config, credentials }: GoogleDri
     )
 
   async function replace(id: string, object: StoredObject): Promise<void> {
-    const answer = await uploadFile(api, { replaced: id }, object)
-    if (answer.status !== 200 && answer.status !== 201) throw api.errorOf(answer)
+    api.confirm(await uploadFile(api, { replaced: id }, object))
   }
 
   async function putNow(path: string, object: StoredObject): Promise<void> {
@@ -45,7 +45,7 @@ export function googleDrive(network: Network, { config, credentials }: GoogleDri
     const created = { id, name, parents: [folder.id], mimeType: object.content_type, appProperties: await markOf(path) }
     const answer = await uploadFile(api, { created }, object)
     if (answer.status === 409) await replace(id, object)
-    else if (answer.status !== 200 && answer.status !== 201) throw api.errorOf(answer)
+    else api.confirm(answer)
     unconfirmed.delete(path)
     folder.files.set(name, id)
   }
@@ -55,8 +55,10 @@ export function googleDrive(network: Network, { config, credentials }: GoogleDri
     const folder = await folders.find(folderPath)
     const id = folder && (await folders.fileOf(folder, name))
     if (id === null) return null
+    const { sha256Checksum } = await api.json('GET', `/drive/v3/files/${id}`, { fields: 'id,sha256Checksum' })
     const answer = await api.call('GET', `/drive/v3/files/${id}`, { alt: 'media' })
     if (answer.status !== 200) throw api.errorOf(answer)
+    if (sha256Checksum !== new Uint8Array(await crypto.subtle.digest('SHA-256', answer.body)).toHex()) throw unexpected(answer)
     return answer.body
   }
 

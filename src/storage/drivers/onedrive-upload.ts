@@ -34,6 +34,9 @@ async function sendFragments(network: Network, url: string, bytes: Uint8Array): 
     if (isBroken && repetitions++ === MOST_REPETITIONS) return sent instanceof DestinationError ? Promise.reject(sent) : sent
     if (!isBroken && sent.status !== 202) return sent
     const state = isBroken ? await call(network, { method: 'GET', url }) : sent
+    // A session that is gone may have been completed by the request whose answer was lost. A repetition replaces the file.
+    if (isBroken && state.status === 404)
+      throw new DestinationError('connection_failed', 'The connection broke before OneDrive confirmed the file.')
     if (state.status !== 200 && state.status !== 202) return state
     const { nextExpectedRanges } = jsonOf(state)
     const [, next] = /^(\d+)-/.exec(String(Array.isArray(nextExpectedRanges) ? nextExpectedRanges[0] : '')) ?? []

@@ -96,6 +96,13 @@ export function oneDrive(
     }
   }
 
+  /** What is not there is absent, unless the folder or the drive is not there either. */
+  async function absent(): Promise<null> {
+    const answer = await request('GET', root)
+    if (answer.status !== 200) throw failure(answer)
+    return null
+  }
+
   return {
     async put(path, object) {
       let answer = await send(path, object)
@@ -104,25 +111,35 @@ export function oneDrive(
         answer = await send(path, object)
       }
       if (answer.status !== 200 && answer.status !== 201) throw failure(answer)
-      const { id, size, file } = jsonOf(answer)
-      if (typeof id !== 'string') throw unexpected(answer)
-      const { quickXorHash: hash } = membersOf(membersOf(file)['hashes'])
-      if (Number(size) !== object.bytes.length || (typeof hash === 'string' && hash !== quickXorHash(object.bytes).toBase64()))
+      if (!isContent(answer, object.bytes))
         throw new DestinationError('refused', 'OneDrive stored other bytes than those that were sent (quickXorHash).')
     },
     async read(path) {
-      let answer = await request('GET', urlOf(path, '/content'))
-      if (answer.status === 404) return null
-      // The other address needs no token, and must not be given one.
-      if (answer.status === 302) answer = await call(network, { method: 'GET', url: answer.headers.get('location') ?? '' })
+      const item = await request('GET', urlOf(path, ''))
+      if (item.status === 404) return absent()
+      if (item.status !== 200) throw failure(item)
+      // The address of the content needs no token, and must not be given one.
+      const url = jsonOf(item)['@microsoft.graph.downloadUrl']
+      if (typeof url !== 'string') throw unexpected(item)
+      const answer = await call(network, { method: 'GET', url })
       if (answer.status !== 200) throw failure(answer)
+      if (!isContent(item, answer.body)) throw unexpected(answer)
       return answer.body
     },
     async remove(path) {
       const answer = await request('DELETE', urlOf(path, ''))
-      if (answer.status !== 204 && answer.status !== 404) throw failure(answer)
+      if (answer.status === 404) await absent()
+      else if (answer.status !== 204) throw failure(answer)
     },
   }
+}
+
+/** Whether an answer describes a file with these bytes. Some accounts tell no hash. */
+function isContent(answer: ProviderAnswer, bytes: Uint8Array): boolean {
+  const { id, size, file } = jsonOf(answer)
+  if (typeof id !== 'string') throw unexpected(answer)
+  const { quickXorHash: hash } = membersOf(membersOf(file)['hashes'])
+  return Number(size) === bytes.length && (typeof hash !== 'string' || hash === quickXorHash(bytes).toBase64())
 }
 
 function grantOf(network: Network, tenant: string, { client_id, client_secret, refresh_token }: Credentials): Promise<Grant> {

@@ -17,6 +17,8 @@ interface Fault {
   answer: (request: Request) => Promise<Response>
   codes: DestinationFault[]
   retryAfter?: number
+  /** Whether the requests after it fail too: an access token that is refused once is replaced. */
+  lasts?: boolean
 }
 
 const answers = (status: number, headers: Record<string, string> = {}, body = '<html>An answer of something between.</html>') => {
@@ -36,7 +38,7 @@ const cut = async (): Promise<Response> =>
   )
 
 const FAULTS: Record<string, Fault> = {
-  '401': { answer: answers(401), codes: ['access_denied'] },
+  '401': { answer: answers(401), codes: ['access_denied'], lasts: true },
   '403': { answer: answers(403), codes: ['access_denied'] },
   '429 with Retry-After': { answer: answers(429, { 'retry-after': '7' }), codes: ['rate_limited'], retryAfter: 7 },
   '500': { answer: answers(500), codes: ['unavailable'] },
@@ -99,12 +101,12 @@ export function faultSuite(name: string, make: () => Promise<StandIn>): void {
 
   describe.each(Object.keys(OPERATIONS))(`at ${name}, when %s meets at any step`, (operation) => {
     it.each(Object.keys(FAULTS))('%s: it says so without a secret, and works when it is repeated', async (fault) => {
-      const { answer, codes, retryAfter } = FAULTS[fault]!
+      const { answer, codes, retryAfter, lasts } = FAULTS[fault]!
       const steps = await stepsOf(operation)
       expect(steps).toBeGreaterThan(0)
       for (let step = 0; step < steps; step++) {
         const { standIn, wire } = await prepared(operation)
-        wire.fail(step, answer)
+        wire.fail(step, answer, lasts)
         const error = await errorOf(OPERATIONS[operation]!(wire.open()))
         expect([step, codes.includes(error.code), error.code]).toEqual([step, true, error.code])
         expect(error.retry_after_seconds).toBe(retryAfter ?? null)

@@ -3,12 +3,13 @@ import { googleDrive } from '../../../src/storage/drivers/google-drive.ts'
 import type { DestinationFault } from '../../../src/storage/drivers/port.ts'
 import { runs } from '../../support/fuzz.ts'
 import { randomOf } from '../../support/random.ts'
-import { FOLDER, GoogleDriveServer } from './google-drive-server.ts'
-import { type Fault, objectOf, utf8 } from './scripted.ts'
+import { FOLDER, GoogleDriveStandIn } from '../support/google-drive-stand-in.ts'
+import { type Fault, utf8 } from '../support/scripted.ts'
+import { objectOf } from '../support/wire.ts'
 
-let server: GoogleDriveServer
+let server: GoogleDriveStandIn
 beforeEach(() => {
-  server = new GoogleDriveServer()
+  server = new GoogleDriveStandIn()
 })
 afterEach(() => {
   vi.useRealTimers()
@@ -340,7 +341,7 @@ describe('whatever fails at any step', () => {
     for (let seed = 1; seed <= runs(40, 400); seed++) {
       const random = randomOf(seed)
       const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!
-      server = new GoogleDriveServer()
+      server = new GoogleDriveStandIn()
       server.largestPage = pick([1, 2, 1_000])
       const expected: Record<string, string[]> = {}
       let drive = open()

@@ -1,5 +1,7 @@
 import { membersOf } from '../../../src/storage/drivers/call.ts'
+import type { GoogleDriveSpec } from '../../../src/storage/drivers/google-drive-api.ts'
 import { type Arrived, json, require, ScriptedProvider, sha256, text, utf8 } from './scripted.ts'
+import type { Knowledge } from './wire.ts'
 
 interface DriveFile {
   id: string
@@ -35,7 +37,7 @@ const error = (status: number, reason: string): Response =>
  * Google Drive as its reference and guides describe it (developers.google.com/workspace/drive/api): files.get, list, create, update and
  * generateIds, the three kinds of uploads, and the token endpoint for refresh tokens and for service accounts.
  */
-export class GoogleDriveServer extends ScriptedProvider {
+export class GoogleDriveStandIn extends ScriptedProvider {
   readonly root = 'root-of-the-customer_1'
   readonly files = new Map<string, DriveFile>()
   readonly tokens = new Map<string, number>()
@@ -52,6 +54,7 @@ export class GoogleDriveServer extends ScriptedProvider {
   /** New files are found by files.list only after so many further requests. */
   listingLag = 0
   lifeSeconds = 3_599
+  #opened = 0
   #publicKey: CryptoKey | null = null
   #ids = new Set<string>()
   #sessions = new Map<string, Session>()
@@ -80,18 +83,41 @@ export class GoogleDriveServer extends ScriptedProvider {
     return id
   }
 
-  /** The contents at each path, as a person sees them: several, if several files have one path. */
-  get tree(): Record<string, string[]> {
-    const tree: Record<string, string[]> = {}
-    const walk = (parent: string, at: string): void => {
-      for (const { id, name, mimeType, trashed, parents, bytes } of this.files.values()) {
-        if (trashed || !parents.includes(parent)) continue
-        if (mimeType === FOLDER) walk(id, `${at}${name}/`)
-        else tree[`${at}${name}`] = [...(tree[`${at}${name}`] ?? []), text(bytes ?? utf8('(no bytes)'))]
-      }
+  get secrets(): string[] {
+    return [
+      this.refreshing.client_secret,
+      this.refreshing.refresh_token,
+      this.account.private_key,
+      'Secret text',
+      ...this.tokens.keys(),
+    ].filter((secret) => secret !== '')
+  }
+
+  spec(knowledge: Knowledge): { provider: 'google_drive' } & GoogleDriveSpec {
+    const isWrong = knowledge === 'wrong secret'
+    const { account } = this
+    // Every opening has its own token, so that asking for one is a step of each operation.
+    const refreshing = { ...this.refreshing, refresh_token: `${this.refreshing.refresh_token}.${this.#opened++}` }
+    return {
+      provider: 'google_drive',
+      config: { folder_id: knowledge === 'missing place' ? 'none' : this.root },
+      credentials:
+        account.private_key === ''
+          ? { ...refreshing, ...(isWrong && { client_secret: 'another' }) }
+          : { service_account: isWrong ? { ...account, client_email: 'another@customer.iam.gserviceaccount.com' } : account },
     }
-    walk(this.root, '')
-    return tree
+  }
+
+  objects(): { path: string; bytes: Uint8Array; content_type: string }[] {
+    const below = (parent: string, at: string): ReturnType<typeof this.objects> =>
+      [...this.files.values()]
+        .filter(({ trashed, parents }) => !trashed && parents.includes(parent))
+        .flatMap(({ id, name, mimeType, bytes }) =>
+          mimeType === FOLDER
+            ? below(id, `${at}${name}/`)
+            : [{ path: `${at}${name}`, bytes: bytes ?? utf8('(none)'), content_type: mimeType }],
+        )
+    return below(this.root, '')
   }
 
   protected override refusal(): Response {
@@ -135,7 +161,8 @@ export class GoogleDriveServer extends ScriptedProvider {
       const { grant_type: _, ...rest } = form
       require(Object.keys(rest).sort().join() === 'client_id,client_secret,refresh_token', 'A refresh has three parameters.')
       if (rest['client_secret'] !== this.refreshing.client_secret) return json(401, { error: 'invalid_client' })
-      if (rest['refresh_token'] !== this.refreshing.refresh_token) return json(400, { error: 'invalid_grant', error_description: 'Bad.' })
+      if (!rest['refresh_token']!.startsWith(this.refreshing.refresh_token))
+        return json(400, { error: 'invalid_grant', error_description: 'Bad.' })
     } else {
       require(form['grant_type'] === 'urn:ietf:params:oauth:grant-type:jwt-bearer', 'The grant_type.')
       const [head = '', claims = '', signature = ''] = form['assertion']?.split('.') ?? []
@@ -153,8 +180,9 @@ export class GoogleDriveServer extends ScriptedProvider {
     return json(200, { access_token, expires_in: this.lifeSeconds, token_type: 'Bearer' })
   }
 
-  #metadata(file: DriveFile, query: URLSearchParams): Response {
-    const { bytes: _, ...members } = { ...file, ...(this.driveId !== null && { driveId: this.driveId }) }
+  async #metadata(file: DriveFile, query: URLSearchParams): Promise<Response> {
+    const { bytes, ...others } = { ...file, ...(this.driveId !== null && { driveId: this.driveId }) }
+    const members = { ...others, ...(bytes && { size: String(bytes.length), sha256Checksum: await sha256(bytes) }) }
     const fields = query.get('fields')!.split(',')
     return json(200, Object.fromEntries(Object.entries(members).filter(([name]) => fields.includes(name))))
   }

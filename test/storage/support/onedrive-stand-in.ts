@@ -1,12 +1,15 @@
 import { quickXorHash } from '../../../src/platform/hash.ts'
 import { membersOf } from '../../../src/storage/drivers/call.ts'
+import type { OneDriveSpec } from '../../../src/storage/drivers/onedrive.ts'
 import { type Arrived, json, require, ScriptedProvider, text } from './scripted.ts'
+import type { Knowledge } from './wire.ts'
 
 interface Item {
   id: string
   name: string
   parent: string
   bytes: Uint8Array | null
+  content_type: string
 }
 
 interface Session {
@@ -28,24 +31,44 @@ const error = (status: number, code: string, inner?: string): Response =>
  * OneDrive as the reference of Microsoft Graph 1.0 describes it (learn.microsoft.com/graph/api, driveItem): content by path, upload
  * sessions, children, deletion, and the token endpoint, which replaces the refresh token whenever it is used and revokes none.
  */
-export class OneDriveServer extends ScriptedProvider {
+export class OneDriveStandIn extends ScriptedProvider {
   readonly config = { tenant: 'contoso.example', drive_id: 'b!drive-1' as string | null, folder_id: 'folder-1' as string | null }
-  readonly credentials = { client_id: 'client-2', client_secret: 'client-secret-2', refresh_token: 'M.refresh-token-0' }
+  readonly credentials = {
+    client_id: `client-${crypto.randomUUID()}`,
+    client_secret: 'client-secret-2',
+    refresh_token: 'M.refresh-token-0',
+  }
   /** All that were ever issued. */
   readonly refreshTokens = ['M.refresh-token-0']
   readonly tokens = new Map<string, number>()
-  readonly items = new Map<string, Item>([['folder-1', { id: 'folder-1', name: 'Facturas', parent: '', bytes: null }]])
+  readonly items = new Map<string, Item>([['folder-1', { id: 'folder-1', name: 'Facturas', parent: '', bytes: null, content_type: '' }]])
   readonly sessions = new Map<string, Session>()
   /** Whether uploads create the folders above a file. */
   createsFolders = true
   lifeSeconds = 3_599
 
-  /** The contents at each path. */
-  get tree(): Record<string, string[]> {
+  get secrets(): string[] {
+    return [this.credentials.client_secret, ...this.refreshTokens, 'Secret text', ...this.tokens.keys()]
+  }
+
+  spec(knowledge: Knowledge): { provider: 'onedrive' } & OneDriveSpec {
+    return {
+      provider: 'onedrive',
+      config: { ...this.config, ...(knowledge === 'missing place' && { folder_id: 'none' }) },
+      // Every opening has its own token, so that asking for one is a step of each operation.
+      credentials: {
+        ...this.credentials,
+        refresh_token: `${this.credentials.refresh_token}.${this.requests.length}`,
+        ...(knowledge === 'wrong secret' && { client_secret: 'another' }),
+      },
+    }
+  }
+
+  objects(): { path: string; bytes: Uint8Array; content_type: string }[] {
     const pathOf = ({ parent, name }: Item): string => (parent === 'folder-1' ? name : `${pathOf(this.items.get(parent)!)}/${name}`)
-    const files = [...this.items.values()].filter(({ bytes }) => bytes !== null)
-    const byPath = Object.groupBy(files, pathOf) as Record<string, Item[]>
-    return Object.fromEntries(Object.entries(byPath).map(([path, found]) => [path, found.map(({ bytes }) => text(bytes!))]))
+    return [...this.items.values()].flatMap((item) =>
+      item.bytes === null ? [] : [{ path: pathOf(item), bytes: item.bytes, content_type: item.content_type }],
+    )
   }
 
   protected override refusal(): Response {
@@ -65,7 +88,7 @@ export class OneDriveServer extends ScriptedProvider {
     if (!(Date.now() < (this.tokens.get(token) ?? 0))) return error(401, 'InvalidAuthenticationToken')
     const drive = this.config.drive_id === null ? '/me/drive' : `/drives/${encodeURIComponent(this.config.drive_id)}`
     const root = `/v1.0${drive}${this.config.folder_id === null ? '/root' : `/items/${this.config.folder_id}`}`
-    if (!url.pathname.startsWith(`${root}/`) && !url.pathname.startsWith(`${root}:/`)) return error(404, 'itemNotFound')
+    if (!new RegExp(`^${RegExp.escape(root)}(?:$|/|:/)`).test(url.pathname)) return error(404, 'itemNotFound')
     const [, path = '', action = ''] =
       /^(?::\/(.+):)?(?:\/(content|children|createUploadSession))?$/.exec(url.pathname.slice(root.length)) ?? []
     const names = path === '' ? [] : path.split('/').map(decodeURIComponent)
@@ -83,7 +106,7 @@ export class OneDriveServer extends ScriptedProvider {
         require(body.length <= 4 * 1_048_576, 'At most 4 MiB.')
         require(headers.has('content-type'), 'Content-Type is required.')
         const parent = this.#parentOf(names, this.createsFolders)
-        return parent === null ? error(404, 'itemNotFound') : this.#store(parent, names.at(-1)!, body)
+        return parent === null ? error(404, 'itemNotFound') : this.#store(parent, names.at(-1)!, body, headers.get('content-type')!)
       }
       case 'POST createUploadSession': {
         require(query === '' && headers.get('content-type') === 'application/json', 'The session is described in JSON.')
@@ -107,11 +130,12 @@ export class OneDriveServer extends ScriptedProvider {
         const { id } = this.#add(parent, name, null)
         return json(201, { id, name, folder: { childCount: 0 } })
       }
-      case 'GET content': {
+      case 'GET ': {
         const item = this.#find(names)
         if (!item) return error(404, 'itemNotFound')
-        require(item.bytes !== null, 'Only files can be downloaded.')
-        return new Response(null, { status: 302, headers: { location: `https://${DOWNLOADS}/${item.id}` } })
+        const { id, name, bytes } = item
+        if (bytes === null) return json(200, { id, name, folder: {} })
+        return json(200, { ...itemOf(item), '@microsoft.graph.downloadUrl': `https://${DOWNLOADS}/${id}?tempauth=1` })
       }
       case 'DELETE ': {
         const item = this.#find(names)
@@ -132,7 +156,7 @@ export class OneDriveServer extends ScriptedProvider {
     require(grant_type === 'refresh_token' && Object.keys(others).length === 0, 'A refresh.')
     if (client_id !== this.credentials.client_id || client_secret !== this.credentials.client_secret)
       return json(401, { error: 'invalid_client', error_description: 'AADSTS7000215: Secret text.', error_codes: [7_000_215] })
-    if (!this.refreshTokens.includes(refresh_token!))
+    if (!this.refreshTokens.some((token) => refresh_token!.startsWith(token)))
       return json(400, { error: 'invalid_grant', error_description: 'AADSTS70008: Secret text.', error_codes: [70_008] })
     this.refreshTokens.push(`M.refresh-token-${this.refreshTokens.length}`)
     const access_token = `eyJ0.${crypto.randomUUID()}`
@@ -191,16 +215,20 @@ export class OneDriveServer extends ScriptedProvider {
   }
 
   #add(parent: Item, name: string, bytes: Uint8Array | null): Item {
-    const item = { id: `item-${crypto.randomUUID()}`, name, parent: parent.id, bytes }
+    const item = { id: `item-${crypto.randomUUID()}`, name, parent: parent.id, bytes, content_type: '' }
     this.items.set(item.id, item)
     return item
   }
 
-  #store(parent: Item, name: string, bytes: Uint8Array): Response {
+  #store(parent: Item, name: string, bytes: Uint8Array, content_type = ''): Response {
     const known = this.#child(parent, name)
     const item = known ?? this.#add(parent, name, bytes)
-    item.bytes = bytes
-    const hashes = { quickXorHash: quickXorHash(bytes).toBase64() }
-    return json(known ? 200 : 201, { id: item.id, name, size: bytes.length, file: { hashes } })
+    Object.assign(item, { bytes, content_type })
+    return json(known ? 200 : 201, itemOf(item))
   }
 }
+
+const itemOf = ({ id, name, bytes }: Item) => ({
+  ...{ id, name, size: bytes!.length },
+  file: { hashes: { quickXorHash: quickXorHash(bytes!).toBase64() } },
+})

@@ -1,4 +1,5 @@
-import type { Network } from '../../../src/storage/drivers/call.ts'
+import type { DestinationSpec } from '../../../src/storage/drivers/adapters.ts'
+import { type Knowledge, networkOf, type StandIn } from './wire.ts'
 
 /** What goes wrong with one request of a scripted provider. */
 export type Fault =
@@ -37,17 +38,17 @@ export function require(condition: unknown, what: string): asserts condition {
  * A provider in the place of the network. It checks every request against the documentation of the real one and notes in `undocumented`
  * what this does not allow; it keeps files; and `faultAt` makes any request fail.
  */
-export abstract class ScriptedProvider {
+export abstract class ScriptedProvider implements StandIn {
   readonly requests: Arrived[] = []
   readonly undocumented: string[] = []
   faultAt: (request: Arrived) => Fault | null | undefined = () => null
 
-  /** The settings and the way out of a service whose only provider this is. */
-  readonly network = {
-    env: { STORAGE_EGRESS: { fetch: (url: string, init: RequestInit) => this.#fetch(url, init) } },
-    settings: { publicHosts: ['api.fiscal.example'] },
-  } as unknown as Network
+  /** The way to this provider, and to nothing else. */
+  readonly network = networkOf((url, init) => this.#fetch(url, init))
 
+  abstract readonly secrets: readonly string[]
+  abstract spec(knowledge: Knowledge): DestinationSpec
+  abstract objects(): { path: string; bytes: Uint8Array; content_type: string }[]
   protected abstract answerTo(request: Arrived): Promise<Response> | Response
   /** How the provider refuses what it does not understand. */
   protected abstract refusal(what: string): Response
@@ -57,11 +58,26 @@ export abstract class ScriptedProvider {
     return this.requests.map(({ method, url }) => `${method} ${url.host}${url.pathname}`)
   }
 
-  async #fetch(url: string, init: RequestInit): Promise<Response> {
-    const request = new Request(url, init)
+  /** The contents at each path, as a person sees them: several, if several files have one path. */
+  get tree(): Record<string, string[]> {
+    const tree: Record<string, string[]> = {}
+    for (const { path, bytes } of this.objects()) tree[path] = [...(tree[path] ?? []), text(bytes)]
+    return tree
+  }
+
+  async answer(request: Request): Promise<Response> {
+    return this.#checked(await this.#arrived(request), request)
+  }
+
+  async #arrived(request: Request): Promise<Arrived> {
     const body = new Uint8Array(await request.arrayBuffer())
-    const arrived = { step: this.requests.length, method: request.method, url: new URL(url), headers: request.headers, body }
+    const arrived = { step: this.requests.length, method: request.method, url: new URL(request.url), headers: request.headers, body }
     this.requests.push(arrived)
+    return arrived
+  }
+
+  async #fetch(url: string, init: RequestInit): Promise<Response> {
+    const arrived = await this.#arrived(new Request(url, init))
     const fault = this.faultAt(arrived)
     if (fault === 'unreachable') throw new TypeError(`The connection to ${url} was refused.`)
     if (fault && typeof fault === 'object') return json(fault.status, fault.body ?? {}, fault.headers)
@@ -74,9 +90,9 @@ export abstract class ScriptedProvider {
     return new Response(half, { status: answer.status === 204 ? 200 : answer.status, headers: answer.headers })
   }
 
-  async #checked(arrived: Arrived, init: RequestInit): Promise<Response> {
+  async #checked(arrived: Arrived, { redirect }: { redirect?: string | undefined }): Promise<Response> {
     try {
-      require(init.redirect === 'manual', 'Redirects are not followed.')
+      require(redirect === 'manual', 'Redirects are not followed.')
       require(arrived.url.protocol === 'https:', 'Everything is https.')
       return await this.answerTo(arrived)
     } catch (error) {
@@ -90,9 +106,3 @@ export abstract class ScriptedProvider {
 export const sha256 = async (bytes: Uint8Array): Promise<string> => new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex()
 export const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 export const utf8 = (value: string): Uint8Array => new TextEncoder().encode(value)
-
-/** An object with this content. */
-export async function objectOf(content: string | Uint8Array, content_type = 'application/xml') {
-  const bytes = typeof content === 'string' ? utf8(content) : content
-  return { bytes, content_type, sha256: await sha256(bytes) }
-}
