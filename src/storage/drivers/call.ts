@@ -90,9 +90,13 @@ export function jsonOf({ body }: ProviderAnswer): Record<string, unknown> {
 export const membersOf = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
 
-/** The answer, or the error of a connection that broke. */
-export const unlessBroken = (answer: Promise<ProviderAnswer>): Promise<ProviderAnswer | DestinationError> =>
-  answer.catch((error) => {
-    if (error instanceof DestinationError && error.code === 'connection_failed') return error
+/** Sends a part of a large object. Returns null when the connection broke or the provider failed, and the part may be sent again. */
+export async function sendPart(sending: Promise<ProviderAnswer>, isLast: boolean): Promise<ProviderAnswer | null> {
+  try {
+    const answer = await sending
+    return isLast || answer.status < 500 || answer.headers.has('retry-after') ? answer : null
+  } catch (error) {
+    if (!isLast && error instanceof DestinationError && error.code === 'connection_failed') return null
     throw error
-  })
+  }
+}

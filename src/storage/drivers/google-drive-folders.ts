@@ -97,8 +97,15 @@ export class GoogleDriveFolders {
     const root = await this.#api.json('GET', `/drive/v3/files/${encodeURIComponent(this.#root)}`, { fields: 'id,mimeType,driveId,trashed' })
     if (root['mimeType'] !== FOLDER || root['trashed'] === true)
       throw new DestinationError('not_found', 'The folder_id names no folder, or one that is in the trash.')
-    this.#corpus = typeof root['driveId'] === 'string' ? { corpora: 'drive', driveId: root['driveId'] } : { corpora: 'user' }
-    return this.#read(String(root['id']), '')
+    this.#corpus = { corpora: 'user' }
+    if (typeof root['driveId'] !== 'string') return this.#read(this.#root, '')
+    // All of a shared drive can be searched by its members only. Others have the folder shared with them.
+    this.#corpus = { corpora: 'drive', driveId: root['driveId'] }
+    return this.#read(this.#root, '').catch((error) => {
+      if (!(error instanceof DestinationError && (error.code === 'not_found' || error.code === 'access_denied'))) throw error
+      this.#corpus = { corpora: 'user' }
+      return this.#read(this.#root, '')
+    })
   }
 
   async #openChild(path: string): Promise<DriveFolder | null> {

@@ -1,4 +1,4 @@
-import { jsonOf, type ProviderAnswer, unlessBroken } from './call.ts'
+import { jsonOf, type ProviderAnswer, sendPart } from './call.ts'
 import { unexpected } from './faults.ts'
 import { type GoogleDriveApi, JSON_TYPE } from './google-drive-api.ts'
 import { DestinationError, type StoredObject } from './port.ts'
@@ -52,12 +52,9 @@ async function sendResumably(api: GoogleDriveApi, target: UploadTarget, { bytes,
   if (!/^https:\/\/(?:[\w-]+\.)*googleapis\.com\//i.test(url)) throw unexpected(opened)
 
   for (let sends = 1, from = 0; ; sends++) {
-    const range = `bytes ${from}-${bytes.length - 1}/${bytes.length}`
-    const sent = await unlessBroken(
-      api.callUrl({ method: 'PUT', url, headers: { 'content-type': content_type, 'content-range': range }, body: bytes.subarray(from) }),
-    )
-    if (!(sent instanceof DestinationError) && sent.status !== 308 && sent.status < 500) return sent
-    if (sends === MOST_SENDS) return sent instanceof DestinationError ? Promise.reject(sent) : sent
+    const range = { 'content-type': content_type, 'content-range': `bytes ${from}-${bytes.length - 1}/${bytes.length}` }
+    const sent = await sendPart(api.callUrl({ method: 'PUT', url, headers: range, body: bytes.subarray(from) }), sends === MOST_SENDS)
+    if (sent !== null && (sent.status !== 308 || sends === MOST_SENDS)) return sent
     const asked = await api.callUrl({ method: 'PUT', url, headers: { 'content-range': `bytes */${bytes.length}` }, body: new Uint8Array() })
     if (asked.status !== 308) return asked
     const [, last] = /^bytes=0-(\d+)$/.exec(asked.headers.get('range') ?? '') ?? []

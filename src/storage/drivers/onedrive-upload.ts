@@ -1,4 +1,4 @@
-import { call, jsonOf, type Network, type ProviderAnswer, unlessBroken } from './call.ts'
+import { call, jsonOf, type Network, type ProviderAnswer, sendPart } from './call.ts'
 import { unexpected } from './faults.ts'
 import { DestinationError } from './port.ts'
 
@@ -29,19 +29,19 @@ async function sendFragments(network: Network, url: string, bytes: Uint8Array): 
   for (let from = 0, repetitions = 0; ; ) {
     const end = Math.min(from + FRAGMENT, bytes.length)
     const headers = { 'content-range': `bytes ${from}-${end - 1}/${bytes.length}` }
-    const sent = await unlessBroken(call(network, { method: 'PUT', url, headers, body: bytes.subarray(from, end) }))
-    const isBroken = sent instanceof DestinationError || sent.status >= 500
-    if (isBroken && repetitions++ === MOST_REPETITIONS) return sent instanceof DestinationError ? Promise.reject(sent) : sent
-    if (!isBroken && sent.status !== 202) return sent
-    const state = isBroken ? await call(network, { method: 'GET', url }) : sent
+    const sending = call(network, { method: 'PUT', url, headers, body: bytes.subarray(from, end) })
+    const sent = await sendPart(sending, repetitions === MOST_REPETITIONS)
+    if (sent !== null && sent.status !== 202) return sent
+    if (sent === null) repetitions++
+    const state = sent ?? (await call(network, { method: 'GET', url }))
     // A session that is gone may have been completed by the request whose answer was lost. A repetition replaces the file.
-    if (isBroken && state.status === 404)
+    if (sent === null && state.status === 404)
       throw new DestinationError('connection_failed', 'The connection broke before OneDrive confirmed the file.')
     if (state.status !== 200 && state.status !== 202) return state
     const { nextExpectedRanges } = jsonOf(state)
     const [, next] = /^(\d+)-/.exec(String(Array.isArray(nextExpectedRanges) ? nextExpectedRanges[0] : '')) ?? []
     // Without progress there would be no end.
-    if (next === undefined || Number(next) >= bytes.length || (!isBroken && Number(next) <= from)) throw unexpected(state)
+    if (next === undefined || Number(next) >= bytes.length || (sent !== null && Number(next) <= from)) throw unexpected(state)
     from = Number(next)
   }
 }

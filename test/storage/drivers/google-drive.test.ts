@@ -137,6 +137,13 @@ describe('a shared drive', () => {
     await open().put(PATH, await objectOf('2'))
     await filesAt(PATH, '2')
   })
+
+  it('may be closed to the account, which then has the folder alone', async () => {
+    Object.assign(server, { driveId: '0AShared', isMember: false })
+    await open().put(PATH, await objectOf('1'))
+    await open().put(PATH, await objectOf('2'))
+    await filesAt(PATH, '2')
+  })
 })
 
 describe('a large object', () => {
@@ -172,6 +179,21 @@ describe('a large object', () => {
       .map(({ body }) => body.length)
     expect(sent).toEqual(arrived === null ? [object.bytes.length] : [object.bytes.length, object.bytes.length - arrived])
     expect(Buffer.compare((await open().read('a/big.xml'))!, object.bytes)).toBe(0)
+  })
+
+  it('waits when the provider asks for it, instead of sending the rest', async () => {
+    const answer = { status: 503, headers: { 'retry-after': '9' } }
+    server.faultAt = ({ url, body }) => (url.searchParams.has('upload_id') && body.length > 0 ? answer : null)
+    await expect(open().put('a/big.xml', await large())).rejects.toMatchObject({ code: 'unavailable', retry_after_seconds: 9 })
+    expect(server.requests.filter(({ url }) => url.searchParams.has('upload_id'))).toHaveLength(1)
+  })
+
+  it('ends as a fault when the connection breaks three times', async () => {
+    server.faultAt = ({ url, body }) => (url.searchParams.has('upload_id') && body.length > 0 ? 'unreachable' : null)
+    await expect(open().put('a/big.xml', await large())).rejects.toMatchObject({ code: 'connection_failed' })
+    server.faultAt = () => null
+    await open().put('a/big.xml', await large())
+    expect(Object.values(server.tree).map((contents) => contents.length)).toEqual([1])
   })
 
   it.each(['https://evil.example/upload', 'https://www.googleapis.com.evil.example/', 'http://www.googleapis.com/x', 'https://10.0.0.1/'])(

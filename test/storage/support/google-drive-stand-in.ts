@@ -49,6 +49,8 @@ export class GoogleDriveStandIn extends ScriptedProvider {
   }
   /** The shared drive in which the root lies; null for a folder of My Drive. */
   driveId: string | null = null
+  /** Whether the account is a member of the shared drive. Otherwise only the folder is shared with it. */
+  isMember = true
   /** How many children the server puts on a page, whatever is asked for. */
   largestPage = 1_000
   /** New files are found by files.list only after so many further requests. */
@@ -202,8 +204,10 @@ export class GoogleDriveStandIn extends ScriptedProvider {
     require(query.get('supportsAllDrives') === 'true' && query.get('includeItemsFromAllDrives') === 'true', 'Items of shared drives.')
     require(query.get('spaces') === 'drive' && query.get('orderBy') === 'createdTime', 'The space and the order.')
     require(Number(query.get('pageSize')) <= 1_000, 'At most 1,000 on a page.')
-    const corpus = [query.get('corpora'), query.get('driveId')].join()
-    require(corpus === (this.driveId === null ? 'user,' : `drive,${this.driveId}`), 'The corpus is that of the folder.')
+    const isDrive = query.get('corpora') === 'drive'
+    require(isDrive || (query.get('corpora') === 'user' && !query.has('driveId')), 'The corpus is a shared drive, or what the user has.')
+    if (isDrive && (query.get('driveId') !== this.driveId || !this.isMember)) return error(404, 'notFound')
+    require(isDrive || this.driveId === null || !this.isMember, 'Members search the whole drive.')
     const wanted = name?.replace(/\\(.)/g, '$1').toLowerCase()
     const isVisible = ({ id }: DriveFile) => (this.#bornAt.get(id) ?? 0) + this.listingLag < this.requests.length
     const found = [...this.files.values()]
