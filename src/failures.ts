@@ -33,7 +33,9 @@ interface Extra {
   allow?: string[]
 }
 
-/** A request that cannot be carried out. It is final: the same request fails again. The kinds `contention` and `no_room` are the exceptions. */
+/**
+ * A request that cannot be carried out. It is final: the same request fails again. The kinds `contention` and `no_room` are the exceptions.
+ */
 export class Failure extends Error {
   readonly kind: Kind
   readonly code: string

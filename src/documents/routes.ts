@@ -15,8 +15,9 @@ export const documentRoutes = new Hono<App>()
       'Documents',
       doc('List tax documents, newest first'),
       doc(
-        'Tax documents other than CFDIs: the tax status certificate (CSF), the compliance opinion (32-D), returns and others. You can read ' +
-          'a document when one of your own runs downloaded it and its date, or the end of its period, is not before the earlier floor of your windows.',
+        'Tax documents other than CFDIs: the tax status certificate (CSF), the compliance opinion (32-D), returns and others. You can ' +
+          'read a document when one of your own runs downloaded it and its date, or the end of its period, is not before the earlier ' +
+          'floor of your windows.',
       ),
     ),
     params(FiscalEntityPath),

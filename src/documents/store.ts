@@ -5,7 +5,8 @@ export type DocumentRow = typeof documents.$inferSelect
 
 /**
  * An organization may read a document when a run of its own fetched it or joined its job, and the document's period, or date, ends on or
- * after its floor. It does not get what only later runs of others fetch. An organization without extractors may read all. Parameters: ?1 entity, ?2 floor, ?3 the organization, or null for all.
+ * after its floor. It does not get what only later runs of others fetch. An organization without extractors may read all. Parameters: ?1
+ * entity, ?2 floor, ?3 the organization, or null for all.
  */
 const VISIBLE = `entity = ?1 and (?2 is null or coalesce(period_end, document_date) >= ?2)
   and (?3 is null or json_extract(organizations, '$.' || ?3) is not null)`

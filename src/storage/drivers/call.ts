@@ -4,8 +4,8 @@ import { DestinationError } from './port.ts'
 
 /** For one request, from its first byte to the last one of its answer. */
 const TIMEOUT_MS = 15_000
-/** Of an answer, in bytes. */
-const LARGEST = 64 * 1_048_576
+/** Of an object that is read, and of any other answer, in bytes. A destination must not use up the memory of the service. */
+const [LARGEST_OBJECT, LARGEST_ANSWER] = [32 * 1_048_576, 1_048_576]
 
 /** The part of a System by which drivers reach their providers. */
 export type Network = Pick<System, 'env' | 'settings'>
@@ -34,7 +34,11 @@ export async function call({ env, settings }: Network, { url, ...request }: Prov
   const { signal, abort, expired, end } = timer()
   try {
     const answer = await Promise.race([env.STORAGE_EGRESS.fetch(url, { ...request, redirect: 'manual', signal }), expired])
-    return { status: answer.status, headers: answer.headers, body: await bodyOf(answer, expired) }
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      body: await bodyOf(answer, request.method === 'GET' ? LARGEST_OBJECT : LARGEST_ANSWER, expired),
+    }
   } catch (error) {
     abort()
     if (error instanceof DestinationError) throw error
@@ -57,7 +61,7 @@ function timer() {
   return { signal: controller.signal, abort, expired, end: () => clearTimeout(clock) }
 }
 
-async function bodyOf({ body }: Response, expired: Promise<never>): Promise<Uint8Array> {
+async function bodyOf({ body }: Response, most: number, expired: Promise<never>): Promise<Uint8Array> {
   const pieces: Uint8Array[] = []
   let length = 0
   const reader = body?.getReader()
@@ -66,7 +70,7 @@ async function bodyOf({ body }: Response, expired: Promise<never>): Promise<Uint
     if (!piece || piece.done) break
     pieces.push(piece.value)
     length += piece.value.length
-    if (length > LARGEST) throw new DestinationError('refused', `The destination answered with more than ${LARGEST} bytes.`)
+    if (length > most) throw new DestinationError('refused', `The destination answered with more than ${most} bytes.`)
   }
   const whole = new Uint8Array(length)
   let at = 0

@@ -21,6 +21,7 @@ const FAULTS: FaultTable = {
   AccountProblem: 'access_denied',
   AllAccessDisabled: 'access_denied',
   ExpiredToken: ['access_denied', 'The session token has expired'],
+  AuthorizationHeaderMalformed: ['access_denied', 'The provider cannot read the signature: the access key or the region is wrong'],
   InvalidAccessKeyId: ['access_denied', 'The provider does not know the access key'],
   InvalidSecurity: 'access_denied',
   InvalidToken: ['access_denied', 'The session token is not valid'],
@@ -48,13 +49,6 @@ const FAULTS: FaultTable = {
   KeyTooLongError: ['refused', 'The path of the object is too long for the provider'],
 }
 
-const WRONG_REGION = [
-  'PermanentRedirect',
-  'TemporaryRedirect',
-  'Redirect',
-  'AuthorizationHeaderMalformed',
-  'IllegalLocationConstraintException',
-]
 /** SHA-256 of nothing. */
 const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 
@@ -76,8 +70,12 @@ export function s3(network: Network, { config, credentials }: S3Spec): Destinati
 
   function failure(answer: ProviderAnswer): DestinationError {
     const code = codeOf(answer)
-    if ((answer.status >= 300 && answer.status < 400) || WRONG_REGION.includes(code)) return wrongRegion(answer, region)
-    return errorOf(answer, code, FAULTS, secrets)
+    const isRedirect = answer.status >= 300 && answer.status < 400
+    const other = isRedirect || code === 'AuthorizationHeaderMalformed' ? regionIn(answer) : null
+    const isNamed = other !== null && other !== region && !secrets.some((secret) => secret.includes(other))
+    if (!isRedirect && !isNamed) return errorOf(answer, code, FAULTS, secrets)
+    const where = isNamed ? `in the region ${other}: set it in the connector` : 'in another region, or at another endpoint'
+    return new DestinationError('refused', `The bucket is not in the region ${region} but ${where} (status ${answer.status}).`)
   }
 
   return {
@@ -118,10 +116,9 @@ const textIn = ({ body }: ProviderAnswer, element: string): string =>
 
 const codeOf = (answer: ProviderAnswer): string => textIn(answer, 'Code')
 
-function wrongRegion(answer: ProviderAnswer, region: string): DestinationError {
+/** The region in which an answer says that the bucket is; null when it does not say. */
+function regionIn(answer: ProviderAnswer): string | null {
   const endpoint = /s3[.-]([a-z]{2}-[a-z0-9-]+)\.amazonaws\.com/.exec(textIn(answer, 'Endpoint'))?.[1]
   const named = answer.headers.get('x-amz-bucket-region') || textIn(answer, 'Region') || endpoint || ''
-  const isName = /^[a-z][a-z0-9-]{1,30}$/.test(named) && named !== region
-  const where = isName ? `in the region ${named}: set it in the connector` : 'in another region, or at another endpoint'
-  return new DestinationError('refused', `The bucket is not in the region ${region} but ${where} (status ${answer.status}).`)
+  return /^[a-z][a-z0-9-]{1,30}$/.test(named) ? named : null
 }

@@ -79,9 +79,7 @@ async function bodyFor(
  * older than the end of the active connection; `changed_at` is in milliseconds.
  */
 export const windowsAt = (row: RecipientRow, changed_at: number): Windows =>
-  row.state === 'active' || (row.state !== 'draft' && changed_at < (row.inactive_since ?? 0))
-    ? windowsOf(row.extractor_count, row)
-    : NOTHING
+  row.state === 'active' || changed_at < (row.inactive_since ?? 0) ? windowsOf(row.extractor_count, row) : NOTHING
 
 const recipientOf = (row: RecipientRow, known_at: number, changed_at: number): Recipient => ({
   fiscal_entity_uuid: uuidOf(row.fiscal_entity_id),

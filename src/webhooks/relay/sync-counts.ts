@@ -9,8 +9,8 @@ import type { RecipientRow } from './store.ts'
 export type CountsOfEvents = Map<RelayEvent, readonly JobCounts[]>
 
 /**
- * Counts what the jobs of a page's sync events brought to each recipient, for all events at once. If that fails, each event is counted on its
- * own, so that one that cannot be counted stops no other: it is added to those that failed.
+ * Counts what the jobs of a page's sync events brought to each recipient, for all events at once. If that fails, each event is counted on
+ * its own, so that one that cannot be counted stops no other: it is added to those that failed.
  */
 export async function countSyncs(ledger: D1Database, portions: readonly Portion[], failed: FailedEvent[]): Promise<CountsOfEvents> {
   const asked = portions.map((portion) => ({ portion, jobs: jobsOf(portion) })).filter(({ jobs }) => jobs.length > 0)

@@ -134,7 +134,7 @@ export function faultSuite(name: string, make: () => Promise<StandIn>): void {
           await scheduler.wait(1)
         }
         vi.useRealTimers()
-        expect([(error as DestinationError | null)?.code, seconds]).toEqual(['timeout', 15])
+        expect([(error as DestinationError | null)?.code, seconds, wire.aborted]).toEqual(['timeout', 15, 1])
         expectNoSecret(error!, standIn)
         await expectMended(operation, standIn, wire)
       }
@@ -143,7 +143,7 @@ export function faultSuite(name: string, make: () => Promise<StandIn>): void {
     it('an answer that repeats every secret: no error repeats one', async () => {
       const steps = await stepsOf(operation)
       for (let step = 0; step < steps; step++) {
-        for (const status of [400, 403, 500]) {
+        for (const status of [301, 400, 403, 500]) {
           const { standIn, wire } = await prepared(operation)
           const all = standIn.secrets
             .map((secret) => `<Code>${secret}</Code><Message>${secret}</Message><Region>${secret}</Region>`)

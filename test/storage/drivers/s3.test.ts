@@ -40,6 +40,7 @@ describe('what S3 answers to a put', () => {
   it.each([
     [403, 'AccessDenied', 'access_denied'],
     [403, 'InvalidAccessKeyId', 'access_denied'],
+    [400, 'AuthorizationHeaderMalformed', 'access_denied'],
     [403, 'SignatureDoesNotMatch', 'access_denied'],
     [400, 'ExpiredToken', 'access_denied'],
     [400, 'InvalidToken', 'access_denied'],
@@ -71,6 +72,39 @@ describe('what S3 answers to a put', () => {
       code: 'refused',
       message: expect.stringContaining('not in the region mx-central-1 but in the region eu-west-1: set it in the connector'),
     })
+  })
+
+  it('a redirect that names no other region says so, and repeats no credential', async () => {
+    for (const region of ['mx-central-1', '', 'EU', 'session-token-of-tests']) {
+      const wire = new Wire(new S3StandIn({}, 'session-token-of-tests'))
+      wire.fail(0, codeAnswer(301, 'PermanentRedirect', `<Region>${region}</Region>`))
+      await expect(wire.open().read('one.xml')).rejects.toMatchObject({
+        code: 'refused',
+        message: 'The bucket is not in the region mx-central-1 but in another region, or at another endpoint (status 301).',
+      })
+    }
+  })
+
+  it('an answer that does not end is given up after 32 MiB for an object, and after 1 MiB otherwise', async () => {
+    for (const [operation, most] of [
+      ['read', 32 * 1_048_576],
+      ['remove', 1_048_576],
+    ] as const) {
+      let sent = 0
+      const endless = new ReadableStream({
+        pull: (controller) => {
+          sent += 1_048_576
+          controller.enqueue(new Uint8Array(1_048_576))
+        },
+      })
+      const wire = new Wire(new S3StandIn())
+      wire.fail(0, async () => new Response(endless))
+      await expect(wire.open()[operation]('one.xml')).rejects.toMatchObject({
+        code: 'refused',
+        message: expect.stringContaining(`${most} bytes`),
+      })
+      expect(sent).toBeLessThan(most + 8 * 1_048_576)
+    }
   })
 
   it('Retry-After may be a date', async () => {

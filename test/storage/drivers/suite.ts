@@ -13,8 +13,8 @@ export interface Rig {
 
 const UUID = '5B2E1F0A-9C64-4F0E-8B1D-2A7C3D4E5F60'
 const DEEP = Array.from({ length: 30 }, (_, n) => `nivel ${n}`).join('/')
-/** 400 characters of two bytes each, but for the slash and the extension. */
-const LONG = `${'Ñ'.repeat(200)}/${'ó'.repeat(195)}.xml`
+/** 400 characters, most of them of two bytes. */
+const LONG = `${['Ñ', 'ó', 'ñ'].map((letter) => letter.repeat(99)).join('/')}/${'é'.repeat(96)}.xml`
 
 const PATHS = [
   `EKU9003173C9/2026/11/issued/${UUID}.xml`,

@@ -20,6 +20,8 @@ export interface StandIn {
 /** The way to a stand-in. It keeps the requests, and one of them can go wrong. */
 export class Wire {
   readonly requests: Request[] = []
+  /** How many requests were given up. */
+  aborted = 0
   #standIn: StandIn
   #failing: { step: number; lasts: boolean; answer: (request: Request) => Promise<Response> } | null = null
 
@@ -46,10 +48,11 @@ export class Wire {
   }
 
   #fetch = async (url: string, init: RequestInit): Promise<Response> => {
+    if (init.redirect !== 'manual') throw new Error('Redirects must not be followed.')
     const request = new Request(url, init)
     const step = this.requests.push(request.clone() as Request) - 1
     const { signal } = init
-    const late = new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted'))))
+    const late = new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(new Error(`aborted ${++this.aborted}`))))
     late.catch(() => null)
     const failing = this.#failing
     const isFailing = failing && (failing.lasts ? step >= failing.step : step === failing.step)
@@ -63,5 +66,10 @@ export const networkOf = (fetch: (url: string, init: RequestInit) => Promise<Res
 
 export async function objectOf(bytes: Uint8Array | string, content_type = 'application/xml'): Promise<StoredObject> {
   const content = typeof bytes === 'string' ? new TextEncoder().encode(bytes) : bytes
-  return { bytes: content, content_type, sha256: new Uint8Array(await crypto.subtle.digest('SHA-256', content)).toHex() }
+  return { bytes: content, content_type, sha256: await sha256Of(content) }
+}
+
+async function sha256Of(bytes: Uint8Array): Promise<string> {
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as BufferSource))
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

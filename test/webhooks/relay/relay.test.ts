@@ -775,7 +775,7 @@ describe('of any number of organizations and RFCs', () => {
       shows({ ...one, issued_from: '2018-01-01', received_from: '2018-01-01' }, direction, { fecha: '9999', issued_at: paid_at })
     const expected = facts.flatMap((fact) =>
       links.flatMap((one) => {
-        if (one.entity !== fact.entity || one.state === 'unlinked') return []
+        if (one.entity !== fact.entity) return []
         const head = { organization_id: one.organization_id, key: fact.kind as string, rfc: one.rfc, of: uuidOf(one.fiscal_entity_id) }
         if (fact.organizations !== null && !fact.organizations.includes(one.organization_id)) return []
         if (fact.kind === 'connection.ciec_invalid') return [{ ...head, says: NOW }]
