@@ -133,7 +133,7 @@ export class GoogleDriveFolders {
     return this.#read(oldest, path)
   }
 
-  /** Reads a folder: its oldest children, or all those of a name. Of a file that we created twice, the younger one is removed. */
+  /** Reads a folder: its oldest children, or all those of a name, in capitals or not. Of a file that we created twice, the younger one is removed. */
   async #read(id: string, path: string, name?: string): Promise<DriveFolder> {
     const ofName = name === undefined ? '' : ` and name = '${name.replace(/[\\']/g, '\\$&')}'`
     const list = await this.#api.json('GET', '/drive/v3/files', {
@@ -145,8 +145,7 @@ export class GoogleDriveFolders {
     const folder: DriveFolder = { id, path, folders: new Map(), files: new Map(), isWhole }
     for (const item of itemsOf(list['files'])) {
       const isFolder = item.mimeType === FOLDER
-      // The operator = of Drive does not tell capitals apart.
-      if ((name !== undefined && item.name !== name) || (!isFolder && item.mimeType.startsWith(GOOGLE))) continue
+      if (!isFolder && item.mimeType.startsWith(GOOGLE)) continue
       const known = isFolder ? folder.folders : folder.files
       if (!known.has(item.name)) known.set(item.name, item.id)
       else if (!isFolder && item.mark === (await markOf(joinPath(path, item.name))).path_sha256) await this.trash(item.id)

@@ -35,7 +35,8 @@ export async function requestGrant(network: Network, url: string, form: Record<s
   })
   const { error, access_token, expires_in, refresh_token } = jsonOf(answer)
   if (answer.status !== 200) throw errorOf(answer, String(error ?? ''), FAULTS, Object.values(form))
-  if (typeof access_token !== 'string' || access_token === '' || !(Number(expires_in) > 0)) throw unexpected(answer)
+  // The token goes into a header.
+  if (typeof access_token !== 'string' || !/^[\x21-\x7e]+$/.test(access_token) || !(Number(expires_in) > 0)) throw unexpected(answer)
   return { access_token, expires_in: Number(expires_in), ...(typeof refresh_token === 'string' && { refresh_token }) }
 }
 

@@ -120,6 +120,24 @@ describe('a path in Google Drive', () => {
     expect([...server.files.values()].filter(({ name }) => name === '1.xml')).toHaveLength(1)
   })
 
+  it('is one folder after a lost answer, also while lists do not show it yet', async () => {
+    const drive = open()
+    await drive.read('a/1.xml')
+    server.listingLag = 50
+    server.faultAt = ({ method, url }) => (method === 'POST' && url.pathname === '/drive/v3/files' ? 'lost' : null)
+    await expect(drive.put('a/1.xml', await objectOf('1'))).rejects.toMatchObject({ code: 'connection_failed' })
+    server.faultAt = () => null
+    await drive.put('a/1.xml', await objectOf('1'))
+    expect([...server.files.values()].filter(({ name }) => name === 'a')).toHaveLength(1)
+    expect(server.tree).toEqual({ 'a/1.xml': ['1'] })
+  })
+
+  it('is not a document, shortcut or form of Google that has its name', async () => {
+    server.add({ name: '1.xml', mimeType: 'application/vnd.google-apps.document' })
+    await open().put('1.xml', await objectOf('1'))
+    expect(await open().read('1.xml')).toEqual(utf8('1'))
+  })
+
   it('is found again when its folder was deleted meanwhile', async () => {
     const drive = open()
     await drive.put('a/1.xml', await objectOf('1'))
@@ -261,7 +279,9 @@ describe('an access token of Google', () => {
     [429, {}, 'rate_limited'],
     [500, { error: 'server_error' }, 'unavailable'],
     [503, 'down', 'unavailable'],
-    [200, { access_token: '' }, 'refused'],
+    [200, { access_token: '', expires_in: 3_600 }, 'refused'],
+    [200, { access_token: 'a\nb', expires_in: 3_600 }, 'refused'],
+    [200, { access_token: 'ab' }, 'refused'],
   ])('that is answered with %i %j ends as a fault', async (status, body, code) => {
     server.faultAt = ({ url }) => (url.pathname === '/token' ? { status, body } : null)
     await expect(open().put('1', await objectOf('1'))).rejects.toMatchObject({

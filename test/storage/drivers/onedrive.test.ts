@@ -87,6 +87,20 @@ describe('a path in OneDrive', () => {
     expect(server.requests.length - before).toBe(1)
   })
 
+  it('is stored when another upload creates its folder at the same time', async () => {
+    let conflicts = 0
+    const answer = { status: 409, body: { error: { code: 'nameAlreadyExists' } } }
+    server.faultAt = ({ method }) => (method === 'PUT' && conflicts++ === 0 ? answer : null)
+    await open().put(PATH, await objectOf('1'))
+    expect(server.tree).toEqual({ [PATH]: ['1'] })
+  })
+
+  it('is looked for in a drive that exists', async () => {
+    const elsewhere = oneDrive(server.network, { config: { ...server.config, folder_id: 'none' }, credentials: stored }, async () => {})
+    for (const operation of [() => elsewhere.read('a.xml'), () => elsewhere.remove('a.xml')])
+      await expect(operation()).rejects.toMatchObject({ code: 'not_found' })
+  })
+
   it('is downloaded from the address that OneDrive names, without the token, unless that may not be called', async () => {
     await open().put('a.xml', await objectOf('1'))
     await open().read('a.xml')

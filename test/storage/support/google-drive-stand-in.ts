@@ -38,6 +38,7 @@ const error = (status: number, reason: string): Response =>
  * generateIds, the three kinds of uploads, and the token endpoint for refresh tokens and for service accounts.
  */
 export class GoogleDriveStandIn extends ScriptedProvider {
+  readonly hosts = ['www.googleapis.com', 'oauth2.googleapis.com']
   readonly root = 'root-of-the-customer_1'
   readonly files = new Map<string, DriveFile>()
   readonly tokens = new Map<string, number>()
@@ -73,7 +74,7 @@ export class GoogleDriveStandIn extends ScriptedProvider {
     const { privateKey, publicKey } = (await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])) as CryptoKeyPair
     const der = new Uint8Array((await crypto.subtle.exportKey('pkcs8', privateKey)) as ArrayBuffer)
     this.#publicKey = publicKey
-    this.account.private_key = `-----BEGIN PRIVATE KEY-----\n${der.toBase64().replace(/.{64}/g, '$&\n')}\n-----END PRIVATE KEY-----\n`
+    this.account.private_key = `-----BEGIN PRIVATE KEY-----\n${Buffer.from(der).toString('base64').replace(/.{64}/g, '$&\n')}\n-----END PRIVATE KEY-----\n`
   }
 
   /** Puts a file there as somebody else would, and returns its id. */
@@ -168,12 +169,12 @@ export class GoogleDriveStandIn extends ScriptedProvider {
     } else {
       require(form['grant_type'] === 'urn:ietf:params:oauth:grant-type:jwt-bearer', 'The grant_type.')
       const [head = '', claims = '', signature = ''] = form['assertion']?.split('.') ?? []
-      const part = (encoded: string) => JSON.parse(text(Uint8Array.fromBase64(encoded, { alphabet: 'base64url' })))
+      const part = (encoded: string) => JSON.parse(Buffer.from(encoded, 'base64url').toString())
       const { iss, scope, aud, iat, exp } = part(claims)
       require(part(head).alg === 'RS256' && aud === 'https://oauth2.googleapis.com/token', 'The algorithm and the audience.')
       require(scope === 'https://www.googleapis.com/auth/drive', 'The scope.')
       require(Math.abs(iat - Date.now() / 1_000) < 60 && exp > iat && exp - iat <= 3_600, 'A life of at most an hour.')
-      const signed = Uint8Array.fromBase64(signature, { alphabet: 'base64url' })
+      const signed = Buffer.from(signature, 'base64url')
       const isValid = await crypto.subtle.verify('RSASSA-PKCS1-v1_5', this.#publicKey!, signed, utf8(`${head}.${claims}`))
       if (!isValid || iss !== this.account.client_email) return json(400, { error: 'invalid_grant', error_description: 'Invalid JWT.' })
     }
@@ -247,6 +248,7 @@ export class GoogleDriveStandIn extends ScriptedProvider {
     require(query.get('supportsAllDrives') === 'true', 'Files of shared drives need supportsAllDrives.')
     require(method === (id === null ? 'POST' : 'PATCH'), 'Files are created by POST and changed by PATCH.')
     if (id !== null && !this.files.has(id)) return error(404, 'notFound')
+    require(id === null || !this.files.get(id)!.mimeType.startsWith('application/vnd.google-apps.'), 'Only files with bytes are uploaded.')
     const type = headers.get('content-type') ?? ''
     switch (query.get('uploadType')) {
       case 'media':

@@ -32,6 +32,7 @@ const error = (status: number, code: string, inner?: string): Response =>
  * sessions, children, deletion, and the token endpoint, which replaces the refresh token whenever it is used and revokes none.
  */
 export class OneDriveStandIn extends ScriptedProvider {
+  readonly hosts = ['graph.microsoft.com', 'login.microsoftonline.com', SESSIONS, DOWNLOADS]
   readonly config = { tenant: 'contoso.example', drive_id: 'b!drive-1' as string | null, folder_id: 'folder-1' as string | null }
   readonly credentials = {
     client_id: `client-${crypto.randomUUID()}`,
@@ -230,5 +231,5 @@ export class OneDriveStandIn extends ScriptedProvider {
 
 const itemOf = ({ id, name, bytes }: Item) => ({
   ...{ id, name, size: bytes!.length },
-  file: { hashes: { quickXorHash: quickXorHash(bytes!).toBase64() } },
+  file: { hashes: { quickXorHash: Buffer.from(quickXorHash(bytes!)).toString('base64') } },
 })

@@ -46,6 +46,8 @@ export abstract class ScriptedProvider implements StandIn {
   /** The way to this provider, and to nothing else. */
   readonly network = networkOf((url, init) => this.#fetch(url, init))
 
+  /** What it answers for. */
+  abstract readonly hosts: readonly string[]
   abstract readonly secrets: readonly string[]
   abstract spec(knowledge: Knowledge): DestinationSpec
   abstract objects(): { path: string; bytes: Uint8Array; content_type: string }[]
@@ -103,6 +105,7 @@ export abstract class ScriptedProvider implements StandIn {
   }
 }
 
-export const sha256 = async (bytes: Uint8Array): Promise<string> => new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex()
+export const sha256 = async (bytes: Uint8Array): Promise<string> =>
+  Buffer.from(await crypto.subtle.digest('SHA-256', bytes)).toString('hex')
 export const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 export const utf8 = (value: string): Uint8Array => new TextEncoder().encode(value)
