@@ -4,7 +4,6 @@ import { objectOf, type StandIn, Wire } from '../support/wire.ts'
 import { textOf } from './suite.ts'
 
 const PATH = 'Ñ & ü/2026/one.xml'
-const HANG = () => new Promise<never>(() => {})
 
 const OPERATIONS: Record<string, (destination: Destination) => Promise<unknown>> = {
   'the first put': async (destination) => destination.put(PATH, await objectOf('new')),
@@ -36,6 +35,11 @@ const cut = async (): Promise<Response> =>
     }),
     { status: 200 },
   )
+
+const HANGS: Record<string, () => Promise<Response>> = {
+  'no answer at all': () => new Promise<never>(() => {}),
+  'half an answer': async () => new Response(new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array([123])) })),
+}
 
 const FAULTS: Record<string, Fault> = {
   '401': { answer: answers(401), codes: ['access_denied'], lasts: true },
@@ -116,11 +120,11 @@ export function faultSuite(name: string, make: () => Promise<StandIn>): void {
       }
     })
 
-    it('no answer at all: it gives up after 15 seconds, and works when it is repeated', async () => {
+    it.each(Object.keys(HANGS))('%s: it gives up after 15 seconds, and works when it is repeated', async (hang) => {
       const steps = await stepsOf(operation)
       for (let step = 0; step < steps; step++) {
         const { standIn, wire } = await prepared(operation)
-        wire.fail(step, HANG)
+        wire.fail(step, HANGS[hang]!)
         vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
         let error: DestinationError | null = null
         void errorOf(OPERATIONS[operation]!(wire.open())).then((reason) => {
