@@ -133,7 +133,10 @@ export class GoogleDriveFolders {
     return this.#read(oldest, path)
   }
 
-  /** Reads a folder: its oldest children, or all those of a name, in capitals or not. Of a file that we created twice, the younger one is removed. */
+  /**
+   * Reads a folder: its oldest children, or all those of a name, in capitals or not. Of a file that we created twice, the younger one is
+   * removed.
+   */
   async #read(id: string, path: string, name?: string): Promise<DriveFolder> {
     const ofName = name === undefined ? '' : ` and name = '${name.replace(/[\\']/g, '\\$&')}'`
     const list = await this.#api.json('GET', '/drive/v3/files', {
