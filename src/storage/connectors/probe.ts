@@ -1,4 +1,5 @@
 import { Failure } from '../../failures.ts'
+import { changeEvents } from '../../platform/audit/audit.ts'
 import { type Ctx, eventsOf } from '../../platform/context.ts'
 import { requireConnector } from '../connector.ts'
 import type { ConnectorTest } from '../contract.ts'
@@ -15,6 +16,7 @@ export async function testConnector(ctx: Ctx, connector_id: string): Promise<Con
   const row = await requireConnector(ctx, connector_id)
   const acquired = await ctx.env.COOLDOWNS.getByName(connector_id).acquire(COOLDOWN_SECONDS, Date.now())
   if (!acquired.acquired) throw tooSoon(acquired.retry_after_seconds)
+  await changeEvents(ctx, { action: 'storage_connector.tested', resource_id: connector_id }, [])
   return probe(() => openDestination(ctx, eventsOf(ctx).$client, row))
 }
 
