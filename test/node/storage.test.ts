@@ -7,6 +7,9 @@ import { ROOT } from '../../scripts/wrangler.ts'
 import type { DestinationSpec } from '../../src/storage/drivers/adapters.ts'
 import { type Destination, DestinationError } from '../../src/storage/drivers/port.ts'
 import { destinationSuite } from '../storage/drivers/suite.ts'
+import { GoogleDriveStandIn } from '../storage/support/google-drive-stand-in.ts'
+import { OneDriveStandIn } from '../storage/support/onedrive-stand-in.ts'
+import type { ScriptedProvider } from '../storage/support/scripted.ts'
 import type { Knowledge } from '../storage/support/wire.ts'
 import { AZURE, HAS_MOTO, Providers, S3, sasOf } from './support/providers.ts'
 import type { StorageCall } from './workers/storage.ts'
@@ -83,6 +86,20 @@ destinationSuite('Azure Blob (Azurite), with a SAS token', () => ({
   // A token holds for one container: another one is refused, whether it exists or not.
   refusals: { 'missing place': 'access_denied' },
 }))
+
+/** Their protocols over real connections: answers 308, requests without a body, upload sessions at other hosts. */
+for (const [name, standIn] of [
+  ['Google Drive', new GoogleDriveStandIn()],
+  ['OneDrive', new OneDriveStandIn()],
+] satisfies [string, ScriptedProvider][]) {
+  providers.standIns.push(standIn)
+  const typeOf = async (path: string) => standIn.objects().find((object) => object.path === path)?.content_type ?? null
+  destinationSuite(`${name} (stand-in)`, () => ({ open: (knowledge) => through(standIn.spec(knowledge ?? 'right')), typeOf }))
+  it(`every request to ${name} was one that its documentation allows`, () => {
+    expect(standIn.requests.length).toBeGreaterThan(100)
+    expect(standIn.undocumented).toEqual([])
+  })
+}
 
 /** Sends a request to a provider without any driver. */
 function send(method: string, url: string, headers: Record<string, string>, body: string): Promise<{ status: number; text: string }> {

@@ -80,3 +80,27 @@ async function bodyOf({ body }: Response, most: number, expired: Promise<never>)
   }
   return whole
 }
+
+/** The members of an answer that is a JSON object; none of any other answer. */
+export function jsonOf({ body }: ProviderAnswer): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(body))
+    return membersOf(value)
+  } catch {
+    return {}
+  }
+}
+
+export const membersOf = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
+
+/** Sends a part of a large object. Returns null when the connection broke or the provider failed, and the part may be sent again. */
+export async function sendPart(sending: Promise<ProviderAnswer>, isLast: boolean): Promise<ProviderAnswer | null> {
+  try {
+    const answer = await sending
+    return isLast || answer.status < 500 || answer.headers.has('retry-after') ? answer : null
+  } catch (error) {
+    if (!isLast && error instanceof DestinationError && error.code === 'connection_failed') return null
+    throw error
+  }
+}

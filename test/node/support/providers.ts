@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { ROOT } from '../../../scripts/wrangler.ts'
 import { s3Refusal } from '../../storage/support/s3-signature.ts'
+import type { ScriptedProvider } from '../../storage/support/scripted.ts'
 import { freePort, until } from './runner.ts'
 
 export const S3 = {
@@ -31,12 +32,13 @@ const VERIFIED = { authorization: `AWS4-HMAC-SHA256 Credential=${S3.keyId}/20260
 /**
  * Servers of S3 (moto) and of Azure Blob (Azurite) on loopback behind one port, by the host that a request names: a STORAGE_SINK. Without
  * moto, nothing answers for S3. moto stores a body whose hash is false, and fails at an unsigned request, so a request to S3 is verified with
- * AWS's own library before moto gets it.
+ * AWS's own library before moto gets it. Stand-ins answer for their own hosts.
  */
 export class Providers {
   /** Requests that arrived, as `METHOD host/path`. */
   readonly arrived: string[] = []
   sink = ''
+  readonly standIns: ScriptedProvider[] = []
   #folder = mkdtempSync(join(tmpdir(), 'fiscal-storage-'))
   #children: ChildProcess[] = []
   #ports = { s3: 0, azure: 0 }
@@ -118,6 +120,8 @@ export class Providers {
     const host = headers.host ?? ''
     this.arrived.push(`${method} ${host}${path.split('?')[0]}`)
     const body = Buffer.concat(await Array.fromAsync(incoming as AsyncIterable<Buffer>))
+    const standIn = this.standIns.find(({ hosts }) => hosts.includes(host))
+    if (standIn) return standInAnswer(standIn, new URL(path, `https://${host}`), incoming, body, outgoing)
     const isAzure = host.endsWith('.blob.core.windows.net') || host === AZURE.host
     const refused = isAzure
       ? null
@@ -138,6 +142,22 @@ export class Providers {
     })
     forwarded.on('error', () => outgoing.destroy()).end(body)
   }
+}
+
+async function standInAnswer(
+  standIn: ScriptedProvider,
+  url: URL,
+  { method = '', headers }: IncomingMessage,
+  body: Buffer,
+  outgoing: ServerResponse,
+): Promise<void> {
+  const given = Object.entries(headers as Record<string, string>).filter(
+    ([name]) => !['host', 'connection', 'content-length'].includes(name),
+  )
+  const sent = { method, headers: given, redirect: 'manual', ...(body.length > 0 && { body: new Uint8Array(body) }) } as const
+  const answer = await standIn.answer(new Request(url, sent))
+  const bytes = Buffer.from(await answer.arrayBuffer())
+  outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), 'content-length': bytes.length }).end(bytes)
 }
 
 const secretOf = (id: string): string | undefined => (id === S3.keyId ? S3.secret : undefined)

@@ -4,7 +4,6 @@ import { objectOf, type StandIn, Wire } from '../support/wire.ts'
 import { textOf } from './suite.ts'
 
 const PATH = 'Ñ & ü/2026/one.xml'
-const HANG = () => new Promise<never>(() => {})
 
 const OPERATIONS: Record<string, (destination: Destination) => Promise<unknown>> = {
   'the first put': async (destination) => destination.put(PATH, await objectOf('new')),
@@ -17,6 +16,8 @@ interface Fault {
   answer: (request: Request) => Promise<Response>
   codes: DestinationFault[]
   retryAfter?: number
+  /** Whether the requests after it fail too: an access token that is refused once is replaced. */
+  lasts?: boolean
 }
 
 const answers = (status: number, headers: Record<string, string> = {}, body = '<html>An answer of something between.</html>') => {
@@ -35,8 +36,13 @@ const cut = async (): Promise<Response> =>
     { status: 200 },
   )
 
+const HANGS: Record<string, () => Promise<Response>> = {
+  'no answer at all': () => new Promise<never>(() => {}),
+  'half an answer': async () => new Response(new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array([123])) })),
+}
+
 const FAULTS: Record<string, Fault> = {
-  '401': { answer: answers(401), codes: ['access_denied'] },
+  '401': { answer: answers(401), codes: ['access_denied'], lasts: true },
   '403': { answer: answers(403), codes: ['access_denied'] },
   '429 with Retry-After': { answer: answers(429, { 'retry-after': '7' }), codes: ['rate_limited'], retryAfter: 7 },
   '500': { answer: answers(500), codes: ['unavailable'] },
@@ -99,12 +105,12 @@ export function faultSuite(name: string, make: () => Promise<StandIn>): void {
 
   describe.each(Object.keys(OPERATIONS))(`at ${name}, when %s meets at any step`, (operation) => {
     it.each(Object.keys(FAULTS))('%s: it says so without a secret, and works when it is repeated', async (fault) => {
-      const { answer, codes, retryAfter } = FAULTS[fault]!
+      const { answer, codes, retryAfter, lasts } = FAULTS[fault]!
       const steps = await stepsOf(operation)
       expect(steps).toBeGreaterThan(0)
       for (let step = 0; step < steps; step++) {
         const { standIn, wire } = await prepared(operation)
-        wire.fail(step, answer)
+        wire.fail(step, answer, lasts)
         const error = await errorOf(OPERATIONS[operation]!(wire.open()))
         expect([step, codes.includes(error.code), error.code]).toEqual([step, true, error.code])
         expect(error.retry_after_seconds).toBe(retryAfter ?? null)
@@ -114,11 +120,11 @@ export function faultSuite(name: string, make: () => Promise<StandIn>): void {
       }
     })
 
-    it('no answer at all: it gives up after 15 seconds, and works when it is repeated', async () => {
+    it.each(Object.keys(HANGS))('%s: it gives up after 15 seconds, and works when it is repeated', async (hang) => {
       const steps = await stepsOf(operation)
       for (let step = 0; step < steps; step++) {
         const { standIn, wire } = await prepared(operation)
-        wire.fail(step, HANG)
+        wire.fail(step, HANGS[hang]!)
         vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
         let error: DestinationError | null = null
         void errorOf(OPERATIONS[operation]!(wire.open())).then((reason) => {

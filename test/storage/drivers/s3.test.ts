@@ -74,6 +74,16 @@ describe('what S3 answers to a put', () => {
     })
   })
 
+  it('a code that is part of a credential is not shown', async () => {
+    const wire = new Wire(new S3StandIn())
+    const { credentials, ...spec } = new S3StandIn().spec('right')
+    wire.fail(0, codeAnswer(403, 'OnlyLetters'))
+    const destination = wire.openSpec({ ...spec, credentials: { ...credentials, secret_access_key: 'SecretOfOnlyLetters' } })
+    await expect(destination.read('one.xml')).rejects.toMatchObject({
+      message: 'The provider refuses the credentials, or they lack a permission (status 403).',
+    })
+  })
+
   it('a redirect that names no other region says so, and repeats no credential', async () => {
     for (const region of ['mx-central-1', '', 'EU', 'session-token-of-tests']) {
       const wire = new Wire(new S3StandIn({}, 'session-token-of-tests'))
@@ -103,6 +113,7 @@ describe('what S3 answers to a put', () => {
         code: 'refused',
         message: expect.stringContaining(`${most} bytes`),
       })
+      expect(wire.aborted).toBe(1)
       expect(sent).toBeLessThan(most + 8 * 1_048_576)
     }
   })

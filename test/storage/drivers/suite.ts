@@ -19,7 +19,7 @@ const LONG = `${['Ñ', 'ó', 'ñ'].map((letter) => letter.repeat(99)).join('/')}
 const PATHS = [
   `EKU9003173C9/2026/11/issued/${UUID}.xml`,
   `fiscal/ÑU&800101AB1/recibidos/${UUID}.xml`,
-  'Ñandú & Compañía, S.A./año 2026/50% más +1 = (a) @b.xml',
+  'Ñandú & Compañía, S.A. de C.V/año 2026/50% más +1 = (a) @b.xml',
   'a%20b/a b/a+b/%2F.xml',
   `${DEEP}/${UUID}.xml`,
   LONG,

@@ -23,7 +23,7 @@ export class Wire {
   /** How many requests were given up. */
   aborted = 0
   #standIn: StandIn
-  #failing: { step: number; answer: (request: Request) => Promise<Response> } | null = null
+  #failing: { step: number; lasts: boolean; answer: (request: Request) => Promise<Response> } | null = null
 
   constructor(standIn: StandIn) {
     this.#standIn = standIn
@@ -37,10 +37,10 @@ export class Wire {
     return destinationOf(networkOf(this.#fetch), spec, onNewCredentials)
   }
 
-  /** From now on, the request of this number, counted from 0, gets this answer. */
-  fail(step: number, answer: (request: Request) => Promise<Response>): void {
+  /** From now on, the request of this number, counted from 0, gets this answer; when it lasts, those after it too. */
+  fail(step: number, answer: (request: Request) => Promise<Response>, lasts = false): void {
     this.requests.length = 0
-    this.#failing = { step, answer }
+    this.#failing = { step, lasts, answer }
   }
 
   mend(): void {
@@ -54,7 +54,9 @@ export class Wire {
     const { signal } = init
     const late = new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(new Error(`aborted ${++this.aborted}`))))
     late.catch(() => null)
-    const answer = step === this.#failing?.step ? this.#failing.answer(request) : this.#standIn.answer(request)
+    const failing = this.#failing
+    const isFailing = failing && (failing.lasts ? step >= failing.step : step === failing.step)
+    const answer = isFailing ? failing.answer(request) : this.#standIn.answer(request)
     return Promise.race([answer, late])
   }
 }
