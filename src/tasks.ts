@@ -15,6 +15,8 @@ import { pruneKeys } from './platform/idempotency/idempotency.ts'
 import { reportLetters } from './platform/queues/dead-letters.ts'
 import { sendAll } from './platform/queues/send.ts'
 import { refreshRepse } from './repse/rounds.ts'
+import { reviewConnectors } from './storage/mirror/sweep.ts'
+import { rewrapCredentials } from './storage/rewrap.ts'
 import { pruneAttempts } from './taxpayers/attempts.ts'
 import { verifyIdle } from './taxpayers/verification.ts'
 import { pruneEvents } from './webhooks/deliveries/prune.ts'
@@ -60,6 +62,7 @@ export const TASKS = {
   reviewSubscriptions,
   pruneEvents,
   rewrapSecrets,
+  rewrapCredentials,
   refreshLists: once(refreshLists),
   refreshRepse: once(refreshRepse),
   pruneKeys,
@@ -69,6 +72,7 @@ export const TASKS = {
   sweepUploadObjects: once(sweepUploadObjects),
   pruneAttempts: once(pruneAttempts),
   verifyIdle,
+  reviewConnectors,
   reportLetters: once(reportLetters),
 } as const satisfies Record<string, Task>
 
@@ -98,6 +102,7 @@ export const DAILY: readonly (keyof typeof TASKS)[] = [
   'reviewSubscriptions',
   'pruneEvents',
   'rewrapSecrets',
+  'rewrapCredentials',
   'refreshLists',
   'refreshRepse',
   'pruneKeys',
@@ -107,5 +112,6 @@ export const DAILY: readonly (keyof typeof TASKS)[] = [
   'sweepUploadObjects',
   'pruneAttempts',
   'verifyIdle',
+  'reviewConnectors',
   'reportLetters',
 ]

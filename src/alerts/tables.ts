@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { instant } from '../platform/db/columns.ts'
 
-export const ALERT_KINDS = ['webhook.undelivered', 'repse.expiring', 'repse.expired', 'connection.ciec_guessed'] as const
+export const ALERT_KINDS = ['webhook.undelivered', 'repse.expiring', 'repse.expired', 'connection.ciec_guessed', 'storage.failed'] as const
 export const SEVERITIES = ['warning', 'critical'] as const
 
 /** Situations that an organization should look into. */
@@ -15,7 +15,7 @@ export const alerts = sqliteTable(
     severity: text({ enum: SEVERITIES }).notNull(),
     /** Identifies the situation: an organization has at most one alert for each key. */
     dedupe_key: text().notNull(),
-    /** The webhook or fiscal entity that the alert is about. */
+    /** The webhook, fiscal entity or storage connector that the alert is about. */
     resource_id: text().notNull(),
     message: text().notNull(),
     created_at: instant().notNull(),

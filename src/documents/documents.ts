@@ -3,7 +3,7 @@ import { notFound } from '../failures.ts'
 import type { Ctx } from '../platform/context.ts'
 import { idOfUuid } from '../platform/db/id.ts'
 import { openCursor, paginate } from '../platform/paging/cursor.ts'
-import { openLedger } from '../visibility/scoped-ledger.ts'
+import { openLedger, type ScopedLedger } from '../visibility/scoped-ledger.ts'
 import type { Document, DocumentQuery } from './contract.ts'
 import { type DocumentRow, findDocument, knownDocuments, listDocuments, upsertDocuments } from './store.ts'
 
@@ -18,12 +18,12 @@ const view = (ctx: Ctx, row: DocumentRow): Document => ({
   document_date: row.document_date,
   period_end: row.period_end,
   attributes: JSON.parse(row.attributes) as Record<string, string>,
-  created_at: new Date(gotAt(ctx, row)).toISOString(),
+  created_at: new Date(gotAt(ctx.organization.id, ctx.connection?.first_active_at ?? 0, row)).toISOString(),
 })
 
 /** When the organization got the document with a run of its own; without one, not before it first had an active connection. */
-const gotAt = ({ organization, connection }: Ctx, { organizations, created_at }: DocumentRow): number =>
-  (JSON.parse(organizations) as Record<string, number>)[organization.id] ?? Math.max(created_at, connection?.first_active_at ?? 0)
+const gotAt = (organization_id: string, first_active_at: number, { organizations, created_at }: DocumentRow): number =>
+  (JSON.parse(organizations) as Record<string, number>)[organization_id] ?? Math.max(created_at, first_active_at)
 
 const objectOf = (sha256: string): string => `documents/${sha256}`
 
@@ -54,6 +54,22 @@ export async function readDocument(ctx: Ctx, document_id: string): Promise<{ doc
   if (!row || !object) throw notFound('document')
   return { document: view(ctx, row), content: object.body }
 }
+
+/** A document that an organization may read, as those see it who copy it elsewhere. */
+export interface MirroredDocument extends Pick<DocumentRow, 'document_id' | 'source' | 'content_type' | 'size' | 'document_date'> {
+  /** When the organization got it, in milliseconds. */
+  got_at: number
+  /** The object that holds its bytes. */
+  object: string
+}
+
+/** Returns documents that the organization may read, newest first, after one. */
+export const mirroredDocuments = async (ledger: ScopedLedger, after: string | null, limit: number): Promise<MirroredDocument[]> =>
+  (await listDocuments(ledger, ledger.organization_id, { before: after, source: null, limit })).map((row) => ({
+    ...row,
+    got_at: gotAt(ledger.organization_id, ledger.first_active_at, row),
+    object: objectOf(row.sha256),
+  }))
 
 interface DocumentJob {
   entity: number

@@ -21,6 +21,9 @@ export const DESCRIPTIONS: Record<EventKey, string> = {
   'document.csf.updated': 'A new tax status certificate (CSF) was downloaded.',
   'document.opinion_32d.changed': 'The result of the tax compliance opinion (article 32-D) changed.',
   'obligation.due_soon': 'A tax obligation is due soon.',
+  'storage.failed':
+    'Copying to a storage connector failed five times in a row, and the connector has the status error. Nothing is copied to it until it is ' +
+    'activated again. Downloads go on. Sent once each time that a connector gets this status.',
 }
 
 interface CatalogEntry {

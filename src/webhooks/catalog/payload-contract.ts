@@ -116,6 +116,16 @@ const CiecInvalid = z
     rejected_at: Instant.meta({ description: 'When the tax authority rejected the CIEC.' }),
   })
   .meta({ id: 'ConnectionCiecInvalidEvent' })
+const StorageFailed = z
+  .strictObject({
+    ...head('storage.failed'),
+    connector_id: z.string().meta({ description: 'The storage connector.' }),
+    connector_name: z.string().meta({ description: 'The name of the storage connector.' }),
+    provider: z.enum(['s3', 'azure_blob', 'google_drive', 'onedrive']).meta({ description: 'The kind of storage.' }),
+    error_code: z.string().meta({ description: 'Why the last attempt failed, as `last_error.code` of the connector.' }),
+    error_message: z.string().meta({ description: 'The same in one sentence.' }),
+  })
+  .meta({ id: 'StorageFailedEvent' })
 const Test = z
   .strictObject({ ...head('webhook.test'), webhook_id: z.string().meta({ description: 'The webhook that the test is for.' }) })
   .meta({ id: 'WebhookTestEvent' })
@@ -130,6 +140,7 @@ export const PAYLOADS = {
   'sync.completed': SyncCompleted,
   'sync.failed': SyncFailed,
   'connection.ciec_invalid': CiecInvalid,
+  'storage.failed': StorageFailed,
   [TEST_KEY]: Test,
 } as const
 

@@ -50,4 +50,14 @@ export const SAMPLES = {
     next_attempt_at: null,
   },
   'connection.ciec_invalid': { event: 'connection.ciec_invalid', ...event, rejected_at: '2026-11-20T18:00:05.000Z' },
+  'storage.failed': {
+    event: 'storage.failed',
+    event_id: event.event_id,
+    occurred_at: event.occurred_at,
+    connector_id: 'stc_01kabcdefghjkmnpqrstvwxyz0',
+    connector_name: 'Respaldo',
+    provider: 's3',
+    error_code: 'access_denied',
+    error_message: 'The provider refuses the credentials.',
+  },
 } satisfies Record<string, EventPayload>
