@@ -33,8 +33,8 @@ const STATEMENTS = 60
 export type Ended = { isOver: boolean; error: DestinationError | null; failed: number }
 
 /**
- * Copies what is due of a fiscal entity, batch by batch. The state of the mirror moves on in the commit of each batch, which the lease fences: a
- * batch that a crash interrupted is copied again, to the same paths.
+ * Copies what is due of a fiscal entity, batch by batch. The state of the mirror moves on in the commit of each batch, which the lease
+ * fences: a batch that a crash interrupted is copied again, to the same paths.
  */
 export async function workOnMirror(system: System, held: Held, mirror: MirrorRow): Promise<Ended> {
   const { d1 } = held
