@@ -54,10 +54,13 @@ function expectWhole(): void {
     ],
     queues: QUEUES,
     consumers: QUEUES.map((name) => `${name} → ${WORKER}`),
-    scripts: [{ name: WORKER, secrets: SECRETS, crons: ['* * * * *', '*/15 * * * *', '0 10 * * *'] }],
+    scripts: [
+      { name: WORKER, secrets: SECRETS, crons: ['* * * * *', '*/15 * * * *', '0 10 * * *'] },
+      { name: 'fiscal-live-pdf', secrets: [], bindings: [], crons: [] },
+    ],
   })
-  expect(state.scripts[0]!.bindings).toEqual(
-    expect.arrayContaining(['d1 DB', 'd1 LEDGER_0', 'd1 EVENTS_0', 'queue REPSE', 'r2_bucket FILES', 'service EGRESS']),
+  expect(state.scripts.find(({ name }) => name === WORKER)!.bindings).toEqual(
+    expect.arrayContaining(['d1 DB', 'd1 LEDGER_0', 'd1 EVENTS_0', 'queue REPSE', 'r2_bucket FILES', 'service EGRESS', 'service PDF']),
   )
   expect(ids()).toEqual([...platform.databases.keys()])
 }
