@@ -56,3 +56,29 @@ export const holdersOf = async (ledger: D1Database, page: readonly Pick<Expiring
       .bind(JSON.stringify(page.map(({ entity, serial }) => [entity, serial])))
       .all<ExpiringCertificate>()
   ).results
+
+/** An active connection of an organization that holds an expiring certificate. */
+export interface CertificateRecipient {
+  /** The number of the certificate in the question. */
+  n: number
+  organization_id: string
+  events_shard: number
+  timezone: string
+  fiscal_entity_id: string
+  rfc: string
+}
+
+/** Finds the active connections of the holders of certificates. */
+export const recipientsOf = async (control: D1Database, held: readonly ExpiringCertificate[]): Promise<CertificateRecipient[]> =>
+  (
+    await control
+      .prepare(
+        `select h.key as n, c.organization_id, o.events_shard, o.timezone, c.fiscal_entity_id, c.rfc
+         from json_each(?1) h cross join json_each(h.value->1) named
+         cross join connections c indexed by connections_rfc
+           on c.organization_id = named.value and c.entity = h.value->>0 and c.state = 'active'
+         cross join organizations o on o.id = c.organization_id`,
+      )
+      .bind(JSON.stringify(held.map(({ entity, organizations }) => [entity, JSON.parse(organizations) as string[]])))
+      .all<CertificateRecipient>()
+  ).results

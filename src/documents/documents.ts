@@ -64,27 +64,31 @@ export interface DocumentContent {
   document: Pick<DocumentRow, 'name' | 'content_type' | 'size' | 'sha256'>
   /** The part; null for all. */
   range: ByteRange | null
-  body: ReadableStream
+  body: ReadableStream | ''
+}
+
+/** What a request asks for of a document: only whether it is there, or its content, or what the headers Range and If-Range say. */
+export interface AskedContent {
+  isHead: boolean
+  range: string | undefined
+  ifRange: string | undefined
 }
 
 /**
- * Returns a document as it was downloaded, or the bytes that the headers Range and If-Range ask for. Throws Failure 404 document.not_found and
+ * Returns a document as it was downloaded, or the bytes that are asked for. Throws Failure 404 document.not_found and
  * 416 document.range_not_satisfiable.
  */
-export async function readDocument(
-  ctx: Ctx,
-  document_id: string,
-  asked: { range: string | undefined; ifRange: string | undefined },
-): Promise<DocumentContent> {
+export async function readDocument(ctx: Ctx, document_id: string, asked: AskedContent): Promise<DocumentContent> {
   const document = await findDocument(openLedger(ctx), document_id)
   if (!document) throw notFound('document')
-  const isMeant = asked.ifRange === undefined || asked.ifRange === etagOf(document)
+  const isMeant = !asked.isHead && (asked.ifRange === undefined || asked.ifRange === etagOf(document))
   const range = isMeant ? rangeOf(asked.range, document.size) : null
   if (range === UNSATISFIABLE)
     throw new Failure('range', 'document.range_not_satisfiable', `The document has ${document.size} bytes.`, { size: document.size })
-  const object = await ctx.env.FILES.get(objectOf(document.sha256), range ? { range } : {})
+  const key = objectOf(document.sha256)
+  const object = asked.isHead ? await ctx.env.FILES.head(key) : await ctx.env.FILES.get(key, range ? { range } : {})
   if (!object) throw notFound('document')
-  return { document, range, body: object.body }
+  return { document, range, body: 'body' in object ? (object as R2ObjectBody).body : '' }
 }
 
 export const etagOf = ({ sha256 }: Pick<DocumentRow, 'sha256'>): string => `"${sha256}"`

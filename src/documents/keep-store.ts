@@ -1,10 +1,8 @@
+import { DOCUMENT_READ } from './news.ts'
 import type { DocumentRow } from './store.ts'
 
 /** A row as it is stored. What the job decides is left out. */
 export type KeptRow = Omit<DocumentRow, 'organizations' | 'is_current' | 'read_attempts'>
-
-/** The kind of the outbox events that a document's fields were read after it had been told of. Its body names the document. */
-export const DOCUMENT_READ = 'document.read'
 
 /** Returns the fields_status of those of these documents that are stored. */
 export const knownDocuments = async (

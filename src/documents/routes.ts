@@ -62,8 +62,7 @@ export const documentRoutes = new Hono<App>()
     returnsRanges(...TYPES),
     refuses(404, doc('There is no active connection to the fiscal entity, or no such document that you can read.')),
     async (c) => {
-      // Other methods than GET have no ranges.
-      const asked = { range: c.req.method === 'GET' ? c.req.header('range') : undefined, ifRange: c.req.header('if-range') }
+      const asked = { isHead: c.req.method === 'HEAD', range: c.req.header('range'), ifRange: c.req.header('if-range') }
       const { document, range, body } = await readDocument(c.var.ctx, c.req.valid('param').document_id, asked)
       const { offset, length } = range ?? { offset: 0, length: document.size }
       return c.body(body, range ? 206 : 200, {

@@ -79,6 +79,7 @@ export function constancia(self: Taxpayer, day: string): Uint8Array {
       .gap(3)
   const activity = company ? 'Otros intermediarios de comercio al por mayor' : 'Servicios de consultoría en administración'
   layout
+    .page()
     .heading('Actividades Económicas:')
     .table(
       [

@@ -14,10 +14,7 @@ export class Layout {
 
   /** Writes pieces of text in one line, each from its distance to the left margin on. */
   line(cells: readonly (readonly [x: number, text: string])[], { size = 8, isBold = false } = {}): this {
-    if (this.#y < BOTTOM) {
-      this.#pages.push([])
-      this.#y = TOP
-    }
+    if (this.#y < BOTTOM) this.page()
     for (const [x, text] of cells) if (text !== '') this.#pages.at(-1)!.push({ x: LEFT + x, y: Math.round(this.#y), size, isBold, text })
     this.#y -= size * LINE
     return this
@@ -44,6 +41,13 @@ export class Layout {
       for (let i = 0; i < height; i++) this.line(columns.map(([x], n): [number, string] => [x, cells[n]?.[i] ?? '']))
       this.gap(5)
     }
+    return this
+  }
+
+  /** Goes on on a new page. */
+  page(): this {
+    this.#pages.push([])
+    this.#y = TOP
     return this
   }
 
