@@ -10,8 +10,8 @@ const PAGE_GAP = 60
 const OVERHANG = 12
 
 /**
- * Returns the rows of a table under its headings, each as the texts of its columns. Cells may take several lines. The headings name the columns
- * from left to right; they are searched in the section and may take several lines too.
+ * Returns the rows of a table under its headings, each as the texts of its columns. Cells may take several lines. The headings name the
+ * columns from left to right; they are searched in the section and may take several lines too.
  */
 export function rowsOf(section: readonly Line[], headings: readonly string[]): string[][] {
   const isHeading = (line: Line): boolean => line.cells.some(({ text }) => plain(text) === plain(headings[0]!))

@@ -72,7 +72,10 @@ export class Customer {
 const LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZ'
 const MARKS = `${LETTERS}123456789`
 
-/** A random RFC of a company, which most likely nobody has connected yet. In the sandbox, one that begins with `DEM` has every kind of document. */
+/**
+ * A random RFC of a company, which most likely nobody has connected yet. In the sandbox, one that begins with `DEM` has every kind of
+ * document.
+ */
 export function randomRfc(letters?: 'DEM'): string {
   const any = (from: string) => from[Math.floor(Math.random() * from.length)]!
   const two = (least: number, most: number) => String(least + Math.floor(Math.random() * (most - least + 1))).padStart(2, '0')

@@ -43,7 +43,8 @@ async function plan(configuration: Configuration, token: string, account: string
   console.log(`What \`npm run deploy -- ${configuration.environment}\` would do. Nothing is changed.`)
   if (!canLook)
     console.log(
-      'CLOUDFLARE_API_TOKEN or CLOUDFLARE_ACCOUNT_ID is not set, so it could not look at what exists already: the plan is for an empty account.',
+      'CLOUDFLARE_API_TOKEN or CLOUDFLARE_ACCOUNT_ID is not set, so it could not look at what exists already: the plan is for an empty ' +
+        'account.',
     )
   for (const sentence of missingVariables(configuration)) console.log(`First: ${sentence}`)
   const platform = canLook ? platformOf(token, account) : NOTHING

@@ -24,7 +24,8 @@ async function bindings(): Promise<void> {
   await wrangler('types', fresh, '--include-runtime=false', '--strict-vars=false', '--env-file', empty)
   if (content(fresh) !== content(join(ROOT, 'src/bindings.d.ts')))
     complaints.push(
-      'src/bindings.d.ts is not up to date with wrangler.toml. Run: npx wrangler types src/bindings.d.ts --include-runtime=false --strict-vars=false',
+      'src/bindings.d.ts is not up to date with wrangler.toml. Run: npx wrangler types src/bindings.d.ts --include-runtime=false ' +
+        '--strict-vars=false',
     )
 }
 

@@ -37,7 +37,9 @@ interface Extra {
   size?: number
 }
 
-/** A request that cannot be carried out. It is final: the same request fails again. The kinds `contention` and `no_room` are the exceptions. */
+/**
+ * A request that cannot be carried out. It is final: the same request fails again. The kinds `contention` and `no_room` are the exceptions.
+ */
 export class Failure extends Error {
   readonly kind: Kind
   readonly code: string

@@ -11,7 +11,8 @@ const INFO = {
   version: '1.0.0',
   description:
     'Connect Mexican taxpayers (RFCs), have their CFDIs downloaded on a cadence, and read them through your visibility windows. ' +
-    'Amounts are decimal strings. Lists are paged with cursors. Unknown query parameters and unknown members of a body are refused with 422.',
+    'Amounts are decimal strings. Lists are paged with cursors. Unknown query parameters and unknown members of a body are refused with ' +
+    '422.',
 }
 
 /** The routes that an environment serves: `live` has no test helpers, and its document does not name them. */

@@ -23,8 +23,8 @@ import { relayOutbox } from './webhooks/relay/relay.ts'
  *
  * A message that was handled is acknowledged. One that does not have the shape is acknowledged and recorded as a dead letter. Any error
  * retries the message with a growing delay; after the last attempt it becomes a dead letter. Messages of a batch are handled one after the
- * other, each by itself, so that one that fails does not affect its batch. They share the budget of the invocation: a handler leaves what it
- * has no budget for to another message, and a message that it is too late to begin with is sent again.
+ * other, each by itself, so that one that fails does not affect its batch. They share the budget of the invocation: a handler leaves what
+ * it has no budget for to another message, and a message that it is too late to begin with is sent again.
  */
 export interface Consumer<Message = unknown> {
   /** The binding that sends to the queue. */
@@ -125,7 +125,10 @@ async function bury(system: System, queue: string, message: Message): Promise<vo
   message.ack()
 }
 
-/** Sends a message that had become a dead letter again, to the first queue whose messages have its shape. Returns false without such a queue. */
+/**
+ * Sends a message that had become a dead letter again, to the first queue whose messages have its shape. Returns false without such a
+ * queue.
+ */
 export async function resend(system: System, body: unknown): Promise<boolean> {
   const known = Object.values(CONSUMERS).find(({ message }) => message.safeParse(body).success)
   if (known) await system.env[known.producer].send(body)

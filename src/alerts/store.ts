@@ -12,8 +12,8 @@ export interface AlertDraft extends Pick<AlertRow, 'organization_id' | 'kind' | 
 }
 
 /**
- * Returns the statements that raise alerts in an events shard. If the organization has an alert with the same key, a critical draft replaces
- * a warning and makes it unread; any other draft changes nothing.
+ * Returns the statements that raise alerts in an events shard. If the organization has an alert with the same key, a critical draft
+ * replaces a warning and makes it unread; any other draft changes nothing.
  */
 export const alertStatements = (d1: D1Database, drafts: readonly AlertDraft[], now: Date): D1PreparedStatement[] =>
   jsonChunks(

@@ -12,8 +12,8 @@ const Limit = z
   .meta({ description: doc('Null when there is no limit.') })
 const TrialEnd = Instant.nullable().meta({
   description: doc(
-    'The trial lasts seven calendar days in the organization’s time zone, the day of the sign-up included, and covers the first RFC that is connected in it. ' +
-      'Null without a trial: an e-mail address has one, which the first organization that connects an RFC uses.',
+    'The trial lasts seven calendar days in the organization’s time zone, the day of the sign-up included, and covers the first RFC that ' +
+      'is connected in it. Null without a trial: an e-mail address has one, which the first organization that connects an RFC uses.',
   ),
 })
 
@@ -21,8 +21,9 @@ export const Billing = z
   .strictObject({
     state: z.enum(BILLING_STATES).meta({
       description: doc(
-        '`past_due`: an invoice was not paid on its due day and is in its grace period. `suspended`: the grace period has ended, and connections are paused. ' +
-          '`diagnostic_expired`: the trial has ended and connections are paused, or another organization used the trial of the e-mail address.',
+        '`past_due`: an invoice was not paid on its due day and is in its grace period. `suspended`: the grace period has ended, and ' +
+          'connections are paused. `diagnostic_expired`: the trial has ended and connections are paused, or another organization used ' +
+          'the trial of the e-mail address.',
       ),
     }),
     plan: z.enum(PLAN_KEYS),
@@ -36,7 +37,8 @@ export const Billing = z
     currency: z.string(),
     grace_until: Instant.nullable().meta({
       description: doc(
-        'The end of the grace period of the oldest open invoice: the first moment of the third calendar day after its due day. Null when no invoice is open.',
+        'The end of the grace period of the oldest open invoice: the first moment of the third calendar day after its due day. Null when ' +
+          'no invoice is open.',
       ),
     }),
   })

@@ -27,9 +27,9 @@ export const publishedOn = ({ sat_at, dof_at }: ListingStep): string | null =>
   sat_at === null || dof_at === null ? (sat_at ?? dof_at) : sat_at < dof_at ? sat_at : dof_at
 
 /**
- * Returns the status that follows from a history, with the current step last, on the day `as_of`, or today when it is null. Returns null when
- * nothing had been published by that day. Steps without a readable date count from `seen_on`, the date of the list in which they were first
- * seen.
+ * Returns the status that follows from a history, with the current step last, on the day `as_of`, or today when it is null. Returns null
+ * when nothing had been published by that day. Steps without a readable date count from `seen_on`, the date of the list in which they were
+ * first seen.
  */
 export function listingStatus(history: readonly ListingStep[], seen_on: string | null, as_of: string | null): ListingStatus | null {
   const dayOf = (step: ListingStep): string => publishedOn(step) ?? seen_on ?? ''

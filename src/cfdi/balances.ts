@@ -81,8 +81,8 @@ const HALF_CENT = 5_000n
 export const isFullyPaid = (total: Micros, sum: Micros): boolean => total - sum < HALF_CENT
 
 /**
- * Computes the balance of a document from everything that is applied to it and counts. An invoice that is paid at once (PUE) counts as paid;
- * documents that are not invoices have no payment status. Source: decisions.md 7, insights.md 8.0.
+ * Computes the balance of a document from everything that is applied to it and counts. An invoice that is paid at once (PUE) counts as
+ * paid; documents that are not invoices have no payment status. Source: decisions.md 7, insights.md 8.0.
  */
 export function balanceOf(invoice: Payable, applications: readonly Applied[]): Balance {
   const total = invoice.total_micros ?? 0n
@@ -113,8 +113,8 @@ export function balanceOf(invoice: Payable, applications: readonly Applied[]): B
 }
 
 /**
- * The amount of a credit note in the invoice's currency, converted through MXN; as it is when only metadata of the invoice is known, and null
- * when a rate is not.
+ * The amount of a credit note in the invoice's currency, converted through MXN; as it is when only metadata of the invoice is known, and
+ * null when a rate is not.
  */
 export function creditOf(
   invoice: Pick<Payable, 'version' | 'currency' | 'tipo_cambio'>,

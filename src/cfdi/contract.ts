@@ -86,14 +86,21 @@ export const Cfdi = z
     substituted_not_cancelled: z.boolean().meta({
       description: doc('Whether this document and one that it substitutes, or that substitutes it, are both vigente.'),
     }),
-    payment_status: PaymentStatus,
+    payment_status: PaymentStatus.meta({
+      description: doc(
+        'What was paid of an invoice (I). Its own cancellation does not change it, nor the balance: they say what was paid and owed of a ' +
+          'cancelled invoice, so look at `estatus` too. `not_applicable` for other types and without metodo_pago, which metadata does not state.',
+      ),
+    }),
     paid_amount: described(
-      doc('PPD: sum of the payment complements that count, in `currency`. PUE: the total. Null unless tipo_comprobante is I.'),
+      doc(
+        'PPD: sum of the payment complements that count, in `currency`. PUE: the total. Null unless tipo_comprobante is I and the XML is known.',
+      ),
     ),
     credited_amount: described(
-      doc('PPD: sum of the credit notes (relations 01 and 03) that count, in `currency`. PUE: 0.00. Null unless tipo_comprobante is I.'),
+      doc('PPD: sum of the credit notes (relations 01 and 03) that count, in `currency`. PUE: 0.00. Null like paid_amount.'),
     ),
-    balance: described(doc('total − paid_amount − credited_amount, never below zero. Null unless tipo_comprobante is I.')),
+    balance: described(doc('total − paid_amount − credited_amount, never below zero. Null like paid_amount.')),
     last_payment_at: described(doc('Local time of the last payment, as its complement states it.')),
     fully_paid_at: described(doc('Local time of the payment or credit note that brought the balance to zero.')),
     has_xml: z.boolean().meta({ description: doc('Whether the XML is stored.') }),
@@ -105,7 +112,8 @@ export const Cfdi = z
     }),
     updated_at: z.iso.datetime().meta({
       description: doc(
-        'When the document itself last changed: it was stored, got its XML, or was cancelled. A change from before your own run first ' +
+        'When the document itself last changed: it was stored, got its XML, was cancelled, or became what another of your imports says of it ' +
+          'because one was deleted. A deletion after which a document reads as before need not change it. A change from before your own run first ' +
           'reached the document is told as of that run. Payments and credit notes change the balance of an invoice, and a substitution changes is_substituted; neither changes updated_at.',
       ),
     }),

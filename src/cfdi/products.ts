@@ -30,7 +30,9 @@ export class LineProducts {
     this.#sums.set(key, (this.#sums.get(key) ?? 0n) + (micros(importe) ?? 0n) - (micros(descuento) ?? 0n))
   }
 
-  /** The `products` column: `key=micros,…`, or the key alone that has the whole amount of the document. Null for other types than I and E. */
+  /**
+   * The `products` column: `key=micros,…`, or the key alone that has the whole amount of the document. Null for other types than I and E.
+   */
   textOf(row: Stating & Pick<Countable, 'tipo_comprobante'>): string | null {
     if ((row.tipo_comprobante !== 'I' && row.tipo_comprobante !== 'E') || this.#sums.size === 0) return null
     const [[key, sum], ...others] = [...this.#sums] as [[string, Micros], ...[string, Micros][]]

@@ -106,7 +106,9 @@ export const cfdi = sqliteTable(
     xml_size: integer('xml_size'),
     /** CRC-32 of the inflated bytes, computed here. */
     xml_crc: integer('xml_crc'),
-    /** When the document itself was last stored, got its XML or changed its status, in milliseconds since 1970. Its balance does not count. */
+    /**
+     * When the document itself was last stored, got its XML or changed its status, in milliseconds since 1970. Its balance does not count.
+     */
     updated_at: integer('updated_at').notNull(),
     /** The UUIDs that a P pays or an E credits, as JSON: their balances change when this document is cancelled. */
     related: text('related'),
@@ -116,7 +118,10 @@ export const cfdi = sqliteTable(
     chunk_at: integer('chunk_at'),
     /** In how many chunks it is: one, unless it is longer than a chunk may be. */
     chunk_parts: integer('chunk_parts'),
-    /** Of an imported document: the parts that hold what imports say of it, `1,7`. It counts through the import of the first (imports/holdings.ts). */
+    /**
+     * Of an imported document: the parts that hold what imports say of it, `1,7`. It counts through the import of the first
+     * (imports/holdings.ts).
+     */
     held: text('held'),
     /** What the lines of an I or E add up to by product key (products.ts). It is the last column, because it may be long. */
     products: text('products'),
@@ -160,8 +165,8 @@ export const cfdiChunks = sqliteTable(
 )
 
 /**
- * The commits of a partition, and what each touched, for those that mirror it. They are the fence of ingest: a batch that was computed before
- * another one was committed has the same sequence, and fails as a whole. They are kept for 90 days, and the last one for ever.
+ * The commits of a partition, and what each touched, for those that mirror it. They are the fence of ingest: a batch that was computed
+ * before another one was committed has the same sequence, and fails as a whole. They are kept for 90 days, and the last one for ever.
  */
 export const cfdiCommits = sqliteTable(
   'cfdi_commits',
@@ -220,8 +225,8 @@ export const cfdiSubstitutions = sqliteTable(
 )
 
 /**
- * The totals of a month and direction: `cells` by day, `{"dd|tipo|metodo|state": [n, with_xml, missing_rate, not_counted, micros in MXN as text …]}`
- * (totals.ts), and `sums` over the days, without `dd|`. A summary reads the days of a month only where something divides it.
+ * The totals of a month and direction: `cells` by day, `{"dd|tipo|metodo|state": [n, with_xml, missing_rate, not_counted, micros in MXN as
+ * text …]}` (totals.ts), and `sums` over the days, without `dd|`. A summary reads the days of a month only where something divides it.
  */
 export const cfdiMonths = sqliteTable(
   'cfdi_months',
@@ -238,9 +243,9 @@ export const cfdiMonths = sqliteTable(
 )
 
 /**
- * What each supplier invoiced in a month, spread over a few rows: `{"rfc": [invoices, credit notes, with_xml, missing_rate, not_counted, micros in MXN]}`
- * of the valid received documents (supplier-totals.ts). With a row for each supplier, ingest would write one more row for almost every
- * document.
+ * What each supplier invoiced in a month, spread over a few rows: `{"rfc": [invoices, credit notes, with_xml, missing_rate, not_counted,
+ * micros in MXN]}` of the valid received documents (supplier-totals.ts). With a row for each supplier, ingest would write one more row for
+ * almost every document.
  */
 export const cfdiSuppliers = sqliteTable(
   'cfdi_suppliers',

@@ -55,7 +55,8 @@ function copiedMembers(row: ReadRow): Copied {
 /** A row as it crosses the wire, with its members in the order of the contract. */
 export function view(row: ReadRow, { fiscal_entity_id, partition, applied }: RowContext): Cfdi {
   const balance = visibleBalance(row, applied)
-  const isInvoice = row.tipo_comprobante === 'I'
+  // Metadata does not state the metodo_pago, so nobody knows what is paid.
+  const hasBalance = row.tipo_comprobante === 'I' && row.version !== null
   const isIssued = row.direction === 0
   const until = boundsOf(partition, row.direction)?.until ?? null
   return {
@@ -71,9 +72,9 @@ export function view(row: ReadRow, { fiscal_entity_id, partition, applied }: Row
     is_substituted: isSubstituted(row, until),
     substituted_not_cancelled: isSubstitutedNotCancelled(row, until),
     payment_status: balance.payment_status ?? 'not_applicable',
-    paid_amount: isInvoice ? decimal(balance.paid) : null,
-    credited_amount: isInvoice ? decimal(balance.credited) : null,
-    balance: isInvoice ? decimal(leftOf(row, balance)) : null,
+    paid_amount: hasBalance ? decimal(balance.paid) : null,
+    credited_amount: hasBalance ? decimal(balance.credited) : null,
+    balance: hasBalance ? decimal(leftOf(row, balance)) : null,
     last_payment_at: balance.last_payment_at,
     fully_paid_at: balance.fully_paid_at,
     has_xml: row.has_xml === 1,

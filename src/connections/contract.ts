@@ -68,7 +68,8 @@ export const FiscalEntityChanges = z
       .optional()
       .meta({
         description: doc(
-          'The password of the RFC at the tax authority. It is stored encrypted and never shown. Null erases the stored one: an active connection becomes invalid_ciec.',
+          'The password of the RFC at the tax authority. It is stored encrypted and never shown. Null erases the stored one: an active ' +
+            'connection becomes invalid_ciec.',
         ),
         writeOnly: true,
       }),

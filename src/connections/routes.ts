@@ -87,7 +87,9 @@ export const entityRoutes = new Hono<App>()
       'unlinkFiscalEntity',
       'Fiscal entities',
       doc('Unlink an RFC'),
-      doc('The stored CIEC is erased. Connecting the RFC again restores its visibility windows.'),
+      doc(
+        'The stored CIEC is erased, and events about the RFC are hidden. Connecting the RFC again restores its visibility windows and these events.',
+      ),
     ),
     params(FiscalEntityPath),
     roles('owner', 'admin'),

@@ -14,7 +14,8 @@ export const BillingRfc = z
       .nullable()
       .meta({
         description: doc(
-          'Where the seat comes from: the trial, the plan, or an allowance that was granted to the organization. Null when the RFC takes no seat.',
+          'Where the seat comes from: the trial, the plan, or an allowance that was granted to the organization. Null when the RFC takes ' +
+            'no seat.',
         ),
       }),
     active_since: Instant.nullable().meta({ description: doc('When the connection last became active. Null unless it is active.') }),

@@ -24,7 +24,9 @@ export const seatRoutes = new Hono<App>()
       TAG,
       doc('Pause or resume an RFC'),
       doc(
-        'Pausing is never refused and frees the seat. Resuming restores the status from before the pause. When that was active, the tax authority is first asked about the stored CIEC: if it accepts, the extractors for reactivated connections run; if it refuses, the status is `invalid_ciec`.',
+        'Pausing is never refused and frees the seat. Resuming restores the status from before the pause. When that was active, the tax ' +
+          'authority is first asked about the stored CIEC: if it accepts, the extractors for reactivated connections run; if it refuses, ' +
+          'the status is `invalid_ciec`.',
       ),
     ),
     params(BillingRfcPath),
@@ -39,7 +41,8 @@ export const seatRoutes = new Hono<App>()
     refuses(
       409,
       doc(
-        'Resuming only: the connection is a draft or its CIEC is invalid. The same status is returned when other requests keep changing the connection.',
+        'Resuming only: the connection is a draft or its CIEC is invalid. The same status is returned when other requests keep changing ' +
+          'the connection.',
       ),
     ),
     refuses(503, doc('Resuming only: the tax authority does not answer, or has locked the account of the RFC. The RFC stays paused.')),

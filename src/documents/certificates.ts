@@ -21,8 +21,8 @@ const [EARLY, LATE] = [30, 7] as const
 const NAMES = { efirma: 'e.firma', csd: 'CSD' }
 
 /**
- * Raises an alert 30 and 7 days before a certificate expires, for every organization with an active connection whose latest list of certificates
- * names it. A task; its place is a ledger and the last certificate.
+ * Raises an alert 30 and 7 days before a certificate expires, for every organization with an active connection whose latest list of
+ * certificates names it. A task; its place is a ledger and the last certificate.
  */
 export const alertCertificates = (system: System, place: string): Promise<string> => {
   // West of UTC, yesterday may not be over.

@@ -10,8 +10,9 @@ import { FIELDS_STATUSES } from './tables.ts'
 const DocumentKind = z.enum(DOCUMENT_KINDS).meta({
   id: 'DocumentKind',
   description: doc(
-    '`csf` tax status certificate, `opinion_32d` compliance opinion, `obligations` registered obligations, `declaracion` a return, `acuse` the ' +
-      'receipt for a return, `registration` the taxpayer’s registration data, `certificates` list of certificates, `rug` collateral registry.',
+    '`csf` tax status certificate, `opinion_32d` compliance opinion, `obligations` registered obligations, `declaracion` a return, ' +
+      '`acuse` the receipt for a return, `registration` the taxpayer’s registration data, `certificates` list of certificates, `rug` ' +
+      'collateral registry.',
   ),
 })
 

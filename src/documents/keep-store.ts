@@ -22,16 +22,16 @@ export const knownDocuments = async (
   )
 
 /**
- * Stores documents. In stored ones, only the organizations that may read them can change, whether they are current, and the fields that were
- * pending. The organizations are read from the job at commit.
+ * Stores documents. In stored ones, only the organizations that may read them can change, whether they are current, and the fields that
+ * were pending. The organizations are read from the job at commit.
  */
 export const upsertDocuments = (ledger: D1Database, rows: readonly KeptRow[], job: { source: string; job_id: string }) =>
   ledger
     .prepare(
       `insert into documents (entity, document_id, source, kind, series, name, title, content_type, size, sha256, document_date, period_end,
          attributes, fields_status, fields, fields_reason, organizations, created_at)
-       select d.value->>0, d.value->>1, d.value->>2, d.value->>3, d.value->>4, d.value->>5, d.value->>6, d.value->>7, d.value->>8, d.value->>9,
-         d.value->>10, d.value->>11, d.value->>12, d.value->>13, d.value->>14, d.value->>15,
+       select d.value->>0, d.value->>1, d.value->>2, d.value->>3, d.value->>4, d.value->>5, d.value->>6, d.value->>7, d.value->>8,
+         d.value->>9, d.value->>10, d.value->>11, d.value->>12, d.value->>13, d.value->>14, d.value->>15,
          (select json_group_object(o.value, d.value->>16) from json_each(s.organizations) o), d.value->>16
        from json_each(?1) d cross join sync_jobs s on s.entity = d.value->>0 and s.source = ?2 and s.month = '' and s.job_id = ?3
        where true
@@ -86,8 +86,8 @@ export const tellRead = (ledger: D1Database, entity: number, ids: readonly strin
         ledger
           .prepare(
             `insert into outbox (entity, fact_id, kind, organizations, body, created_at)
-             select entity, '${DOCUMENT_READ}:' || document_id, '${DOCUMENT_READ}', (select json_group_array(key) from json_each(organizations)),
-               json_object('document_id', document_id), ?3
+             select entity, '${DOCUMENT_READ}:' || document_id, '${DOCUMENT_READ}',
+               (select json_group_array(key) from json_each(organizations)), json_object('document_id', document_id), ?3
              from documents where entity = ?1 and document_id in (select value from json_each(?2)) and fields_status = 'pending'
              on conflict do nothing`,
           )

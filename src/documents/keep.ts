@@ -15,8 +15,8 @@ interface DocumentJob {
 }
 
 /**
- * Stores the new files and reads their fields. Returns the statements that store their rows, to be committed with the end of the job, and how
- * many are new. A PDF that could not be read when it came is tried again.
+ * Stores the new files and reads their fields. Returns the statements that store their rows, to be committed with the end of the job, and
+ * how many are new. A PDF that could not be read when it came is tried again.
  */
 export async function keepDocuments(
   system: System,

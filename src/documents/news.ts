@@ -1,7 +1,7 @@
 import type { ComplianceOpinion, TaxStatus } from '../authority/port/fields-contract.ts'
 import { changesOf } from './changes.ts'
 import type { FieldChange } from './contract.ts'
-import { type DocumentReader, type NewsRow, readNews } from './store.ts'
+import { type AskedDocuments, type NewsRow, readNews } from './store.ts'
 
 /** The kind of the outbox events of documents whose fields were read after the job that brought them. The body names the document. */
 export const DOCUMENT_READ = 'document.read'
@@ -24,11 +24,10 @@ export type DocumentNews = Head &
     | { event: 'document.opinion_32d.changed'; folio: string; from: ComplianceOpinion['sense']; to: ComplianceOpinion['sense'] }
   )
 
-/** Asks for what an organization is told of documents that it got. */
-export type AskedNews = DocumentReader & { document_ids: readonly string[] }
+export type { AskedDocuments }
 
-/** Returns what each organization is told, in the same order. Nothing of documents whose fields are still to be read. One statement. */
-export async function readDocumentNews(ledger: D1Database, asked: readonly AskedNews[]): Promise<DocumentNews[][]> {
+/** Returns what each organization is told of documents that it got, in the same order. Nothing of documents whose fields are still to be read. One statement. */
+export async function readDocumentNews(ledger: D1Database, asked: readonly AskedDocuments[]): Promise<DocumentNews[][]> {
   const rows = asked.length === 0 ? [] : await readNews(ledger, ['csf', 'opinion_32d'], asked)
   const told = Map.groupBy(rows, ({ n }) => n)
   return asked.map((_, n) => (told.get(n) ?? []).flatMap((row) => newsOf(row) ?? []))

@@ -11,8 +11,8 @@ const MAX_ATTEMPTS = 20
 const STATEMENTS = 4
 
 /**
- * Reads PDFs that could not be read when they were downloaded, those first that were tried the least. A document that is not read is left for
- * the next time, with the rest of its ledger. A task, whose place is a ledger.
+ * Reads PDFs that could not be read when they were downloaded, those first that were tried the least. A document that is not read is left
+ * for the next time, with the rest of its ledger. A task, whose place is a ledger.
  */
 export const readPending = (system: System, place: string): Promise<string> =>
   pageByPage(system, STATEMENTS, place, async (from, fail) => {

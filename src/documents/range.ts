@@ -7,8 +7,8 @@ export interface ByteRange {
 export const UNSATISFIABLE = 'unsatisfiable'
 
 /**
- * Reads a header Range for content of `size` bytes (RFC 9110, 14). Null when all of it is to be sent: without a header, with one of another unit,
- * or with several ranges, which a server may ignore.
+ * Reads a header Range for content of `size` bytes (RFC 9110, 14). Null when all of it is to be sent: without a header, with one of another
+ * unit, or with several ranges, which a server may ignore.
  */
 export function rangeOf(header: string | undefined, size: number): ByteRange | typeof UNSATISFIABLE | null {
   const [, first, last] = /^bytes=\s*(\d{0,15})\s*-\s*(\d{0,15})\s*$/i.exec(header ?? '') ?? []

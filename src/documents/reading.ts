@@ -17,7 +17,10 @@ const NONE: Reading = { fields_status: 'none', fields: null, fields_reason: null
 
 export const unreadable = (fields_reason: string): Reading => ({ fields_status: 'unreadable', fields: null, fields_reason })
 
-/** Returns the fields of a document: what the authority delivered as data, or what its PDF says. Pending when the Worker for PDFs does not answer. */
+/**
+ * Returns the fields of a document: what the authority delivered as data, or what its PDF says. Pending when the Worker for PDFs does not
+ * answer.
+ */
 export async function readFields(system: System, file: Pick<DocumentFile, 'kind' | 'content_type' | 'bytes' | 'fields'>): Promise<Reading> {
   if (file.fields !== null) return { fields_status: 'read', fields: JSON.stringify(file.fields), fields_reason: null }
   if (!PDF_KINDS.includes(file.kind)) return NONE

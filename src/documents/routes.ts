@@ -19,9 +19,9 @@ export const documentRoutes = new Hono<App>()
       TAG,
       doc('List tax documents, newest first'),
       doc(
-        'Tax documents other than CFDIs: the tax status certificate (CSF), the compliance opinion (32-D), returns and others. You can read ' +
-          'a document when one of your own runs downloaded it and its date, or the end of its period, is not before the earlier floor of your ' +
-          'windows. A document whose content changes gets another version; the versions before stay.',
+        'Tax documents other than CFDIs: the tax status certificate (CSF), the compliance opinion (32-D), returns and others. You can ' +
+          'read a document when one of your own runs downloaded it and its date, or the end of its period, is not before the earlier ' +
+          'floor of your windows. A document whose content changes gets another version; the versions before stay.',
       ),
     ),
     params(FiscalEntityPath),
@@ -37,8 +37,8 @@ export const documentRoutes = new Hono<App>()
       TAG,
       doc('Get what the latest tax documents say'),
       doc(
-        'Joins the latest tax status certificate, compliance opinion, registered obligations and list of certificates that you can read, each ' +
-          'with the document that it comes from and with what changed since the version before.',
+        'Joins the latest tax status certificate, compliance opinion, registered obligations and list of certificates that you can ' +
+          'read, each with the document that it comes from and with what changed since the version before.',
       ),
     ),
     params(FiscalEntityPath),
@@ -53,8 +53,8 @@ export const documentRoutes = new Hono<App>()
       TAG,
       doc('Download a document'),
       doc(
-        'Returns the file byte for byte as the tax authority delivered it. The header Range may ask for one part of it, and If-Range for the part ' +
-          'only if the ETag, which is the SHA-256 of the content, is still the same.',
+        'Returns the file byte for byte as the tax authority delivered it. The header Range may ask for one part of it, and If-Range ' +
+          'for the part only if the ETag, which is the SHA-256 of the content, is still the same.',
       ),
     ),
     params(DocumentPath),

@@ -34,8 +34,8 @@ export const readerJson = ({ entity, organization_id, window }: DocumentReader) 
 ]
 
 /**
- * The versions `v` that each reader `a` of a JSON list may read, numbered in each series: by their dates, and those of a day in the order in
- * which the organization got them. Documents that it may not read count for nothing.
+ * The versions `v` that each reader `a` of a JSON list may read, numbered in each series: by their dates, and those of a day in the order
+ * in which the organization got them. Documents that it may not read count for nothing.
  */
 export const versionsOf = (readers: string, conditions: string): Fragment => sql`versions as materialized (
   select a.key as n, d.entity, d.document_id, d.kind, d.fields_status,
@@ -94,10 +94,11 @@ export const latestRead = async (ledger: ScopedLedger, kinds: readonly string[])
   (
     await prepared(
       ledger.d1,
-      sql`with ${versionsOf(readersOf(ledger), `d.kind in ('${kinds.join(`', '`)}')`)},
+      sql`with ${versionsOf(readersOf(ledger), ofKinds(kinds))},
         ranked as (
           select *, row_number() over (partition by kind order by version desc) as place from versions where fields_status = 'read')
-        select d.kind, d.document_id, d.source, d.document_date, d.organizations, d.created_at, r.version, r.versions, d.fields, b.fields as before
+        select d.kind, d.document_id, d.source, d.document_date, d.organizations, d.created_at, r.version, r.versions, d.fields,
+          b.fields as before
         from ranked r cross join documents d on d.entity = r.entity and d.document_id = r.document_id
         left join ranked p on p.kind = r.kind and p.place = 2
         left join documents b on b.entity = p.entity and b.document_id = p.document_id
@@ -122,27 +123,29 @@ export interface NewsRow {
 }
 
 /** Reads those of the named documents that are visible and not to be read yet, each with the version before it that could be read. */
-export const readNews = async (
-  d1: D1Database,
-  kinds: readonly string[],
-  asked: readonly (DocumentReader & { document_ids: readonly string[] })[],
-): Promise<NewsRow[]> =>
-  (
-    await prepared(
-      d1,
-      sql`with ${versionsOf(JSON.stringify(asked.map((one) => [...readerJson(one), one.document_ids, one.organization_id])), `d.kind in ('${kinds.join(`', '`)}')`)},
-        numbered as (
-          select *, max(iif(fields_status = 'read', version, null)) over (
-            partition by n, kind order by version rows between unbounded preceding and 1 preceding) as previous
-          from versions)
-        select v.n, v.kind, v.document_id, d.document_date, v.version, v.fields_status, d.fields, b.fields as before,
-          json_extract(d.organizations, '$.' || (a.value->>4)) as got_at
-        from json_each(${JSON.stringify(asked.map((one) => [...readerJson(one), one.document_ids, one.organization_id]))}) a
-        cross join numbered v on v.n = a.key and v.document_id in (select value from json_each(a.value->3))
-        cross join documents d on d.entity = v.entity and d.document_id = v.document_id
-        left join numbered p on p.n = v.n and p.kind = v.kind and p.version = v.previous
-        left join documents b on b.entity = p.entity and b.document_id = p.document_id
-        where v.fields_status <> 'pending' and json_extract(d.organizations, '$.' || (a.value->>4)) is not null
-        order by v.n, v.document_id`,
-    ).all<NewsRow>()
-  ).results
+export async function readNews(d1: D1Database, kinds: readonly string[], asked: readonly AskedDocuments[]): Promise<NewsRow[]> {
+  const json = JSON.stringify(asked.map((one) => [...readerJson(one), one.document_ids, one.organization_id]))
+  const got_at = `json_extract(d.organizations, '$.' || (a.value->>4))`
+  const { results } = await prepared(
+    d1,
+    sql`with ${versionsOf(json, ofKinds(kinds))},
+      numbered as (
+        select *, max(iif(fields_status = 'read', version, null)) over (
+          partition by n, kind order by version rows between unbounded preceding and 1 preceding) as previous
+        from versions)
+      select v.n, v.kind, v.document_id, d.document_date, v.version, v.fields_status, d.fields, b.fields as before, ${raw(got_at)} as got_at
+      from json_each(${json}) a
+      cross join numbered v on v.n = a.key and v.document_id in (select value from json_each(a.value->3))
+      cross join documents d on d.entity = v.entity and d.document_id = v.document_id
+      left join numbered p on p.n = v.n and p.kind = v.kind and p.version = v.previous
+      left join documents b on b.entity = p.entity and b.document_id = p.document_id
+      where v.fields_status <> 'pending' and ${raw(got_at)} is not null
+      order by v.n, v.document_id`,
+  ).all<NewsRow>()
+  return results
+}
+
+/** Documents of a reader. */
+export type AskedDocuments = DocumentReader & { document_ids: readonly string[] }
+
+const ofKinds = (kinds: readonly string[]): string => `d.kind in ('${kinds.join(`', '`)}')`

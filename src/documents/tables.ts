@@ -28,7 +28,7 @@ export const documents = sqliteTable(
     organizations: text().notNull(),
     /** Milliseconds since 1970. */
     created_at: integer().notNull(),
-    /** 1 while it is among what the authority delivered the last time that anything was new. A run that finds its job finished gets these. */
+    /** 1 while it is among what the authority delivered when anything was new last. A run that finds its job finished gets these. */
     is_current: integer().notNull().default(1),
     /** Whether it has fields, and its DocumentFields as JSON once they are read. */
     fields_status: text({ enum: FIELDS_STATUSES }).notNull(),

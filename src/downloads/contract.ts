@@ -31,15 +31,16 @@ export const SyncJob = z
       .meta({ description: doc('The month, `YYYY-MM`; null for document sources.') }),
     status: z.enum(SYNC_STATUSES).meta({
       description: doc(
-        'All jobs of the RFC that a worker has taken are `running`; it does one after the other. A job that has not ended waits, `queued`, while ' +
-          'the connection is not active, even if it goes on for others.',
+        'All jobs of the RFC that a worker has taken are `running`; it does one after the other. A job that has not ended waits, ' +
+          '`queued`, while the connection is not active, even if it goes on for others.',
       ),
     }),
     attempts: z.int().meta({ description: doc('Attempts since the organization’s own run asked for the job.') }),
     created_count: z.int().meta({
       description: doc(
-        'Number of documents that are new to your organization since its previous successful job of this source and month, as in the event. ' +
-          'For CFDIs, this and the next two counts cover only the visibility window. Until a job succeeds, they cover its own download.',
+        'Number of documents that are new to your organization since its previous successful job of this source and month, as in the ' +
+          'event. For CFDIs, this and the next two counts cover only the visibility window. Until a job succeeds, they cover its own ' +
+          'download.',
       ),
     }),
     updated_count: z.int().meta({ description: doc('Number of CFDIs from before the previous job that have got their XML since then.') }),
@@ -53,8 +54,8 @@ export const SyncJob = z
       .array(z.strictObject({ name: z.string(), line: z.int().nullable(), code: z.string() }).meta({ id: 'RejectedFile' }))
       .meta({
         description: doc(
-          'The first 100 of them, once the job has finished, without those whose documents the window hides. A row of metadata has the line on ' +
-            'which it begins. The month of a job that has any is not complete.',
+          'The first 100 of them, once the job has finished, without those whose documents the window hides. A row of metadata has the ' +
+            'line on which it begins. The month of a job that has any is not complete.',
         ),
       }),
     error_class: z

@@ -22,7 +22,10 @@ export const KEPT_MS = 90 * 86_400_000
  */
 const RELAY_LAG_MS = 10 * 60_000
 
-/** Announces connections that are active again, so that their organizations are told at once what they missed. The sweep repeats lost messages. */
+/**
+ * Announces connections that are active again, so that their organizations are told at once what they missed. The sweep repeats lost
+ * messages.
+ */
 export const announceUntold = (system: System, rows: readonly { connection: number }[]): Promise<void> =>
   sendHints(
     system,
@@ -32,8 +35,9 @@ export const announceUntold = (system: System, rows: readonly { connection: numb
 
 /**
  * Tells an organization of the cancellations that were found while its connection was not active, of the CFDIs that its windows showed when
- * the connection was left: later ones it sees cancelled from the start. Each step puts a page of events into the outbox, for this organization
- * alone, and then records its place. A step that is repeated tells nothing twice, because the events' identifiers derive from the CFDI.
+ * the connection was left: later ones it sees cancelled from the start. Each step puts a page of events into the outbox, for this
+ * organization alone, and then records its place. A step that is repeated tells nothing twice, because the events' identifiers derive from
+ * the CFDI.
  */
 export async function tellMissed(system: System, connection: number): Promise<void> {
   let shard: number | null = null
@@ -70,8 +74,8 @@ function eventFor({ entity, organization_id }: UntoldConnection, body: Cancellat
 }
 
 /**
- * Tells what is left to tell: after a crash, or when a message was lost. A connection that fails is logged and does not stop the others. What
- * the sweep has no budget for is announced.
+ * Tells what is left to tell: after a crash, or when a message was lost. A connection that fails is logged and does not stop the others.
+ * What the sweep has no budget for is announced.
  */
 export async function sweepUntold(system: System): Promise<void> {
   const left: { connection: number }[] = []

@@ -74,9 +74,14 @@ async function view(ctx: Ctx, { fiscal_entity_id }: Connection, row: JobRow, cou
   }
 }
 
-/** Whether the connection was active when the job ended. What others downloaded afterwards is not counted before it is active again. */
-const wasActive = ({ state, inactive_since }: Connection, { finished_at }: JobRow): boolean =>
-  state === 'active' || inactive_since === null || (finished_at !== null && finished_at < inactive_since)
+/**
+ * Whether the connection was active when the job began, like the counts of its event (webhooks/relay/sync-counts.ts). What is downloaded
+ * afterwards is not counted before the connection is active again.
+ */
+const wasActive = ({ state, inactive_since }: Connection, { started_at, finished_at }: JobRow): boolean => {
+  const began_at = started_at ?? finished_at
+  return state === 'active' || inactive_since === null || (began_at !== null && began_at < inactive_since)
+}
 
 /** Returns a page of the jobs that the organization's runs created or joined for the RFC, those of the newest run first. */
 export async function listSyncJobs(ctx: Ctx, query: SyncJobQuery) {

@@ -25,7 +25,8 @@ export const syncRoutes = new Hono<App>()
       'Downloads',
       doc('List the download jobs of an RFC'),
       doc(
-        'The jobs that the organization’s last 60 runs for the RFC created or joined: those of the newest run first, then by source, the latest month first. A job in which nothing changed is forgotten after 14 days.',
+        'The jobs that the organization’s last 60 runs for the RFC created or joined: those of the newest run first, then by source, the ' +
+          'latest month first. A job in which nothing changed is forgotten after 14 days.',
       ),
     ),
     params(FiscalEntityPath),

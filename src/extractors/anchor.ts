@@ -27,9 +27,10 @@ const isSameSchedule = (a: Schedule, b: Schedule): boolean =>
 const later = (a: Day, b: Day | null): Day => (b === null || a > b ? a : b)
 
 /**
- * Returns the columns of a schedule that is saved now. A new schedule or time zone is anchored to today, and is due only after the last date
- * for which the extractor ran (`ranFor`), which is ahead of today when the zone has moved to the west: no date runs twice, so that the next
- * run is never promised for one that has run. An unchanged schedule keeps its anchor, but never runs for the days on which it was disabled.
+ * Returns the columns of a schedule that is saved now. A new schedule or time zone is anchored to today, and is due only after the last
+ * date for which the extractor ran (`ranFor`), which is ahead of today when the zone has moved to the west: no date runs twice, so that the
+ * next run is never promised for one that has run. An unchanged schedule keeps its anchor, but never runs for the days on which it was
+ * disabled.
  */
 export function arm(
   schedule: Schedule,

@@ -8,7 +8,13 @@ import { SCHEDULE_KINDS, SCOPES, TRIGGER_KINDS } from './tables.ts'
 
 const TriggerKind = z.enum(TRIGGER_KINDS).meta({ id: 'TriggerKind' })
 const ScheduleKind = z.enum(SCHEDULE_KINDS).meta({ id: 'ScheduleKind' })
-const Scope = z.enum(SCOPES).meta({ id: 'Scope' })
+const Scope = z.enum(SCOPES).meta({
+  id: 'Scope',
+  description: doc(
+    '`full_history`: from 2018 on. `last_n_months`: the last scope_months months. `since_watermark`: from the end of the last range ' +
+      'whose downloads all succeeded, less 72 hours, in which documents may have been stamped since; without one, from 2018 on.',
+  ),
+})
 
 const bounded = (minimum: number, maximum: number) => ({ type: 'integer', minimum, maximum })
 const spec = (properties: Record<string, object>) => ({
@@ -113,7 +119,8 @@ export const Extractor = z
     last_run_at: Instant.nullable(),
     next_run_at: Instant.nullable().meta({
       description: doc(
-        'The extractor runs then, unless it is changed before. Each local date runs once, also across time zones. Null when it is disabled or not scheduled.',
+        'The extractor runs then, unless it is changed before. Each local date runs once, also across time zones. Null when it is ' +
+          'disabled or not scheduled.',
       ),
     }),
   })

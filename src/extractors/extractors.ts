@@ -156,7 +156,9 @@ function settingsOf(ctx: Ctx, stored: ExtractorRow, changes: ExtractorChanges) {
   }
 }
 
-/** Deletes an extractor, which no longer counts towards the plan's limit. Windows stay as they are. Throws Failure 404 extractor.not_found. */
+/**
+ * Deletes an extractor, which no longer counts towards the plan's limit. Windows stay as they are. Throws Failure 404 extractor.not_found.
+ */
 export async function deleteExtractor(ctx: Ctx, extractor_id: string): Promise<void> {
   const { db, organization } = ctx
   try {

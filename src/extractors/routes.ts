@@ -47,7 +47,10 @@ export const extractorRoutes = new Hono<App>()
       TAG,
       doc('Update an extractor'),
       doc(
-        'Changes only the members of the body. Changing the trigger from `schedule` clears schedule_kind and schedule_spec; changing the scope from `last_n_months` clears scope_months. A new schedule or time zone counts from today, so the extractor runs tomorrow at the earliest, and only for dates after the last one for which it ran. A date that was due and has not run yet runs within minutes.',
+        'Changes only the members of the body. Changing the trigger from `schedule` clears schedule_kind and schedule_spec; changing the ' +
+          'scope from `last_n_months` clears scope_months. A new schedule or time zone counts from today, so the extractor runs tomorrow ' +
+          'at the earliest, and only for dates after the last one for which it ran. A date that was due and has not run yet runs within ' +
+          'minutes.',
       ),
     ),
     params(ExtractorPath),

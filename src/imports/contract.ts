@@ -23,7 +23,7 @@ export const ImportedFile = z
       .meta({
         description: doc(
           'Why the file was rejected, such as `cfdi.unstamped`. `cfdi.conflict`: a document with this UUID and another content is kept, that of ' +
-            'the authority, else the first that was imported. `import.quota_exceeded`: the plan leaves no room for its document, or for ' +
+            'the authority, else the first that was imported; if that import is deleted, this content is kept instead. `import.quota_exceeded`: the plan leaves no room for its document, or for ' +
             'some rows of a metadata file; make room and send it again. Null otherwise.',
         ),
       }),

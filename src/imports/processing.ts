@@ -58,9 +58,9 @@ async function goOn(system: System, hint: ImportHint): Promise<void> {
 }
 
 /**
- * Ingests an upload into the organization's own partition. When it is repeated after a crash, files that are stored stay unchanged. When the
- * budget ends, the import returns to the queue, and another invocation continues behind the files that have a result and the rows of metadata
- * that are stored.
+ * Ingests an upload into the organization's own partition. When it is repeated after a crash, files that are stored stay unchanged. When
+ * the budget ends, the import returns to the queue, and another invocation continues behind the files that have a result and the rows of
+ * metadata that are stored.
  */
 async function ingestImport(system: System, hint: ImportHint, row: ImportRow, token: string): Promise<void> {
   const ledger = system.settings.ledgers[hint.shard]!
@@ -159,8 +159,8 @@ async function ingest(
 }
 
 /**
- * Settles what uploads of more than a day ago use: those that a crash left without an import use nothing, and no key continues them any more;
- * those whose completion was not recorded use what their import says.
+ * Settles what uploads of more than a day ago use: those that a crash left without an import use nothing, and no key continues them any
+ * more; those whose completion was not recorded use what their import says.
  */
 export async function sweepUploads(system: System): Promise<void> {
   const open = await openUploads(system, Date.now() - ABANDONED_MS, SWEEP_LIMIT)

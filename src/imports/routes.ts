@@ -66,8 +66,9 @@ export const importRoutes = new Hono<App>()
       'Imports',
       doc('Delete an import with its documents'),
       doc(
-        'Deletes the documents that only this import brought, in the background; afterwards everything reads as if it had never been sent. ' +
-          'Documents that another of your imports brought too stay, as that one brought them. What the tax authority delivered is not touched. ' +
+        'Deletes the documents that only this import brought, in the background; afterwards all documents, balances and sums read as if it had never ' +
+          'been sent. Documents that another of your imports brought too stay, as that one brought them, also where its file was rejected as ' +
+          '`cfdi.conflict` because of this import. The results of other imports go on to say what became of their files at the time. What the tax authority delivered is not touched. ' +
           'An import that is being processed stops. The room that it took of the plan in all is free again; that of its day is not.',
       ),
     ),

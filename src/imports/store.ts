@@ -78,8 +78,8 @@ export const listImportRows = async (ledger: D1Database, book: number, before: s
   ).results
 
 /**
- * Claims a queued import, one with an expired lease, or one that is being deleted. Returns undefined when another consumer holds it, or when
- * there is nothing to do.
+ * Claims a queued import, one with an expired lease, or one that is being deleted. Returns undefined when another consumer holds it, or
+ * when there is nothing to do.
  */
 export const claimImport = async (ledger: D1Database, import_id: string, token: string, now: number, leaseUntil: number) =>
   (

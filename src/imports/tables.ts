@@ -70,8 +70,8 @@ export const importResults = sqliteTable(
 )
 
 /**
- * What imports say of the documents that they brought (cfdi/ingest/holdings.ts), those of a commit together: deleting one import leaves what
- * the others say. The `held` column of a document names the parts in which it is.
+ * What imports say of the documents that they brought (cfdi/ingest/holdings.ts), those of a commit together: deleting one import leaves
+ * what the others say. The `held` column of a document names the parts in which it is.
  */
 export const importHoldings = sqliteTable(
   'import_holdings',

@@ -44,7 +44,10 @@ export const pendingEntities = async (d1: D1Database, after: number, limit: numb
       .all<{ entity: number }>()
   ).results.map(({ entity }) => entity)
 
-/** Reads the parts of a page: the first event of each entity, then the second of each, and so on. Events that wait after a failure are left out. */
+/**
+ * Reads the parts of a page: the first event of each entity, then the second of each, and so on. Events that wait after a failure are left
+ * out.
+ */
 export const readPage = async (d1: D1Database, parts: readonly PagePart[], now: number): Promise<PendingEvent[]> =>
   (
     await d1

@@ -7,10 +7,10 @@ import { log } from './log.ts'
 export const START = 'start'
 
 /**
- * Works page by page, at least on one page, while the budget allows the statements of another. `work` gets the place where a page begins, ''
- * for the first one, and returns the place of the next one, '' after the last one. It reports what failed in a page with `fail` and goes on;
- * when it throws BudgetUsedUp, the page is repeated. Returns the place where another invocation continues, '' at the end, where the failures
- * of this invocation are thrown.
+ * Works page by page, at least on one page, while the budget allows the statements of another. `work` gets the place where a page begins,
+ * '' for the first one, and returns the place of the next one, '' after the last one. It reports what failed in a page with `fail` and goes
+ * on; when it throws BudgetUsedUp, the page is repeated. Returns the place where another invocation continues, '' at the end, where the
+ * failures of this invocation are thrown.
  */
 export async function pageByPage(
   system: System,

@@ -12,7 +12,9 @@ export interface ActingOrganization {
   name: string
   timezone: string
   plan: string
-  /** Number of extractors, disabled ones included. An organization without extractors sees everything (service.md, Visibility window, 4). */
+  /**
+   * Number of extractors, disabled ones included. An organization without extractors sees everything (service.md, Visibility window, 4).
+   */
   extractor_count: number
   /** The number of its events shard. */
   events_shard: number

@@ -19,7 +19,8 @@ const LOOKUPS = 50
 
 const BASIS = {
   population:
-    'Valid (vigente) received CFDIs of types I and E inside the visibility window, with different issuer and receiver. Retenciones are excluded, and so are documents that another vigente one substitutes (relation 04).',
+    'Valid (vigente) received CFDIs of types I and E inside the visibility window, with different issuer and receiver. Retenciones are ' +
+    'excluded, and so are documents that another vigente one substitutes (relation 04).',
   amounts: 'Totals of CFDIs of type I minus totals of type E, taxes included.',
   currency: 'Converted to MXN at each document’s own TipoCambio.',
   month: 'The month of the literal Fecha.',
@@ -45,8 +46,8 @@ const byAmount = (a: AssessedSupplier, b: AssessedSupplier): number =>
   a.totals.amount === b.totals.amount ? (a.rfc < b.rfc ? -1 : 1) : a.totals.amount > b.totals.amount ? -1 : 1
 
 /**
- * Compares the RFC's suppliers with the registry. Counts and sums all suppliers, and lists those with the largest amounts. Requests look-ups
- * of up to 50 suppliers whose answer is missing or older than a day. Throws Failure 404 fiscal_entity.not_found.
+ * Compares the RFC's suppliers with the registry. Counts and sums all suppliers, and lists those with the largest amounts. Requests
+ * look-ups of up to 50 suppliers whose answer is missing or older than a day. Throws Failure 404 fiscal_entity.not_found.
  */
 export async function reportSuppliers(ctx: Ctx, { months, limit }: SupplierReportQuery): Promise<SupplierReport> {
   const { db, now, organization } = ctx

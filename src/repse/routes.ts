@@ -24,7 +24,8 @@ export const repseRoutes = new Hono<App>()
       TAG,
       doc('Get the REPSE status of an RFC'),
       doc(
-        'Returns the last answer of the registry of providers of specialized services. Returns 202 while the registry has not answered for the first time. Repeat the request after the delay, and do not take 202 for “not registered”.',
+        'Returns the last answer of the registry of providers of specialized services. Returns 202 while the registry has not answered ' +
+          'for the first time. Repeat the request after the delay, and do not take 202 for “not registered”.',
       ),
     ),
     params(RepsePath),
@@ -55,7 +56,9 @@ export const repseRoutes = new Hono<App>()
   )
 
 const REPORT = doc(
-  'Compares the issuers of received CFDIs inside their visibility window with the registry. Counts and amounts cover all suppliers; `limit` only shortens the list. A supplier is `unknown` until the registry has answered about it. Each request queues look-ups of up to 50 suppliers whose answer is missing or older than a day.',
+  'Compares the issuers of received CFDIs inside their visibility window with the registry. Counts and amounts cover all suppliers; ' +
+    '`limit` only shortens the list. A supplier is `unknown` until the registry has answered about it. Each request queues look-ups of ' +
+    'up to 50 suppliers whose answer is missing or older than a day.',
 )
 
 /** The supplier report, mounted at /v1/cfdi. */

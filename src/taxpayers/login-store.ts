@@ -116,8 +116,8 @@ export const requireVerification = (db: Database, rows: readonly ConnectionRow[]
   prepared(db.$client, sql`update connections set verify_at = ${now.getTime()}, verify_attempts = 0 where ${listed(rows)} and ${COUNTS}`)
 
 /**
- * Makes the CIECs of a page of active connections, behind `after`, wait for a verification, if they were neither accepted since an instant nor
- * used by a run. Returns the last connection of the page; 0 behind the last one.
+ * Makes the CIECs of a page of active connections, behind `after`, wait for a verification, if they were neither accepted since an instant
+ * nor used by a run. Returns the last connection of the page; 0 behind the last one.
  */
 export async function requireIdle(db: Database, after: number, limit: number, since: Date): Promise<number> {
   const page = sql`select connection from connections where connection > ${after} order by connection limit ${limit}`

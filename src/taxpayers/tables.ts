@@ -78,7 +78,9 @@ export const connections = sqliteTable(
     received_reaches: text().notNull().default('[]'),
     /** When the organization first imported files for this RFC; null before. */
     imported_at: instant(),
-    /** Set by a trigger when the connection leaves active, and cleared when all cancellations since are told: an Untold (untold.ts) as JSON. */
+    /**
+     * Set by a trigger when the connection leaves active, and cleared when all cancellations since are told: an Untold (untold.ts) as JSON.
+     */
     untold: text(),
     linked_at: instant().notNull(),
     updated_at: instant().notNull(),
@@ -106,7 +108,9 @@ const { issued_reaches: _, received_reaches: __, ...connectionColumns } = getTab
 /** The columns of a connection without its reaches, which are long and matter only where CFDIs are shown. */
 export { connectionColumns }
 
-/** CIECs that organizations sent and the authority did not accept: refused ones, and those whose answer is still awaited. Kept for a day. */
+/**
+ * CIECs that organizations sent and the authority did not accept: refused ones, and those whose answer is still awaited. Kept for a day.
+ */
 export const ciecAttempts = sqliteTable(
   'ciec_attempts',
   {

@@ -1,11 +1,11 @@
-import { lastDayOf } from '../platform/time/months.ts'
+import { LATEST_STAMP_MS, lastDayOf } from '../platform/time/months.ts'
 import type { Reach } from './reaches.ts'
 import { earliestOf, latestOf, type Window } from './window.ts'
 
 export const DATA_STATUSES = ['complete', 'downloading', 'missing'] as const
 export type DataStatus = (typeof DATA_STATUSES)[number]
 
-/** How a download of a month ended: complete before the end of the month or after it, with files that could not be read, or failed. */
+/** How a download of a month ended: complete before the month was over or after it, with files that could not be read, or failed. */
 type End = 'so_far' | 'over' | 'incomplete' | 'failed'
 
 /**
@@ -32,10 +32,13 @@ const MOST_CHANGES = 30
 /** The first millisecond at which no document can be issued in a month any more, whatever its zone. */
 const endOf = (month: string): number => (latestOf(lastDayOf(month)) + 1) * 1_000
 
+/** The first millisecond at which a month is over: no document of it can be stamped any more. */
+const overOf = (month: string): number => endOf(month) + LATEST_STAMP_MS
+
 /** What is known of a month after a download of it: the same object when nothing changes. */
 export function coverageAfter(before: MonthCoverage, month: string, { outcome, as_of, until }: EndedDownload): MonthCoverage {
   const [since, last] = before.at(-1) ?? [0, null]
-  const end: End = outcome !== 'complete' ? outcome : last === 'over' || until >= endOf(month) ? 'over' : 'so_far'
+  const end: End = outcome !== 'complete' ? outcome : last === 'over' || until >= overOf(month) ? 'over' : 'so_far'
   // What it was asked for has been downloaded completely meanwhile, at another organization's request.
   const isMade = outcome === 'failed' && as_of <= since && (last === 'over' || last === 'so_far')
   return end === last || isMade ? before : [...before, [Math.max(since, as_of), end] as const].slice(-MOST_CHANGES)
@@ -47,14 +50,17 @@ export interface MonthsOfSource {
   window: Window
   /** What the connection's own runs reached, in the order of their instants. */
   reaches: readonly Reach[]
-  /** The queued and running jobs that its own runs created or joined: the instant, in milliseconds, of the run that created each, by month. */
+  /**
+   * The queued and running jobs that its own runs created or joined: the instant, in milliseconds, of the run that created each, by month.
+   */
   open: Readonly<Record<string, number | undefined>>
 }
 
 /**
- * Whether a month is complete for an organization, by the downloads that its own runs asked for: the last one that did not fail, when it
- * began after the end of the month, and else, of a month that is not over or that the ceiling divides, the last one. While the month is
- * fetched again it stays complete. What only others downloaded is missing. An organization without extractors is told what is held.
+ * Whether a month is complete for an organization, by the downloads that its own runs asked for: the last one that did not fail since the
+ * month was over, or while it is not over since its end; and before its end, or when the ceiling divides it, the last one. A month is over
+ * 72 hours after its end, because its documents may be stamped until then. While the month is fetched again it stays complete. What only
+ * others downloaded is missing. An organization without extractors is told what is held.
  */
 export function dataStatusOf(month: string, { coverage, window, reaches, open }: MonthsOfSource, now: number): DataStatus {
   const covered = coverage[month] ?? []
@@ -62,14 +68,16 @@ export function dataStatusOf(month: string, { coverage, window, reaches, open }:
   const job = open[month]
   const begin = earliestOf(`${month}-01`) * 1_000
   const own = reaches.filter(({ at, from }) => at >= begin && from <= `${month}-01`)
-  // The runs of an open job wait for it: those since its instant, and the last one, which may have joined it late. Others were answered before.
+  // The runs of an open job wait for it: those since its instant, and the last one, which may have joined it late. Others were answered
+  // before.
   const awaited = job === undefined ? -1 : own.findIndex(({ at }) => at >= job)
   const answered = job === undefined ? own : own.slice(0, awaited)
   const endFor = (at: number): End | undefined => (covered.findLast(([as_of]) => as_of <= at) ?? covered[0])?.[1]
   const ends: (readonly [at: number, end: End | undefined])[] =
     window.ceiling === null ? covered.map(([, ended]) => [now, ended]) : answered.map(({ at }) => [at, endFor(at)])
-  const isOver = (window.ceiling ?? now) >= end
-  const last = isOver ? ends.findLast(([at, ended]) => at >= end && ended !== 'failed')?.[1] : ends.at(-1)?.[1]
-  const isComplete = !window.isEmpty && (last === 'over' || (!isOver && last === 'so_far'))
+  const ceiling = window.ceiling ?? now
+  const since = [overOf(month), end].find((from) => ceiling >= from)
+  const last = since === undefined ? ends.at(-1) : ends.findLast(([at, ended]) => at >= since && ended !== 'failed')
+  const isComplete = !window.isEmpty && (last?.[1] === 'over' || (since !== overOf(month) && last?.[1] === 'so_far'))
   return isComplete ? 'complete' : job === undefined ? 'missing' : 'downloading'
 }

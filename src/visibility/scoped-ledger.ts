@@ -50,8 +50,8 @@ export interface Partition {
   /** The bounds of the directions of which something can be visible: one item for both when their windows are the same. */
   readonly bounds: readonly DirectionBounds[]
   /**
-   * Returns the instant, in milliseconds, as of which earlier changes of a document are told: when the organization's own runs first reached
-   * the document, and not before the connection first became active. Alone, the organization would have stored it no earlier.
+   * Returns the instant, in milliseconds, as of which earlier changes of a document are told: when the organization's own runs first
+   * reached the document, and not before the connection first became active. Alone, the organization would have stored it no earlier.
    */
   changesFrom(document: { direction: number; fecha: string; issued_at: number }): number
   /** The conditions that a row's last change is told as of this instant, in milliseconds, or later. No index serves them. */
@@ -63,8 +63,8 @@ export interface Partition {
 type Reader = Pick<Ctx, 'organization' | 'connection' | 'settings'>
 
 /**
- * Opens the ledger of the RFC that the request names, through the organization's windows. Throws Failure 404 fiscal_entity.not_found without
- * a connection that is active, or paused only for a debt.
+ * Opens the ledger of the RFC that the request names, through the organization's windows. Throws Failure 404 fiscal_entity.not_found
+ * without a connection that is active, or paused only for a debt.
  */
 export const openLedger = (reader: Reader): ScopedLedger => opened(reader, windowsOf)
 
@@ -113,11 +113,11 @@ export const isVisible = (partition: Partition, alias: string): Fragment =>
   all([isCounted(partition, alias), ...partition.conditions(alias)])
 
 /**
- * The condition that a payment or credit note in the partition may count in the balance of a visible invoice: it was issued up to the ceiling
- * of its own direction, which is the invoice's when both have the same issuer. The floor does not matter. A balance can therefore reveal amounts from before the floor, but
- * only from the last three days before it: a payment names its invoice by the UUID of the invoice's stamp and is stamped within 72 hours of
- * its own Fecha, so that it is dated at most three days before the invoice. The payment itself stays hidden. Everything that the
- * organization imported counts.
+ * The condition that a payment or credit note in the partition may count in the balance of a visible invoice: it was issued up to the
+ * ceiling of its own direction, which is the invoice's when both have the same issuer. The floor does not matter. A balance can therefore
+ * reveal amounts from before the floor, but only from the last three days before it: a payment names its invoice by the UUID of the
+ * invoice's stamp and is stamped within 72 hours of its own Fecha, so that it is dated at most three days before the invoice. The payment
+ * itself stays hidden. Everything that the organization imported counts.
  */
 export const isCounted = (partition: Partition, alias: string): Fragment =>
   all([

@@ -34,8 +34,8 @@ it('the content of a document is read as it was written', () => {
   )
 })
 
-it('a document without content has null and empty members', () => {
-  expect(contentOf(undefined)).toEqual(detailOf(newDocument('cfdi', '')))
+it('a document without content has null and empty members: what is not known is not said to be none', () => {
+  expect(contentOf(undefined)).toEqual({ ...detailOf(newDocument('cfdi', '')), impuestos: null, has_addenda: null })
 })
 
 const KIB = 1_024

@@ -243,8 +243,8 @@ function expectedOf(sight: Sight, one: Seen) {
       balance: left && text(left.lt(0) ? ZERO : left),
     }
   }
-  if (document.tipo !== 'I') return balance('not_applicable', null, null)
-  if (!hasXml) return balance('not_applicable', ZERO, ZERO)
+  // Metadata does not state how an invoice is paid.
+  if (document.tipo !== 'I' || !hasXml) return balance('not_applicable', null, null)
   if (document.metodo === 'PUE') return balance('paid', new Big(total), ZERO)
   const counted = applicationsTo(sight, one).filter(({ reason }) => reason === null)
   const [paid, credited] = ['P', 'E'].map((kind) => sumOf(counted.filter((it) => it.kind === kind).map(({ amount }) => amount))) as [

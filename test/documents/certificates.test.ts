@@ -37,7 +37,7 @@ const lists = (rfc: string, valid_to: string, status: 'active' | 'revoked' = 'ac
   )
 
 describe('the alert before a certificate expires', () => {
-  it('comes 30 and 7 days before, once each, to every organization with an active connection that was told of the certificate', async () => {
+  it('comes 30 and 7 days before, once each, to every organization with an active connection that got a list with it', async () => {
     const rfc = freshRfc()
     const [one, other, left, csfOnly] = [await reader(rfc), await reader(rfc), await reader(rfc), await reader(rfc, ['sat_csf'])]
     lists(rfc, '2026-04-20')

@@ -122,11 +122,19 @@ describe('the status of a month', () => {
     await one.run()
     expect(await statusesOf(one)).toEqual(['26-04 complete', '26-05 complete'])
     await work(rfc)
-    // The third of June: the last days of May are still to be downloaded.
-    later(14 * DAY)
+    // The third of June: the last days of May are still to be downloaded. The fourth: so is what was stamped since.
+    for (const [day, june] of [
+      [14, 'downloading'],
+      [15, 'complete'],
+    ] as const) {
+      later(day * DAY)
+      await one.run()
+      expect(await statusesOf(one)).toEqual(['26-04 complete', '26-05 downloading', `26-06 ${june}`])
+      await work(rfc)
+      expect(await statusesOf(one)).toEqual(['26-04 complete', '26-05 complete', '26-06 complete'])
+    }
+    later(16 * DAY)
     await one.run()
-    expect(await statusesOf(one)).toEqual(['26-04 complete', '26-05 downloading', '26-06 downloading'])
-    await work(rfc)
     expect(await statusesOf(one)).toEqual(['26-04 complete', '26-05 complete', '26-06 complete'])
   })
 
@@ -213,14 +221,14 @@ describe('what is kept of an RFC', () => {
     const one = await subscriber(rfc, cfdiOf(1))
     const count = writes(/insert into coverage/)
     const counts: number[] = []
-    for (const day of [0, 1, 2, 10, 11, 14, 15]) {
+    for (const day of [0, 1, 2, 10, 11, 14, 15, 16]) {
       later(day * DAY)
       await one.run()
       await work(rfc)
       counts.push(count())
     }
-    // April and May; of May and June on the third of June; two sources.
-    expect(counts).toEqual([4, 4, 4, 4, 4, 8, 8])
+    // April and May; June on the third of June, and on the fourth May, of which everything is stamped; two sources.
+    expect(counts).toEqual([4, 4, 4, 4, 4, 6, 8, 8])
   })
 
   it('commits with the end of its job or not at all', async () => {

@@ -1,6 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { SandboxComprobante } from '../../src/authority/sandbox/world/comprobante.ts'
 import { documentsOf } from '../../src/authority/sandbox/world/month.ts'
+import { stampedAt } from '../../src/authority/sandbox/world/stamp.ts'
 import type { SyncJob } from '../../src/downloads/contract.ts'
 import { created } from '../extractors/support/extractors.ts'
 import { freshRfc } from '../support/tenants.ts'
@@ -138,6 +140,39 @@ describe('since_watermark', () => {
     await one.run()
     for (const source of [ISSUED, RECEIVED]) expect(await newest(rfc, before, source)).toEqual(['2018-04', '2018-05', '2018-06'])
     expect(await one.entity()).toMatchObject({ visible_from: '2018-01-01', visible_to: '2018-06-02T12:00:00.000Z' })
+  })
+
+  it('brings what was stamped late, as each month is downloaded once more when 72 hours have passed since its end', async () => {
+    // March ends at 08:00 UTC on 1 April in the west of Mexico: 3 hours later some of its documents are not stamped yet.
+    const isLate = (document: SandboxComprobante) => stampedAt(document) > '2018-04-01T05:00:00'
+    const rfc = Array.from({ length: 400 }, () => freshRfc()).find((one) => documentsOf(one, 'issued', '2018-03').some(isLate))!
+    const late = documentsOf(rfc, 'issued', '2018-03')
+      .filter(isLate)
+      .map(({ uuid }) => uuid)
+    vi.setSystemTime('2018-04-01T11:00:00Z')
+    const one = await subscriber(rfc, sinceWatermark({ data_source_keys: [ISSUED] }))
+    const held = async () => ((await bookOf(rfc, ['cfdi']))['cfdi'] as { uuid: string }[]).map(({ uuid }) => uuid)
+    const status = async () => {
+      const { body } = await one.ask('GET', `/v1/cfdi/summary/monthly?fiscal_entity_id=${one.fiscal_entity_id}&from=2018-03&to=2018-03`)
+      return body.data.map(({ data_status }: { data_status: string }) => data_status)
+    }
+    await one.run()
+    await work(rfc)
+    for (const uuid of late) expect(await held()).not.toContain(uuid)
+    expect(await status()).toEqual(['complete'])
+    const days: [string, string[]][] = [
+      ['2018-04-04T11:00:00Z', ['2018-03', '2018-04']],
+      ['2018-04-05T11:00:00Z', ['2018-04']],
+    ]
+    for (const [day, months] of days) {
+      vi.setSystemTime(day)
+      const before = (await jobsOf(rfc)).length
+      await one.run()
+      expect(await newest(rfc, before, ISSUED)).toEqual(months)
+      await work(rfc)
+      expect(await held()).toEqual(expect.arrayContaining(late))
+      expect(await status()).toEqual(['complete'])
+    }
   })
 
   it('is each source’s and each organization’s own', async () => {

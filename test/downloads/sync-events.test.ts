@@ -5,16 +5,18 @@ import { countJobs } from '../../src/downloads/counts/counts.ts'
 import { systemOf } from '../../src/platform/context.ts'
 import { consume } from '../../src/queues.ts'
 import { EVERYTHING } from '../../src/visibility/window.ts'
+import { deliverDue } from '../../src/webhooks/deliveries/delivery.ts'
 import { relayOutbox } from '../../src/webhooks/relay/relay.ts'
 import { beforeBatch, drainNow, watchAuthority } from '../authority/support/authority.ts'
 import { connected, factsOf, fetching, jobsOf, runNow } from '../outbox/support/outbox-events.ts'
 import { at } from '../support/clock.ts'
 import { silenceQueues } from '../support/queues.ts'
+import type { Organization } from '../support/tenants.ts'
 import { dump } from '../support/world.ts'
 
 const NOW = '2026-03-15T18:00:00Z'
 /** What settles a job. */
-const SETTLING = 'finished_at = ?7, open = 0'
+const SETTLING = 'finished_at = ?6, open = 0'
 
 beforeEach(() => {
   at(NOW)
@@ -35,6 +37,25 @@ const heldOf = (entity: number, source: string, month: string) =>
     .bind(entity, source === 'sat_cfdi_issued' ? 0 : 1, month)
     .first()
 
+const relayNow = () => relayOutbox(systemOf(env, new Date(), 'relay'), 0)
+
+type Counted = Record<string, unknown>
+
+/** What a job brought, as the event and the list of jobs say it. */
+const said = ({ job_id, period, created_count, updated_count, cancelled_count, completed_at, finished_at, status }: Counted) => ({
+  ...{ job_id, period, created_count, updated_count, cancelled_count, at: completed_at ?? finished_at },
+  status: status ?? 'succeeded',
+})
+
+const ofMonths = ({ body }: { body: { data: Counted[] } }) =>
+  body.data
+    .filter(({ period, status }) => period !== null && status !== 'queued')
+    .map(said)
+    .sort((a, b) => (String(a.period) < String(b.period) ? 1 : -1))
+
+const monthsTold = async (of: Organization) => ofMonths(await of.ask('GET', '/v1/events?event_key=sync.completed'))
+const monthsListed = async (of: Organization, id: string) => ofMonths(await of.ask('GET', `/v1/fiscal-entities/${id}/sync-jobs`))
+
 /** What a job brought to an organization that sees everything. */
 const countsOf = async (organization_id: string, job: { entity: number; source: string; month: string; job_id: string }) =>
   (await countJobs(env.LEDGER_0, [{ ...job, organization_id, windows: EVERYTHING }])).map(({ document_ids: _, ...counts }) => counts)[0]
@@ -53,7 +74,7 @@ describe('sync.completed', () => {
       'sat_miinformacion ',
     ])
     expect(facts.map(({ fact_id }) => fact_id)).toEqual(
-      jobs.map(({ source, month, job_id }) => `sync.completed:${source}:${month}:${job_id}`),
+      jobs.map(({ source, month, job_id }) => `sync.completed:${entity}:${source}:${month}:${job_id}`),
     )
     for (const [n, { source, month, job_id }] of jobs.entries()) {
       const isShared = source === 'sat_miinformacion' || (source === 'sat_cfdi_issued' && month > '2026-01')
@@ -71,22 +92,115 @@ describe('sync.completed', () => {
     }
   })
 
-  it('has the counts of a job that had begun when the connection was paused', async () => {
+  it.each([
+    { seconds: 1, jobs: 2, who: 'that had begun when the connection was paused, or has its login from before' },
+    { seconds: 6, jobs: 1, who: 'that had begun when the connection was paused, and none that begins six seconds later' },
+  ])('has the counts of a job $who, and so has the list of jobs, then and afterwards', async ({ seconds, jobs }) => {
     silenceQueues()
+    const begun: string[] = []
+    watchAuthority(async (_, source, month) => void (source === 'sat_cfdi_issued' && begun.push(month)))
     const one = await fetching(['sat_cfdi_issued'], 1)
     const { entity, fiscal_entity_id } = await connected(one)
+    const setActive = async (active: boolean) =>
+      expect((await one.ask('PATCH', `/v1/billing/rfcs/${fiscal_entity_id}`, { active })).status).toBe(200)
     beforeBatch('insert into cfdi_commits', async () => {
       wait(1)
-      expect((await one.ask('PATCH', `/v1/billing/rfcs/${fiscal_entity_id}`, { active: false })).status).toBe(200)
-      wait(1)
+      await setActive(false)
+      wait(seconds)
     })
     await drainNow(entity)
-    await relayOutbox(systemOf(env, new Date(), 'relay'), 0)
-    const { data } = (await one.ask('GET', '/v1/events?event_key=sync.completed')).body
-    const ofMonth = data.filter(({ period }: { period: string | null }) => period !== null)
-    const held = await heldOf(entity, 'sat_cfdi_issued', ofMonth[0].period)
-    expect([ofMonth.length, ofMonth[0].created_count]).toEqual([1, held!['created_count']])
-    expect(ofMonth[0].created_count).toBeGreaterThan(5)
+    expect(begun).toHaveLength(jobs)
+    await relayNow()
+    const told = await monthsTold(one)
+    expect(told).toHaveLength(jobs)
+    const held = await heldOf(entity, 'sat_cfdi_issued', '2026-03')
+    expect(told.find(({ period }) => period === '2026-03')!['created_count']).toBe(held!['created_count'])
+    for (const { created_count } of told) expect(created_count).toBeGreaterThan(5)
+    const inOrder = (of: typeof told) => of.toSorted((a, b) => String(a['period']).localeCompare(String(b['period'])))
+    expect(inOrder(await monthsListed(one, fiscal_entity_id))).toEqual(inOrder(told))
+    wait(60)
+    await setActive(true)
+    expect(inOrder(await monthsListed(one, fiscal_entity_id))).toEqual(inOrder(told))
+  })
+
+  it('of a job that ended while its RFC was unlinked is in the feed and in the log when the RFC is linked again', async () => {
+    silenceQueues()
+    const one = await fetching(['sat_cfdi_issued'], 1)
+    const url = 'https://hooks.example.com/'
+    const { webhook_id } = (await one.ask('POST', '/v1/webhooks', { name: 'n', url, event_keys: ['sync.completed'] })).body
+    const { entity, rfc, fiscal_entity_id } = await connected(one)
+    beforeBatch('insert into cfdi_commits', async () => {
+      wait(1)
+      expect((await one.ask('DELETE', `/v1/fiscal-entities/${fiscal_entity_id}`)).status).toBe(204)
+      // Until then, the next job would have its login from before.
+      wait(6)
+    })
+    await drainNow(entity)
+    await relayNow()
+    expect(await factsOf(entity, 'sync.')).toEqual([])
+    expect(await monthsTold(one)).toEqual([])
+    const [row] = await env.EVENTS_0.prepare('select webhook from webhooks where webhook_id = ?').bind(webhook_id).raw()
+    await deliverDue(systemOf(env, new Date(), 'deliver'), `0.${row![0]}`)
+    wait(60)
+    expect((await connected(one, rfc)).fiscal_entity_id).toBe(fiscal_entity_id)
+    const [told, ...more] = await monthsTold(one)
+    expect([more.length, told!['created_count']]).toEqual([
+      0,
+      (await heldOf(entity, 'sat_cfdi_issued', told!['period'] as string))!['created_count'],
+    ])
+    expect(await monthsListed(one, fiscal_entity_id)).toEqual([told])
+    // What was not sent can be asked for.
+    const { data } = (await one.ask('GET', `/v1/webhooks/${webhook_id}/deliveries?status=failed`)).body
+    expect(data.map(({ attempts }: { attempts: { error: string }[] }) => attempts[0]!.error)).toEqual(
+      Array(2).fill('Not sent: The RFC is no longer linked.'),
+    )
+    const again = await one.ask('POST', `/v1/webhooks/${webhook_id}/deliveries/redeliver`, { since: NOW, statuses: ['failed'] })
+    expect(again.body.redelivered_count).toBe(2)
+  })
+
+  it('of a job that began before its RFC was unlinked is told once when it ends after the RFC is linked again', async () => {
+    silenceQueues()
+    const one = await fetching(['sat_cfdi_issued'], 1)
+    const { entity, rfc, fiscal_entity_id } = await connected(one)
+    beforeBatch('insert into cfdi_commits', async () => {
+      wait(1)
+      expect((await one.ask('DELETE', `/v1/fiscal-entities/${fiscal_entity_id}`)).status).toBe(204)
+      wait(1)
+      await connected(one, rfc)
+    })
+    for (let n = 0; n < 3; n++) {
+      await drainNow(entity)
+      await relayNow()
+    }
+    const told = await monthsTold(one)
+    expect(told).toHaveLength(2)
+    expect(told[0]!['created_count']).toBeGreaterThan(5)
+    expect(await monthsListed(one, fiscal_entity_id)).toEqual(told)
+  })
+
+  it('of a job that waited while its RFC was unlinked, and ran for others, is told once it has run after the RFC is linked again', async () => {
+    silenceQueues()
+    const [one, other] = [await fetching(['sat_cfdi_issued'], 1), await fetching(['sat_cfdi_issued'], 1)]
+    const { entity, rfc, fiscal_entity_id } = await connected(one)
+    await connected(other, rfc)
+    expect((await one.ask('DELETE', `/v1/fiscal-entities/${fiscal_entity_id}`)).status).toBe(204)
+    wait(1)
+    await drainNow(entity)
+    await relayNow()
+    expect(await monthsTold(other)).toHaveLength(2)
+    wait(60)
+    await connected(one, rfc)
+    expect(await monthsTold(one)).toEqual([])
+    expect(await monthsListed(one, fiscal_entity_id)).toEqual([])
+    for (let n = 0; n < 3; n++) {
+      await drainNow(entity)
+      await relayNow()
+    }
+    const told = await monthsTold(one)
+    expect(told).toHaveLength(2)
+    expect(told[0]!['created_count']).toBeGreaterThan(5)
+    expect(await monthsListed(one, fiscal_entity_id)).toEqual(told)
+    expect(await monthsTold(other)).toHaveLength(2)
   })
 
   it('is told as well, once, to whose run finds the job done', async () => {
@@ -174,7 +288,7 @@ describe('sync.failed', () => {
     await drainNow(entity)
     const facts = await factsOf(entity, 'sync.')
     expect(facts.map(({ fact_id }) => fact_id)).toEqual(
-      (await jobsOf(entity)).map(({ source, month, job_id }) => `sync.failed:${source}:${month}:${job_id}`),
+      (await jobsOf(entity)).map(({ source, month, job_id }) => `sync.failed:${entity}:${source}:${month}:${job_id}`),
     )
     for (const { organizations, body } of facts) {
       expect(organizations).toEqual([of.id])

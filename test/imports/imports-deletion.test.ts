@@ -48,6 +48,41 @@ const statusOf = async ({ of, fiscal_entity_id }: Omit<Importer, 'rfc'>, import_
   return status === 200 ? body.status : status
 }
 
+type Listed = Record<string, unknown> & { uuid: string; updated_at: string }
+
+/** The documents by UUID, without what other documents change in them. */
+async function listed({ of, fiscal_entity_id }: Importer) {
+  const { data } = (await of.ask('GET', `/v1/cfdi?fiscal_entity_id=${fiscal_entity_id}&limit=100`)).body
+  return new Map<string, Listed>(
+    data.map((one: Listed) => [one.uuid, Object.fromEntries(Object.entries(one).filter(([name]) => !BY_OTHERS.has(name)))]),
+  )
+}
+const BY_OTHERS = new Set([
+  ...['paid_amount', 'credited_amount', 'balance', 'payment_status', 'last_payment_at', 'fully_paid_at'],
+  ...['is_substituted', 'substituted_not_cancelled'],
+])
+
+const resultsOf = async ({ of, fiscal_entity_id }: Importer) => {
+  const list = importsOf(fiscal_entity_id)
+  const ids = (await of.ask('GET', `${list}?limit=100`)).body.data.map(({ import_id }: { import_id: string }) => import_id)
+  const each = await Promise.all(ids.map(async (id: string) => [id, (await of.ask('GET', `${list}/${id}`)).body.files]))
+  return new Map(each as [string, unknown][])
+}
+
+/** Deletes an import, and checks what whoever has read before reads of what changes: what differs has changed since, what does not has not. */
+async function deletedVisibly(by: Importer, import_id: string): Promise<void> {
+  const [before, results, at] = [await listed(by), await resultsOf(by), new Date().toISOString()]
+  await deleted(by, import_id)
+  for (const [uuid, document] of await listed(by)) {
+    const { updated_at, ...former } = before.get(uuid)!
+    const { updated_at: since, ...now } = document
+    if (JSON.stringify(now) === JSON.stringify(former)) expect(since >= updated_at).toBe(true)
+    else expect(since >= at).toBe(true)
+  }
+  results.delete(import_id)
+  expect(await resultsOf(by)).toEqual(results)
+}
+
 async function deleted(by: Importer, import_id: string): Promise<void> {
   const { status, body } = await by.of.ask('DELETE', `${importsOf(by.fiscal_entity_id)}/${import_id}`)
   expect([status, body.status]).toEqual([202, 'deleting'])
@@ -139,7 +174,7 @@ describe('a deleted import', () => {
       sent.push({ bytes, import_id: await imported(a, bytes) })
       if (random() < 0.5) {
         const { import_id } = sent[Math.floor(random() * sent.length)]!
-        if (!gone.has(import_id)) await deleted(a, import_id)
+        if (!gone.has(import_id)) await deletedVisibly(a, import_id)
         gone.add(import_id)
       }
     }
@@ -154,6 +189,32 @@ describe('a deleted import', () => {
     for (const { import_id } of sent) if (!gone.has(import_id)) await deleted(a, import_id)
     expect(Object.values(await partitionOf(a.of.id)).flat()).toEqual([])
     expect(await usedBy(a)).toEqual({ bytes: 0, documents: 0 })
+  })
+
+  it('gives its place to another content that it kept out, which has changed then; the result of the other stays', async () => {
+    const a = await importer()
+    const document = plainOf(randomOf(12), '2026-01', { emisor: a.rfc })
+    const [first, second] = [
+      await imported(a, zipOf([xmlFile(document)])),
+      await imported(a, zipOf([xmlFile({ ...document, total: '7.00' }), xmlFile(document)])),
+    ]
+    const result = await resultsOf(a)
+    expect(result.get(second)).toMatchObject([{ status: 'rejected', code: 'cfdi.conflict' }, { status: 'unchanged' }])
+    const at = new Date().toISOString()
+    await deleted(a, first)
+    const { total, updated_at } = (await listed(a)).get(document.uuid)!
+    expect([total, updated_at >= at]).toEqual(['7.00', true])
+    expect([...(await resultsOf(a))]).toEqual([[second, result.get(second)]])
+    expect(await usedBy(a)).toMatchObject({ documents: 1 })
+  })
+
+  it('that said the same as another leaves the document as it was: whoever has read it need not read it again', async () => {
+    const a = await importer()
+    const document = plainOf(randomOf(13), '2026-01', { emisor: a.rfc })
+    const [first] = [await imported(a, zipWith([document])), await imported(a, zipWith([document]))]
+    const before = await listed(a)
+    await deletedVisibly(a, first)
+    expect(await listed(a)).toEqual(before)
   })
 
   it('had written no row a document but those of the documents themselves, and the same file again writes one', async () => {

@@ -244,7 +244,7 @@ export const ROWS: Record<string, Row> = {
   'POST /v1/webhooks/:webhook_id/deliveries/redeliver': {
     may: WRITERS,
     answers: 202,
-    given: freshWebhook,
+    given: (side) => freshLoss(side),
     json: () => ({ since: '2026-01-01T00:00:00Z' }),
   },
   'POST /v1/webhooks/:webhook_id/deliveries/:event_id/redeliver': { may: WRITERS, answers: 202, given: (side) => freshLoss(side) },

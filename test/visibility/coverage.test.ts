@@ -7,10 +7,12 @@ import { randomOf } from '../support/random.ts'
 const MONTH = '2026-04'
 /** April ends last in Tijuana, where it is seven hours behind UTC in summer, and eight at most. */
 const END = Date.parse('2026-05-01T08:00:00Z')
+/** Its last stamps come 72 hours later. */
+const STAMPED = Date.parse('2026-05-04T08:00:00Z')
 const at = (text: string): number => Date.parse(`${text}:00Z`)
 
 const [FIRST, SECOND, THIRD] = ['2026-04-10T06:00', '2026-04-11T06:00', '2026-04-12T06:00'] as const
-const [BEFORE, OVER, LATER] = ['2026-05-01T06:00', '2026-05-02T06:00', '2026-05-03T06:00'] as const
+const [BEFORE, OVER, LATER] = ['2026-05-04T06:00', '2026-05-05T06:00', '2026-05-06T06:00'] as const
 type Ended = [outcome: EndedDownload['outcome'], as_of: string, until?: string]
 const ended = ([outcome, as_of, until = as_of]: Ended): EndedDownload => ({ outcome, as_of: at(as_of), until: at(until) })
 const following = (...all: Ended[]): MonthCoverage =>
@@ -29,8 +31,8 @@ describe('what is kept of a month', () => {
         [SECOND, 'so_far'],
       ],
     ],
-    ['that it was complete over its end, whenever the run was', [['complete', BEFORE, '2026-05-01T08:00']], [[BEFORE, 'over']]],
-    ['not so a minute before', [['complete', BEFORE, '2026-05-01T07:59']], [[BEFORE, 'so_far']]],
+    ['that it was complete over its last stamps, whenever the run was', [['complete', BEFORE, '2026-05-04T08:00']], [[BEFORE, 'over']]],
+    ['not so a minute before', [['complete', BEFORE, '2026-05-04T07:59']], [[BEFORE, 'so_far']]],
     [
       'the first of some failures',
       [
@@ -113,13 +115,14 @@ interface Seat {
 
 /**
  * The promise, word by word, from the organization's own runs and the downloads that they asked for. Once its window goes beyond the month,
- * the last one counts that began after the end and did not fail. As long as it does not, the last one counts.
+ * the last one counts that began after its end and did not fail, and once it goes beyond the last stamps, the last one that began after them.
+ * As long as it does not, the last one counts.
  */
 function oracle({ ran, ceiling }: Seat): string {
   const isPending = ran.some(({ download }) => download.ended === null)
   const answered = ran.flatMap(({ at: instant, download }) => (download.ended ? [{ instant, ...download.ended }] : []))
-  const last =
-    ceiling >= END ? answered.findLast(({ instant, outcome }) => instant >= END && outcome !== 'failed') : answered.findLast(() => true)
+  const isLater = (from: number) => answered.findLast(({ instant, outcome }) => instant >= from && outcome !== 'failed')
+  const last = ceiling >= STAMPED ? isLater(STAMPED) : ceiling >= END ? isLater(END) : answered.at(-1)
   return last?.outcome === 'complete' ? 'complete' : isPending ? 'downloading' : 'missing'
 }
 
@@ -135,7 +138,9 @@ it(`tells what all that happened to the month tells, through ${runs(2_000, 60_00
     let coverage: MonthCoverage = []
     let now = at('2026-03-28T06:00') + below(9) * 3_600_000
     for (let step = 0; step < 14; step++) {
-      now += 1 + (random() < 0.2 ? Math.max(0, END - now - below(3)) * Number(random() < 0.3) : below(9 * 86_400_000))
+      now +=
+        1 +
+        (random() < 0.2 ? Math.max(0, (random() < 0.5 ? END : STAMPED) - now - below(3)) * Number(random() < 0.3) : below(9 * 86_400_000))
       const open = downloads.find(({ ended }) => ended === null)
       if (open && random() < 0.6) {
         const outcome = (['complete', 'complete', 'failed', 'incomplete'] as const)[below(4)]!
@@ -177,6 +182,53 @@ it(`tells what all that happened to the month tells, through ${runs(2_000, 60_00
   }
   expect(wrong.slice(0, 2)).toEqual([])
   for (const status of ['complete', 'downloading', 'missing']) expect(seen[status], status).toBeGreaterThan(2_000)
+})
+
+describe('a month that was downloaded before its last stamps', () => {
+  const [END_OF_MONTH, NEXT_MONTH] = ['2026-05-01T06:30', '2026-06-01T06:30'] as const
+  const of = (ran: [instant: string, from: string][], coverage: MonthCoverage, open = {}) =>
+    dataStatusOf(
+      MONTH,
+      {
+        coverage: { [MONTH]: coverage },
+        window: { isEmpty: false, floor: '2026-04-01', ceiling: at(ran.at(-1)![0]) },
+        reaches: ran.map(([instant, from]) => ({ at: at(instant), floor: from, from })),
+        open,
+      },
+      at(ran.at(-1)![0]),
+    )
+
+  it('is complete as far as the window goes, and missing once the window goes on without another download of it', () => {
+    const coverage = following(['complete', END_OF_MONTH])
+    const ran: [string, string] = [END_OF_MONTH, '2026-04-01']
+    expect(of([ran], coverage)).toBe('complete')
+    // On the day after the end it is fetched again, as it was not before.
+    const early = following(['complete', THIRD])
+    expect(
+      of(
+        [
+          [THIRD, '2026-04-01'],
+          ['2026-05-01T09:00', '2026-04-01'],
+        ],
+        early,
+        { [MONTH]: at('2026-05-01T09:00') },
+      ),
+    ).toBe('downloading')
+    expect(
+      of(
+        [
+          [THIRD, '2026-04-01'],
+          ['2026-05-01T09:00', '2026-04-01'],
+        ],
+        early,
+      ),
+    ).toBe('complete')
+    expect(of([ran, [NEXT_MONTH, '2026-05-01']], coverage)).toBe('missing')
+    expect(of([ran, [LATER, '2026-04-01']], coverage, { [MONTH]: at(LATER) })).toBe('downloading')
+    expect(of([ran, [LATER, '2026-04-01'], [NEXT_MONTH, '2026-05-01']], following(['complete', END_OF_MONTH], ['complete', LATER]))).toBe(
+      'complete',
+    )
+  })
 })
 
 /** A run waits for the verification of a CIEC, or for its turn, and is dispatched after the later run of another organization. */

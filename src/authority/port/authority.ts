@@ -19,9 +19,9 @@ export interface DownloadRequest {
 }
 
 /**
- * A package of the authority: the bytes of a ZIP. An `xml` package contains `<UUID>.xml` entries; a `metadata` package contains a TXT file of
- * `~`-separated columns with the status of each document. A month consists of any number of both. Cancelled received documents are in the
- * metadata only. The bytes of an `xml` package are valid until the next package is asked for.
+ * A package of the authority: the bytes of a ZIP. An `xml` package contains `<UUID>.xml` entries; a `metadata` package contains a TXT file
+ * of `~`-separated columns with the status of each document. A month consists of any number of both. Cancelled received documents are in
+ * the metadata only. The bytes of an `xml` package are valid until the next package is asked for.
  */
 export interface Package {
   kind: 'xml' | 'metadata'
@@ -36,8 +36,8 @@ export type DocumentKind = (typeof DOCUMENT_KINDS)[number]
 export interface DocumentFile {
   kind: DocumentKind
   /**
-   * The documents of a data source with the same series are versions of each other: all tax status certificates, or the returns of one period,
-   * the amended ones too.
+   * The documents of a data source with the same series are versions of each other: all tax status certificates, or the returns of one
+   * period, the amended ones too.
    */
   series: string
   name: string

@@ -16,8 +16,8 @@ const PAGE = 50
 const COMMAND_STATEMENTS = 40
 
 /**
- * Carries out what operators recorded with `npm run billing`, each command once. Returns false when the budget of the invocation ends first;
- * the next minute continues.
+ * Carries out what operators recorded with `npm run billing`, each command once. Returns false when the budget of the invocation ends
+ * first; the next minute continues.
  */
 export async function runOperatorCommands(system: System): Promise<boolean> {
   try {
@@ -63,7 +63,8 @@ async function pay(ctx: Ctx, command: OperatorCommandRow): Promise<void> {
     throw new Failure(
       'conflict',
       'billing.collected',
-      'The payment provider collects the invoices. Record the payment at the provider, whose event pays the invoice here; or void the invoice there and use the command settle.',
+      'The payment provider collects the invoices. Record the payment at the provider, whose event pays the invoice here; or void the ' +
+        'invoice there and use the command settle.',
     )
   await payInvoice(ctx, command.invoice_id ?? '', 'invoice.paid', finished(ctx, command))
 }

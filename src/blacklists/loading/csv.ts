@@ -2,7 +2,8 @@ const SEPARATOR = /[,\r\n]/g
 
 /**
  * Yields the records of a CSV text (RFC 4180). Quoted cells may contain commas, line ends and doubled quotes. Records end with CRLF, LF or
- * CR. A quote within a cell that does not begin with a quote is literal; a quoted cell that is never closed ends with the text. Never throws.
+ * CR. A quote within a cell that does not begin with a quote is literal; a quoted cell that is never closed ends with the text. Never
+ * throws.
  */
 export function* recordsOf(text: string): Generator<string[]> {
   let at = 0

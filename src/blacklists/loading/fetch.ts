@@ -19,9 +19,9 @@ async function bytesOf(response: Response, limit: number): Promise<Uint8Array> {
 }
 
 /**
- * Stores the file at a URL as an object of the bucket. Does nothing when the file has not changed since it was last fetched from that URL, or
- * when the object has been replaced since `before` was read. Returns whether it stored the file. Throws when the response is neither 200 nor
- * 304; the error does not contain the URL's path and query, which may be secret.
+ * Stores the file at a URL as an object of the bucket. Does nothing when the file has not changed since it was last fetched from that URL,
+ * or when the object has been replaced since `before` was read. Returns whether it stored the file. Throws when the response is neither 200
+ * nor 304; the error does not contain the URL's path and query, which may be secret.
  */
 export async function fetchInto(files: R2Bucket, key: string, url: string, before: R2Object | null, limit: number): Promise<boolean> {
   const known = before?.customMetadata?.['address'] === url ? before.customMetadata : {}

@@ -5,7 +5,8 @@ import { isRfc, normalRfc } from '../../taxpayers/rfc.ts'
 import { isSource, PUBLIC_LISTS, SEVERITIES, SITUACIONES } from '../catalog.ts'
 
 const AS_OF = doc(
-  'Considers only what had been published by the end of this day, `YYYY-MM-DD`. A step counts from its first publication, on the authority’s page or in the Diario Oficial.',
+  'Considers only what had been published by the end of this day, `YYYY-MM-DD`. A step counts from its first publication, on the ' +
+    'authority’s page or in the Diario Oficial.',
 )
 const RFC_FORMAT = doc('Case, spaces and hyphens are ignored.')
 const MAX_RFCS = 500

@@ -7,7 +7,8 @@ import { lookUpRfc, lookUpRfcs } from './lookups.ts'
 
 const TAG = 'Blacklists'
 const NOTE = doc(
-  'Each hit has the machine-readable `source` of its list and the Spanish `list_label` to display. `checked_sources` names the lists that were checked, with their dates. A list that it does not name is not loaded and was not checked.',
+  'Each hit has the machine-readable `source` of its list and the Spanish `list_label` to display. `checked_sources` names the lists ' +
+    'that were checked, with their dates. A list that it does not name is not loaded and was not checked.',
 )
 
 export const blacklistRoutes = new Hono<App>()

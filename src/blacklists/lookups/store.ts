@@ -4,8 +4,8 @@ import type { blacklistEntries, ListState } from '../tables.ts'
 export type FoundRow = Pick<typeof blacklistEntries.$inferSelect, 'organization_id' | 'source' | 'rfc' | 'name' | 'history' | 'seen_on'>
 
 /**
- * Returns the loaded lists that an organization can see, public ones and its own, and their entries of the RFCs, in one round trip. Reads one
- * row per list and RFC, and never the lists of other organizations.
+ * Returns the loaded lists that an organization can see, public ones and its own, and their entries of the RFCs, in one round trip. Reads
+ * one row per list and RFC, and never the lists of other organizations.
  */
 export async function findEntries(
   d1: D1Database,

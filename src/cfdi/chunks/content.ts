@@ -1,3 +1,4 @@
+import { nulls } from '../pick.ts'
 import { type Concepto, type DocumentDetail, detailOf, LINE_HEADER, newConcepto, newDocument, type Tax } from '../xml/document.ts'
 
 const TAX = ['impuesto', 'tipo_factor', 'tasa_o_cuota', 'base', 'importe'] as const
@@ -28,17 +29,25 @@ function lineOf(members: unknown[]): Concepto {
   return line
 }
 
-/** A document's part of a chunk, as JSON: its detail without members that are null or an empty list, and its lines, which are JSON already. */
+/**
+ * A document's part of a chunk, as JSON: its detail without members that are null or an empty list, and its lines, which are JSON already.
+ */
 export function contentText(document: DocumentDetail, lines: readonly string[]): string {
   const { conceptos: _, ...detail } = detailOf(document)
   const kept = Object.fromEntries(Object.entries(detail).filter(([, member]) => !isEmpty(member)))
   return `[${JSON.stringify(kept)},[${lines.join(',')}]]`
 }
 
+/** A detail of which members may be unknown, because only metadata is known. */
+export type KnownDetail = Omit<DocumentDetail, (typeof UNKNOWN)[number]> & {
+  [Name in (typeof UNKNOWN)[number]]: DocumentDetail[Name] | null
+}
+
+const UNKNOWN = ['impuestos', 'has_addenda'] as const
 const EMPTY = newDocument('cfdi', '')
 
-/** What a part of a chunk says. Without one, everything is null or empty. */
-export function contentOf(part: unknown): DocumentDetail {
-  const [detail, lines] = (part ?? [{}, []]) as [Partial<DocumentDetail>, unknown[][]]
+/** What a part of a chunk says. Without one, everything is null or an empty list. */
+export function contentOf(part: unknown): KnownDetail {
+  const [detail, lines] = (part ?? [nulls(UNKNOWN), []]) as [Partial<DocumentDetail>, unknown[][]]
   return detailOf({ ...EMPTY, ...detail, conceptos: lines.map(lineOf) })
 }

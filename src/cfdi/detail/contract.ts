@@ -22,7 +22,8 @@ export const Application = z
     }),
     currency: text.meta({
       description: doc(
-        'MonedaDR of a payment complement. The invoice’s currency for a credit note, which is converted to it once the XML of the invoice and both rates are known; else its own.',
+        'MonedaDR of a payment complement. The invoice’s currency for a credit note, which is converted to it once the XML of the ' +
+          'invoice and both rates are known; else its own.',
       ),
     }),
     estatus: Estatus.meta({ description: doc('Status of the payment complement or credit note.') }),
@@ -33,7 +34,9 @@ export const Application = z
       .meta({
         description: doc(
           '`cancelled`: it is cancelled. `other_parties`: its issuer is not the invoice’s, or it is a credit note with another receiver. ' +
-            '`currency_mismatch`: MonedaDR is not the invoice’s currency. `missing_rate`: a credit note in another currency cannot be converted, because an exchange rate is not stated. `substituted`: another vigente document substitutes it. Null when it counts.',
+            '`currency_mismatch`: MonedaDR is not the invoice’s currency. `missing_rate`: a credit note in another currency cannot be ' +
+            'converted, because an exchange rate is not stated. `substituted`: another vigente document substitutes it. Null when it ' +
+            'counts.',
         ),
       }),
     warnings: z.array(z.enum(['receiver_differs'])).meta({
@@ -74,29 +77,41 @@ const Tax = z.strictObject({
 const Taxes = z.strictObject({ traslados: z.array(Tax), retenciones: z.array(Tax) })
 const LocalTax = z.strictObject({ nombre: z.string(), tasa: text, importe: z.string() })
 
-const Concepto = z.strictObject({
-  clave_prod_serv: text,
-  no_identificacion: text,
-  cantidad: text,
-  clave_unidad: text,
-  unidad: text,
-  descripcion: text,
-  valor_unitario: text,
-  importe: text,
-  descuento: text,
-  objeto_imp: text,
-  impuestos: Taxes,
-  a_cuenta_terceros_rfc: text,
-  cuenta_predial: z.array(z.string()),
-  pedimentos: z.array(z.string()),
-})
+const Concepto = z
+  .strictObject({
+    clave_prod_serv: text,
+    no_identificacion: text,
+    cantidad: text,
+    clave_unidad: text,
+    unidad: text,
+    descripcion: text,
+    valor_unitario: text,
+    importe: text,
+    descuento: text,
+    objeto_imp: text,
+    impuestos: Taxes,
+    a_cuenta_terceros_rfc: text,
+    cuenta_predial: z.array(z.string()),
+    pedimentos: z.array(z.string()),
+  })
+  .meta({
+    description: doc(
+      'A line. Its texts are as the XML states them, without white space at their ends; in all other texts of a document several spaces ' +
+        'are one.',
+    ),
+  })
 
 const Docto = z.strictObject({
   uuid: z.string().meta({ description: doc('IdDocumento, in upper case. Empty when the document does not state it.') }),
   serie: text,
   folio: text,
   moneda_dr: text,
-  equivalencia_dr: text.meta({ description: doc('Units of the document’s currency for one unit of the payment’s currency.') }),
+  equivalencia_dr: text.meta({
+    description: doc(
+      'Units of the document’s currency for one unit of the payment’s currency: EquivalenciaDR, or TipoCambioDR of Pagos 1.0, as it is ' +
+        'stated.',
+    ),
+  }),
   metodo_pago_dr: text,
   num_parcialidad: text,
   imp_saldo_ant: text,
@@ -162,14 +177,16 @@ const Retencion = z.strictObject({
   ),
 })
 
-/** A document with everything that its XML says. While only metadata is known, these members are null or empty lists. */
+/** A document with everything that its XML says. */
 export const CfdiDetail = Cfdi.extend({
   receptor_residencia_fiscal: text,
   receptor_num_reg_id_trib: text,
   no_certificado: text,
   sello_ultimos_8: text.meta({ description: doc('The last eight characters of Sello.') }),
   informacion_global: z.strictObject({ periodicidad: text, meses: text, anio: text }).nullable(),
-  impuestos: Taxes.extend({ total_trasladados: text, total_retenidos: text }),
+  impuestos: Taxes.extend({ total_trasladados: text, total_retenidos: text })
+    .nullable()
+    .meta({ description: doc('Of the whole document. Null while only metadata is known.') }),
   impuestos_locales: z.strictObject({ traslados: z.array(LocalTax), retenciones: z.array(LocalTax) }).nullable(),
   relacionados: z.array(z.strictObject({ tipo_relacion: z.string(), uuid: z.string() })),
   conceptos: z.array(Concepto),
@@ -177,12 +194,15 @@ export const CfdiDetail = Cfdi.extend({
   nominas: z.array(Nomina),
   retencion: Retencion.nullable(),
   complementos: z.array(z.string()).meta({ description: doc('`LocalName:version` of each complement, sorted.') }),
-  has_addenda: z.boolean(),
+  has_addenda: z
+    .boolean()
+    .nullable()
+    .meta({ description: doc('Null while only metadata is known.') }),
   repairs: z.array(z.enum(REPAIRS)).meta({
     description: doc(
-      'How the XML was repaired before it could be read, and what is odd about it; GET …/xml returns it unchanged. `bom`: it had several byte order marks. ' +
-        '`encoding_fallback`: it was not in the encoding that it declares. `trimmed_junk`: it had text outside the document. ' +
-        '`control_characters`: it had characters that XML forbids. `addenda_cut`: its Addenda was malformed and is not read. ' +
+      'How the XML was repaired before it could be read, and what is odd about it; GET …/xml returns it unchanged. `bom`: it had several ' +
+        'byte order marks. `encoding_fallback`: it was not in the encoding that it declares. `trimmed_junk`: it had text outside the ' +
+        'document. `control_characters`: it had characters that XML forbids. `addenda_cut`: its Addenda was malformed and is not read. ' +
         '`several_timbres`: it had several stamps, and the first one counts. `negative_total`: its Total is below zero. ' +
         '`unknown_version`: a complement is of a version that is not known, and was read as far as it has the namespace of a known one.',
     ),
@@ -190,5 +210,11 @@ export const CfdiDetail = Cfdi.extend({
   aplicaciones: z
     .array(Application)
     .meta({ description: doc('The payments and credit notes that refer to the document and that your window shows.') }),
-}).meta({ id: 'CfdiDetail' })
+}).meta({
+  id: 'CfdiDetail',
+  description: doc(
+    'A document with everything that its XML states. While only metadata is known (`version` is null), what only the XML states is not ' +
+      'known: it is null, and lists are empty.',
+  ),
+})
 export type CfdiDetail = z.infer<typeof CfdiDetail>

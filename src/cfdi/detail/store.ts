@@ -2,9 +2,8 @@ import { prepared, sql } from '../../platform/db/fragment.ts'
 import { isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { type AppliedRow, appliedTo, parseApplied } from '../applied.ts'
 import { partOf } from '../chunks/chunks.ts'
-import { contentOf } from '../chunks/content.ts'
+import { contentOf, type KnownDetail } from '../chunks/content.ts'
 import { type ReadRow, readColumns, storedColumns } from '../read-row.ts'
-import type { DocumentDetail } from '../xml/document.ts'
 import type { XmlPlace } from '../xml/xml-store.ts'
 
 /** A visible document with the applications to it that count. */
@@ -37,8 +36,8 @@ export async function findCfdi(ledger: ScopedLedger, uuid: string): Promise<Foun
   return firstOf(partitions, results)
 }
 
-/** Finds it with its detail and lines, in the same call. These are empty when only metadata is known. */
-export async function findWithContent(ledger: ScopedLedger, uuid: string): Promise<(FoundCfdi & { content: DocumentDetail }) | undefined> {
+/** Finds it with its detail and lines, in the same call. These are null or empty when only metadata is known. */
+export async function findWithContent(ledger: ScopedLedger, uuid: string): Promise<(FoundCfdi & { content: KnownDetail }) | undefined> {
   const partitions = partitionsToRead(ledger)
   if (partitions.length === 0) return undefined
   const statements = [

@@ -60,8 +60,8 @@ export interface Slice {
   /** The UUIDs that are known without opening the entries. */
   uuids: readonly string[]
   /**
-   * Opens the entries that are not known. `visible` holds what the organization sees in the authority's partition. Called again when more is
-   * known, and after a conflict.
+   * Opens the entries that are not known. `visible` holds what the organization sees in the authority's partition. Called again when more
+   * is known, and after a conflict.
    */
   read(known: ReadonlyMap<string, KnownCfdi>, visible: ReadonlyMap<string, XmlContent>): SliceContent
   /** Forgets what has been opened, once the statements hold it. It is opened again after a conflict. */

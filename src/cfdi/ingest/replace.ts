@@ -21,9 +21,10 @@ interface StillHeld {
 type ReplaceTarget = Pick<IngestTarget, 'ledger' | 'files' | 'entity' | 'rfc' | 'now'>
 
 /**
- * Stores documents as if only the holdings that remain of them had ever been imported: one that nobody holds is taken out, with its content,
- * applications and totals, one that others hold as it is stored keeps its row and gets their copy of its XML, any other is replaced. One
- * commit, with the statements in `also`. `remainingOf` reads the holdings, in the order of their imports; it is called again in a retry.
+ * Stores documents as if only the holdings that remain of them had ever been imported: one that nobody holds is taken out, with its
+ * content, applications and totals, one that others hold as it is stored keeps its row and gets their copy of its XML, any other is
+ * replaced. One commit, with the statements in `also`. `remainingOf` reads the holdings, in the order of their imports; it is called again
+ * in a retry.
  */
 export const replaceDocuments = <Remaining extends StillHeld>(
   target: ReplaceTarget,

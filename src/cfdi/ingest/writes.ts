@@ -209,7 +209,10 @@ function touchedBy({ documents, removed, substituted, cancelled, balances }: Sli
   return isTooLong ? null : packed(JSON.stringify(Object.fromEntries(named)))
 }
 
-/** Deletes a partition's commits before an instant, but for the last one, which fences the next. Whoever mirrors it and has not read that yet reads all of it. */
+/**
+ * Deletes a partition's commits before an instant, but for the last one, which fences the next. Whoever mirrors it and has not read that
+ * yet reads all of it.
+ */
 export const deleteCommits = (ledger: D1Database, entity: number, before: number): D1PreparedStatement =>
   ledger
     .prepare(`delete from cfdi_commits where entity = ?1 and committed_at < ?2

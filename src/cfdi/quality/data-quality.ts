@@ -6,9 +6,11 @@ import { DATA_STATUSES, type DataStatus } from '../../visibility/coverage.ts'
 export const DataStatusName = z.enum(DATA_STATUSES).meta({
   id: 'DataStatus',
   description: doc(
-    '`complete`: your runs asked for the month, and the tax authority delivered it completely up to your last run, so that zeros are zeros. It ' +
-      'stays so while the month is downloaded again. `downloading`: a job of your runs is queued or running. `missing`: neither, because no run ' +
-      'of yours asked for the month, or its downloads failed or had files that could not be read.',
+    '`complete`: your runs asked for the month, and the tax authority delivered it completely up to your last run, so that zeros are ' +
+      'zeros. Documents are stamped up to 72 hours after their Fecha: once your window ends later than that after the end of the month, ' +
+      'only a download from then on makes it complete. It stays so while the month is downloaded again. `downloading`: a job of your ' +
+      'runs is queued or running. `missing`: neither, because no run of yours asked for the month, or its downloads failed or had files ' +
+      'that could not be read; also of a row outside the window, in which only your imports are counted.',
   ),
 })
 
@@ -24,13 +26,14 @@ export const DataQuality = z
     }),
     not_counted: z.int().meta({
       description: doc(
-        'Number of documents with status vigente that are in no amount, because one of theirs in MXN has more than 18 digits before the point.',
+        'Number of documents with status vigente that are in no amount, because one of theirs in MXN has more than 18 digits before the ' +
+          'point.',
       ),
     }),
     months_missing: z.int().meta({
       description: doc(
-        'Number of months that are summed and have the status `missing`. Each direction counts. Rows of the monthly summary; of the supplier ' +
-          'report all months from `from` to `to`, also those outside the window.',
+        'Number of months that are summed and have the status `missing`. Each direction counts. Rows of the monthly summary; of the ' +
+          'supplier report all months from `from` to `to`, also those outside the window.',
       ),
     }),
     months_downloading: z.int().meta({ description: doc('The same of the status `downloading`.') }),

@@ -64,7 +64,12 @@ export function scannedConditions(filters: Filters, partition: Partition): Fragm
   if (total_min) conditions.push(ofTotal('>=', total_min))
   if (total_max) conditions.push(ofTotal('<=', total_max))
   if (balance_min)
-    conditions.push(ofBalance(sql`tipo_comprobante = 'I' and max(total_micros - paid - credited, 0) >= ${number(balance_min)}`, partition))
+    conditions.push(
+      ofBalance(
+        sql`tipo_comprobante = 'I' and version is not null and max(total_micros - paid - credited, 0) >= ${number(balance_min)}`,
+        partition,
+      ),
+    )
   if (paid_from) conditions.push(ofBalance(sql`last_payment_at >= ${paid_from}`, partition))
   if (paid_to) conditions.push(ofBalance(sql`last_payment_at < ${afterDay(paid_to)}`, partition))
   if (filters.kind) conditions.push(sql`kind = ${filters.kind}`)

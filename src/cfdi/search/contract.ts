@@ -84,12 +84,13 @@ export const CfdiSearch = z
       .optional()
       .meta({
         description: doc(
-          'Only documents whose updated_at is at or after this instant. A document that your window has begun to show may have changed earlier.',
+          'Only documents whose updated_at is at or after this instant. A document that your window has begun to show may have changed ' +
+            'earlier.',
         ),
       }),
     total_min: money(doc('Least total, in the document’s own currency.')),
     total_max: money(doc('Greatest total, in the document’s own currency.')),
-    balance_min: money(doc('Least balance, in the document’s own currency. Only invoices (I) have a balance.')),
+    balance_min: money(doc('Least balance, in the document’s own currency. Only invoices (I) whose XML is known have a balance.')),
     has_xml: z.enum(['true', 'false']).optional(),
     has_pdf: z
       .enum(['true', 'false'])

@@ -108,9 +108,9 @@ function scanStreams(partition: Partition, plan: SearchPlan, after: PagePosition
 }
 
 /**
- * Scans all invoices, because the ceiling may give some a payment status other than the stored one. Scans nothing unless a payment or credit
- * note, or what substitutes one, was issued after the ceiling: usually none was, and two seeks find that out. What it finds replaces what
- * `scanStreams` found.
+ * Scans all invoices, because the ceiling may give some a payment status other than the stored one. Scans nothing unless a payment or
+ * credit note, or what substitutes one, was issued after the ceiling: usually none was, and two seeks find that out. What it finds replaces
+ * what `scanStreams` found.
  */
 function scanInvoices(partition: Partition, plan: SearchPlan, after: PagePosition | undefined): Scan {
   const later = (index: string, fixed: string, from = 'issued_at') => {

@@ -49,9 +49,11 @@ const CfdiMonth = z
     net: money.meta({ description: doc('subtotal − descuento of the documents of type I, minus credit_notes.') }),
     pue_total: money,
     ppd_total: money,
-    is_partial: z
-      .boolean()
-      .meta({ description: doc('Whether the month is not complete: the window, `from` or `to` divides it, or it is not over.') }),
+    is_partial: z.boolean().meta({
+      description: doc(
+        'Whether the row is not the whole month: the window, `from` or `to` divides it, it lies outside the window, or it is not over.',
+      ),
+    }),
     data_status: DataStatusName,
     drilldown: z.string().meta({ description: doc('Path and query of the search that returns exactly the documents of `count`.') }),
     through_date: z.iso

@@ -8,8 +8,10 @@ import { summarizeMonths } from './summary.ts'
 
 const SUMMARY = doc(`Returns totals for each month of the literal Fecha and each direction. A month that your visibility window divides is
 summed only as far as the window shows it, with is_partial true: whole days from the floor on, and up to the instant of the ceiling. The
-issued and the received CFDIs have a window each. A row outside its window is absent; a row inside it without documents has zeros,
-which count only when its data_status is complete. from and to may also be days: then the first and the last month are summed from and to these days. drilldown is the search that returns the documents of a row.`)
+issued and the received CFDIs have a window each. A row outside its window is absent, unless imports of yours lie there: then it counts
+these alone, with is_partial true and data_status missing. A row inside its window without documents has zeros, which count only when its
+data_status is complete. from and to may also be days: then the first and the last month are summed from and to these days. drilldown is
+the search that returns the documents of a row.`)
 
 /** The summaries of CFDIs, under /v1/cfdi. */
 export const summaryRoutes = new Hono<App>().get(

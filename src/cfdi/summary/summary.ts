@@ -18,7 +18,8 @@ const MAX_MONTHS = 120
 const BASIS = {
   population: 'The CFDIs that the window shows, with status vigente and with different issuer and receiver. Retenciones are not included.',
   substitution:
-    'A document that another vigente document with the same issuer and receiver substitutes (relation 04) is in no amount and not in count.',
+    'A document that another vigente document with the same issuer and receiver substitutes (relation 04) is in no amount and not in ' +
+    'count.',
   amounts: 'Amounts are sums over type I; credit_notes is a sum over type E; net is subtotal − descuento of type I minus credit_notes.',
   currency: 'MXN, at the TipoCambio of each document.',
   month: 'The month of the literal Fecha.',
@@ -28,8 +29,8 @@ const TIPOS = ['I', 'E', 'P', 'N', 'T'] as const
 
 /**
  * Returns the totals of the visible documents by month and direction. A month that the window divides is summed as far as it is visible.
- * A row outside the window of its direction is absent; a row inside it without documents has zeros; `data_status` tells whether they are known. One call to each database. Throws Failure 422
- * summary.range.
+ * A row outside the window of its direction is absent, unless imports lie there; a row inside it without documents has zeros. `data_status`
+ * tells whether the authority's documents are known. One call to each database. Throws Failure 422 summary.range.
  */
 export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Promise<MonthlySummary> {
   const ledger = openLedger(ctx)
@@ -43,7 +44,8 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
   const rows = placesOf(ledger, span, months, now).map(
     (place): CfdiMonth => ({
       ...rowOf(ledger.fiscal_entity_id, place, partsOf(months.get(`${place.month}|${place.direction}`))),
-      data_status: statusOf(place.month, place.direction),
+      // Outside the window only imports are counted, whatever the runs downloaded of the month's other days.
+      data_status: place.through_date === null ? 'missing' : statusOf(place.month, place.direction),
     }),
   )
   return {

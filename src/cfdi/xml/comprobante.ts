@@ -49,16 +49,16 @@ const receptor: Node = {
 const concepto: Node = {
   open: (state, a) => {
     const read = newConcepto()
-    read.clave_prod_serv = text(a, 'ClaveProdServ')
-    read.no_identificacion = text(a, 'NoIdentificacion')
+    read.clave_prod_serv = freeText(a, 'ClaveProdServ')
+    read.no_identificacion = freeText(a, 'NoIdentificacion')
     read.cantidad = amount(a, 'Cantidad')
-    read.clave_unidad = text(a, 'ClaveUnidad')
-    read.unidad = text(a, 'Unidad')
+    read.clave_unidad = freeText(a, 'ClaveUnidad')
+    read.unidad = freeText(a, 'Unidad')
     read.descripcion = freeText(a, 'Descripcion')
     read.valor_unitario = amount(a, 'ValorUnitario')
     read.importe = amount(a, 'Importe')
     read.descuento = amount(a, 'Descuento')
-    read.objeto_imp = text(a, 'ObjetoImp')
+    read.objeto_imp = freeText(a, 'ObjetoImp')
     beginLine(state, read)
   },
   close: endLine,
@@ -73,7 +73,7 @@ const concepto: Node = {
       },
     },
     InformacionAduanera: { open: (state, a) => append(state.concepto?.pedimentos, freeText(a, 'NumeroPedimento')) },
-    CuentaPredial: { open: (state, a) => append(state.concepto?.cuenta_predial, text(a, 'Numero')) },
+    CuentaPredial: { open: (state, a) => append(state.concepto?.cuenta_predial, freeText(a, 'Numero')) },
   }),
 }
 

@@ -51,9 +51,9 @@ const currencyOf = (stated: string | null, tipo_cambio: string | null): string |
 const concepto: Node = {
   open: (state, a) => {
     const read = newConcepto()
-    read.no_identificacion = text(a, 'noIdentificacion')
+    read.no_identificacion = freeText(a, 'noIdentificacion')
     read.cantidad = amount(a, 'cantidad')
-    read.unidad = text(a, 'unidad')
+    read.unidad = freeText(a, 'unidad')
     read.descripcion = freeText(a, 'descripcion')
     read.valor_unitario = amount(a, 'valorUnitario')
     read.importe = amount(a, 'importe')
@@ -62,7 +62,7 @@ const concepto: Node = {
   close: endLine,
   ...path({
     InformacionAduanera: { open: (state, a) => append(state.concepto?.pedimentos, freeText(a, 'numero')) },
-    CuentaPredial: { open: (state, a) => append(state.concepto?.cuenta_predial, text(a, 'numero')) },
+    CuentaPredial: { open: (state, a) => append(state.concepto?.cuenta_predial, freeText(a, 'numero')) },
   }),
 }
 

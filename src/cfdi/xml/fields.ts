@@ -9,14 +9,14 @@ const DATE_TIME =
 const RFC = /^[A-ZÑ&]{3,4}\d{6}[A-Z\d]{3}$/
 const UUID = /^[\dA-F]{8}-[\dA-F]{4}-[\dA-F]{4}-[\dA-F]{4}-[\dA-F]{12}$/
 
-/** An attribute's text with its white space collapsed, as the schemas ask; null when it is absent or blank. */
+/** The text of an attribute that is not a line's, with its white space collapsed, as the schemas ask; null when it is absent or blank. */
 export const text = (attributes: Attributes, name: string): string | null => {
   const value = attributes[name]?.trim()
   if (!value) return null
   return SPACES.test(value) ? value.replace(/[ \t\n\r]+/g, ' ') : value
 }
 
-/** Free text. It is only trimmed, because line breaks inside it may be intended. */
+/** The text of a line's attribute. It is only trimmed, because spaces and line breaks inside it may be intended. */
 export const freeText = (attributes: Attributes, name: string): string | null => attributes[name]?.trim() || null
 
 /** Decimal text, exactly as the document has it. Throws CfdiRejected cfdi.invalid_amount for any other text. */

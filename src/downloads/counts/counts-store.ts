@@ -66,8 +66,8 @@ const COUNT_CFDI = `with ${SPANS},
   from changes group by n`
 
 /**
- * The documents that the organization got after the first job that followed its previous one, and before the next job, was created. Documents
- * are read only when a job since the previous one stored any, or the organization found one finished.
+ * The documents that the organization got after the first job that followed its previous one, and before the next job, was created.
+ * Documents are read only when a job since the previous one stored any, or the organization found one finished.
  */
 const COUNT_DOCUMENTS = `with ${SPANS},
   times as materialized (

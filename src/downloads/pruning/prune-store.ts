@@ -25,9 +25,9 @@ const OBSOLETE = `obsolete as materialized (
       cross join json_each(e.jobs) j cross join json_each(j.value) x cross join json_each(x.value) m))`
 
 /**
- * Deletes the entity's jobs that finished before an instant and in which nothing changed for any of their organizations: each has, since the
- * last job that brought something, another job that succeeded, from which later counts go on (counts-store.ts). The newest job of each source
- * and month stays, and so does all while a job is not relayed.
+ * Deletes the entity's jobs that finished before an instant and in which nothing changed for any of their organizations: each has, since
+ * the last job that brought something, another job that succeeded, from which later counts go on (counts-store.ts). The newest job of each
+ * source and month stays, and so does all while a job is not relayed.
  */
 export const deleteQuietJobs = (ledger: D1Database, entity: number, before: number): D1PreparedStatement =>
   ledger
@@ -54,8 +54,8 @@ export const deleteQuietJobs = (ledger: D1Database, entity: number, before: numb
     .bind(entity, before)
 
 /**
- * Deletes extractions from before an instant whose jobs are all forgotten, once a later extraction of the organization has a watermark for each
- * of their sources.
+ * Deletes extractions from before an instant whose jobs are all forgotten, once a later extraction of the organization has a watermark for
+ * each of their sources.
  */
 export const deleteQuietExtractions = (ledger: D1Database, entity: number, before: number): D1PreparedStatement =>
   ledger
@@ -81,8 +81,8 @@ export const deleteQuietExtractions = (ledger: D1Database, entity: number, befor
     .bind(entity, before)
 
 /**
- * Deletes the jobs that finished before an instant and that no extraction refers to. What each brought, counted by day, moves to the next job of its source and month that stays, because later counts are
- * sums over all jobs (counts-store.ts).
+ * Deletes the jobs that finished before an instant and that no extraction refers to. What each brought, counted by day, moves to the next
+ * job of its source and month that stays, because later counts are sums over all jobs (counts-store.ts).
  */
 export const deleteJobs = (ledger: D1Database, entity: number, before: number): D1PreparedStatement[] => [
   ledger

@@ -16,9 +16,10 @@ const FIRST = Number.MIN_SAFE_INTEGER
 const PAGE = 20
 
 /**
- * Deletes jobs in which nothing changed and that finished more than 14 days ago, others that finished more than 90 days ago and that no kept
- * extraction refers to, except the newest of each source and month, and cancellations that were found and commits that were made more than 90 days ago. Each call prunes
- * the partitions whose turn it is; a missed day is made up for with their next turn. A task, whose place is `shard:entity`.
+ * Deletes jobs in which nothing changed and that finished more than 14 days ago, others that finished more than 90 days ago and that no
+ * kept extraction refers to, except the newest of each source and month, and cancellations that were found and commits that were made more
+ * than 90 days ago. Each call prunes the partitions whose turn it is; a missed day is made up for with their next turn. A task, whose place
+ * is `shard:entity`.
  */
 export async function pruneJobs(system: System, place = START): Promise<string> {
   const { settings, now } = system

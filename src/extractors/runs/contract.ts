@@ -9,7 +9,8 @@ export const ExtractorRun = z
     connections: z.int().meta({ description: doc('Number of active RFCs that the run covered.') }),
     dispatched: z.int().meta({
       description: doc(
-        'Number of RFCs for which the run queued at least one new download. A run over thousands of RFCs goes on after the answer, which then counts those up to it; `GET /v1/extractors/{extractor_id}/runs` has the final number.',
+        'Number of RFCs for which the run queued at least one new download. A run over thousands of RFCs goes on after the answer, which ' +
+          'then counts those up to it; `GET /v1/extractors/{extractor_id}/runs` has the final number.',
       ),
     }),
   })
@@ -26,14 +27,16 @@ export const Run = z
       .nullable()
       .meta({
         description: doc(
-          'The local date on which a scheduled run was due; null for other triggers, and for a run that makes up for one. Each date has one run.',
+          'The local date on which a scheduled run was due; null for other triggers, and for a run that makes up for one. Each date has ' +
+            'one run.',
         ),
       }),
     fiscal_entity_id: Id('fe')
       .nullable()
       .meta({
         description: doc(
-          'The only fiscal entity that the run covers; null when it covers all of the organization’s. A run leaves an RFC out while its CIEC is to be verified, and a planned run of that RFC alone makes up for it.',
+          'The only fiscal entity that the run covers; null when it covers all of the organization’s. A run leaves an RFC out while its ' +
+            'CIEC is to be verified, and a planned run of that RFC alone makes up for it.',
         ),
       }),
     started_at: Instant.meta({ description: doc('The instant from which the run’s date range and the visibility windows are computed.') }),
@@ -44,7 +47,8 @@ export const Run = z
     dispatched: z.int(),
     gap_jobs: z.int().meta({
       description: doc(
-        'Number of downloads that the run asked for beside its range and does not count in `dispatched`: the months, of each data source, between the last extraction of an RFC and the range, when the RFC is active again after longer than the run reaches.',
+        'Number of downloads that the run asked for beside its range and does not count in `dispatched`: the months, of each data ' +
+          'source, between the last extraction of an RFC and the range, when the RFC is active again after longer than the run reaches.',
       ),
     }),
   })

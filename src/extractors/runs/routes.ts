@@ -20,7 +20,8 @@ export const runRoutes = new Hono<App>()
       TAG,
       doc('Run an extractor now'),
       doc(
-        'Runs for all active RFCs, at most once every ten minutes, and does not affect the schedule. Without an active RFC the status is `no_connections`, and the extractor can run again at once.',
+        'Runs for all active RFCs, at most once every ten minutes, and does not affect the schedule. Without an active RFC the status is ' +
+          '`no_connections`, and the extractor can run again at once.',
       ),
     ),
     params(ExtractorPath),
@@ -39,7 +40,8 @@ export const runRoutes = new Hono<App>()
       TAG,
       doc('List the runs of an extractor'),
       doc(
-        'Newest first: one for each local date on which the extractor was due, and those that a request or a newly active RFC started. Runs are kept for 30 days.',
+        'Newest first: one for each local date on which the extractor was due, and those that a request or a newly active RFC started. ' +
+          'Runs are kept for 30 days.',
       ),
     ),
     params(ExtractorPath),

@@ -1,10 +1,14 @@
 import { type Day, dayOfEpoch, epochDayOf, localDayOf } from '../../platform/time/calendar.ts'
+import { LATEST_STAMP_MS } from '../../platform/time/months.ts'
 import type { ScopeKind } from '../rules.ts'
 
 /** The first day of the authority's history (service.md, Limits). */
 export const EARLIEST: Day = '2018-01-01'
 
-/** The zones in which Mexico's days begin first and end last, as in visibility/window.ts. Documents are dated in the zone of their place of issue. */
+/**
+ * The zones in which Mexico's days begin first and end last, as in visibility/window.ts. Documents are dated in the zone of their place of
+ * issue.
+ */
 const EASTERNMOST = 'Etc/GMT+5'
 const WESTERNMOST = 'Etc/GMT+8'
 const MONTH_DAYS = 30
@@ -17,8 +21,8 @@ export interface DownloadRange {
 
 /**
  * Returns the range of a run at `now`, which begins no earlier than 2018-01-01 (service.md, Scope). Days are in the extractor's time zone.
- * `watermark` is the end of the last range whose downloads all succeeded, or null. The range begins on the earlier of the watermark's days
- * in that zone and in Mexico's westernmost, because documents that were issued after it bear a Mexican date.
+ * `watermark` is the end of the last range whose downloads all succeeded, or null. The range begins 72 hours before it, where documents may
+ * have been stamped since: on the earlier of the days in that zone and in Mexico's westernmost, because documents bear a Mexican date.
  */
 export function rangeOf(scope: ScopeKind, scope_months: number | null, now: Date, timezone: string, watermark: Date | null): DownloadRange {
   const from = startOf(scope, scope_months, now, timezone, watermark)
@@ -28,17 +32,21 @@ export function rangeOf(scope: ScopeKind, scope_months: number | null, now: Date
 function startOf(scope: ScopeKind, scope_months: number | null, now: Date, timezone: string, watermark: Date | null): Day {
   if (scope === 'last_n_months' && scope_months !== null)
     return dayOfEpoch(epochDayOf(localDayOf(now, timezone)) - scope_months * MONTH_DAYS)
-  if (scope === 'since_watermark' && watermark !== null) return first(localDayOf(watermark, timezone), localDayOf(watermark, WESTERNMOST))
+  if (scope === 'since_watermark' && watermark !== null) return first(reachedDay(watermark, timezone), reachedDay(watermark, WESTERNMOST))
   return EARLIEST
 }
 
+/** The first day, in a zone, of which documents may have been stamped only after an extraction. */
+const reachedDay = (extracted: Date, timezone: string): Day => localDayOf(new Date(extracted.getTime() - LATEST_STAMP_MS), timezone)
+
 /**
  * Returns the day from which on a connection that is active again is to be downloaded beside the range of its first run: that of its last
- * extraction, when it is before the month in which the range begins. Null when there is no such gap. The months before the range are the gap.
+ * extraction, less 72 hours for late stamps, when it is before the month in which the range begins. Null when there is no such gap. The
+ * months before the range are the gap.
  */
 export function gapStart({ from }: DownloadRange, ceiling: Date | null, active_since: Date | null): Day | null {
   if (ceiling === null || active_since === null || active_since <= ceiling) return null
-  const day = localDayOf(ceiling, WESTERNMOST)
+  const day = reachedDay(ceiling, WESTERNMOST)
   return day.slice(0, 7) < from.slice(0, 7) ? day : null
 }
 

@@ -12,8 +12,8 @@ const IN_USE = 'select 1 from extractors indexed by extractors_due where timezon
 export const listZones = (db: Database) => db.select().from(zones)
 
 /**
- * Returns the given cadences that a zone's enabled extractors use. Reads one row per cadence, however many extractors there are, and leaves out
- * the hundreds of `every_n_days` where none is in use.
+ * Returns the given cadences that a zone's enabled extractors use. Reads one row per cadence, however many extractors there are, and leaves
+ * out the hundreds of `every_n_days` where none is in use.
  */
 export const cadencesInUse = async (db: Database, timezone: string, cadences: readonly string[]): Promise<string[]> =>
   (

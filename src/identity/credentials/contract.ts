@@ -51,7 +51,8 @@ export const CredentialDraft = z
       .optional()
       .meta({
         description: doc(
-          'Must be in the future, and not after the expiry of the credential that makes this one. If omitted, both expire at the same time. Null: it never expires.',
+          'Must be in the future, and not after the expiry of the credential that makes this one. If omitted, both expire at the same ' +
+            'time. Null: it never expires.',
         ),
       }),
   })

@@ -59,8 +59,8 @@ export async function requireMaker({ db, organization, actor }: Ctx): Promise<Cr
 }
 
 /**
- * Commits a change with which a credential makes another one, or invites a person. Throws Failure 409 credential.changed when it was revoked
- * or got another role after it was authenticated, so that nothing outlives the removal of a member.
+ * Commits a change with which a credential makes another one, or invites a person. Throws Failure 409 credential.changed when it was
+ * revoked or got another role after it was authenticated, so that nothing outlives the removal of a member.
  */
 export async function changeAsMaker(ctx: Ctx, what: Change, statements: readonly Statement[]): Promise<void> {
   const { db, organization, actor } = ctx
@@ -85,8 +85,9 @@ function expiryOf({ now }: Ctx, maker: CredentialRow, wanted: string | null | un
 }
 
 /**
- * Creates a credential, which has neither a higher role nor a longer life than the caller's. The secret is in this answer and is not stored.
- * Throws Failure 403 credential.owner_only, 409 credential.changed and credential.plan_limit, and 422 credential.expired and credential.outlives_maker.
+ * Creates a credential, which has neither a higher role nor a longer life than the caller's. The secret is in this answer and is not
+ * stored. Throws Failure 403 credential.owner_only, 409 credential.changed and credential.plan_limit, and 422 credential.expired and
+ * credential.outlives_maker.
  */
 export async function createCredential(ctx: Ctx, draft: CredentialDraft): Promise<NewCredential> {
   const { name, role } = draft

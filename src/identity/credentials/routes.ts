@@ -21,7 +21,8 @@ export const credentialRoutes = new Hono<App>()
       'Credentials',
       doc('Create a credential'),
       doc(
-        'The credential has at most the role and the life of the one that creates it: only an owner can create a credential with the role owner.',
+        'The credential has at most the role and the life of the one that creates it: only an owner can create a credential with the ' +
+          'role owner.',
       ),
     ),
     roles('owner', 'admin'),
@@ -30,7 +31,8 @@ export const credentialRoutes = new Hono<App>()
     refuses(
       409,
       doc(
-        'The organization has as many credentials as its plan allows (`credential.plan_limit`), or the credential of the request was revoked or got another role in the meantime.',
+        'The organization has as many credentials as its plan allows (`credential.plan_limit`), or the credential of the request was ' +
+          'revoked or got another role in the meantime.',
       ),
     ),
     idempotent(),

@@ -23,7 +23,9 @@ export const markRevoked = (db: Database, organization_id: string, api_key: stri
 const ofMember = (organization_id: string, member_id: string) =>
   and(eq(credentials.organization_id, organization_id), eq(credentials.member_id, member_id), isNull(credentials.revoked_at))
 
-/** Revokes a member's own credentials and, unless they are kept, those that the member made. Returns their keys, as `api_key` of each row. */
+/**
+ * Revokes a member's own credentials and, unless they are kept, those that the member made. Returns their keys, as `api_key` of each row.
+ */
 export const revokeMemberCredentials = (db: Database, organization_id: string, member_id: string, keepsMade: boolean, now: Date) =>
   db
     .update(credentials)

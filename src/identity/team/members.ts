@@ -44,8 +44,8 @@ export async function listMembers(ctx: Ctx, query: MemberQuery) {
 
 /**
  * Reads a member and commits the statements that `statementsOf` derives from it, again when the member changed meanwhile. `role` is the
- * member's new role: undefined keeps it, null removes the member. `keepsMade`: the credentials that the member made stay as they are. Without
- * statements, nothing is committed. Returns the member and the statements' results. Throws Failure 403 member.owner_only, 404
+ * member's new role: undefined keeps it, null removes the member. `keepsMade`: the credentials that the member made stay as they are.
+ * Without statements, nothing is committed. Returns the member and the statements' results. Throws Failure 403 member.owner_only, 404
  * member.not_found, and 409 member.last_owner when the organization would be left without an owner who can act.
  */
 const commitMemberChange = (
@@ -103,8 +103,8 @@ export async function changeMember(ctx: Ctx, member_id: string, changes: MemberC
 }
 
 /**
- * Removes a member. The member's credentials fail from their next request on, and so do those that the member made, directly or through other
- * credentials, unless they are kept. The pending invitations that were sent with any of them are withdrawn. Returns what was revoked.
+ * Removes a member. The member's credentials fail from their next request on, and so do those that the member made, directly or through
+ * other credentials, unless they are kept. The pending invitations that were sent with any of them are withdrawn. Returns what was revoked.
  */
 export async function deleteMember(ctx: Ctx, member_id: string, keepsMade: boolean): Promise<MemberRemoval> {
   const { db, organization, now } = ctx

@@ -21,7 +21,8 @@ import { changeMember, deleteMember, listMembers } from './members.ts'
 const TAG = 'Team'
 const ABSENT = doc('There is no such member.')
 const CONFLICT = doc(
-  'The member is the last owner who can act: there is no other owner, or no other credential with the role owner that is valid for as long. Or other requests keep changing the member.',
+  'The member is the last owner who can act: there is no other owner, or no other credential with the role owner that is valid for as ' +
+    'long. Or other requests keep changing the member.',
 )
 
 export const teamRoutes = new Hono<App>()
@@ -39,8 +40,8 @@ export const teamRoutes = new Hono<App>()
       TAG,
       doc('Invite a person'),
       doc(
-        'The token is shown only in this answer and can be used once, within seven days. No e-mail is sent. A new invitation replaces a pending ' +
-          'one of the same address. Only an owner can invite owners. Addresses at disposable domains are refused with 422.',
+        'The token is shown only in this answer and can be used once, within seven days. No e-mail is sent. A new invitation replaces a ' +
+          'pending one of the same address. Only an owner can invite owners. Addresses at disposable domains are refused with 422.',
       ),
     ),
     roles('owner', 'admin'),
@@ -49,7 +50,8 @@ export const teamRoutes = new Hono<App>()
     refuses(
       409,
       doc(
-        'A member of the organization has this e-mail address, as many invitations are pending as the plan allows (`invitation.plan_limit`), or the credential of the request was revoked or got another role in the meantime.',
+        'A member of the organization has this e-mail address, as many invitations are pending as the plan allows ' +
+          '(`invitation.plan_limit`), or the credential of the request was revoked or got another role in the meantime.',
       ),
     ),
     idempotent(),
@@ -62,7 +64,8 @@ export const teamRoutes = new Hono<App>()
       TAG,
       doc('Update a member'),
       doc(
-        'The member’s credentials take a new role at once. Those that the member made are lowered to it where theirs is higher, and pending invitations that it does not allow are withdrawn. Only an owner can change an owner or give the role owner.',
+        'The member’s credentials take a new role at once. Those that the member made are lowered to it where theirs is higher, and ' +
+          'pending invitations that it does not allow are withdrawn. Only an owner can change an owner or give the role owner.',
       ),
     ),
     params(MemberPath),
@@ -80,8 +83,9 @@ export const teamRoutes = new Hono<App>()
       TAG,
       doc('Remove a member'),
       doc(
-        'The member’s credentials fail from their next request on, and the pending invitations that the member sent are withdrawn. So do the credentials that the member made, ' +
-          'directly or through other credentials, unless `keep_credentials` is true: integrations may use them. The answer lists what was revoked. Only an owner can remove an owner.',
+        'The member’s credentials fail from their next request on, and the pending invitations that the member sent are withdrawn. So do ' +
+          'the credentials that the member made, directly or through other credentials, unless `keep_credentials` is true: integrations ' +
+          'may use them. The answer lists what was revoked. Only an owner can remove an owner.',
       ),
     ),
     params(MemberPath),

@@ -64,8 +64,8 @@ const hashOf = async (network: string, authorization: string): Promise<string> =
 
 /**
  * Authenticates a request, and counts it for the network that it comes from when that fails. Throws Failure 429 beyond the limit. Only
- * failures count, so that others of the network are admitted. Beyond the limit, a credential that failed is not looked up again for a minute,
- * and credentials that were not admitted lately are looked up as often as one credential may send requests.
+ * failures count, so that others of the network are admitted. Beyond the limit, a credential that failed is not looked up again for a
+ * minute, and credentials that were not admitted lately are looked up as often as one credential may send requests.
  */
 export async function limitFailures<T>(c: Context<App>, authenticate: () => Promise<T>): Promise<T> {
   const limit = { ...perAddress(c), counted: 'requests without a valid credential' }

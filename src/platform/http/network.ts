@@ -1,6 +1,9 @@
 const group = (text: string): string => Number.parseInt(text, 16).toString(16)
 
-/** The network of a client's address: an IPv4 address itself, or the first 64 bits of an IPv6 address, because one subscriber controls all the other bits. */
+/**
+ * The network of a client's address: an IPv4 address itself, or the first 64 bits of an IPv6 address, because one subscriber controls all
+ * the other bits.
+ */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address
   // An IPv4 address mapped into IPv6.

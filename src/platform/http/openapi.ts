@@ -36,11 +36,11 @@ const IDEMPOTENCY_KEY: Json = {
   required: false,
   description:
     'A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and ' +
-    'body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is ' +
-    'refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential ' +
-    'that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, ' +
-    'payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as ' +
-    'a UUID.',
+    'body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key ' +
+    'is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the ' +
+    'credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by ' +
+    'shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each ' +
+    'request, such as a UUID.',
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[ -~]+$' },
 }
 

@@ -135,7 +135,10 @@ export const perAddress = () =>
     }) as MiddlewareHandler<App>,
   )
 
-/** Whether the same request would get the same answer later: not after a failure of the service, nor a refusal that another credential, a payment or time lifts. */
+/**
+ * Whether the same request would get the same answer later: not after a failure of the service, nor a refusal that another credential, a
+ * payment or time lifts.
+ */
 const isFinal = (status: number, error: Error | undefined): boolean =>
   status < 500 && ![401, 402, 403, 429].includes(status) && !(error instanceof Failure && ['contention', 'no_room'].includes(error.kind))
 

@@ -69,7 +69,10 @@ export async function answerOnce(
   return { ...answer, isReplayed: false }
 }
 
-/** Keyed hashes of a request, so that a stored fingerprint does not allow a CIEC to be guessed. The prefix separates them from other uses of the keys. */
+/**
+ * Keyed hashes of a request, so that a stored fingerprint does not allow a CIEC to be guessed. The prefix separates them from other uses of
+ * the keys.
+ */
 const fingerprintsOf = ({ settings }: System, content: readonly string[]): Promise<string[]> =>
   Promise.all(
     settings.apiSecretKeys.all.map(async (key) => `${key.version}.${(await key.hmac(`idempotency ${JSON.stringify(content)}`)).toHex()}`),

@@ -86,7 +86,10 @@ export const keepAnswer = (db: Database, claim: KeyClaim, answer: string): State
     .set({ state: 'answered', answer, resource_id: sql`coalesce(${keys.resource_id}, ${claim.changed ?? null})` })
     .where(claimedRow(claim))
 
-/** Releases a key whose request has changed nothing. If the request has begun a change, only its lease ends, so that a repetition continues the change. */
+/**
+ * Releases a key whose request has changed nothing. If the request has begun a change, only its lease ends, so that a repetition continues
+ * the change.
+ */
 export const releaseKey = (db: Database, claim: KeyClaim): Statement[] => [
   db.delete(keys).where(and(claimedRow(claim), eq(keys.state, 'running'), isNull(keys.resource_id))),
   db

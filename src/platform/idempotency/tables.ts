@@ -11,7 +11,10 @@ export const idempotencyKeys = sqliteTable(
     /** The request that has claimed the key. Another request can claim it only after the lease has ended. */
     token: text().notNull(),
     lease_until: instant().notNull(),
-    /** running: nothing has changed, or the change that `resource_id` names has begun. done: the change is committed. answered: its answer is kept too. */
+    /**
+     * running: nothing has changed, or the change that `resource_id` names has begun. done: the change is committed. answered: its answer
+     * is kept too.
+     */
     state: text({ enum: ['running', 'done', 'answered'] }).notNull(),
     /** The resource that the request made, changed or began to make. */
     resource_id: text(),

@@ -1,6 +1,6 @@
 /**
- * The names by area that Intl.supportedValuesOf does not list: links, and zones that the runtime lists under another name (tzdata 2025b: the
- * Z and L lines of tzdata.zi, without Factory).
+ * The names by area that Intl.supportedValuesOf does not list: links, and zones that the runtime lists under another name (tzdata 2025b:
+ * the Z and L lines of tzdata.zi, without Factory).
  */
 const LINKS: Record<string, string> = {
   '': `

@@ -9,8 +9,8 @@ const MAX_PAGES = 4
 const MAX_REGISTRATIONS = 3
 
 /**
- * The registry's public web pages (repse.stps.gob.mx), which have no API and are searched by name. A registration belongs to an RFC when its
- * name equals the taxpayer's name apart from accents, punctuation and the kind of company. Of several, the one that ends last counts.
+ * The registry's public web pages (repse.stps.gob.mx), which have no API and are searched by name. A registration belongs to an RFC when
+ * its name equals the taxpayer's name apart from accents, punctuation and the kind of company. Of several, the one that ends last counts.
  */
 export const liveRegistry = (base: string): Registry => ({
   async lookUp(_rfc, nameOf) {

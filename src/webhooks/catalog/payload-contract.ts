@@ -38,8 +38,8 @@ const cancellation = <K extends string>(key: K, id: string) =>
       severity: z.enum(['critical', 'warning']).meta({
         description:
           '`critical` if payments were applied to the CFDI (one with MetodoPago PUE counts as paid), or if it is an issued income CFDI ' +
-          'of a month that had ended, so that it already counted as income; otherwise `warning`. Payments count as far as your visibility ' +
-          'window shows them.',
+          'of a month that had ended, so that it already counted as income; otherwise `warning`. Payments count as far as your ' +
+          'visibility window shows them.',
       }),
       direction: z.enum(['issued', 'received']).meta({ description: 'Whether the fiscal entity issued or received the CFDI.' }),
       cfdi_type: z.string().meta({
@@ -49,7 +49,8 @@ const cancellation = <K extends string>(key: K, id: string) =>
       }),
       payment_status: z.enum(['paid', 'partially_paid', 'unpaid', 'not_applicable']).meta({
         description:
-          'How much of an income CFDI was paid before its cancellation, as far as your visibility window shows; `not_applicable` for other types.',
+          'How much of an income CFDI was paid before its cancellation, as far as your visibility window shows; `not_applicable` for ' +
+          'other types.',
       }),
       total: z.string().meta({ description: 'Total of the CFDI as a decimal string.' }),
       currency: z.string().meta({
@@ -71,8 +72,8 @@ const sync = {
   }),
   created_count: z.int().meta({
     description:
-      'Number of documents that are new to you since your previous successful job of this source and month. For CFDIs, this and the other ' +
-      'counts cover only your visibility window of the source. A job that failed counts its own download alone.',
+      'Number of documents that are new to you since your previous successful job of this source and month. For CFDIs, this and the ' +
+      'other counts cover only your visibility window of the source. A job that failed counts its own download alone.',
   }),
   updated_count: z.int().meta({
     description: 'Number of CFDIs from before your previous job that were known by their metadata alone and have got their XML since then.',

@@ -48,7 +48,10 @@ interface Endpoint extends EndpointRow {
   d1: D1Database
 }
 
-/** Attempts the due deliveries of an endpoint, which `endpointKey` names. Returns after 250 ms at the latest; the attempts then continue in the background. */
+/**
+ * Attempts the due deliveries of an endpoint, which `endpointKey` names. Returns after 250 ms at the latest; the attempts then continue in
+ * the background.
+ */
 export async function deliver(system: System, endpoint: string): Promise<void> {
   const work = deliverDue(system, endpoint)
   waitUntil(

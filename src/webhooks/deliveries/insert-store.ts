@@ -1,4 +1,6 @@
 import { jsonChunks } from '../../platform/db/commit.ts'
+import { prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { assertThat } from '../../platform/db/guard.ts'
 import type { DeliveryRow } from './log-store.ts'
 
 const COLUMNS = 'webhook, seq, redelivery, event_key, status, due_at, attempts, created_at'
@@ -26,7 +28,10 @@ export const insertRedelivery = (d1: D1Database, { webhook, seq, redelivery, eve
     )
     .bind(webhook, seq, redelivery + 1, event_key, now)
 
-/** Creates a delivery of each event since an instant whose newest delivery to the endpoint ended with one of these statuses. */
+/**
+ * Creates a delivery of each event since an instant whose newest delivery to the endpoint ended with one of these statuses. Refuses the batch
+ * as `deliveries.found` when there is none.
+ */
 export const insertRedeliveries = (
   d1: D1Database,
   webhook: number,
@@ -34,17 +39,20 @@ export const insertRedeliveries = (
   since: number,
   now: number,
   limit: number,
-): D1PreparedStatement =>
-  d1
-    .prepare(
-      `insert into deliveries (${COLUMNS})
-       select ?1, d.seq, d.redelivery + 1, d.event_key, 'pending', ?4, '[]', ?4
-       from deliveries d indexed by deliveries_undelivered
-       where d.webhook = ?1 and d.seq >= ?2 and d.status in ('failed', 'lost') and d.status in (select value from json_each(?3))
-         and not exists (select 1 from deliveries l where l.webhook = d.webhook and l.seq = d.seq and l.redelivery > d.redelivery)
-       order by d.seq limit ?5`,
-    )
-    .bind(webhook, since, JSON.stringify(statuses), now, limit)
+): D1PreparedStatement[] => {
+  const found = sql`from deliveries d indexed by deliveries_undelivered
+    where d.webhook = ${webhook} and d.seq >= ${since} and d.status in ('failed', 'lost')
+      and d.status in (select value from json_each(${JSON.stringify(statuses)}))
+      and not exists (select 1 from deliveries l where l.webhook = d.webhook and l.seq = d.seq and l.redelivery > d.redelivery)`
+  return [
+    assertThat(d1, sql`exists (select 1 ${found})`, 'deliveries.found'),
+    prepared(
+      d1,
+      sql`insert into deliveries (${raw(COLUMNS)})
+        select d.webhook, d.seq, d.redelivery + 1, d.event_key, 'pending', ${now}, '[]', ${now} ${found} order by d.seq limit ${limit}`,
+    ),
+  ]
+}
 
 const SUBSCRIBES = "w.is_enabled = 1 and exists (select 1 from json_each(w.event_keys) k where k.value = e.body->>'event')"
 

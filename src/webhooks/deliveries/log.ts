@@ -113,15 +113,18 @@ export async function redeliver(ctx: Ctx, webhook_id: string, event_id: string):
 const REDELIVERY_LIMIT = 1_000
 
 /**
- * For each event since an instant, creates a new delivery if its latest delivery has one of the statuses; at most 1,000. Throws Failure 404
- * webhook.not_found.
+ * For each event since an instant, creates a new delivery if its latest delivery has one of the statuses; at most 1,000. Changes nothing, and
+ * records nothing, when there is none. Throws Failure 404 webhook.not_found.
  */
 export async function redeliverAll(ctx: Ctx, webhook_id: string, { since, statuses }: RedeliveryRequest): Promise<Redelivered> {
   const endpoint = await requireWebhook(ctx, webhook_id)
-  const [inserted] = await changeLog(ctx, 'webhook.redelivered', endpoint, [
-    insertRedeliveries(eventsOf(ctx).$client, endpoint.webhook, statuses, Date.parse(since), Date.now(), REDELIVERY_LIMIT),
-  ])
-  const redelivered_count = inserted?.meta.changes ?? 0
-  if (redelivered_count > 0) await wake(ctx, endpoint)
+  const inserts = insertRedeliveries(eventsOf(ctx).$client, endpoint.webhook, statuses, Date.parse(since), Date.now(), REDELIVERY_LIMIT)
+  const results = await changeLog(ctx, 'webhook.redelivered', endpoint, inserts).catch((error: unknown) => {
+    if (isGuardViolation(error, 'deliveries.found')) return null
+    throw error
+  })
+  if (results === null) return { redelivered_count: 0, has_more: false }
+  await wake(ctx, endpoint)
+  const redelivered_count = results[1]!.meta.changes
   return { redelivered_count, has_more: redelivered_count === REDELIVERY_LIMIT }
 }

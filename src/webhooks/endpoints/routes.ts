@@ -47,8 +47,8 @@ export const webhookRoutes = new Hono<App>()
       TAG,
       doc('Update a webhook'),
       doc(
-        'Changes only the members that you send. Deliveries that are due when you enable the webhook again are sent at once, the others at their time; events ' +
-          'that occurred while it was disabled are only in the feed (`GET /v1/events`).',
+        'Changes only the members that you send. Deliveries that are due when you enable the webhook again are sent at once, the others ' +
+          'at their time; events that occurred while it was disabled are only in the feed (`GET /v1/events`).',
       ),
     ),
     params(WebhookPath),
@@ -79,8 +79,8 @@ export const webhookRoutes = new Hono<App>()
       TAG,
       doc('Create the next signing secret'),
       doc(
-        'The current secret signs deliveries until you commit the new one with `…/rotate-secret/commit`: give your receiver the new secret ' +
-          'first. If you repeat this request before the commit, the latest secret counts.',
+        'The current secret signs deliveries until you commit the new one with `…/rotate-secret/commit`: give your receiver the new ' +
+          'secret first. If you repeat this request before the commit, the latest secret counts.',
       ),
     ),
     params(WebhookPath),

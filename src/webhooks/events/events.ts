@@ -11,7 +11,10 @@ import { payloadOf } from './stored-body.ts'
 
 const view = ({ body }: EventRow): EventPayload => JSON.parse(payloadOf(body)) as EventPayload
 
-/** Returns a page of the organization's events, oldest first. The last page has a cursor too, unless nothing was found; it lists later events. */
+/**
+ * Returns a page of the organization's events, oldest first. The last page has a cursor too, unless nothing was found; it lists later
+ * events.
+ */
 export async function listEvents(ctx: Ctx, query: EventQuery): Promise<Page<EventPayload>> {
   const { limit, cursor, fiscalEntityId, fiscal_entity_id = fiscalEntityId, ...others } = query
   const scope = { list: 'events', filters: { ...others, fiscal_entity_id } }

@@ -8,8 +8,8 @@ interface About {
 }
 
 /**
- * Returns which of an organization's events are hidden, because they are about an RFC that is no longer linked. Asks the control plane once,
- * and not at all when none is about an RFC.
+ * Returns which of an organization's events are hidden, because they are about an RFC that is no longer linked. Asks the control plane
+ * once, and not at all when none is about an RFC.
  */
 export async function hiddenOf<T extends { body: string }>({ db }: System, organization_id: string, events: readonly T[]): Promise<Set<T>> {
   const about = new Map(events.map((event) => [event, (JSON.parse(event.body) as About).fiscal_entity_id]))

@@ -9,8 +9,8 @@ export class HostLimiter extends DurableObject<Env> {
   readonly #places = new HostPlaces()
 
   /**
-   * Takes at most `wanted` places for an endpoint, for some milliseconds. Returns how many, and waiting endpoints to wake. If there are fewer
-   * than wanted, a later call returns the endpoint.
+   * Takes at most `wanted` places for an endpoint, for some milliseconds. Returns how many, and waiting endpoints to wake. If there are
+   * fewer than wanted, a later call returns the endpoint.
    */
   acquire(token: string, caller: Caller, wanted: number, milliseconds: number): Granted {
     return this.#places.acquire(token, caller, wanted, Date.now(), milliseconds)

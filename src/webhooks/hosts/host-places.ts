@@ -23,8 +23,8 @@ export interface Granted {
 }
 
 /**
- * Divides the places of one destination host. While places are free, everybody gets them. Otherwise callers wait, and each place that becomes
- * free is kept for the waiting organization that holds the fewest; between equals they take turns, and so do the endpoints of each.
+ * Divides the places of one destination host. While places are free, everybody gets them. Otherwise callers wait, and each place that
+ * becomes free is kept for the waiting organization that holds the fewest; between equals they take turns, and so do the endpoints of each.
  * Times are milliseconds of the real clock.
  */
 export class HostPlaces {

@@ -42,8 +42,8 @@ interface Part {
 }
 
 /**
- * Appends the events of portions to their events shards, those of a shard together. When that fails, it commits their halves, and theirs, so
- * that only what cannot be committed alone fails. A portion is done when all its shards are.
+ * Appends the events of portions to their events shards, those of a shard together. When that fails, it commits their halves, and theirs,
+ * so that only what cannot be committed alone fails. A portion is done when all its shards are.
  */
 export async function commitPortions(
   system: System,

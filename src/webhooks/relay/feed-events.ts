@@ -89,7 +89,7 @@ async function bodyFor(
 
 /** Whether the connection is active, or was when something changed, in milliseconds. */
 export const wasReadable = (row: RecipientRow, changed_at: number): boolean =>
-  row.state === 'active' || (row.state !== 'draft' && changed_at < (row.inactive_since ?? 0))
+  row.state === 'active' || changed_at < (row.inactive_since ?? 0)
 
 /**
  * Fiscal data is readable only through an active connection: without one, the windows are empty. They still apply to a change that is

@@ -7,8 +7,8 @@ import type { Brought } from './sync-counts.ts'
 const MAX_PAYLOAD_LENGTH = 100_000
 
 /**
- * Returns the events of each of these organizations that may see an outbox event. For a sync event, `counts` says what its job brought to each
- * of them. Throws when the outbox event cannot be read.
+ * Returns the events of each of these organizations that may see an outbox event. For a sync event, `counts` says what its job brought to
+ * each of them. Throws when the outbox event cannot be read.
  */
 export async function feedEvents(
   outboxEvent: StoredOutboxEvent,

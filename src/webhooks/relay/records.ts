@@ -53,7 +53,9 @@ export class Records {
   fresh = (shard: number, events: readonly FeedEvent[]): FeedEvent[] =>
     events.filter((event) => !this.#shards.get(shard)!.known.has(factOf(event)))
 
-  /** Commits statements that append these events, with the record that they are. Throws when `isOvertaken`; the record is then read again. */
+  /**
+   * Commits statements that append these events, with the record that they are. Throws when `isOvertaken`; the record is then read again.
+   */
   async append(shard: number, events: readonly FeedEvent[], statements: readonly D1PreparedStatement[]): Promise<D1Result<Appending>[]> {
     const d1 = this.#system.settings.events[shard]!
     const record = this.#shards.get(shard)!

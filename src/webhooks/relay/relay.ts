@@ -41,9 +41,9 @@ interface Work extends Meter {
 
 /**
  * Turns the events of an outbox into events in the feeds of the organizations that may see them, and into deliveries, page by page. Feed
- * and deliveries commit together in the events shard of the organization, before the outbox event is deleted. The shard's record of the outbox
- * (records.ts) keeps an event that is relayed twice from being appended twice. An event with many recipients takes several pages, and its row keeps its progress. The mutex
- * only avoids double work.
+ * and deliveries commit together in the events shard of the organization, before the outbox event is deleted. The shard's record of the
+ * outbox (records.ts) keeps an event that is relayed twice from being appended twice. An event with many recipients takes several pages,
+ * and its row keeps its progress. The mutex only avoids double work.
  */
 export async function relayOutbox(system: System, outbox: Outbox): Promise<void> {
   const first = Math.floor(Math.random() * 1_000_000)
@@ -183,7 +183,9 @@ async function readPortions(system: System, work: Work, events: readonly RelayEv
   return events.flatMap((event) => portionOfEvent.get(event) ?? [])
 }
 
-/** Wakes the relay of every outbox that holds events, and the organizations whose events lack deliveries. A task, whose place is a ledger. */
+/**
+ * Wakes the relay of every outbox that holds events, and the organizations whose events lack deliveries. A task, whose place is a ledger.
+ */
 export async function sweepOutboxes(system: System, place = START): Promise<string> {
   const sweep = async (outbox: Outbox): Promise<void> => {
     if (await hasOutboxEvents(databaseOf(system, outbox))) await wakeRelay(system, outbox)

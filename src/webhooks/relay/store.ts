@@ -28,7 +28,10 @@ export interface RecipientRow {
 /** Asks for the connections to an entity: those of some organizations, or a page of all after a number. */
 export type RecipientRequest = { entity: number } & ({ organizations: readonly string[] } | { after: number })
 
-/** Finds connections that are not unlinked, in the order of their numbers; at most `limit` for a request without organizations. */
+/**
+ * Finds connections in the order of their numbers; at most `limit` for a request without organizations, which leaves out unlinked ones. A
+ * named organization has its events also while the RFC is unlinked: they are hidden until it is linked again.
+ */
 export const findRecipients = async (d1: D1Database, requests: readonly RecipientRequest[], limit: number): Promise<RecipientRow[]> => {
   const [all, named] = [[] as unknown[], [] as unknown[]]
   for (const [n, it] of requests.entries())
@@ -47,7 +50,7 @@ export const findRecipients = async (d1: D1Database, requests: readonly Recipien
          select r.value->>0, c.connection
          from json_each(?2) r cross join json_each(r.value->2) o
          cross join connections c indexed by connections_rfc
-           on c.organization_id = o.value and c.entity = r.value->>1 and c.state <> 'unlinked')
+           on c.organization_id = o.value and c.entity = r.value->>1)
        select f.request, c.connection, c.entity, c.organization_id, c.fiscal_entity_id, c.rfc, c.state, c.active_since,
          c.untold->>'since' as inactive_since, c.issued_from, c.issued_to, c.received_from, c.received_to, c.issued_reaches, c.received_reaches,
          o.extractor_count, o.events_shard,

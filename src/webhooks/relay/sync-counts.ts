@@ -1,4 +1,4 @@
-import { type AskedNews, type DocumentNews, readDocumentNews, TOLD_SOURCES } from '../../documents/news.ts'
+import { type AskedDocuments, type DocumentNews, readDocumentNews, TOLD_SOURCES } from '../../documents/news.ts'
 import { countJobs, type JobCounts, NOTHING_COUNTED, type OwnJob } from '../../downloads/counts/counts.ts'
 import { hullOf } from '../../visibility/window.ts'
 import type { FailedEvent } from './aside.ts'
@@ -14,8 +14,8 @@ export type Brought = JobCounts & { news?: readonly DocumentNews[] }
 export type CountsOfEvents = Map<RelayEvent, readonly Brought[]>
 
 /**
- * Counts what the jobs of a page's sync events brought to each recipient, for all events at once. If that fails, each event is counted on its
- * own, so that one that cannot be counted stops no other: it is added to those that failed.
+ * Counts what the jobs of a page's sync events brought to each recipient, for all events at once. If that fails, each event is counted on
+ * its own, so that one that cannot be counted stops no other: it is added to those that failed.
  */
 export async function countSyncs(ledger: D1Database, portions: readonly Portion[], failed: FailedEvent[]): Promise<CountsOfEvents> {
   const asked = portions.map((portion) => ({ portion, jobs: jobsOf(portion) })).filter(({ jobs }) => jobs.length > 0)
@@ -60,7 +60,7 @@ async function addNews(ledger: D1Database, portions: readonly Portion[], counts:
 }
 
 /** What to ask of the documents of an event for a recipient; null when it is told of none. */
-function askOf(event: RelayEvent, row: RecipientRow, brought: JobCounts | undefined): AskedNews | null {
+function askOf(event: RelayEvent, row: RecipientRow, brought: JobCounts | undefined): AskedDocuments | null {
   if (!wasReadable(row, event.created_at)) return null
   const body = readBody(event)
   const document_ids = isDocumentRead(event)

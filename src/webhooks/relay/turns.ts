@@ -7,8 +7,8 @@ interface Line {
 }
 
 /**
- * Divides pages of outbox events: organizations take turns, and so do the RFCs of each, so that an organization with many events or many RFCs
- * delays no other.
+ * Divides pages of outbox events: organizations take turns, and so do the RFCs of each, so that an organization with many events or many
+ * RFCs delays no other.
  */
 export class Turns {
   readonly #lines = new Map<number, Line>()
@@ -53,8 +53,8 @@ export class Turns {
   }
 
   /**
-   * Keeps how far a part has been read. The first unfinished event, given by its index, is read again next time; without one, an entity whose
-   * events were fewer than asked for leaves.
+   * Keeps how far a part has been read. The first unfinished event, given by its index, is read again next time; without one, an entity
+   * whose events were fewer than asked for leaves.
    */
   read({ entity, count }: PagePart, outbox_event_ids: readonly string[], unfinished: number): void {
     const line = this.#lines.get(entity)

@@ -91,7 +91,8 @@ describe('GET /v1/cfdi/{uuid}', () => {
 
   it('has no detail and no lines while only metadata is known', async () => {
     const detail = CfdiDetail.parse(await getCfdi(contextOf(), uuid(3)))
-    expect(detail).toMatchObject({ conceptos: [], pagos: [], complementos: [], no_certificado: null, has_addenda: false })
+    expect(detail).toMatchObject({ impuestos: null, has_addenda: null, no_certificado: null })
+    expect(detail).toMatchObject({ conceptos: [], pagos: [], nominas: [], relacionados: [], complementos: [], repairs: [] })
   })
 
   it('is 404 alike for what is absent and for what is outside the window', async () => {

@@ -1,11 +1,13 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { CfdiDetail } from '../../../src/cfdi/detail/contract.ts'
-import { getCfdi } from '../../../src/cfdi/detail/detail.ts'
+import { getCfdi, listPayments } from '../../../src/cfdi/detail/detail.ts'
 import { ingestMetadata, ingestXmlPackage, replaceDocuments } from '../../../src/cfdi/ingest/ingest.ts'
+import { CfdiSearch } from '../../../src/cfdi/search/contract.ts'
+import { searchCfdi } from '../../../src/cfdi/search/search.ts'
 import { parseCfdi } from '../../../src/cfdi/xml/parse.ts'
 import { unpacked } from '../../../src/platform/db/packed.ts'
-import { contextOf } from '../../support/context.ts'
+import { contextOf, FISCAL_ENTITY } from '../../support/context.ts'
 import { costOf } from '../../support/meter.ts'
 import { randomOf } from '../../support/random.ts'
 import { all, chunksIn, commitsOf, contentsOf, monthsOf, newBook, productsOf, reported, rowsOf } from '../support/book.ts'
@@ -52,6 +54,34 @@ describe('the details and lines of a slice', () => {
     await bring(book, [second])
     const contents = await contentsOf(book)
     expect([first, second].map(({ uuid }) => contents.get(uuid)!.conceptos.length)).toEqual([2, 3])
+  })
+
+  it('are null, and not none, while only metadata is known: in the list, of the taxes, the addenda and the balance', async () => {
+    const book = newBook()
+    const known = { tipo: 'I', metodo: 'PPD', emisor: RFC, receptor: 'BBB020202BB1', lines: 1 } as const
+    const [first, second] = [plainOf(random, '2025-03', known), plainOf(random, '2025-03', known)]
+    await all(ingestMetadata(book, () => [[first, second].map((it) => reported(it, false))]))
+    await bring(book, [second])
+    const ctx = contextOf({ entity: book.entity }, ORGANIZATION)
+    const search = async (query: object) => (await searchCfdi(ctx, CfdiSearch.parse({ fiscal_entity_id: FISCAL_ENTITY, ...query }))).data
+    const unknown = {
+      ...{ version: null, has_xml: false, total: first.total, payment_status: 'not_applicable' },
+      ...{ metodo_pago: null, currency: null, total_mxn: null, subtotal: null, descuento: null },
+      ...{ iva_trasladado: null, iva_retenido: null, isr_retenido: null, ieps_trasladado: null },
+      ...{ paid_amount: null, credited_amount: null, balance: null },
+    }
+    expect(await search({ uuid: first.uuid })).toMatchObject([unknown])
+    expect(await getCfdi(ctx, first.uuid)).toMatchObject({
+      ...unknown,
+      impuestos: null,
+      has_addenda: null,
+      conceptos: [],
+      aplicaciones: [],
+    })
+    expect(await listPayments(ctx, first.uuid)).toMatchObject({ paid_amount: null, credited_amount: null, balance: null })
+    // Nobody knows whether 0.01 of it are to be paid.
+    expect((await search({ balance_min: '0.01' })).map(({ uuid }) => uuid)).toEqual([second.uuid])
+    expect(await getCfdi(ctx, second.uuid)).toMatchObject({ has_addenda: false, paid_amount: '0.00', balance: second.total })
   })
 
   it('of a document longer than 256 KiB lie in several chunks, and no chunk is longer', async () => {

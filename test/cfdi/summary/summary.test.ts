@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import type { Cfdi } from '../../../src/cfdi/contract.ts'
 import { CfdiSearch } from '../../../src/cfdi/search/contract.ts'
 import { searchCfdi } from '../../../src/cfdi/search/search.ts'
-import { MonthlySummary, MonthlySummaryQuery } from '../../../src/cfdi/summary/contract.ts'
+import { type CfdiMonth, MonthlySummary, MonthlySummaryQuery } from '../../../src/cfdi/summary/contract.ts'
 import { summarizeMonths } from '../../../src/cfdi/summary/summary.ts'
 import type { Ctx } from '../../../src/platform/context.ts'
 import type { Page } from '../../../src/platform/paging/cursor.ts'
@@ -156,6 +156,32 @@ describe.each(WINDOWS)('GET /v1/cfdi/summary/monthly, %s', (_, ctx) => {
       not_counted: 0,
       ...incomplete,
     })
+  })
+})
+
+describe('a row outside the window', () => {
+  // The runs downloaded December whole, and the window shows it from the 11th on. 'so_far' or not, the first days are not in the row.
+  it('has only imports, and is partial and missing, whatever the runs downloaded of the month', async () => {
+    const to = Date.parse('2026-01-17T19:23:45Z')
+    const ctx = contextOf(
+      { ...reaching(['2025-12-11', to]), issued_reaches: JSON.stringify([[to, '2025-12-11']]), imported_at: 1 },
+      { extractor_count: 1 },
+    )
+    const coverage = { '2025-12': [[to, 'over']] }
+    await env.LEDGER_0.prepare("insert into coverage (entity, source, months) values (1, 'sat_cfdi_issued', ?)")
+      .bind(JSON.stringify(coverage))
+      .run()
+    const row = async (from: string, until: string) => {
+      const { data, data_quality } = await summarize(ctx, { from, to: until, direction: 'issued' })
+      const [{ count, is_partial, through_date, data_status } = {} as CfdiMonth, ...others] = data
+      expect(others).toEqual([])
+      return { hasDocuments: count > 0, is_partial, through_date, data_status, months_missing: data_quality.months_missing }
+    }
+    const outside = { hasDocuments: true, is_partial: true, through_date: null, data_status: 'missing', months_missing: 1 }
+    expect(await row('2025-12-01', '2025-12-10')).toEqual(outside)
+    expect(await row('2025-11', '2025-11')).toEqual(outside)
+    expect(await row('2025-12', '2025-12')).toMatchObject({ is_partial: true, through_date: '2025-12-31', data_status: 'complete' })
+    await env.LEDGER_0.prepare('delete from coverage').run()
   })
 })
 

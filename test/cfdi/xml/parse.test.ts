@@ -241,7 +241,7 @@ describe('what is no CFDI is refused, with the reason', () => {
 })
 
 describe('attributes', () => {
-  it('are trimmed and collapsed; a description keeps what is inside', () => {
+  it('are trimmed and collapsed; those of a line keep what is inside', () => {
     const read = parse(
       cfdi({
         root: ROOT.replace('"4.0"', '" 4.0  "').replace('"116.00"', '" 116.00\n"'),
@@ -251,6 +251,28 @@ describe('attributes', () => {
     )
     expect(read).toMatchObject({ version: '4.0', total: '116.00', emisor_rfc: 'EKU9003173C9', emisor_nombre: 'DEL NORTE' })
     expect(read.conceptos[0]).toMatchObject({ descripcion: 'uno\ndos tres   & <x> "q"', no_identificacion: '0x1F' })
+  })
+
+  it.each(['4.0', '3.2'])('each text of a line of %s stays as it is stated, but for white space around it', (version) => {
+    const old = version === '3.2'
+    const names = {
+      ...{ no_identificacion: 'NoIdentificacion', unidad: 'Unidad', descripcion: 'Descripcion' },
+      ...(!old && { clave_prod_serv: 'ClaveProdServ', clave_unidad: 'ClaveUnidad', objeto_imp: 'ObjetoImp' }),
+    }
+    const attributes = Object.values(names).map((name) => `${old ? name[0]!.toLowerCase() + name.slice(1) : name}="  A  1&#9;${name}\n "`)
+    const [pedimento, predial] = old ? ['numero', 'numero'] : ['NumeroPedimento', 'Numero']
+    const document = cfdi({
+      conceptos:
+        `<cfdi:Concepto ${attributes.join(' ')}><cfdi:InformacionAduanera ${pedimento}=" 15  48  3009  0001234 "/>` +
+        `<cfdi:CuentaPredial ${predial}=" 12  A "/></cfdi:Concepto>`,
+      ...(old && {
+        ...{ root: 'version="3.2" fecha="2015-02-03T10:00:00" total="116.00" tipoDeComprobante="ingreso"' },
+        ...{ emisor: '<cfdi:Emisor rfc="EKU9003173C9"/>', receptor: '<cfdi:Receptor rfc="XAXX010101000"/>' },
+      }),
+    })
+    const read = parse(old ? document.replace(CFD4, 'http://www.sat.gob.mx/cfd/3') : document)
+    const expected = Object.fromEntries(Object.entries(names).map(([member, name]) => [member, `A  1\t${name}`]))
+    expect(read.conceptos[0]).toMatchObject({ ...expected, pedimentos: ['15  48  3009  0001234'], cuenta_predial: ['12  A'] })
   })
 
   it('any white space around an attribute changes nothing', () => {

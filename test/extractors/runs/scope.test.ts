@@ -16,13 +16,15 @@ describe('the range of a run', () => {
     ['last_n_months', 240, MEXICO, null, '2018-01-01'],
     ['last_n_months', 1, 'Pacific/Kiritimati', null, '2026-02-09'],
     ['since_watermark', null, MEXICO, null, '2018-01-01'],
-    ['since_watermark', null, MEXICO, new Date('2026-03-01T18:00:00Z'), '2026-03-01'],
+    // Documents may be stamped 72 hours after they were issued.
+    ['since_watermark', null, MEXICO, new Date('2026-03-09T18:00:00Z'), '2026-03-06'],
+    ['since_watermark', null, MEXICO, new Date('2026-03-03T18:00:00Z'), '2026-02-28'],
     // 00:30 of the first in Tokyo is still February in Mexico.
-    ['since_watermark', null, 'Asia/Tokyo', new Date('2026-02-28T15:30:00Z'), '2026-02-28'],
-    ['since_watermark', null, 'Pacific/Midway', new Date('2026-03-01T08:00:00Z'), '2026-02-28'],
-    // Midnight in Mexico City is ten at night in Tijuana, where documents of the month before are still issued.
-    ['since_watermark', null, MEXICO, new Date('2026-03-01T06:00:00Z'), '2026-02-28'],
-    ['since_watermark', null, MEXICO, new Date('2026-03-01T08:00:00Z'), '2026-03-01'],
+    ['since_watermark', null, 'Asia/Tokyo', new Date('2026-03-03T15:30:00Z'), '2026-02-28'],
+    ['since_watermark', null, 'Pacific/Midway', new Date('2026-03-04T08:00:00Z'), '2026-02-28'],
+    // Midnight in Mexico City is ten at night in Tijuana, where documents of the month before were still issued 72 hours earlier.
+    ['since_watermark', null, MEXICO, new Date('2026-03-04T07:59:59Z'), '2026-02-28'],
+    ['since_watermark', null, MEXICO, new Date('2026-03-04T08:00:00Z'), '2026-03-01'],
     ['since_watermark', null, MEXICO, new Date('2017-06-01T00:00:00Z'), '2018-01-01'],
   ] as const)('of %s %s in %s with the watermark %s starts on %s', (scope, months, zone, watermark, from) => {
     expect(rangeOf(scope, months, now, zone, watermark)).toEqual({ from, to: now })
@@ -65,12 +67,13 @@ describe('the gap before a range', () => {
   const active = new Date('2026-02-15T12:00:00Z')
   it.each([
     // Last extracted in November; the range begins in February.
-    ['2025-11-20T18:00:00Z', active, '2026-02-08', '2025-11-20'],
-    // Documents of October may still have been issued, eight hours behind UTC.
-    ['2025-11-01T07:59:59Z', active, '2026-02-08', '2025-10-31'],
-    ['2026-01-31T18:00:00Z', active, '2026-02-08', '2026-01-31'],
+    ['2025-11-20T18:00:00Z', active, '2026-02-08', '2025-11-17'],
+    // Documents of October may still have been stamped, eight hours behind UTC and 72 hours late.
+    ['2025-11-04T07:59:59Z', active, '2026-02-08', '2025-10-31'],
+    ['2025-11-04T08:00:00Z', active, '2026-02-08', '2025-11-01'],
+    ['2026-02-03T18:00:00Z', active, '2026-02-08', '2026-01-31'],
     // The month is downloaded whole with the range.
-    ['2026-02-03T18:00:00Z', active, '2026-02-08', null],
+    ['2026-02-04T18:00:00Z', active, '2026-02-08', null],
     // It was active all the time, never extracted, or never active.
     ['2026-02-15T12:00:00Z', active, '2026-03-08', null],
     [null, active, '2026-02-08', null],

@@ -29,6 +29,7 @@ interface Link {
 
 const EARLIEST = '2018-01-01'
 const MEXICO = 'America/Mexico_City'
+const WEST = 'Etc/GMT+8'
 
 const dayOf = (instant: string, zone: string): Temporal.PlainDate => Temporal.Instant.from(instant).toZonedDateTimeISO(zone).toPlainDate()
 const earlier = (a: string, b: string): string => (a < b ? a : b)
@@ -108,7 +109,11 @@ export class Midnights {
       from = dayOf(instant, timezone)
         .subtract({ days: 30 * scope_months! })
         .toString()
-    if (scope === 'since_watermark' && last !== undefined) from = earlier(dayOf(last, timezone).toString(), dayOf(last, MEXICO).toString())
+    if (scope === 'since_watermark' && last !== undefined) {
+      // Documents are stamped within 72 hours of their Fecha.
+      const stamping = Temporal.Instant.from(last).subtract({ hours: 72 }).toString()
+      from = earlier(dayOf(stamping, timezone).toString(), dayOf(stamping, WEST).toString())
+    }
     const window = this.#windows.get(key)
     this.#windows.set(key, { from: earlier(from, window?.from ?? from), to: Date.parse(instant) })
     const ends = [dayOf(instant, timezone), dayOf(instant, MEXICO)].map((day) => day.toPlainYearMonth())

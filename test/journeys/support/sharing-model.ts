@@ -97,12 +97,16 @@ const monthsBetween = (first: string, last: string): string[] => {
   return months
 }
 
-/** The first day that a run of this rule downloads. */
+/** A document is stamped within 72 hours of its Fecha. */
+const STAMPING = 72 * 3_600_000
+
+/** The first day that a run of this rule downloads: documents may have been stamped since its watermark. */
 function floorOf({ scope, scope_months, timezone }: Rule, now: number, watermark: number | undefined): string {
   const today = clock(now, timezone).toPlainDate()
   let day = '2018-01-01'
   if (scope === 'last_n_months') day = today.subtract({ days: 30 * scope_months! }).toString()
-  if (scope === 'since_watermark' && watermark !== undefined) day = [dayIn(watermark, timezone), dayIn(watermark, WEST)].sort()[0]!
+  if (scope === 'since_watermark' && watermark !== undefined)
+    day = [timezone, WEST].map((zone) => dayIn(watermark - STAMPING, zone)).sort()[0]!
   return day < '2018-01-01' ? '2018-01-01' : day
 }
 
@@ -140,7 +144,7 @@ export function runRule(shared: Shared, seat: Seat, rule: Rule, now: number): vo
     const before = seat.reached[direction]
     // Active again, it also gets the months since its last extraction.
     const isFirst = before !== null && before.ceiling < seat.activeSince
-    const since = [from, ...(isFirst ? [dayIn(before.ceiling, WEST)] : [])].sort()[0]!.slice(0, 7)
+    const since = [from, ...(isFirst ? [dayIn(before.ceiling - STAMPING, WEST)] : [])].sort()[0]!.slice(0, 7)
     for (const month of monthsBetween(since, last.slice(0, 7))) {
       fetchMonth(shared, direction, month, now)
       shared.fetched.push({ direction, month, at: now })
@@ -210,7 +214,9 @@ export function importDocument(
 }
 
 /** Whether no document can be issued in a month any more. */
-const isOver = (month: string, at: number): boolean => dayIn(at, WEST).slice(0, 7) > month
+const hasEnded = (month: string, at: number): boolean => dayIn(at, WEST).slice(0, 7) > month
+/** Whether no document of a month can be stamped any more. */
+const isOver = (month: string, at: number): boolean => hasEnded(month, at - STAMPING)
 
 /** Whether the organization's own runs downloaded a month, as far as its window goes; all downloads succeed. */
 export function isComplete({ fetched }: Shared, seat: Seat, direction: Direction, month: string, now: number): boolean {
@@ -218,7 +224,8 @@ export function isComplete({ fetched }: Shared, seat: Seat, direction: Direction
     ? fetched.filter((one) => one.direction === direction && one.month === month)
     : seat.ran[direction].filter((one) => one.month <= month && month <= one.last)
   const ceiling = seesAll(seat) ? now : (seat.reached[direction]?.ceiling ?? 0)
-  return of.some(({ at }) => isOver(month, at) || !isOver(month, ceiling))
+  const isSince = (test: typeof isOver) => of.some(({ at }) => test(month, at) || !test(month, ceiling))
+  return isSince(isOver) && (seesAll(seat) || isSince(hasEnded))
 }
 
 /** The earlier floor of both sources. */

@@ -82,7 +82,7 @@ export type Balance = Pick<Cfdi, 'payment_status' | 'paid_amount' | 'credited_am
 
 export function balanceOf(sight: Sight, { document, hasXml }: Seen): Balance {
   const last_payment_at = null
-  if (document.tipo !== 'I')
+  if (document.tipo !== 'I' || !hasXml)
     return { payment_status: 'not_applicable', paid_amount: null, credited_amount: null, balance: null, last_payment_at }
   const { total } = document.amounts
   const as = (payment_status: Balance['payment_status'], paid: number, credited: number): Balance => ({
@@ -92,7 +92,6 @@ export function balanceOf(sight: Sight, { document, hasXml }: Seen): Balance {
     balance: cents(Math.max(total - paid - credited, 0)),
     last_payment_at,
   })
-  if (!hasXml) return as('not_applicable', 0, 0)
   if (document.metodo !== 'PPD') return as('paid', total, 0)
   const valid = applicationsTo(sight, document.uuid).filter(({ counts }) => counts)
   const sum = (tipo: string) =>

@@ -6,6 +6,7 @@ import { deliverDue, sweepDeliveries } from '../../../src/webhooks/deliveries/de
 import { pruneEvents } from '../../../src/webhooks/deliveries/prune.ts'
 import { insertEvents } from '../../../src/webhooks/events/store.ts'
 import { beforeBatch } from '../../authority/support/authority.ts'
+import { basic, request } from '../../support/client.ts'
 import { at } from '../../support/clock.ts'
 import { daily } from '../../support/crons.ts'
 import { costOf } from '../../support/meter.ts'
@@ -208,7 +209,13 @@ describe('sending again what was lost', () => {
       [events[6], 2],
       [events[2], 1],
     ])
+    expect(await audited(of, 'webhook.redelivered')).toHaveLength(1)
     expect((await again({ since })).body).toEqual({ redelivered_count: 0, has_more: false })
+    const headers = { authorization: basic(of.owner), 'content-type': 'application/json', 'idempotency-key': 'nothing' }
+    const keyed = () => request('POST', `${deliveries}/redeliver`, { headers, body: JSON.stringify({ since }) })
+    for (let n = 0; n < 2; n++) expect(await keyed()).toMatchObject({ status: 202, body: { redelivered_count: 0, has_more: false } })
+    // Nothing has changed, and nothing is recorded.
+    expect(await audited(of, 'webhook.redelivered')).toHaveLength(1)
     expect((await again({ since, statuses: ['failed'] })).body).toEqual({ redelivered_count: 1, has_more: false })
     expect((await again({ since: iso(START), statuses: ['failed', 'lost'] })).body).toEqual({ redelivered_count: 2, has_more: false })
     expect((await again({ since: '2018-01-01T00:00:00-06:00', statuses: ['failed', 'lost'] })).body.redelivered_count).toBe(0)

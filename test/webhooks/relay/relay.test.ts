@@ -351,8 +351,9 @@ describe('what a fact says', () => {
     await keepJobs(ledgerOf(entity), [{ ...source, job_id: JOB.job_id, created_at: 1_000 }])
     await ledgerOf(entity)
       .prepare(
-        `insert into documents (entity, document_id, source, name, title, content_type, size, sha256, document_date, attributes, organizations, created_at)
-         values (?1, 'doc_1', ?2, '', '', '', 0, '', '2026-03-20', '{}', json_object(?3, 2000), 2000)`,
+        `insert into documents (entity, document_id, source, kind, series, name, title, content_type, size, sha256, document_date, attributes,
+           organizations, created_at, fields_status)
+         values (?1, 'doc_1', ?2, 'opinion_32d', 'opinion_32d', '', '', '', 0, '', '2026-03-20', '{}', json_object(?3, 2000), 2000, 'pending')`,
       )
       .bind(entity, job.data_source_key, organization_id)
       .run()
@@ -775,7 +776,7 @@ describe('of any number of organizations and RFCs', () => {
       shows({ ...one, issued_from: '2018-01-01', received_from: '2018-01-01' }, direction, { fecha: '9999', issued_at: paid_at })
     const expected = facts.flatMap((fact) =>
       links.flatMap((one) => {
-        if (one.entity !== fact.entity || one.state === 'unlinked') return []
+        if (one.entity !== fact.entity) return []
         const head = { organization_id: one.organization_id, key: fact.kind as string, rfc: one.rfc, of: uuidOf(one.fiscal_entity_id) }
         if (fact.organizations !== null && !fact.organizations.includes(one.organization_id)) return []
         if (fact.kind === 'connection.ciec_invalid') return [{ ...head, says: NOW }]

@@ -112,8 +112,8 @@ export function constancia(self: Taxpayer, day: string): Uint8Array {
     )
     .gap(10)
     .text(
-      'Sus datos personales son incorporados y protegidos en los sistemas del SAT, de conformidad con los Lineamientos de Protección de Datos ' +
-        'Personales y con diversas disposiciones fiscales y legales sobre confidencialidad y protección de datos.',
+      'Sus datos personales son incorporados y protegidos en los sistemas del SAT, de conformidad con los Lineamientos de Protección de ' +
+        'Datos Personales y con diversas disposiciones fiscales y legales sobre confidencialidad y protección de datos.',
     )
     .text(`Cadena Original Sello: ||${day.replaceAll('-', '/')}|${rfc}|CONSTANCIA DE SITUACIÓN FISCAL|200001088888800000031||`)
     .text(`Sello Digital: ${base64Of(`${rfc}|${day}|sello`, 128)}`)

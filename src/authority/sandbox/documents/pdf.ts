@@ -23,7 +23,8 @@ export function pdfOf(title: string, pages: readonly (readonly Placed[])[]): Uin
         .map(({ x, y, size, isBold, text: said }) => `BT /F${isBold ? 2 : 1} ${size} Tf ${x} ${y} Td (${quoted(said)}) Tj ET`)
         .join('\n')
       return [
-        `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 3 0 R /F2 4 0 R >> >> /Contents ${pageAt(n) + 1} 0 R >>`,
+        '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 3 0 R /F2 4 0 R >> >> ' +
+          `/Contents ${pageAt(n) + 1} 0 R >>`,
         `<< /Length ${text.length} >>\nstream\n${text}\nendstream`,
       ]
     }),

@@ -9,7 +9,9 @@ import { circleOf, type Taxpayer } from './taxpayers.ts'
 
 const DAY = 86_400
 
-/** Returns one payment per counterparty and currency, for all instalments of the month. `earlier` has the invoices of each month before it. */
+/**
+ * Returns one payment per counterparty and currency, for all instalments of the month. `earlier` has the invoices of each month before it.
+ */
 export function paymentsOf(rfc: string, direction: Direction, month: string, earlier: PlannedInvoice[][]): SandboxComprobante[] {
   const groups = new Map<string, { moneda: string; documentos: SandboxDoctoRelacionado[] }>()
   earlier.forEach((invoices, i) => {

@@ -1,7 +1,10 @@
 import type { Locality } from './places.ts'
 import { isCompany, type Taxpayer } from './taxpayers.ts'
 
-/** Since 2022 documents are CFDI 4.0 with Pagos 2.0 (and retenciones 2.0), and cancellations have a reason. Before, they are 3.3, 1.0 and 1.0. */
+/**
+ * Since 2022 documents are CFDI 4.0 with Pagos 2.0 (and retenciones 2.0), and cancellations have a reason. Before, they are 3.3, 1.0 and
+ * 1.0.
+ */
 export const isOld = (fecha: string): boolean => fecha < '2022'
 
 /** Returns the rate of IVA in millionths. In the northern border region it is lower since 2019. */

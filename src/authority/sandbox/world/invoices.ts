@@ -22,8 +22,8 @@ const ADVANCE: Product = {
 }
 
 /**
- * Returns the invoices of a month in the order in which they are drawn: sales or purchases with corrections, advances, sales to the public and
- * foreign sales. Payments and credit notes follow from them (payments.ts).
+ * Returns the invoices of a month in the order in which they are drawn: sales or purchases with corrections, advances, sales to the public
+ * and foreign sales. Payments and credit notes follow from them (payments.ts).
  */
 export function invoicesOf(rfc: string, direction: Direction, month: string): SandboxComprobante[] {
   const draws = random(`${rfc}|${direction}|${month}|invoices`)
@@ -105,7 +105,10 @@ function substitute(wrong: SandboxComprobante, draft: Draft, draws: Random): San
   return right
 }
 
-/** Returns an advance, the invoice for the whole amount (which refers to the advance), and the credit note that deducts the advance, as the authority's guide prescribes. */
+/**
+ * Returns an advance, the invoice for the whole amount (which refers to the advance), and the credit note that deducts the advance, as the
+ * authority's guide prescribes.
+ */
 function advance(draws: Random, draft: Draft): SandboxComprobante[] {
   const whole = draws.int(...ADVANCE.price)
   const write = (step: number, fecha: string, valor_unitario: number, product: Product, rest: Rest) => {

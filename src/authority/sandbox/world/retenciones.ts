@@ -4,7 +4,9 @@ import { addMonths } from './places.ts'
 import { isDue, random } from './seed.ts'
 import { circleOf, isCompany } from './taxpayers.ts'
 
-/** Returns the CFDI de retenciones of a month, every fourth month: what a company withheld from the fees of a person, or from a foreigner. */
+/**
+ * Returns the CFDI de retenciones of a month, every fourth month: what a company withheld from the fees of a person, or from a foreigner.
+ */
 export function retencionesOf(rfc: string, direction: Direction, month: string): SandboxComprobante[] {
   const { self, clients, suppliers, foreigners } = circleOf(rfc)
   const key = `${rfc}|${direction}|retenciones`

@@ -46,7 +46,9 @@ export function random(seed: string): Random {
 export const isDue = (key: string, month: string, every: number): boolean =>
   (Number(month.slice(0, 4)) * 12 + Number(month.slice(5, 7)) + (hash(key) % every)) % every === 0
 
-/** Returns a version 4 UUID in upper case, as PACs write it. Its 122 bits come from four hashes, so that millions of keys do not collide. */
+/**
+ * Returns a version 4 UUID in upper case, as PACs write it. Its 122 bits come from four hashes, so that millions of keys do not collide.
+ */
 export function uuidOf(key: string): string {
   const hex = [0, 1, 2, 3].map((n) => hash(`${n}|${key}|${n}`).toString(16).padStart(8, '0')).join('')
   const variant = '89AB'[Number.parseInt(hex[16]!, 16) & 3]

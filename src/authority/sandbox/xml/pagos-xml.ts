@@ -64,7 +64,10 @@ export function pagosXml(pago: SandboxPago, old: boolean): string {
 
 const divide = (dividend: bigint, divisor: bigint): bigint => (2n * dividend + divisor) / (2n * divisor)
 
-/** Units of the document's currency for one unit of the payment's, in 10^-10. The payer has a rate of its own; TipoCambioDR has six decimals. */
+/**
+ * Units of the document's currency for one unit of the payment's, in 10^-10. The payer has a rate of its own; TipoCambioDR has six
+ * decimals.
+ */
 function equivalenceOf(pago: SandboxPago, { invoice }: SandboxDoctoRelacionado, old: boolean): bigint {
   if (invoice.moneda === pago.moneda) return ONE
   const own = invoice.moneda === 'MXN' ? 10_000 : (invoice.tipo_cambio ?? 10_000) + (Number(pago.num_operacion) % 2_000) - 1_000
