@@ -26,7 +26,10 @@ export type DocumentNews = Head &
 
 export type { AskedDocuments }
 
-/** Returns what each organization is told of documents that it got, in the same order. Nothing of documents whose fields are still to be read. One statement. */
+/**
+ * Returns what each organization is told of documents that it got, in the same order. Nothing of documents whose fields are still to be
+ * read. One statement.
+ */
 export async function readDocumentNews(ledger: D1Database, asked: readonly AskedDocuments[]): Promise<DocumentNews[][]> {
   const rows = asked.length === 0 ? [] : await readNews(ledger, ['csf', 'opinion_32d'], asked)
   const told = Map.groupBy(rows, ({ n }) => n)
