@@ -5,7 +5,7 @@ import { DATA_SOURCE_KEYS } from '../authority/port/catalog.ts'
 import { CertificateList, ComplianceOpinion, DocumentFields, ObligationList, TaxStatus } from '../authority/port/fields-contract.ts'
 import { Id, Instant, Paging } from '../platform/http/shapes.ts'
 import { FiscalEntityId } from '../taxpayers/contract.ts'
-import { FIELDS_STATUSES } from './tables.ts'
+import { FIELDS_STATUSES } from './fields-status.ts'
 
 const DocumentKind = z.enum(DOCUMENT_KINDS).meta({
   id: 'DocumentKind',

@@ -29,11 +29,11 @@ const view = (ctx: Ctx, row: VersionRow): Document => ({
 })
 
 /** When the organization got the document with a run of its own; without one, not before it first had an active connection. */
+const gotAtMs = (organization_id: string, first_active_at: number, row: Pick<DocumentRow, 'organizations' | 'created_at'>): number =>
+  (JSON.parse(row.organizations) as Record<string, number>)[organization_id] ?? Math.max(row.created_at, first_active_at)
+
 export const gotAt = ({ organization, connection }: Ctx, row: Pick<DocumentRow, 'organizations' | 'created_at'>): string =>
-  new Date(
-    (JSON.parse(row.organizations) as Record<string, number>)[organization.id] ??
-      Math.max(row.created_at, connection?.first_active_at ?? 0),
-  ).toISOString()
+  new Date(gotAtMs(organization.id, connection?.first_active_at ?? 0, row)).toISOString()
 
 /** Returns a page of the documents of an RFC that the organization may read, newest first. */
 export async function listOfDocuments(ctx: Ctx, query: DocumentQuery) {

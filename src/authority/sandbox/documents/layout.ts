@@ -1,4 +1,4 @@
-import { type Placed, pdfOf } from './pdf.ts'
+import { type Placed, pdfOfPages } from './pdf.ts'
 
 const LEFT = 40
 const TOP = 752
@@ -59,7 +59,7 @@ export class Layout {
   /** Ends the document, with the number of each page. */
   pdf(title: string): Uint8Array {
     const footer = (n: number): Placed => ({ x: 480, y: 30, size: 7, isBold: false, text: `Página [${n + 1}] de [${this.#pages.length}]` })
-    return pdfOf(
+    return pdfOfPages(
       title,
       this.#pages.map((page, n) => [...page, footer(n)]),
     )

@@ -7,8 +7,17 @@ export interface Placed {
   text: string
 }
 
+/** Returns a one-page PDF with a title and plain lines. The text must consist of windows-1252 characters. */
+export const pdfOf = (title: string, lines: readonly string[]): Uint8Array =>
+  pdfOfPages(title, [
+    [
+      { x: 56, y: 748, size: 13, isBold: true, text: title },
+      ...lines.map((text, n): Placed => ({ x: 56, y: 720 - 15 * n, size: 10, isBold: false, text })),
+    ],
+  ])
+
 /** Returns a PDF with these pages. The text must consist of windows-1252 characters. */
-export function pdfOf(title: string, pages: readonly (readonly Placed[])[]): Uint8Array {
+export function pdfOfPages(title: string, pages: readonly (readonly Placed[])[]): Uint8Array {
   const font = (name: string) => `<< /Type /Font /Subtype /Type1 /BaseFont /${name} /Encoding /WinAnsiEncoding >>`
   const first = 6
   const pageAt = (n: number) => first + 2 * n

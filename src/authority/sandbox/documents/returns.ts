@@ -3,7 +3,7 @@ import { addMonths, daysIn } from '../world/places.ts'
 import { digitsOf, isDue, random } from '../world/seed.ts'
 import { isCompany, type Taxpayer } from '../world/taxpayers.ts'
 import { money } from '../xml/markup.ts'
-import { Layout } from './layout.ts'
+import { pdfOf } from './pdf.ts'
 
 /** Monthly returns are due on the 17th of the next month. Annual returns are due at the end of March, or of April for natural persons. */
 const DUE_DAY = '17'
@@ -92,7 +92,10 @@ const filesOfReturn = (self: Taxpayer, { slug, title, filed, period_end, attribu
     ...{ kind, series: `${kind}:${slug}:${period_end}`, content_type: 'application/pdf', document_date: filed, period_end, fields: null },
     name: `${kind === 'acuse' ? 'acuse-' : ''}${slug}${tipo === 'normal' ? '' : `-${tipo}`}-${self.rfc}-${period_end}.pdf`,
     title: kind === 'acuse' ? `Acuse de ${title.toLowerCase()}` : title,
-    bytes: pdfOf(heading, lines),
+    bytes: pdfOf(
+      heading,
+      Object.entries(lines).map(([label, value]) => `${label}: ${value}`),
+    ),
     attributes: of,
   })
   return [
@@ -104,16 +107,4 @@ const filesOfReturn = (self: Taxpayer, { slug, title, filed, period_end, attribu
       { ejercicio, periodo, tipo, numero_operacion },
     ),
   ]
-}
-
-function pdfOf(heading: string, lines: Record<string, string>): Uint8Array {
-  const layout = new Layout().line([[0, heading]], { size: 12, isBold: true }).gap(8)
-  for (const [label, value] of Object.entries(lines))
-    layout
-      .line([
-        [0, `${label}:`],
-        [200, value],
-      ])
-      .gap(3)
-  return layout.pdf(heading)
 }
