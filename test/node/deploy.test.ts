@@ -92,7 +92,7 @@ describe('npm run deploy -- live', () => {
       expect(again.said).toContain(`${title}: nothing to do.`)
   })
 
-  it('goes on where it was killed or refused, at each step, and leaves what it made before', async () => {
+  it('goes on where it was killed or refused, at each step, and leaves what it made before', { timeout: 240_000 }, async () => {
     const refused = (end: string, nth = 1): ((call: string) => Cut | undefined) => {
       let left = nth
       return (call) => (call.endsWith(end) && --left === 0 ? { status: 403, code: 10000, message: 'Authentication error' } : undefined)
