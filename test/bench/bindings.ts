@@ -57,5 +57,6 @@ export const OUTSIDE = ['egress', ...CONFIG.queues.producers.map(({ queue }) => 
 export const QUEUES = [
   '(name = "EGRESS", service = "egress")',
   '(name = "PDF", service = "pdf")',
+  '(name = "STORAGE_EGRESS", service = "egress")',
   ...CONFIG.queues.producers.map(({ binding, queue }) => `(name = "${binding}", queue = "${queue}")`),
 ]

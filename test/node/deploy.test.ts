@@ -60,7 +60,16 @@ function expectWhole(): void {
     ],
   })
   expect(state.scripts.find(({ name }) => name === WORKER)!.bindings).toEqual(
-    expect.arrayContaining(['d1 DB', 'd1 LEDGER_0', 'd1 EVENTS_0', 'queue REPSE', 'r2_bucket FILES', 'service EGRESS', 'service PDF']),
+    expect.arrayContaining([
+      'd1 DB',
+      'd1 LEDGER_0',
+      'd1 EVENTS_0',
+      'queue REPSE',
+      'r2_bucket FILES',
+      'service EGRESS',
+      'service PDF',
+      'service STORAGE_EGRESS',
+    ]),
   )
   expect(ids()).toEqual([...platform.databases.keys()])
 }
