@@ -516,12 +516,12 @@ export const CRON_LOADS: Record<string, Load> = {
     ).run()
     await env.LEDGER_0.prepare(
       `with recursive n (i) as (select 1 union all select i + 1 from n where i < 3000)
-       insert into sync_work (entity, jobs, due_at) select 900000 + n.i, '[]', 0 from n`,
+       insert into sync_work (entity, jobs, due_at, is_awaited) select 900000 + n.i, '[]', 0, n.i % 2 from n`,
     ).run()
     for (let n = 0; n < 10 && (await countOf('operator_orders', 'done_at is null')) > 0; n++) await platform.cron('* * * * *')
     expect(await countOf('operator_orders', 'done_at is null or refused is not null')).toBe(0)
     expect(platform.of('dispatch').length).toBeGreaterThan(0)
-    expect(platform.of('downloads').length).toBeGreaterThan(0)
+    for (const queue of ['downloads', 'downloads-spread']) expect(platform.of(queue).length).toBeGreaterThan(0)
   },
 
   async '*/15 * * * *'(platform) {
