@@ -10,6 +10,7 @@ import { log } from './platform/log.ts'
 import { START } from './platform/pages.ts'
 import { sweepLookups } from './repse/lookups.ts'
 import { sweepRounds } from './repse/rounds.ts'
+import { sweepConnectors } from './storage/mirror/sweep.ts'
 import { DAILY, runTask, sendTasks, type TaskMessage } from './tasks.ts'
 import { sweepDeliveries } from './webhooks/deliveries/delivery.ts'
 
@@ -28,6 +29,7 @@ export const CRONS: Readonly<Record<string, readonly Verb[]>> = {
     sweepUntold,
     sweepVerifications,
     sweepDeliveries,
+    sweepConnectors,
     sweepLookups,
     sweepRounds,
     runOperatorCommands,

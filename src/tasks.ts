@@ -17,6 +17,8 @@ import { pruneKeys } from './platform/idempotency/idempotency.ts'
 import { reportLetters } from './platform/queues/dead-letters.ts'
 import { sendAll } from './platform/queues/send.ts'
 import { refreshRepse } from './repse/rounds.ts'
+import { reviewConnectors } from './storage/mirror/sweep.ts'
+import { rewrapCredentials } from './storage/rewrap.ts'
 import { pruneAttempts } from './taxpayers/attempts.ts'
 import { verifyIdle } from './taxpayers/verification.ts'
 import { pruneEvents } from './webhooks/deliveries/prune.ts'
@@ -62,6 +64,7 @@ export const TASKS = {
   reviewSubscriptions,
   pruneEvents,
   rewrapSecrets,
+  rewrapCredentials,
   refreshLists: once(refreshLists),
   refreshRepse: once(refreshRepse),
   pruneKeys,
@@ -73,6 +76,7 @@ export const TASKS = {
   verifyIdle,
   alertCertificates,
   readPending,
+  reviewConnectors,
   reportLetters: once(reportLetters),
 } as const satisfies Record<string, Task>
 
@@ -102,6 +106,7 @@ export const DAILY: readonly (keyof typeof TASKS)[] = [
   'reviewSubscriptions',
   'pruneEvents',
   'rewrapSecrets',
+  'rewrapCredentials',
   'refreshLists',
   'refreshRepse',
   'pruneKeys',
@@ -112,5 +117,6 @@ export const DAILY: readonly (keyof typeof TASKS)[] = [
   'pruneAttempts',
   'verifyIdle',
   'alertCertificates',
+  'reviewConnectors',
   'reportLetters',
 ]

@@ -1,7 +1,7 @@
 import { Failure, notFound } from '../failures.ts'
 import type { Ctx } from '../platform/context.ts'
 import { openCursor, paginate } from '../platform/paging/cursor.ts'
-import { openLedger } from '../visibility/scoped-ledger.ts'
+import { openLedger, type ScopedLedger } from '../visibility/scoped-ledger.ts'
 import type { Document, DocumentQuery } from './contract.ts'
 import { objectOf } from './keep.ts'
 import { type ByteRange, rangeOf, UNSATISFIABLE } from './range.ts'
@@ -73,6 +73,24 @@ export interface AskedContent {
   range: string | undefined
   ifRange: string | undefined
 }
+
+/** A document that an organization may read, as those see it who copy it elsewhere. */
+export interface MirroredDocument extends Pick<DocumentRow, 'document_id' | 'content_type' | 'size' | 'document_date'> {
+  document_kind: DocumentRow['kind']
+  /** When the organization got it, in milliseconds. */
+  got_at: number
+  /** The object that holds its bytes. */
+  object: string
+}
+
+/** Returns documents that the organization may read, newest first, after one. */
+export const mirroredDocuments = async (ledger: ScopedLedger, after: string | null, limit: number): Promise<MirroredDocument[]> =>
+  (await listDocuments(ledger, { before: after, limit })).map((row) => ({
+    ...row,
+    document_kind: row.kind,
+    got_at: gotAtMs(ledger.organization_id, ledger.first_active_at, row),
+    object: objectOf(row.sha256),
+  }))
 
 /**
  * Returns a document as it was downloaded, or the bytes that are asked for. Throws Failure 404 document.not_found and

@@ -50,16 +50,19 @@ const readersOf = (ledger: ScopedLedger): string => JSON.stringify([readerJson(l
 interface DocumentFilters {
   /** The last document of the page before. */
   before: string | null
-  source: string | null
-  kind: string | null
-  from: string | null
-  to: string | null
-  isLatest: boolean
+  source?: string | null
+  kind?: string | null
+  from?: string | null
+  to?: string | null
+  isLatest?: boolean
   limit: number
 }
 
 /** Finds documents older than `before`, newest first. */
-export const listDocuments = async (ledger: ScopedLedger, { before, source, kind, from, to, isLatest, limit }: DocumentFilters) =>
+export const listDocuments = async (
+  ledger: ScopedLedger,
+  { before, source = null, kind = null, from = null, to = null, isLatest = false, limit }: DocumentFilters,
+) =>
   (
     await prepared(
       ledger.d1,

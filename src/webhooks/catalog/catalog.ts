@@ -22,6 +22,9 @@ export const DESCRIPTIONS: Record<EventKey, string> = {
     'A run of yours downloaded a tax status certificate (CSF) that is new to you. `changes` says what differs from the one before.',
   'document.opinion_32d.changed': 'The sense of the tax compliance opinion (article 32-D) is another one than that of the opinion before.',
   'obligation.due_soon': 'A tax obligation is due soon.',
+  'storage.failed':
+    'Copying to a storage connector failed five times in a row, and the connector has the status error. Nothing is copied to it until it is ' +
+    'activated again. Downloads go on. Sent once each time that a connector gets this status.',
 }
 
 interface CatalogEntry {

@@ -146,6 +146,16 @@ const OpinionChanged = z
     to: sense.meta({ description: 'The sense of the opinion.' }),
   })
   .meta({ id: 'DocumentOpinion32dChangedEvent' })
+const StorageFailed = z
+  .strictObject({
+    ...head('storage.failed'),
+    connector_id: z.string().meta({ description: 'The storage connector.' }),
+    connector_name: z.string().meta({ description: 'The name of the storage connector.' }),
+    provider: z.enum(['s3', 'azure_blob', 'google_drive', 'onedrive']).meta({ description: 'The kind of storage.' }),
+    error_code: z.string().meta({ description: 'Why the last attempt failed, as `last_error.code` of the connector.' }),
+    error_message: z.string().meta({ description: 'The same in one sentence.' }),
+  })
+  .meta({ id: 'StorageFailedEvent' })
 const Test = z
   .strictObject({ ...head('webhook.test'), webhook_id: z.string().meta({ description: 'The webhook that the test is for.' }) })
   .meta({ id: 'WebhookTestEvent' })
@@ -162,6 +172,7 @@ export const PAYLOADS = {
   'connection.ciec_invalid': CiecInvalid,
   'document.csf.updated': CsfUpdated,
   'document.opinion_32d.changed': OpinionChanged,
+  'storage.failed': StorageFailed,
   [TEST_KEY]: Test,
 } as const
 

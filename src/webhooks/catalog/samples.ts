@@ -64,4 +64,14 @@ export const SAMPLES = {
     ...{ event: 'document.opinion_32d.changed', ...event, ...document },
     ...{ folio: '26NA1234567', from: 'positivo', to: 'negativo' },
   },
+  'storage.failed': {
+    event: 'storage.failed',
+    event_id: event.event_id,
+    occurred_at: event.occurred_at,
+    connector_id: 'stc_01kabcdefghjkmnpqrstvwxyz0',
+    connector_name: 'Respaldo',
+    provider: 's3',
+    error_code: 'access_denied',
+    error_message: 'The provider refuses the credentials.',
+  },
 } satisfies Record<string, EventPayload>

@@ -4,13 +4,16 @@ import * as adapters from '../../../src/authority/adapters.ts'
 import type { Package } from '../../../src/authority/port/authority.ts'
 import { runMessages } from '../../../src/extractors/runs/dispatch.ts'
 import { insertOutboxEvents } from '../../../src/outbox/outbox.ts'
+import type { System } from '../../../src/platform/context.ts'
 import { settingsOf } from '../../../src/platform/settings.ts'
+import { sealCredentials } from '../../../src/storage/credentials.ts'
 import { DAILY, type TASKS } from '../../../src/tasks.ts'
 import { newSecret, wrapDigests } from '../../../src/webhooks/endpoints/secret.ts'
 import { listOf, manyRows } from '../../blacklists/support/list-csv.ts'
 import { packageOf, plainOf } from '../../cfdi/support/documents.ts'
 import { cfdiOf, subscriber } from '../../downloads/support/downloads.ts'
 import { created, draft, EXTRACTORS } from '../../extractors/support/extractors.ts'
+import { reviewLoad, storageLoad } from '../../storage/support/loads.ts'
 import { at } from '../../support/clock.ts'
 import { runs } from '../../support/fuzz.ts'
 import type { Platform } from '../../support/invocations.ts'
@@ -128,6 +131,8 @@ export const CONSUMER_LOADS: Record<string, Load> = {
       dispatched: 4_000,
     })
   },
+
+  storage: storageLoad,
 
   /** An upload of metadata with more rows than an invocation can store. */
   async imports(platform) {
@@ -357,6 +362,31 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     expect(await countOf('webhooks', `digests not like '%"a":"9:%' or digests not like '%"b":"9:%'`)).toBe(0)
   },
 
+  async rewrapCredentials(platform) {
+    const of = await organization()
+    await of.ask('POST', '/v1/storage-connectors', {
+      name: 'Uno',
+      provider: 's3',
+      config: { bucket: 'fiscal' },
+      credentials: { access_key_id: 'AKID', secret_access_key: 'secreto' },
+    })
+    await multiply('storage_connectors', 1_200, { connector: 'null', connector_id: idSql('stc') })
+    const { results } = await env.EVENTS_0.prepare('select connector_id from storage_connectors').all<{ connector_id: string }>()
+    const system = { settings: settingsOf(env) } as System
+    const credentials = { access_key_id: 'AKID', secret_access_key: 'secreto' }
+    const sealed = []
+    for (const { connector_id } of results)
+      sealed.push([connector_id, await sealCredentials(system, { organization_id: of.id, connector_id }, credentials)])
+    await env.EVENTS_0.prepare(
+      'update storage_connectors set credentials = j.value->>1 from json_each(?) j where connector_id = j.value->>0',
+    )
+      .bind(JSON.stringify(sealed))
+      .run()
+    platform.env.CIEC_KEYS = `9:${new Uint8Array(32).fill(9).toBase64()},${env.CIEC_KEYS}`
+    await finish(platform, 'rewrapCredentials')
+    expect(await countOf('storage_connectors', "credentials not like '9:%'")).toBe(0)
+  },
+
   async refreshLists(platform) {
     await env.FILES.put('lists/sat_69b.csv', listOf(manyRows(3_000)))
     await finish(platform, 'refreshLists', Date.parse('2026-08-05T10:00:00Z'))
@@ -458,6 +488,8 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     for (let n = 0; n < 12 && (await left()) > 0; n++) await finish(platform, 'sweepUploadObjects')
     expect(await left()).toBe(0)
   },
+
+  reviewConnectors: (platform) => reviewLoad(platform, () => finish(platform, 'reviewConnectors')),
 
   async reportLetters(platform) {
     const error = vi.spyOn(console, 'error').mockImplementation(() => {})

@@ -294,6 +294,7 @@ describe('the catalog', () => {
       ['document.csf.updated', true],
       ['document.opinion_32d.changed', true],
       ['obligation.due_soon', false],
+      ['storage.failed', true],
     ])
     expect(
       (await items()).every(({ available, schema, sample }) => [schema !== null, sample !== null].every((it) => it === available)),
