@@ -21,6 +21,9 @@ export const DESCRIPTIONS: Record<EventKey, string> = {
   'document.csf.updated': 'A new tax status certificate (CSF) was downloaded.',
   'document.opinion_32d.changed': 'The result of the tax compliance opinion (article 32-D) changed.',
   'obligation.due_soon': 'A tax obligation is due soon.',
+  'mailbox.notification_received':
+    'The tax authority sent a notification to the tax mailbox. Sent once for each notification. The first run of a connection tells only of ' +
+    'notifications of the last four business days that nobody has opened.',
 }
 
 interface CatalogEntry {
