@@ -6,7 +6,7 @@ import { change } from '../platform/audit/audit.ts'
 import type { Ctx } from '../platform/context.ts'
 import type { Statement } from '../platform/db/commit.ts'
 import { newId } from '../platform/db/id.ts'
-import { shardOf } from '../platform/hash.ts'
+import { shardAmong } from '../platform/hash.ts'
 import type { VersionedLogin } from '../taxpayers/login.ts'
 import {
   assertConnectionUnchanged,
@@ -46,7 +46,7 @@ export async function connectRfc(ctx: Ctx, draft: FiscalEntityDraft): Promise<Fi
   if (ciec !== undefined) await checkCiecEntitlement(ctx, rfc)
   const former = await findUnlinked(ctx, rfc)
   const accepted = ciec === undefined ? undefined : await verifyCiec(ctx, rfc, ciec, former)
-  const entity = await upsertEntity(ctx.db, { rfc, shard: shardOf(rfc, ctx.settings.ledgers.length), created_at: ctx.now })
+  const entity = await upsertEntity(ctx.db, { rfc, shard: shardAmong(rfc, ctx.settings.openLedgers), created_at: ctx.now })
   return commitConnectionChange(async () => commitConnection(ctx, draft, keys, entity, await findUnlinked(ctx, rfc), accepted))
 }
 

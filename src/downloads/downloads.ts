@@ -1,9 +1,9 @@
 import type { System } from '../platform/context.ts'
-import { newId } from '../platform/db/id.ts'
 import { placeOf } from '../platform/hash.ts'
 import { ledgerByLedger, START } from '../platform/pages.ts'
 import { sendHints } from '../platform/queues/send.ts'
 import { unverifiedEntities } from '../taxpayers/verification.ts'
+import { newJobId } from '../visibility/job-id.ts'
 import { stuckStatement } from './lease-store.ts'
 import { type RequestingRun, requestStatements, watermarkStatement } from './request-store.ts'
 import { resumeStatements } from './store.ts'
@@ -51,12 +51,12 @@ export async function requestJobs(
   spread: number,
 ): Promise<Queued> {
   const now = Date.now()
-  const run: RequestingRun = { organization_id, run_id, instant: instant.getTime(), now }
+  const run: RequestingRun = { organization_id, run_id, instant: instant.getTime(), now, is_awaited: spread === 0 }
   const queued: Queued = { dispatched: 0, gap_jobs: 0 }
   for (const [shard, demandsOfShard] of byShard(demands)) {
     const requested = demandsOfShard.flatMap(({ entity, rfc, jobs }) => {
       const not_before = now + 1_000 * placeOf(rfc, spread)
-      const job_id = newId('job')
+      const job_id = newJobId()
       return jobs.map((job) => ({ entity, ...job, job_id, not_before }))
     })
     if (requested.length === 0) continue
@@ -92,14 +92,22 @@ export async function watermarks(
   return reached
 }
 
+/** Work that nobody waits for has a queue of its own, so that it does not delay the other downloads. */
+export const queueOf = ({ env }: System, isAwaited: boolean): Queue => (isAwaited ? env.DOWNLOADS : env.DOWNLOADS_SPREAD)
+
 /**
- * Sends hints to the consumer. The sweep repeats hints that are lost. Spread hints go to a queue of their own, so that they do not delay
- * downloads that a user waits for. An RFC has the same place in every spread, so that its downloads stay together.
+ * Sends hints to the consumer, spread over so many seconds. The sweep repeats hints that are lost. An RFC has the same place in every
+ * spread, so that its downloads stay together.
  */
-export const announce = (system: System, hints: readonly (DownloadHint & { rfc?: string })[], spread = 0): Promise<void> =>
+export const announce = (
+  system: System,
+  hints: readonly (DownloadHint & { rfc?: string })[],
+  isAwaited = true,
+  spread = 0,
+): Promise<void> =>
   sendHints(
     system,
-    spread === 0 ? system.env.DOWNLOADS : system.env.DOWNLOADS_SPREAD,
+    queueOf(system, isAwaited),
     hints.map(({ shard, entity, rfc = '' }) => ({ body: { shard, entity } satisfies DownloadHint, delaySeconds: placeOf(rfc, spread) })),
   )
 
@@ -122,13 +130,15 @@ export async function sweepVerifications(system: System): Promise<void> {
   await announce(system, await unverifiedEntities(system, SWEEP_LIMIT))
 }
 
-/** Announces jobs again after a lost message or the death of a worker. A task, whose place is a ledger. */
+/** Announces jobs again after a lost message or the death of a worker, each in the queue of its kind. A task, whose place is a ledger. */
 export const sweepJobs = (system: System, place = START): Promise<string> =>
   ledgerByLedger(system, place, async (shard, ledger) => {
     const now = Date.now()
-    const { results } = await stuckStatement(ledger, now, now - UNCLAIMED_AFTER_MS, SWEEP_LIMIT).all<{ entity: number }>()
-    await announce(
-      system,
-      results.map(({ entity }) => ({ shard, entity })),
-    )
+    const { results } = await stuckStatement(ledger, now, now - UNCLAIMED_AFTER_MS, SWEEP_LIMIT).all<{
+      entity: number
+      is_awaited: number
+    }>()
+    const hints = (isAwaited: boolean) =>
+      results.filter(({ is_awaited }) => (is_awaited === 1) === isAwaited).map(({ entity }) => ({ shard, entity }))
+    for (const isAwaited of [true, false]) await announce(system, hints(isAwaited), isAwaited)
   })

@@ -12,11 +12,11 @@ import { insertOutboxEvents } from '../outbox/outbox.ts'
 import type { System } from '../platform/context.ts'
 import { BudgetUsedUp } from '../platform/db/budget.ts'
 import { log } from '../platform/log.ts'
-import { type DownloadLogin, loginOf } from '../taxpayers/login.ts'
+import type { DownloadLogin } from '../taxpayers/login.ts'
 import { rejectCiec, verifyOutstanding } from '../taxpayers/verification.ts'
 import { countSlice } from '../visibility/slice-counts.ts'
 import { cancellationBody, cancellationEvent } from './cancellation-events.ts'
-import { announce, type DownloadHint, resumeDownloads } from './downloads.ts'
+import { announce, type DownloadHint, queueOf, resumeDownloads } from './downloads.ts'
 import { isLeaseLost, type JobKey } from './lease-store.ts'
 import { insertCancellations } from './missed-store.ts'
 import {
@@ -69,7 +69,7 @@ export async function drain(system: System, hint: DownloadHint): Promise<void> {
   } finally {
     isMore = await worker.release()
   }
-  if (isMore) await announce(system, [hint])
+  if (isMore) await announce(system, [hint], worker.isAwaited)
 }
 
 /** Runs a job of the lease. It is over unless it is to be tried again at once; `lost` when another worker has the lease. */
@@ -83,7 +83,9 @@ async function runJob(worker: Worker, key: JobKey): Promise<'over' | 'again' | '
   if (!claimed) return 'over'
   let job = claimed
   try {
-    const credential = await loginFor(system, job)
+    const credential = await loginFor(worker, job)
+    // An organization that has left since then is told of the job like one that left while it ran.
+    if (credential) job = { ...job, started_at: Math.min(job.started_at, credential.read_at) }
     if (job.attempts > MAX_ATTEMPTS) {
       // Every attempt killed its worker.
       if (credential) job = await separate(ledger, job, credential)
@@ -104,6 +106,7 @@ async function runJob(worker: Worker, key: JobKey): Promise<'over' | 'again' | '
         return 'again'
       }
       if (error instanceof LoginRejected) {
+        worker.logins.forget()
         await rejectCiec(atNow(system), hint.entity, credential, job.as_of)
         // Another organization that asked for the job may have another CIEC.
         await commitJob(ledger, job, [retryStatement(ledger, job)])
@@ -140,17 +143,20 @@ async function separate(ledger: D1Database, job: Job, { organizations }: Downloa
 }
 
 /** A verified login of an organization that asked for the job; null when there is none. */
-async function loginFor(system: System, job: Job): Promise<DownloadLogin | null> {
-  const login = await loginOf(system, job.entity, organizationsOf(job))
+async function loginFor({ system, hint, logins, isCareful }: Worker, job: Job): Promise<DownloadLogin | null> {
+  if (isCareful) logins.forget()
+  const login = await logins.of(organizationsOf(job))
   // A refusal, just now, may have left only CIECs that are to be verified.
-  if (login || !(await verifyOutstanding(atNow(system), job.entity))) return login
-  return loginOf(system, job.entity, organizationsOf(job))
+  if (login || !(await verifyOutstanding(atNow(system), hint.entity))) return login
+  logins.forget()
+  return logins.of(organizationsOf(job))
 }
 
 /** Makes the jobs of the same organizations wait for an accepted CIEC, and resumes them if one was accepted meanwhile. */
-async function park({ system, ledger, hint }: Worker, job: Job): Promise<void> {
+async function park({ system, ledger, hint, logins }: Worker, job: Job): Promise<void> {
   await commitJob(ledger, job, [parkStatement(ledger, job, Date.now() + PARKED_MS)])
-  if ((await loginOf(system, hint.entity, organizationsOf(job))) !== null) await resumeDownloads(system, [hint])
+  logins.forget()
+  if ((await logins.of(organizationsOf(job))) !== null) await resumeDownloads(system, [hint])
 }
 
 /** Puts a job back into the queue after a failed attempt, with a wait, or fails it after the last attempt. */
@@ -161,7 +167,7 @@ async function postpone(worker: Worker, job: Job, error: unknown): Promise<void>
   if (job.attempts >= MAX_ATTEMPTS) return worker.finish(job, error_class)
   const wait = waitAfter(job.attempts)
   await commitJob(ledger, job, [requeueStatement(ledger, job, error_class, Date.now() + wait)])
-  await system.env.DOWNLOADS.send(hint, { delaySeconds: Math.ceil(wait / 1_000) })
+  await queueOf(system, worker.isAwaited).send(hint, { delaySeconds: Math.ceil(wait / 1_000) })
 }
 
 const NOTHING: Progress = { created: 0, updated: 0, cancelled: 0, rejected: 0, counts: null, rejected_files: [] }

@@ -48,6 +48,6 @@ function eventOf(list: PendingEvent, [source, month, job_id]: JobKey, row: Ended
     ...{ job_id, data_source_key: source, period: month || null, carried: JSON.parse(row.carried) as unknown },
     ...{ error_class: row.error_class, completed_at: created_at, begun_at: late === undefined ? row.started_at : null },
   }
-  const outbox_event_id = [kind, source, month, job_id, ...(late === undefined ? [] : [late])].join(':')
+  const outbox_event_id = [kind, list.entity, source, month, job_id, ...(late === undefined ? [] : [late])].join(':')
   return { outbox_event_id, kind, organizations: row.organizations, body: JSON.stringify(body), bytes: 0, created_at }
 }

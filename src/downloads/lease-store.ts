@@ -25,12 +25,12 @@ const HELD = 'entity = ?1 and token = ?2'
 export async function takeLease(
   ledger: D1Database,
   { entity, token, now, until, limit }: { entity: number; token: string; now: number; until: number; limit: number },
-): Promise<{ jobs: JobKey[]; isCareful: boolean } | null> {
-  const [taken, due] = await ledger.batch<{ is_careful?: number; source?: string; month?: string; job_id?: string }>([
+): Promise<{ jobs: JobKey[]; isCareful: boolean; isAwaited: boolean } | null> {
+  const [taken, due] = await ledger.batch<{ is_careful?: number; is_awaited?: number; source?: string; month?: string; job_id?: string }>([
     ledger
       .prepare(
         `update sync_work set is_careful = max(is_careful, token is not null), token = ?2, leased_at = ?3, lease_until = ?4
-         where entity = ?1 and due_at <= ?3 and (token is null or lease_until < ?3) returning is_careful`,
+         where entity = ?1 and due_at <= ?3 and (token is null or lease_until < ?3) returning is_careful, is_awaited`,
       )
       .bind(entity, token, now, until),
     ledger
@@ -42,7 +42,8 @@ export async function takeLease(
   ])
   const [lease] = taken!.results
   if (!lease) return null
-  return { isCareful: lease.is_careful === 1, jobs: due!.results.map(({ source, month, job_id }) => [source!, month!, job_id!]) }
+  const [isCareful, isAwaited] = [lease.is_careful === 1, lease.is_awaited === 1]
+  return { isCareful, isAwaited, jobs: due!.results.map(({ source, month, job_id }) => [source!, month!, job_id!]) }
 }
 
 export const extendLease = (ledger: D1Database, entity: number, token: string, until: number): D1PreparedStatement =>
@@ -96,6 +97,10 @@ export async function releaseLease(
   return { isTold: told!.results.length > 0, isMore: row !== undefined && row.due_at! <= now }
 }
 
-/** RFCs with a job that should have been taken by now, because its message was lost, or whose lease ran out, because its worker died. */
+/**
+ * RFCs with a job that should have been taken by now, because its message was lost, or whose lease ran out, because its worker died.
+ */
 export const stuckStatement = (ledger: D1Database, now: number, since: number, limit: number) =>
-  ledger.prepare('select entity from sync_work where (token is null and due_at <= ?2) or lease_until < ?1 limit ?3').bind(now, since, limit)
+  ledger
+    .prepare(`select entity, is_awaited from sync_work where (token is null and due_at <= ?2) or lease_until < ?1 limit ?3`)
+    .bind(now, since, limit)

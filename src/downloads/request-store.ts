@@ -24,6 +24,8 @@ export interface RequestingRun {
   instant: number
   /** Milliseconds. */
   now: number
+  /** Whether its jobs are not spread, because somebody may wait for them. */
+  is_awaited: boolean
 }
 
 /** The identifier of the newest job of the requested source and month `w`. One seek, however many jobs there are. */
@@ -77,7 +79,7 @@ export function requestStatements(
   entities: readonly { entity: number; rfc: string }[],
   requested: readonly RequestedJob[],
 ) {
-  const { organization_id, run_id, instant, now } = run
+  const { organization_id, run_id, instant, now, is_awaited } = run
   const rows = jsonChunks(requested.map(({ entity, source, month, job_id, not_before }) => [entity, source, month, job_id, not_before]))
   const insertEntities = ledger
     .prepare(`insert into entities (entity, rfc) select value->>0, value->>1 from json_each(?1) where true on conflict do nothing`)
@@ -86,9 +88,9 @@ export function requestStatements(
     ledger
       .prepare(
         // A clock that is behind makes no job older than the one before.
-        `insert into sync_jobs (entity, source, month, job_id, organizations, open, status, as_of, not_before, attempts, created_at,
+        `insert into sync_jobs (entity, source, month, job_id, organizations, open, as_of, not_before, attempts, created_at,
            created_count, updated_count, cancelled_count, rejected_count)
-         select w.value->>0, w.value->>1, w.value->>2, max(w.value->>3, coalesce(s.job_id || '0', '')), json_array(?2), 1, 'queued', ?3,
+         select w.value->>0, w.value->>1, w.value->>2, max(w.value->>3, coalesce(s.job_id || '0', '')), json_array(?2), 1, ?3,
            w.value->>4, 0, ?4, 0, 0, 0, 0
          from ${REQUESTED.replace('cross', 'left')} where s.job_id is null or not ${SERVES}`,
       )
@@ -112,14 +114,15 @@ export function requestStatements(
   const leave = rows.map((json) =>
     ledger
       .prepare(
-        `insert into sync_work (entity, jobs, due_at)
-         select s.entity, json_group_array(json_array(s.source, s.month, s.job_id)), min(s.not_before)
+        `insert into sync_work (entity, jobs, due_at, is_awaited)
+         select s.entity, json_group_array(json_array(s.source, s.month, s.job_id)), min(s.not_before), ?2
          from ${REQUESTED} where s.open = 1 group by s.entity
-         on conflict do update set jobs = ${united('sync_work.jobs')}, due_at = min(due_at, excluded.due_at)
-         where excluded.due_at < due_at or exists (
+         on conflict do update set jobs = ${united('sync_work.jobs')}, due_at = min(due_at, excluded.due_at),
+           is_awaited = max(is_awaited, excluded.is_awaited)
+         where excluded.due_at < due_at or excluded.is_awaited > is_awaited or exists (
            select 1 from json_each(excluded.jobs) where value not in (select value from json_each(sync_work.jobs)))`,
       )
-      .bind(json),
+      .bind(json, Number(is_awaited)),
   )
   const joined = rows.flatMap((json) => joinFinished(ledger, json, run))
   const record = ledger
@@ -129,7 +132,7 @@ export function requestStatements(
          from ${REQUESTED} where ${SERVES})
        insert into extractions (organization_id, entity, run_id, n, instant, jobs, dispatched, gap_jobs, requested_at, attempts_before)
        select ?4, entity, ?2, 1 + coalesce((
-           select n from extractions e where e.organization_id = ?4 and e.entity = c.entity order by run_id desc limit 1), 0), ?3, json_group_object(job_id, json(sources)), max(made), sum(gaps), ?5,
+           select n from extractions e where e.organization_id = ?4 and e.entity = c.entity order by run_id desc limit 1), 0), ?3, jsonb_group_object(job_id, jsonb(sources)), max(made), sum(gaps), ?5,
          (select json_group_object(a.source || ':' || a.month, a.attempts_before) from served a
            where a.entity = c.entity and a.attempts_before > 0)
        from (

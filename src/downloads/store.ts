@@ -1,6 +1,6 @@
 import type { Rejection } from '../cfdi/package/rejections.ts'
-import { newId } from '../platform/db/id.ts'
 import { coverageAfter, type EndedDownload, type MonthCoverage } from '../visibility/coverage.ts'
+import { newJobId } from '../visibility/job-id.ts'
 import type { SliceCounts } from '../visibility/slice-counts.ts'
 import { assertLease, type JobKey } from './lease-store.ts'
 
@@ -52,7 +52,7 @@ export async function claimJob(
   if (!isCareful && !found?.rejected_count) return found
   const [, claimed] = await ledger.batch<Job>([
     prepare(
-      `update sync_jobs set status = 'running', attempts = attempts + 1, started_at = coalesce(started_at, ?6), rejected_count = 0,
+      `update sync_jobs set is_claimed = 1, attempts = attempts + 1, started_at = coalesce(started_at, ?6), rejected_count = 0,
          rejected_files = null`,
     ),
     read(),
@@ -119,11 +119,11 @@ export const finishJobStatements = (
   ...coverageStatements(ledger, job, { outcome: error_class !== null ? 'failed' : isIncomplete ? 'incomplete' : 'complete', until }),
   ledger
     .prepare(
-      `update sync_jobs set status = ?5, error_class = ?6, finished_at = ?7, open = 0, not_before = 0, attempts = ?8, started_at = ?9,
+      `update sync_jobs set error_class = ?5, finished_at = ?6, open = 0, not_before = 0, attempts = ?7, started_at = ?8,
          rejected_files = iif(rejected_files is null, null, ${DATED})
        where ${KEY}`,
     )
-    .bind(...keysOf(job), error_class === null ? 'succeeded' : 'failed', error_class, now, job.attempts, job.started_at),
+    .bind(...keysOf(job), error_class, now, job.attempts, job.started_at),
   ...(job.carried === '{}' ? [] : carryStatements(ledger, job, now)),
 ]
 
@@ -147,14 +147,14 @@ function coverageStatements(ledger: D1Database, job: Job, end: Pick<EndedDownloa
  * has ended are from before the new one.
  */
 function carryStatements(ledger: D1Database, job: Job, now: number): D1PreparedStatement[] {
-  const fresh = newId('job')
+  const fresh = newJobId()
   const job_id = fresh > job.job_id ? fresh : `${job.job_id}0`
   return [
     ledger
       .prepare(
-        `insert into sync_jobs (entity, source, month, job_id, organizations, carried, open, status, as_of, not_before, attempts, created_at,
+        `insert into sync_jobs (entity, source, month, job_id, organizations, carried, open, as_of, not_before, attempts, created_at,
            created_count, updated_count, cancelled_count, rejected_count)
-         select entity, source, month, ?5, json_group_array(w.key), json_group_object(w.key, w.value), 1, 'queued', as_of, 0, 0, ?6, 0, 0, 0, 0
+         select entity, source, month, ?5, json_group_array(w.key), json_group_object(w.key, w.value), 1, as_of, 0, 0, ?6, 0, 0, 0, 0
          from sync_jobs cross join json_each(carried) w
          where ${KEY} and w.key not in (select value from json_each(sync_jobs.organizations))
          group by job_id`,
@@ -169,7 +169,7 @@ function carryStatements(ledger: D1Database, job: Job, now: number): D1PreparedS
     ledger
       .prepare(
         `update extractions set jobs = (
-           select json_group_object(id, json(sources)) from (
+           select jsonb_group_object(id, jsonb(sources)) from (
              select id, json_group_object(source, json(months)) as sources from (
                select iif(j.key = ?4 and x.key = ?2 and m.value = ?3, ?5, j.key) as id, x.key as source, json_group_array(m.value) as months
                from json_each(extractions.jobs) j, json_each(j.value) x, json_each(x.value) m group by 1, 2)
@@ -200,16 +200,14 @@ export const separateStatement = (ledger: D1Database, job: Job, { absent, back }
 export const requeueStatement = (ledger: D1Database, job: Job, error_class: string, notBefore: number) =>
   ledger
     .prepare(
-      `update sync_jobs set status = 'queued', attempts = ?5, started_at = ?6, error_class = ?7, not_before = ?8, wait_until = ?8 where ${KEY}`,
+      `update sync_jobs set is_claimed = 0, attempts = ?5, started_at = ?6, error_class = ?7, not_before = ?8, wait_until = ?8 where ${KEY}`,
     )
     .bind(...keysOf(job), job.attempts, job.started_at, error_class, notBefore)
 
 /** Returns a job to the queue, due now, as if it had not been attempted, because the login of one of its organizations was refused. */
 export const retryStatement = (ledger: D1Database, job: Job) =>
   ledger
-    .prepare(
-      `update sync_jobs set status = 'queued', attempts = ?5, started_at = iif(?5 = 0, null, started_at), not_before = 0 where ${KEY}`,
-    )
+    .prepare(`update sync_jobs set is_claimed = 0, attempts = ?5, started_at = iif(?5 = 0, null, started_at), not_before = 0 where ${KEY}`)
     .bind(...keysOf(job), job.attempts - 1)
 
 /**
@@ -219,7 +217,7 @@ export const retryStatement = (ledger: D1Database, job: Job) =>
 export const interruptStatement = (ledger: D1Database, job: Job) =>
   ledger
     .prepare(
-      `update sync_jobs set status = 'queued', started_at = ?6, not_before = 0, is_continued = 1,
+      `update sync_jobs set is_claimed = 0, started_at = ?6, not_before = 0, is_continued = 1,
          attempts = ?5 - (created_count + updated_count + cancelled_count > ?7)
        where ${KEY}`,
     )
@@ -236,7 +234,7 @@ const LEFT = `select w.entity, j.value->>0, j.value->>1, j.value->>2
 export const parkStatement = (ledger: D1Database, { entity, organizations }: Job, notBefore: number) =>
   ledger
     .prepare(
-      `update sync_jobs set status = 'queued', error_class = 'invalid_credentials', not_before = ?2, attempts = 0, started_at = null
+      `update sync_jobs set is_claimed = 0, error_class = 'invalid_credentials', not_before = ?2, attempts = 0, started_at = null
        where (entity, source, month, job_id) in (${LEFT}) and open = 1 and organizations = ?3`,
     )
     .bind(JSON.stringify([entity]), notBefore, organizations)
@@ -252,6 +250,8 @@ export const resumeStatements = (ledger: D1Database, entities: readonly number[]
          returning entity`,
       )
       .bind(json),
-    ledger.prepare('update sync_work set due_at = 0 where entity in (select value from json_each(?1)) and due_at > 0').bind(json),
+    ledger
+      .prepare('update sync_work set due_at = 0, is_awaited = 1 where entity in (select value from json_each(?1)) and due_at > 0')
+      .bind(json),
   ]
 }

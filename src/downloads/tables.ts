@@ -1,4 +1,5 @@
-import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { sql } from 'drizzle-orm'
+import { blob, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 export const SYNC_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const
 
@@ -23,8 +24,14 @@ export const syncJobs = sqliteTable(
     carried: text('carried').notNull().default('{}'),
     /** 1 until it has ended. Only the newest job of a source and month can be open. */
     open: integer('open').notNull(),
-    /** An open job is `running` only while a worker runs it that claimed it alone; otherwise the lease of `sync_work` says what runs. */
-    status: text('status', { enum: SYNC_STATUSES }).notNull(),
+    /** 1 while a worker runs it that claimed it alone. */
+    is_claimed: integer('is_claimed').notNull().default(0),
+    /** Not stored. An open job is `running` only while it is claimed; otherwise the lease of `sync_work` says what runs. */
+    status: text('status', { enum: SYNC_STATUSES })
+      .notNull()
+      .generatedAlwaysAs(
+        sql`(case when open = 0 then iif(error_class is null, 'succeeded', 'failed') else iif(is_claimed, 'running', 'queued') end)`,
+      ),
     /** The instant of the run that created it. It downloads at least what the authority had then. */
     as_of: integer('as_of').notNull(),
     /** The job is not run before this time: its place in the spread, or the wait between attempts. */
@@ -68,6 +75,8 @@ export const syncWork = sqliteTable('sync_work', {
   token: text('token'),
   leased_at: integer('leased_at'),
   lease_until: integer('lease_until'),
+  /** 1 when a job was requested that is not spread, so that somebody may wait for it: it is announced before spread work. */
+  is_awaited: integer('is_awaited').notNull().default(0),
   /** 1 after a lease ran out: each job is claimed by itself, so that the one that kills its worker is found. */
   is_careful: integer('is_careful').notNull().default(0),
 })
@@ -95,8 +104,8 @@ export const extractions = sqliteTable(
     n: integer('n').notNull().default(0),
     /** The run's instant, milliseconds. */
     instant: integer('instant').notNull(),
-    /** `{job_id: {source: [month, …]}}`; the month is empty for document sources. */
-    jobs: text('jobs').notNull(),
+    /** `{job_id: {source: [month, …]}}` as JSONB, SQLite's binary JSON; the month is empty for document sources. */
+    jobs: blob('jobs').notNull(),
     /** 1 when the run created at least one of the jobs of its range. */
     dispatched: integer('dispatched').notNull(),
     /** Number of the jobs for months before its range, which the connection missed while it was not active. */

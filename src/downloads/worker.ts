@@ -1,5 +1,6 @@
 import { wakeRelay } from '../outbox/outbox.ts'
 import type { System } from '../platform/context.ts'
+import { Logins } from '../taxpayers/login.ts'
 import type { DownloadHint } from './downloads.ts'
 import { extendLease, handOverStatements, type JobKey, releaseLease, takeLease } from './lease-store.ts'
 import { commitJob, finishJobStatements, type Job } from './store.ts'
@@ -25,16 +26,20 @@ export class Worker {
   isSilent = false
   /** Whether the lease before ran out. */
   isCareful = false
+  /** Whether somebody may wait for the RFC's jobs. */
+  isAwaited = true
   #until = 0
 
   readonly system: System
   readonly hint: DownloadHint
   readonly ledger: D1Database
+  readonly logins: Logins
 
   constructor(system: System, hint: DownloadHint) {
     this.system = system
     this.hint = hint
     this.ledger = system.settings.ledgers[hint.shard]!
+    this.logins = new Logins(system, hint.entity)
   }
 
   /** Takes the lease. Returns the jobs that are due; null when somebody else has it, or nothing is due. */
@@ -44,6 +49,7 @@ export class Worker {
     const of = { entity: this.hint.entity, token: this.token, now, until: this.#until, limit: JOBS_A_MESSAGE }
     const lease = await takeLease(this.ledger, of)
     this.isCareful = lease?.isCareful ?? false
+    this.isAwaited = lease?.isAwaited ?? true
     return lease?.jobs ?? null
   }
 

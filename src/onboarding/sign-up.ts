@@ -10,7 +10,7 @@ import { audited } from '../platform/audit/audit.ts'
 import type { System } from '../platform/context.ts'
 import { commit } from '../platform/db/commit.ts'
 import { newId } from '../platform/db/id.ts'
-import { shardOf } from '../platform/hash.ts'
+import { shardAmong } from '../platform/hash.ts'
 import type { SignupDraft } from './contract.ts'
 
 const TIMEZONE = 'America/Mexico_City'
@@ -31,7 +31,7 @@ export async function signUp(system: System, { organization_name, name, email }:
     timezone: TIMEZONE,
     ...trialSubscription(now, TIMEZONE, email),
     extractor_count: 0,
-    events_shard: shardOf(id, system.settings.events.length),
+    events_shard: shardAmong(id, system.settings.openEvents),
     created_at: now,
   }
   const member: MemberRow = {

@@ -13,6 +13,9 @@ export interface Settings {
   ledgers: readonly D1Database[]
   /** EVENTS_0 to EVENTS_n, in this order. */
   events: readonly D1Database[]
+  /** The numbers of the ledgers that new RFCs may get, and of the events shards that new organizations may get. */
+  openLedgers: readonly number[]
+  openEvents: readonly number[]
   taxAuthority: 'sandbox'
   repseRegistry: 'sandbox' | 'live'
   repseRegistryUrl: string
@@ -64,6 +67,11 @@ function readSettings(env: Env): Settings {
     const value = bindings[name]
     return typeof value === 'string' ? value.trim() : ''
   }
+  const list = (name: string): string[] =>
+    text(name)
+      .split(',')
+      .map((entry) => entry.trim())
+      .filter((entry) => entry !== '')
   const ring = (name: string): Keyring => read(() => keyring(name, text(name)))
   const oneOf = <T extends string>(name: string, values: readonly T[]): T =>
     read(() => {
@@ -84,19 +92,28 @@ function readSettings(env: Env): Settings {
       return value
     })
 
+  const [ledgers, events] = [read(() => shardsOf('LEDGER', bindings)), read(() => shardsOf('EVENTS', bindings))]
+  const closed = list('CLOSED_DATABASES')
+  const openOf = (kind: Shards, shards: readonly D1Database[] = []): number[] =>
+    [...shards.keys()].filter((n) => !closed.includes(`${kind}_${n}`))
+  if (
+    closed.some((name) => !/^(LEDGER|EVENTS)_\d+$/.test(name) || bindings[name] === undefined) ||
+    (ledgers && openOf('LEDGER', ledgers).length === 0) ||
+    (events && openOf('EVENTS', events).length === 0)
+  )
+    faults.push('CLOSED_DATABASES must name ledgers and events shards that are bound, and not all of either kind.')
+
   const settings: Settings = {
     environment: oneOf('ENVIRONMENT', ['test', 'live']),
     apiSecretKeys: ring('API_SECRET_KEYS'),
     ciecKeys: ring('CIEC_KEYS'),
     cursorKeys: ring('CURSOR_KEYS'),
     webhookKeys: ring('WEBHOOK_KEYS'),
-    publicHosts: text('PUBLIC_HOSTS')
-      .toLowerCase()
-      .split(',')
-      .map((host) => host.trim())
-      .filter((host) => host !== ''),
-    ledgers: read(() => shardsOf('LEDGER', bindings)),
-    events: read(() => shardsOf('EVENTS', bindings)),
+    publicHosts: list('PUBLIC_HOSTS').map((host) => host.toLowerCase()),
+    ledgers,
+    events,
+    openLedgers: openOf('LEDGER', ledgers),
+    openEvents: openOf('EVENTS', events),
     taxAuthority: oneOf('TAX_AUTHORITY', ['sandbox']),
     repseRegistry: oneOf('REPSE_REGISTRY', ['sandbox', 'live']),
     repseRegistryUrl: url('REPSE_REGISTRY_URL'),
@@ -117,7 +134,9 @@ function readSettings(env: Env): Settings {
   return settings
 }
 
-function shardsOf(kind: 'LEDGER' | 'EVENTS', bindings: Record<string, unknown>): D1Database[] {
+type Shards = 'LEDGER' | 'EVENTS'
+
+function shardsOf(kind: Shards, bindings: Record<string, unknown>): D1Database[] {
   const names = Object.keys(bindings).filter((name) => new RegExp(`^${kind}_\\d+$`).test(name))
   const shards = names.map((_, n) => bindings[`${kind}_${n}`] as D1Database)
   if (shards.length === 0 || shards.includes(undefined as never)) throw new Error(`${kind}_0 to ${kind}_n must be bound without a gap.`)

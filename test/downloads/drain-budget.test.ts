@@ -44,7 +44,7 @@ function endingWith(): () => number {
     const has = (like: RegExp) => statements.some((one) => like.test((one as unknown as { statement: string }).statement))
     if (has(/insert into cfdi_commits/)) stored++
     // The next job has stored nothing yet.
-    if (has(/update sync_jobs set status/)) stored = 0
+    if (has(/update sync_jobs set (is_claimed|error_class)/)) stored = 0
     return batch.call(this, statements) as never
   })
   vi.spyOn(Budget.prototype, 'require').mockImplementation(() => {

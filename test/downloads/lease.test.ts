@@ -129,7 +129,7 @@ describe('a clock that is behind', () => {
     const ahead = 'job_7zzzzzzzzzzzzzzzzzzzzzzzzz'
     await ledger.batch([
       ledger.prepare('update sync_jobs set job_id = ? where entity = ?').bind(ahead, entity),
-      ledger.prepare('update extractions set jobs = replace(jobs, ?, ?) where entity = ?').bind(before[0]!.job_id, ahead, entity),
+      ledger.prepare('update extractions set jobs = replace(json(jobs), ?, ?) where entity = ?').bind(before[0]!.job_id, ahead, entity),
     ])
     later(700)
     expect(await one.run()).toMatchObject({ connections: 1 })

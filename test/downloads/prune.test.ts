@@ -90,10 +90,10 @@ async function store({ jobs, extractions }: ReturnType<typeof worldOf>): Promise
       JSON.stringify(ENTITIES),
     ),
     env.LEDGER_0.prepare(
-      `insert into sync_jobs (entity, source, month, job_id, organizations, open, status, as_of, not_before, attempts, created_at,
+      `insert into sync_jobs (entity, source, month, job_id, organizations, open, error_class, as_of, not_before, attempts, created_at,
          finished_at, created_count, updated_count, cancelled_count, rejected_count)
        select value->>'entity', '${SOURCE}', value->>'month', value->>'job_id', value->'organizations', value->>'finished_at' is null,
-         value->>'status', 0, 0, 0, 0, value->>'finished_at', 1, 0, 0, 0 from json_each(?)`,
+         iif(value->>'status' = 'failed', 'internal_error', null), 0, 0, 0, 0, value->>'finished_at', 1, 0, 0, 0 from json_each(?)`,
     ).bind(JSON.stringify(jobs)),
     env.LEDGER_0.prepare(
       `insert into extractions (organization_id, entity, run_id, instant, jobs, dispatched, requested_at, attempts_before)
@@ -257,9 +257,10 @@ describe('jobs in which nothing changed', () => {
       ...['sync_jobs', 'extractions', 'entities', 'outbox', 'sync_work'].map((table) => env.LEDGER_0.prepare(`delete from ${table}`)),
       env.LEDGER_0.prepare("insert into entities (entity, rfc) values (42, 'RFC42')"),
       env.LEDGER_0.prepare(
-        `insert into sync_jobs (entity, source, month, job_id, organizations, open, status, as_of, not_before, attempts, created_at,
+        `insert into sync_jobs (entity, source, month, job_id, organizations, open, error_class, as_of, not_before, attempts, created_at,
            finished_at, created_count, updated_count, cancelled_count, rejected_count, brought)
-         select 42, '${SOURCE}', '2027-03', value->>'job_id', value->'organizations', 0, value->>'status', value->>'finished_at', 0, 1,
+         select 42, '${SOURCE}', '2027-03', value->>'job_id', value->'organizations', 0, iif(value->>'status' = 'failed', 'internal_error', null),
+           value->>'finished_at', 0, 1,
            value->>'finished_at', value->>'finished_at', 0, 0, 0, value->>'rejected', value->'brought' from json_each(?)`,
       ).bind(JSON.stringify(rows)),
     ])

@@ -11,9 +11,10 @@ import { freshRfc, signUp } from '../support/tenants.ts'
 interface Rows {
   read: number
   written: number
+  times: number
 }
 
-/** Counts the rows of D1 by statement while the work runs. */
+/** Counts the rows of D1, and how often it is asked, by statement while the work runs. */
 async function rowsOf(work: () => Promise<unknown>): Promise<Map<string, Rows>> {
   const rows = new Map<string, Rows>()
   const session = (env.LEDGER_0 as unknown as { alwaysPrimarySession: object }).alwaysPrimarySession
@@ -25,8 +26,8 @@ async function rowsOf(work: () => Promise<unknown>): Promise<Map<string, Rows>> 
       for (const [n, { meta }] of [answer].flat().entries()) {
         const sql = asked[n]!
         const key = typeof sql === 'string' ? sql : sql.sql
-        const { read, written } = rows.get(key) ?? { read: 0, written: 0 }
-        rows.set(key, { read: read + (meta?.rows_read ?? 0), written: written + (meta?.rows_written ?? 0) })
+        const { read, written, times } = rows.get(key) ?? { read: 0, written: 0, times: 0 }
+        rows.set(key, { read: read + (meta?.rows_read ?? 0), written: written + (meta?.rows_written ?? 0), times: times + 1 })
       }
       return answer
     }
@@ -108,6 +109,11 @@ describe('a quiet day of one RFC, with the extractors of every new organization'
 
   it('reads at most 1,200 rows', () => {
     for (const { rows } of [days[0]!, days.at(-1)!]) expect(total(rows.values(), 'read')).toBeLessThanOrEqual(1_200)
+  })
+
+  it('asks the control database once for the login of all jobs', () => {
+    const logins = (rows: Map<string, Rows>) => [...rows].filter(([sql]) => sql.includes('"connections"."verify_at" is null'))
+    for (const { rows } of [days[0]!, days.at(-1)!]) expect(logins(rows).map(([, { times }]) => times)).toEqual([1])
   })
 
   it('is forgotten after 14 days, at a row a job, so that the number of jobs does not grow', () => {

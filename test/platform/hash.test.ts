@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { placeOf, shardOf } from '../../src/platform/hash.ts'
+import { placeOf, shardAmong, shardOf } from '../../src/platform/hash.ts'
 import { populationOf } from '../simulate/population.ts'
 
 const { rfcs } = populationOf(100_000, 7)
@@ -17,6 +17,13 @@ describe('a hundred thousand RFCs', () => {
       expect(Math.min(...each)).toBeGreaterThan((0.85 * rfcs.length) / ledgers)
       expect(Math.max(...each)).toBeLessThan((1.15 * rfcs.length) / ledgers)
     }
+  })
+
+  it('are spread evenly over the ledgers that are open, and the others get none', () => {
+    const open = [2, 3, 5]
+    const each = counts((rfc) => shardAmong(rfc, open))
+    expect([...each.keys()].sort()).toEqual(open)
+    for (const count of each.values()) expect(count / rfcs.length).toBeCloseTo(1 / 3, 1)
   })
 
   it('are spread evenly over the minutes of a night', () => {

@@ -15,6 +15,7 @@ const RIGHT = {
   LEDGER_1: ledger(1),
   EVENTS_0: ledger(10),
   EVENTS_1: ledger(11),
+  CLOSED_DATABASES: 'EVENTS_0',
   TAX_AUTHORITY: 'sandbox',
   REPSE_REGISTRY: 'live',
   REPSE_REGISTRY_URL: 'https://repse.stps.gob.mx',
@@ -53,6 +54,12 @@ const VARIABLES: [name: string, must: string, wrong: unknown[], right: unknown[]
     [undefined, '', 'secret', '1:AAAA', `1:${'a'.repeat(43)}=`, `${KEYRING},`, `v1:${'a'.repeat(42)}A=`],
     [`1:${'a'.repeat(42)}A=`, KEYRING.replace(',', ' , ')],
   ]),
+  [
+    'CLOSED_DATABASES',
+    'must name ledgers and events shards that are bound, and not all of either kind.',
+    ['LEDGER_2', 'ledger_0', 'DB', 'LEDGER_0 EVENTS_0', 'LEDGER_0,LEDGER_1', 'EVENTS_1,LEDGER_0,EVENTS_0', 'toString'],
+    [undefined, '', ' ', 'LEDGER_1', ' LEDGER_0 , EVENTS_1,'],
+  ],
   ['TAX_AUTHORITY', 'must be sandbox.', [undefined, '', 'sat'], ['sandbox']],
   ['REPSE_REGISTRY', 'must be sandbox or live.', [undefined, '', 'none'], ['sandbox', 'live']],
   ['REPSE_REGISTRY_URL', 'must be an http or https URL.', [undefined, '', 'repse', 'ftp://repse.example'], ['http://127.0.0.1:1/']],
@@ -83,6 +90,8 @@ describe('settings', () => {
       publicHosts: ['api.example.com', 'www.example.com'],
       ledgers: [ledger(0), ledger(1)],
       events: [ledger(10), ledger(11)],
+      openLedgers: [0, 1],
+      openEvents: [1],
       taxAuthority: 'sandbox',
       repseRegistry: 'live',
       repseRegistryUrl: 'https://repse.stps.gob.mx',
@@ -123,7 +132,7 @@ describe('settings', () => {
 
   it('need events shards from 0 on without a gap', () => {
     const gap = 'EVENTS_0 to EVENTS_n must be bound without a gap.'
-    expect(faultsOf({ EVENTS_0: undefined, EVENTS_1: undefined })).toEqual([gap])
+    expect(faultsOf({ CLOSED_DATABASES: '', EVENTS_0: undefined, EVENTS_1: undefined })).toEqual([gap])
     expect(faultsOf({ EVENTS_3: ledger(3) })).toEqual([gap])
     const eleven = Object.fromEntries(Array.from({ length: 11 }, (_, n) => [`EVENTS_${n}`, ledger(n)]))
     expect(read(eleven).events).toEqual(Array.from({ length: 11 }, (_, n) => ledger(n)))
@@ -149,10 +158,10 @@ describe('settings', () => {
       LEDGER_0: undefined,
     })
     expect(faults.map((fault) => fault.split(' ')[0])).toEqual([
+      'LEDGER_0',
       'ENVIRONMENT',
       'API_SECRET_KEYS',
       'CIEC_KEYS',
-      'LEDGER_0',
       'STRIPE_API_BASE',
     ])
     expect(faults.join()).not.toMatch(/sss|prod|not-a-url/)

@@ -239,7 +239,7 @@ async function dispatchPage(
     const widened = await commit<{ connection: number }>(system.db.$client, statements)
     for (const { connection } of widened.flatMap(({ results }) => results)) unwidened.delete(connection)
   }
-  await announce(system, demands, spread)
+  await announce(system, demands, spread === 0, spread)
   return { ...queued, unwidened }
 }
 

@@ -12,8 +12,6 @@ export const rfcOf = (n: number): string =>
 export const BUSY = 'secreta1'
 /** It has the first three of each month and direction, so that nothing is new after the first days of a month. */
 export const QUIET = 'busy3secreta'
-/** It has nothing any more: what it had stays as it was. */
-export const DORMANT = 'busy0secreta'
 
 /** Signs up as anybody does, with the default extractors, for a trial that does not end and has seats for many RFCs. Returns the Authorization. */
 export async function signUp(world: World, n = 0): Promise<string> {

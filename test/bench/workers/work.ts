@@ -67,7 +67,7 @@ function webhooksIn({ DB, LEDGER_0, EVENTS_0, WEBHOOK_KEYS }: Work) {
     ledgers: [LEDGER_0],
     events: [EVENTS_0],
   }
-  const system = { env, settings, db: connect(DB), now: new Date(), requestId: 'bench' } as unknown as System
+  const system = { env, settings, db: connect(DB), is_awaited: true, now: new Date(), requestId: 'bench' } as unknown as System
   return { system, endpoints, isMore: () => relays-- > 0 }
 }
 
@@ -84,7 +84,12 @@ const routes: Record<string, Route> = {
     const now = Date.now()
     const wanted = [{ entity, source: 'sat_cfdi_issued', month: name, job_id: crypto.randomUUID(), not_before: now, is_gap: false }]
     await LEDGER_0.batch(
-      requestStatements(LEDGER_0, { organization_id: 'org', run_id: crypto.randomUUID(), instant: now, now }, [{ entity, rfc }], wanted),
+      requestStatements(
+        LEDGER_0,
+        { organization_id: 'org', run_id: crypto.randomUUID(), instant: now, now, is_awaited: true },
+        [{ entity, rfc }],
+        wanted,
+      ),
     )
     const token = crypto.randomUUID()
     const { jobs } = (await takeLease(LEDGER_0, { entity, token, now, until: now + LEASE_MS, limit: 1 }))!

@@ -42,7 +42,7 @@ async function endsOf(entity: number): Promise<Kept[]> {
       attempts,
       completed_at,
     }
-    const fact_id = [kind, source, month, job_id, ...(organization === null ? [] : [organization])].join(':')
+    const fact_id = [kind, entity, source, month, job_id, ...(organization === null ? [] : [organization])].join(':')
     return { fact_id, kind, entity, organizations: named, body }
   })
 }

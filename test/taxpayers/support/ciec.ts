@@ -4,7 +4,7 @@ import * as adapters from '../../../src/authority/adapters.ts'
 import type { Login } from '../../../src/authority/port/authority.ts'
 import { Unavailable } from '../../../src/failures.ts'
 import { type System, systemOf } from '../../../src/platform/context.ts'
-import { loginOf } from '../../../src/taxpayers/login.ts'
+import { Logins } from '../../../src/taxpayers/login.ts'
 import { ciecVersionOf, rejectCiec } from '../../../src/taxpayers/verification.ts'
 import { callOf } from '../../downloads/support/downloads.ts'
 
@@ -18,7 +18,7 @@ export async function refusedNow(rfc: string, ciec: string, system = systemNow()
 
 /** The CIEC with which jobs of these organizations are downloaded; null when they wait. */
 export const ciecFor = async (rfc: string, organizations: readonly string[], system = systemNow()): Promise<string | null> =>
-  (await loginOf(system, (await callOf(rfc)).entity, organizations))?.login.ciec ?? null
+  (await new Logins(system, (await callOf(rfc)).entity).of(organizations))?.login.ciec ?? null
 
 /**
  * The logins about which the authority is asked from here on, and those with which something is downloaded. `answer` may answer instead of

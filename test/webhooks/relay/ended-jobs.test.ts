@@ -95,7 +95,7 @@ describe('a list of ended jobs', () => {
     await LEDGER.prepare("update sync_jobs set brought = 'no list' where entity = ? and month = ?").bind(entity, cells[1]!).run()
     await relay()
     expect(await periodsOf(all[0]!)).toEqual(cells.filter((_, n) => n !== 1).sort())
-    const event = `sync.completed:sat_cfdi_issued:${cells[1]}:job_of_one_run`
+    const event = `sync.completed:${entity}:sat_cfdi_issued:${cells[1]}:job_of_one_run`
     expect((await writesOfOutbox()).results).toEqual([{ fact_id: event, progress: 0, attempts: 1 }])
     for (let attempt = 2; attempt <= 5; attempt++) {
       vi.setSystemTime(Date.now() + 3_600_000)
