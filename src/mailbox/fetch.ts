@@ -4,15 +4,16 @@ import { isPending, type MailboxNotification, WouldNotify } from '../authority/p
 import { Unavailable } from '../failures.ts'
 import type { System } from '../platform/context.ts'
 import { log } from '../platform/log.ts'
-import { type DownloadLogin, loginOf } from '../taxpayers/login.ts'
+import { type DownloadLogin, Logins } from '../taxpayers/login.ts'
 import { rejectCiec } from '../taxpayers/verification.ts'
 import { fetchedDocument, NO_CONTENT } from './keep.ts'
 import { announceRequests, type MailboxCall } from './requests/requests.ts'
 import { claimRequests, deleteRequest, type MailboxRequest, postponeRequest } from './requests/store.ts'
 import { completeNotification } from './store.ts'
 
-/** Requests of one message, and how long they are leased. */
+/** Requests of one message, the most statements of one of them, and how long they are leased. */
 const REQUESTS = 20
+const REQUEST_STATEMENTS = 15
 const LEASE_MS = 60_000
 const MAX_ATTEMPTS = 12
 const FIRST_WAIT_MS = 5_000
@@ -30,9 +31,11 @@ export async function workOnMailbox(system: System, call: MailboxCall): Promise<
   const now = Date.now()
   const requests = await claimRequests(d1, call, { token: crypto.randomUUID(), now, until: now + LEASE_MS, limit: REQUESTS })
   if (requests.length === 0) return
-  const login = await loginOf(system, call.entity, [call.organization_id])
+  const login = await new Logins(system, call.entity).of([call.organization_id])
   const listed = login ? await listedFor(system, call, login, requests) : null
   for (const request of requests) {
+    // What is left is found by the sweep when its lease ends.
+    if (!system.budget.allows(REQUEST_STATEMENTS)) return
     if (!login || !listed) await postpone(system, request)
     else await fulfil(system, request, login, listed)
   }
