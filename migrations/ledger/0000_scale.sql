@@ -281,6 +281,7 @@ CREATE TABLE `mailbox_notifications` (
 	`content_type` text,
 	`size` integer,
 	`sha256` text,
+	`fetched_at` integer,
 	`organizations` text NOT NULL,
 	PRIMARY KEY(`entity`, `sent_at`, `notification`)
 ) WITHOUT ROWID;

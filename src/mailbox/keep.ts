@@ -86,8 +86,8 @@ const rowOf = (entity: number, { sent_at, opened_at, ...one }: MailboxNotificati
   opened_at: opened_at?.getTime() ?? null,
 })
 
-type Content = Pick<NotificationRow, 'name' | 'content_type' | 'size' | 'sha256'>
-export const NO_CONTENT: Content = { name: null, content_type: null, size: null, sha256: null }
+type Content = Pick<NotificationRow, 'name' | 'content_type' | 'size' | 'sha256' | 'fetched_at'>
+export const NO_CONTENT: Content = { name: null, content_type: null, size: null, sha256: null, fetched_at: null }
 
 /** A document that cannot be had now is fetched later: it keeps nothing else of the mailbox back. */
 const ifLater = (error: unknown): null => {
@@ -105,5 +105,5 @@ export async function fetchedDocument(
   if (!document) return null
   const sha256 = new Uint8Array(await crypto.subtle.digest('SHA-256', document.bytes)).toHex()
   await files.put(objectOf(sha256), document.bytes)
-  return { name: document.name, content_type: document.content_type, size: document.bytes.length, sha256 }
+  return { name: document.name, content_type: document.content_type, size: document.bytes.length, sha256, fetched_at: now.getTime() }
 }

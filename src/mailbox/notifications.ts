@@ -58,7 +58,8 @@ export async function listOfNotifications(ctx: Ctx, query: NotificationQuery) {
   return { ...page, data: await Promise.all(page.data) }
 }
 
-async function findNotification(ledger: ScopedLedger, notification_id: string): Promise<NotificationRow> {
+/** Returns a notification that the organization may read. Throws Failure 404 notification.not_found. */
+export async function findNotification(ledger: ScopedLedger, notification_id: string): Promise<NotificationRow> {
   for (const row of await notificationsAt(ledger, visibleSince(ledger.window.floor), sentAtOf(notification_id)))
     if ((await notificationIdOf(ledger.fiscal_entity_id, row.sent_at, row.notification)) === notification_id) return row
   throw notFound('notification')

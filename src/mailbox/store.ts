@@ -82,19 +82,19 @@ export const upsertNotifications = (ledger: D1Database, rows: readonly NewNotifi
   ledger
     .prepare(
       `insert into mailbox_notifications (entity, sent_at, notification, kind, title, authority, document_number, document_kind, opened_at,
-         name, content_type, size, sha256, is_listed, organizations)
+         name, content_type, size, sha256, fetched_at, is_listed, organizations)
        select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8, value->>9, value->>10,
-         value->>11, value->>12, 1, '{}'
+         value->>11, value->>12, value->>13, 1, '{}'
        from json_each(?) where true
        on conflict do update set opened_at = coalesce(opened_at, excluded.opened_at), is_listed = 1, name = coalesce(name, excluded.name),
          content_type = coalesce(content_type, excluded.content_type), size = coalesce(size, excluded.size),
-         sha256 = coalesce(sha256, excluded.sha256)`,
+         sha256 = coalesce(sha256, excluded.sha256), fetched_at = coalesce(fetched_at, excluded.fetched_at)`,
     )
     .bind(
       JSON.stringify(
         rows.map((row) => [
           ...[row.entity, row.sent_at, row.notification, row.kind, row.title, row.authority, row.document_number, row.document_kind],
-          ...[row.opened_at, row.name, row.content_type, row.size, row.sha256],
+          ...[row.opened_at, row.name, row.content_type, row.size, row.sha256, row.fetched_at],
         ]),
       ),
     )
@@ -108,14 +108,14 @@ export const unlistNotifications = (ledger: D1Database, entity: number, gone: re
     )
     .bind(entity, JSON.stringify(gone.map(({ sent_at, notification }) => [sent_at, notification])))
 
-type Found = Pick<NotificationRow, 'opened_at' | 'name' | 'content_type' | 'size' | 'sha256'>
+type Found = Pick<NotificationRow, 'opened_at' | 'name' | 'content_type' | 'size' | 'sha256' | 'fetched_at'>
 
 /** Adds when a notification was opened, and its document. What is known stays. */
 export const completeNotification = (ledger: D1Database, { entity, sent_at, notification }: NotificationKey, found: Found) =>
   ledger
     .prepare(
       `update mailbox_notifications set opened_at = coalesce(opened_at, ?4), name = coalesce(name, ?5),
-         content_type = coalesce(content_type, ?6), size = coalesce(size, ?7), sha256 = coalesce(sha256, ?8)
+         content_type = coalesce(content_type, ?6), size = coalesce(size, ?7), sha256 = coalesce(sha256, ?8), fetched_at = coalesce(fetched_at, ?9)
        where entity = ?1 and sent_at = ?2 and notification = ?3`,
     )
-    .bind(entity, sent_at, notification, found.opened_at, found.name, found.content_type, found.size, found.sha256)
+    .bind(entity, sent_at, notification, found.opened_at, found.name, found.content_type, found.size, found.sha256, found.fetched_at)

@@ -23,6 +23,7 @@ export const mailboxNotifications = sqliteTable(
     content_type: text(),
     size: integer(),
     sha256: text(),
+    fetched_at: integer(),
     /** When each organization got it with a run of its own, which listed it or joined the job: `{organization: milliseconds}`. */
     organizations: text().notNull(),
   },

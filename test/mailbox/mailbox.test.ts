@@ -2,8 +2,11 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { NOTIFICATION_KINDS } from '../../src/authority/port/mailbox.ts'
 import { NOTIFICATION_STATUSES } from '../../src/mailbox/deadlines.ts'
+import { mirroredNotifications } from '../../src/mailbox/mirrored.ts'
+import { openLedger } from '../../src/visibility/scoped-ledger.ts'
 import { beforeBatch } from '../authority/support/authority.ts'
-import { later, losingMessages } from '../downloads/support/downloads.ts'
+import { callOf, later, losingMessages } from '../downloads/support/downloads.ts'
+import { contextOf } from '../support/context.ts'
 import { freshRfc } from '../support/tenants.ts'
 import { openedAtAuthority, type Reader, reader } from './support/mailbox.ts'
 
@@ -305,5 +308,37 @@ describe('what an organization is told', () => {
     expect(await env.LEDGER_0.prepare(left).first('n')).toBe(1)
     expect([await acme.told(), (await acme.alerts()).length]).toEqual([told, 1])
     expect(await env.LEDGER_0.prepare(left).first('n')).toBe(0)
+  })
+})
+
+describe('what mirrors copy', () => {
+  it('are the documents of the notifications that the organization reads, as of when it could read them, page by page', async () => {
+    const acme = await reader()
+    for (const day of ['12', '13', '14']) await acme.send({ kind: 'comunicado', sent_at: `2026-05-${day}T16:00:00Z` })
+    await acme.send({ sent_at: '2026-05-19T16:00:00Z' })
+    await acme.receive()
+    const { entity } = await callOf(acme.rfc)
+    const { fiscal_entity_id, rfc } = acme
+    const ledger = openLedger(contextOf({ entity, fiscal_entity_id, rfc }, { organization: acme.id, extractor_count: 1 }))
+    const pages = async () => {
+      const [first, second] = [await mirroredNotifications(ledger, null, 2), [] as Awaited<ReturnType<typeof mirroredNotifications>>]
+      second.push(...(await mirroredNotifications(ledger, first.at(-1)!.document_id, 2)))
+      expect(await mirroredNotifications(ledger, second.at(-1)!.document_id, 2)).toEqual([])
+      return [...first, ...second]
+    }
+    const before = await pages()
+    expect(before.map(({ document_id }) => document_id)).toEqual((await acme.list()).map(({ notification_id }) => notification_id))
+    expect(before.map(({ document_date, object }) => [document_date, object !== null])).toEqual([
+      ['2026-05-19', false],
+      ...['14', '13', '12'].map((day) => [`2026-05-${day}`, true]),
+    ])
+    expect(new Set(before.map(({ got_at }) => got_at))).toEqual(new Set([Date.now()]))
+    later(60)
+    await acme.document(before[0]!.document_id, { ack: true })
+    await acme.open()
+    const [opened, ...others] = await pages()
+    expect(opened).toMatchObject({ got_at: Date.now(), content_type: 'application/pdf', source: 'sat_miinformacion' })
+    expect(others).toEqual(before.slice(1))
+    expect((await env.FILES.get(opened!.object!))!.size).toBe(opened!.size)
   })
 })
