@@ -14,7 +14,7 @@ const migrations = {
 const keyring = () => `1:${randomBytes(32).toString('base64')}`
 const secrets = { API_SECRET_KEYS: keyring(), CIEC_KEYS: keyring(), CURSOR_KEYS: keyring(), WEBHOOK_KEYS: keyring() }
 
-/** Behind EGRESS: whoever tests deliveries puts a receiver of his own there. */
+/** Behind EGRESS and STORAGE_EGRESS: whoever tests deliveries or storage puts a receiver of his own there. */
 const egress = {
   name: 'fiscal-local-egress',
   modules: true,
@@ -24,6 +24,7 @@ const egress = {
     export class Egress extends WorkerEntrypoint {
       fetch() { throw new TypeError('The tests reach no network.') }
     }
+    export { Egress as StorageEgress }
     export default {}`,
 }
 
@@ -32,7 +33,7 @@ const egress = {
  * processes that they start; everything else is done meanwhile.
  */
 const LONGEST = [
-  ...['node/midnight', 'node/crash', 'node/memory', 'node/start', 'node/deploy'],
+  ...['node/midnight', 'node/crash', 'node/memory', 'node/start', 'node/deploy', 'node/storage'],
   ...['journeys/journey', 'journeys/paired-worlds', 'journeys/shared-downloads', 'journeys/shared-midnight', 'platform/budget/invocations'],
   ...['cfdi/search/search-cost', 'platform/http/matrix', 'platform/http/matrix-queries', 'billing/entitlements'],
   ...['imports/imports-deletion', 'downloads/missed-cancellations', 'platform/http/matrix-bodies', 'webhooks/deliveries/delivery-faults'],

@@ -17,9 +17,11 @@ export interface Place {
   stateDir: string
   url: string
   log: string
-  /** WEBHOOK_SINK, or nothing. */
-  sink: string
+  /** WEBHOOK_SINK and STORAGE_SINK, or nothing. */
+  sinks: Record<(typeof SINKS)[number], string>
 }
+
+const SINKS = ['WEBHOOK_SINK', 'STORAGE_SINK'] as const
 
 export function placeOf(environment: Record<string, string | undefined>): Place {
   const port = Number(environment['PORT'] || 8787)
@@ -31,13 +33,13 @@ export function placeOf(environment: Record<string, string | undefined>): Place 
     stateDir,
     url: `http://127.0.0.1:${port}`,
     log: join(stateDir, 'service.log'),
-    sink: checked(environment['WEBHOOK_SINK'] ?? ''),
+    sinks: Object.fromEntries(SINKS.map((name) => [name, checked(name, environment[name] ?? '')])) as Place['sinks'],
   }
 }
 
-function checked(sink: string): string {
+function checked(name: string, sink: string): string {
   try {
-    sinkOf(sink)
+    sinkOf(name, sink)
     return sink
   } catch (error) {
     throw new Refusal((error as Error).message)
@@ -108,7 +110,7 @@ export class Service {
   }
 
   async #launch(): Promise<void> {
-    const { port, stateDir, log, sink } = this.place
+    const { port, stateDir, log, sinks } = this.place
     const output = openSync(log, 'a')
     const from = statSync(log).size
     const workers = ['-c', 'wrangler.toml', '-c', 'scripts/egress/wrangler.toml']
@@ -119,7 +121,7 @@ export class Service {
       ['--no-warnings', WRANGLER, ...args, '--show-interactive-dev-session=false', '--log-level', 'log'],
       {
         cwd: ROOT,
-        env: { ...QUIET, WRANGLER_REGISTRY_PATH: join(stateDir, 'registry'), WEBHOOK_SINK: sink },
+        env: { ...QUIET, WRANGLER_REGISTRY_PATH: join(stateDir, 'registry'), ...sinks },
         stdio: ['ignore', output, output],
         detached: true,
       },

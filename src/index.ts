@@ -7,9 +7,9 @@ import { app } from './app.ts'
 import { consume } from './queues.ts'
 import { tick } from './schedule.ts'
 
+export { Egress, Egress as StorageEgress } from './platform/egress.ts'
 export { Cooldown } from './platform/locks/cooldown.ts'
 export { Mutex } from './platform/locks/mutex.ts'
-export { Egress } from './webhooks/deliveries/egress.ts'
 export { HostLimiter } from './webhooks/hosts/host-limiter.ts'
 
 export default {

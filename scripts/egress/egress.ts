@@ -5,29 +5,46 @@ import { bodyOf, type Head, isBodiless, readHead } from './answer.ts'
 import { Incoming } from './incoming.ts'
 import { type Sink, sinkOf } from './sink.ts'
 
-const LONGEST_MS = 10_000
 const PIECE = 16_384
 /** Headers of a connection, not of a message. */
 const HOP = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade']
 
+type Variable = 'WEBHOOK_SINK' | 'STORAGE_SINK'
+
 /**
- * The local implementation of the binding EGRESS. It sends every request over HTTP/1.1 to the one receiver on loopback that WEBHOOK_SINK
- * names, with the URL's own host in the header Host. It uses a socket because fetch would overwrite Host. Like the public fetch, it returns
- * redirects as answers and throws when there is no answer.
+ * The local implementation of a way out. It sends every request over HTTP/1.1 to the one receiver on loopback that its variable names, with
+ * the URL's own host in the header Host. It uses a socket because fetch would overwrite Host. Like the public fetch, it returns redirects as
+ * answers and throws when there is no answer.
  */
-export class Egress extends WorkerEntrypoint<{ WEBHOOK_SINK: string }> {
+abstract class ToSink extends WorkerEntrypoint<Record<Variable, string>> {
+  abstract readonly variable: Variable
+  abstract readonly longestMs: number
+
   override async fetch(request: Request): Promise<Response> {
     const { host } = new URL(request.url)
-    const sink = sinkOf(this.env.WEBHOOK_SINK)
+    const { variable, longestMs } = this
+    const sink = sinkOf(variable, this.env[variable])
     try {
-      if (!sink) throw new Error('no WEBHOOK_SINK is set, so deliveries go nowhere. Try WEBHOOK_SINK=http://127.0.0.1:9000 npm start')
-      return await answerOf(sink, await messageOf(request))
+      if (!sink) throw new Error(`no ${variable} is set, so the request goes nowhere. Try ${variable}=http://127.0.0.1:9000 npm start`)
+      return await answerOf(sink, await messageOf(request), longestMs)
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       console.error(JSON.stringify({ level: 'error', message: `Not delivered to ${host}: ${reason}` }))
       throw new Error(`No answer: ${reason}`)
     }
   }
+}
+
+/** Behind the binding EGRESS: deliveries of webhooks. */
+export class Egress extends ToSink {
+  readonly variable = 'WEBHOOK_SINK'
+  readonly longestMs = 10_000
+}
+
+/** Behind the binding STORAGE_EGRESS: requests of storage connectors. */
+export class StorageEgress extends ToSink {
+  readonly variable = 'STORAGE_SINK'
+  readonly longestMs = 20_000
 }
 
 /** The bytes of the request. */
@@ -44,13 +61,13 @@ async function messageOf(request: Request): Promise<Uint8Array> {
   return message
 }
 
-async function answerOf(sink: Sink, message: Uint8Array): Promise<Response> {
+async function answerOf(sink: Sink, message: Uint8Array, longestMs: number): Promise<Response> {
   const socket = connect(sink)
   // Each failure is reported where it is awaited.
   for (const later of [socket.opened, socket.closed]) later.catch(() => null)
   const { promise: tooLate, reject: expire } = Promise.withResolvers<never>()
   tooLate.catch(() => null)
-  const timer = setTimeout(() => expire(new Error(`it took longer than ${LONGEST_MS} ms`)), LONGEST_MS)
+  const timer = setTimeout(() => expire(new Error(`it took longer than ${longestMs} ms`)), longestMs)
   const close = () => {
     clearTimeout(timer)
     socket.close().catch(() => null)

@@ -16,3 +16,25 @@ export const shardAmong = (text: string, numbers: readonly number[]): number => 
  * remainder instead, the RFCs of a second would all be of one ledger.
  */
 export const placeOf = (text: string, places: number): number => Math.floor((fnv1a(text) * places) / 2 ** 32)
+
+const QUICK_XOR_BITS = 160
+const QUICK_XOR_SHIFT = 11
+
+/**
+ * QuickXorHash, by which OneDrive tells the content of a file: each byte is added without carry 11 bits after the byte before, in a circle
+ * of 160 bits, and the length is added to the last 64 of them. Returns 20 bytes. It is not fit for secrets.
+ */
+export function quickXorHash(bytes: Uint8Array): Uint8Array {
+  // Bytes that are 160 apart have the same place.
+  const places = new Uint8Array(QUICK_XOR_BITS)
+  for (let at = 0; at < bytes.length; at++) places[at % QUICK_XOR_BITS]! ^= bytes[at]!
+  const hash = new Uint8Array(QUICK_XOR_BITS / 8)
+  for (const [n, byte] of places.entries()) {
+    const bit = (n * QUICK_XOR_SHIFT) % QUICK_XOR_BITS
+    hash[bit >> 3]! ^= byte << (bit & 7)
+    hash[((bit >> 3) + 1) % hash.length]! ^= byte >> (8 - (bit & 7))
+  }
+  let length = bytes.length
+  for (let at = hash.length - 8; length > 0; at++, length = Math.floor(length / 256)) hash[at]! ^= length % 256
+  return hash
+}

@@ -56,5 +56,6 @@ export const OUTSIDE = ['egress', ...CONFIG.queues.producers.map(({ queue }) => 
 
 export const QUEUES = [
   '(name = "EGRESS", service = "egress")',
+  '(name = "STORAGE_EGRESS", service = "egress")',
   ...CONFIG.queues.producers.map(({ binding, queue }) => `(name = "${binding}", queue = "${queue}")`),
 ]

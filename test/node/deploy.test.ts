@@ -57,7 +57,15 @@ function expectWhole(): void {
     scripts: [{ name: WORKER, secrets: SECRETS, crons: ['* * * * *', '*/15 * * * *', '0 10 * * *'] }],
   })
   expect(state.scripts[0]!.bindings).toEqual(
-    expect.arrayContaining(['d1 DB', 'd1 LEDGER_0', 'd1 EVENTS_0', 'queue REPSE', 'r2_bucket FILES', 'service EGRESS']),
+    expect.arrayContaining([
+      'd1 DB',
+      'd1 LEDGER_0',
+      'd1 EVENTS_0',
+      'queue REPSE',
+      'r2_bucket FILES',
+      'service EGRESS',
+      'service STORAGE_EGRESS',
+    ]),
   )
   expect(ids()).toEqual([...platform.databases.keys()])
 }

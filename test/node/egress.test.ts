@@ -253,15 +253,15 @@ describe('the connection ends', () => {
   })
 })
 
-describe('WEBHOOK_SINK', () => {
+describe.each(['WEBHOOK_SINK', 'STORAGE_SINK'] as const)('%s', (name) => {
   it.each([
     ['http://127.0.0.1:9000', '127.0.0.1', 9000],
     ['http://localhost:9000/', 'localhost', 9000],
     ['http://[::1]:9000', '[::1]', 9000],
     ['http://127.0.0.1', '127.0.0.1', 80],
-  ])('may be %s', (text, hostname, port) => expect(sinkOf(text)).toEqual({ hostname, port }))
+  ])('may be %s', (text, hostname, port) => expect(sinkOf(name, text)).toEqual({ hostname, port }))
 
-  it('may be nothing', () => expect([sinkOf(''), placeOf({}).sink]).toEqual([null, '']))
+  it('may be nothing', () => expect([sinkOf(name, ''), placeOf({}).sinks[name]]).toEqual([null, '']))
 
   it.each([
     'https://127.0.0.1:9000',
@@ -276,6 +276,8 @@ describe('WEBHOOK_SINK', () => {
     '127.0.0.1:9000',
     'localhost',
   ])('may not be %s', (sink) => {
-    expect(() => placeOf({ WEBHOOK_SINK: sink })).toThrow(`without a path, not “${sink}”.`)
+    expect(() => placeOf({ [name]: sink })).toThrow(
+      `${name} must be http://127.0.0.1:{port} (or localhost, or [::1]) without a path, not “${sink}”.`,
+    )
   })
 })

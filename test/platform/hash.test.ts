@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { placeOf, shardAmong, shardOf } from '../../src/platform/hash.ts'
+import { placeOf, quickXorHash, shardAmong, shardOf } from '../../src/platform/hash.ts'
 import { populationOf } from '../simulate/population.ts'
 
 const { rfcs } = populationOf(100_000, 7)
@@ -44,5 +44,24 @@ describe('a hundred thousand RFCs', () => {
     const seconds = rfcs.map((rfc) => placeOf(rfc, 3_600))
     expect([Math.min(...seconds.slice(0, 50_000)), Math.max(...seconds.slice(0, 50_000))]).toEqual([0, 3_599])
     expect(rfcs.every((rfc) => placeOf(rfc, 0) === 0)).toBe(true)
+  })
+})
+
+describe('QuickXorHash', () => {
+  // Test vectors of rclone, which compares files with OneDrive by this hash.
+  it.each([
+    ['', 'AAAAAAAAAAAAAAAAAAAAAAAAAAA='],
+    ['Sg==', 'SgAAAAAAAAAAAAAAAQAAAAAAAAA='],
+    ['tbQ=', 'taAFAAAAAAAAAAAAAgAAAAAAAAA='],
+    ['0pZP', '0rDEEwAAAAAAAAAAAwAAAAAAAAA='],
+    ['T6LYJIfDh81JrAK309H2JMJTXis=', 'zBTHrspn3mEcohlJdIUAbjGNaNg='],
+    ['DWAAX5/CIfrmErgZa8ot6ZraeSbu', 'LR2Z0PjuRYGKQB/mhQAuMrAGZbQ='],
+    ['Mb7EGva2rEE5fENDL85P+BsapHEEjv2/siVhKjvAQe02feExVOQSkfmuYzU/kTF1MaKjPmKF/w+cbvwfdWL8aQ==', 'n1anP5NfvD4XDYWIeRPW3ZkPv1Y='],
+    [
+      'qwGf2ESubE5jOUHHyc94ORczFYYbc2OmEzo+hBIyzJiNwAzC8PvJqtTzwkWkSslgHFGWQZR2BV5+uYTrYT7HVwRM40vqfj0dBgeDENyTenIOL1LHkjtDKoXEnQ0mXAHoJ8PjbNC93zi5TovVRXTNzfGEs5dpWVqxUzb5lc7dwkyvOluBw482mQ4xrzYyIY1t+//OrNi1ObGXuUw2jBQOFfJVj2Y6BOyYmfB1y36eBxi3zxeG5d5NYjm2GSh6e08QMAwu3zrINcqIzLOuNIiGXBtl7DjKt7b5wqi4oFiRpZsCyx2smhSrdrtK/CkdU6nDN+34vSR/M8rZpWQdBE7a8g==',
+      'WYT9JY3JIo/pEBp+tIM6Gt2nyTM=',
+    ],
+  ])('of %s is %s', (bytes, hash) => {
+    expect(Buffer.from(quickXorHash(Buffer.from(bytes, 'base64'))).toString('base64')).toBe(hash)
   })
 })

@@ -1,7 +1,5 @@
 import { env, exports } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { answerStatus } from '../../../src/webhooks/deliveries/answer-status.ts'
-import { outcomeOf } from '../../../src/webhooks/deliveries/retry.ts'
 
 const URL_OF_HOOK = 'https://hooks.example.com/in/box?a=1&b=%20'
 const delivery = (): RequestInit => ({
@@ -14,15 +12,15 @@ const delivery = (): RequestInit => ({
 
 afterEach(() => vi.restoreAllMocks())
 
-describe('where the service is hosted, deliveries leave', () => {
-  it('by the public fetch, as they are', async () => {
+describe.each(['Egress', 'StorageEgress'] as const)('where the service is hosted, requests leave by %s', (entrypoint) => {
+  it('to the public network, as they are', async () => {
     const asked: unknown[] = []
     vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
       const { method, url, redirect, headers, body } = new Request(input as Request, init as RequestInit)
       asked.push({ method, url, redirect, headers: Object.fromEntries(headers), body: await new Response(body).text() })
       return new Response('seen', { status: 202, headers: { 'x-of': 'receiver' } })
     })
-    const answer = await exports.Egress.fetch(URL_OF_HOOK, delivery())
+    const answer = await exports[entrypoint].fetch(URL_OF_HOOK, delivery())
     expect([answer.status, answer.headers.get('x-of'), await answer.text()]).toEqual([202, 'receiver', 'seen'])
     const headers = { 'content-length': '13', 'content-type': 'application/json', 'service-signature': 'v1,00ff' }
     expect(asked).toEqual([{ method: 'POST', url: URL_OF_HOOK, redirect: 'manual', headers, body: '{"año":2026}' }])
@@ -30,26 +28,12 @@ describe('where the service is hosted, deliveries leave', () => {
 
   it('and are followed nowhere', async () => {
     const spy = vi.spyOn(globalThis, 'fetch').mockImplementation(async () => Response.redirect('https://elsewhere.example.com/', 307))
-    const answer = await exports.Egress.fetch(URL_OF_HOOK, delivery())
+    const answer = await exports[entrypoint].fetch(URL_OF_HOOK, delivery())
     expect([answer.status, answer.headers.get('location')]).toEqual([307, 'https://elsewhere.example.com/'])
     expect(spy).toHaveBeenCalledTimes(1)
   })
 })
 
-it('tests reach nobody', async () => {
-  await expect(env.EGRESS.fetch(URL_OF_HOOK, delivery())).rejects.toThrow('The tests reach no network.')
-})
-
-it.each([
-  [400, '103', 103],
-  [400, '600', 600],
-  [400, '999', 999],
-  [400, '200', 400],
-  [400, '503', 400],
-  [400, '1e3', 400],
-  [500, '103', 500],
-  [200, '103', 200],
-])('a receiver that answers %i and claims %s changes nothing but the number of a refusal', (status, claimed, noted) => {
-  const said = answerStatus(new Response(null, { status, headers: { 'egress-status': claimed } }))
-  expect([said, outcomeOf(said)]).toEqual([noted, outcomeOf(status)])
+it.each(['EGRESS', 'STORAGE_EGRESS'] as const)('tests reach nobody by %s', async (binding) => {
+  await expect(env[binding].fetch(URL_OF_HOOK, delivery())).rejects.toThrow('The tests reach no network.')
 })

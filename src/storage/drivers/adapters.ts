@@ -1,0 +1,48 @@
+import { type AzureSpec, azureBlob } from './azure.ts'
+import type { Network } from './call.ts'
+import { googleDrive } from './google-drive.ts'
+import type { GoogleDriveSpec } from './google-drive-api.ts'
+import { type OneDriveSpec, oneDrive } from './onedrive.ts'
+import { type Destination, DestinationError } from './port.ts'
+import { type S3Spec, s3 } from './s3.ts'
+
+/** What drivers need of a connector. The prefix is part of the paths that they are given. */
+export type DestinationSpec =
+  | ({ provider: 's3' } & S3Spec)
+  | ({ provider: 'azure_blob' } & AzureSpec)
+  | ({ provider: 'google_drive' } & GoogleDriveSpec)
+  | ({ provider: 'onedrive' } & OneDriveSpec)
+
+/** Stores credentials in the place of those with which the destination was opened, because the provider has replaced them. */
+export type OnNewCredentials = (credentials: object) => Promise<void>
+
+/** Returns the customer's storage that a connector names. What `onNewCredentials` throws is passed on as it is. */
+export function destinationOf(network: Network, spec: DestinationSpec, onNewCredentials: OnNewCredentials): Destination {
+  switch (spec.provider) {
+    case 's3':
+      return checked(s3(network, spec))
+    case 'azure_blob':
+      return checked(azureBlob(network, spec))
+    case 'google_drive':
+      return googleDrive(network, spec)
+    case 'onedrive':
+      return oneDrive(network, spec, onNewCredentials)
+  }
+}
+
+/** What else fails is that a request cannot be written with a customer's values. */
+function checked({ put, read, remove }: Destination): Destination {
+  const check = async <T>(operation: () => Promise<T>): Promise<T> => {
+    try {
+      return await operation()
+    } catch (error) {
+      if (error instanceof DestinationError) throw error
+      throw new DestinationError('refused', 'The configuration or the credentials contain what a request cannot contain.')
+    }
+  }
+  return {
+    put: (path, object) => check(() => put(path, object)),
+    read: (path) => check(() => read(path)),
+    remove: (path) => check(() => remove(path)),
+  }
+}

@@ -1,0 +1,124 @@
+import { AwsV4Signer } from 'aws4fetch'
+import { call, type Network, type ProviderAnswer } from './call.ts'
+import { errorOf, type FaultTable, unexpected } from './faults.ts'
+import { contentMd5 } from './md5.ts'
+import { type Destination, DestinationError } from './port.ts'
+
+export interface S3Spec {
+  config: {
+    bucket: string
+    region: string
+    /** `https://host[:port][/path]`; null for Amazon S3 in the region. */
+    endpoint: string | null
+    /** Whether the bucket stands in the path and not in the host name. Null: yes with an endpoint, and no without one. */
+    path_style: boolean | null
+  }
+  credentials: { access_key_id: string; secret_access_key: string; session_token?: string | undefined }
+}
+
+const FAULTS: FaultTable = {
+  AccessDenied: ['access_denied', 'The credentials lack a permission for the bucket'],
+  AccountProblem: 'access_denied',
+  AllAccessDisabled: 'access_denied',
+  ExpiredToken: ['access_denied', 'The session token has expired'],
+  AuthorizationHeaderMalformed: ['access_denied', 'The provider cannot read the signature: the access key or the region is wrong'],
+  InvalidAccessKeyId: ['access_denied', 'The provider does not know the access key'],
+  InvalidSecurity: 'access_denied',
+  InvalidToken: ['access_denied', 'The session token is not valid'],
+  SignatureDoesNotMatch: ['access_denied', 'The secret access key does not belong to the access key'],
+  NoSuchBucket: ['not_found', 'There is no bucket of this name at the provider'],
+  InvalidBucketName: ['not_found', 'There is no bucket of this name at the provider'],
+  QuotaExceeded: 'storage_full',
+  XMinioAdminBucketQuotaExceeded: 'storage_full',
+  XMinioStorageFull: 'storage_full',
+  RequestLimitExceeded: 'rate_limited',
+  SlowDown: 'rate_limited',
+  SlowDownRead: 'rate_limited',
+  SlowDownWrite: 'rate_limited',
+  Throttling: 'rate_limited',
+  ThrottlingException: 'rate_limited',
+  TooManyRequests: 'rate_limited',
+  InternalError: 'unavailable',
+  OperationAborted: 'unavailable',
+  RequestTimeTooSkewed: ['unavailable', 'The clock of the provider differs from ours'],
+  ServiceUnavailable: 'unavailable',
+  RequestTimeout: 'timeout',
+  BadDigest: ['connection_failed', 'The object did not arrive as it was sent'],
+  IncompleteBody: ['connection_failed', 'The object did not arrive as it was sent'],
+  XAmzContentSHA256Mismatch: ['connection_failed', 'The object did not arrive as it was sent'],
+  KeyTooLongError: ['refused', 'The path of the object is too long for the provider'],
+}
+
+/** SHA-256 of nothing. */
+const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
+
+/** Any storage that speaks the protocol of Amazon S3. Objects are sent in one request that is signed together with the hash of its body. */
+export function s3(network: Network, { config, credentials }: S3Spec): Destination {
+  const { region } = config
+  const { access_key_id: accessKeyId, secret_access_key: secretAccessKey, session_token: sessionToken } = credentials
+  const secrets = [secretAccessKey, accessKeyId, ...(sessionToken ? [sessionToken] : [])]
+  const base = baseOf(config)
+  const key = { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }), service: 's3', region, cache: new Map() }
+
+  async function request(method: string, path: string, body?: Uint8Array, more: Record<string, string> = {}): Promise<ProviderAnswer> {
+    const url = `${base}/${path.split('/').map(encoded).join('/')}`
+    const headers = { 'x-amz-content-sha256': EMPTY, ...more }
+    if (!URL.canParse(url)) throw new DestinationError('address_refused', 'The endpoint and the bucket make no address.')
+    const signed = await new AwsV4Signer({ ...key, method, url, headers }).sign()
+    return call(network, { method, url, headers: signed.headers, ...(body && { body }) })
+  }
+
+  function failure(answer: ProviderAnswer): DestinationError {
+    const code = codeOf(answer)
+    const isRedirect = answer.status >= 300 && answer.status < 400
+    const other = isRedirect || code === 'AuthorizationHeaderMalformed' ? regionIn(answer) : null
+    const isNamed = other !== null && other !== region && !secrets.some((secret) => secret.includes(other))
+    if (!isRedirect && !isNamed) return errorOf(answer, code, FAULTS, secrets)
+    const where = isNamed ? `in the region ${other}: set it in the connector` : 'in another region, or at another endpoint'
+    return new DestinationError('refused', `The bucket is not in the region ${region} but ${where} (status ${answer.status}).`)
+  }
+
+  return {
+    async put(path, { bytes, content_type, sha256 }) {
+      const more = { 'x-amz-content-sha256': sha256, 'content-type': content_type, 'content-md5': await contentMd5(bytes) }
+      const answer = await request('PUT', path, bytes, more)
+      if (answer.status !== 200) throw failure(answer)
+      if (!answer.headers.has('etag')) throw unexpected(answer)
+    },
+    async read(path) {
+      const answer = await request('GET', path)
+      if (answer.status === 404 && codeOf(answer) === 'NoSuchKey') return null
+      if (answer.status !== 200) throw failure(answer)
+      if (!answer.headers.has('etag')) throw unexpected(answer)
+      return answer.body
+    },
+    async remove(path) {
+      const answer = await request('DELETE', path)
+      if (answer.status === 204 || (answer.status === 404 && codeOf(answer) === 'NoSuchKey')) return
+      throw answer.status < 300 ? unexpected(answer) : failure(answer)
+    },
+  }
+}
+
+/** As signatures want it: every byte of UTF-8 but letters, digits and `-._~`. */
+const encoded = (part: string): string =>
+  encodeURIComponent(part).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
+
+function baseOf({ bucket, region, endpoint, path_style }: S3Spec['config']): string {
+  const base = endpoint ?? `https://s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`
+  // A certificate for any one label does not hold for a bucket with dots.
+  const isPathStyle = path_style ?? (endpoint !== null || bucket.includes('.'))
+  return isPathStyle ? `${base}/${encoded(bucket)}` : base.replace('://', `://${encoded(bucket)}.`)
+}
+
+const textIn = ({ body }: ProviderAnswer, element: string): string =>
+  new RegExp(`<${element}>([^<]{1,100})</${element}>`).exec(new TextDecoder().decode(body.subarray(0, 16_384)))?.[1]?.trim() ?? ''
+
+const codeOf = (answer: ProviderAnswer): string => textIn(answer, 'Code')
+
+/** The region in which an answer says that the bucket is; null when it does not say. */
+function regionIn(answer: ProviderAnswer): string | null {
+  const endpoint = /s3[.-]([a-z]{2}-[a-z0-9-]+)\.amazonaws\.com/.exec(textIn(answer, 'Endpoint'))?.[1]
+  const named = answer.headers.get('x-amz-bucket-region') || textIn(answer, 'Region') || endpoint || ''
+  return /^[a-z][a-z0-9-]{1,30}$/.test(named) ? named : null
+}
