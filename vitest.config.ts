@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import { availableParallelism } from 'node:os'
+import { dirname, join } from 'node:path'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
@@ -29,19 +30,22 @@ const egress = {
     export default {}`,
 }
 
-/** Behind PDF: the Worker of pdf/, unbundled. Names of modules are paths from the folder that each is imported from. */
+/** Behind PDF and SANDBOX_DOCUMENTS: the Worker of pdf/, unbundled. A package's module lies in the folder of the one that imports it. */
 const source = (file: string) => readFileSync(file, 'utf8')
+/** A file and what it imports from other files, without types, by path. */
+function modulesFrom(file: string, found = new Map<string, string>()): Map<string, string> {
+  if (found.has(file)) return found
+  found.set(file, stripTypeScriptTypes(source(file)))
+  for (const [, path] of found.get(file)!.matchAll(/^(?:import|export) [^']*'(\.[^']+)'/gm)) modulesFrom(join(dirname(file), path!), found)
+  return found
+}
 const library = (file: string) => source(`node_modules/unpdf/dist/${file}.mjs`)
 const pdf = {
   name: 'fiscal-local-pdf',
   modulesRoot: '/',
   compatibilityDate: '2026-10-01',
   modules: [
-    ...['worker.ts', ...readdirSync('pdf').filter((file) => file.endsWith('.ts') && file !== 'worker.ts')].map((file) => ({
-      type: 'ESModule' as const,
-      path: `/pdf/${file}`,
-      contents: stripTypeScriptTypes(source(`pdf/${file}`)),
-    })),
+    ...[...modulesFrom('pdf/worker.ts')].map(([file, contents]) => ({ type: 'ESModule' as const, path: `/${file}`, contents })),
     { type: 'ESModule' as const, path: '/pdf/unpdf', contents: library('index') },
     { type: 'ESModule' as const, path: '/pdf/unpdf/pdfjs', contents: library('pdfjs') },
   ],

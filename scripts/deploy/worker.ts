@@ -87,7 +87,7 @@ async function appliedTo(platform: Platform, database: string): Promise<string[]
   return table === undefined ? [] : ask('select name from d1_migrations')
 }
 
-/** The Worker that reads PDFs, which the service is bound to. Always: what runs is what lies here. */
+/** The Worker that reads PDFs and invents those of the sandbox, which the service is bound to. Always: what runs is what lies here. */
 export const pdfWorkerStep = ({ environment }: Configuration, wrangler: Wrangler): Step => ({
   title: 'Worker for PDFs',
   tasks: async () => [

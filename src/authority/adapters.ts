@@ -1,10 +1,11 @@
 import type { System } from '../platform/context.ts'
 import type { TaxAuthority } from './port/authority.ts'
+import { boundDocuments } from './sandbox/documents/port.ts'
 import { sandboxOverrides } from './sandbox/overrides.ts'
 import { sandboxAuthority } from './sandbox/sandbox.ts'
 
 const ADAPTERS: Record<System['settings']['taxAuthority'], (system: System) => TaxAuthority> = {
-  sandbox: ({ db, settings }) => sandboxAuthority(sandboxOverrides(db, settings.ciecKeys)),
+  sandbox: ({ db, env, settings }) => sandboxAuthority(sandboxOverrides(db, settings.ciecKeys), boundDocuments(env.SANDBOX_DOCUMENTS)),
 }
 
 /** Returns the adapter that TAX_AUTHORITY names. */

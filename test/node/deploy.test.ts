@@ -68,6 +68,7 @@ function expectWhole(): void {
       'r2_bucket FILES',
       'service EGRESS',
       'service PDF',
+      'service SANDBOX_DOCUMENTS',
       'service STORAGE_EGRESS',
     ]),
   )

@@ -70,6 +70,7 @@ export class Platform {
     } as unknown as Env
     this.env.EGRESS = counted(this.env.EGRESS as unknown as object) as never
     this.env.PDF = counted(this.env.PDF as unknown as object) as never
+    this.env.SANDBOX_DOCUMENTS = counted(this.env.SANDBOX_DOCUMENTS as unknown as object) as never
   }
 
   #keep(purpose: string, body: unknown): void {

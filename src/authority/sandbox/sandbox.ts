@@ -1,7 +1,7 @@
 import { Unavailable } from '../../failures.ts'
 import { type DownloadRequest, type Login, LoginRejected, type Package, type TaxAuthority } from '../port/authority.ts'
 import { DATA_SOURCE_KEYS } from '../port/catalog.ts'
-import { filesOf } from './documents/documents.ts'
+import type { SandboxDocuments } from './documents/port.ts'
 import { type MailboxOverrides, sandboxMailbox } from './mailbox/mailbox.ts'
 import { metadataText, type Reported } from './package/metadata.ts'
 import { ZipWriter } from './package/zip.ts'
@@ -35,7 +35,7 @@ const USUAL_XML = 64 * 1024
  * A tax authority that generates its taxpayers. An RFC and a month always have the same documents, from January 2018 on. Those that were
  * stamped after `until` are not there yet, and one whose generated cancellation lies after `until` is still valid.
  */
-export function sandboxAuthority(overrides: SandboxOverrides): TaxAuthority {
+export function sandboxAuthority(overrides: SandboxOverrides, documents: SandboxDocuments): TaxAuthority {
   const verify = async ({ rfc, ciec }: Login): Promise<boolean> => {
     const { accepted, locked } = scenarioOf(ciec)
     if (locked) throw new Unavailable('login_failed', 'The CIEC makes the sandbox authority lock the account.', true)
@@ -77,9 +77,9 @@ export function sandboxAuthority(overrides: SandboxOverrides): TaxAuthority {
     },
     async documents(login, source, now) {
       const { empty } = await enter(login)
-      return empty ? [] : filesOf(login.rfc, source, now)
+      return empty ? [] : documents.files(login.rfc, source, now)
     },
-    mailbox: sandboxMailbox(enter, overrides),
+    mailbox: sandboxMailbox(enter, overrides, documents),
   }
 }
 

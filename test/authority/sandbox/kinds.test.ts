@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { sandboxAuthority } from '../../../src/authority/sandbox/sandbox.ts'
+import { type SandboxOverrides, sandboxAuthority } from '../../../src/authority/sandbox/sandbox.ts'
 import type { SandboxComprobante } from '../../../src/authority/sandbox/world/comprobante.ts'
 import { stampedAt } from '../../../src/authority/sandbox/world/stamp.ts'
 import { cfdiXml } from '../../../src/authority/sandbox/xml/cfdi-xml.ts'
+import { DOCUMENTS } from '../support/documents.ts'
 import { kindsOf, monthsBetween, worldOf } from '../support/kinds.ts'
 import { unzip } from '../support/unzip.ts'
 
@@ -49,12 +50,13 @@ describe("the demonstration's RFCs", () => {
   })
 
   it('come with the same UUID in two packages of a month, and with retenciones in packages of their own', async () => {
-    const authority = sandboxAuthority({
+    const overrides: SandboxOverrides = {
       isRefused: async () => false,
       cancellations: async () => new Map(),
       mailbox: async () => ({ sent: [], opened: new Map() }),
       open: async (_rfc, _notification, at) => at,
-    })
+    }
+    const authority = sandboxAuthority(overrides, DOCUMENTS)
     const login = { rfc: 'DEM150101AB1', ciec: 'secreta1' }
     let [twice, apart] = [0, 0]
     for (const month of monthsBetween('2025-01', '2025-12')) {

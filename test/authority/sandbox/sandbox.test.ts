@@ -5,6 +5,7 @@ import { filesOf } from '../../../src/authority/sandbox/documents/documents.ts'
 import { type CancellationOverride, type SandboxOverrides, sandboxAuthority } from '../../../src/authority/sandbox/sandbox.ts'
 import { withCheckDigit } from '../../../src/authority/sandbox/world/taxpayers.ts'
 import { Unavailable } from '../../../src/failures.ts'
+import { DOCUMENTS } from '../support/documents.ts'
 import { unzip } from '../support/unzip.ts'
 
 const COMPANY = 'EKU9003173C9'
@@ -18,7 +19,7 @@ const stateOf = (told = new Map<string, CancellationOverride>(), refused = ''): 
   mailbox: async () => ({ sent: [], opened: new Map() }),
   open: async (_rfc, _notification, at) => at,
 })
-const authority = sandboxAuthority(stateOf())
+const authority = sandboxAuthority(stateOf(), DOCUMENTS)
 const login = (rfc: string, ciec = 'Abcd1234'): Login => ({ rfc, ciec })
 
 async function packagesOf(rfc: string, direction: Direction, month: string, until = LATE, from = authority): Promise<Package[]> {
@@ -308,7 +309,7 @@ describe('what testers tell the sandbox', () => {
   it('a cancellation that was told is reported from then on', async () => {
     const valid = rowsOf(await packagesOf(COMPANY, 'received', '2025-03')).find(({ Estatus }) => Estatus === '1')!
     const told = new Map([[valid.Uuid!, { cancelled_at: new Date('2025-08-01T03:00:00Z'), cancellation_reason: '02' }]])
-    const packages = await packagesOf(COMPANY, 'received', '2025-03', LATE, sandboxAuthority(stateOf(told)))
+    const packages = await packagesOf(COMPANY, 'received', '2025-03', LATE, sandboxAuthority(stateOf(told), DOCUMENTS))
     expect(rowsOf(packages).find(({ Uuid }) => Uuid === valid.Uuid)).toMatchObject({
       Estatus: '0',
       FechaCancelacion: '2025-07-31 21:00:00',
@@ -319,7 +320,7 @@ describe('what testers tell the sandbox', () => {
   })
 
   it('a refused CIEC neither passes nor downloads', async () => {
-    const stateful = sandboxAuthority(stateOf(undefined, 'expired1'))
+    const stateful = sandboxAuthority(stateOf(undefined, 'expired1'), DOCUMENTS)
     for (const ciec of ['rejected', 'rejected-anything', 'expired1']) {
       const request = { login: login(COMPANY, ciec), direction: 'issued', month: '2025-03', until: LATE } as const
       expect(await stateful.verify(request.login)).toBe(false)

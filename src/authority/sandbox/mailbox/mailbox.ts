@@ -1,10 +1,7 @@
 import { Unavailable } from '../../../failures.ts'
 import type { Login } from '../../port/authority.ts'
 import { isPending, type MailboxNotification, type TaxMailbox, WouldNotify } from '../../port/mailbox.ts'
-import { pdfOf } from '../documents/pdf.ts'
-import { localTime } from '../world/places.ts'
-import { circleOf } from '../world/taxpayers.ts'
-import { notificationsOf } from './notifications.ts'
+import type { SandboxDocuments } from '../documents/port.ts'
 
 /** What happened in mailboxes. */
 export interface MailboxOverrides {
@@ -15,14 +12,20 @@ export interface MailboxOverrides {
 }
 
 /** The mailboxes of the sandbox's taxpayers. `enter` logs in. */
-export function sandboxMailbox(enter: (login: Login) => Promise<{ empty: boolean }>, overrides: MailboxOverrides): TaxMailbox {
+export function sandboxMailbox(
+  enter: (login: Login) => Promise<{ empty: boolean }>,
+  overrides: MailboxOverrides,
+  documents: SandboxDocuments,
+): TaxMailbox {
   const list = async (login: Login, now: Date): Promise<MailboxNotification[]> => {
     const { empty } = await enter(login)
     const { sent, opened } = await overrides.mailbox(login.rfc)
-    return [...(empty ? [] : notificationsOf(login.rfc, now)), ...sent.filter(({ sent_at }) => sent_at <= now)].map((one) => ({
-      ...one,
-      opened_at: opened.get(one.notification) ?? one.opened_at,
-    }))
+    return [...(empty ? [] : await documents.notifications(login.rfc, now)), ...sent.filter(({ sent_at }) => sent_at <= now)].map(
+      (one) => ({
+        ...one,
+        opened_at: opened.get(one.notification) ?? one.opened_at,
+      }),
+    )
   }
   const find = async (login: Login, notification: string, now: Date): Promise<MailboxNotification> => {
     const found = (await list(login, now)).find((one) => one.notification === notification)
@@ -39,18 +42,7 @@ export function sandboxMailbox(enter: (login: Login) => Promise<{ empty: boolean
       const found = await find(login, notification, now)
       if (isPending(found, now)) throw new WouldNotify()
       if (found.document_kind === null) return null
-      return { name: `${found.kind}-${notification}.pdf`, content_type: 'application/pdf', bytes: pdfFor(login.rfc, found) }
+      return { name: `${found.kind}-${notification}.pdf`, content_type: 'application/pdf', bytes: await documents.letter(login.rfc, found) }
     },
   }
 }
-
-const pdfFor = (rfc: string, { title, authority, document_number, sent_at }: MailboxNotification): Uint8Array =>
-  pdfOf(title, [
-    'Servicio de Administración Tributaria',
-    authority,
-    `Oficio: ${document_number ?? 'sin número'}`,
-    `Fecha: ${localTime(sent_at)}`,
-    `RFC: ${rfc}`,
-    `Contribuyente: ${circleOf(rfc).self.nombre}`,
-    `Asunto: ${title}`,
-  ])

@@ -1,0 +1,20 @@
+import { WorkerEntrypoint } from 'cloudflare:workers'
+import { filesOf } from '../src/authority/sandbox/documents/documents.ts'
+import type { SandboxDocuments as Port } from '../src/authority/sandbox/documents/port.ts'
+import { letterOf } from '../src/authority/sandbox/mailbox/letter.ts'
+import { notificationsOf } from '../src/authority/sandbox/mailbox/notifications.ts'
+
+/** Invents what the sandbox has beside CFDIs, for the sandbox in the API's Worker. */
+export class SandboxDocuments extends WorkerEntrypoint implements Port {
+  async files(...asked: Parameters<Port['files']>) {
+    return filesOf(...asked)
+  }
+
+  async notifications(...asked: Parameters<Port['notifications']>) {
+    return notificationsOf(...asked)
+  }
+
+  async letter(...asked: Parameters<Port['letter']>) {
+    return letterOf(...asked)
+  }
+}

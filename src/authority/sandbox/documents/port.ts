@@ -1,0 +1,28 @@
+import { Unavailable } from '../../../failures.ts'
+import type { DocumentFile } from '../../port/authority.ts'
+import type { DataSourceKey } from '../../port/catalog.ts'
+import type { MailboxNotification } from '../../port/mailbox.ts'
+
+/** What the sandbox has beside CFDIs. It is invented outside of the API (`pdf/sandbox.ts`), whose bundle has none of it. */
+export interface SandboxDocuments {
+  /** Returns the files of a document source on the day of an instant. */
+  files(rfc: string, source: DataSourceKey, now: Date): Promise<DocumentFile[]>
+  /** Returns the notifications that the tax mailbox of the RFC shows at an instant. */
+  notifications(rfc: string, now: Date): Promise<MailboxNotification[]>
+  /** Returns the PDF of a notification's document. */
+  letter(rfc: string, notification: MailboxNotification): Promise<Uint8Array>
+}
+
+/** Asks the Worker behind the binding SANDBOX_DOCUMENTS. Its methods throw Unavailable when that does not answer. */
+export function boundDocuments(binding: Env['SANDBOX_DOCUMENTS']): SandboxDocuments {
+  const worker = binding as unknown as SandboxDocuments
+  const answered = <T>(answer: Promise<T>): Promise<T> =>
+    answer.catch(() => {
+      throw new Unavailable('sat_unavailable', 'The Worker that invents the documents of the sandbox does not answer.')
+    })
+  return {
+    files: (...asked) => answered(worker.files(...asked)),
+    notifications: (...asked) => answered(worker.notifications(...asked)),
+    letter: (...asked) => answered(worker.letter(...asked)),
+  }
+}
