@@ -106,7 +106,11 @@ const documentedSnippet = {
     id === '\0virtual:documented-snippet' ? /^```js\n(.*?)^```$/ms.exec(readFileSync('docs/webhooks.md', 'utf8'))?.[1] : undefined,
 }
 
+/** The tests hold the events of the feed against their payloads, which the Worker leaves out. */
+const alias = { '#event-payload': join(import.meta.dirname, 'src/webhooks/catalog/payload-contract.ts') }
+
 const workers = (name: string, include: string[], exclude: string[] = [], shards: string[] = []) => ({
+  resolve: { alias },
   plugins: [
     documentedSnippet,
     cloudflareTest({

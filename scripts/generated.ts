@@ -54,7 +54,7 @@ function migrations(database: string): void {
 async function openApi(): Promise<void> {
   for (const [file, text] of await openApiFiles())
     if (!existsSync(file) || readFileSync(file, 'utf8') !== text)
-      complaints.push(`${relative(ROOT, file)} is not what the routes say. Run: npm run openapi`)
+      complaints.push(`${relative(ROOT, file)} is not what the code says. Run: npm run openapi`)
 }
 
 try {

@@ -10,11 +10,13 @@ registerHooks({
     specifier === 'cloudflare:workers' ? { url: RUNTIME, shortCircuit: true } : next(specifier, context),
 })
 
-/** The files of `assets` that hold the OpenAPI documents: absolute paths and the texts that the routes of today make. */
+/** The files of `assets` that are read off the code, the OpenAPI documents and the catalog of events: absolute paths and their texts. */
 export async function openApiFiles(): Promise<[file: string, text: string][]> {
   const { openApiOf } = await import('../src/openapi.ts')
-  return (['test', 'live'] as const).map((environment) => [
-    join(ROOT, 'assets', `openapi.${environment}.json`),
-    `${JSON.stringify(openApiOf(environment), null, 1)}\n`,
+  const { listCatalog } = await import('../src/webhooks/catalog/catalog.ts')
+  const documents = { 'openapi.test': openApiOf('test'), 'openapi.live': openApiOf('live'), 'event-catalog': listCatalog() }
+  return Object.entries(documents).map(([name, document]) => [
+    join(ROOT, 'assets', `${name}.json`),
+    `${JSON.stringify(document, null, 1)}\n`,
   ])
 }

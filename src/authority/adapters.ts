@@ -5,7 +5,7 @@ import { sandboxOverrides } from './sandbox/overrides.ts'
 import { sandboxAuthority } from './sandbox/sandbox.ts'
 
 const ADAPTERS: Record<System['settings']['taxAuthority'], (system: System) => TaxAuthority> = {
-  sandbox: ({ db, env, settings }) => sandboxAuthority(sandboxOverrides(db, settings.ciecKeys), boundDocuments(env.SANDBOX_DOCUMENTS)),
+  sandbox: (system) => sandboxAuthority(sandboxOverrides(system.db, system.settings.ciecKeys), boundDocuments(system)),
 }
 
 /** Returns the adapter that TAX_AUTHORITY names. */

@@ -87,3 +87,14 @@ export const PURE: readonly string[] = [
 
 /** Describe tables without touching a database: a pure rule may read them, and what they import is not followed. */
 export const DESCRIPTIONS: readonly string[] = ['src/cfdi/columns.ts']
+
+/** What another Worker has (pdf/), or what `npm run openapi` writes into `assets`: the Worker of the API has none of it. */
+export const LEFT_OUT: readonly string[] = [
+  'src/authority/sandbox/documents/documents.ts',
+  'src/authority/sandbox/documents/pdf.ts',
+  'src/authority/sandbox/mailbox/letter.ts',
+  'src/authority/sandbox/mailbox/notifications.ts',
+  'src/openapi.ts',
+  'src/webhooks/catalog/catalog.ts',
+  'src/webhooks/catalog/payload-contract.ts',
+]

@@ -1,5 +1,5 @@
 import { circlesOfFiles, circlesOfFolders } from './circles.ts'
-import { DESCRIPTIONS, PURE } from './pure.ts'
+import { DESCRIPTIONS, LEFT_OUT, PURE } from './pure.ts'
 import {
   type Arrow,
   arrowsOf,
@@ -74,6 +74,13 @@ function reached(path: string, arrows: ReadonlyMap<string, readonly Arrow[]>): M
   return ways
 }
 
+/** Every arrow of run time, by the file that it begins at. */
+const arrowsAtRunTime = (tree: Tree): Map<string, Arrow[]> =>
+  Map.groupBy(
+    arrowsOf(tree).filter(({ isType }) => !isType),
+    ({ from }) => from,
+  )
+
 const IMPURE = /^(cloudflare:|drizzle-orm|hono|@hono)/
 
 export const RULES: readonly Rule[] = [
@@ -121,6 +128,13 @@ export const RULES: readonly Rule[] = [
     'no file of the Worker imports what writes the OpenAPI document',
     ({ from, to }) => (to === OPENAPI || to === WRITER) && from !== OPENAPI,
   ),
+  {
+    name: 'the bundle has nothing of what stands outside of it',
+    breaches: (tree) =>
+      [...reached('src/index.ts', arrowsAtRunTime(tree))].flatMap(([to, way]) =>
+        LEFT_OUT.includes(to) ? [`${way.join(' → ')}: the bundle has nothing of what stands outside of it`] : [],
+      ),
+  },
   noArrow('routes never import a store or tables', ({ from, to }) => isRoutes(from) && isDatabase(to)),
   noArrow(
     'a store imports no contract, routes or zod at run time',
@@ -129,14 +143,7 @@ export const RULES: readonly Rule[] = [
   {
     name: 'pure rules reach no database, no HTTP and no platform of Cloudflare',
     breaches: (tree) => {
-      const arrows = new Map(
-        Object.entries(
-          Object.groupBy(
-            arrowsOf(tree).filter(({ isType }) => !isType),
-            ({ from }) => from,
-          ),
-        ) as [string, Arrow[]][],
-      )
+      const arrows = arrowsAtRunTime(tree)
       return PURE.filter((path) => path in tree).flatMap((path) =>
         [...reached(path, arrows)].flatMap(([to, way]) =>
           IMPURE.test(to) || isStore(to) || isTables(to) ? [`${way.join(' → ')}: ${path} is a pure rule`] : [],

@@ -44,7 +44,10 @@ export const CATALOG: readonly CatalogEntry[] = EVENT_KEYS.map((key) => ({
   sample: SAMPLES[key as keyof typeof SAMPLES] ?? null,
 }))
 
-/** Returns the catalog with the JSON Schema and a sample of each payload. */
+/**
+ * The catalog with the JSON Schema and a sample of each payload. `npm run openapi` writes it into `assets`, and the Worker answers with that
+ * file: neither this file nor the schemas and samples are in the bundle.
+ */
 export const listCatalog = (): EventCatalog => ({
   data: CATALOG.map(({ key, description, sample }) => {
     const payload = PAYLOADS[key as keyof typeof PAYLOADS] as z.ZodType | undefined

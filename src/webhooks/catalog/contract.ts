@@ -16,6 +16,9 @@ export const EVENT_KEYS = [
   'mailbox.notification_received',
 ] as const
 
+/** The key of a test event. It is not in the catalog: a test is sent only on request. */
+export const TEST_KEY = 'webhook.test'
+
 export const EventKey = z.enum(EVENT_KEYS, 'Must be a key of the event catalog.').meta({
   id: 'EventKey',
   description: doc('A key of the event catalog (`GET /v1/webhooks/event-catalog`).'),

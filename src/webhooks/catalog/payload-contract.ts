@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { SENSES } from '../../authority/port/fields-contract.ts'
 import { NOTIFICATION_KINDS } from '../../authority/port/mailbox.ts'
 import { NOTIFICATION_SEVERITIES, NOTIFICATION_STATUSES } from '../../mailbox/deadlines.ts'
+import { TEST_KEY } from './contract.ts'
 
 /** 128 bits in the form of a UUID. `z.uuid()` is too strict: the UUID of a CFDI need not have a version that RFC 9562 defines. */
 const Uuid = z.guid()
@@ -179,9 +180,6 @@ const NotificationReceived = z
 const Test = z
   .strictObject({ ...head('webhook.test'), webhook_id: z.string().meta({ description: 'The webhook that the test is for.' }) })
   .meta({ id: 'WebhookTestEvent' })
-
-/** The key of a test event. It is not in the catalog: a test is sent only on request. */
-export const TEST_KEY = 'webhook.test'
 
 /** Payload schemas by event key: flat objects with the key in `event` (service.md, Payload; insights.md 8.17). */
 export const PAYLOADS = {

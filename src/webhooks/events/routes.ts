@@ -1,9 +1,9 @@
 import { doc } from '#doc'
+import { EventPayload } from '#event-payload'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { operation, params, query, refuses, returns } from '../../platform/http/operation.ts'
 import { pageOf } from '../../platform/http/shapes.ts'
-import { EventPayload } from '../catalog/payload-contract.ts'
 import { EventPath, EventQuery } from './contract.ts'
 import { getEvent, listEvents } from './events.ts'
 

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
-import { CATALOG } from '../../../src/webhooks/catalog/catalog.ts'
+import { CATALOG, listCatalog } from '../../../src/webhooks/catalog/catalog.ts'
 import { PAYLOADS } from '../../../src/webhooks/catalog/payload-contract.ts'
 import { basic, pathsOf } from '../../support/client.ts'
 import { at } from '../../support/clock.ts'
@@ -283,6 +283,10 @@ describe('the catalog', () => {
     sample: z.record(z.string(), z.unknown()).nullable(),
   })
 
+  it('is what the code says: the file that the Worker answers with has been written since', async () => {
+    expect(await items()).toEqual(JSON.parse(JSON.stringify(listCatalog().data)))
+  })
+
   it('has every key of the specification, and which of them are sent', async () => {
     expect((await items()).map(({ key, available }) => [key, available])).toEqual([
       ['cfdi.cancelled', true],
@@ -295,6 +299,7 @@ describe('the catalog', () => {
       ['document.opinion_32d.changed', true],
       ['obligation.due_soon', false],
       ['storage.failed', true],
+      ['mailbox.notification_received', true],
     ])
     expect(
       (await items()).every(({ available, schema, sample }) => [schema !== null, sample !== null].every((it) => it === available)),

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { type System, systemOf } from '../../../src/platform/context.ts'
 import { newId, uuidOf } from '../../../src/platform/db/id.ts'
-import { TEST_KEY } from '../../../src/webhooks/catalog/payload-contract.ts'
+import { TEST_KEY } from '../../../src/webhooks/catalog/contract.ts'
 import { deliverDue, sweepDeliveries } from '../../../src/webhooks/deliveries/delivery.ts'
 import { insertDelivery } from '../../../src/webhooks/deliveries/insert-store.ts'
 import type { AttemptRecord, DeliveryStatus } from '../../../src/webhooks/deliveries/tables.ts'

@@ -1,4 +1,6 @@
 import { Unavailable } from '../../../failures.ts'
+import type { System } from '../../../platform/context.ts'
+import { log } from '../../../platform/log.ts'
 import type { DocumentFile } from '../../port/authority.ts'
 import type { DataSourceKey } from '../../port/catalog.ts'
 import type { MailboxNotification } from '../../port/mailbox.ts'
@@ -14,11 +16,13 @@ export interface SandboxDocuments {
 }
 
 /** Asks the Worker behind the binding SANDBOX_DOCUMENTS. Its methods throw Unavailable when that does not answer. */
-export function boundDocuments(binding: Env['SANDBOX_DOCUMENTS']): SandboxDocuments {
-  const worker = binding as unknown as SandboxDocuments
+export function boundDocuments(system: System): SandboxDocuments {
+  const worker = system.env.SANDBOX_DOCUMENTS as unknown as SandboxDocuments
   const answered = <T>(answer: Promise<T>): Promise<T> =>
-    answer.catch(() => {
-      throw new Unavailable('sat_unavailable', 'The Worker that invents the documents of the sandbox does not answer.')
+    answer.catch((error: unknown) => {
+      const message = 'The Worker that invents the documents of the sandbox does not answer.'
+      log.error(system, message, {}, error)
+      throw new Unavailable('sat_unavailable', message)
     })
   return {
     files: (...asked) => answered(worker.files(...asked)),
