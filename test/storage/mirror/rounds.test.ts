@@ -108,6 +108,24 @@ describe('a round', () => {
     expect(await one.mirror()).toMatchObject({ due: 0 })
   })
 
+  it('of a backfill leaves what comes meanwhile to the next one, wherever it lies', async () => {
+    const one = await mirrored()
+    const first = await one.come(130)
+    await startBackfill(one.connector)
+    let later: string[] = []
+    one.shelf.before = async () => {
+      one.shelf.before = () => {}
+      later = await one.come(20)
+      await one.mark()
+    }
+    await one.work()
+    expect(uuids(one.shelf).sort()).toEqual([...first].sort())
+    expect(JSON.parse((await stateOf(one.connector)).backfill!)).toMatchObject({ status: 'completed', total: 130, copied: 130 })
+    await one.work()
+    expect(uuids(one.shelf).sort()).toEqual([...first, ...later].sort())
+    expect((await stateOf(one.connector)).copied_count).toBe(150)
+  })
+
   it('copies only what is in the scope when it comes', async () => {
     const kinds = await mirrored({ kinds: ['csf'] })
     const others = await mirrored({ fiscal_entity_ids: ['fe_01kabcdefghjkmnpqrstvwxyz0'] })
