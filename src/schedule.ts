@@ -40,7 +40,7 @@ export const CRONS: Readonly<Record<string, readonly Verb[]>> = {
     begin('sweepImports'),
     begin('sweepOutboxes'),
   ],
-  '*/15 * * * *': [begin('midnight')],
+  '*/15 * * * *': [begin('midnight'), begin('readPending')],
   '0 10 * * *': [
     (system) =>
       sendTasks(

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { SENSES } from '../../authority/port/fields-contract.ts'
 
 /** 128 bits in the form of a UUID. `z.uuid()` is too strict: the UUID of a CFDI need not have a version that RFC 9562 defines. */
 const Uuid = z.guid()
@@ -116,6 +117,35 @@ const CiecInvalid = z
     rejected_at: Instant.meta({ description: 'When the tax authority rejected the CIEC.' }),
   })
   .meta({ id: 'ConnectionCiecInvalidEvent' })
+const document = {
+  document_id: z.string().meta({ description: 'The document, as the list of documents names it.' }),
+  document_date: z.iso.date().meta({ description: 'The day on which the document was issued.' }),
+  version: z.int().meta({ description: 'Number of the version among those that you can read.' }),
+}
+const CsfUpdated = z
+  .strictObject({
+    ...head('document.csf.updated'),
+    ...fiscalEntity,
+    ...document,
+    fields_status: z
+      .enum(['read', 'unreadable'])
+      .meta({ description: 'Whether the fields of the certificate could be read from its PDF.' }),
+    changes: z.array(z.strictObject({ field: z.string(), from: z.json(), to: z.json() })).meta({
+      description: 'The fields that differ from the version before that you can read, with both values. Empty for the first version.',
+    }),
+  })
+  .meta({ id: 'DocumentCsfUpdatedEvent' })
+const sense = z.enum(SENSES)
+const OpinionChanged = z
+  .strictObject({
+    ...head('document.opinion_32d.changed'),
+    ...fiscalEntity,
+    ...document,
+    folio: z.string().meta({ description: 'The folio of the opinion.' }),
+    from: sense.meta({ description: 'The sense of the version before that you can read.' }),
+    to: sense.meta({ description: 'The sense of the opinion.' }),
+  })
+  .meta({ id: 'DocumentOpinion32dChangedEvent' })
 const StorageFailed = z
   .strictObject({
     ...head('storage.failed'),
@@ -140,6 +170,8 @@ export const PAYLOADS = {
   'sync.completed': SyncCompleted,
   'sync.failed': SyncFailed,
   'connection.ciec_invalid': CiecInvalid,
+  'document.csf.updated': CsfUpdated,
+  'document.opinion_32d.changed': OpinionChanged,
   'storage.failed': StorageFailed,
   [TEST_KEY]: Test,
 } as const

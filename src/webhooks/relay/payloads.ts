@@ -1,4 +1,5 @@
 import { hasAppliedPayments, paymentStatusAt } from '../../cfdi/payment-thresholds.ts'
+import type { DocumentNews } from '../../documents/news.ts'
 import type { CancellationBody } from '../../downloads/cancellation-events.ts'
 import type { JobCounts } from '../../downloads/counts/counts.ts'
 import type { StoredOutboxEvent } from '../../outbox/outbox.ts'
@@ -99,6 +100,9 @@ export function contentOf({ kind }: StoredOutboxEvent, body: unknown, recipient:
       throw new Error(`There is no payload for the kind ${kind}.`)
   }
 }
+
+/** The event of a document that an organization got. */
+export const documentContent = ({ got_at: _, ...news }: DocumentNews, recipient: Recipient): Content => ({ ...headOf(recipient), ...news })
 
 const DIRECTIONS = { sat_cfdi_issued: 'issued', sat_cfdi_received: 'received' } as const
 

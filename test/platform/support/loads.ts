@@ -7,7 +7,7 @@ import { insertOutboxEvents } from '../../../src/outbox/outbox.ts'
 import type { System } from '../../../src/platform/context.ts'
 import { settingsOf } from '../../../src/platform/settings.ts'
 import { sealCredentials } from '../../../src/storage/credentials.ts'
-import type { TASKS } from '../../../src/tasks.ts'
+import { DAILY, type TASKS } from '../../../src/tasks.ts'
 import { newSecret, wrapDigests } from '../../../src/webhooks/endpoints/secret.ts'
 import { listOf, manyRows } from '../../blacklists/support/list-csv.ts'
 import { packageOf, plainOf } from '../../cfdi/support/documents.ts'
@@ -438,6 +438,46 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     await env.DB.exec('update connections set verify_at = null')
   },
 
+  async readPending(platform) {
+    await env.FILES.put('documents/pending', 'no PDF')
+    Object.assign(platform.env, { PDF: { fetch: async () => Response.json({ reason: 'It is none.' }, { status: 422 }) } })
+    await env.LEDGER_0.prepare(
+      `with recursive n (i) as (select 1 union all select i + 1 from n where i < 500)
+       insert into documents (entity, document_id, source, kind, series, name, title, content_type, size, sha256, document_date, attributes,
+         organizations, created_at, fields_status)
+       select 990000 + n.i, 'doc', 'sat_csf', 'csf', 'csf', '', '', 'application/pdf', 6, 'pending', '2026-05-01', '{}', '{}', n.i, 'pending' from n`,
+    ).run()
+    await finish(platform, 'readPending')
+    expect(await countOf('documents', "fields_reason = 'It is none.'", env.LEDGER_0)).toBe(500)
+  },
+
+  async alertCertificates(platform) {
+    const of = await organization('enterprise_gold')
+    const { rfc } = await connect(of.owner, freshRfc(), { ciec: 'empty' })
+    const { entity } = (await entityOf(rfc))!
+    const certificates = Array.from({ length: 12_000 }, (_, n) => ({
+      serial: `${n}`,
+      kind: 'csd',
+      status: 'active',
+      valid_to: '2026-05-30',
+    }))
+    const lists = Array.from({ length: 20 }, (_, n) => certificates.slice(n * 600, (n + 1) * 600))
+    // Lists of other RFCs, which nobody has connected, and one of this one.
+    for (const [n, some] of lists.entries())
+      await env.LEDGER_0.batch([
+        env.LEDGER_0.prepare('insert into certificates select ?1, value, ?3 from json_each(?2)').bind(
+          ...[n === 0 ? entity : 980_000 + n, JSON.stringify(some.map(({ serial }) => serial)), '2026-05-30'],
+        ),
+        env.LEDGER_0.prepare(
+          `insert into documents (entity, document_id, source, kind, series, name, title, content_type, size, sha256, document_date, attributes,
+             organizations, created_at, fields_status, fields)
+           values (?1, 'doc', 'sat_certificates', 'certificates', 'certificates', '', '', '', 0, '', '2026-05-01', '{}', ?2, 0, 'read', ?3)`,
+        ).bind(n === 0 ? entity : 980_000 + n, JSON.stringify({ [of.id]: 1 }), JSON.stringify({ certificates: some })),
+      ])
+    await finish(platform, 'alertCertificates', Date.parse('2026-05-20T10:00:00Z'))
+    expect(await countOf('alerts', "kind = 'certificate.expiring'", env.EVENTS_0)).toBe(600)
+  },
+
   async sweepUploadObjects(platform) {
     bindLedgers(platform, 800)
     // The bucket's clock is the real one.
@@ -508,12 +548,12 @@ export const CRON_LOADS: Record<string, Load> = {
     ).run()
     await env.LEDGER_0.prepare(
       `with recursive n (i) as (select 1 union all select i + 1 from n where i < 3000)
-       insert into sync_work (entity, jobs, due_at) select 900000 + n.i, '[]', 0 from n`,
+       insert into sync_work (entity, jobs, due_at, is_awaited) select 900000 + n.i, '[]', 0, n.i % 2 from n`,
     ).run()
     for (let n = 0; n < 10 && (await countOf('operator_orders', 'done_at is null')) > 0; n++) await platform.cron('* * * * *')
     expect(await countOf('operator_orders', 'done_at is null or refused is not null')).toBe(0)
     expect(platform.of('dispatch').length).toBeGreaterThan(0)
-    expect(platform.of('downloads').length).toBeGreaterThan(0)
+    for (const queue of ['downloads', 'downloads-spread']) expect(platform.of(queue).length).toBeGreaterThan(0)
   },
 
   async '*/15 * * * *'(platform) {
@@ -528,7 +568,7 @@ export const CRON_LOADS: Record<string, Load> = {
   async '0 10 * * *'(platform) {
     await organizations(600, { billed_month: `'2026-04'` })
     await platform.cron('0 10 * * *')
-    expect(platform.of('tasks')).toHaveLength(14)
+    expect(platform.of('tasks')).toHaveLength(DAILY.length)
     await platform.run(['tasks'])
     expect(await countOf('invoices', "period = '2026-05'")).toBe(600)
   },
