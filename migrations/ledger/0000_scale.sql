@@ -282,6 +282,32 @@ CREATE TABLE `imports` (
 --> statement-breakpoint
 CREATE INDEX `imports_open` ON `imports` (`lease_until`) WHERE status <> 'completed';--> statement-breakpoint
 CREATE INDEX `imports_book` ON `imports` (`book`,`import_id`);--> statement-breakpoint
+CREATE TABLE `mailbox_notifications` (
+	`entity` integer NOT NULL,
+	`sent_at` integer NOT NULL,
+	`notification` text NOT NULL,
+	`kind` text NOT NULL,
+	`title` text NOT NULL,
+	`authority` text NOT NULL,
+	`document_number` text,
+	`document_kind` text,
+	`opened_at` integer,
+	`is_listed` integer NOT NULL,
+	`name` text,
+	`content_type` text,
+	`size` integer,
+	`sha256` text,
+	`fetched_at` integer,
+	`organizations` text NOT NULL,
+	PRIMARY KEY(`entity`, `sent_at`, `notification`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `mailbox_readers` (
+	`entity` integer NOT NULL,
+	`organization_id` text NOT NULL,
+	PRIMARY KEY(`entity`, `organization_id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `outbox` (
 	`entity` integer NOT NULL,
 	`fact_id` text NOT NULL,

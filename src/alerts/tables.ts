@@ -9,6 +9,7 @@ export const ALERT_KINDS = [
   'connection.ciec_guessed',
   'storage.failed',
   'certificate.expiring',
+  'mailbox.notification_received',
 ] as const
 export const SEVERITIES = ['warning', 'critical'] as const
 

@@ -1,3 +1,5 @@
+import { MAILBOX_SOURCE } from '../mailbox/keep.ts'
+import { tellStatements } from '../mailbox/told.ts'
 import { jsonChunks } from '../platform/db/commit.ts'
 import { ENDED_JOBS, united } from './lease-store.ts'
 
@@ -165,7 +167,20 @@ export function requestStatements(
     )
     .bind(JSON.stringify(entities.map(({ entity }) => entity)), organization_id)
   const share = shareDocuments(ledger, run, requested)
-  return [insertEntities, ...insertJobs, ...join, ...leave, ...joined, record, ...share, prune, outcome]
+  const tell = shareNotifications(ledger, run, requested)
+  return [insertEntities, ...insertJobs, ...join, ...leave, ...joined, record, ...share, ...tell, prune, outcome]
+}
+
+/** Shows the organization what the mailboxes listed whose jobs it found finished. */
+function shareNotifications(
+  ledger: D1Database,
+  { organization_id, instant, now }: RequestingRun,
+  requested: readonly RequestedJob[],
+): D1PreparedStatement[] {
+  const jobs = requested.filter(({ source }) => source === MAILBOX_SOURCE).map(({ entity, source, month }) => [entity, source, month])
+  if (jobs.length === 0) return []
+  const sql = `select s.entity, ?2 from ${REQUESTED} where s.open = 0 and ${SERVES}`
+  return tellStatements(ledger, { sql, values: [JSON.stringify(jobs), organization_id, instant] }, organization_id, new Date(now))
 }
 
 /** Shares the files of finished jobs with the organization: those of their sources that are current. */

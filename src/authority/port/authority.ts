@@ -1,11 +1,9 @@
 import type { DataSourceKey } from './catalog.ts'
 import type { DocumentFields } from './fields-contract.ts'
+import type { Login } from './login.ts'
+import type { TaxMailbox } from './mailbox.ts'
 
-/** What a login at the tax authority requires. The CIEC is in plain text. */
-export interface Login {
-  rfc: string
-  ciec: string
-}
+export type { Login } from './login.ts'
 
 /** A calendar month `YYYY-MM` of literal issue dates (`Fecha`). */
 export type Month = string
@@ -67,6 +65,8 @@ export interface TaxAuthority {
   download(request: DownloadRequest): AsyncIterable<Package>
   /** Returns the files of a document source at an instant. Files with the same content have the same bytes. */
   documents(login: Login, source: DataSourceKey, now: Date): Promise<DocumentFile[]>
+  /** The tax mailbox, which belongs to the source sat_miinformacion. */
+  readonly mailbox: TaxMailbox
 }
 
 /** The authority refused the RFC and CIEC pair. */

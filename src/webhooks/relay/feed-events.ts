@@ -1,11 +1,16 @@
+import type { AlertDraft } from '../../alerts/alerts.ts'
 import { DOCUMENT_READ, type DocumentNews } from '../../documents/news.ts'
 import type { CancellationBody } from '../../downloads/cancellation-events.ts'
 import type { JobCounts } from '../../downloads/counts/counts.ts'
+import { alertOf } from '../../mailbox/alert.ts'
+import { visibleSince } from '../../mailbox/floor.ts'
+import { notificationIdOf } from '../../mailbox/notification-id.ts'
+import { NOTIFICATION_RECEIVED, type NotificationBody } from '../../mailbox/told.ts'
 import type { StoredOutboxEvent } from '../../outbox/outbox.ts'
 import { uuidOf } from '../../platform/db/id.ts'
 import { shownJobId } from '../../visibility/job-id.ts'
 import { parseReaches, reachedAt } from '../../visibility/reaches.ts'
-import { NOTHING, shows, type Windows, windowsOf } from '../../visibility/window.ts'
+import { hullOf, NOTHING, shows, type Windows, windowsOf } from '../../visibility/window.ts'
 import { eventIdOf } from '../events/event-id.ts'
 import type { NewEvent } from '../events/store.ts'
 import { cancellationContents, contentOf, documentContent, type Recipient, type SyncBody } from './payloads.ts'
@@ -14,6 +19,8 @@ import type { RecipientRow } from './store.ts'
 /** An event of an organization's feed, in its events shard. */
 export interface FeedEvent extends NewEvent {
   events_shard: number
+  /** The alert that is raised with it. */
+  alert?: AlertDraft | null
 }
 
 /**
@@ -29,6 +36,7 @@ export async function feedEventsOf(
   if (event.kind === 'cfdi.cancelled') return cancellationsOf(event, JSON.parse(event.body) as CancellationBody, row)
   if (event.organizations === null) throw new Error(`An event of the kind ${event.kind} names no organization.`)
   if (!isNamed(event, row)) return []
+  if (event.kind === NOTIFICATION_RECEIVED) return notificationsOf(event, JSON.parse(event.body) as NotificationBody, row)
   const recipient = recipientOf(row, event.created_at, event.created_at)
   // The same document can be told of with its job and when it is read.
   const documents = (counts?.news ?? []).map((news) =>
@@ -65,6 +73,16 @@ function wasReachedBefore(body: CancellationBody, { extractor_count, issued_reac
   if (extractor_count === 0 || reaches.length === 0) return true
   const before = reaches.filter(({ at }) => at < body.requested_at)
   return reachedAt(before, body) !== undefined && before.some(({ floor }) => floor <= body.fecha)
+}
+
+/** A notification that a run of the organization listed, unless it was sent before the organization's floor. */
+async function notificationsOf(event: StoredOutboxEvent, body: NotificationBody, row: RecipientRow): Promise<FeedEvent[]> {
+  const since = visibleSince(hullOf(windowsOf(row.extractor_count, row)).floor)
+  if (since !== null && body.sent_at < since) return []
+  const notification_id = await notificationIdOf(row.fiscal_entity_id, body.sent_at, body.notification)
+  const content = contentOf(event, { ...body, notification_id }, recipientOf(row, event.created_at, event.created_at))
+  const told = await feedEvent(row, content, event.outbox_event_id, event.created_at, false)
+  return [{ ...told, alert: alertOf({ ...row, notification_id }, body, new Date(event.created_at)) }]
 }
 
 const isNamed = ({ organizations }: StoredOutboxEvent, { organization_id }: RecipientRow): boolean =>

@@ -15,6 +15,8 @@ type Direction = 'issued' | 'received'
 const stateOf = (told = new Map<string, CancellationOverride>(), refused = ''): SandboxOverrides => ({
   isRefused: async (_rfc, ciec) => ciec === refused,
   cancellations: async () => told,
+  mailbox: async () => ({ sent: [], opened: new Map() }),
+  open: async (_rfc, _notification, at) => at,
 })
 const authority = sandboxAuthority(stateOf())
 const login = (rfc: string, ciec = 'Abcd1234'): Login => ({ rfc, ciec })

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { expect, vi } from 'vitest'
 import * as adapters from '../../../src/authority/adapters.ts'
 import type { Package } from '../../../src/authority/port/authority.ts'
+import type { MailboxNotification } from '../../../src/authority/port/mailbox.ts'
 import { runMessages } from '../../../src/extractors/runs/dispatch.ts'
 import { insertOutboxEvents } from '../../../src/outbox/outbox.ts'
 import type { System } from '../../../src/platform/context.ts'
@@ -70,6 +71,29 @@ const metadataOf = (rfc: string, count: number): Uint8Array => {
   return utf8.encode([columns, ...rows].join('\r\n'))
 }
 
+/** An organization that acknowledged so many notifications of an RFC. */
+async function manyNotifications(rfc: string, count: number) {
+  const [row] = (await env.DB.prepare('select * from connections where rfc = ?').bind(rfc).all<Connected>()).results
+  const { organization_id, entity, shard } = row!
+  const notification: MailboxNotification = {
+    ...{ notification: 'n0', kind: 'requerimiento', title: 'Requerimiento', authority: 'SAT', document_number: null },
+    ...{ sent_at: new Date(), opened_at: null, document_kind: 'oficio' },
+  }
+  await env.DB.batch([
+    env.DB.prepare("insert into sandbox_notifications values (?, 'n0', ?, null)").bind(rfc, JSON.stringify(notification)),
+    env.DB.prepare("insert into mailbox_requests values (?, ?, 0, 'n0', ?, 1, 0, 0, null, 0)").bind(organization_id, entity, shard),
+  ])
+  const n = "'n' || n.i"
+  await multiply('sandbox_notifications', count - 1, { notification: n, sent: `json_set(t.j->>'$.sent', '$.notification', ${n})` })
+  await multiply('mailbox_requests', count - 1, { notification: n })
+  return { organization_id, entity }
+}
+interface Connected {
+  organization_id: string
+  entity: number
+  shard: number
+}
+
 export const CONSUMER_LOADS: Record<string, Load> = {
   /** The story of the issue: five RFCs with many months each, in one batch. */
   async downloads(platform) {
@@ -80,8 +104,11 @@ export const CONSUMER_LOADS: Record<string, Load> = {
       await one.run()
       calls.push(await entityOf(rfc))
     }
-    await platform.deliver('downloads', calls)
+    const mailbox = await manyNotifications(rfcs[0]!, 50)
+    await platform.deliver('downloads', [...calls, { mailbox }])
     await platform.run(['downloads'])
+    expect(await countOf('mailbox_requests')).toBe(0)
+    expect(await countOf('sandbox_notifications', 'opened_at is not null')).toBe(50)
     expect(await countOf('sync_jobs', "status <> 'succeeded' or attempts <> 1", env.LEDGER_0)).toBe(0)
     expect(await countOf('sync_jobs', '1', env.LEDGER_0)).toBeGreaterThan(5 * 12)
   },
