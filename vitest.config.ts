@@ -33,7 +33,7 @@ const egress = {
  * processes that they start; everything else is done meanwhile.
  */
 const LONGEST = [
-  ...['node/midnight', 'node/crash', 'node/memory', 'node/start', 'node/deploy', 'node/storage'],
+  ...['node/midnight', 'node/crash', 'node/memory', 'node/start', 'node/deploy', 'node/mirroring', 'node/storage'],
   ...['journeys/journey', 'journeys/paired-worlds', 'journeys/shared-downloads', 'journeys/shared-midnight', 'platform/budget/invocations'],
   ...['cfdi/search/search-cost', 'platform/http/matrix', 'platform/http/matrix-queries', 'billing/entitlements'],
   ...['imports/imports-deletion', 'downloads/missed-cancellations', 'platform/http/matrix-bodies', 'webhooks/deliveries/delivery-faults'],
