@@ -21,6 +21,7 @@ import { organizationRoutes } from './identity/organization/routes.ts'
 import { identityRoutes } from './identity/routes.ts'
 import { teamRoutes } from './identity/team/routes.ts'
 import { importRoutes } from './imports/routes.ts'
+import { mailboxRoutes } from './mailbox/routes.ts'
 import { authRoutes } from './onboarding/routes.ts'
 import { auditRoutes } from './platform/audit/routes.ts'
 import { type App, type Authenticate, systemOf } from './platform/context.ts'
@@ -120,6 +121,7 @@ app
   .route('/v1/fiscal-entities', entityRoutes)
   .route('/v1/fiscal-entities', syncRoutes)
   .route('/v1/fiscal-entities', documentRoutes)
+  .route('/v1/fiscal-entities', mailboxRoutes)
   .route('/v1/fiscal-entities', importRoutes)
   .route('/v1/fiscal-entities', repseRoutes)
   // Before the other CFDI routes, because `/v1/cfdi/:uuid` would match its path.

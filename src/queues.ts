@@ -4,6 +4,7 @@ import { tellMissed } from './downloads/missed-cancellations.ts'
 import { dispatchRuns } from './extractors/runs/dispatch.ts'
 import { planPage } from './extractors/ticks/ticks.ts'
 import { workOnImport } from './imports/processing.ts'
+import { workOnMailbox } from './mailbox/fetch.ts'
 import { type System, systemOf } from './platform/context.ts'
 import { Budget } from './platform/db/budget.ts'
 import { each } from './platform/each.ts'
@@ -39,11 +40,17 @@ export interface Consumer<Message = unknown> {
 const consumer = <Message>(of: Consumer<Message>): Consumer => of as Consumer
 
 const EntityCall = z.strictObject({ shard: z.int().min(0), entity: z.int().positive() })
+const MailboxCall = z.strictObject({ organization_id: z.string(), entity: z.int().positive() })
 const TickPage = z.strictObject({ timezone: z.string(), day: z.string(), cadence: z.string() })
 
 /** The consumer of each queue, by the purpose in the queue's name. */
 export const CONSUMERS: Readonly<Record<string, Consumer>> = {
-  downloads: consumer({ producer: 'DOWNLOADS', message: EntityCall, statements: 200, handle: drain }),
+  downloads: consumer({
+    producer: 'DOWNLOADS',
+    message: z.union([EntityCall, z.strictObject({ mailbox: MailboxCall })]),
+    statements: 200,
+    handle: (system, it) => ('mailbox' in it ? workOnMailbox(system, it.mailbox) : drain(system, it)),
+  }),
   'downloads-spread': consumer({ producer: 'DOWNLOADS_SPREAD', message: EntityCall, statements: 200, handle: drain }),
   dispatch: consumer({
     producer: 'DISPATCH',

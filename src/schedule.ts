@@ -5,6 +5,7 @@ import { sweepUntold } from './downloads/missed-cancellations.ts'
 import { sweepRuns } from './extractors/runs/dispatch.ts'
 import { sweepTicks } from './extractors/ticks/ticks.ts'
 import { carryOutLetters } from './letters.ts'
+import { sweepMailboxes } from './mailbox/requests/requests.ts'
 import { type System, systemOf } from './platform/context.ts'
 import { log } from './platform/log.ts'
 import { START } from './platform/pages.ts'
@@ -28,6 +29,7 @@ export const CRONS: Readonly<Record<string, readonly Verb[]>> = {
     sweepRuns,
     sweepUntold,
     sweepVerifications,
+    sweepMailboxes,
     sweepDeliveries,
     sweepConnectors,
     sweepLookups,
@@ -40,7 +42,7 @@ export const CRONS: Readonly<Record<string, readonly Verb[]>> = {
     begin('sweepImports'),
     begin('sweepOutboxes'),
   ],
-  '*/15 * * * *': [begin('midnight')],
+  '*/15 * * * *': [begin('midnight'), begin('readPending')],
   '0 10 * * *': [
     (system) =>
       sendTasks(

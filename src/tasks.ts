@@ -3,6 +3,8 @@ import { suspendExpired } from './billing/expiry.ts'
 import { issueInvoices } from './billing/invoices/issue.ts'
 import { reviewSubscriptions } from './billing/subscription/review.ts'
 import { refreshLists } from './blacklists/loading/load.ts'
+import { alertCertificates } from './documents/certificates.ts'
+import { readPending } from './documents/pending.ts'
 import { sweepJobs } from './downloads/downloads.ts'
 import { pruneJobs } from './downloads/pruning/prune.ts'
 import { pruneRuns } from './extractors/runs/history.ts'
@@ -72,6 +74,8 @@ export const TASKS = {
   sweepUploadObjects: once(sweepUploadObjects),
   pruneAttempts: once(pruneAttempts),
   verifyIdle,
+  alertCertificates,
+  readPending,
   reviewConnectors,
   reportLetters: once(reportLetters),
 } as const satisfies Record<string, Task>
@@ -112,6 +116,7 @@ export const DAILY: readonly (keyof typeof TASKS)[] = [
   'sweepUploadObjects',
   'pruneAttempts',
   'verifyIdle',
+  'alertCertificates',
   'reviewConnectors',
   'reportLetters',
 ]

@@ -389,6 +389,29 @@ CREATE TABLE `sandbox_cancellations` (
 	PRIMARY KEY(`rfc`, `uuid`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `mailbox_requests` (
+	`organization_id` text NOT NULL,
+	`entity` integer NOT NULL,
+	`sent_at` integer NOT NULL,
+	`notification` text NOT NULL,
+	`shard` integer NOT NULL,
+	`opens` integer NOT NULL,
+	`attempts` integer NOT NULL,
+	`not_before` integer NOT NULL,
+	`token` text,
+	`lease_until` integer NOT NULL,
+	PRIMARY KEY(`organization_id`, `entity`, `sent_at`, `notification`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `mailbox_requests_due` ON `mailbox_requests` (`not_before`);--> statement-breakpoint
+CREATE TABLE `sandbox_notifications` (
+	`rfc` text NOT NULL,
+	`notification` text NOT NULL,
+	`sent` text,
+	`opened_at` integer,
+	PRIMARY KEY(`rfc`, `notification`)
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `sandbox_refused_ciecs` (
 	`digest` text PRIMARY KEY NOT NULL
 ) WITHOUT ROWID;

@@ -1,3 +1,11 @@
+CREATE TABLE `certificates` (
+	`entity` integer NOT NULL,
+	`serial` text NOT NULL,
+	`valid_to` text NOT NULL,
+	PRIMARY KEY(`entity`, `serial`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `certificates_expiring` ON `certificates` (`valid_to`,`entity`,`serial`);--> statement-breakpoint
 CREATE TABLE `cfdi` (
 	`entity` integer NOT NULL,
 	`uuid` text NOT NULL,
@@ -209,6 +217,8 @@ CREATE TABLE `documents` (
 	`entity` integer NOT NULL,
 	`document_id` text NOT NULL,
 	`source` text NOT NULL,
+	`kind` text NOT NULL,
+	`series` text NOT NULL,
 	`name` text NOT NULL,
 	`title` text NOT NULL,
 	`content_type` text NOT NULL,
@@ -219,9 +229,15 @@ CREATE TABLE `documents` (
 	`attributes` text NOT NULL,
 	`organizations` text NOT NULL,
 	`created_at` integer NOT NULL,
+	`is_current` integer DEFAULT 1 NOT NULL,
+	`fields_status` text NOT NULL,
+	`fields` text,
+	`fields_reason` text,
+	`read_attempts` integer DEFAULT 0 NOT NULL,
 	PRIMARY KEY(`entity`, `document_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE INDEX `documents_pending` ON `documents` (`read_attempts`,`created_at`) WHERE fields_status = 'pending';--> statement-breakpoint
 CREATE TABLE `import_holdings` (
 	`book` integer NOT NULL,
 	`part` integer NOT NULL,
@@ -266,6 +282,32 @@ CREATE TABLE `imports` (
 --> statement-breakpoint
 CREATE INDEX `imports_open` ON `imports` (`lease_until`) WHERE status <> 'completed';--> statement-breakpoint
 CREATE INDEX `imports_book` ON `imports` (`book`,`import_id`);--> statement-breakpoint
+CREATE TABLE `mailbox_notifications` (
+	`entity` integer NOT NULL,
+	`sent_at` integer NOT NULL,
+	`notification` text NOT NULL,
+	`kind` text NOT NULL,
+	`title` text NOT NULL,
+	`authority` text NOT NULL,
+	`document_number` text,
+	`document_kind` text,
+	`opened_at` integer,
+	`is_listed` integer NOT NULL,
+	`name` text,
+	`content_type` text,
+	`size` integer,
+	`sha256` text,
+	`fetched_at` integer,
+	`organizations` text NOT NULL,
+	PRIMARY KEY(`entity`, `sent_at`, `notification`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `mailbox_readers` (
+	`entity` integer NOT NULL,
+	`organization_id` text NOT NULL,
+	PRIMARY KEY(`entity`, `organization_id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `outbox` (
 	`entity` integer NOT NULL,
 	`fact_id` text NOT NULL,

@@ -9,7 +9,10 @@ const AlertKind = z.enum(ALERT_KINDS).meta({
     '`webhook.undelivered`: a webhook missed three or more deliveries in a row. `repse.expiring`: a REPSE registration ends within 60 ' +
       'days. `repse.expired`: a REPSE registration has ended. `connection.ciec_guessed`: the tax authority refused three or more CIECs ' +
       'that others sent for the RFC within a day; there is one such alert per day. `storage.failed`: copying to a storage connector failed ' +
-      'five times in a row, and nothing is copied to it until you activate it again.',
+      'five times in a row, and nothing is copied to it until you activate it again. `certificate.expiring`: an e.firma or CSD of the RFC ' +
+      'expires within 30 days; another alert follows 7 days before. ' +
+      '`mailbox.notification_received`: the tax mailbox received a notification that takes effect if nobody opens it; it is critical with one ' +
+      'business day left or none.',
   ),
 })
 const AlertSeverity = z.enum(SEVERITIES).meta({ id: 'AlertSeverity' })

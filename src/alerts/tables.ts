@@ -2,7 +2,15 @@ import { sql } from 'drizzle-orm'
 import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { instant } from '../platform/db/columns.ts'
 
-export const ALERT_KINDS = ['webhook.undelivered', 'repse.expiring', 'repse.expired', 'connection.ciec_guessed', 'storage.failed'] as const
+export const ALERT_KINDS = [
+  'webhook.undelivered',
+  'repse.expiring',
+  'repse.expired',
+  'connection.ciec_guessed',
+  'storage.failed',
+  'certificate.expiring',
+  'mailbox.notification_received',
+] as const
 export const SEVERITIES = ['warning', 'critical'] as const
 
 /** Situations that an organization should look into. */

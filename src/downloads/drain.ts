@@ -5,8 +5,9 @@ import { type IngestTarget, ingestMetadata, ingestXmlPackage, type Outcomes, rej
 import { PackageRejected } from '../cfdi/package/directory.ts'
 import { MonthMetadata } from '../cfdi/package/month-metadata.ts'
 import { MOST_LISTED, type Rejection } from '../cfdi/package/rejections.ts'
-import { keepDocuments } from '../documents/documents.ts'
+import { keepDocuments } from '../documents/keep.ts'
 import { Unavailable } from '../failures.ts'
+import { keepNotifications } from '../mailbox/keep.ts'
 import { insertOutboxEvents } from '../outbox/outbox.ts'
 import type { System } from '../platform/context.ts'
 import { BudgetUsedUp } from '../platform/db/budget.ts'
@@ -175,10 +176,15 @@ async function download(worker: Worker, job: Job, login: Login): Promise<void> {
   const { system, ledger } = worker
   const now = new Date(Math.max(Date.now(), job.as_of))
   if (job.month !== '') return downloadMonth(worker, job, login, now)
-  const files = await authorityOf(system).documents(login, job.source as DataSourceKey, now)
-  const { statements, created } = await keepDocuments({ ledger, files: system.env.FILES, now: new Date() }, job, files)
+  const authority = authorityOf(system)
+  const files = await authority.documents(login, job.source as DataSourceKey, now)
+  const { statements, created } = await keepDocuments(system, ledger, job, files)
+  const received = await keepNotifications({ ledger, files: system.env.FILES, mailbox: authority.mailbox, now }, job, login)
   const progress = created === 0 ? [] : progressStatements(ledger, job, { ...NOTHING, created })
-  await worker.finish(job, null, { isChanged: created > 0, more: [...statements, ...progress] })
+  await worker.finish(job, null, {
+    isChanged: created > 0 || received.isChanged,
+    more: [...statements, ...received.statements, ...progress],
+  })
 }
 
 /**

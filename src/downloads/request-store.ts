@@ -1,3 +1,5 @@
+import { MAILBOX_SOURCE } from '../mailbox/keep.ts'
+import { tellStatements } from '../mailbox/told.ts'
 import { jsonChunks } from '../platform/db/commit.ts'
 import { ENDED_JOBS, united } from './lease-store.ts'
 
@@ -165,10 +167,23 @@ export function requestStatements(
     )
     .bind(JSON.stringify(entities.map(({ entity }) => entity)), organization_id)
   const share = shareDocuments(ledger, run, requested)
-  return [insertEntities, ...insertJobs, ...join, ...leave, ...joined, record, ...share, prune, outcome]
+  const tell = shareNotifications(ledger, run, requested)
+  return [insertEntities, ...insertJobs, ...join, ...leave, ...joined, record, ...share, ...tell, prune, outcome]
 }
 
-/** Shares the files of finished jobs with the organization: the newest of each name of their sources. */
+/** Shows the organization what the mailboxes listed whose jobs it found finished. */
+function shareNotifications(
+  ledger: D1Database,
+  { organization_id, instant, now }: RequestingRun,
+  requested: readonly RequestedJob[],
+): D1PreparedStatement[] {
+  const jobs = requested.filter(({ source }) => source === MAILBOX_SOURCE).map(({ entity, source, month }) => [entity, source, month])
+  if (jobs.length === 0) return []
+  const sql = `select s.entity, ?2 from ${REQUESTED} where s.open = 0 and ${SERVES}`
+  return tellStatements(ledger, { sql, values: [JSON.stringify(jobs), organization_id, instant] }, organization_id, new Date(now))
+}
+
+/** Shares the files of finished jobs with the organization: those of their sources that are current. */
 function shareDocuments(
   ledger: D1Database,
   { organization_id, instant, now }: RequestingRun,
@@ -181,13 +196,12 @@ function shareDocuments(
       .prepare(
         `update documents set organizations = json_set(documents.organizations, '$.' || ?2, ?4)
          from (
-           select d.entity, max(d.document_id) as document_id
+           select d.entity, d.document_id
            from ${REQUESTED}
-           cross join documents d on d.entity = s.entity and d.source = s.source
+           cross join documents d on d.entity = s.entity and d.source = s.source and d.is_current = 1
            where s.open = 0 and ${SERVES}
-           group by d.entity, d.source, d.name
-         ) newest
-         where documents.entity = newest.entity and documents.document_id = newest.document_id
+         ) shared
+         where documents.entity = shared.entity and documents.document_id = shared.document_id
            and json_extract(documents.organizations, '$.' || ?2) is null`,
       )
       .bind(JSON.stringify(sources), organization_id, instant, now),

@@ -14,8 +14,8 @@ type Opened = Pick<
 >
 
 /**
- * Opens the destination of a connector in its events shard. Paths are relative to its prefix. Credentials that the provider issues in the place of
- * those are stored. Throws DestinationError.
+ * Opens the destination of a connector in its events shard. Paths are relative to its prefix. Credentials that the provider issues in the
+ * place of those are stored. Throws DestinationError.
  */
 export async function openDestination(system: System, d1: D1Database, row: Opened): Promise<Destination> {
   const config = configOf(row)

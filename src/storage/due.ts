@@ -15,8 +15,8 @@ export const wakeConnector = (system: System, { shard, connector }: ConnectorHin
   sendHints(system, system.env.STORAGE, [{ body: { shard, connector } }])
 
 /**
- * Returns the statement, for the organization's events shard, that marks what is copied of a fiscal entity as due. Without an active connector
- * it writes nothing. It does what the trigger `events_mirrored` does for events.
+ * Returns the statement, for the organization's events shard, that marks what is copied of a fiscal entity as due. Without an active
+ * connector it writes nothing. It does what the trigger `events_mirrored` does for events.
  */
 export const markDue = (d1: D1Database, organization_id: string, fiscal_entity_id: string): D1PreparedStatement =>
   prepared(

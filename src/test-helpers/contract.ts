@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { doc } from '#doc'
+import { NOTIFICATION_KINDS } from '../authority/port/mailbox.ts'
 import { CfdiUuid } from '../cfdi/contract.ts'
 import { PLAN_KEYS } from '../plans/plans.ts'
 import { trimmedText } from '../platform/http/shapes.ts'
@@ -62,6 +63,25 @@ export const RepseScenario = z
   })
   .meta({ id: 'RepseScenario' })
 export type RepseScenario = z.infer<typeof RepseScenario>
+
+export const MailboxScenario = z
+  .strictObject({
+    fiscal_entity_id: FiscalEntityId,
+    kind: z.enum(NOTIFICATION_KINDS),
+    title: trimmedText(1, 300).default('Notificación de prueba'),
+    authority: trimmedText(1, 300).default('Servicio de Administración Tributaria'),
+    document_number: line,
+    sent_at: z.iso
+      .datetime({ offset: true })
+      .optional()
+      .meta({ description: doc('Now by default.') }),
+    document_kind: trimmedText(1, 100)
+      .nullable()
+      .default('oficio')
+      .meta({ description: doc('What its document is; null for a notification without one.') }),
+  })
+  .meta({ id: 'MailboxScenario' })
+export type MailboxScenario = z.infer<typeof MailboxScenario>
 
 const DueDate = z.union([z.iso.date(), z.iso.datetime({ offset: true })]).meta({
   description: doc(

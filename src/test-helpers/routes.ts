@@ -9,11 +9,20 @@ import {
   CancellationScenario,
   CfdiPath,
   InvoiceScenario,
+  MailboxScenario,
   OrganizationScenario,
   RepseScenario,
   ScenarioOrganization,
 } from './contract.ts'
-import { arrangeInvoice, arrangeOrganization, arrangePayment, cancelAtAuthority, expireCiec, publishAtRegistry } from './test-helpers.ts'
+import {
+  arrangeInvoice,
+  arrangeOrganization,
+  arrangePayment,
+  cancelAtAuthority,
+  expireCiec,
+  publishAtRegistry,
+  sendToMailbox,
+} from './test-helpers.ts'
 
 /** Routes for clients' tests, which arrange data and change the sandbox's answers. They do not exist in `live`. */
 export const testHelperRoutes = new Hono<App>()
@@ -72,6 +81,21 @@ export const testHelperRoutes = new Hono<App>()
     returns(200, Accepted),
     idempotent(),
     async (c) => c.json(await publishAtRegistry(c.var.ctx, c.req.valid('json'))),
+  )
+  .post(
+    '/mailbox',
+    operation(
+      'sendToMailbox',
+      'Test helpers',
+      doc('Make the sandbox authority send a notification to the tax mailbox of an RFC'),
+      doc('The next run of an extractor, all of which include the source `sat_miinformacion`, receives it.'),
+    ),
+    roles('owner'),
+    body(MailboxScenario),
+    returns(200, Accepted),
+    refuses(404, doc('The organization has no connection to this fiscal entity, or one that has never been active.')),
+    idempotent(),
+    async (c) => c.json(await sendToMailbox(c.var.ctx, c.req.valid('json'))),
   )
   .post(
     '/invoices',

@@ -1,4 +1,4 @@
-import { cancelInSandbox, refuseCiec } from '../authority/sandbox/overrides.ts'
+import { cancelInSandbox, refuseCiec, sendInSandbox } from '../authority/sandbox/overrides.ts'
 import { addInvoice, getInvoice, payInvoice } from '../billing/invoices/invoices.ts'
 import { CURRENCY, splitTotal } from '../billing/subscription/prices.ts'
 import { changeSubscription } from '../billing/subscription/subscription.ts'
@@ -13,7 +13,14 @@ import { overrideRecord } from '../repse/registry/sandbox-overrides.ts'
 import { notActive } from '../taxpayers/connection.ts'
 import { readCiec } from '../taxpayers/login.ts'
 import { findConnection } from '../taxpayers/taxpayers.ts'
-import type { CancellationScenario, InvoiceScenario, OrganizationScenario, RepseScenario, ScenarioOrganization } from './contract.ts'
+import type {
+  CancellationScenario,
+  InvoiceScenario,
+  MailboxScenario,
+  OrganizationScenario,
+  RepseScenario,
+  ScenarioOrganization,
+} from './contract.ts'
 
 const ACCEPTED = { status: 'accepted' } as const
 
@@ -37,16 +44,28 @@ export async function arrangeOrganization(ctx: Ctx, scenario: OrganizationScenar
  * connection whose CIEC was never accepted: others may have connected the same RFC.
  */
 export async function cancelAtAuthority(ctx: Ctx, uuid: string, scenario: CancellationScenario) {
-  const connection = await findConnection(ctx.db, ctx.organization.id, scenario.fiscal_entity_id)
-  if (!connection) throw notFound('fiscal_entity')
-  if (connection.first_active_at === null) throw notActive()
+  const { rfc } = await findConnected(ctx, scenario.fiscal_entity_id)
   const cancellation = {
     cancelled_at: scenario.cancelled_at === undefined ? ctx.now : new Date(scenario.cancelled_at),
     cancellation_reason: scenario.cancellation_reason ?? null,
   }
-  await change(ctx, { action: 'test_helper.cfdi_cancelled', resource_id: uuid }, [
-    cancelInSandbox(ctx.db, connection.rfc, uuid, cancellation),
-  ])
+  await change(ctx, { action: 'test_helper.cfdi_cancelled', resource_id: uuid }, [cancelInSandbox(ctx.db, rfc, uuid, cancellation)])
+  return ACCEPTED
+}
+
+/** A connection of the organization that has been active: others may have connected the same RFC. */
+async function findConnected(ctx: Ctx, fiscal_entity_id: string) {
+  const connection = await findConnection(ctx.db, ctx.organization.id, fiscal_entity_id)
+  if (!connection) throw notFound('fiscal_entity')
+  if (connection.first_active_at === null) throw notActive()
+  return connection
+}
+
+/** Makes the sandbox authority send a notification to an RFC. Throws Failure 404 fiscal_entity.not_found, as cancelAtAuthority does. */
+export async function sendToMailbox(ctx: Ctx, { fiscal_entity_id, sent_at, ...scenario }: MailboxScenario) {
+  const { rfc } = await findConnected(ctx, fiscal_entity_id)
+  const notification = { ...scenario, notification: crypto.randomUUID(), sent_at: sent_at ? new Date(sent_at) : ctx.now, opened_at: null }
+  await change(ctx, { action: 'test_helper.notification_sent', resource_id: fiscal_entity_id }, [sendInSandbox(ctx.db, rfc, notification)])
   return ACCEPTED
 }
 

@@ -1,5 +1,7 @@
 /** Rules that compute and do nothing else: at run time they reach no database, no HTTP and nothing of Cloudflare's. */
 export const PURE: readonly string[] = [
+  'src/authority/port/business-days.ts',
+  'src/authority/port/mailbox.ts',
   'src/billing/subscription/offers.ts',
   'src/billing/subscription/prices.ts',
   'src/billing/subscription/status.ts',
@@ -52,6 +54,8 @@ export const PURE: readonly string[] = [
   'src/extractors/runs/scope.ts',
   'src/identity/credentials/key.ts',
   'src/identity/team/domains.ts',
+  'src/mailbox/deadlines.ts',
+  'src/mailbox/floor.ts',
   'src/plans/plans.ts',
   'src/platform/hash.ts',
   'src/platform/http/network.ts',

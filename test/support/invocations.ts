@@ -69,6 +69,7 @@ export class Platform {
       ...bindings,
     } as unknown as Env
     this.env.EGRESS = counted(this.env.EGRESS as unknown as object) as never
+    this.env.PDF = counted(this.env.PDF as unknown as object) as never
   }
 
   #keep(purpose: string, body: unknown): void {

@@ -18,6 +18,8 @@ export interface Side {
   member_id: string
   import_id: string
   document_id: string
+  /** Of a notification with a document that is fetched. */
+  notification_id: string
   /** Of a CFDI whose XML is held. */
   uuid: string
 }
@@ -66,6 +68,7 @@ export async function sideOf(): Promise<Side> {
     (await api(owner, 'GET', `/v1/fiscal-entities/${fiscal_entity_id}/cfdi/imports/${import_id}`)).body.status === 'completed'
   await vi.waitUntil(isDone, { timeout: 20_000, interval: 50 })
   const documents = await api(owner, 'GET', `/v1/fiscal-entities/${fiscal_entity_id}/documents`)
+  const notifications = await api(owner, 'GET', `/v1/fiscal-entities/${fiscal_entity_id}/buzon/notifications?status=opened`)
   const cfdi = await api(owner, 'GET', `/v1/cfdi?fiscal_entity_id=${fiscal_entity_id}&has_xml=true&limit=1`)
   return {
     organization_id: owner.organization_id,
@@ -77,6 +80,7 @@ export async function sideOf(): Promise<Side> {
     member_id: (await api(owner, 'GET', '/v1/team/members')).body.data[0].member_id,
     import_id,
     document_id: documents.body.data[0].document_id,
+    notification_id: notifications.body.data.find((one: { has_document: boolean }) => one.has_document).notification_id,
     uuid: cfdi.body.data[0].uuid,
   }
 }

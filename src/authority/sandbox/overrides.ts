@@ -1,8 +1,9 @@
-import { eq, inArray } from 'drizzle-orm'
+import { and, eq, inArray, isNull } from 'drizzle-orm'
 import type { Key, Keyring } from '../../platform/crypto/keyring.ts'
 import type { Database, Statement } from '../../platform/db/commit.ts'
+import type { MailboxNotification } from '../port/mailbox.ts'
 import type { CancellationOverride, SandboxOverrides } from './sandbox.ts'
-import { sandboxCancellations, sandboxRefusedCiecs } from './tables.ts'
+import { sandboxCancellations, sandboxNotifications, sandboxRefusedCiecs } from './tables.ts'
 
 /** A keyed digest, because a CIEC is short enough to be guessed from a plain one. */
 const digestOf = async (key: Key, rfc: string, ciec: string): Promise<string> =>
@@ -23,7 +24,37 @@ export const sandboxOverrides = (db: Database, keys: Keyring): SandboxOverrides 
       ]),
     )
   },
+  async mailbox(rfc) {
+    const rows = await db.select().from(sandboxNotifications).where(eq(sandboxNotifications.rfc, rfc))
+    return {
+      sent: rows.flatMap(({ sent }) => (sent === null ? [] : readSent(sent))),
+      opened: new Map(rows.flatMap(({ notification, opened_at }) => (opened_at === null ? [] : [[notification, opened_at]]))),
+    }
+  },
+  async open(rfc, notification, at) {
+    const key = and(eq(sandboxNotifications.rfc, rfc), eq(sandboxNotifications.notification, notification))
+    const { opened_at } = sandboxNotifications
+    await db
+      .insert(sandboxNotifications)
+      .values({ rfc, notification, opened_at: at })
+      .onConflictDoUpdate({
+        target: [sandboxNotifications.rfc, sandboxNotifications.notification],
+        set: { opened_at: at },
+        setWhere: isNull(opened_at),
+      })
+    return (await db.select({ opened_at }).from(sandboxNotifications).where(key).limit(1))[0]!.opened_at!
+  },
 })
+
+/** A notification as a test helper sent it: JSON has no dates. */
+function readSent(text: string): MailboxNotification {
+  const sent = JSON.parse(text) as MailboxNotification
+  return { ...sent, sent_at: new Date(sent.sent_at), opened_at: null }
+}
+
+/** Returns the statement after which the sandbox has sent this notification to the RFC. */
+export const sendInSandbox = (db: Database, rfc: string, notification: MailboxNotification) =>
+  db.insert(sandboxNotifications).values({ rfc, notification: notification.notification, sent: JSON.stringify(notification) })
 
 /** Returns the statement after which the sandbox refuses this CIEC of the RFC. */
 export async function refuseCiec(db: Database, keys: Keyring, rfc: string, ciec: string): Promise<Statement> {

@@ -2,6 +2,7 @@ import { Unavailable } from '../../failures.ts'
 import { type DownloadRequest, type Login, LoginRejected, type Package, type TaxAuthority } from '../port/authority.ts'
 import { DATA_SOURCE_KEYS } from '../port/catalog.ts'
 import { filesOf } from './documents/documents.ts'
+import { type MailboxOverrides, sandboxMailbox } from './mailbox/mailbox.ts'
 import { metadataText, type Reported } from './package/metadata.ts'
 import { ZipWriter } from './package/zip.ts'
 import { failureOf, scenarioOf } from './scenarios.ts'
@@ -13,7 +14,7 @@ import { stampedAt } from './world/stamp.ts'
 import { cfdiXml } from './xml/cfdi-xml.ts'
 
 /** What test helpers changed in the sandbox, which has no other state. */
-export interface SandboxOverrides {
+export interface SandboxOverrides extends MailboxOverrides {
   /** Returns whether a test helper made the sandbox refuse this CIEC of the RFC. */
   isRefused(rfc: string, ciec: string): Promise<boolean>
   /** Returns the cancellations of the RFC's documents by UUID in upper case. */
@@ -78,6 +79,7 @@ export function sandboxAuthority(overrides: SandboxOverrides): TaxAuthority {
       const { empty } = await enter(login)
       return empty ? [] : filesOf(login.rfc, source, now)
     },
+    mailbox: sandboxMailbox(enter, overrides),
   }
 }
 

@@ -15,3 +15,16 @@ export const sandboxCancellations = sqliteTable(
 
 /** CIECs that the sandbox refuses, as keyed digests of RFC and CIEC. */
 export const sandboxRefusedCiecs = sqliteTable('sandbox_refused_ciecs', { digest: text().primaryKey() })
+
+/** What the tax mailboxes of the sandbox have beyond what it invents: notifications that a test helper sent, and when one was opened. */
+export const sandboxNotifications = sqliteTable(
+  'sandbox_notifications',
+  {
+    rfc: text().notNull(),
+    notification: text().notNull(),
+    /** A MailboxNotification as JSON; null for one that the sandbox invents. */
+    sent: text(),
+    opened_at: instant(),
+  },
+  (table) => [primaryKey({ columns: [table.rfc, table.notification] })],
+)

@@ -1,4 +1,4 @@
-import { type Found, inflated, readLeg, readPacked, type XmlPlace } from '../../cfdi/mirrored/mirrored.ts'
+import { type Found, inflated, type Leg, readLeg, readPacked, type XmlPlace } from '../../cfdi/mirrored/mirrored.ts'
 import type { System } from '../../platform/context.ts'
 import type { ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import type { MirroredKind } from '../contract.ts'
@@ -29,6 +29,13 @@ export interface Batch {
   end: RoundPosition
 }
 
+/** What a page of a leg found, and the place where the leg continues; null at its end. */
+interface Page {
+  found: { item: Item; size: number; xml?: XmlPlace }[]
+  next: RoundPosition['place']
+  instead?: Leg
+}
+
 /** Collects the next documents of a round, as far as one commit copies them and the budget allows. */
 export async function nextBatch(
   system: System,
@@ -36,46 +43,41 @@ export async function nextBatch(
   ledger: ScopedLedger,
   mirror: MirrorRow,
   { legs: before, at }: CopyRound,
-  selection: Selection,
+  { kinds, path_template }: Selection,
 ): Promise<Batch> {
   const legs = [...before]
   const items: Item[] = []
-  const places: XmlPlace[] = []
-  const packed = once(() => readPacked(system.env.FILES, places))
+  const xmls: XmlPlace[] = []
+  // Those of a batch are read together, when the first one is to be copied.
+  const packed = once(() => readPacked(system.env.FILES, xmls))
+  const pageOf = async (leg: CopyRound['legs'][number], { leg: n, place }: RoundPosition): Promise<Page> => {
+    if ('documents' in leg) {
+      const page = await readDocuments(d1, ledger, mirror, kinds, place as string | null)
+      const itemOf = (one: KnownDocument) => documentItem(system, ledger.rfc, one, { leg: n, place: one.document_id })
+      return { ...page, found: page.found.map((one) => ({ item: itemOf(one), size: one.size })) }
+    }
+    const page = await readLeg(ledger, leg, place as Exclude<RoundPosition['place'], string>)
+    const found = page.found.map((one) => {
+      const xml = one.row as unknown as XmlPlace
+      const read = async () => inflated((await packed()).get(xml)!, xml.xml_method)
+      return { item: xmlItem(ledger.rfc, path_template, one, { leg: n, place: one.place }, read), size: one.row.xml_size ?? 0, xml }
+    })
+    return { ...page, found }
+  }
   let [end, bytes] = [at, 0]
   const isFull = () => items.length >= DOCUMENTS || bytes >= BYTES
   for (let pages = 0; end.leg < legs.length && !isFull() && pages < PAGES && system.budget.allows(STATEMENTS); pages++) {
-    const leg = legs[end.leg]!
     const { leg: n } = end
-    if ('documents' in leg) {
-      const page = await readDocuments(d1, ledger, mirror, selection.kinds, typeof end.place === 'string' ? end.place : null)
-      end = page.next === null ? { leg: n + 1, place: null } : { leg: n, place: page.next }
-      for (const document of page.found) {
-        const behind = { leg: n, place: document.document_id }
-        items.push(documentItem(system, ledger.rfc, document, behind))
-        bytes += document.size
-        if (!isFull()) continue
-        end = behind
-        break
-      }
-    } else {
-      const page = await readLeg(ledger, leg, end.place as Exclude<RoundPosition['place'], string>)
-      if (page.instead) {
-        legs[n] = page.instead
-        end = { leg: n, place: null }
-        continue
-      }
-      end = page.next === null ? { leg: n + 1, place: null } : { leg: n, place: page.next }
-      for (const found of page.found) {
-        const behind = { leg: n, place: found.place }
-        const place = found.row as unknown as XmlPlace
-        places.push(place)
-        items.push(xmlItem(ledger.rfc, selection.path_template, found, behind, async () => (await packed()).get(place)!))
-        bytes += found.row.xml_size ?? 0
-        if (!isFull()) continue
-        end = behind
-        break
-      }
+    const { found, next, instead } = await pageOf(legs[n]!, end)
+    if (instead) legs[n] = instead
+    end = next === null && !instead ? { leg: n + 1, place: null } : { leg: n, place: next }
+    for (const { item, size, xml } of found) {
+      items.push(item)
+      if (xml) xmls.push(xml)
+      bytes += size
+      if (!isFull()) continue
+      end = item.behind
+      break
     }
   }
   return { items, legs, end }
@@ -87,13 +89,12 @@ function once<T>(work: () => Promise<T>): () => Promise<T> {
   return () => (done ??= work())
 }
 
-function xmlItem(rfc: string, template: string, { row }: Found, behind: RoundPosition, packed: () => Promise<Uint8Array>): Item {
+function xmlItem(rfc: string, template: string, { row }: Found, behind: RoundPosition, read: Item['read']): Item {
   const path = pathOf(template, { ...row, rfc, direction: row.direction === 0 ? 'issued' : 'received' })
-  const read = async () => inflated(await packed(), row.xml_method!)
   return { path, content_type: 'application/xml', rfc, id: { uuid: row.uuid }, behind, read }
 }
 
-const documentItem = ({ env }: System, rfc: string, document: KnownDocument, behind: RoundPosition): Item => {
+function documentItem({ env }: System, rfc: string, document: KnownDocument, behind: RoundPosition): Item {
   const { kind, document_id, document_date: date, content_type, object } = document
   const read = async () => {
     const found = await env.FILES.get(object)

@@ -1,6 +1,6 @@
 import { type MirroredDocument, mirroredDocuments } from '../../documents/documents.ts'
 import type { ScopedLedger } from '../../visibility/scoped-ledger.ts'
-import type { MirroredKind } from '../contract.ts'
+import { MIRRORED_KINDS, type MirroredKind } from '../contract.ts'
 import { copiedAmong, type MirrorRow } from './store.ts'
 
 const PAGE = 100
@@ -10,15 +10,8 @@ export interface KnownDocument extends MirroredDocument {
   kind: MirroredKind
 }
 
-/** The kind of a document, by its source; undefined for one that is not mirrored. */
-const kindOf = ({ source }: MirroredDocument): MirroredKind | undefined =>
-  source === 'sat_csf'
-    ? 'csf'
-    : source === 'sat_opinion_32d'
-      ? 'opinion_32d'
-      : source.startsWith('sat_declaracion')
-        ? 'declaracion'
-        : undefined
+/** The kind of a document; undefined for one that is not mirrored. */
+const kindOf = ({ document_kind }: MirroredDocument): MirroredKind | undefined => MIRRORED_KINDS.find((kind) => kind === document_kind)
 
 /** Whether any of these kinds is one of documents that are not CFDIs. */
 export const areAny = (kinds: readonly MirroredKind[]): boolean => kinds.some((kind) => kind !== 'cfdi_xml')

@@ -38,8 +38,8 @@ export const isManifestDue = (row: WorkRow, day: string): boolean => row.parts >
 export const manifestPath = (day: string, n: number): string => `manifests/${day}/manifest${n === 1 ? '' : `-${n}`}.jsonl`
 
 /**
- * Writes manifests of everything that is in none yet, as far as the budget allows. A manifest that a crash interrupted is written again under the
- * same name. Returns whether something is left. Throws DestinationError.
+ * Writes manifests of everything that is in none yet, as far as the budget allows. A manifest that a crash interrupted is written again
+ * under the same name. Returns whether something is left. Throws DestinationError.
  */
 export async function writeManifests(
   system: System,

@@ -33,8 +33,8 @@ const STATEMENTS = 60
 export type Ended = { isOver: boolean; error: DestinationError | null; failed: number }
 
 /**
- * Copies what is due of a fiscal entity, batch by batch. The state of the mirror moves on in the commit of each batch, which the lease fences: a
- * batch that a crash interrupted is copied again, to the same paths.
+ * Copies what is due of a fiscal entity, batch by batch. The state of the mirror moves on in the commit of each batch, which the lease
+ * fences: a batch that a crash interrupted is copied again, to the same paths.
  */
 export async function workOnMirror(system: System, held: Held, mirror: MirrorRow): Promise<Ended> {
   const { d1 } = held
@@ -109,6 +109,8 @@ async function copyBatch(system: System, held: Held, ledger: ScopedLedger, mirro
   const at: RoundPosition = lines.length === items.length ? end : (copied.at(-1)?.behind ?? round.at)
   const isOver = at.leg >= legs.length
   const left: CopyRound = { ...round, legs, at }
+  // Another worker's part may have this number once the lease is over.
+  if (Date.now() >= row.lease_until) await commit(d1, [assertHeld(d1, row)])
   if (lines.length > 0) await putPart(system, row, lines)
   const { sequence, import_sequence, windows, all_until } = round.to
   await commit(d1, [

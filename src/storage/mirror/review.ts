@@ -20,8 +20,8 @@ export const copiedOf = ({ sequence, import_sequence, windows, all_until }: Mirr
 })
 
 /**
- * Inserts a mirror for each connection of a page that has none. One of a connection that existed when the connector was created begins at what
- * there was then; any other one begins at nothing. Returns the last connection, '' after the last page.
+ * Inserts a mirror for each connection of a page that has none. One of a connection that existed when the connector was created begins at
+ * what there was then; any other one begins at nothing. Returns the last connection, '' after the last page.
  */
 export async function planPage(system: System, d1: D1Database, row: WorkRow, after: string): Promise<string> {
   const page = await readPage(system, row, after)

@@ -165,8 +165,8 @@ const CLAIMABLE = (now: number): Fragment =>
   sql`c.lease_until <= ${now} and (c.deleted_at is not null or (c.connector_status = 'active' and c.retry_at <= ${now}))`
 
 /**
- * Returns connectors after a number on which somebody could work: with a mirror that is due, or that are to be planned or cleaned up. Costs one
- * seek for each connector that has anything due.
+ * Returns connectors after a number on which somebody could work: with a mirror that is due, or that are to be planned or cleaned up.
+ * Costs one seek for each connector that has anything due.
  */
 export const findIdle = async (d1: D1Database, now: number, after: number, limit: number): Promise<number[]> =>
   (

@@ -30,7 +30,7 @@ import {
 } from './store.ts'
 
 /** Longer than an invocation works. */
-const LEASE_MS = 120_000
+const LEASE_MS = 60_000
 /** The most statements of a step. */
 const STATEMENTS = 60
 const CLEAR_ROWS = 1_000
@@ -44,8 +44,8 @@ export interface StorageMessage extends ConnectorHint {
 }
 
 /**
- * Goes on with a connector: plans it, copies what is due, and writes manifests, as far as the budget allows. One worker at a time holds a connector, under a lease.
- * What a customer changes meanwhile ends the work, which begins again with the change.
+ * Goes on with a connector: plans it, copies what is due, and writes manifests, as far as the budget allows. One worker at a time holds a
+ * connector, under a lease. What a customer changes meanwhile ends the work, which begins again with the change.
  */
 export const workOnConnector = (system: System, message: StorageMessage): Promise<void> => limiter.hold(1, () => goOn(system, message))
 
@@ -90,13 +90,11 @@ async function work(system: System, shard: number, d1: D1Database, row: WorkRow,
   }
 }
 
-/** Works page by page as far as the budget allows. Returns the place where another invocation continues, '' at the end. */
+/** Works on at least one page, and on more as far as the budget allows. Returns where another invocation continues, '' at the end. */
 async function pages(system: System, from: string, page: (from: string) => Promise<string>): Promise<string> {
   let place = from
-  do {
-    if (!system.budget.allows(STATEMENTS)) return place
-    place = await page(place)
-  } while (place !== '')
+  do place = await page(place)
+  while (place !== '' && system.budget.allows(STATEMENTS))
   return place
 }
 
@@ -157,7 +155,9 @@ async function recordFailure(
   const alert = {
     ...({ organization_id, kind: 'storage.failed', severity: 'critical', resource_id: connector_id } as const),
     dedupe_key: `storage.failed:${connector_id}:${now.getTime()}`,
-    message: `Copying to the storage connector “${name}” failed five times in a row, the last time on ${now.toISOString().slice(0, 10)}: ${message} Nothing is copied to it until you activate it again. Downloads go on.`,
+    message:
+      `Copying to the storage connector “${name}” failed five times in a row, the last time on ${now.toISOString().slice(0, 10)}: ` +
+      `${message} Nothing is copied to it until you activate it again. Downloads go on.`,
   }
   const results = await commit(d1, [
     assertHeld(d1, row),

@@ -13,6 +13,7 @@ export const EVENT_KEYS = [
   'document.opinion_32d.changed',
   'obligation.due_soon',
   'storage.failed',
+  'mailbox.notification_received',
 ] as const
 
 export const EventKey = z.enum(EVENT_KEYS, 'Must be a key of the event catalog.').meta({

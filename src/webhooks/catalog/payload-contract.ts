@@ -1,4 +1,7 @@
 import * as z from 'zod'
+import { SENSES } from '../../authority/port/fields-contract.ts'
+import { NOTIFICATION_KINDS } from '../../authority/port/mailbox.ts'
+import { NOTIFICATION_SEVERITIES, NOTIFICATION_STATUSES } from '../../mailbox/deadlines.ts'
 
 /** 128 bits in the form of a UUID. `z.uuid()` is too strict: the UUID of a CFDI need not have a version that RFC 9562 defines. */
 const Uuid = z.guid()
@@ -116,6 +119,35 @@ const CiecInvalid = z
     rejected_at: Instant.meta({ description: 'When the tax authority rejected the CIEC.' }),
   })
   .meta({ id: 'ConnectionCiecInvalidEvent' })
+const document = {
+  document_id: z.string().meta({ description: 'The document, as the list of documents names it.' }),
+  document_date: z.iso.date().meta({ description: 'The day on which the document was issued.' }),
+  version: z.int().meta({ description: 'Number of the version among those that you can read.' }),
+}
+const CsfUpdated = z
+  .strictObject({
+    ...head('document.csf.updated'),
+    ...fiscalEntity,
+    ...document,
+    fields_status: z
+      .enum(['read', 'unreadable'])
+      .meta({ description: 'Whether the fields of the certificate could be read from its PDF.' }),
+    changes: z.array(z.strictObject({ field: z.string(), from: z.json(), to: z.json() })).meta({
+      description: 'The fields that differ from the version before that you can read, with both values. Empty for the first version.',
+    }),
+  })
+  .meta({ id: 'DocumentCsfUpdatedEvent' })
+const sense = z.enum(SENSES)
+const OpinionChanged = z
+  .strictObject({
+    ...head('document.opinion_32d.changed'),
+    ...fiscalEntity,
+    ...document,
+    folio: z.string().meta({ description: 'The folio of the opinion.' }),
+    from: sense.meta({ description: 'The sense of the version before that you can read.' }),
+    to: sense.meta({ description: 'The sense of the opinion.' }),
+  })
+  .meta({ id: 'DocumentOpinion32dChangedEvent' })
 const StorageFailed = z
   .strictObject({
     ...head('storage.failed'),
@@ -126,6 +158,24 @@ const StorageFailed = z
     error_message: z.string().meta({ description: 'The same in one sentence.' }),
   })
   .meta({ id: 'StorageFailedEvent' })
+const NotificationReceived = z
+  .strictObject({
+    ...head('mailbox.notification_received'),
+    ...fiscalEntity,
+    notification_id: z.string().meta({ description: 'The notification, as the list of the tax mailbox names it.' }),
+    kind: z.enum(NOTIFICATION_KINDS).meta({
+      description: 'A `notificacion` or `requerimiento` takes effect by being opened or by expiry; the other kinds only inform.',
+    }),
+    title: z.string().meta({ description: 'What the notification is about.' }),
+    authority: z.string().meta({ description: 'The unit of the tax authority that sent it.' }),
+    document_number: z.string().nullable().meta({ description: 'The number of the letter (oficio); null without one.' }),
+    sent_at: Instant.meta({ description: 'When the tax authority sent it.' }),
+    status: z.enum(NOTIFICATION_STATUSES).meta({ description: 'Its status when the service recorded it.' }),
+    severity: z.enum(NOTIFICATION_SEVERITIES).meta({ description: 'Its severity when the service recorded it.' }),
+    open_deadline: z.iso.date().nullable().meta({ description: 'The last day on which it can be opened; null if it only informs.' }),
+    effective_at: Instant.nullable().meta({ description: 'When it takes or took effect; null if it only informs.' }),
+  })
+  .meta({ id: 'MailboxNotificationReceivedEvent' })
 const Test = z
   .strictObject({ ...head('webhook.test'), webhook_id: z.string().meta({ description: 'The webhook that the test is for.' }) })
   .meta({ id: 'WebhookTestEvent' })
@@ -140,7 +190,10 @@ export const PAYLOADS = {
   'sync.completed': SyncCompleted,
   'sync.failed': SyncFailed,
   'connection.ciec_invalid': CiecInvalid,
+  'document.csf.updated': CsfUpdated,
+  'document.opinion_32d.changed': OpinionChanged,
   'storage.failed': StorageFailed,
+  'mailbox.notification_received': NotificationReceived,
   [TEST_KEY]: Test,
 } as const
 

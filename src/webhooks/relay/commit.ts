@@ -1,3 +1,4 @@
+import { alertStatements } from '../../alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
 import { isUniqueViolation } from '../../platform/db/guard.ts'
 import { type Appended, insertDeliveries } from '../deliveries/insert-store.ts'
@@ -108,8 +109,13 @@ async function append(system: System, records: Records, shard: number, events: r
   const d1 = system.settings.events[shard]!
   const now = Date.now()
   const counts = Map.groupBy(events, ({ organization_id }) => organization_id)
+  const alerts = alertStatements(
+    d1,
+    events.flatMap(({ alert }) => alert ?? []),
+    new Date(now),
+  )
   const appended = [...counts].map(([organization_id, own]): Appended => [organization_id, own.length])
-  const statements = [...insertEvents(d1, events, now), ...insertDeliveries(d1, appended, now), ...insertFanOuts(d1, appended)]
+  const statements = [...insertEvents(d1, events, now), ...insertDeliveries(d1, appended, now), ...insertFanOuts(d1, appended), ...alerts]
   meter.statements += 1 + statements.length
   return (await records.append(shard, events, statements)).flatMap(({ results }) => results)
 }

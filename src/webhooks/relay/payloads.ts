@@ -1,6 +1,9 @@
 import { hasAppliedPayments, paymentStatusAt } from '../../cfdi/payment-thresholds.ts'
+import type { DocumentNews } from '../../documents/news.ts'
 import type { CancellationBody } from '../../downloads/cancellation-events.ts'
 import type { JobCounts } from '../../downloads/counts/counts.ts'
+import { deadlinesOf } from '../../mailbox/deadlines.ts'
+import type { NotificationBody } from '../../mailbox/told.ts'
 import type { StoredOutboxEvent } from '../../outbox/outbox.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
 import { offsetText } from '../../platform/time/zone-of-postcode.ts'
@@ -61,7 +64,7 @@ const headOf = ({ fiscal_entity_uuid: fiscal_entity_id, rfc, known_at }: Recipie
  * The events of a cancellation, as far as the organization knows what was applied to the CFDI: `cfdi.cancelled`, and
  * `cfdi.cancelled_after_payment` when payments had been applied or the CFDI had been counted as income.
  */
-export function cancellationContents(body: CancellationBody, recipient: Recipient): Content[] {
+export function cancellationContents(body: CancellationBody, recipient: Recipient): Extract<Content, { cfdi_uuid: string }>[] {
   const head = headOf(recipient)
   const until = untilOf(body, recipient.windows)
   const isCritical = hasAppliedPayments(body.payments, until) || isIncome(body, Math.max(body.detected_at, recipient.known_at))
@@ -95,9 +98,23 @@ export function contentOf({ kind }: StoredOutboxEvent, body: unknown, recipient:
     }
     case 'connection.ciec_invalid':
       return { event: kind, ...head, rejected_at: (body as { rejected_at: string }).rejected_at }
+    case 'mailbox.notification_received':
+      return { event: kind, ...head, ...notificationOf(body as NotificationOfRecipient, new Date(recipient.known_at)) }
     default:
       throw new Error(`There is no payload for the kind ${kind}.`)
   }
+}
+
+/** The event of a document that an organization got. */
+export const documentContent = ({ got_at: _, ...news }: DocumentNews, recipient: Recipient): Content => ({ ...headOf(recipient), ...news })
+/** A notification under the identifier that the recipient's connection knows. */
+type NotificationOfRecipient = NotificationBody & { notification_id: string }
+
+function notificationOf({ notification_id, kind, title, authority, document_number, ...times }: NotificationOfRecipient, now: Date) {
+  const [sent_at, opened_at] = [new Date(times.sent_at), times.opened_at === null ? null : new Date(times.opened_at)]
+  const { status, severity, open_deadline, effective_at } = deadlinesOf({ kind, sent_at, opened_at }, now)
+  const dates = { sent_at: sent_at.toISOString(), status, severity, open_deadline, effective_at: effective_at?.toISOString() ?? null }
+  return { notification_id, kind, title, authority, document_number, ...dates }
 }
 
 const DIRECTIONS = { sat_cfdi_issued: 'issued', sat_cfdi_received: 'received' } as const

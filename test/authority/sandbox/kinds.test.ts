@@ -49,7 +49,12 @@ describe("the demonstration's RFCs", () => {
   })
 
   it('come with the same UUID in two packages of a month, and with retenciones in packages of their own', async () => {
-    const authority = sandboxAuthority({ isRefused: async () => false, cancellations: async () => new Map() })
+    const authority = sandboxAuthority({
+      isRefused: async () => false,
+      cancellations: async () => new Map(),
+      mailbox: async () => ({ sent: [], opened: new Map() }),
+      open: async (_rfc, _notification, at) => at,
+    })
     const login = { rfc: 'DEM150101AB1', ciec: 'secreta1' }
     let [twice, apart] = [0, 0]
     for (const month of monthsBetween('2025-01', '2025-12')) {

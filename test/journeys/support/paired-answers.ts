@@ -51,6 +51,7 @@ export async function answersTo(player: Player, since: Date): Promise<Record<str
     months: await get(`/v1/cfdi/summary/monthly?fiscal_entity_id=${fe}`),
     suppliers: await get(`/v1/cfdi/repse-suppliers?fiscal_entity_id=${fe}&months=24`),
     documents,
+    tax_profile: await get(`${entity}/tax-profile`),
     contents: await each(
       documents.filter(({ document_id }, n) => document_id && n % 4 === 0),
       async ({ document_id }) => {
@@ -60,6 +61,7 @@ export async function answersTo(player: Player, since: Date): Promise<Record<str
         return { status, body }
       },
     ),
+    notifications: await pages(player, `${entity}/buzon/notifications`),
     imports: await get(`${entity}/cfdi/imports/imp_${'0'.repeat(26)}`),
     events: await pages(player, '/v1/events'),
     alerts: await pages(player, '/v1/alerts'),
@@ -80,7 +82,7 @@ export async function answersTo(player: Player, since: Date): Promise<Record<str
   }
 }
 
-const ID = /\b(org|mem|ivt|fe|ext|run|job|wh|evt|inv|aud|alr|doc|imp)_[0-9a-z]{26}\b/g
+const ID = /\b(org|mem|ivt|fe|ext|run|job|wh|evt|inv|aud|alr|doc|ntf|imp)_[0-9a-z]{26}\b/g
 
 /** Names each identifier after the order in which it first appears, and drops what differs between two services anyway. */
 export function renamed(player: Player, answers: unknown): Any {

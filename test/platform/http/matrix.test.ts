@@ -148,7 +148,8 @@ describe('an identifier in a path', () => {
 })
 
 describe('a fiscal entity in a query', () => {
-  it.each(withEntity.filter(({ row }) => row.query))('$name: goes by either name, and by both only when they agree', async (entry) => {
+  const named = withEntity.filter(({ row, route }) => row.query && !route.path.includes(':fiscal_entity_id'))
+  it.each(named)('$name: goes by either name, and by both only when they agree', async (entry) => {
     const given = await givenOf(entry, ours)
     const path = callOf(entry, given).path.split('?')[0]!
     const [id, other] = [ours.fiscal_entity_id, ours.spare_entity_id]

@@ -2,12 +2,13 @@ import { env } from 'cloudflare:workers'
 import { expect, vi } from 'vitest'
 import * as adapters from '../../../src/authority/adapters.ts'
 import type { Package } from '../../../src/authority/port/authority.ts'
+import type { MailboxNotification } from '../../../src/authority/port/mailbox.ts'
 import { runMessages } from '../../../src/extractors/runs/dispatch.ts'
 import { insertOutboxEvents } from '../../../src/outbox/outbox.ts'
 import type { System } from '../../../src/platform/context.ts'
 import { settingsOf } from '../../../src/platform/settings.ts'
 import { sealCredentials } from '../../../src/storage/credentials.ts'
-import type { TASKS } from '../../../src/tasks.ts'
+import { DAILY, type TASKS } from '../../../src/tasks.ts'
 import { newSecret, wrapDigests } from '../../../src/webhooks/endpoints/secret.ts'
 import { listOf, manyRows } from '../../blacklists/support/list-csv.ts'
 import { packageOf, plainOf } from '../../cfdi/support/documents.ts'
@@ -70,6 +71,29 @@ const metadataOf = (rfc: string, count: number): Uint8Array => {
   return utf8.encode([columns, ...rows].join('\r\n'))
 }
 
+/** An organization that acknowledged so many notifications of an RFC. */
+async function manyNotifications(rfc: string, count: number) {
+  const [row] = (await env.DB.prepare('select * from connections where rfc = ?').bind(rfc).all<Connected>()).results
+  const { organization_id, entity, shard } = row!
+  const notification: MailboxNotification = {
+    ...{ notification: 'n0', kind: 'requerimiento', title: 'Requerimiento', authority: 'SAT', document_number: null },
+    ...{ sent_at: new Date(), opened_at: null, document_kind: 'oficio' },
+  }
+  await env.DB.batch([
+    env.DB.prepare("insert into sandbox_notifications values (?, 'n0', ?, null)").bind(rfc, JSON.stringify(notification)),
+    env.DB.prepare("insert into mailbox_requests values (?, ?, 0, 'n0', ?, 1, 0, 0, null, 0)").bind(organization_id, entity, shard),
+  ])
+  const n = "'n' || n.i"
+  await multiply('sandbox_notifications', count - 1, { notification: n, sent: `json_set(t.j->>'$.sent', '$.notification', ${n})` })
+  await multiply('mailbox_requests', count - 1, { notification: n })
+  return { organization_id, entity }
+}
+interface Connected {
+  organization_id: string
+  entity: number
+  shard: number
+}
+
 export const CONSUMER_LOADS: Record<string, Load> = {
   /** The story of the issue: five RFCs with many months each, in one batch. */
   async downloads(platform) {
@@ -80,8 +104,11 @@ export const CONSUMER_LOADS: Record<string, Load> = {
       await one.run()
       calls.push(await entityOf(rfc))
     }
-    await platform.deliver('downloads', calls)
+    const mailbox = await manyNotifications(rfcs[0]!, 50)
+    await platform.deliver('downloads', [...calls, { mailbox }])
     await platform.run(['downloads'])
+    expect(await countOf('mailbox_requests')).toBe(0)
+    expect(await countOf('sandbox_notifications', 'opened_at is not null')).toBe(50)
     expect(await countOf('sync_jobs', "status <> 'succeeded' or attempts <> 1", env.LEDGER_0)).toBe(0)
     expect(await countOf('sync_jobs', '1', env.LEDGER_0)).toBeGreaterThan(5 * 12)
   },
@@ -438,6 +465,46 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     await env.DB.exec('update connections set verify_at = null')
   },
 
+  async readPending(platform) {
+    await env.FILES.put('documents/pending', 'no PDF')
+    Object.assign(platform.env, { PDF: { fetch: async () => Response.json({ reason: 'It is none.' }, { status: 422 }) } })
+    await env.LEDGER_0.prepare(
+      `with recursive n (i) as (select 1 union all select i + 1 from n where i < 500)
+       insert into documents (entity, document_id, source, kind, series, name, title, content_type, size, sha256, document_date, attributes,
+         organizations, created_at, fields_status)
+       select 990000 + n.i, 'doc', 'sat_csf', 'csf', 'csf', '', '', 'application/pdf', 6, 'pending', '2026-05-01', '{}', '{}', n.i, 'pending' from n`,
+    ).run()
+    await finish(platform, 'readPending')
+    expect(await countOf('documents', "fields_reason = 'It is none.'", env.LEDGER_0)).toBe(500)
+  },
+
+  async alertCertificates(platform) {
+    const of = await organization('enterprise_gold')
+    const { rfc } = await connect(of.owner, freshRfc(), { ciec: 'empty' })
+    const { entity } = (await entityOf(rfc))!
+    const certificates = Array.from({ length: 12_000 }, (_, n) => ({
+      serial: `${n}`,
+      kind: 'csd',
+      status: 'active',
+      valid_to: '2026-05-30',
+    }))
+    const lists = Array.from({ length: 20 }, (_, n) => certificates.slice(n * 600, (n + 1) * 600))
+    // Lists of other RFCs, which nobody has connected, and one of this one.
+    for (const [n, some] of lists.entries())
+      await env.LEDGER_0.batch([
+        env.LEDGER_0.prepare('insert into certificates select ?1, value, ?3 from json_each(?2)').bind(
+          ...[n === 0 ? entity : 980_000 + n, JSON.stringify(some.map(({ serial }) => serial)), '2026-05-30'],
+        ),
+        env.LEDGER_0.prepare(
+          `insert into documents (entity, document_id, source, kind, series, name, title, content_type, size, sha256, document_date, attributes,
+             organizations, created_at, fields_status, fields)
+           values (?1, 'doc', 'sat_certificates', 'certificates', 'certificates', '', '', '', 0, '', '2026-05-01', '{}', ?2, 0, 'read', ?3)`,
+        ).bind(n === 0 ? entity : 980_000 + n, JSON.stringify({ [of.id]: 1 }), JSON.stringify({ certificates: some })),
+      ])
+    await finish(platform, 'alertCertificates', Date.parse('2026-05-20T10:00:00Z'))
+    expect(await countOf('alerts', "kind = 'certificate.expiring'", env.EVENTS_0)).toBe(600)
+  },
+
   async sweepUploadObjects(platform) {
     bindLedgers(platform, 800)
     // The bucket's clock is the real one.
@@ -508,12 +575,12 @@ export const CRON_LOADS: Record<string, Load> = {
     ).run()
     await env.LEDGER_0.prepare(
       `with recursive n (i) as (select 1 union all select i + 1 from n where i < 3000)
-       insert into sync_work (entity, jobs, due_at) select 900000 + n.i, '[]', 0 from n`,
+       insert into sync_work (entity, jobs, due_at, is_awaited) select 900000 + n.i, '[]', 0, n.i % 2 from n`,
     ).run()
     for (let n = 0; n < 10 && (await countOf('operator_orders', 'done_at is null')) > 0; n++) await platform.cron('* * * * *')
     expect(await countOf('operator_orders', 'done_at is null or refused is not null')).toBe(0)
     expect(platform.of('dispatch').length).toBeGreaterThan(0)
-    expect(platform.of('downloads').length).toBeGreaterThan(0)
+    for (const queue of ['downloads', 'downloads-spread']) expect(platform.of(queue).length).toBeGreaterThan(0)
   },
 
   async '*/15 * * * *'(platform) {
@@ -528,7 +595,7 @@ export const CRON_LOADS: Record<string, Load> = {
   async '0 10 * * *'(platform) {
     await organizations(600, { billed_month: `'2026-04'` })
     await platform.cron('0 10 * * *')
-    expect(platform.of('tasks')).toHaveLength(14)
+    expect(platform.of('tasks')).toHaveLength(DAILY.length)
     await platform.run(['tasks'])
     expect(await countOf('invoices', "period = '2026-05'")).toBe(600)
   },

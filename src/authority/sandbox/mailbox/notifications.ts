@@ -1,0 +1,62 @@
+import { AUTHORITY_ZONE, addBusinessDays } from '../../port/business-days.ts'
+import { EFFECTIVE_KINDS, type MailboxNotification, type NotificationKind } from '../../port/mailbox.ts'
+import { addMonths, localTime, withOffset } from '../world/places.ts'
+import { digitsOf, isDue, random } from '../world/seed.ts'
+
+/** Months whose notifications the mailbox shows, this one included. */
+const MONTHS = 6
+
+interface Text {
+  title: string
+  authority: string
+  document_kind: string | null
+}
+
+const AUDITS = 'Administración Desconcentrada de Auditoría Fiscal'
+const COLLECTION = 'Administración Desconcentrada de Recaudación'
+const SERVICES = 'Administración Desconcentrada de Servicios al Contribuyente'
+
+const TEXTS: Record<NotificationKind, readonly Text[]> = {
+  notificacion: [
+    { title: 'Resolución de devolución de saldo a favor', authority: AUDITS, document_kind: 'resolucion' },
+    { title: 'Multa por infracciones a las disposiciones fiscales', authority: COLLECTION, document_kind: 'resolucion' },
+  ],
+  requerimiento: [
+    { title: 'Requerimiento de obligaciones omitidas', authority: COLLECTION, document_kind: 'requerimiento' },
+    { title: 'Requerimiento de información y documentación', authority: AUDITS, document_kind: 'requerimiento' },
+  ],
+  mensaje_interes: [{ title: 'Calendario de la declaración anual', authority: SERVICES, document_kind: null }],
+  comunicado: [{ title: 'Diferencias entre lo facturado y lo declarado', authority: AUDITS, document_kind: 'carta' }],
+  aviso: [{ title: 'Vencimiento del certificado de e.firma', authority: SERVICES, document_kind: 'aviso' }],
+}
+
+const INFORMING: readonly NotificationKind[] = ['mensaje_interes', 'comunicado', 'aviso']
+
+/**
+ * Returns what the sandbox invents for the mailbox of an RFC up to an instant: each month a notification or a requirement, every second month
+ * also something that only informs. The taxpayer opens two of three within the period, and lets one expire.
+ */
+export function notificationsOf(rfc: string, now: Date): MailboxNotification[] {
+  const month = localTime(now).slice(0, 7)
+  return Array.from({ length: MONTHS }, (_, back) => addMonths(month, -back))
+    .flatMap((one) => ofMonth(rfc, one))
+    .filter(({ sent_at }) => sent_at <= now)
+    .map((one) => (one.opened_at !== null && one.opened_at > now ? { ...one, opened_at: null } : one))
+}
+
+function ofMonth(rfc: string, month: string): MailboxNotification[] {
+  const number = Number(month.slice(0, 4)) * 12 + Number(month.slice(5, 7))
+  const effective = draw(rfc, month, EFFECTIVE_KINDS[number % EFFECTIVE_KINDS.length]!, !isDue(`${rfc}|mailbox`, month, 3))
+  return number % 2 === 0 ? [effective] : [effective, draw(rfc, month, INFORMING[((number - 1) / 2) % INFORMING.length]!, false)]
+}
+
+function draw(rfc: string, month: string, kind: NotificationKind, isOpened: boolean): MailboxNotification {
+  const draws = random(`${rfc}|mailbox|${month}|${kind}`)
+  const clock = () => `T${String(draws.int(9, 17)).padStart(2, '0')}:${draws.int(10, 59)}:${draws.int(10, 59)}`
+  const day = `${month}-${String(draws.int(2, 27)).padStart(2, '0')}`
+  const at = (local: string) => new Date(withOffset(local, AUTHORITY_ZONE))
+  const sent_at = at(day + clock())
+  const opened_at = isOpened ? at(addBusinessDays(day, draws.int(1, 2)) + clock()) : null
+  const notification = digitsOf(`${rfc}|mailbox|${month}|${kind}|folio`, 14)
+  return { notification, kind, ...draws.pick(TEXTS[kind]), document_number: `500-${notification.slice(0, 8)}`, sent_at, opened_at }
+}

@@ -1,0 +1,100 @@
+import * as z from 'zod'
+import { doc } from '#doc'
+import { NOTIFICATION_KINDS } from '../authority/port/mailbox.ts'
+import { documented, Id, Instant, Paging } from '../platform/http/shapes.ts'
+import { NOTIFICATION_SEVERITIES, NOTIFICATION_STATUSES } from './deadlines.ts'
+
+export const NotificationKind = z.enum(NOTIFICATION_KINDS).meta({
+  id: 'NotificationKind',
+  description: doc(
+    'A `notificacion` or `requerimiento` takes effect: when it is opened, or on the fourth business day after it was sent. A ' +
+      '`mensaje_interes`, `comunicado` or `aviso` only informs.',
+  ),
+})
+
+export const NotificationStatus = z.enum(NOTIFICATION_STATUSES).meta({
+  id: 'NotificationStatus',
+  description: doc(
+    '`pending`: it can still be opened, and takes effect then. `opened`: somebody opened it. `notified_by_expiry`: nobody opened it in time, so ' +
+      'that it counts as notified. `informational`: it takes no effect.',
+  ),
+})
+
+const NotificationSeverity = z.enum(NOTIFICATION_SEVERITIES).meta({
+  id: 'NotificationSeverity',
+  description: doc(
+    '`critical`: it is pending with one business day left or none, or was notified by expiry. `warning`: it is pending. `info`: it was opened, ' +
+      'or only informs.',
+  ),
+})
+
+export const Notification = z
+  .strictObject({
+    notification_id: Id('ntf'),
+    kind: NotificationKind,
+    title: z.string(),
+    authority: z.string().meta({ description: doc('The unit of the tax authority that sent it.') }),
+    document_number: z
+      .string()
+      .nullable()
+      .meta({ description: doc('The number of the letter (oficio).') }),
+    sent_at: Instant,
+    open_deadline: z.iso
+      .date()
+      .nullable()
+      .meta({
+        description: doc('The last day on which it can be opened: the third business day after it was sent. Null if it only informs.'),
+      }),
+    effective_at: Instant.nullable().meta({
+      description: doc(
+        'When it takes or took effect: when it was opened, else the beginning of the fourth business day after it was sent, in Mexico City. Null ' +
+          'if it only informs.',
+      ),
+    }),
+    opened_at: Instant.nullable().meta({ description: doc('When it was opened, whoever opened it.') }),
+    status: NotificationStatus,
+    severity: NotificationSeverity,
+    days_left: z
+      .int()
+      .nullable()
+      .meta({ description: doc('Business days after today up to the deadline; 0 on the last day. Null unless it is pending.') }),
+    has_document: z.boolean().meta({ description: doc('Whether there is a document to download.') }),
+    document_kind: z
+      .string()
+      .nullable()
+      .meta({ description: doc('What the document is, in the words of the tax authority.'), examples: ['requerimiento'] }),
+  })
+  .meta({ id: 'Notification' })
+export type Notification = z.infer<typeof Notification>
+
+export const NotificationQuery = z.strictObject({
+  ...Paging,
+  status: NotificationStatus.optional(),
+  kind: NotificationKind.optional(),
+  since: Instant.optional().meta({ description: doc('Only what was sent at this instant or later.') }),
+})
+export type NotificationQuery = z.infer<typeof NotificationQuery>
+
+export const NotificationDocumentQuery = z.strictObject({
+  notification_id: Id('ntf'),
+  acknowledge_notification: documented(
+    z
+      .enum(['true', 'false'])
+      .default('false')
+      .transform((text) => text === 'true'),
+    {
+      type: 'boolean',
+      default: false,
+      description: doc(
+        'Opens the notification if it is pending, which makes the acknowledgement of receipt at the tax authority and begins the periods of ' +
+          'the law. Needs the role owner or admin.',
+      ),
+    },
+  ),
+})
+export type NotificationDocumentQuery = z.infer<typeof NotificationDocumentQuery>
+
+export const NotificationFetching = z
+  .strictObject({ status: z.literal('fetching'), retry_after_seconds: z.int() })
+  .meta({ id: 'NotificationFetching', description: doc('The document is being fetched from the tax authority.') })
+export type NotificationFetching = z.infer<typeof NotificationFetching>

@@ -1,0 +1,127 @@
+import { Failure, notFound } from '../failures.ts'
+import type { Ctx } from '../platform/context.ts'
+import { openCursor, paginate } from '../platform/paging/cursor.ts'
+import { openLedger, type ScopedLedger } from '../visibility/scoped-ledger.ts'
+import type { Notification, NotificationDocumentQuery, NotificationFetching, NotificationQuery } from './contract.ts'
+import { deadlinesOf, pendingSince, statusOf } from './deadlines.ts'
+import { visibleSince } from './floor.ts'
+import { objectOf } from './keep.ts'
+import { notificationIdOf, sentAtOf } from './notification-id.ts'
+import { type Asked, isOpeningRequested, requestDocument, requestOpening } from './requests/requests.ts'
+import { listNotifications, type NotificationRow, notificationsAt } from './store.ts'
+
+const FETCHING: NotificationFetching = { status: 'fetching', retry_after_seconds: 5 }
+
+const dated = ({ kind, sent_at, opened_at }: NotificationRow) => ({
+  kind,
+  sent_at: new Date(sent_at),
+  opened_at: opened_at === null ? null : new Date(opened_at),
+})
+
+async function view({ now }: Ctx, { fiscal_entity_id }: ScopedLedger, row: NotificationRow): Promise<Notification> {
+  const { kind, title, authority, document_number, document_kind } = row
+  const { sent_at, opened_at } = dated(row)
+  const { effective_at, ...deadlines } = deadlinesOf(dated(row), now)
+  return {
+    notification_id: await notificationIdOf(fiscal_entity_id, row.sent_at, row.notification),
+    ...{ kind, title, authority, document_number, document_kind },
+    has_document: document_kind !== null,
+    sent_at: sent_at.toISOString(),
+    opened_at: opened_at?.toISOString() ?? null,
+    effective_at: effective_at?.toISOString() ?? null,
+    ...deadlines,
+  }
+}
+
+/** Returns a page of the notifications that the organization may read, the latest first. Opens nothing. */
+export async function listOfNotifications(ctx: Ctx, query: NotificationQuery) {
+  const ledger = openLedger(ctx)
+  const scope = { list: `mailbox:${ledger.fiscal_entity_id}`, filters: query }
+  const before = await openCursor(ctx, scope, query.cursor)
+  const rows = await listNotifications(ledger, {
+    floor: visibleSince(ledger.window.floor),
+    before: before === undefined ? null : [Number(before[0]), String(before[1])],
+    status: query.status,
+    kind: query.kind,
+    since: query.since === undefined ? null : Date.parse(query.since),
+    pendingSince: pendingSince(ctx.now).getTime(),
+    limit: query.limit + 1,
+  })
+  const page = await paginate(
+    ctx,
+    scope,
+    query.limit,
+    rows,
+    (row) => [row.sent_at, row.notification],
+    (row) => view(ctx, ledger, row),
+  )
+  return { ...page, data: await Promise.all(page.data) }
+}
+
+/** Returns a notification that the organization may read. Throws Failure 404 notification.not_found. */
+export async function findNotification(ledger: ScopedLedger, notification_id: string): Promise<NotificationRow> {
+  for (const row of await notificationsAt(ledger, visibleSince(ledger.window.floor), sentAtOf(notification_id)))
+    if ((await notificationIdOf(ledger.fiscal_entity_id, row.sent_at, row.notification)) === notification_id) return row
+  throw notFound('notification')
+}
+
+/** The document of a notification with its bytes. */
+export interface NotificationFile {
+  name: string
+  content_type: string
+  size: number
+  content: ReadableStream
+}
+
+/**
+ * Returns the document of a notification, or NotificationFetching while it is fetched. One that is pending is opened only if the query
+ * acknowledges it. Throws Failure 404 notification.not_found and document.not_found, 409 would_notify without the acknowledgement, 403 credential.role
+ * when a member acknowledges, 409 fiscal_entity.not_active when the document would have to be fetched over a paused connection.
+ */
+export async function readNotificationDocument(
+  ctx: Ctx,
+  { notification_id, acknowledge_notification }: NotificationDocumentQuery,
+): Promise<NotificationFile | NotificationFetching> {
+  const ledger = openLedger(ctx)
+  const row = await findNotification(ledger, notification_id)
+  const asked: Asked = {
+    ...{ organization_id: ctx.organization.id, entity: ledger.entity, shard: ctx.connection!.shard },
+    ...{ sent_at: row.sent_at, notification: row.notification },
+  }
+  if (statusOf(dated(row), ctx.now) === 'pending') {
+    if (acknowledge_notification) requireWriter(ctx)
+    if (await isOpeningRequested(ctx, asked)) return FETCHING
+    if (!acknowledge_notification) throw wouldNotify()
+    requireActive(ctx)
+    await requestOpening(ctx, asked, {
+      action: 'notification.opening_requested',
+      resource_id: notification_id,
+      changed: ['opened_at'],
+    })
+    return FETCHING
+  }
+  if (row.document_kind === null) throw notFound('document')
+  const { name, content_type, size, sha256 } = row
+  const object = sha256 === null ? null : await ctx.env.FILES.get(objectOf(sha256))
+  if (object) return { name: name!, content_type: content_type!, size: size!, content: object.body }
+  requireActive(ctx)
+  await requestDocument(ctx, asked)
+  return FETCHING
+}
+
+const wouldNotify = () =>
+  new Failure(
+    'conflict',
+    'would_notify',
+    'Reading the document would open the notification, from when on it takes effect. Repeat the request with acknowledge_notification=true to open it.',
+  )
+
+function requireWriter({ actor }: Ctx): void {
+  if (actor.kind !== 'credential' || actor.role === 'member')
+    throw new Failure('forbidden', 'credential.role', 'Opening a notification needs a credential with the role owner or admin.')
+}
+
+function requireActive({ connection }: Ctx): void {
+  if (connection!.state !== 'active')
+    throw new Failure('conflict', 'fiscal_entity.not_active', 'The document cannot be fetched while the connection is paused.')
+}

@@ -1,0 +1,68 @@
+import type { mailboxRequests } from './tables.ts'
+
+export type MailboxRequest = Omit<typeof mailboxRequests.$inferSelect, 'opens'> & { opens: number }
+type Key = Pick<MailboxRequest, 'organization_id' | 'entity' | 'sent_at' | 'notification'>
+type Asked = Key & Pick<MailboxRequest, 'shard'>
+
+const KEY = 'organization_id = ?1 and entity = ?2 and sent_at = ?3 and notification = ?4'
+const keysOf = ({ organization_id, entity, sent_at, notification }: Key) => [organization_id, entity, sent_at, notification] as const
+
+/** Whether the organization has acknowledged the opening of a notification that is not opened yet. */
+export const isOpening = async (d1: D1Database, key: Key): Promise<boolean> =>
+  (await d1
+    .prepare(`select 1 from mailbox_requests where ${KEY} and opens = 1`)
+    .bind(...keysOf(key))
+    .first()) !== null
+
+const insert = (conflict: string) =>
+  `insert into mailbox_requests (organization_id, entity, sent_at, notification, shard, opens, attempts, not_before, lease_until)
+   values (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7, 0) ${conflict}`
+
+/** Asks for a document, if it is not asked for already. */
+export const insertRequest = (d1: D1Database, asked: Asked, now: number): D1PreparedStatement =>
+  d1.prepare(insert('on conflict do nothing')).bind(...keysOf(asked), asked.shard, 0, now)
+
+/** Asks for a notification to be opened, whether or not its document was asked for. */
+export const insertOpening = (d1: D1Database, asked: Asked, now: number): D1PreparedStatement =>
+  d1.prepare(insert('on conflict do update set opens = 1, attempts = 0, not_before = ?7')).bind(...keysOf(asked), asked.shard, 1, now)
+
+/** Leases the organization's due requests for an RFC, at most `limit`. */
+export const claimRequests = async (
+  d1: D1Database,
+  { organization_id, entity }: Pick<Key, 'organization_id' | 'entity'>,
+  lease: { token: string; now: number; until: number; limit: number },
+): Promise<MailboxRequest[]> =>
+  (
+    await d1
+      .prepare(
+        `update mailbox_requests set token = ?3, lease_until = ?5
+         where (organization_id, entity, sent_at, notification) in (
+           select organization_id, entity, sent_at, notification from mailbox_requests
+           where organization_id = ?1 and entity = ?2 and not_before <= ?4 and lease_until < ?4 limit ?6)
+         returning *`,
+      )
+      .bind(organization_id, entity, lease.token, lease.now, lease.until, lease.limit)
+      .all<MailboxRequest>()
+  ).results
+
+const HELD = `${KEY} and token = ?5`
+
+export const deleteRequest = (d1: D1Database, request: MailboxRequest): D1PreparedStatement =>
+  d1.prepare(`delete from mailbox_requests where ${HELD}`).bind(...keysOf(request), request.token)
+
+export const postponeRequest = (d1: D1Database, request: MailboxRequest, not_before: number): D1PreparedStatement =>
+  d1
+    .prepare(`update mailbox_requests set token = null, lease_until = 0, attempts = attempts + 1, not_before = ?6 where ${HELD}`)
+    .bind(...keysOf(request), request.token, not_before)
+
+/** The organizations and RFCs with requests that are due and that nobody works on. */
+export const dueRequests = async (d1: D1Database, now: number, limit: number): Promise<Pick<Key, 'organization_id' | 'entity'>[]> =>
+  (
+    await d1
+      .prepare(
+        `select distinct organization_id, entity from (
+           select organization_id, entity from mailbox_requests where not_before <= ?1 and lease_until < ?1 order by not_before limit ?2)`,
+      )
+      .bind(now, limit)
+      .all<Pick<Key, 'organization_id' | 'entity'>>()
+  ).results

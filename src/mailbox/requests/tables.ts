@@ -1,0 +1,28 @@
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { flag } from '../../platform/db/columns.ts'
+
+/** Documents of notifications that an organization waits for, until they are fetched. Times are milliseconds since 1970. */
+export const mailboxRequests = sqliteTable(
+  'mailbox_requests',
+  {
+    organization_id: text().notNull(),
+    entity: integer().notNull(),
+    sent_at: integer().notNull(),
+    notification: text().notNull(),
+    /** The number of the RFC's ledger. */
+    shard: integer().notNull(),
+    /** Whether the organization acknowledged that the notification is opened for it. */
+    opens: flag().notNull(),
+    attempts: integer().notNull(),
+    /** It is not worked on before this time. */
+    not_before: integer().notNull(),
+    /** Who works on it, and until when; null when nobody does. */
+    token: text(),
+    lease_until: integer().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.organization_id, table.entity, table.sent_at, table.notification] }),
+    // The sweep.
+    index('mailbox_requests_due').on(table.not_before),
+  ],
+)

@@ -1,0 +1,68 @@
+import { doc } from '#doc'
+import type { App } from '../platform/context.ts'
+import { Hono } from '../platform/http/hono.ts'
+import { operation, params, query, refuses, returns, returnsFile } from '../platform/http/operation.ts'
+import { pageOf } from '../platform/http/shapes.ts'
+import { FiscalEntityPath, NOT_READABLE } from '../taxpayers/contract.ts'
+import { Notification, NotificationDocumentQuery, NotificationFetching, NotificationQuery } from './contract.ts'
+import { listOfNotifications, readNotificationDocument } from './notifications.ts'
+
+const TAG = 'Tax mailbox'
+
+/** The tax mailbox (buzón tributario), mounted at /v1/fiscal-entities. */
+export const mailboxRoutes = new Hono<App>()
+  .get(
+    '/:fiscal_entity_id/buzon/notifications',
+    operation(
+      'listNotifications',
+      TAG,
+      doc('List the notifications of the tax mailbox, latest first'),
+      doc(
+        'Lists what the tax authority sent to the mailbox (buzón tributario). You can read a notification when one of your own runs listed ' +
+          'it and it was not sent before the earlier floor of your windows. Listing never opens a notification.',
+      ),
+    ),
+    params(FiscalEntityPath),
+    query(NotificationQuery),
+    returns(200, pageOf(Notification)),
+    refuses(404, NOT_READABLE),
+    async (c) => c.json(await listOfNotifications(c.var.ctx, c.req.valid('query'))),
+  )
+  .get(
+    '/:fiscal_entity_id/buzon/document',
+    operation(
+      'readNotificationDocument',
+      TAG,
+      doc('Download the document of a notification'),
+      doc(
+        'Returns the file byte for byte. A `pending` notification would take effect by being opened. It is opened only with ' +
+          '`acknowledge_notification=true`, by an owner or admin, and the audit events record who asked for it. The answer is 202 until the ' +
+          'tax authority has delivered the document: repeat the request, without the acknowledgement if you like. If the authority cannot be ' +
+          'reached for more than an hour, the request lapses.',
+      ),
+    ),
+    params(FiscalEntityPath),
+    query(NotificationDocumentQuery),
+    returnsFile(doc('The document'), 'application/pdf', 'application/octet-stream'),
+    returns(202, NotificationFetching, doc('The document is being fetched'), {
+      'Retry-After': doc('Seconds to wait before the next request, as in the body.'),
+    }),
+    refuses(404, doc('There is no active connection to the fiscal entity, no such notification that you can read, or it has no document.')),
+    refuses(403, doc('A credential with the role member acknowledges.')),
+    refuses(
+      409,
+      doc(
+        '`would_notify`: the notification is pending, and the request does not acknowledge that it is opened. `fiscal_entity.not_active`: the ' +
+          'document is not fetched yet, and cannot be while an unpaid invoice pauses the connection.',
+      ),
+    ),
+    async (c) => {
+      const found = await readNotificationDocument(c.var.ctx, c.req.valid('query'))
+      if ('status' in found) return c.json(found, 202, { 'Retry-After': String(found.retry_after_seconds) })
+      return c.body(found.content, 200, {
+        'Content-Type': found.content_type,
+        'Content-Length': String(found.size),
+        'Content-Disposition': `attachment; filename="${found.name.replace(/[^\w.-]/g, '_')}"`,
+      })
+    },
+  )

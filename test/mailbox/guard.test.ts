@@ -1,0 +1,291 @@
+import { env } from 'cloudflare:workers'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import * as adapters from '../../src/authority/adapters.ts'
+import type { TaxMailbox } from '../../src/authority/port/mailbox.ts'
+import { Unavailable } from '../../src/failures.ts'
+import type { Notification } from '../../src/mailbox/contract.ts'
+import { beforeBatch } from '../authority/support/authority.ts'
+import { deliver, later, losingMessages, sweep } from '../downloads/support/downloads.ts'
+import { runs } from '../support/fuzz.ts'
+import { audited } from '../support/tenants.ts'
+import { openedAtAuthority, reader } from './support/mailbox.ts'
+
+let queue: ReturnType<typeof losingMessages>
+
+beforeEach(async () => {
+  later(0)
+  queue = losingMessages()
+  await env.DB.prepare('delete from mailbox_requests').run()
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+const DAY = 86_400
+const ROLES = ['owner', 'admin', 'member'] as const
+
+/** A reader whose mailbox has one pending notification. */
+async function pending() {
+  const acme = await reader()
+  await acme.send({ sent_at: '2026-05-19T16:00:00Z' })
+  await acme.receive()
+  const [one] = await acme.list()
+  return { ...acme, id: one!.notification_id }
+}
+
+/** The calls of the authority's mailbox from here on; `act` may fail in its place. */
+function watchMailbox(act: (call: keyof TaxMailbox) => void = () => {}): string[] {
+  const calls: string[] = []
+  const real = adapters.authorityOf
+  vi.spyOn(adapters, 'authorityOf').mockImplementation((system) => {
+    const { mailbox, ...authority } = real(system)
+    const watched = (call: keyof TaxMailbox) => {
+      calls.push(call)
+      act(call)
+    }
+    return {
+      ...authority,
+      mailbox: {
+        list: (...args) => {
+          watched('list')
+          return mailbox.list(...args)
+        },
+        open: (...args) => {
+          watched('open')
+          return mailbox.open(...args)
+        },
+        document: (...args) => {
+          watched('document')
+          return mailbox.document(...args)
+        },
+      },
+    }
+  })
+  return calls
+}
+
+describe('a pending notification', () => {
+  it('is not opened without an acknowledgement: 409 would_notify, for every role', async () => {
+    const acme = await pending()
+    for (const role of ROLES)
+      expect(await acme.document(acme.id, { role })).toMatchObject({
+        status: 409,
+        body: { code: 'would_notify', detail: expect.stringContaining('acknowledge_notification=true') },
+      })
+    await acme.open()
+    expect(await openedAtAuthority(acme.rfc)).toEqual([])
+    expect(await audited(acme, 'notification.opening_requested')).toEqual([])
+  })
+
+  it('is not opened for a member who acknowledges: 403, before and after an owner has', async () => {
+    const acme = await pending()
+    const refused = { status: 403, body: { code: 'credential.role' } }
+    expect(await acme.document(acme.id, { ack: true, role: 'member' })).toMatchObject(refused)
+    await acme.document(acme.id, { ack: true })
+    expect(await acme.document(acme.id, { ack: true, role: 'member' })).toMatchObject(refused)
+    expect((await acme.document(acme.id, { role: 'member' })).status).toBe(202)
+  })
+
+  it.each(['owner', 'admin'])(
+    'is opened for an %s who acknowledges: audited once, 202, then the file, and opened for everybody',
+    async (role) => {
+      const acme = await pending()
+      const other = await reader(acme.rfc)
+      await other.run()
+      const [seen] = await other.list()
+      const calls = watchMailbox()
+      for (let times = 0; times < 2; times++)
+        expect(await acme.document(acme.id, { ack: true, role })).toMatchObject({ status: 202, body: { status: 'fetching' } })
+      expect((await audited(acme, 'notification.opening_requested')).map(({ changed }) => changed)).toEqual([['opened_at']])
+      const { actor, resource_id } = (await acme.ask('GET', '/v1/audit-events?action=notification.opening_requested')).body.data[0]
+      expect([actor, resource_id]).toEqual([expect.stringMatching(/^fds_test_key_/), acme.id])
+      expect((await acme.list())[0]!.status).toBe('pending')
+      // Another organization is told nothing of the request.
+      expect(await other.document(seen!.notification_id)).toMatchObject({ status: 409, body: { code: 'would_notify' } })
+
+      later(60)
+      await acme.open()
+      expect(calls).toEqual(['list', 'open', 'document'])
+      const opened = { status: 'opened', severity: 'info', opened_at: '2026-05-20T09:01:00.000Z', effective_at: '2026-05-20T09:01:00.000Z' }
+      for (const one of [acme, other]) {
+        const [now] = await one.list()
+        expect(now).toMatchObject({ ...opened, days_left: null })
+        expect(await one.document(now!.notification_id, { role: 'member' })).toMatchObject({
+          status: 200,
+          body: expect.stringMatching(/^%PDF/),
+        })
+      }
+      // The acknowledgement of what is opened changes nothing.
+      expect((await acme.document(acme.id, { ack: true, role: 'member' })).status).toBe(200)
+      expect(await audited(acme, 'notification.opening_requested')).toHaveLength(1)
+      expect(await audited(other, 'notification.opening_requested')).toHaveLength(0)
+      expect(await env.DB.prepare('select count(*) as n from mailbox_requests').first('n')).toBe(0)
+    },
+  )
+
+  it('is opened once for two organizations that acknowledge at the same time', async () => {
+    const acme = await pending()
+    const other = await reader(acme.rfc)
+    await other.run()
+    const calls = watchMailbox()
+    await Promise.all([acme.document(acme.id, { ack: true }), other.document((await other.list())[0]!.notification_id, { ack: true })])
+    await acme.open()
+    await other.open()
+    expect(calls.filter((call) => call === 'open')).toEqual(['open'])
+    expect([(await acme.list())[0]!.status, (await other.list())[0]!.status]).toEqual(['opened', 'opened'])
+  })
+
+  it('that was opened in the portal is opened here with the next run, and its document is there', async () => {
+    const acme = await pending()
+    const { rfc, notification } = (await env.DB.prepare('select rfc, notification from sandbox_notifications where rfc = ?')
+      .bind(acme.rfc)
+      .first())!
+    await env.DB.prepare('update sandbox_notifications set opened_at = ?3 where rfc = ?1 and notification = ?2')
+      .bind(rfc, notification, Date.now())
+      .run()
+    later(601)
+    await acme.receive()
+    expect((await acme.list())[0]).toMatchObject({ status: 'opened', opened_at: '2026-05-20T09:00:00.000Z' })
+    expect((await acme.document(acme.id)).status).toBe(200)
+    expect(await acme.told()).toHaveLength(1)
+  })
+
+  it('whose period ends before the service gets to it is not opened any more, only fetched', async () => {
+    const acme = await pending()
+    await acme.document(acme.id, { ack: true })
+    later(6 * DAY)
+    const calls = watchMailbox()
+    await acme.open()
+    expect(calls).toEqual(['list', 'document'])
+    expect((await acme.list())[0]!.status).toBe('notified_by_expiry')
+    expect((await acme.document(acme.id)).status).toBe(200)
+  })
+})
+
+describe('a crash', () => {
+  it.each([
+    ['before the message: the sweep sends it', 'message'],
+    ['after the authority has opened it and before that is recorded', 'recording'],
+    ['after it is recorded and before the document is there', 'document'],
+    ['before the request is crossed off', 'crossing off'],
+  ])('%s: it is opened once, and the document comes', async (_, where) => {
+    const acme = await pending()
+    queue.announced()
+    await acme.document(acme.id, { ack: true })
+    const calls = watchMailbox((call) => {
+      if (where === 'document' && call === 'document' && calls.length === 3) throw new Unavailable('sat_unavailable', 'The test.')
+    })
+    const spoil = { recording: 'update mailbox_notifications', 'crossing off': 'delete from mailbox_requests' }[where]
+    const undo = spoil === undefined ? () => {} : spoilRun(spoil, 'update mailbox_requests')
+    if (where !== 'message') await acme.open()
+    undo()
+    later(90)
+    queue.announced()
+    await sweep()
+    const found = queue.announced().filter((body) => 'mailbox' in body)
+    expect(found.length).toBe(1)
+    await deliver(found)
+    expect(calls.filter((call) => call === 'open')).toEqual(['open'])
+    expect((await acme.list())[0]).toMatchObject({ status: 'opened' })
+    expect((await acme.document(acme.id)).status).toBe(200)
+    expect(await env.DB.prepare('select count(*) as n from mailbox_requests').first('n')).toBe(0)
+  })
+
+  it('of the commit of the request leaves no request, no audit row, and nothing opened', async () => {
+    const acme = await pending()
+    beforeBatch('insert into mailbox_requests', 'spoil')
+    expect((await acme.document(acme.id, { ack: true })).status).toBe(500)
+    await acme.open()
+    expect([await openedAtAuthority(acme.rfc), await audited(acme, 'notification.opening_requested')]).toEqual([[], []])
+    expect((await acme.document(acme.id)).status).toBe(409)
+  })
+})
+
+/** Makes statements that hold one of these fail when they run alone. */
+function spoilRun(...holding: string[]): () => void {
+  const prototype = Object.getPrototypeOf(env.DB.prepare('select 1')) as D1PreparedStatement
+  const run = prototype.run
+  const spied = vi.spyOn(prototype, 'run').mockImplementation(async function (this: D1PreparedStatement) {
+    const { statement } = this as unknown as { statement: string }
+    if (holding.some((one) => statement.includes(one))) throw new Error('The test makes D1 fail.')
+    return run.call(this) as never
+  })
+  return () => void spied.mockRestore()
+}
+
+describe('an authority that does not answer', () => {
+  it('is asked again after growing waits, twelve times; then the acknowledgement lapses and nothing is opened', async () => {
+    const acme = await pending()
+    await acme.document(acme.id, { ack: true })
+    const calls = watchMailbox(() => {
+      throw new Unavailable('sat_unavailable', 'The test.')
+    })
+    let seconds = 0
+    for (let n = 0; n < 20; n++) {
+      await acme.open()
+      await acme.open()
+      seconds += 900
+      later(seconds)
+    }
+    expect(calls.length).toBe(12)
+    expect(await acme.document(acme.id)).toMatchObject({ status: 409, body: { code: 'would_notify' } })
+  })
+
+  it('that refuses the login makes the connection invalid', async () => {
+    const acme = await pending()
+    await acme.document(acme.id, { ack: true })
+    await acme.ask('POST', `/v1/test-helpers/fiscal-entities/${acme.fiscal_entity_id}/expire-ciec`)
+    await acme.open()
+    expect((await acme.entity()).status).toBe('invalid_ciec')
+    expect(await openedAtAuthority(acme.rfc)).toEqual([])
+  })
+})
+
+describe('the guard', () => {
+  type Call = readonly [what: 'list' | 'read' | 'ack' | 'run' | 'work' | 'wait' | 'relay', who: number, role: number, which: number]
+  const anyCall: fc.Arbitrary<Call> = fc.tuple(
+    fc.constantFrom('list', 'read', 'ack', 'run', 'work', 'wait', 'relay'),
+    fc.nat(1),
+    fc.nat(2),
+    fc.nat(4),
+  )
+
+  it('holds over any sequence of calls of any roles and organizations: nothing is opened but what an owner or admin acknowledged', async () => {
+    const parties = [await reader()]
+    parties.push(await reader(parties[0]!.rfc))
+    const { rfc, send } = parties[0]!
+    const asked = watchMailbox()
+    const acknowledged = new Set<string>()
+    let [seconds, sent] = [0, 0]
+    await fc.assert(
+      fc.asyncProperty(fc.boolean(), fc.array(anyCall, { minLength: 8, maxLength: 20 }), async (acknowledges, calls) => {
+        for (const kind of ['requerimiento', 'notificacion', 'comunicado']) await send({ kind, title: `n${sent++}` })
+        for (const [what, who, n, which] of calls) {
+          const one = parties[who]!
+          const role = ROLES[n]!
+          seconds += { wait: which * DAY, run: 601 }[what as string] ?? 0
+          later(seconds)
+          if (what === 'run') await one.receive()
+          if (what === 'work') await one.open()
+          if (what === 'relay') await one.told()
+          const listed = (await one.ask('GET', `${one.box}/notifications`, undefined, role)).body.data as Notification[]
+          const target = listed[which % Math.max(1, listed.length)]
+          if (!target) continue
+          const ack = what === 'ack' && (acknowledges || role === 'member')
+          const { status } = await one.document(target.notification_id, { ack, role })
+          if (target.status !== 'pending') expect([200, 202]).toContain(status)
+          else if (ack) expect(status).toBe(role === 'member' ? 403 : 202)
+          else expect(status).toBe(acknowledged.has(`${who} ${target.title}`) ? 202 : 409)
+          if (ack && status === 202) acknowledged.add(`${who} ${target.title}`)
+        }
+        const opened = await openedAtAuthority(rfc)
+        expect(opened.filter((title) => !acknowledged.has(`0 ${title}`) && !acknowledged.has(`1 ${title}`))).toEqual([])
+        if (acknowledged.size === 0) expect(asked).not.toContain('open')
+      }),
+      { numRuns: runs(5, 60) },
+    )
+    expect(asked).toContain('document')
+  }, 120_000)
+})
