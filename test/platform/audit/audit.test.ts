@@ -40,6 +40,7 @@ const ACTIONS: Record<string, string | null> = {
   'POST /v1/webhooks/:webhook_id/deliveries/:event_id/redeliver': 'webhook.redelivered',
   'POST /v1/fiscal-entities/:fiscal_entity_id/repse/refresh': 'repse.refresh_requested',
   'POST /v1/test-helpers/repse': 'test_helper.repse_published',
+  'POST /v1/test-helpers/mailbox': 'test_helper.notification_sent',
   'POST /v1/blacklists/lookup': null,
   'PATCH /v1/billing/rfcs/:fiscal_entity_id': 'fiscal_entity.suspended',
   'POST /v1/test-helpers/invoices': 'test_helper.invoice',

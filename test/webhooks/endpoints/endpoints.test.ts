@@ -294,6 +294,7 @@ describe('the catalog', () => {
       ['document.csf.updated', false],
       ['document.opinion_32d.changed', false],
       ['obligation.due_soon', false],
+      ['mailbox.notification_received', true],
     ])
     expect(
       (await items()).every(({ available, schema, sample }) => [schema !== null, sample !== null].every((it) => it === available)),
