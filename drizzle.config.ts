@@ -2,7 +2,12 @@ import { globSync } from 'node:fs'
 import { defineConfig } from 'drizzle-kit'
 
 const LEDGER = ['cfdi', 'downloads', 'documents', 'imports', 'mailbox'].map((domain) => `src/${domain}/tables.ts`)
-const EVENTS = [...globSync('src/webhooks/**/tables.ts'), 'src/alerts/tables.ts', 'src/storage/tables.ts', 'src/platform/receipts/tables.ts']
+const EVENTS = [
+  ...globSync('src/webhooks/**/tables.ts'),
+  'src/alerts/tables.ts',
+  'src/storage/tables.ts',
+  'src/platform/receipts/tables.ts',
+]
 const GUARDS = 'src/platform/db/tables.ts'
 
 const SCHEMAS = {

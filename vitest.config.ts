@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
 import { availableParallelism } from 'node:os'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
@@ -28,12 +29,30 @@ const egress = {
     export default {}`,
 }
 
+/** Behind PDF: the Worker of pdf/, unbundled. Names of modules are paths from the folder that each is imported from. */
+const source = (file: string) => readFileSync(file, 'utf8')
+const library = (file: string) => source(`node_modules/unpdf/dist/${file}.mjs`)
+const pdf = {
+  name: 'fiscal-local-pdf',
+  modulesRoot: '/',
+  compatibilityDate: '2026-10-01',
+  modules: [
+    ...['worker.ts', ...readdirSync('pdf').filter((file) => file.endsWith('.ts') && file !== 'worker.ts')].map((file) => ({
+      type: 'ESModule' as const,
+      path: `/pdf/${file}`,
+      contents: stripTypeScriptTypes(source(`pdf/${file}`)),
+    })),
+    { type: 'ESModule' as const, path: '/pdf/unpdf', contents: library('index') },
+    { type: 'ESModule' as const, path: '/pdf/unpdf/pdfjs', contents: library('pdfjs') },
+  ],
+}
+
 /**
  * The files that take longest come first, so that none of them runs alone at the end. Those of test/node mostly wait, for leases and for
  * processes that they start; everything else is done meanwhile.
  */
 const LONGEST = [
-  ...['node/midnight', 'node/crash', 'node/memory', 'node/start', 'node/deploy', 'node/storage'],
+  ...['node/mirror', 'node/midnight', 'node/crash', 'node/memory', 'node/start', 'node/deploy', 'node/storage'],
   ...['journeys/journey', 'journeys/paired-worlds', 'journeys/shared-downloads', 'journeys/shared-midnight', 'platform/budget/invocations'],
   ...['cfdi/search/search-cost', 'platform/http/matrix', 'platform/http/matrix-queries', 'billing/entitlements'],
   ...['imports/imports-deletion', 'downloads/missed-cancellations', 'platform/http/matrix-bodies', 'webhooks/deliveries/delivery-faults'],
@@ -62,9 +81,11 @@ const RULES = [
   'test/billing/subscription/trial-email.test.ts',
   'test/extractors/{cadence,cadence-oracle,promises}.test.ts',
   'test/extractors/runs/scope.test.ts',
+  'test/pdf/*.test.ts',
   'test/platform/hash.test.ts',
   'test/platform/time/zone-of-postcode.test.ts',
   'test/simulate/simulation.test.ts',
+  'test/storage/template.test.ts',
   'test/visibility/{coverage,slice-counts}.test.ts',
   'test/webhooks/hosts/host-places.test.ts',
   'test/webhooks/relay/turns.test.ts',
@@ -93,7 +114,7 @@ const workers = (name: string, include: string[], exclude: string[] = [], shards
         // For the tests of limits, in the place of the service's own.
         ratelimits: { TIGHT: { namespace_id: 'tight', simple: { limit: 3, period: 60 } } },
         outboundService: async () => new Response('The tests reach no network.', { status: 599 }),
-        workers: [egress],
+        workers: [egress, pdf],
       },
     }),
   ],

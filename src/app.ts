@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { doc } from '#doc'
 import { alertRoutes } from './alerts/routes.ts'
 import { sourceRoutes } from './authority/routes.ts'
+import { checkPaid } from './billing/entitlements.ts'
 import { billingRoutes } from './billing/routes.ts'
 import { blacklistRoutes } from './blacklists/lookups/routes.ts'
 import { detailRoutes } from './cfdi/detail/routes.ts'
@@ -31,6 +32,7 @@ import { params, publicOperation, refuses, returns, returnsFile } from './platfo
 import { problem, unknownPath, wrongMethod } from './platform/http/problem.ts'
 import { openApi, referenceFile, referencePage } from './platform/http/reference.ts'
 import { repseRoutes, supplierRoutes } from './repse/routes.ts'
+import { connectorRoutes } from './storage/connectors/routes.ts'
 import { FiscalEntityId } from './taxpayers/contract.ts'
 import { testHelperRoutes } from './test-helpers/routes.ts'
 import { eventCatalogRoutes } from './webhooks/catalog/routes.ts'
@@ -110,6 +112,7 @@ app
   .route('/v1/webhooks', webhookRoutes)
   .route('/v1/webhooks', deliveryRoutes)
   .route('/v1/events', eventRoutes)
+  .route('/v1/storage-connectors', connectorRoutes(checkPaid))
   .route('/v1/billing', billingRoutes)
   .route('/v1/billing', seatRoutes)
   .route('/v1/extractors', extractorRoutes)

@@ -14,6 +14,8 @@ export type Kind =
   | 'too_large'
   | 'unsupported_media_type'
   | 'invalid'
+  /** A range of content that has none of it. */
+  | 'range'
   | 'too_many_requests'
 
 export interface Fault {
@@ -31,6 +33,8 @@ interface Extra {
   resource_id?: string
   /** With method_not_allowed: the methods of the path. */
   allow?: string[]
+  /** With range: the bytes that there are. */
+  size?: number
 }
 
 /**

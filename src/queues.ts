@@ -13,6 +13,7 @@ import { keepDeadLetter } from './platform/queues/dead-letters.ts'
 import { sendAll } from './platform/queues/send.ts'
 import { runLookups } from './repse/lookups.ts'
 import { runRoundPage } from './repse/rounds.ts'
+import { workOnConnector } from './storage/mirror/work.ts'
 import { runTask, TaskMessage } from './tasks.ts'
 import { deliver } from './webhooks/deliveries/delivery.ts'
 import { fanOut } from './webhooks/relay/fan-out.ts'
@@ -29,7 +30,7 @@ import { relayOutbox } from './webhooks/relay/relay.ts'
  */
 export interface Consumer<Message = unknown> {
   /** The binding that sends to the queue. */
-  producer: 'DOWNLOADS' | 'DOWNLOADS_SPREAD' | 'DISPATCH' | 'IMPORTS' | 'REPSE' | 'WEBHOOKS' | 'TASKS'
+  producer: 'DOWNLOADS' | 'DOWNLOADS_SPREAD' | 'DISPATCH' | 'IMPORTS' | 'REPSE' | 'WEBHOOKS' | 'STORAGE' | 'TASKS'
   message: z.ZodType<Message>
   /** The most D1 statements that a handler executes before it asks the budget. */
   statements: number
@@ -83,6 +84,12 @@ export const CONSUMERS: Readonly<Record<string, Consumer>> = {
       if ('fan_out' in it) return fanOut(system, it.shard, it.fan_out)
       return 'endpoint' in it ? deliver(system, it.endpoint) : tellMissed(system, it.untold)
     },
+  }),
+  storage: consumer({
+    producer: 'STORAGE',
+    message: z.strictObject({ shard: z.int().min(0), connector: z.int().positive(), after: z.string().optional() }),
+    statements: 100,
+    handle: workOnConnector,
   }),
   tasks: consumer({ producer: 'TASKS', message: TaskMessage, statements: 600, handle: runTask }),
 }

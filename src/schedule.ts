@@ -11,6 +11,7 @@ import { log } from './platform/log.ts'
 import { START } from './platform/pages.ts'
 import { sweepLookups } from './repse/lookups.ts'
 import { sweepRounds } from './repse/rounds.ts'
+import { sweepConnectors } from './storage/mirror/sweep.ts'
 import { DAILY, runTask, sendTasks, type TaskMessage } from './tasks.ts'
 import { sweepDeliveries } from './webhooks/deliveries/delivery.ts'
 
@@ -30,6 +31,7 @@ export const CRONS: Readonly<Record<string, readonly Verb[]>> = {
     sweepVerifications,
     sweepMailboxes,
     sweepDeliveries,
+    sweepConnectors,
     sweepLookups,
     sweepRounds,
     runOperatorCommands,
@@ -40,7 +42,7 @@ export const CRONS: Readonly<Record<string, readonly Verb[]>> = {
     begin('sweepImports'),
     begin('sweepOutboxes'),
   ],
-  '*/15 * * * *': [begin('midnight')],
+  '*/15 * * * *': [begin('midnight'), begin('readPending')],
   '0 10 * * *': [
     (system) =>
       sendTasks(

@@ -3,6 +3,8 @@ import { suspendExpired } from './billing/expiry.ts'
 import { issueInvoices } from './billing/invoices/issue.ts'
 import { reviewSubscriptions } from './billing/subscription/review.ts'
 import { refreshLists } from './blacklists/loading/load.ts'
+import { alertCertificates } from './documents/certificates.ts'
+import { readPending } from './documents/pending.ts'
 import { sweepJobs } from './downloads/downloads.ts'
 import { pruneJobs } from './downloads/pruning/prune.ts'
 import { pruneRuns } from './extractors/runs/history.ts'
@@ -15,6 +17,8 @@ import { pruneKeys } from './platform/idempotency/idempotency.ts'
 import { reportLetters } from './platform/queues/dead-letters.ts'
 import { sendAll } from './platform/queues/send.ts'
 import { refreshRepse } from './repse/rounds.ts'
+import { reviewConnectors } from './storage/mirror/sweep.ts'
+import { rewrapCredentials } from './storage/rewrap.ts'
 import { pruneAttempts } from './taxpayers/attempts.ts'
 import { verifyIdle } from './taxpayers/verification.ts'
 import { pruneEvents } from './webhooks/deliveries/prune.ts'
@@ -60,6 +64,7 @@ export const TASKS = {
   reviewSubscriptions,
   pruneEvents,
   rewrapSecrets,
+  rewrapCredentials,
   refreshLists: once(refreshLists),
   refreshRepse: once(refreshRepse),
   pruneKeys,
@@ -69,6 +74,9 @@ export const TASKS = {
   sweepUploadObjects: once(sweepUploadObjects),
   pruneAttempts: once(pruneAttempts),
   verifyIdle,
+  alertCertificates,
+  readPending,
+  reviewConnectors,
   reportLetters: once(reportLetters),
 } as const satisfies Record<string, Task>
 
@@ -98,6 +106,7 @@ export const DAILY: readonly (keyof typeof TASKS)[] = [
   'reviewSubscriptions',
   'pruneEvents',
   'rewrapSecrets',
+  'rewrapCredentials',
   'refreshLists',
   'refreshRepse',
   'pruneKeys',
@@ -107,5 +116,7 @@ export const DAILY: readonly (keyof typeof TASKS)[] = [
   'sweepUploadObjects',
   'pruneAttempts',
   'verifyIdle',
+  'alertCertificates',
+  'reviewConnectors',
   'reportLetters',
 ]

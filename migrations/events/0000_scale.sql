@@ -120,7 +120,8 @@ CREATE TABLE `storage_connectors` (
 	`copied_count` integer NOT NULL,
 	`failed_count` integer NOT NULL,
 	`backfill` text,
-	`manifests` integer NOT NULL,
+	`parts` integer DEFAULT 0 NOT NULL,
+	`manifest` text,
 	`token` text,
 	`lease_until` integer NOT NULL,
 	`created_at` integer NOT NULL,
@@ -130,23 +131,32 @@ CREATE TABLE `storage_connectors` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `storage_connectors_id` ON `storage_connectors` (`connector_id`);--> statement-breakpoint
 CREATE INDEX `storage_connectors_organization` ON `storage_connectors` (`organization_id`,`connector`) WHERE deleted_at is null;--> statement-breakpoint
+CREATE INDEX `storage_connectors_unfinished` ON `storage_connectors` (`connector`) WHERE not is_planned or deleted_at is not null or backfill->>'status' <> 'completed';--> statement-breakpoint
 CREATE TABLE `storage_mirrors` (
 	`connector` integer NOT NULL,
 	`fiscal_entity` text NOT NULL,
-	`is_due` integer NOT NULL,
+	`due` integer NOT NULL,
 	`sequence` integer DEFAULT 0 NOT NULL,
 	`import_sequence` integer DEFAULT 0 NOT NULL,
 	`windows` text,
+	`all_until` integer DEFAULT 0 NOT NULL,
+	`documents_since` integer DEFAULT 0 NOT NULL,
 	`round` text,
 	PRIMARY KEY(`connector`, `fiscal_entity`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `storage_mirrors_due` ON `storage_mirrors` (`connector`,`fiscal_entity`) WHERE is_due;--> statement-breakpoint
+CREATE INDEX `storage_mirrors_due` ON `storage_mirrors` (`connector`,`fiscal_entity`) WHERE due;--> statement-breakpoint
+CREATE TABLE `storage_copied` (
+	`connector` integer NOT NULL,
+	`document_id` text NOT NULL,
+	PRIMARY KEY(`connector`, `document_id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TRIGGER `events_mirrored` AFTER INSERT ON `events`
 WHEN new.body LIKE '{"event":"sync.completed"%' AND instr(new.body, '"created_count"') > 0
 BEGIN
-	INSERT INTO storage_mirrors (connector, fiscal_entity, is_due)
+	INSERT INTO storage_mirrors (connector, fiscal_entity, due)
 	SELECT connector, new.body->>'fiscal_entity_id', 1 FROM storage_connectors
 	WHERE organization_id = new.organization_id AND deleted_at IS NULL AND connector_status = 'active' AND is_planned
-	ON CONFLICT (connector, fiscal_entity) DO UPDATE SET is_due = 1 WHERE NOT is_due;
+	ON CONFLICT (connector, fiscal_entity) DO UPDATE SET due = 1 WHERE due <> 1;
 END;

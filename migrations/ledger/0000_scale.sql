@@ -1,3 +1,11 @@
+CREATE TABLE `certificates` (
+	`entity` integer NOT NULL,
+	`serial` text NOT NULL,
+	`valid_to` text NOT NULL,
+	PRIMARY KEY(`entity`, `serial`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `certificates_expiring` ON `certificates` (`valid_to`,`entity`,`serial`);--> statement-breakpoint
 CREATE TABLE `cfdi` (
 	`entity` integer NOT NULL,
 	`uuid` text NOT NULL,
@@ -209,6 +217,8 @@ CREATE TABLE `documents` (
 	`entity` integer NOT NULL,
 	`document_id` text NOT NULL,
 	`source` text NOT NULL,
+	`kind` text NOT NULL,
+	`series` text NOT NULL,
 	`name` text NOT NULL,
 	`title` text NOT NULL,
 	`content_type` text NOT NULL,
@@ -219,9 +229,15 @@ CREATE TABLE `documents` (
 	`attributes` text NOT NULL,
 	`organizations` text NOT NULL,
 	`created_at` integer NOT NULL,
+	`is_current` integer DEFAULT 1 NOT NULL,
+	`fields_status` text NOT NULL,
+	`fields` text,
+	`fields_reason` text,
+	`read_attempts` integer DEFAULT 0 NOT NULL,
 	PRIMARY KEY(`entity`, `document_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE INDEX `documents_pending` ON `documents` (`read_attempts`,`created_at`) WHERE fields_status = 'pending';--> statement-breakpoint
 CREATE TABLE `import_holdings` (
 	`book` integer NOT NULL,
 	`part` integer NOT NULL,

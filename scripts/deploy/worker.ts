@@ -87,6 +87,17 @@ async function appliedTo(platform: Platform, database: string): Promise<string[]
   return table === undefined ? [] : ask('select name from d1_migrations')
 }
 
+/** The Worker that reads PDFs, which the service is bound to. Always: what runs is what lies here. */
+export const pdfWorkerStep = ({ environment }: Configuration, wrangler: Wrangler): Step => ({
+  title: 'Worker for PDFs',
+  tasks: async () => [
+    {
+      what: `deploy fiscal-${environment}-pdf`,
+      make: () => run(wrangler, DEPLOYMENT, '', 'deploy', '--config', 'pdf/wrangler.toml', '--env', environment),
+    },
+  ],
+})
+
 /** Always: what runs is what lies here. Wrangler also sets the crons and the consumers of the queues. */
 export const workerStep = ({ environment, worker }: Configuration, wrangler: Wrangler): Step => ({
   title: 'Worker',

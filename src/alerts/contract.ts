@@ -8,8 +8,11 @@ const AlertKind = z.enum(ALERT_KINDS).meta({
   description: doc(
     '`webhook.undelivered`: a webhook missed three or more deliveries in a row. `repse.expiring`: a REPSE registration ends within 60 ' +
       'days. `repse.expired`: a REPSE registration has ended. `connection.ciec_guessed`: the tax authority refused three or more CIECs ' +
-      'that others sent for the RFC within a day; there is one such alert per day. `mailbox.notification_received`: the tax mailbox received ' +
-      'a notification that takes effect if nobody opens it; it is critical with one business day left or none.',
+      'that others sent for the RFC within a day; there is one such alert per day. `storage.failed`: copying to a storage connector failed ' +
+      'five times in a row, and nothing is copied to it until you activate it again. `certificate.expiring`: an e.firma or CSD of the RFC ' +
+      'expires within 30 days; another alert follows 7 days before. ' +
+      '`mailbox.notification_received`: the tax mailbox received a notification that takes effect if nobody opens it; it is critical with one ' +
+      'business day left or none.',
   ),
 })
 const AlertSeverity = z.enum(SEVERITIES).meta({ id: 'AlertSeverity' })
@@ -19,7 +22,9 @@ export const Alert = z
     alert_id: Id('alr'),
     kind: AlertKind,
     severity: AlertSeverity,
-    resource_id: z.string().meta({ description: doc('The webhook (`wh_…`) or fiscal entity (`fe_…`) that the alert is about.') }),
+    resource_id: z
+      .string()
+      .meta({ description: doc('The webhook (`wh_…`), fiscal entity (`fe_…`) or storage connector (`stc_…`) that the alert is about.') }),
     message: z.string().meta({ description: doc('What happened, with its date.') }),
     created_at: Instant.meta({ description: doc('When the alert was raised, or when it became critical.') }),
     read_at: Instant.nullable().meta({ description: doc('When the alert was marked as read; null if it is unread.') }),
@@ -36,7 +41,7 @@ export const AlertQuery = z.strictObject({
     .max(100)
     .optional()
     .meta({
-      description: doc('Lists only alerts about this webhook or fiscal entity.'),
+      description: doc('Lists only alerts about this webhook, fiscal entity or storage connector.'),
     }),
   is_read: documented(
     z

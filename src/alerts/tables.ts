@@ -7,6 +7,8 @@ export const ALERT_KINDS = [
   'repse.expiring',
   'repse.expired',
   'connection.ciec_guessed',
+  'storage.failed',
+  'certificate.expiring',
   'mailbox.notification_received',
 ] as const
 export const SEVERITIES = ['warning', 'critical'] as const
@@ -21,7 +23,7 @@ export const alerts = sqliteTable(
     severity: text({ enum: SEVERITIES }).notNull(),
     /** Identifies the situation: an organization has at most one alert for each key. */
     dedupe_key: text().notNull(),
-    /** The webhook or fiscal entity that the alert is about. */
+    /** The webhook, fiscal entity or storage connector that the alert is about. */
     resource_id: text().notNull(),
     message: text().notNull(),
     created_at: instant().notNull(),

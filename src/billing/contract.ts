@@ -90,6 +90,7 @@ export type QuotaUsage = z.infer<typeof QuotaUsage>
 const QUOTA_DESCRIPTIONS: Record<Quota, Doc> = {
   extractors: doc('Extractors, disabled ones included.'),
   webhooks: doc('Webhook endpoints, disabled ones included.'),
+  storage_connectors: doc('Storage connectors, paused ones included.'),
   drafts: doc('Connections without a CIEC, paused ones included.'),
   credentials: doc('Credentials that are not revoked. Members need one each.'),
   invitations: doc('Invitations that are pending and have not expired.'),

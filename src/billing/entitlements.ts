@@ -31,6 +31,9 @@ function refuseOverdue({ suspension, grace_until }: Entitlements): void {
   )
 }
 
+/** Checks that no invoice of the organization is beyond its grace period. Throws Failure 402 billing.overdue. */
+export const checkPaid = async (ctx: Ctx): Promise<void> => refuseOverdue(await entitlementsOf(ctx))
+
 /** Opens a checkout when it refuses, to name its URL. */
 async function refuseWithoutSeat(ctx: Ctx, { allowance, suspension, subscription }: Entitlements): Promise<void> {
   const isTrialOver = suspension === 'trial'

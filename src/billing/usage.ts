@@ -6,6 +6,7 @@ import { QUOTAS, type Quota } from '../plans/quotas.ts'
 import { type Ctx, eventsOf } from '../platform/context.ts'
 import { type Fragment, join, prepared, raw, sql } from '../platform/db/fragment.ts'
 import { dayOfEpoch, epochDayOf, firstInstantOf, localDayOf } from '../platform/time/calendar.ts'
+import { connectorsUsed } from '../storage/connectors/connectors.ts'
 import { countActiveConnections, draftsUsed } from '../taxpayers/taxpayers.ts'
 import { webhooksUsed } from '../webhooks/endpoints/endpoints.ts'
 import type { BillingUsage, QuotaUsage } from './contract.ts'
@@ -26,7 +27,10 @@ async function usedNow(ctx: Ctx): Promise<Record<Quota, number>> {
   const columns = Object.entries(counts).map(([name, count]) => sql`(${count}) as ${raw(name)}`)
   const [counted, used, imports] = await Promise.all([
     prepared(db.$client, sql`select ${join(columns, ', ')}`).first<Record<Quota, number>>(),
-    prepared(eventsOf(ctx).$client, sql`select (${webhooksUsed(organization.id)}) as webhooks`).first<{ webhooks: number }>(),
+    prepared(
+      eventsOf(ctx).$client,
+      sql`select (${webhooksUsed(organization.id)}) as webhooks, (${connectorsUsed(organization.id)}) as storage_connectors`,
+    ).first<Pick<Record<Quota, number>, 'webhooks' | 'storage_connectors'>>(),
     importUsage(ctx),
   ])
   return { ...counted!, ...used!, extractors: organization.extractor_count, ...imports }

@@ -1,8 +1,10 @@
 import { announce, resumeDownloads } from '../downloads/downloads.ts'
 import { announceUntold } from '../downloads/missed-cancellations.ts'
 import { planRuns, startPlanned } from '../extractors/runs/dispatch.ts'
-import type { Ctx } from '../platform/context.ts'
+import { type Ctx, eventsOf } from '../platform/context.ts'
+import { commit } from '../platform/db/commit.ts'
 import { log } from '../platform/log.ts'
+import { markDue } from '../storage/due.ts'
 import type { ConnectionRow } from '../taxpayers/taxpayers.ts'
 
 type Runs = Awaited<ReturnType<typeof planRuns>>['runs']
@@ -18,12 +20,13 @@ export async function planActivation(ctx: Ctx, fiscal_entity_id: string, first_a
 }
 
 /**
- * Starts planned runs, downloads that waited for a CIEC, the verification of other CIECs, and telling what was missed since the connection
- * was active before. A failure is logged and does not fail the request, because all of it is committed and the next sweep starts it.
+ * Starts planned runs, downloads that waited for a CIEC, the verification of other CIECs, telling what was missed since the connection
+ * was active before, and copying it to storage connectors. A failure is logged and does not fail the request, because all of it is
+ * committed and the next sweep starts it.
  */
 export async function startDownloads(
   ctx: Ctx,
-  row: Pick<ConnectionRow, 'connection' | 'entity' | 'shard' | 'untold'>,
+  row: Pick<ConnectionRow, 'connection' | 'organization_id' | 'fiscal_entity_id' | 'entity' | 'shard' | 'untold'>,
   runs: Runs,
   areOthersOutstanding: boolean,
 ): Promise<void> {
@@ -32,6 +35,7 @@ export async function startDownloads(
     await startPlanned(ctx, runs)
     await resumeDownloads(ctx, [row])
     if (row.untold !== null) await announceUntold(ctx, [row])
+    await commit(eventsOf(ctx).$client, [markDue(eventsOf(ctx).$client, row.organization_id, row.fiscal_entity_id)])
   } catch (error) {
     log.error(ctx, 'Downloads of an activated connection could not be started. The next sweep starts them.', {}, error)
   }

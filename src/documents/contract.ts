@@ -1,18 +1,40 @@
 import * as z from 'zod'
 import { doc } from '#doc'
+import { DOCUMENT_KINDS } from '../authority/port/authority.ts'
 import { DATA_SOURCE_KEYS } from '../authority/port/catalog.ts'
+import { CertificateList, ComplianceOpinion, DocumentFields, ObligationList, TaxStatus } from '../authority/port/fields-contract.ts'
 import { Id, Instant, Paging } from '../platform/http/shapes.ts'
 import { FiscalEntityId } from '../taxpayers/contract.ts'
+import { FIELDS_STATUSES } from './fields-status.ts'
+
+const DocumentKind = z.enum(DOCUMENT_KINDS).meta({
+  id: 'DocumentKind',
+  description: doc(
+    '`csf` tax status certificate, `opinion_32d` compliance opinion, `obligations` registered obligations, `declaracion` a return, ' +
+      '`acuse` the receipt for a return, `registration` the taxpayer’s registration data, `certificates` list of certificates, `rug` ' +
+      'collateral registry.',
+  ),
+})
+
+const version = {
+  version: z.int().meta({ description: doc('Number of the version in its series, from 1, among those that you can read.') }),
+  is_latest: z.boolean().meta({ description: doc('Whether it is the latest version of its series that you can read.') }),
+}
 
 export const Document = z
   .strictObject({
     document_id: Id('doc'),
     data_source_key: z.string().meta({ description: doc('The data source that the document was downloaded from.') }),
+    kind: DocumentKind,
+    series: z.string().meta({
+      description: doc('Documents of a data source with the same series are versions of each other, such as the returns of one period.'),
+    }),
+    ...version,
     name: z.string().meta({ description: doc('File name.') }),
     title: z.string(),
     content_type: z.string(),
     size: z.int().meta({ description: doc('In bytes.') }),
-    sha256: z.string().meta({ description: doc('SHA-256 of the content, in hex.') }),
+    sha256: z.string().meta({ description: doc('SHA-256 of the content, in hex. It is also the ETag of the content.') }),
     document_date: z.iso.date().meta({ description: doc('The day on which the document was issued or that it is about.') }),
     period_end: z.iso
       .date()
@@ -20,19 +42,84 @@ export const Document = z
       .meta({ description: doc('Last day of the period that a return covers. Null for other documents.') }),
     attributes: z
       .record(z.string(), z.string())
-      .meta({ description: doc('Data from the document, such as its result. The names depend on the data source.') }),
+      .meta({ description: doc('What the tax authority lists beside the document. The names depend on the data source.') }),
+    fields_status: z.enum(FIELDS_STATUSES).meta({
+      description: doc(
+        '`read`: `fields` says what the document says. `none`: documents of this kind have no fields. `pending`: they are read soon. ' +
+          '`unreadable`: they cannot be read from the PDF; `fields_reason` says why.',
+      ),
+    }),
+    fields: DocumentFields.nullable().meta({
+      description: doc('What the document says: of a `csf`, an `opinion_32d`, `certificates` or `obligations`. Otherwise null.'),
+    }),
+    fields_reason: z.string().nullable(),
     created_at: Instant.meta({ description: doc('When a run of the organization first downloaded the document.') }),
   })
   .meta({ id: 'Document' })
 export type Document = z.infer<typeof Document>
 
-export const DocumentQuery = z.strictObject({
-  ...Paging,
-  data_source_key: z
-    .enum(DATA_SOURCE_KEYS)
-    .optional()
-    .meta({ description: doc('Only documents of this data source.') }),
-})
+export const DocumentQuery = z
+  .strictObject({
+    ...Paging,
+    data_source_key: z
+      .enum(DATA_SOURCE_KEYS)
+      .optional()
+      .meta({ description: doc('Only documents of this data source.') }),
+    kind: DocumentKind.optional(),
+    from: z.iso
+      .date()
+      .optional()
+      .meta({ description: doc('Only documents whose period ends on this day or later; without a period, that are dated so.') }),
+    to: z.iso
+      .date()
+      .optional()
+      .meta({ description: doc('Only documents whose period ends on this day or earlier; without a period, that are dated so.') }),
+    version: z
+      .enum(['all', 'latest'])
+      .default('all')
+      .meta({ description: doc('`latest`: only the latest version of each series.') }),
+  })
+  .refine(({ from, to }) => from === undefined || to === undefined || from <= to, { path: ['to'], message: 'Must not be before from.' })
 export type DocumentQuery = z.infer<typeof DocumentQuery>
 
 export const DocumentPath = z.strictObject({ fiscal_entity_id: FiscalEntityId, document_id: Id('doc') })
+
+/** A value that changed from one version to the next. */
+export const FieldChange = z
+  .strictObject({
+    field: z.string().meta({ description: doc('Name of the field; those of the address begin with `address.`.') }),
+    from: z.json(),
+    to: z.json(),
+  })
+  .meta({ id: 'FieldChange' })
+export type FieldChange = z.infer<typeof FieldChange>
+
+const partOf = <S extends z.ZodType>(fields: S) =>
+  z
+    .strictObject({
+      source: z.strictObject({
+        document_id: Id('doc'),
+        data_source_key: z.string(),
+        ...version,
+        document_date: z.iso.date(),
+        created_at: Instant,
+      }),
+      fields,
+      changes: z.array(FieldChange).meta({ description: doc('What changed since the version before that you can read.') }),
+    })
+    .nullable()
+
+export const TaxProfile = z
+  .strictObject({
+    fiscal_entity_id: Id('fe'),
+    rfc: z.string(),
+    tax_status: partOf(TaxStatus),
+    opinion: partOf(ComplianceOpinion),
+    obligations: partOf(ObligationList),
+    certificates: partOf(CertificateList),
+  })
+  .meta({
+    id: 'TaxProfile',
+    description: doc('Each part is the latest version that could be read of one kind of document; null while there is none.'),
+  })
+export type TaxProfile = z.infer<typeof TaxProfile>

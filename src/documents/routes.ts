@@ -1,23 +1,27 @@
 import { doc } from '#doc'
 import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
-import { operation, params, query, refuses, returns, returnsFile } from '../platform/http/operation.ts'
+import { operation, params, query, refuses, returns, returnsFile, returnsRanges } from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
 import { FiscalEntityPath, NOT_READABLE } from '../taxpayers/contract.ts'
-import { Document, DocumentPath, DocumentQuery } from './contract.ts'
-import { listOfDocuments, readDocument } from './documents.ts'
+import { Document, DocumentPath, DocumentQuery, TaxProfile } from './contract.ts'
+import { etagOf, listOfDocuments, readDocument } from './documents.ts'
+import { getTaxProfile } from './profile.ts'
+
+const TAG = 'Documents'
+const TYPES = ['application/pdf', 'application/json', 'application/octet-stream'] as const
 
 export const documentRoutes = new Hono<App>()
   .get(
     '/:fiscal_entity_id/documents',
     operation(
       'listDocuments',
-      'Documents',
+      TAG,
       doc('List tax documents, newest first'),
       doc(
         'Tax documents other than CFDIs: the tax status certificate (CSF), the compliance opinion (32-D), returns and others. You can ' +
           'read a document when one of your own runs downloaded it and its date, or the end of its period, is not before the earlier ' +
-          'floor of your windows.',
+          'floor of your windows. A document whose content changes gets another version; the versions before stay.',
       ),
     ),
     params(FiscalEntityPath),
@@ -27,22 +31,47 @@ export const documentRoutes = new Hono<App>()
     async (c) => c.json(await listOfDocuments(c.var.ctx, c.req.valid('query'))),
   )
   .get(
+    '/:fiscal_entity_id/tax-profile',
+    operation(
+      'getTaxProfile',
+      TAG,
+      doc('Get what the latest tax documents say'),
+      doc(
+        'Joins the latest tax status certificate, compliance opinion, registered obligations and list of certificates that you can ' +
+          'read, each with the document that it comes from and with what changed since the version before.',
+      ),
+    ),
+    params(FiscalEntityPath),
+    returns(200, TaxProfile),
+    refuses(404, NOT_READABLE),
+    async (c) => c.json(await getTaxProfile(c.var.ctx)),
+  )
+  .get(
     '/:fiscal_entity_id/documents/:document_id/content',
     operation(
       'readDocument',
-      'Documents',
+      TAG,
       doc('Download a document'),
-      doc('Returns the file byte for byte as the tax authority delivered it.'),
+      doc(
+        'Returns the file byte for byte as the tax authority delivered it. The header Range may ask for one part of it, and If-Range ' +
+          'for the part only if the ETag, which is the SHA-256 of the content, is still the same.',
+      ),
     ),
     params(DocumentPath),
-    returnsFile(doc('The document'), 'application/pdf', 'application/json', 'application/octet-stream'),
+    returnsFile(doc('The document'), ...TYPES),
+    returnsRanges(...TYPES),
     refuses(404, doc('There is no active connection to the fiscal entity, or no such document that you can read.')),
     async (c) => {
-      const { document, content } = await readDocument(c.var.ctx, c.req.valid('param').document_id)
-      return c.body(content, 200, {
+      const asked = { isHead: c.req.method === 'HEAD', range: c.req.header('range'), ifRange: c.req.header('if-range') }
+      const { document, range, body } = await readDocument(c.var.ctx, c.req.valid('param').document_id, asked)
+      const { offset, length } = range ?? { offset: 0, length: document.size }
+      return c.body(body, range ? 206 : 200, {
         'Content-Type': document.content_type,
-        'Content-Length': String(document.size),
+        'Content-Length': String(length),
         'Content-Disposition': `attachment; filename="${document.name.replace(/[^\w.-]/g, '_')}"`,
+        'Accept-Ranges': 'bytes',
+        ETag: etagOf(document),
+        ...(range && { 'Content-Range': `bytes ${offset}-${offset + length - 1}/${document.size}` }),
       })
     },
   )

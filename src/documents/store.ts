@@ -1,91 +1,154 @@
+import { type Fragment, prepared, raw, sql } from '../platform/db/fragment.ts'
 import type { ScopedLedger } from '../visibility/scoped-ledger.ts'
+import type { Window } from '../visibility/window.ts'
 import type { documents } from './tables.ts'
 
 export type DocumentRow = typeof documents.$inferSelect
 
+/** A document with its place among the versions of its series that the organization may read. */
+export type VersionRow = DocumentRow & { version: number; versions: number }
+
+/** Who reads documents of an entity: an organization through the hull of its windows. */
+export interface DocumentReader {
+  entity: number
+  organization_id: string
+  window: Window
+}
+
+/** Without extractors an organization may read every document. */
+export const seesAll = ({ isEmpty, floor, ceiling }: Window): boolean => !isEmpty && floor === null && ceiling === null
+
 /**
  * An organization may read a document when a run of its own fetched it or joined its job, and the document's period, or date, ends on or
- * after its floor. It does not get what only later runs of others fetch. An organization without extractors may read all. Parameters: ?1
- * entity, ?2 floor, ?3 the organization, or null for all.
+ * after its floor. It does not get what only later runs of others fetch. An organization without extractors may read all. `reader` is JSON
+ * `[entity, floor, the organization, or null for all]`.
  */
-const VISIBLE = `entity = ?1 and (?2 is null or coalesce(period_end, document_date) >= ?2)
-  and (?3 is null or json_extract(organizations, '$.' || ?3) is not null)`
+const isVisible = (reader: string, d = 'd'): string =>
+  `${d}.entity = ${reader}->>0 and (${reader}->>1 is null or coalesce(${d}.period_end, ${d}.document_date) >= ${reader}->>1)
+   and (${reader}->>2 is null or json_extract(${d}.organizations, '$.' || (${reader}->>2)) is not null)`
 
-const bounds = ({ entity, window }: ScopedLedger, organization_id: string) =>
-  [entity, window.floor, !window.isEmpty && window.floor === null && window.ceiling === null ? null : organization_id] as const
+export const readerJson = ({ entity, organization_id, window }: DocumentReader) => [
+  entity,
+  window.floor,
+  seesAll(window) ? null : organization_id,
+]
+
+/**
+ * The versions `v` that each reader `a` of a JSON list may read, numbered in each series: by their dates, and those of a day in the order
+ * in which the organization got them. Documents that it may not read count for nothing.
+ */
+export const versionsOf = (readers: string, conditions: string): Fragment => sql`versions as materialized (
+  select a.key as n, d.entity, d.document_id, d.kind, d.fields_status,
+    row_number() over (partition by a.key, d.source, d.series order by d.document_date,
+      coalesce(json_extract(d.organizations, '$.' || (a.value->>2)), d.created_at), d.document_id) as version,
+    count(*) over (partition by a.key, d.source, d.series) as versions
+  from json_each(${readers}) a cross join documents d
+  where ${raw(isVisible('a.value'))} and ${raw(conditions)})`
+
+const readersOf = (ledger: ScopedLedger): string => JSON.stringify([readerJson(ledger)])
+
+interface DocumentFilters {
+  /** The last document of the page before. */
+  before: string | null
+  source?: string | null
+  kind?: string | null
+  from?: string | null
+  to?: string | null
+  isLatest?: boolean
+  limit: number
+}
 
 /** Finds documents older than `before`, newest first. */
 export const listDocuments = async (
   ledger: ScopedLedger,
-  organization_id: string,
-  { before, source, limit }: { before: string | null; source: string | null; limit: number },
+  { before, source = null, kind = null, from = null, to = null, isLatest = false, limit }: DocumentFilters,
 ) =>
   (
-    await ledger.d1
-      .prepare(
-        `select * from documents where ${VISIBLE} and (?4 is null or document_id < ?4) and (?5 is null or source = ?5)
-         order by document_id desc limit ?6`,
-      )
-      .bind(...bounds(ledger, organization_id), before, source, limit)
-      .all<DocumentRow>()
+    await prepared(
+      ledger.d1,
+      sql`with ${versionsOf(readersOf(ledger), 'true')}
+        select d.*, v.version, v.versions from versions v cross join documents d on d.entity = v.entity and d.document_id = v.document_id
+        where (${before} is null or v.document_id < ${before}) and (${source} is null or d.source = ${source})
+          and (${kind} is null or d.kind = ${kind}) and (${from} is null or coalesce(d.period_end, d.document_date) >= ${from})
+          and (${to} is null or coalesce(d.period_end, d.document_date) <= ${to}) and (${Number(isLatest)} = 0 or v.version = v.versions)
+        order by v.document_id desc limit ${limit}`,
+    ).all<VersionRow>()
   ).results
 
 /** Finds a document that the organization may read. */
-export const findDocument = async (ledger: ScopedLedger, organization_id: string, document_id: string) =>
+export const findDocument = async (ledger: ScopedLedger, document_id: string): Promise<DocumentRow | null> =>
+  prepared(
+    ledger.d1,
+    sql`select d.* from json_each(${readersOf(ledger)}) a cross join documents d
+      where ${raw(isVisible('a.value'))} and d.document_id = ${document_id} limit 1`,
+  ).first<DocumentRow>()
+
+export type ReadVersion = Pick<
+  VersionRow,
+  'kind' | 'document_id' | 'source' | 'document_date' | 'organizations' | 'created_at' | 'version' | 'versions'
+> & {
+  fields: string
+  /** The fields of the version before that could be read; null without one. */
+  before: string | null
+}
+
+/** The latest version of each of these kinds that could be read. */
+export const latestRead = async (ledger: ScopedLedger, kinds: readonly string[]): Promise<ReadVersion[]> =>
   (
-    await ledger.d1
-      .prepare(`select * from documents where ${VISIBLE} and document_id = ?4 limit 1`)
-      .bind(...bounds(ledger, organization_id), document_id)
-      .all<DocumentRow>()
-  ).results[0]
+    await prepared(
+      ledger.d1,
+      sql`with ${versionsOf(readersOf(ledger), ofKinds(kinds))},
+        ranked as (
+          select *, row_number() over (partition by kind order by version desc) as place from versions where fields_status = 'read')
+        select d.kind, d.document_id, d.source, d.document_date, d.organizations, d.created_at, r.version, r.versions, d.fields,
+          b.fields as before
+        from ranked r cross join documents d on d.entity = r.entity and d.document_id = r.document_id
+        left join ranked p on p.kind = r.kind and p.place = 2
+        left join documents b on b.entity = p.entity and b.document_id = p.document_id
+        where r.place = 1`,
+    ).all<ReadVersion>()
+  ).results
 
-/** Returns those of these ids that are stored. */
-export const knownDocuments = async (ledger: D1Database, entity: number, ids: readonly string[]): Promise<Set<string>> =>
-  new Set(
-    (
-      await ledger
-        .prepare(`select d.document_id from json_each(?2) j cross join documents d on d.entity = ?1 and d.document_id = j.value`)
-        .bind(entity, JSON.stringify(ids))
-        .all<{ document_id: string }>()
-    ).results.map(({ document_id }) => document_id),
-  )
+/** What a reader is told of documents of its own. */
+export interface NewsRow {
+  /** The number of the question. */
+  n: number
+  kind: DocumentRow['kind']
+  document_id: string
+  document_date: string
+  version: number
+  /** When the organization got it, in milliseconds. */
+  got_at: number
+  fields_status: DocumentRow['fields_status']
+  fields: string | null
+  /** The fields of the version before that could be read; null without one. */
+  before: string | null
+}
 
-/** Stores documents. In stored ones, only the organizations that may read them can change. These are read from the job at commit. */
-export const upsertDocuments = (
-  ledger: D1Database,
-  rows: readonly Omit<DocumentRow, 'organizations'>[],
-  job: { source: string; job_id: string },
-) =>
-  ledger
-    .prepare(
-      `insert into documents (entity, document_id, source, name, title, content_type, size, sha256, document_date, period_end, attributes,
-         organizations, created_at)
-       select d.value->>0, d.value->>1, d.value->>2, d.value->>3, d.value->>4, d.value->>5, d.value->>6,
-         d.value->>7, d.value->>8, d.value->>9, d.value->>10,
-         (select json_group_object(o.value, d.value->>11) from json_each(s.organizations) o), d.value->>11
-       from json_each(?1) d cross join sync_jobs s on s.entity = d.value->>0 and s.source = ?2 and s.month = '' and s.job_id = ?3
-       where true
-       on conflict (entity, document_id) do update set organizations = json_patch(excluded.organizations, documents.organizations)
-       where exists (
-         select 1 from json_each(excluded.organizations) x where json_extract(documents.organizations, '$.' || x.key) is null)`,
-    )
-    .bind(
-      JSON.stringify(
-        rows.map((row) => [
-          row.entity,
-          row.document_id,
-          row.source,
-          row.name,
-          row.title,
-          row.content_type,
-          row.size,
-          row.sha256,
-          row.document_date,
-          row.period_end,
-          row.attributes,
-          row.created_at,
-        ]),
-      ),
-      job.source,
-      job.job_id,
-    )
+/** Reads those of the named documents that are visible and not to be read yet, each with the version before it that could be read. */
+export async function readNews(d1: D1Database, kinds: readonly string[], asked: readonly AskedDocuments[]): Promise<NewsRow[]> {
+  const json = JSON.stringify(asked.map((one) => [...readerJson(one), one.document_ids, one.organization_id]))
+  const got_at = `json_extract(d.organizations, '$.' || (a.value->>4))`
+  const { results } = await prepared(
+    d1,
+    sql`with ${versionsOf(json, ofKinds(kinds))},
+      numbered as (
+        select *, max(iif(fields_status = 'read', version, null)) over (
+          partition by n, kind order by version rows between unbounded preceding and 1 preceding) as previous
+        from versions)
+      select v.n, v.kind, v.document_id, d.document_date, v.version, v.fields_status, d.fields, b.fields as before, ${raw(got_at)} as got_at
+      from json_each(${json}) a
+      cross join numbered v on v.n = a.key and v.document_id in (select value from json_each(a.value->3))
+      cross join documents d on d.entity = v.entity and d.document_id = v.document_id
+      left join numbered p on p.n = v.n and p.kind = v.kind and p.version = v.previous
+      left join documents b on b.entity = p.entity and b.document_id = p.document_id
+      where v.fields_status <> 'pending' and ${raw(got_at)} is not null
+      order by v.n, v.document_id`,
+  ).all<NewsRow>()
+  return results
+}
+
+/** Documents of a reader. */
+export type AskedDocuments = DocumentReader & { document_ids: readonly string[] }
+
+const ofKinds = (kinds: readonly string[]): string => `d.kind in ('${kinds.join(`', '`)}')`

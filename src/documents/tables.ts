@@ -1,12 +1,18 @@
-import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { sql } from 'drizzle-orm'
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { DOCUMENT_KINDS } from '../authority/port/authority.ts'
+import { FIELDS_STATUSES } from './fields-status.ts'
 
-/** Documents that are not CFDIs. The same source, name and content is one row, however often it is downloaded. */
+/** Documents that are not CFDIs. The same source, name, date and content is one row, however often it is downloaded. */
 export const documents = sqliteTable(
   'documents',
   {
     entity: integer().notNull(),
     document_id: text().notNull(),
     source: text().notNull(),
+    kind: text({ enum: DOCUMENT_KINDS }).notNull(),
+    /** Documents of a source with the same series are versions of each other. */
+    series: text().notNull(),
     name: text().notNull(),
     title: text().notNull(),
     content_type: text().notNull(),
@@ -20,6 +26,34 @@ export const documents = sqliteTable(
     organizations: text().notNull(),
     /** Milliseconds since 1970. */
     created_at: integer().notNull(),
+    /** 1 while it is among what the authority delivered when anything was new last. A run that finds its job finished gets these. */
+    is_current: integer().notNull().default(1),
+    /** Whether it has fields, and its DocumentFields as JSON once they are read. */
+    fields_status: text({ enum: FIELDS_STATUSES }).notNull(),
+    fields: text(),
+    /** Why its fields cannot be read, in a sentence. */
+    fields_reason: text(),
+    /** Number of times that the sweep tried to read a pending PDF. */
+    read_attempts: integer().notNull().default(0),
   },
-  (table) => [primaryKey({ columns: [table.entity, table.document_id] })],
+  (table) => [
+    primaryKey({ columns: [table.entity, table.document_id] }),
+    // The sweep that reads what could not be read when it was downloaded.
+    index('documents_pending').on(table.read_attempts, table.created_at).where(sql`fields_status = 'pending'`),
+  ],
+)
+
+/** Certificates (CSD and e.firma) that any list of the authority has named, for the alerts before they expire. */
+export const certificates = sqliteTable(
+  'certificates',
+  {
+    entity: integer().notNull(),
+    serial: text().notNull(),
+    /** The last day on which it is valid. */
+    valid_to: text().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.entity, table.serial] }),
+    index('certificates_expiring').on(table.valid_to, table.entity, table.serial),
+  ],
 )

@@ -5,7 +5,7 @@ import { type IngestTarget, ingestMetadata, ingestXmlPackage, type Outcomes, rej
 import { PackageRejected } from '../cfdi/package/directory.ts'
 import { MonthMetadata } from '../cfdi/package/month-metadata.ts'
 import { MOST_LISTED, type Rejection } from '../cfdi/package/rejections.ts'
-import { keepDocuments } from '../documents/documents.ts'
+import { keepDocuments } from '../documents/keep.ts'
 import { Unavailable } from '../failures.ts'
 import { keepNotifications } from '../mailbox/keep.ts'
 import { insertOutboxEvents } from '../outbox/outbox.ts'
@@ -178,7 +178,7 @@ async function download(worker: Worker, job: Job, login: Login): Promise<void> {
   if (job.month !== '') return downloadMonth(worker, job, login, now)
   const authority = authorityOf(system)
   const files = await authority.documents(login, job.source as DataSourceKey, now)
-  const { statements, created } = await keepDocuments({ ledger, files: system.env.FILES, now: new Date() }, job, files)
+  const { statements, created } = await keepDocuments(system, ledger, job, files)
   const received = await keepNotifications({ ledger, files: system.env.FILES, mailbox: authority.mailbox, now }, job, login)
   const progress = created === 0 ? [] : progressStatements(ledger, job, { ...NOTHING, created })
   await worker.finish(job, null, {

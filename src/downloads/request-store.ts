@@ -183,7 +183,7 @@ function shareNotifications(
   return tellStatements(ledger, { sql, values: [JSON.stringify(jobs), organization_id, instant] }, organization_id, new Date(now))
 }
 
-/** Shares the files of finished jobs with the organization: the newest of each name of their sources. */
+/** Shares the files of finished jobs with the organization: those of their sources that are current. */
 function shareDocuments(
   ledger: D1Database,
   { organization_id, instant, now }: RequestingRun,
@@ -196,13 +196,12 @@ function shareDocuments(
       .prepare(
         `update documents set organizations = json_set(documents.organizations, '$.' || ?2, ?4)
          from (
-           select d.entity, max(d.document_id) as document_id
+           select d.entity, d.document_id
            from ${REQUESTED}
-           cross join documents d on d.entity = s.entity and d.source = s.source
+           cross join documents d on d.entity = s.entity and d.source = s.source and d.is_current = 1
            where s.open = 0 and ${SERVES}
-           group by d.entity, d.source, d.name
-         ) newest
-         where documents.entity = newest.entity and documents.document_id = newest.document_id
+         ) shared
+         where documents.entity = shared.entity and documents.document_id = shared.document_id
            and json_extract(documents.organizations, '$.' || ?2) is null`,
       )
       .bind(JSON.stringify(sources), organization_id, instant, now),

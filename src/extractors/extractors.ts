@@ -4,11 +4,13 @@ import { Failure, invalid, notFound } from '../failures.ts'
 import { addToExtractorCount, extractorsUsed } from '../identity/organization/extractor-count.ts'
 import { takePlace } from '../plans/place.ts'
 import { change } from '../platform/audit/audit.ts'
-import type { Ctx, System } from '../platform/context.ts'
+import { type Ctx, eventsOf, type System } from '../platform/context.ts'
+import { commit } from '../platform/db/commit.ts'
 import { isGuardViolation } from '../platform/db/guard.ts'
 import { newId } from '../platform/db/id.ts'
 import { retryOnConflict } from '../platform/db/retry.ts'
 import { localDayOf } from '../platform/time/calendar.ts'
+import { markAllDue } from '../storage/due.ts'
 import { arm, owedDay } from './anchor.ts'
 import { nextRunAt } from './cadence.ts'
 import type { Extractor, ExtractorChanges, ExtractorDraft } from './contract.ts'
@@ -170,4 +172,7 @@ export async function deleteExtractor(ctx: Ctx, extractor_id: string): Promise<v
   } catch (error) {
     throw isGuardViolation(error, 'extractor.exists') ? notFound('extractor') : error
   }
+  const events = eventsOf(ctx).$client
+  // Without extractors the windows show everything.
+  if (organization.extractor_count <= 1) await commit(events, [markAllDue(events, organization.id)])
 }

@@ -1,8 +1,10 @@
 import { importPrefix, type KnownCfdi, partsIn, readStored, replaceDocuments } from '../cfdi/ingest/ingest.ts'
 import { notFound } from '../failures.ts'
+import { actingFor } from '../identity/organization/acting.ts'
 import { change } from '../platform/audit/audit.ts'
-import type { Ctx, System } from '../platform/context.ts'
+import { type Ctx, eventsOf, type System } from '../platform/context.ts'
 import { commit } from '../platform/db/commit.ts'
+import { markDue } from '../storage/due.ts'
 import type { Import } from './contract.ts'
 import {
   countThrough,
@@ -139,8 +141,12 @@ async function withinWeight(ledger: D1Database, book: number, own: readonly numb
 }
 
 /** Deletes what is left of an import without documents. The row comes last, because it is what finds the rest. */
-async function finish(system: System, ledger: D1Database, { import_id, object }: ImportRow, token: string): Promise<void> {
+async function finish(system: System, ledger: D1Database, row: ImportRow, token: string): Promise<void> {
+  const { import_id, object, organization_id, fiscal_entity_id } = row
   const { FILES } = system.env
+  const events = eventsOf(await actingFor(system, organization_id, 'imports')).$client
+  // What other imports hold of its documents is shown from now on.
+  await commit(events, [markDue(events, organization_id, fiscal_entity_id)])
   await FILES.delete(object)
   for (let isMore = true; isMore; ) {
     const { objects, truncated } = await FILES.list({ prefix: importPrefix(import_id), limit: OBJECTS_AT_ONCE })

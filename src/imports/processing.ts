@@ -2,13 +2,14 @@ import type { EntryResult, IngestTarget, XmlContent } from '../cfdi/ingest/inges
 import { ingestUpload, type UploadProgress } from '../cfdi/ingest/upload.ts'
 import { bytesOfObject } from '../cfdi/package/bytes.ts'
 import { actingFor, readerOf } from '../identity/organization/acting.ts'
-import type { System } from '../platform/context.ts'
+import { type Ctx, eventsOf, type System } from '../platform/context.ts'
 import { BudgetUsedUp } from '../platform/db/budget.ts'
 import { commit } from '../platform/db/commit.ts'
 import { isGuardViolation } from '../platform/db/guard.ts'
 import { each } from '../platform/each.ts'
 import { MemoryLimiter } from '../platform/memory-limiter.ts'
 import { ledgerByLedger, START } from '../platform/pages.ts'
+import { markDue } from '../storage/due.ts'
 import { openReachedLedger } from '../visibility/scoped-ledger.ts'
 import { continueDeletion } from './deletion.ts'
 import { documentsOf, insertHoldings } from './deletion-store.ts'
@@ -86,11 +87,15 @@ async function ingestImport(system: System, hint: ImportHint, row: ImportRow, to
 /** Ingests what has no result yet, and completes the import. Throws BudgetUsedUp. */
 async function ingestRest(system: System, ledger: D1Database, row: ImportRow, token: string, progress: UploadProgress): Promise<void> {
   const { import_id } = row
+  const importer = await actingFor(system, row.organization_id, 'imports')
   const upload = await system.env.FILES.head(row.object)
   const results =
     !upload || row.attempts > MAX_ATTEMPTS
       ? [failedUpload(upload === null)]
-      : await ingest(system, ledger, row, token, upload.size, progress)
+      : await ingest(importer, ledger, row, token, upload.size, progress)
+  const events = eventsOf(importer).$client
+  // Before the import is completed, so that a crash in between repeats it.
+  await commit(events, [markDue(events, row.organization_id, row.fiscal_entity_id)])
   const done = await commit<{ documents: number }>(ledger, [
     // When another consumer has taken the import over, it still needs the upload.
     assertHeld(ledger, import_id, token),
@@ -127,27 +132,26 @@ async function alreadyVisible(
 
 /** Ingests an upload. Returns the results that no slice has committed. */
 async function ingest(
-  system: System,
+  importer: Ctx,
   ledger: D1Database,
   row: ImportRow,
   token: string,
   size: number,
   progress: UploadProgress,
 ): Promise<EntryResult[]> {
-  const importer = await actingFor(system, row.organization_id, 'imports')
   const target: IngestTarget = {
     ledger,
-    files: system.env.FILES,
+    files: importer.env.FILES,
     entity: row.book,
     rfc: row.rfc,
-    now: system.now,
+    now: importer.now,
     provenance: 'import',
-    beforeSlice: () => system.budget.require(SLICE_STATEMENTS),
+    beforeSlice: () => importer.budget.require(SLICE_STATEMENTS),
     import_id: row.import_id,
     parts: new Set(JSON.parse(row.parts) as number[]),
     takeRoom: async (documents) =>
       takeDocumentRoom(importer, row.import_id, (await documentsOf(ledger, [row.import_id])).get(row.import_id) ?? 0, documents),
-    alreadyVisible: await alreadyVisible(system, row),
+    alreadyVisible: await alreadyVisible(importer, row),
     sideStatements: ({ entries, created, parts }) => [
       assertHeld(ledger, row.import_id, token),
       ...insertFileResults(ledger, row.import_id, entries),
@@ -155,7 +159,7 @@ async function ingest(
       extendLease(ledger, row.import_id, token, Date.now() + LEASE_MS, created),
     ],
   }
-  return ingestUpload(target, bytesOfObject(system.env.FILES, row.object, size), progress)
+  return ingestUpload(target, bytesOfObject(importer.env.FILES, row.object, size), progress)
 }
 
 /**

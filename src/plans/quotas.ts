@@ -10,6 +10,8 @@ export interface Limits {
   /** Extractors, disabled ones included. */
   extractors: number | null
   webhooks: number | null
+  /** Storage connectors, paused ones included. */
+  storage_connectors: number | null
   /** Connections without a CIEC, paused ones included. */
   drafts: number | null
   /** Credentials that are not revoked. */
@@ -35,6 +37,7 @@ interface LimitList {
 const ENTERPRISE: Limits = {
   extractors: null,
   webhooks: 20,
+  storage_connectors: 20,
   drafts: 10_000,
   credentials: 1_000,
   invitations: 500,
@@ -53,6 +56,7 @@ const LISTS: readonly [LimitList, ...LimitList[]] = [
       [TRIAL_PLAN]: {
         extractors: 2,
         webhooks: 20,
+        storage_connectors: 1,
         drafts: 25,
         credentials: 20,
         invitations: 25,
@@ -64,6 +68,7 @@ const LISTS: readonly [LimitList, ...LimitList[]] = [
       starter: {
         extractors: 2,
         webhooks: 20,
+        storage_connectors: 2,
         drafts: 10_000,
         credentials: 100,
         invitations: 50,
@@ -75,6 +80,7 @@ const LISTS: readonly [LimitList, ...LimitList[]] = [
       api: {
         extractors: 5,
         webhooks: 20,
+        storage_connectors: 5,
         drafts: 10_000,
         credentials: 100,
         invitations: 100,
@@ -94,6 +100,12 @@ const LISTS: readonly [LimitList, ...LimitList[]] = [
 const TOLD: Record<Quota, { code: string; things: string; taken: string; remedy: string }> = {
   extractors: { code: 'extractor.plan_limit', things: 'extractors', taken: 'exist', remedy: 'Delete an extractor' },
   webhooks: { code: 'webhook.plan_limit', things: 'webhooks', taken: 'exist', remedy: 'Delete a webhook' },
+  storage_connectors: {
+    code: 'storage_connector.plan_limit',
+    things: 'storage connectors',
+    taken: 'exist',
+    remedy: 'Delete a storage connector',
+  },
   drafts: { code: 'fiscal_entity.plan_limit', things: 'drafts', taken: 'exist', remedy: 'Unlink a draft, send its CIEC' },
   credentials: { code: 'credential.plan_limit', things: 'credentials', taken: 'exist', remedy: 'Revoke a credential' },
   invitations: {

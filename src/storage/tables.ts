@@ -33,8 +33,10 @@ export const storageConnectors = sqliteTable(
     failed_count: integer().notNull(),
     /** JSON `{status, total, copied, …}`; null without a backfill. */
     backfill: text(),
-    /** Number of manifests that are written. */
-    manifests: integer().notNull(),
+    /** Number of the last part of the manifests: each batch leaves one (mirror/manifest.ts). */
+    parts: integer().notNull().default(0),
+    /** JSON `{day, n, parts}`: the last manifest that is written, the nth of its day, and the last part that is in one; null before. */
+    manifest: text(),
     /** Who copies, and until when; null when nobody does. */
     token: text(),
     lease_until: integer().notNull(),
@@ -47,6 +49,10 @@ export const storageConnectors = sqliteTable(
     uniqueIndex('storage_connectors_id').on(table.connector_id),
     // GET /storage-connectors; the active connectors of an organization.
     index('storage_connectors_organization').on(table.organization_id, table.connector).where(sql`deleted_at is null`),
+    // The sweep: connectors that are to be planned or cleaned up, or whose backfill is not completed.
+    index('storage_connectors_unfinished')
+      .on(table.connector)
+      .where(sql`not is_planned or deleted_at is not null or backfill->>'status' <> 'completed'`),
   ],
 )
 
@@ -57,19 +63,33 @@ export const storageMirrors = sqliteTable(
     connector: integer().notNull(),
     /** The connection's fiscal entity, as a UUID: events name it so. */
     fiscal_entity: text().notNull(),
-    /** Whether there may be something to copy. */
-    is_due: flag().notNull(),
+    /** 1: something may have come. 2: a round is under way, and nothing has been reported since it began. 0: there is nothing to copy. */
+    due: integer().$type<0 | 1 | 2>().notNull(),
     /** The last commit of the authority's partition, and of the imports' partition, that has been dealt with. */
     sequence: integer().notNull().default(0),
     import_sequence: integer().notNull().default(0),
     /** JSON: the windows as of which everything visible has been dealt with; null for nothing. */
     windows: text(),
+    /** Up to which commit all documents have been dealt with, whatever the windows, because there were no extractors. */
+    all_until: integer().notNull().default(0),
+    /** Documents that are not CFDIs are copied when the organization got them after this instant, in milliseconds since 1970. */
+    documents_since: integer().notNull().default(0),
     /** JSON: what is being copied, and how far; null between two rounds. */
     round: text(),
   },
   (table) => [
     primaryKey({ columns: [table.connector, table.fiscal_entity] }),
     // The sweep, and the next mirror to work on.
-    index('storage_mirrors_due').on(table.connector, table.fiscal_entity).where(sql`is_due`),
+    index('storage_mirrors_due').on(table.connector, table.fiscal_entity).where(sql`due`),
   ],
+)
+
+/** The documents that are not CFDIs and that a connector has copied. */
+export const storageCopied = sqliteTable(
+  'storage_copied',
+  {
+    connector: integer().notNull(),
+    document_id: text().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.connector, table.document_id] })],
 )

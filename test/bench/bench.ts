@@ -11,6 +11,7 @@ import { deliveries } from './deliveries.ts'
 import { ingest } from './ingest.ts'
 import { lists } from './lists.ts'
 import { type Figure, isMet, type Measure, targetOf } from './measures.ts'
+import { mirror } from './mirror.ts'
 import { pages } from './page.ts'
 import { parse } from './parse.ts'
 import { PRICES } from './platform/prices.ts'
@@ -33,6 +34,7 @@ const MEASURES: readonly Measure[] = [
   lists,
   repse,
   deliveries,
+  mirror,
   summary,
 ]
 
@@ -52,6 +54,7 @@ const ORDER = [
   'repse.',
   'delivery.',
   'relay.',
+  'mirror.',
   'parse.',
   'bundle.',
 ]

@@ -42,7 +42,7 @@ export const BARE = [d1('BARE', 'bare'), ...KEYS]
 
 export const CLASSES = CONFIG.durable_objects.bindings.map(({ class_name }) => class_name)
 
-/** What the service is bound to but for its queues and its way out. */
+/** What the service is bound to but for its queues, its way out and the Worker for PDFs. */
 export const SERVICE = [
   ...STORAGE,
   ...KEYS,
@@ -56,6 +56,7 @@ export const OUTSIDE = ['egress', ...CONFIG.queues.producers.map(({ queue }) => 
 
 export const QUEUES = [
   '(name = "EGRESS", service = "egress")',
+  '(name = "PDF", service = "pdf")',
   '(name = "STORAGE_EGRESS", service = "egress")',
   ...CONFIG.queues.producers.map(({ binding, queue }) => `(name = "${binding}", queue = "${queue}")`),
 ]

@@ -26,6 +26,12 @@ export async function buildService(folder: string): Promise<string> {
   return join(folder, 'service', 'index.js')
 }
 
+/** Bundles the Worker that reads PDFs. */
+export async function buildPdf(folder: string): Promise<string> {
+  await dryRun(join(folder, 'pdf'), ['--config', join(ROOT, 'pdf', 'wrangler.toml'), '--env', ''])
+  return join(folder, 'pdf', 'worker.js')
+}
+
 /** Bundles a Worker of the bench. */
 export async function buildWorker(folder: string, name: 'work' | 'storage' | 'metered' | 'outside'): Promise<string> {
   const config = join(folder, `${name}.json`)

@@ -235,6 +235,7 @@ describe('on a fresh clone without an account', () => {
       'create fiscal-% and',
       'create fiscal-%-files',
       'create fiscal-%-repse',
+      'create fiscal-%-storage',
       'create fiscal-%-tasks',
       'generate API_SECRET_KEYS',
       'deploy fiscal-data-service-%',

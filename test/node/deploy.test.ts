@@ -54,9 +54,12 @@ function expectWhole(): void {
     ],
     queues: QUEUES,
     consumers: QUEUES.map((name) => `${name} → ${WORKER}`),
-    scripts: [{ name: WORKER, secrets: SECRETS, crons: ['* * * * *', '*/15 * * * *', '0 10 * * *'] }],
+    scripts: [
+      { name: WORKER, secrets: SECRETS, crons: ['* * * * *', '*/15 * * * *', '0 10 * * *'] },
+      { name: 'fiscal-live-pdf', secrets: [], bindings: [], crons: [] },
+    ],
   })
-  expect(state.scripts[0]!.bindings).toEqual(
+  expect(state.scripts.find(({ name }) => name === WORKER)!.bindings).toEqual(
     expect.arrayContaining([
       'd1 DB',
       'd1 LEDGER_0',
@@ -64,6 +67,7 @@ function expectWhole(): void {
       'queue REPSE',
       'r2_bucket FILES',
       'service EGRESS',
+      'service PDF',
       'service STORAGE_EGRESS',
     ]),
   )
@@ -97,7 +101,7 @@ describe('npm run deploy -- live', () => {
       expect(again.said).toContain(`${title}: nothing to do.`)
   })
 
-  it('goes on where it was killed or refused, at each step, and leaves what it made before', async () => {
+  it('goes on where it was killed or refused, at each step, and leaves what it made before', { timeout: 240_000 }, async () => {
     const refused = (end: string, nth = 1): ((call: string) => Cut | undefined) => {
       let left = nth
       return (call) => (call.endsWith(end) && --left === 0 ? { status: 403, code: 10000, message: 'Authentication error' } : undefined)

@@ -49,6 +49,15 @@ describe('npm start', () => {
     expect(await customer.connect('STA050101AB7')).toMatch(/^fe_/)
   })
 
+  it('reads the PDFs of tax documents in the Worker beside the service', async () => {
+    const customer = await Customer.signUp(service.url, 'Despacho Dos')
+    const path = `/v1/fiscal-entities/${await customer.connect('EKU9003173C9')}/documents?kind=csf`
+    type Shown = { data: { fields_status: string; fields: { rfc: string } | null }[] }
+    const shown = async () => (await customer.ask<Shown>('GET', path)).data
+    await until('the certificate is there', 60_000, async () => (await shown()).length > 0)
+    expect(await shown()).toMatchObject([{ fields_status: 'read', fields: { rfc: 'EKU9003173C9' } }])
+  })
+
   it('has the scheduled handler tried by hand', async () => {
     expect(CRONS).toContain('* * * * *')
     const tried = await fetch(service.url + scheduledPath('* * * * *', Date.now()))

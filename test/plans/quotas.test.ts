@@ -13,6 +13,12 @@ afterEach(() => {
 })
 
 const WEBHOOK = { name: 'ERP', url: 'https://hooks.example.com/in', event_keys: ['cfdi.cancelled'] }
+const CONNECTOR = {
+  name: 'Respaldo',
+  provider: 's3',
+  config: { bucket: 'fiscal' },
+  credentials: { access_key_id: 'AKID', secret_access_key: 'secreto' },
+}
 const PARALLEL = 60
 
 const quotasOf = async (of: Organization) => (await of.ask('GET', '/v1/billing/usage', undefined, 'member')).body.quotas
@@ -33,6 +39,10 @@ const MADE: Record<
   webhooks: {
     ...{ path: '/v1/webhooks', body: () => WEBHOOK, plan: 'api', limit: 20 },
     ...{ things: 'webhooks', code: 'webhook.plan_limit', action: 'webhook.created' },
+  },
+  storage_connectors: {
+    ...{ path: '/v1/storage-connectors', body: () => CONNECTOR, plan: 'api', limit: 5 },
+    ...{ things: 'storage connectors', code: 'storage_connector.plan_limit', action: 'storage_connector.created' },
   },
   drafts: {
     ...{ path: '/v1/fiscal-entities', body: () => ({ rfc: freshRfc() }), plan: 'diagnostic', limit: 25 },
@@ -64,6 +74,20 @@ describe('the last place of a quota', () => {
     expect((await quotasOf(of))[quota]).toEqual({ used: made.limit, limit: made.limit, unit: 'items', resets_at: null })
     // What was refused left no trace.
     expect((await audited(of, made.action)).length).toBe(before + 1)
+  })
+})
+
+describe('storage connectors', () => {
+  it('count while they are paused, and not once they are deleted; each plan has its number', async () => {
+    const [of, other] = [await organization('diagnostic'), await organization('starter')]
+    const { body } = await of.ask('POST', '/v1/storage-connectors', CONNECTOR)
+    await of.ask('PATCH', `/v1/storage-connectors/${body.connector_id}`, { connector_status: 'paused' })
+    expect((await of.ask('POST', '/v1/storage-connectors', CONNECTOR)).status).toBe(409)
+    await of.ask('DELETE', `/v1/storage-connectors/${body.connector_id}`)
+    expect(await usedOf(of, 'storage_connectors')).toBe(0)
+    expect((await of.ask('POST', '/v1/storage-connectors', CONNECTOR)).status).toBe(201)
+    expect((await quotasOf(other))['storage_connectors']).toEqual({ used: 0, limit: 2, unit: 'items', resets_at: null })
+    expect(['api', 'enterprise_gold'].map((plan) => limitsOf(plan, '2027-01-01').storage_connectors)).toEqual([5, 20])
   })
 })
 
@@ -195,6 +219,7 @@ it('usage names every quota of the plan, to members too, and the day on which a 
   expect(body.quotas).toEqual({
     extractors: item(1, 2),
     webhooks: item(0, 20),
+    storage_connectors: item(0, 2),
     drafts: item(0, 10_000),
     credentials: item(2, 100),
     invitations: item(0, 50),

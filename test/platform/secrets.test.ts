@@ -17,6 +17,15 @@ const texts: Record<string, string> = {
   'the second CIEC': 'Canario <dos> é?=%2',
   'a refused CIEC': 'rejected Canario tres~ü',
   'a misplaced CIEC': 'Canario {cuatro}@ó#4',
+  'an S3 secret': 'Canario/cinco+secreto=5',
+  'an S3 token': 'Canario//seis+token&6==',
+  'another S3 secret': 'Canario/siete+secreto=7',
+  'an account key': btoa('Canario ocho: llave'),
+  'a shared access signature': 'sv=2021-12-02&sp=rcwd&sig=CanarioNueve%2Bw%3D',
+  'a private key': 'Q2FuYXJpbyBkaWV6OiBsbGF2ZSBwcml2YWRh',
+  'a refresh token': '0.Canario-once~refresco_11',
+  'a client secret': 'Canario~doce.cliente-12',
+  'a misplaced storage secret': 'Canario/trece?x=13',
 }
 /** The same, and what signs deliveries, as text, as the bytes that it encodes, and as the digests that are kept of both. */
 const canaries: Record<string, Secret> = texts
@@ -54,6 +63,7 @@ beforeAll(async () => {
   await sealed(admin)
   await journey(admin)
   await signing(admin)
+  await mirroring(admin)
   await misuse(admin)
   await breakage()
   await quiet()
@@ -194,6 +204,79 @@ async function signing(admin: Caller): Promise<void> {
         if (answer.status >= 500) broken.push(answer)
       }
     }
+}
+
+/** What customers do with storage, of every kind, with a provider that repeats what it is sent and refuses it. */
+async function mirroring(admin: Caller): Promise<void> {
+  const all = Object.values(texts).join(' ')
+  vi.spyOn(env.STORAGE_EGRESS, 'fetch').mockImplementation(async (url, init) => {
+    const repeated = `${url} ${JSON.stringify([...new Headers(init?.headers)])} ${all}`
+    const text = `<Error><Code>AccessDenied</Code><Message>${repeated}</Message></Error>`
+    return new Response(text, { status: 403, statusText: 'Forbidden', headers: { 'x-ms-error-code': 'AuthenticationFailed' } })
+  })
+  const PEM = ['PRIVATE KEY-----', 'PRIVATE KEY-----']
+  const s3 = { access_key_id: 'AKIDCANARIO', secret_access_key: texts['an S3 secret'], session_token: texts['an S3 token'] }
+  const service_account = {
+    client_email: 'copia@example.iam.gserviceaccount.com',
+    private_key: `-----BEGIN ${PEM[0]}\n${texts['a private key']}\n-----END ${PEM[1]}\n`,
+  }
+  const oauth = { client_id: 'cliente', client_secret: texts['a client secret'], refresh_token: texts['a refresh token'] }
+  const azure = { account: 'fiscalarchive', container: 'cfdi' }
+  const paths: string[] = []
+  for (const [provider, config, credentials] of [
+    ['s3', { bucket: 'fiscal' }, s3],
+    ['azure_blob', azure, { account_key: texts['an account key'] }],
+    ['azure_blob', azure, { sas_token: `?${texts['a shared access signature']}` }],
+    ['google_drive', { folder_id: 'carpeta' }, { service_account }],
+    ['google_drive', { folder_id: 'carpeta' }, oauth],
+    ['onedrive', {}, oauth],
+  ] as const) {
+    const { body } = await ask(`a ${provider}`, admin, 'POST', '/v1/storage-connectors', json({ name: 'x', provider, config, credentials }))
+    const path = `/v1/storage-connectors/${body.connector_id}`
+    paths.push(path)
+    expect((await ask(`a test of ${provider}`, admin, 'POST', `${path}/test`)).body.ok).toBe(false)
+    await ask(`a backfill to ${provider}`, admin, 'POST', `${path}/backfill`)
+  }
+  const [first, , third] = paths
+  const second = { ...s3, secret_access_key: texts['another S3 secret'] }
+  const changes = { name: 'y', credentials: second, connector_status: 'active' }
+  expect((await ask('other credentials', admin, 'PATCH', first!, json(changes))).status).toBe(200)
+  await ask('a server of somebody else', admin, 'PATCH', third!, json({ config: { account: 'otracuenta' } }))
+  const secret = texts['a misplaced storage secret']!
+  for (const body of [
+    { credentials: { ...s3, secret_access_key: [secret] } },
+    { credentials: { ...s3, secret_access_key: `${secret} ${secret}` } },
+    { credentials: { ...s3, [secret.slice(0, 7)]: secret } },
+    { credentials: secret },
+    { config: { bucket: secret } },
+    { config: { endpoint: `https://u:${secret}@s3.example.com` } },
+    { config: { endpoint: `https://s3.example.com/?${secret}` } },
+    { config: { prefix: `${secret}/..` } },
+    { config: { path_template: `{rfc}/{uuid}/${secret}` } },
+    { scope: { kinds: [secret] } },
+    { connector_status: secret },
+  ]) {
+    await ask('a secret in a wrong change', admin, 'PATCH', first!, json(body))
+    const whole = { name: 'z', provider: 's3', config: { bucket: 'fiscal' }, credentials: s3, ...body }
+    await ask('a secret in a wrong body', admin, 'POST', '/v1/storage-connectors', json(whole))
+  }
+  await ask('a secret as an id', admin, 'GET', `/v1/storage-connectors/${encodeURIComponent(secret)}`)
+  for (const name of ['DB', 'COOLDOWNS'] as const)
+    for (let after = 0; after < 6; after++)
+      for (const [method, path, body] of [
+        ['PATCH', first!, { credentials: second, connector_status: 'active' }],
+        ['POST', `${first}/test`, undefined],
+        ['POST', `${first}/backfill`, undefined],
+      ] as const) {
+        const sent = { ...(body && json(body)), env: failing(name, after), breaks: true }
+        const answer = await ask(`${name} breaks`, admin, method, path, sent)
+        if (answer.status >= 500) broken.push(answer)
+      }
+  await quiet()
+  await tick({ cron: '* * * * *', scheduledTime: Date.now(), noRetry() {} } as ScheduledController, env)
+  await quiet()
+  for (const list of ['/v1/storage-connectors', ...paths, '/v1/audit-events', '/v1/alerts', '/v1/events'])
+    await ask(`reading ${list}`, owner, 'GET', list)
 }
 
 /** Secrets where they do not belong: in the wrong member, parameter, path, header, or in a body that cannot be read. */

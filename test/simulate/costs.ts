@@ -9,7 +9,7 @@ export const FIGURES = {
   'quiet_day.rows_read.day_1': 1_290,
   'quiet_day.rows_forgotten': 31.7,
   'control.bytes_per_connection_100_days': 5_734,
-  'events.bytes_per_connection_100_days': 163_840,
+  'events.bytes_per_connection_100_days': 174_490,
   'ledger.bytes_per_rfc_100_quiet_days': 97_485,
 }
 

@@ -26,7 +26,7 @@ interface Sent {
 
 const QUEUES = {
   ...{ DOWNLOADS: 'downloads', DOWNLOADS_SPREAD: 'downloads-spread', DISPATCH: 'dispatch', IMPORTS: 'imports', WEBHOOKS: 'webhooks' },
-  ...{ REPSE: 'repse', TASKS: 'tasks' },
+  ...{ REPSE: 'repse', STORAGE: 'storage', TASKS: 'tasks' },
 }
 const OBJECTS = ['COOLDOWNS', 'MUTEXES', 'HOST_LIMITERS'] as const
 
@@ -69,6 +69,7 @@ export class Platform {
       ...bindings,
     } as unknown as Env
     this.env.EGRESS = counted(this.env.EGRESS as unknown as object) as never
+    this.env.PDF = counted(this.env.PDF as unknown as object) as never
   }
 
   #keep(purpose: string, body: unknown): void {

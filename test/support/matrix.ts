@@ -79,6 +79,27 @@ const rotatedWebhook = async (side: Side): Promise<Given> => {
   return given
 }
 
+const CONNECTOR = {
+  name: 'Respaldo',
+  provider: 's3',
+  config: { bucket: 'fiscal' },
+  credentials: { access_key_id: 'AKIDEXAMPLE', secret_access_key: 'secret-of-nobody' },
+}
+/** Makes room for one more connector: an organization has 20 at most. */
+const withConnectorRoom = async ({ organization_id }: Side): Promise<Given> => {
+  await env.EVENTS_0.prepare(
+    `update storage_connectors set deleted_at = ?2 where organization_id = ?1 and deleted_at is null and connector <= (
+       select connector from storage_connectors where organization_id = ?1 and deleted_at is null order by connector desc limit 1 offset 10)`,
+  )
+    .bind(organization_id, Date.now())
+    .run()
+  return {}
+}
+const freshConnector = async (side: Side): Promise<Given> => {
+  await withConnectorRoom(side)
+  return { connector_id: (await api(side.callers.owner, 'POST', '/v1/storage-connectors', CONNECTOR)).body.connector_id }
+}
+
 /** An event as if it had been relayed: what comes by itself would go on by itself while others count. */
 const freshEvent = async ({ organization_id }: Side): Promise<Given> => {
   const event_id = newId('evt')
@@ -129,7 +150,14 @@ const paidInvoice = async (side: Side): Promise<void> => {
 export const fill = async (side: Side): Promise<void> => {
   const spare = { ...side, fiscal_entity_id: side.spare_entity_id }
   for (let n = 0; n < 4; n++) {
-    await Promise.all([freshWebhook(side), freshAlert(side), freshMember(side), freshInvitation(side), paidInvoice(side)])
+    await Promise.all([
+      freshWebhook(side),
+      freshConnector(side),
+      freshAlert(side),
+      freshMember(side),
+      freshInvitation(side),
+      paidInvoice(side),
+    ])
     await Promise.all([freshImport(side), freshImport(spare)])
   }
 }
@@ -209,6 +237,7 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/fiscal-entities/:fiscal_entity_id/sync': { may: ALL, answers: 200, given: entity },
   'GET /v1/fiscal-entities/:fiscal_entity_id/sync-jobs': { may: ALL, answers: 200, given: entity },
   'GET /v1/fiscal-entities/:fiscal_entity_id/documents': { may: ALL, answers: 200, given: entity },
+  'GET /v1/fiscal-entities/:fiscal_entity_id/tax-profile': { may: ALL, answers: 200, given: entity },
   'GET /v1/fiscal-entities/:fiscal_entity_id/documents/:document_id/content': {
     may: ALL,
     answers: 200,
@@ -255,6 +284,13 @@ export const ROWS: Record<string, Row> = {
   },
   'POST /v1/webhooks/:webhook_id/deliveries/:event_id/redeliver': { may: WRITERS, answers: 202, given: (side) => freshLoss(side) },
   'GET /v1/events': { may: ALL, answers: 200 },
+  'GET /v1/storage-connectors': { may: ALL, answers: 200 },
+  'POST /v1/storage-connectors': { may: WRITERS, answers: 201, given: withConnectorRoom, json: () => CONNECTOR },
+  'GET /v1/storage-connectors/:connector_id': { may: ALL, answers: 200, given: freshConnector },
+  'PATCH /v1/storage-connectors/:connector_id': { may: WRITERS, answers: 200, given: freshConnector, json: () => ({ name: 'Otro' }) },
+  'DELETE /v1/storage-connectors/:connector_id': { may: WRITERS, answers: 204, given: freshConnector },
+  'POST /v1/storage-connectors/:connector_id/test': { may: WRITERS, answers: 200, given: freshConnector },
+  'POST /v1/storage-connectors/:connector_id/backfill': { may: WRITERS, answers: 202, given: freshConnector },
   'GET /v1/events/:event_id': { may: ALL, answers: 200, given: freshEvent },
   'GET /v1/alerts': { may: ALL, answers: 200 },
   'POST /v1/alerts/:alert_id/read': { may: WRITERS, answers: 200, given: freshAlert },
@@ -302,6 +338,7 @@ export const PREFIXES: Record<string, Parameters<typeof newId>[0]> = {
   document_id: 'doc',
   import_id: 'imp',
   webhook_id: 'wh',
+  connector_id: 'stc',
   event_id: 'evt',
   alert_id: 'alr',
   notification_id: 'ntf',

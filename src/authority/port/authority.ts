@@ -1,4 +1,5 @@
 import type { DataSourceKey } from './catalog.ts'
+import type { DocumentFields } from './fields-contract.ts'
 import type { Login } from './login.ts'
 import type { TaxMailbox } from './mailbox.ts'
 
@@ -25,18 +26,30 @@ export interface Package {
   bytes: Uint8Array
 }
 
+/** What kinds of documents there are. An `acuse` is the authority's receipt for a return (`declaracion`). */
+export const DOCUMENT_KINDS = ['csf', 'opinion_32d', 'obligations', 'declaracion', 'acuse', 'registration', 'certificates', 'rug'] as const
+export type DocumentKind = (typeof DOCUMENT_KINDS)[number]
+
 /** A document that is not a CFDI, such as a tax status certificate, a compliance opinion or a return. */
 export interface DocumentFile {
+  kind: DocumentKind
+  /**
+   * The documents of a data source with the same series are versions of each other: all tax status certificates, or the returns of one
+   * period, the amended ones too.
+   */
+  series: string
   name: string
   content_type: string
   bytes: Uint8Array
-  /** The day to which it refers or on which it was issued, `YYYY-MM-DD`. */
+  /** The day to which it refers or on which it was issued, `YYYY-MM-DD`. A list without a date of its own bears the first of the month. */
   document_date: string
   /** The last day of the period that a return covers; null for other documents. */
   period_end: string | null
   title: string
   /** Its machine-readable content, without nesting. */
   attributes: Record<string, string>
+  /** What it says, when the authority delivers that as data. Null when it has no fields, or they are to be read from its PDF. */
+  fields: DocumentFields | null
 }
 
 /**

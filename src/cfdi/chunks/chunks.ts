@@ -8,6 +8,12 @@ const MOST_BYTES = 256 * 1024
 /** More chunks than one commit can write: a slice has 1,000 documents and a few megabytes. */
 const CHUNKS_PER_COMMIT = 10_000
 
+/** The commit that wrote a chunk: that which stored the documents in it as they are. */
+export const commitOf = (chunk: number): number => Math.floor(chunk / CHUNKS_PER_COMMIT)
+
+/** The first chunk that a commit can write. */
+export const firstChunkOf = (sequence: number): number => sequence * CHUNKS_PER_COMMIT
+
 /** A chunk with its number. `data` is packed. */
 export interface Chunk {
   chunk: number
@@ -26,7 +32,7 @@ export function formChunks(documents: readonly { row: CfdiRow; content: string |
   let open: string[] = []
   let bytes = 0
   const push = (data: string | Uint8Array) => chunks.push({ chunk: next(), data: packed(data) })
-  const next = () => sequence * CHUNKS_PER_COMMIT + chunks.length
+  const next = () => firstChunkOf(sequence) + chunks.length
   const close = () => {
     if (open.length > 0) push(`[${open.join(',')}]`)
     open = []

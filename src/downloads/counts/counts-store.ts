@@ -23,6 +23,8 @@ export interface JobCounts {
   /** Of the counted CFDIs, in seconds since 1970; null without any. */
   first_issued_at: number | null
   last_issued_at: number | null
+  /** The documents that are not CFDIs, as a JSON array; absent for CFDIs, and without any. */
+  document_ids?: string
 }
 
 const cellOf = (job: string, other: string): string =>
@@ -75,7 +77,8 @@ const COUNT_DOCUMENTS = `with ${SPANS},
     from spans s where s.month = '' and (s.previous = '' or exists (
       select 1 from sync_jobs k where ${cellOf('k', 's')} and k.job_id > s.previous and k.job_id <= s.job_id
         and (k.created_count > 0 or k.late is not null))))
-  select s.n, count(*) as created_count, 0 as updated_count, 0 as cancelled_count, null as first_issued_at, null as last_issued_at
+  select s.n, count(*) as created_count, 0 as updated_count, 0 as cancelled_count, null as first_issued_at, null as last_issued_at,
+    json_group_array(d.document_id) as document_ids
   from (select distinct entity from times) e
   cross join documents d on d.entity = e.entity
   cross join times s on s.entity = d.entity and s.source = d.source

@@ -15,7 +15,14 @@ export interface OwnJob {
   windows: Windows
 }
 
-const NOTHING: JobCounts = { created_count: 0, updated_count: 0, cancelled_count: 0, first_issued_at: null, last_issued_at: null }
+/** Of a job that brought nothing. */
+export const NOTHING_COUNTED: JobCounts = {
+  created_count: 0,
+  updated_count: 0,
+  cancelled_count: 0,
+  first_issued_at: null,
+  last_issued_at: null,
+}
 
 /**
  * Counts, in the same order, what each job brought to its organization: everything since the end of the organization's previous successful
@@ -26,7 +33,7 @@ export async function countJobs(ledger: D1Database, jobs: readonly OwnJob[]): Pr
     ledger,
     jobs.flatMap((job, n) => askedOf(job, n) ?? []),
   )
-  return jobs.map((_, n) => counted.get(n) ?? NOTHING)
+  return jobs.map((_, n) => counted.get(n) ?? NOTHING_COUNTED)
 }
 
 /** The window on what a job of CFDIs downloads. */

@@ -1,7 +1,23 @@
 import { hexOf, hyphenated, isSuffix, suffixOf, uuid7 } from './typeid.ts'
 
 /** The prefix of every kind of identifier (decisions.md 2). */
-export type Prefix = 'org' | 'mem' | 'ivt' | 'fe' | 'ext' | 'run' | 'job' | 'doc' | 'ntf' | 'imp' | 'inv' | 'aud' | 'wh' | 'evt' | 'alr'
+export type Prefix =
+  | 'org'
+  | 'mem'
+  | 'ivt'
+  | 'fe'
+  | 'ext'
+  | 'run'
+  | 'job'
+  | 'doc'
+  | 'ntf'
+  | 'imp'
+  | 'inv'
+  | 'aud'
+  | 'wh'
+  | 'evt'
+  | 'alr'
+  | 'stc'
 
 /** Creates a TypeID, `{prefix}_{26 characters}`. TypeIDs sort by the time of their creation. */
 export const newId = (prefix: Prefix): string => `${prefix}_${suffixOf(uuid7())}`

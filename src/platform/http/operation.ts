@@ -188,6 +188,21 @@ export const returns = (status: number, schema?: z.ZodType, description?: Doc, h
 export const returnsFile = (description: Doc, ...contentTypes: string[]) =>
   described({ outputs: [{ status: 200, description, contentTypes }] }, refuseUndeclaredQuery())
 
+/** Declares that the header Range may ask for a part of the file, which is answered with 206, and 416 when the file has no such part. */
+export const returnsRanges = (...contentTypes: string[]) =>
+  described(
+    {
+      outputs: [
+        {
+          ...{ status: 206, description: doc('The part that Range asks for'), contentTypes },
+          headers: { 'Content-Range': doc('Which bytes the part has, and how many there are.') },
+        },
+        { status: 416, description: doc('The file has none of the bytes that Range asks for. Content-Range says how many it has.') },
+      ],
+    },
+    pass(),
+  )
+
 type Refusal = 400 | 402 | 403 | 404 | 409 | 413 | 415 | 422 | 429 | 503
 
 /** Declares a refusal beyond those that the other clauses imply (400, 401, 403, 413, 415, 422). */

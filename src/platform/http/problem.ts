@@ -46,6 +46,7 @@ export const STATUS = {
   too_large: 413,
   unsupported_media_type: 415,
   invalid: 422,
+  range: 416,
   too_many_requests: 429,
 } as const satisfies Record<Kind, ContentfulStatusCode>
 
@@ -96,8 +97,9 @@ export function problem(error: Error, c: Context<App>): Response {
 }
 
 function refusal({ kind, code, message, extra }: Failure, c: Context<App>): Response {
-  const { retry_after_seconds, errors, checkout_url, resource_id, quota, allow } = extra
+  const { retry_after_seconds, errors, checkout_url, resource_id, quota, allow, size } = extra
   if (allow) c.header('Allow', allow.join(', '))
+  if (size !== undefined) c.header('Content-Range', `bytes */${size}`)
   if (retry_after_seconds !== undefined) c.header('Retry-After', String(retry_after_seconds))
   if (quota) c.header('RateLimit-Policy', `"${quota.name}";q=${quota.requests};w=${quota.seconds}`)
   if (kind === 'unauthenticated') c.header('WWW-Authenticate', 'Basic realm="fiscal-data-service", charset="UTF-8"')

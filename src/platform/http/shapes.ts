@@ -8,6 +8,9 @@ export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 /** Documents a schema with this JSON Schema instead of the one that zod derives. Messages about its faults follow it too. */
 export const documented = <S extends z.ZodType>(schema: S, json: JsonSchema): S => schema.meta({ documented: json })
 
+/** Documents a schema as another one, as this one is sent: in a reply too. */
+export const documentedAs = <S extends z.ZodType>(schema: S, other: z.ZodType): S => schema.meta({ documented: other })
+
 /** A TypeID in an answer or a request. */
 export const Id = (prefix: Prefix) =>
   z

@@ -1,5 +1,5 @@
 import type { System } from '../../platform/context.ts'
-import { targetFault } from '../../webhooks/endpoints/target.ts'
+import { targetFault } from '../../platform/target.ts'
 import { DestinationError } from './port.ts'
 
 /** For one request, from its first byte to the last one of its answer. */

@@ -18,9 +18,13 @@ export const DESCRIPTIONS: Record<EventKey, string> = {
     'The tax authority rejected the stored CIEC, at a login or when it was verified. Downloads stop until the CIEC is updated. Sent once ' +
     'for each rejected CIEC, not for each failed login, also while the connection is paused.',
   'cfdi.issued': 'A new CFDI was ingested.',
-  'document.csf.updated': 'A new tax status certificate (CSF) was downloaded.',
-  'document.opinion_32d.changed': 'The result of the tax compliance opinion (article 32-D) changed.',
+  'document.csf.updated':
+    'A run of yours downloaded a tax status certificate (CSF) that is new to you. `changes` says what differs from the one before.',
+  'document.opinion_32d.changed': 'The sense of the tax compliance opinion (article 32-D) is another one than that of the opinion before.',
   'obligation.due_soon': 'A tax obligation is due soon.',
+  'storage.failed':
+    'Copying to a storage connector failed five times in a row, and the connector has the status error. Nothing is copied to it until it is ' +
+    'activated again. Downloads go on. Sent once each time that a connector gets this status.',
   'mailbox.notification_received':
     'The tax authority sent a notification to the tax mailbox. Sent once for each notification. The first run of a connection tells only of ' +
     'notifications of the last four business days that nobody has opened.',

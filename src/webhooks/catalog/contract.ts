@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { doc } from '#doc'
 
-/** Every event key, in the specification's order (service.md, Events). */
+/** Every event key: those of the specification in its order (service.md, Events), then further ones. */
 export const EVENT_KEYS = [
   'cfdi.cancelled',
   'cfdi.cancelled_after_payment',
@@ -12,6 +12,7 @@ export const EVENT_KEYS = [
   'document.csf.updated',
   'document.opinion_32d.changed',
   'obligation.due_soon',
+  'storage.failed',
   'mailbox.notification_received',
 ] as const
 

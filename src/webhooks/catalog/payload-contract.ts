@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { SENSES } from '../../authority/port/fields-contract.ts'
 import { NOTIFICATION_KINDS } from '../../authority/port/mailbox.ts'
 import { NOTIFICATION_SEVERITIES, NOTIFICATION_STATUSES } from '../../mailbox/deadlines.ts'
 
@@ -118,6 +119,45 @@ const CiecInvalid = z
     rejected_at: Instant.meta({ description: 'When the tax authority rejected the CIEC.' }),
   })
   .meta({ id: 'ConnectionCiecInvalidEvent' })
+const document = {
+  document_id: z.string().meta({ description: 'The document, as the list of documents names it.' }),
+  document_date: z.iso.date().meta({ description: 'The day on which the document was issued.' }),
+  version: z.int().meta({ description: 'Number of the version among those that you can read.' }),
+}
+const CsfUpdated = z
+  .strictObject({
+    ...head('document.csf.updated'),
+    ...fiscalEntity,
+    ...document,
+    fields_status: z
+      .enum(['read', 'unreadable'])
+      .meta({ description: 'Whether the fields of the certificate could be read from its PDF.' }),
+    changes: z.array(z.strictObject({ field: z.string(), from: z.json(), to: z.json() })).meta({
+      description: 'The fields that differ from the version before that you can read, with both values. Empty for the first version.',
+    }),
+  })
+  .meta({ id: 'DocumentCsfUpdatedEvent' })
+const sense = z.enum(SENSES)
+const OpinionChanged = z
+  .strictObject({
+    ...head('document.opinion_32d.changed'),
+    ...fiscalEntity,
+    ...document,
+    folio: z.string().meta({ description: 'The folio of the opinion.' }),
+    from: sense.meta({ description: 'The sense of the version before that you can read.' }),
+    to: sense.meta({ description: 'The sense of the opinion.' }),
+  })
+  .meta({ id: 'DocumentOpinion32dChangedEvent' })
+const StorageFailed = z
+  .strictObject({
+    ...head('storage.failed'),
+    connector_id: z.string().meta({ description: 'The storage connector.' }),
+    connector_name: z.string().meta({ description: 'The name of the storage connector.' }),
+    provider: z.enum(['s3', 'azure_blob', 'google_drive', 'onedrive']).meta({ description: 'The kind of storage.' }),
+    error_code: z.string().meta({ description: 'Why the last attempt failed, as `last_error.code` of the connector.' }),
+    error_message: z.string().meta({ description: 'The same in one sentence.' }),
+  })
+  .meta({ id: 'StorageFailedEvent' })
 const NotificationReceived = z
   .strictObject({
     ...head('mailbox.notification_received'),
@@ -150,6 +190,9 @@ export const PAYLOADS = {
   'sync.completed': SyncCompleted,
   'sync.failed': SyncFailed,
   'connection.ciec_invalid': CiecInvalid,
+  'document.csf.updated': CsfUpdated,
+  'document.opinion_32d.changed': OpinionChanged,
+  'storage.failed': StorageFailed,
   'mailbox.notification_received': NotificationReceived,
   [TEST_KEY]: Test,
 } as const

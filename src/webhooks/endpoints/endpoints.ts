@@ -5,6 +5,7 @@ import { type Ctx, eventsOf } from '../../platform/context.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
 import { newId } from '../../platform/db/id.ts'
 import { openCursor, paginate } from '../../platform/paging/cursor.ts'
+import { targetFault } from '../../platform/target.ts'
 import type { NewWebhook, RotatedSecret, Webhook, WebhookChanges, WebhookDraft, WebhookQuery } from './contract.ts'
 import { newSecret, wrapDigests } from './secret.ts'
 import { ownerOf } from './signing.ts'
@@ -18,7 +19,6 @@ import {
   type WebhookRow,
   webhooksUsed,
 } from './store.ts'
-import { targetFault } from './target.ts'
 import { endpointKey, wakeEndpoints } from './wake.ts'
 
 export { webhooksUsed } from './store.ts'

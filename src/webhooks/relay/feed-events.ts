@@ -1,4 +1,5 @@
 import type { AlertDraft } from '../../alerts/alerts.ts'
+import { DOCUMENT_READ, type DocumentNews } from '../../documents/news.ts'
 import type { CancellationBody } from '../../downloads/cancellation-events.ts'
 import type { JobCounts } from '../../downloads/counts/counts.ts'
 import { alertOf } from '../../mailbox/alert.ts'
@@ -12,7 +13,7 @@ import { parseReaches, reachedAt } from '../../visibility/reaches.ts'
 import { hullOf, NOTHING, shows, type Windows, windowsOf } from '../../visibility/window.ts'
 import { eventIdOf } from '../events/event-id.ts'
 import type { NewEvent } from '../events/store.ts'
-import { cancellationContents, contentOf, type Recipient, type SyncBody } from './payloads.ts'
+import { cancellationContents, contentOf, documentContent, type Recipient, type SyncBody } from './payloads.ts'
 import type { RecipientRow } from './store.ts'
 
 /** An event of an organization's feed, in its events shard. */
@@ -27,15 +28,27 @@ export interface FeedEvent extends NewEvent {
  * two for the cancellation of a CFDI that was paid. Their identifiers derive from the change and the organization. `counts` says what the job
  * of a sync event brought to the organization. Throws when the outbox event cannot be read.
  */
-export async function feedEventsOf(event: StoredOutboxEvent, row: RecipientRow, counts: JobCounts | undefined): Promise<FeedEvent[]> {
+export async function feedEventsOf(
+  event: StoredOutboxEvent,
+  row: RecipientRow,
+  counts: (JobCounts & { news?: readonly DocumentNews[] }) | undefined,
+): Promise<FeedEvent[]> {
   if (event.kind === 'cfdi.cancelled') return cancellationsOf(event, JSON.parse(event.body) as CancellationBody, row)
   if (event.organizations === null) throw new Error(`An event of the kind ${event.kind} names no organization.`)
   if (!isNamed(event, row)) return []
   if (event.kind === NOTIFICATION_RECEIVED) return notificationsOf(event, JSON.parse(event.body) as NotificationBody, row)
-  const body = await bodyFor(event, row, counts)
-  const content = contentOf(event, body, recipientOf(row, event.created_at, event.created_at))
-  return [await feedEvent(row, content, event.outbox_event_id, event.created_at, false)]
+  const recipient = recipientOf(row, event.created_at, event.created_at)
+  // The same document can be told of with its job and when it is read.
+  const documents = (counts?.news ?? []).map((news) =>
+    feedEvent(row, documentContent(news, recipient), `${news.event}:${event.entity}:${news.document_id}`, news.got_at, true),
+  )
+  if (isDocumentRead(event)) return Promise.all(documents)
+  const content = contentOf(event, await bodyFor(event, row, counts), recipient)
+  return Promise.all([feedEvent(row, content, event.outbox_event_id, event.created_at, false), ...documents])
 }
+
+/** Whether an event says that a document was read, of which some may have been told without its fields. */
+export const isDocumentRead = ({ kind }: Pick<StoredOutboxEvent, 'kind'>): boolean => kind === DOCUMENT_READ
 
 /**
  * A cancellation that names organizations was missed by them, and was in their windows then. Any other one is for the organizations whose
@@ -92,12 +105,16 @@ async function bodyFor(
   }
 }
 
+/** Whether the connection is active, or was when something changed, in milliseconds. */
+export const wasReadable = (row: RecipientRow, changed_at: number): boolean =>
+  row.state === 'active' || changed_at < (row.inactive_since ?? 0)
+
 /**
  * Fiscal data is readable only through an active connection: without one, the windows are empty. They still apply to a change that is
  * older than the end of the active connection; `changed_at` is in milliseconds.
  */
 export const windowsAt = (row: RecipientRow, changed_at: number): Windows =>
-  row.state === 'active' || changed_at < (row.inactive_since ?? 0) ? windowsOf(row.extractor_count, row) : NOTHING
+  wasReadable(row, changed_at) ? windowsOf(row.extractor_count, row) : NOTHING
 
 const recipientOf = (row: RecipientRow, known_at: number, changed_at: number): Recipient => ({
   fiscal_entity_uuid: uuidOf(row.fiscal_entity_id),

@@ -1,7 +1,7 @@
-import type { JobCounts } from '../../downloads/counts/counts.ts'
 import type { StoredOutboxEvent } from '../../outbox/outbox.ts'
 import { type FeedEvent, feedEventsOf } from './feed-events.ts'
 import type { RecipientRow } from './store.ts'
+import type { Brought } from './sync-counts.ts'
 
 /** The largest payload. Payloads have a few hundred bytes. */
 const MAX_PAYLOAD_LENGTH = 100_000
@@ -13,7 +13,7 @@ const MAX_PAYLOAD_LENGTH = 100_000
 export async function feedEvents(
   outboxEvent: StoredOutboxEvent,
   rows: readonly RecipientRow[],
-  counts: readonly JobCounts[] = [],
+  counts: readonly Brought[] = [],
 ): Promise<FeedEvent[]> {
   const told = await Promise.all(rows.map((row, n) => feedEventsOf(outboxEvent, row, counts[n])))
   for (const { body } of told.flat())

@@ -1,4 +1,5 @@
 import { hasAppliedPayments, paymentStatusAt } from '../../cfdi/payment-thresholds.ts'
+import type { DocumentNews } from '../../documents/news.ts'
 import type { CancellationBody } from '../../downloads/cancellation-events.ts'
 import type { JobCounts } from '../../downloads/counts/counts.ts'
 import { deadlinesOf } from '../../mailbox/deadlines.ts'
@@ -104,6 +105,8 @@ export function contentOf({ kind }: StoredOutboxEvent, body: unknown, recipient:
   }
 }
 
+/** The event of a document that an organization got. */
+export const documentContent = ({ got_at: _, ...news }: DocumentNews, recipient: Recipient): Content => ({ ...headOf(recipient), ...news })
 /** A notification under the identifier that the recipient's connection knows. */
 type NotificationOfRecipient = NotificationBody & { notification_id: string }
 

@@ -1,12 +1,17 @@
-import { countJobs, type JobCounts, type OwnJob } from '../../downloads/counts/counts.ts'
+import { type AskedDocuments, type DocumentNews, readDocumentNews, TOLD_SOURCES } from '../../documents/news.ts'
+import { countJobs, type JobCounts, NOTHING_COUNTED, type OwnJob } from '../../downloads/counts/counts.ts'
+import { hullOf } from '../../visibility/window.ts'
 import type { FailedEvent } from './aside.ts'
-import { windowsAt } from './feed-events.ts'
+import { isDocumentRead, wasReadable, windowsAt } from './feed-events.ts'
 import type { SyncBody } from './payloads.ts'
 import type { Portion, RelayEvent } from './portions.ts'
 import type { RecipientRow } from './store.ts'
 
+/** What a job brought to a recipient, and what it is told of the documents among that. */
+export type Brought = JobCounts & { news?: readonly DocumentNews[] }
+
 /** What the job of an event brought to each of its next recipients, in their order. */
-export type CountsOfEvents = Map<RelayEvent, readonly JobCounts[]>
+export type CountsOfEvents = Map<RelayEvent, readonly Brought[]>
 
 /**
  * Counts what the jobs of a page's sync events brought to each recipient, for all events at once. If that fails, each event is counted on
@@ -24,7 +29,47 @@ export async function countSyncs(ledger: D1Database, portions: readonly Portion[
       failed.push({ event: portion.event, error, isCertain: false })
     }
   }
+  await addNews(ledger, portions, counts, failed)
   return counts
+}
+
+/** Adds what recipients are told of documents, for all events at once. An event of which that cannot be read fails. */
+async function addNews(ledger: D1Database, portions: readonly Portion[], counts: CountsOfEvents, failed: FailedEvent[]): Promise<void> {
+  for (const { event, rows } of portions)
+    if (isDocumentRead(event))
+      counts.set(
+        event,
+        rows.map(() => NOTHING_COUNTED),
+      )
+  const asked = portions.flatMap(({ event, rows }) =>
+    rows.flatMap((row, n) => {
+      const ask = askOf(event, row, counts.get(event)?.[n])
+      return ask ? [{ event, n, ask }] : []
+    }),
+  )
+  try {
+    const news = await readDocumentNews(
+      ledger,
+      asked.map(({ ask }) => ask),
+    )
+    for (const [i, { event, n }] of asked.entries())
+      counts.set(event, counts.get(event)!.with(n, { ...counts.get(event)![n]!, news: news[i]! }))
+  } catch (error) {
+    for (const event of new Set(asked.map((one) => one.event))) failed.push({ event, error, isCertain: false })
+  }
+}
+
+/** What to ask of the documents of an event for a recipient; null when it is told of none. */
+function askOf(event: RelayEvent, row: RecipientRow, brought: JobCounts | undefined): AskedDocuments | null {
+  if (!wasReadable(row, event.created_at)) return null
+  const body = readBody(event)
+  const document_ids = isDocumentRead(event)
+    ? [(body as unknown as { document_id: string }).document_id]
+    : brought?.document_ids !== undefined && body !== null && TOLD_SOURCES.includes(body.data_source_key)
+      ? (JSON.parse(brought.document_ids) as string[])
+      : []
+  if (document_ids.length === 0) return null
+  return { entity: event.entity, organization_id: row.organization_id, window: hullOf(windowsAt(row, event.created_at)), document_ids }
 }
 
 /** The job of a sync event, for each recipient. None of another event, or of one that cannot be read. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Login, LoginRejected, type Package } from '../../../src/authority/port/authority.ts'
 import { DATA_SOURCE_KEYS } from '../../../src/authority/port/catalog.ts'
+import { filesOf } from '../../../src/authority/sandbox/documents/documents.ts'
 import { type CancellationOverride, type SandboxOverrides, sandboxAuthority } from '../../../src/authority/sandbox/sandbox.ts'
 import { withCheckDigit } from '../../../src/authority/sandbox/world/taxpayers.ts'
 import { Unavailable } from '../../../src/failures.ts'
@@ -367,16 +368,41 @@ describe('sandbox documents', () => {
         const text = new TextDecoder('latin1').decode(bytes)
         expect(document_date <= '2026-05-20').toBe(true)
         if (content_type === 'application/json') expect(JSON.parse(text).rfc).toBe(PERSON)
-        else expect(text.slice(Number(/startxref\n(\d+)\n%%EOF\n$/.exec(text)![1])).startsWith('xref\n0 8\n')).toBe(true)
+        else {
+          const objects = text.match(/^\d+ 0 obj$/gm)!.length
+          expect(text.slice(Number(/startxref\n(\d+)\n%%EOF\n$/.exec(text)![1])).startsWith(`xref\n0 ${objects + 1}\n`)).toBe(true)
+        }
       }
     }
   })
 
-  it('are three annual and twelve monthly returns', async () => {
-    const returns = async (source: 'sat_declaracion_anual' | 'sat_declaracion_mensual') =>
-      (await authority.documents(login(COMPANY), source, LATE)).map(({ period_end }) => period_end)
-    expect(await returns('sat_declaracion_anual')).toEqual(['2025-12-31', '2024-12-31', '2023-12-31'])
-    const monthly = await returns('sat_declaracion_mensual')
-    expect([monthly.length, monthly[0], monthly.at(-1)]).toEqual([12, '2026-05-31', '2025-06-30'])
+  it('are three annual and twelve monthly returns, each with its receipt, and amended returns beside the first ones', async () => {
+    const returns = async (source: 'sat_declaracion_anual' | 'sat_declaracion_mensual') => {
+      const files = await authority.documents(login(COMPANY), source, LATE)
+      const of = (kind: string) =>
+        files.filter((file) => file.kind === kind).map(({ attributes, period_end }) => `${attributes['tipo']} ${period_end}`)
+      expect(of('acuse')).toEqual(of('declaracion'))
+      return of('declaracion')
+    }
+    expect(await returns('sat_declaracion_anual')).toEqual(['normal 2025-12-31', 'normal 2024-12-31', 'normal 2023-12-31'])
+    const all = await returns('sat_declaracion_mensual')
+    const monthly = all.filter((one) => one.startsWith('normal'))
+    expect([monthly.length, monthly[0], monthly.at(-1)]).toEqual([12, 'normal 2026-05-31', 'normal 2025-06-30'])
+    const amended = all.filter((one) => one.startsWith('complementaria'))
+    expect(amended.length).toBeGreaterThan(0)
+    for (const one of amended) expect(monthly).toContain(one.replace('complementaria', 'normal'))
+  })
+
+  it('change over the years: the taxpayer moves, gets a regime or an obligation, and once in two years the opinion is negative', () => {
+    const months = Array.from({ length: 96 }, (_, n) => new Date(Date.UTC(2019, n, 5, 18)))
+    const texts = (rfc: string, source: 'sat_csf' | 'sat_opinion_32d') =>
+      months.map((month) => new TextDecoder('latin1').decode(filesOf(rfc, source, month)[0]!.bytes))
+    const distinct = (all: string[], part: RegExp) => new Set(all.map((text) => text.match(part)?.map(String).join())).size
+    for (const rfc of [PERSON, COMPANY]) {
+      const csf = texts(rfc, 'sat_csf')
+      expect(distinct(csf, /Nombre de Vialidad: [^)]+\) Tj|Exterior: \d+/g)).toBeGreaterThanOrEqual(3)
+      expect(distinct(csf, /\((R.gimen (?:de|General|Simplificado) [^)]+|Entero de retenciones)/g)).toBe(2)
+      expect(texts(rfc, 'sat_opinion_32d').filter((text) => text.includes('sentido NEGATIVO'))).toHaveLength(4)
+    }
   })
 })

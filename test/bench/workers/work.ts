@@ -12,6 +12,9 @@ import type { System } from '../../../src/platform/context.ts'
 import { keyring } from '../../../src/platform/crypto/keyring.ts'
 import { Budget } from '../../../src/platform/db/budget.ts'
 import { connect, jsonChunks } from '../../../src/platform/db/commit.ts'
+import { uuidOf } from '../../../src/platform/db/id.ts'
+import { sealCredentials } from '../../../src/storage/credentials.ts'
+import { workOnConnector } from '../../../src/storage/mirror/work.ts'
 import { countSlice } from '../../../src/visibility/slice-counts.ts'
 import { deliverDue } from '../../../src/webhooks/deliveries/delivery.ts'
 import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
@@ -69,6 +72,30 @@ function webhooksIn({ DB, LEDGER_0, EVENTS_0, WEBHOOK_KEYS }: Work) {
   }
   const system = { env, settings, db: connect(DB), is_awaited: true, now: new Date(), requestId: 'bench' } as unknown as System
   return { system, endpoints, isMore: () => relays-- > 0 }
+}
+
+/** A system whose destinations answer 200. */
+function mirrorIn({ DB, LEDGER_0, EVENTS_0, FILES, WEBHOOK_KEYS }: Work) {
+  let [puts, messages] = [0, 0]
+  const env = {
+    FILES,
+    STORAGE: { sendBatch: async () => void messages++ },
+    STORAGE_EGRESS: {
+      fetch: async (url: string) => {
+        if (!url.includes('/manifests/')) puts++
+        return new Response(null, { status: 200, headers: { etag: '"0"' } })
+      },
+    },
+  }
+  const settings = {
+    environment: 'test',
+    ciecKeys: keyring('CIEC_KEYS', WEBHOOK_KEYS),
+    publicHosts: [],
+    ledgers: [LEDGER_0],
+    events: [EVENTS_0],
+  }
+  const system = { env, settings, budget: new Budget(), db: connect(DB), now: new Date(), requestId: 'bench' } as unknown as System
+  return { system, puts: () => puts, isMore: () => messages-- > 0 }
 }
 
 type Route = (asked: { entity: number; rfc: string; name: string; request: Request }, env: Work) => Promise<unknown>
@@ -153,6 +180,35 @@ const routes: Record<string, Route> = {
     const { system, endpoints } = webhooksIn(env)
     for (const endpoint of (await request.json()) as string[]) await deliverDue(system, endpoint)
     return [...endpoints]
+  },
+
+  /** A connector of an organization, to a destination that answers 200. */
+  '/connector': async ({ request }, env) => {
+    const { organization_id } = (await request.json()) as { organization_id: string }
+    const { system } = mirrorIn(env)
+    const holder = { organization_id, connector_id: 'stc_00000000000000000000000001' }
+    const sealed = await sealCredentials(system, holder, { access_key_id: 'id', secret_access_key: 'secret' })
+    const config = { bucket: 'b', region: 'us-east-1', endpoint: null, path_style: null, prefix: '', path_template: '{rfc}/{uuid}.xml' }
+    await env.EVENTS_0.prepare(
+      `insert into storage_connectors (connector_id, organization_id, name, provider, config, scope, credentials, credentials_version,
+         connector_status, is_planned, failures, retry_at, copied_count, failed_count, lease_until, created_at, updated_at)
+       values (?1, ?2, 'Bench', 's3', ?3, '{"fiscal_entity_ids":null,"kinds":["cfdi_xml"]}', ?4, 1, 'active', 0, 0, 0, 0, 0, 0, ?5, ?5)`,
+    )
+      .bind(holder.connector_id, organization_id, JSON.stringify(config), sealed, Date.now())
+      .run()
+  },
+
+  /** Tells of a download, and copies what is due. Answers how many documents were put at the destination. */
+  '/mirror': async ({ request }, env) => {
+    const { organization_id, fiscal_entity_id } = (await request.json()) as Record<'organization_id' | 'fiscal_entity_id', string>
+    const event = { event: 'sync.completed', fiscal_entity_id: uuidOf(fiscal_entity_id), created_count: 1_000 }
+    await env.EVENTS_0.prepare('insert into events (organization_id, seq, body) values (?1, ?2, ?3)')
+      .bind(organization_id, Date.now(), JSON.stringify(event))
+      .run()
+    const { system, puts, isMore } = mirrorIn(env)
+    do await workOnConnector(system, { shard: 0, connector: 1 })
+    while (isMore())
+    return puts()
   },
 
   '/bare': async ({ request }) => {

@@ -18,6 +18,7 @@ const QUEUES = {
   IMPORTS: 'imports',
   WEBHOOKS: 'webhooks',
   REPSE: 'repse',
+  STORAGE: 'storage',
   TASKS: 'tasks',
 } as const
 

@@ -51,6 +51,7 @@ export async function answersTo(player: Player, since: Date): Promise<Record<str
     months: await get(`/v1/cfdi/summary/monthly?fiscal_entity_id=${fe}`),
     suppliers: await get(`/v1/cfdi/repse-suppliers?fiscal_entity_id=${fe}&months=24`),
     documents,
+    tax_profile: await get(`${entity}/tax-profile`),
     contents: await each(
       documents.filter(({ document_id }, n) => document_id && n % 4 === 0),
       async ({ document_id }) => {

@@ -5,13 +5,16 @@ import type { Package } from '../../../src/authority/port/authority.ts'
 import type { MailboxNotification } from '../../../src/authority/port/mailbox.ts'
 import { runMessages } from '../../../src/extractors/runs/dispatch.ts'
 import { insertOutboxEvents } from '../../../src/outbox/outbox.ts'
+import type { System } from '../../../src/platform/context.ts'
 import { settingsOf } from '../../../src/platform/settings.ts'
-import type { TASKS } from '../../../src/tasks.ts'
+import { sealCredentials } from '../../../src/storage/credentials.ts'
+import { DAILY, type TASKS } from '../../../src/tasks.ts'
 import { newSecret, wrapDigests } from '../../../src/webhooks/endpoints/secret.ts'
 import { listOf, manyRows } from '../../blacklists/support/list-csv.ts'
 import { packageOf, plainOf } from '../../cfdi/support/documents.ts'
 import { cfdiOf, subscriber } from '../../downloads/support/downloads.ts'
 import { created, draft, EXTRACTORS } from '../../extractors/support/extractors.ts'
+import { reviewLoad, storageLoad } from '../../storage/support/loads.ts'
 import { at } from '../../support/clock.ts'
 import { runs } from '../../support/fuzz.ts'
 import type { Platform } from '../../support/invocations.ts'
@@ -155,6 +158,8 @@ export const CONSUMER_LOADS: Record<string, Load> = {
       dispatched: 4_000,
     })
   },
+
+  storage: storageLoad,
 
   /** An upload of metadata with more rows than an invocation can store. */
   async imports(platform) {
@@ -384,6 +389,31 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     expect(await countOf('webhooks', `digests not like '%"a":"9:%' or digests not like '%"b":"9:%'`)).toBe(0)
   },
 
+  async rewrapCredentials(platform) {
+    const of = await organization()
+    await of.ask('POST', '/v1/storage-connectors', {
+      name: 'Uno',
+      provider: 's3',
+      config: { bucket: 'fiscal' },
+      credentials: { access_key_id: 'AKID', secret_access_key: 'secreto' },
+    })
+    await multiply('storage_connectors', 1_200, { connector: 'null', connector_id: idSql('stc') })
+    const { results } = await env.EVENTS_0.prepare('select connector_id from storage_connectors').all<{ connector_id: string }>()
+    const system = { settings: settingsOf(env) } as System
+    const credentials = { access_key_id: 'AKID', secret_access_key: 'secreto' }
+    const sealed = []
+    for (const { connector_id } of results)
+      sealed.push([connector_id, await sealCredentials(system, { organization_id: of.id, connector_id }, credentials)])
+    await env.EVENTS_0.prepare(
+      'update storage_connectors set credentials = j.value->>1 from json_each(?) j where connector_id = j.value->>0',
+    )
+      .bind(JSON.stringify(sealed))
+      .run()
+    platform.env.CIEC_KEYS = `9:${new Uint8Array(32).fill(9).toBase64()},${env.CIEC_KEYS}`
+    await finish(platform, 'rewrapCredentials')
+    expect(await countOf('storage_connectors', "credentials not like '9:%'")).toBe(0)
+  },
+
   async refreshLists(platform) {
     await env.FILES.put('lists/sat_69b.csv', listOf(manyRows(3_000)))
     await finish(platform, 'refreshLists', Date.parse('2026-08-05T10:00:00Z'))
@@ -435,6 +465,46 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     await env.DB.exec('update connections set verify_at = null')
   },
 
+  async readPending(platform) {
+    await env.FILES.put('documents/pending', 'no PDF')
+    Object.assign(platform.env, { PDF: { fetch: async () => Response.json({ reason: 'It is none.' }, { status: 422 }) } })
+    await env.LEDGER_0.prepare(
+      `with recursive n (i) as (select 1 union all select i + 1 from n where i < 500)
+       insert into documents (entity, document_id, source, kind, series, name, title, content_type, size, sha256, document_date, attributes,
+         organizations, created_at, fields_status)
+       select 990000 + n.i, 'doc', 'sat_csf', 'csf', 'csf', '', '', 'application/pdf', 6, 'pending', '2026-05-01', '{}', '{}', n.i, 'pending' from n`,
+    ).run()
+    await finish(platform, 'readPending')
+    expect(await countOf('documents', "fields_reason = 'It is none.'", env.LEDGER_0)).toBe(500)
+  },
+
+  async alertCertificates(platform) {
+    const of = await organization('enterprise_gold')
+    const { rfc } = await connect(of.owner, freshRfc(), { ciec: 'empty' })
+    const { entity } = (await entityOf(rfc))!
+    const certificates = Array.from({ length: 12_000 }, (_, n) => ({
+      serial: `${n}`,
+      kind: 'csd',
+      status: 'active',
+      valid_to: '2026-05-30',
+    }))
+    const lists = Array.from({ length: 20 }, (_, n) => certificates.slice(n * 600, (n + 1) * 600))
+    // Lists of other RFCs, which nobody has connected, and one of this one.
+    for (const [n, some] of lists.entries())
+      await env.LEDGER_0.batch([
+        env.LEDGER_0.prepare('insert into certificates select ?1, value, ?3 from json_each(?2)').bind(
+          ...[n === 0 ? entity : 980_000 + n, JSON.stringify(some.map(({ serial }) => serial)), '2026-05-30'],
+        ),
+        env.LEDGER_0.prepare(
+          `insert into documents (entity, document_id, source, kind, series, name, title, content_type, size, sha256, document_date, attributes,
+             organizations, created_at, fields_status, fields)
+           values (?1, 'doc', 'sat_certificates', 'certificates', 'certificates', '', '', '', 0, '', '2026-05-01', '{}', ?2, 0, 'read', ?3)`,
+        ).bind(n === 0 ? entity : 980_000 + n, JSON.stringify({ [of.id]: 1 }), JSON.stringify({ certificates: some })),
+      ])
+    await finish(platform, 'alertCertificates', Date.parse('2026-05-20T10:00:00Z'))
+    expect(await countOf('alerts', "kind = 'certificate.expiring'", env.EVENTS_0)).toBe(600)
+  },
+
   async sweepUploadObjects(platform) {
     bindLedgers(platform, 800)
     // The bucket's clock is the real one.
@@ -445,6 +515,8 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     for (let n = 0; n < 12 && (await left()) > 0; n++) await finish(platform, 'sweepUploadObjects')
     expect(await left()).toBe(0)
   },
+
+  reviewConnectors: (platform) => reviewLoad(platform, () => finish(platform, 'reviewConnectors')),
 
   async reportLetters(platform) {
     const error = vi.spyOn(console, 'error').mockImplementation(() => {})
@@ -503,12 +575,12 @@ export const CRON_LOADS: Record<string, Load> = {
     ).run()
     await env.LEDGER_0.prepare(
       `with recursive n (i) as (select 1 union all select i + 1 from n where i < 3000)
-       insert into sync_work (entity, jobs, due_at) select 900000 + n.i, '[]', 0 from n`,
+       insert into sync_work (entity, jobs, due_at, is_awaited) select 900000 + n.i, '[]', 0, n.i % 2 from n`,
     ).run()
     for (let n = 0; n < 10 && (await countOf('operator_orders', 'done_at is null')) > 0; n++) await platform.cron('* * * * *')
     expect(await countOf('operator_orders', 'done_at is null or refused is not null')).toBe(0)
     expect(platform.of('dispatch').length).toBeGreaterThan(0)
-    expect(platform.of('downloads').length).toBeGreaterThan(0)
+    for (const queue of ['downloads', 'downloads-spread']) expect(platform.of(queue).length).toBeGreaterThan(0)
   },
 
   async '*/15 * * * *'(platform) {
@@ -523,7 +595,7 @@ export const CRON_LOADS: Record<string, Load> = {
   async '0 10 * * *'(platform) {
     await organizations(600, { billed_month: `'2026-04'` })
     await platform.cron('0 10 * * *')
-    expect(platform.of('tasks')).toHaveLength(14)
+    expect(platform.of('tasks')).toHaveLength(DAILY.length)
     await platform.run(['tasks'])
     expect(await countOf('invoices', "period = '2026-05'")).toBe(600)
   },

@@ -1,7 +1,8 @@
 import { env } from 'cloudflare:workers'
 
 /** Where a table is, if not in a ledger. */
-const databaseOf = (table: string): D1Database => (/^(events|deliveries|webhooks|fan_outs|alerts)$/.test(table) ? env.EVENTS_0 : env.DB)
+const databaseOf = (table: string): D1Database =>
+  /^(events|deliveries|webhooks|fan_outs|alerts|storage_\w+)$/.test(table) ? env.EVENTS_0 : env.DB
 
 /**
  * Copies the newest row of a table so many times, past the front door. `set` has an SQL expression for each column that differs, where n.i

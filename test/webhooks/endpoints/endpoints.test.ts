@@ -291,9 +291,10 @@ describe('the catalog', () => {
       ['sync.failed', true],
       ['connection.ciec_invalid', true],
       ['cfdi.issued', false],
-      ['document.csf.updated', false],
-      ['document.opinion_32d.changed', false],
+      ['document.csf.updated', true],
+      ['document.opinion_32d.changed', true],
       ['obligation.due_soon', false],
+      ['storage.failed', true],
       ['mailbox.notification_received', true],
     ])
     expect(

@@ -351,8 +351,9 @@ describe('what a fact says', () => {
     await keepJobs(ledgerOf(entity), [{ ...source, job_id: JOB.job_id, created_at: 1_000 }])
     await ledgerOf(entity)
       .prepare(
-        `insert into documents (entity, document_id, source, name, title, content_type, size, sha256, document_date, attributes, organizations, created_at)
-         values (?1, 'doc_1', ?2, '', '', '', 0, '', '2026-03-20', '{}', json_object(?3, 2000), 2000)`,
+        `insert into documents (entity, document_id, source, kind, series, name, title, content_type, size, sha256, document_date, attributes,
+           organizations, created_at, fields_status)
+         values (?1, 'doc_1', ?2, 'opinion_32d', 'opinion_32d', '', '', '', 0, '', '2026-03-20', '{}', json_object(?3, 2000), 2000, 'pending')`,
       )
       .bind(entity, job.data_source_key, organization_id)
       .run()

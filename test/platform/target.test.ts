@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { targetFault } from '../../../src/webhooks/endpoints/target.ts'
-import { runs } from '../../support/fuzz.ts'
-import { GOOD, OWN, REFUSED } from '../support/targets.ts'
+import { targetFault } from '../../src/platform/target.ts'
+import { runs } from '../support/fuzz.ts'
+import { GOOD, OWN, REFUSED } from '../webhooks/support/targets.ts'
 
 afterEach(() => vi.restoreAllMocks())
 

@@ -1,6 +1,6 @@
 /**
- * The rule for URLs of webhooks (decisions.md 9). It judges their text alone: the network that deliveries leave by judges what a host name
- * resolves to.
+ * The rule for URLs that customers give: of webhooks and of storage (decisions.md 9). It judges their text alone: the network that requests
+ * leave by judges what a host name resolves to.
  */
 
 const MAX_LENGTH = 2_048
@@ -15,7 +15,7 @@ const NAME = /^(?=.{1,253}$)(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.)+[a-z](?:[a-z
 const NOT_ASCII = /[^\0-\x7f]/
 
 /**
- * Returns why a webhook may not call this URL, as the message of a 422, or null if it may. `own` are the service's own host names in
+ * Returns why the service may not call this URL, as the message of a 422, or null if it may. `own` are the service's own host names in
  * lower case. The URL parser comes last, because it hides faults: it strips tabs, decodes `%31` and folds `①` into `1`. A message repeats
  * no part of the URL, which may contain secrets.
  */
@@ -26,7 +26,7 @@ export function targetFault(url: string, own: readonly string[]): string | null 
 
   const [, authority] = /^https:\/\/([^/?#]+)/i.exec(url) ?? []
   if (authority === undefined) return 'Must start with https:// and a host name.'
-  if (authority.includes('@')) return 'Must contain no user name or password: deliveries are authenticated by their signature.'
+  if (authority.includes('@')) return 'Must contain no user name or password.'
   if (NOT_ASCII.test(authority)) return 'Must have its host name in ASCII: write an internationalized name in punycode (xn--…).'
   if (NOT_ASCII.test(url)) return 'Must be ASCII: percent-encode other characters in the path and query.'
   if (url.includes('#')) return 'Must have no fragment: the part after # is never sent.'

@@ -1,0 +1,105 @@
+import { all, type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { isVisible, type Partition, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import type { CfdiRow } from '../columns.ts'
+import type { XmlPlace } from '../xml/xml-store.ts'
+import type { Stretch } from './stretches.ts'
+
+const COLUMNS = [
+  ...(['uuid', 'direction', 'issued_at', 'fecha', 'kind', 'tipo_comprobante', 'emisor_rfc', 'receptor_rfc', 'chunk'] as const),
+  ...(['xml_object', 'xml_offset', 'xml_length', 'xml_method', 'xml_size'] as const),
+]
+const SELECT = COLUMNS.map((name) => `c.${name}`).join(', ')
+
+/** A visible document, as those see it who mirror the partition. Without its XML, the last six are null. */
+export type MirroredRow = Pick<CfdiRow, Exclude<(typeof COLUMNS)[number], keyof XmlPlace>> & {
+  [Name in keyof XmlPlace]: XmlPlace[Name] | null
+}
+
+/** A position in a stretch: issued_at and UUID, both ascending. It does not change when a document is cancelled. */
+export type StretchPosition = readonly [issued_at: number, uuid: string]
+
+const within = ({ direction, since, until, floor, before }: Stretch, after: StretchPosition | null): Fragment[] => [
+  sql`c.direction = ${direction}`,
+  ...(after ? [sql`(c.issued_at, c.uuid) > (${after[0]}, ${after[1]})`] : since === null ? [] : [sql`c.issued_at >= ${since}`]),
+  ...(until === null ? [] : [sql`c.issued_at <= ${until}`]),
+  ...(floor === null ? [] : [sql`+c.fecha >= ${floor}`]),
+  ...(before === null ? [] : [sql`+c.fecha < ${before}`]),
+]
+
+/** Rows that one statement reads. It is written into the text, because a bound limit makes SQLite prepare the statement again. */
+export const ROWS = 250
+
+/** Reads the visible documents of a stretch after a position, at most ROWS. */
+export async function readStretch(
+  { d1 }: ScopedLedger,
+  partition: Partition,
+  stretch: Stretch,
+  after: StretchPosition | null,
+): Promise<MirroredRow[]> {
+  const of = (cancelled: 0 | 1) =>
+    sql`select ${raw(SELECT)} from cfdi c indexed by cfdi_dirc
+      where ${all([isVisible(partition, 'c'), sql`c.cancelled = ${cancelled}`, ...within(stretch, after)])}`
+  return (await prepared(d1, sql`${of(0)} union all ${of(1)} order by issued_at, uuid limit ${raw(String(ROWS))}`).all<MirroredRow>())
+    .results
+}
+
+/** Counts the visible documents with an XML in stretches, by the chunks in which they are: from the first, and before the last. */
+export async function countStretches(
+  { d1 }: ScopedLedger,
+  partition: Partition,
+  stretches: readonly Stretch[],
+  [from, before]: readonly [number, number],
+): Promise<number> {
+  const results = await d1.batch<{ n: number }>(
+    stretches.map((stretch) =>
+      prepared(
+        d1,
+        sql`select count(*) as n from cfdi c indexed by cfdi_dirc where ${all([
+          isVisible(partition, 'c'),
+          raw('c.cancelled in (0, 1)'),
+          ...within(stretch, null),
+          sql`c.chunk >= ${from} and c.chunk < ${before}`,
+        ])}`,
+      ),
+    ),
+  )
+  return results.reduce((sum, { results: [row] }) => sum + row!.n, 0)
+}
+
+/** Finds the visible ones of these documents. */
+export const findVisible = async ({ d1 }: ScopedLedger, partition: Partition, uuids: readonly string[]): Promise<MirroredRow[]> =>
+  (
+    await prepared(
+      d1,
+      sql`select ${raw(SELECT)} from json_each(${JSON.stringify(uuids)}) j cross join cfdi c where c.uuid = j.value and ${isVisible(partition, 'c')}`,
+    ).all<MirroredRow>()
+  ).results
+
+/** A commit of a partition. `touched` is packed JSON; null when it changed too many documents to name them. */
+export interface CommitRow {
+  sequence: number
+  touched: string | null
+}
+
+/** Reads the first commits of a partition after one, up to another. Of a partition without visible documents there is none to read. */
+export const readCommits = async ({ d1 }: ScopedLedger, { number }: Partition, after: number, until: number): Promise<CommitRow[]> =>
+  (
+    await prepared(
+      d1,
+      sql`select sequence, hex(touched) as touched from cfdi_commits where entity = ${number} and sequence > ${after} and sequence <= ${until}
+        order by sequence limit 10`,
+    ).all<CommitRow>()
+  ).results.map(({ sequence, touched }) => ({ sequence, touched: touched === '' ? null : touched }))
+
+/** Returns the last commits of partitions, those up to an instant in milliseconds; 0 for a partition without one. */
+export const lastCommits = async (d1: D1Database, partitions: readonly number[], until: number): Promise<Map<number, number>> =>
+  new Map(
+    (
+      await prepared(
+        d1,
+        sql`select j.value as number, coalesce((
+            select sequence from cfdi_commits where entity = j.value and committed_at <= ${until} order by sequence desc limit 1), 0) as sequence
+          from json_each(${JSON.stringify(partitions)}) j`,
+      ).all<{ number: number; sequence: number }>()
+    ).results.map(({ number, sequence }) => [number, sequence]),
+  )

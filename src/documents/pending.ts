@@ -1,0 +1,46 @@
+import { wakeRelay } from '../outbox/outbox.ts'
+import type { System } from '../platform/context.ts'
+import { pageByPage } from '../platform/pages.ts'
+import { objectOf } from './keep.ts'
+import { readStatement, takePending, tellRead } from './keep-store.ts'
+import { PENDING, type Reading, readFields, unreadable } from './reading.ts'
+
+/** Attempts after which a PDF counts as one that cannot be read: it may end the Worker that reads it. */
+const MAX_ATTEMPTS = 20
+/** The statements of one document. */
+const STATEMENTS = 4
+
+/**
+ * Reads PDFs that could not be read when they were downloaded, those first that were tried the least. A document that is not read is left
+ * for the next time, with the rest of its ledger. A task, whose place is a ledger.
+ */
+export const readPending = (system: System, place: string): Promise<string> =>
+  pageByPage(system, STATEMENTS, place, async (from, fail) => {
+    const shard = Number(from)
+    const isMore = await readOne(system, shard).catch((error: unknown) => {
+      fail(error)
+      return false
+    })
+    if (isMore) return String(shard)
+    return shard + 1 < system.settings.ledgers.length ? `${shard + 1}` : ''
+  })
+
+/** Reads one document. Returns whether it was read, so that another may follow. */
+async function readOne(system: System, shard: number): Promise<boolean> {
+  const ledger = system.settings.ledgers[shard]!
+  const document = await takePending(ledger)
+  if (!document) return false
+  let reading: Reading = await readObject(system, document)
+  if (reading.fields_status === 'pending' && document.read_attempts >= MAX_ATTEMPTS)
+    reading = unreadable('The PDF could not be read within its time.')
+  if (reading.fields_status === 'pending') return false
+  await ledger.batch([...tellRead(ledger, document.entity, [document.document_id], Date.now()), readStatement(ledger, document, reading)])
+  await wakeRelay(system, shard)
+  return true
+}
+
+async function readObject(system: System, document: { kind: 'csf' | string; content_type: string; sha256: string }): Promise<Reading> {
+  const object = await system.env.FILES.get(objectOf(document.sha256))
+  if (!object) return PENDING
+  return readFields(system, { ...document, bytes: new Uint8Array(await object.arrayBuffer()), fields: null } as never)
+}

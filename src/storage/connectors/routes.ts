@@ -1,0 +1,127 @@
+import { doc } from '#doc'
+import type { App } from '../../platform/context.ts'
+import { Hono } from '../../platform/http/hono.ts'
+import { body, idempotent, operation, params, query, refuses, refusesAny, returns, roles } from '../../platform/http/operation.ts'
+import { pageOf } from '../../platform/http/shapes.ts'
+import { Backfill, ConnectorChanges, ConnectorDraft, ConnectorPath, ConnectorQuery, ConnectorTest, StorageConnector } from '../contract.ts'
+import { startBackfill } from './backfill.ts'
+import { type CheckPaid, changeConnector, createConnector, deleteConnector, getConnector, listConnectors } from './connectors.ts'
+import { testConnector } from './probe.ts'
+
+const TAG = 'Storage connectors'
+const NOT_FOUND = doc('The storage connector does not exist or belongs to another organization.')
+const OVERDUE = doc('An invoice is unpaid after its grace period (`billing.overdue`).')
+
+/** The routes of connectors, given what refuses an organization with an overdue invoice: billing stands above this domain. */
+export const connectorRoutes = (checkPaid: CheckPaid) =>
+  new Hono<App>()
+    .get(
+      '/',
+      operation('listStorageConnectors', TAG, doc('List the storage connectors, oldest first')),
+      query(ConnectorQuery),
+      returns(200, pageOf(StorageConnector)),
+      async (c) => c.json(await listConnectors(c.var.ctx, c.req.valid('query'))),
+    )
+    .post(
+      '/',
+      operation(
+        'createStorageConnector',
+        TAG,
+        doc('Create a storage connector'),
+        doc(
+          'From now on, what is downloaded or imported is copied to your storage, out of band, as far as your visibility window shows it. What ' +
+            'was there before is copied by `…/backfill`. Try the destination with `…/test`. Nothing is ever deleted at the destination.',
+        ),
+      ),
+      roles('owner', 'admin'),
+      body(ConnectorDraft),
+      returns(201, StorageConnector),
+      refuses(402, OVERDUE),
+      refuses(409, doc('The organization has as many storage connectors as its plan allows (`storage_connector.plan_limit`).')),
+      idempotent(),
+      async (c) => c.json(await createConnector(c.var.ctx, c.req.valid('json'), checkPaid), 201),
+    )
+    .get(
+      '/:connector_id',
+      operation('getStorageConnector', TAG, doc('Get a storage connector')),
+      params(ConnectorPath),
+      returns(200, StorageConnector),
+      refuses(404, NOT_FOUND),
+      async (c) => c.json(await getConnector(c.var.ctx, c.req.valid('param').connector_id)),
+    )
+    .patch(
+      '/:connector_id',
+      operation(
+        'updateStorageConnector',
+        TAG,
+        doc('Update a storage connector'),
+        doc(
+          'Changes only the members that you send, also within `config` and `scope`. `credentials` are replaced as a whole, and must be sent ' +
+            'with another `endpoint` or `account`. Another place, prefix or template applies to what is copied from then on: nothing is moved. ' +
+            'A wider scope applies to what comes from then on, too: `…/backfill` copies the rest. What came while the connector was paused is ' +
+            'copied when it is active again.',
+        ),
+      ),
+      params(ConnectorPath),
+      roles('owner', 'admin'),
+      body(ConnectorChanges),
+      returns(200, StorageConnector),
+      refusesAny({
+        402: doc('`connector_status` is `active`, and an invoice is unpaid after its grace period (`billing.overdue`).'),
+        404: NOT_FOUND,
+        409: doc('Other requests keep changing the storage connector. Try again.'),
+      }),
+      async (c) => c.json(await changeConnector(c.var.ctx, c.req.valid('param').connector_id, c.req.valid('json'), checkPaid)),
+    )
+    .delete(
+      '/:connector_id',
+      operation(
+        'deleteStorageConnector',
+        TAG,
+        doc('Delete a storage connector'),
+        doc('Its credentials are erased at once. What was copied stays at the destination.'),
+      ),
+      params(ConnectorPath),
+      roles('owner', 'admin'),
+      returns(204, undefined, doc('Deleted')),
+      refuses(404, NOT_FOUND),
+      (c) => deleteConnector(c.var.ctx, c.req.valid('param').connector_id).then(() => c.body(null, 204)),
+    )
+    .post(
+      '/:connector_id/test',
+      operation(
+        'testStorageConnector',
+        TAG,
+        doc('Test a storage connector'),
+        doc('Writes a small file below the prefix, reads it back and deletes it, whatever the status of the connector, and changes none.'),
+      ),
+      params(ConnectorPath),
+      roles('owner', 'admin'),
+      returns(200, ConnectorTest, doc('How each step went, also when one failed')),
+      refuses(404, NOT_FOUND),
+      refuses(429, doc('The connector was tested less than 10 seconds ago (`storage_connector.cooldown`).')),
+      idempotent(),
+      async (c) => c.json(await testConnector(c.var.ctx, c.req.valid('param').connector_id)),
+    )
+    .post(
+      '/:connector_id/backfill',
+      operation(
+        'backfillStorageConnector',
+        TAG,
+        doc('Copy what is already held'),
+        doc(
+          'Copies everything that your visibility window shows and the scope includes, under the present template, also what was copied before. ' +
+            'While a backfill runs, another request changes nothing. See `backfill` of the connector for its progress.',
+        ),
+      ),
+      params(ConnectorPath),
+      roles('owner', 'admin'),
+      returns(202, Backfill, doc('The backfill')),
+      refusesAny({
+        402: OVERDUE,
+        404: NOT_FOUND,
+        409: doc('The storage connector is not active (`storage_connector.not_active`).'),
+      }),
+      idempotent(),
+      async (c) => c.json(await startBackfill(c.var.ctx, c.req.valid('param').connector_id, checkPaid), 202),
+    )

@@ -1,0 +1,175 @@
+import * as z from 'zod'
+import { doc } from '#doc'
+import { documentedAs, Id, Instant, Paging, trimmedText } from '../platform/http/shapes.ts'
+import { InvalidInput } from '../platform/http/validation/faults.ts'
+import { FiscalEntityId } from '../taxpayers/contract.ts'
+import { AnyConfig, AnyCredentials, type ConnectorConfig, PROVIDERS, readMember } from './provider-contract.ts'
+
+/** What can be mirrored. */
+export const MIRRORED_KINDS = ['cfdi_xml', 'csf', 'opinion_32d', 'declaracion', 'buzon', 'acuse'] as const
+export type MirroredKind = (typeof MIRRORED_KINDS)[number]
+
+const NAME = doc('A label of your choice.')
+const FISCAL_ENTITIES = doc('The fiscal entities whose documents are copied. Null: all of them, and those that you connect later.')
+const KINDS = doc(
+  'The kinds of documents that are copied: XML of CFDIs, tax status certificates, compliance opinions, returns, messages of the tax mailbox, ' +
+    'and acknowledgements.',
+)
+
+const Kind = z.enum(MIRRORED_KINDS, {
+  error: ({ input }) => (input === 'cfdi_pdf' ? 'Must not be cfdi_pdf: the service holds no PDFs of CFDIs.' : undefined),
+})
+const scope = {
+  fiscal_entity_ids: z
+    .array(FiscalEntityId)
+    .min(1)
+    .max(1_000)
+    .transform((ids) => [...new Set(ids)])
+    .nullable()
+    .meta({ description: FISCAL_ENTITIES }),
+  kinds: z
+    .array(Kind)
+    .min(1)
+    .max(20)
+    .transform((kinds) => [...new Set(kinds)])
+    .meta({ description: KINDS }),
+}
+const everything = { fiscal_entity_ids: null, kinds: [...MIRRORED_KINDS] }
+
+const PLACE = doc('Where the destination is. Its members depend on the provider.')
+// Which of them is meant depends on another member.
+const members = z.record(z.string(), z.unknown())
+const config = documentedAs(members, AnyConfig).meta({ description: PLACE })
+const credentials = documentedAs(members, AnyCredentials).meta({
+  description: doc('What admits the service to the destination. They are stored encrypted, and no response shows any part of them.'),
+})
+const writable = { name: trimmedText(1, 120).meta({ description: NAME }) }
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export const ConnectorDraft = z
+  .strictObject({
+    ...writable,
+    provider: z.enum(PROVIDERS),
+    config,
+    credentials,
+    scope: z
+      .strictObject({ fiscal_entity_ids: scope.fiscal_entity_ids.default(null), kinds: scope.kinds.default(everything.kinds) })
+      .default(everything),
+  })
+  .superRefine(
+    (draft, context) => {
+      if (!PROVIDERS.includes(draft.provider)) return
+      for (const member of ['config', 'credentials'] as const)
+        try {
+          if (isObject(draft[member])) readMember(member, draft.provider, draft[member])
+        } catch (error) {
+          if (!(error instanceof InvalidInput)) throw error
+          for (const { path, message } of error.faults) context.addIssue({ code: 'custom', path: [path], message })
+        }
+    },
+    // Together with the faults of other members.
+    { when: ({ value }) => isObject(value) },
+  )
+  .meta({ id: 'StorageConnectorDraft' })
+export type ConnectorDraft = z.infer<typeof ConnectorDraft>
+
+export const ConnectorChanges = z
+  .strictObject({
+    name: writable.name.exactOptional(),
+    config: config.exactOptional().meta({ description: doc('The members of the place that change. The others stay as they are.') }),
+    credentials: credentials.exactOptional().meta({ description: doc('They replace the stored credentials as a whole.') }),
+    scope: z
+      .strictObject({ fiscal_entity_ids: scope.fiscal_entity_ids.exactOptional(), kinds: scope.kinds.exactOptional() })
+      .exactOptional(),
+    connector_status: z
+      .enum(['active', 'paused'])
+      .exactOptional()
+      .meta({ description: doc('`active` resumes copying where it stopped, also after an error. `error` cannot be set.') }),
+  })
+  .meta({ id: 'StorageConnectorChanges' })
+export type ConnectorChanges = z.infer<typeof ConnectorChanges>
+
+const Scope = z.strictObject({
+  fiscal_entity_ids: z.array(Id('fe')).nullable().meta({ description: FISCAL_ENTITIES }),
+  kinds: z.array(z.enum(MIRRORED_KINDS)).meta({ description: KINDS }),
+})
+export type ConnectorScope = z.infer<typeof Scope>
+
+export const LastError = z
+  .strictObject({
+    code: z.string().meta({
+      description: doc(
+        '`access_denied`, `not_found`, `storage_full`, `rate_limited`, `unavailable`, `timeout`, `connection_failed`, `address_refused` or `refused`.',
+      ),
+    }),
+    message: z.string().meta({ description: doc('What the provider did not do, in one sentence.') }),
+    at: Instant,
+  })
+  .meta({ id: 'StorageError' })
+export type LastError = z.infer<typeof LastError>
+
+export const Backfill = z
+  .strictObject({
+    status: z.enum(['queued', 'running', 'completed']),
+    total: z
+      .int()
+      .nullable()
+      .meta({ description: doc('How many documents it copies; null until they are counted.') }),
+    copied: z.int().meta({ description: doc('How many of them are copied.') }),
+    requested_at: Instant,
+    completed_at: Instant.nullable(),
+  })
+  .meta({ id: 'StorageBackfill', description: doc('The latest backfill.') })
+export type Backfill = z.infer<typeof Backfill>
+
+export const CONNECTOR_STATUSES = ['active', 'paused', 'error'] as const
+
+export const StorageConnector = z
+  .strictObject({
+    connector_id: Id('stc'),
+    name: z.string().meta({ description: NAME }),
+    provider: z.enum(PROVIDERS),
+    connector_status: z.enum(CONNECTOR_STATUSES).meta({
+      description: doc('`error`: copying failed five times in a row, and nothing is sent until you set `active`. Downloads go on.'),
+    }),
+    config: documentedAs(members as unknown as z.ZodType<ConnectorConfig>, AnyConfig).meta({ description: PLACE }),
+    scope: Scope,
+    credentials_set: z.literal(true).meta({ description: doc('Credentials are stored. They are never shown.') }),
+    last_copied_at: Instant.nullable().meta({ description: doc('When a document was last copied.') }),
+    last_error: LastError.nullable().meta({ description: doc('The last failure; null once copying has succeeded again.') }),
+    copied_count: z.int().meta({ description: doc('Number of documents that were copied, each time that they were.') }),
+    pending_count: z
+      .int()
+      .meta({ description: doc('Number of fiscal entities of which documents wait to be copied. 0: the copy is up to date.') }),
+    failed_count: z.int().meta({ description: doc('Number of attempts to copy a document that failed. Each is repeated.') }),
+    backfill: Backfill.nullable(),
+    preview: z
+      .array(z.string())
+      .meta({ description: doc('Examples of paths at the destination: of two CFDIs and of a tax status certificate.') }),
+    created_at: Instant,
+    updated_at: Instant,
+  })
+  .meta({ id: 'StorageConnector' })
+export type StorageConnector = z.infer<typeof StorageConnector>
+
+const Step = z.strictObject({
+  step: z.enum(['write', 'read', 'delete']),
+  ok: z.boolean(),
+  ms: z.int().meta({ description: doc('How long it took, in milliseconds.') }),
+})
+
+export const ConnectorTest = z
+  .strictObject({
+    ok: z.boolean(),
+    steps: z.array(Step).meta({ description: doc('The steps up to the first that failed.') }),
+    error: LastError.omit({ at: true })
+      .nullable()
+      .meta({ description: doc('Why the last step failed; null when all succeeded.') }),
+  })
+  .meta({ id: 'StorageConnectorTest' })
+export type ConnectorTest = z.infer<typeof ConnectorTest>
+
+export const ConnectorPath = z.strictObject({ connector_id: Id('stc') })
+export const ConnectorQuery = z.strictObject(Paging)
+export type ConnectorQuery = z.infer<typeof ConnectorQuery>

@@ -1,0 +1,147 @@
+import { countLeg, lastCommits } from '../../cfdi/mirrored/mirrored.ts'
+import { contain } from '../../cfdi/mirrored/stretches.ts'
+import { readerOf } from '../../identity/organization/acting.ts'
+import type { System } from '../../platform/context.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { type Fragment, join, sql } from '../../platform/db/fragment.ts'
+import { idOfUuid } from '../../platform/db/id.ts'
+import { isReadable } from '../../taxpayers/connection.ts'
+import { openLedger, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import type { ConnectorScope } from '../contract.ts'
+import type { Destination, DestinationError } from '../drivers/port.ts'
+import { nextBatch } from './batch.ts'
+import { copyItems } from './copy.ts'
+import { areAny, readDocuments } from './documents.ts'
+import { putPart } from './manifest.ts'
+import { copiedOf } from './review.ts'
+import { type CopyRound, legsTo, type RoundPosition } from './round.ts'
+import { assertHeld, insertCopied, type MirrorRow, setConnector, setMirror, type WorkRow } from './store.ts'
+
+/** A connector that this invocation holds. */
+export interface Held {
+  d1: D1Database
+  row: WorkRow
+  scope: ConnectorScope
+  path_template: string
+  destination: Destination
+}
+
+/** The most statements of a batch. */
+const STATEMENTS = 60
+
+/** How the work on a mirror ended: nothing is left, the budget ended first, or the destination failed. */
+export type Ended = { isOver: boolean; error: DestinationError | null; failed: number }
+
+/**
+ * Copies what is due of a fiscal entity, batch by batch. The state of the mirror moves on in the commit of each batch, which the lease
+ * fences: a batch that a crash interrupted is copied again, to the same paths.
+ */
+export async function workOnMirror(system: System, held: Held, mirror: MirrorRow): Promise<Ended> {
+  const { d1 } = held
+  let round = mirror.round === null ? null : (JSON.parse(mirror.round) as CopyRound)
+  // What is reported from here on is seen, or begins another round.
+  if (round === null && mirror.due === 1) await commit(d1, [assertHeld(d1, held.row), setMirror(d1, mirror, sql`due = 2`)])
+  for (;;) {
+    const ledger = await openedFor(system, held, mirror)
+    if (ledger === null) {
+      await commit(d1, [assertHeld(d1, held.row), setMirror(d1, mirror, AT_REST)])
+      return { isOver: true, error: null, failed: 0 }
+    }
+    // The organization no longer sees everything: the rest of the round is planned again.
+    if (round !== null && !contain(ledger.windows, round.to.windows!)) round = null
+    round ??= await beginRound(ledger, held, mirror)
+    const ended = await copyBatch(system, held, ledger, mirror, round)
+    if (ended.error !== null || ended.round === null) return { isOver: ended.error === null, error: ended.error, failed: ended.failed }
+    round = ended.round
+    if (!system.budget.allows(STATEMENTS)) return { isOver: false, error: null, failed: 0 }
+  }
+}
+
+/** Of a mirror on which nothing is to be done, unless something has been reported meanwhile. */
+const AT_REST = sql`due = iif(due = 1, 1, 0)`
+
+async function openedFor(system: System, { row }: Held, { fiscal_entity }: MirrorRow): Promise<ScopedLedger | null> {
+  const reader = await readerOf(system, row.organization_id, idOfUuid('fe', fiscal_entity))
+  return reader && isReadable(reader.connection) ? openLedger({ settings: system.settings, ...reader }) : null
+}
+
+/** Begins a round: it leads from what has been dealt with to what there is now. What is not in the scope is dealt with. */
+async function beginRound(ledger: ScopedLedger, { scope }: Held, mirror: MirrorRow): Promise<CopyRound> {
+  const { entity, importPartition, windows, d1 } = ledger
+  const last = await lastCommits(d1, importPartition === null ? [entity] : [entity, importPartition], Number.MAX_SAFE_INTEGER)
+  const now = { windows, sequence: last.get(entity) ?? 0, import_sequence: last.get(importPartition ?? 0) ?? 0 }
+  const { legs, to } = legsTo(copiedOf(mirror), now)
+  const isMeant = scope.fiscal_entity_ids === null || scope.fiscal_entity_ids.includes(ledger.fiscal_entity_id)
+  const isOf = (isKind: boolean) => isMeant && isKind
+  return {
+    to,
+    legs: [...(isOf(scope.kinds.includes('cfdi_xml')) ? legs : []), ...(isOf(areAny(scope.kinds)) ? [{ documents: true } as const] : [])],
+    at: { leg: 0, place: null },
+  }
+}
+
+/** Begins the round of a backfill, and counts what it copies. */
+export async function beginBackfill(system: System, held: Held, mirror: MirrorRow): Promise<void> {
+  const { d1, row, scope } = held
+  await commit(d1, [assertHeld(d1, row), setMirror(d1, mirror, sql`due = 2`)])
+  const ledger = await openedFor(system, held, mirror)
+  if (ledger === null) return void (await commit(d1, [assertHeld(d1, row), setMirror(d1, mirror, AT_REST)]))
+  const round = await beginRound(ledger, held, mirror)
+  let total = 0
+  for (const leg of round.legs)
+    if (!('documents' in leg)) total += await countLeg(ledger, leg)
+    else
+      for (let after: string | null = null; ; ) {
+        const page = await readDocuments(d1, ledger, mirror, scope.kinds, after)
+        total += page.found.length
+        after = page.next
+        if (after === null) break
+      }
+  await commit(d1, [assertHeld(d1, row), setMirror(d1, mirror, sql`round = ${JSON.stringify({ ...round, total } satisfies CopyRound)}`)])
+}
+
+/** Copies the next batch of a round and commits it. `round` is what is left of it; null for nothing. */
+async function copyBatch(system: System, held: Held, ledger: ScopedLedger, mirror: MirrorRow, round: CopyRound) {
+  const { d1, row, scope, path_template, destination } = held
+  const { items, legs, end } = await nextBatch(system, d1, ledger, mirror, round, { kinds: scope.kinds, path_template })
+  const { lines, failed, error } = await copyItems(destination, items, system.budget)
+  const copied = items.slice(0, lines.length)
+  const at: RoundPosition = lines.length === items.length ? end : (copied.at(-1)?.behind ?? round.at)
+  const isOver = at.leg >= legs.length
+  const left: CopyRound = { ...round, legs, at }
+  // Another worker's part may have this number once the lease is over.
+  if (Date.now() >= row.lease_until) await commit(d1, [assertHeld(d1, row)])
+  if (lines.length > 0) await putPart(system, row, lines)
+  const { sequence, import_sequence, windows, all_until } = round.to
+  await commit(d1, [
+    assertHeld(d1, row),
+    ...(lines.length > 0 ? [setConnector(d1, row.connector, countedColumns(held, lines.length, round.total !== undefined))] : []),
+    setMirror(
+      d1,
+      mirror,
+      isOver
+        ? sql`${AT_REST}, round = null, sequence = ${sequence}, import_sequence = ${import_sequence}, windows = ${JSON.stringify(windows)}, all_until = ${all_until}`
+        : sql`round = ${JSON.stringify(left)}`,
+    ),
+    ...insertCopied(
+      d1,
+      row.connector,
+      copied.flatMap(({ id }) => ('document_id' in id ? [id.document_id] : [])),
+    ),
+  ])
+  if (lines.length > 0) {
+    row.parts++
+    row.failures = 0
+  }
+  return { round: isOver ? null : left, error, failed }
+}
+
+/** What a batch changes in its connector. What works once ends a series of failures. */
+const countedColumns = ({ row }: Held, documents: number, isBackfill: boolean): Fragment =>
+  join(
+    [
+      sql`copied_count = copied_count + ${documents}, last_copied_at = ${Date.now()}, parts = ${row.parts + 1}, failures = 0, last_error = null`,
+      ...(isBackfill ? [sql`backfill = json_set(backfill, '$.copied', backfill->>'copied' + ${documents})`] : []),
+    ],
+    ', ',
+  )

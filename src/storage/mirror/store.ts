@@ -1,0 +1,196 @@
+import { jsonChunks } from '../../platform/db/commit.ts'
+import { type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { assertThat } from '../../platform/db/guard.ts'
+import type { storageConnectors, storageMirrors } from '../tables.ts'
+
+/** A connector as its row has it: instants in milliseconds, flags as 0 and 1. */
+export type WorkRow = { [Name in keyof typeof storageConnectors.$inferSelect]: Stored<(typeof storageConnectors.$inferSelect)[Name]> }
+type Stored<T> = T extends Date ? number : T extends boolean ? 0 | 1 : T
+export type MirrorRow = typeof storageMirrors.$inferSelect
+
+/** Takes a connector on which nobody works: one that is to be cleaned up, or an active one whose waits are over. */
+export const claimConnector = async (d1: D1Database, connector: number, token: string, now: number, leaseUntil: number) =>
+  (
+    await d1
+      .prepare(
+        `update storage_connectors set token = ?2, lease_until = ?4 where connector = ?1 and lease_until <= ?3
+           and (deleted_at is not null or (connector_status = 'active' and retry_at <= ?3)) returning *`,
+      )
+      .bind(connector, token, now, leaseUntil)
+      .all<WorkRow>()
+  ).results[0]
+
+export const releaseConnector = (d1: D1Database, connector: number, token: string): D1PreparedStatement =>
+  d1.prepare('update storage_connectors set token = null, lease_until = 0 where connector = ?1 and token = ?2').bind(connector, token)
+
+export const HELD = 'storage_connector.held'
+
+/** Refuses its batch when the token no longer holds the connector, or a customer has changed, paused or removed it since it was claimed. */
+export const assertHeld = (d1: D1Database, { connector, token, updated_at }: WorkRow): D1PreparedStatement =>
+  assertThat(
+    d1,
+    sql`exists (select 1 from storage_connectors where connector = ${connector} and token = ${token} and updated_at = ${updated_at}
+      and connector_status = 'active' and deleted_at is null)`,
+    HELD,
+  )
+
+/** Sets columns of a connector. */
+export const setConnector = (d1: D1Database, connector: number, changes: Fragment): D1PreparedStatement =>
+  prepared(d1, sql`update storage_connectors set ${changes} where connector = ${connector}`)
+
+/** Sets columns of a mirror. */
+export const setMirror = (
+  d1: D1Database,
+  { connector, fiscal_entity }: Pick<MirrorRow, 'connector' | 'fiscal_entity'>,
+  changes: Fragment,
+): D1PreparedStatement =>
+  prepared(d1, sql`update storage_mirrors set ${changes} where connector = ${connector} and fiscal_entity = ${fiscal_entity}`)
+
+/** The first mirror after a fiscal entity on which there is work; undefined without one. */
+export const nextDue = async (d1: D1Database, connector: number, after: string): Promise<MirrorRow | undefined> =>
+  (
+    await d1
+      .prepare(
+        `select * from storage_mirrors indexed by storage_mirrors_due where connector = ?1 and due and fiscal_entity > ?2
+         order by fiscal_entity limit 1`,
+      )
+      .bind(connector, after)
+      .all<MirrorRow>()
+  ).results[0]
+
+/** The first mirror that is due and has no round yet. */
+export const nextUnbegun = async (d1: D1Database, connector: number): Promise<MirrorRow | undefined> =>
+  (
+    await d1
+      .prepare('select * from storage_mirrors indexed by storage_mirrors_due where connector = ?1 and due and round is null limit 1')
+      .bind(connector)
+      .all<MirrorRow>()
+  ).results[0]
+
+const OF_BACKFILL = "due and round->>'total' is not null"
+
+/** Says that the rounds of a backfill have begun, and how many documents they copy. */
+export const startBackfill = (d1: D1Database, connector: number): D1PreparedStatement =>
+  setConnector(
+    d1,
+    connector,
+    sql`backfill = json_set(backfill, '$.status', 'running', '$.total', (
+      select coalesce(sum(round->>'total'), 0) from storage_mirrors where connector = ${connector} and ${raw(OF_BACKFILL)}))`,
+  )
+
+/** Whether a backfill has copied everything. */
+export const isCopied = async (d1: D1Database, connector: number): Promise<boolean> =>
+  (await prepared(d1, sql`select 1 from storage_mirrors where connector = ${connector} and ${raw(OF_BACKFILL)} limit 1`).first()) === null
+
+/** Completes a backfill. What it did not copy of what was counted is no longer visible. */
+export const completeBackfill = (d1: D1Database, connector: number, now: Date): D1PreparedStatement =>
+  setConnector(
+    d1,
+    connector,
+    sql`backfill = json_set(backfill, '$.status', 'completed', '$.total', backfill->>'copied', '$.completed_at', ${now.toISOString()})`,
+  )
+
+export const findMirrors = async (d1: D1Database, connector: number, entities: readonly string[]): Promise<Map<string, MirrorRow>> =>
+  new Map(
+    (
+      await prepared(
+        d1,
+        sql`select m.* from json_each(${JSON.stringify(entities)}) j cross join storage_mirrors m
+          on m.connector = ${connector} and m.fiscal_entity = j.value`,
+      ).all<MirrorRow>()
+    ).results.map((row) => [row.fiscal_entity, row]),
+  )
+
+/** Inserts mirrors that do not exist. */
+export const insertMirrors = (
+  d1: D1Database,
+  connector: number,
+  rows: readonly Pick<MirrorRow, 'fiscal_entity' | 'due' | 'sequence' | 'import_sequence' | 'windows' | 'documents_since'>[],
+): D1PreparedStatement[] =>
+  jsonChunks(rows.map((row) => [row.fiscal_entity, row.due, row.sequence, row.import_sequence, row.windows, row.documents_since])).map(
+    (json) =>
+      prepared(
+        d1,
+        sql`insert into storage_mirrors (connector, fiscal_entity, due, sequence, import_sequence, windows, documents_since)
+        select ${connector}, value->>0, value->>1, value->>2, value->>3, value->>4, value->>5 from json_each(${json}) where true on conflict do nothing`,
+      ),
+  )
+
+export const markMirrors = (d1: D1Database, connector: number, entities: readonly string[]): D1PreparedStatement[] =>
+  jsonChunks(entities).map((json) =>
+    prepared(
+      d1,
+      sql`update storage_mirrors set due = 1 where connector = ${connector} and due <> 1 and fiscal_entity in (select value from json_each(${json}))`,
+    ),
+  )
+
+export const copiedAmong = async (d1: D1Database, connector: number, document_ids: readonly string[]): Promise<Set<string>> =>
+  new Set(
+    (
+      await prepared(
+        d1,
+        sql`select c.document_id as id from json_each(${JSON.stringify(document_ids)}) j cross join storage_copied c
+          on c.connector = ${connector} and c.document_id = j.value`,
+      ).all<{ id: string }>()
+    ).results.map(({ id }) => id),
+  )
+
+export const insertCopied = (d1: D1Database, connector: number, document_ids: readonly string[]): D1PreparedStatement[] =>
+  jsonChunks(document_ids).map((json) =>
+    prepared(
+      d1,
+      sql`insert into storage_copied (connector, document_id) select ${connector}, value from json_each(${json}) where true on conflict do nothing`,
+    ),
+  )
+
+/** Deletes some of what is left of a deleted connector, and the connector itself once nothing is left. */
+export const clearStatements = (d1: D1Database, connector: number, rows: number): D1PreparedStatement[] => [
+  ...['fiscal_entity', 'document_id'].map((key, n) => {
+    const table = raw(['storage_mirrors', 'storage_copied'][n]!)
+    return prepared(
+      d1,
+      sql`delete from ${table} where connector = ${connector} and ${raw(key)} in (
+        select ${raw(key)} from ${table} where connector = ${connector} limit ${rows})`,
+    )
+  }),
+  prepared(
+    d1,
+    sql`delete from storage_connectors where connector = ${connector} and deleted_at is not null
+      and not exists (select 1 from storage_mirrors where connector = ${connector})
+      and not exists (select 1 from storage_copied where connector = ${connector})`,
+  ),
+]
+
+const CLAIMABLE = (now: number): Fragment =>
+  sql`c.lease_until <= ${now} and (c.deleted_at is not null or (c.connector_status = 'active' and c.retry_at <= ${now}))`
+
+/**
+ * Returns connectors after a number on which somebody could work: with a mirror that is due, or that are to be planned or cleaned up.
+ * Costs one seek for each connector that has anything due.
+ */
+export const findIdle = async (d1: D1Database, now: number, after: number, limit: number): Promise<number[]> =>
+  (
+    await prepared(
+      d1,
+      sql`with recursive waiting(connector) as (
+          select min(connector) from storage_mirrors indexed by storage_mirrors_due where due and connector > ${after}
+          union all
+          select (select min(connector) from storage_mirrors indexed by storage_mirrors_due where due and connector > waiting.connector)
+          from waiting where waiting.connector is not null)
+        select c.connector from waiting cross join storage_connectors c on c.connector = waiting.connector where ${CLAIMABLE(now)}
+        union
+        select c.connector from storage_connectors c indexed by storage_connectors_unfinished
+        where (not c.is_planned or c.deleted_at is not null or c.backfill->>'status' <> 'completed') and c.connector > ${after} and ${CLAIMABLE(now)}
+        order by connector limit ${limit}`,
+    ).all<{ connector: number }>()
+  ).results.map(({ connector }) => connector)
+
+/** Returns the active connectors after a number that are planned. */
+export const activeConnectors = async (d1: D1Database, after: number, limit: number): Promise<WorkRow[]> =>
+  (
+    await prepared(
+      d1,
+      sql`select * from storage_connectors where connector > ${after} and deleted_at is null and connector_status = 'active' and is_planned
+        order by connector limit ${limit}`,
+    ).all<WorkRow>()
+  ).results

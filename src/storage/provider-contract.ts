@@ -1,0 +1,254 @@
+import * as z from 'zod'
+import { type Doc, doc } from '#doc'
+import { InvalidInput, parse } from '../platform/http/validation/faults.ts'
+import { DEFAULT_TEMPLATE, prefixFault, templateFault } from './template.ts'
+
+/** What each provider needs to know of a destination (config), and what admits the service to it (credentials). */
+
+export const PROVIDERS = ['s3', 'azure_blob', 'google_drive', 'onedrive'] as const
+export type Provider = (typeof PROVIDERS)[number]
+
+/** Paths are compared in composed form. */
+const composed = (text: string): string => text.normalize('NFC')
+
+const text = (pattern: RegExp, message: string, description: Doc) => z.string().trim().regex(pattern, message).meta({ description })
+
+const endpoint = (description: Doc) =>
+  z
+    .string()
+    .max(500)
+    .regex(/^https:\/\/[^?#]+$/i, 'Must be an https URL without query and fragment.')
+    .transform((url) => url.replace(/\/+$/, ''))
+    .nullable()
+    .default(null)
+    .meta({ description })
+
+const place = {
+  prefix: z
+    .string()
+    .max(300)
+    .transform((prefix) => composed(prefix).replace(/\/$/, ''))
+    .default('')
+    .meta({
+      description: doc(
+        'The folder in which everything is stored, such as `fiscal/cfdi`. By default it is empty, and nothing stands before the paths.',
+      ),
+    }),
+  path_template: z
+    .string()
+    .max(300)
+    .transform(composed)
+    .default(DEFAULT_TEMPLATE)
+    .meta({
+      description: doc(
+        'The path of each CFDI below the prefix, `{rfc}/{yyyy}/{mm}/{direction}/{uuid}.xml` by default. It contains `{uuid}`; it contains `{rfc}` or `{direction}`, because two of your RFCs may have ' +
+          'the same CFDI; it ends in `.xml`. Variables: `{rfc}` (your own), `{yyyy}`, `{mm}`, `{dd}` (of `Fecha`), `{direction}` (`issued` or ' +
+          '`received`), `{uuid}`, `{kind}` (`cfdi` or `retenciones`), `{tipo}` (`I`, `E`, `P`, `N`, `T`; `R` for retenciones, `X` for another ' +
+          'type), `{emisor_rfc}`, `{receptor_rfc}`. In an RFC, `Ñ` is written `_N` and `&` is written `_Y`. Outside variables, letters, digits, ' +
+          'spaces and `- _ . , ( ) + = @ /` are allowed, but no name that a provider reserves. A change does not move what is copied.',
+      ),
+    }),
+}
+
+/** Faults of the prefix and of the template with it. */
+const judgePlace = ({ prefix, path_template }: { prefix: string; path_template: string }, context: z.RefinementCtx): void => {
+  const fault = prefixFault(prefix)
+  const message = fault ?? templateFault(path_template, prefix)
+  if (message !== null) context.addIssue({ code: 'custom', path: [fault === null ? 'path_template' : 'prefix'], message })
+}
+
+export const S3Config = z
+  .strictObject({
+    ...place,
+    bucket: text(
+      /^[A-Za-z\d][A-Za-z\d._-]{1,61}[A-Za-z\d]$/,
+      'Must be the name of a bucket: 3 to 63 letters, digits, dots, hyphens and underscores.',
+      doc('The name of the bucket, which exists.'),
+    ),
+    region: z
+      .string()
+      .trim()
+      .regex(/^[A-Za-z\d-]{1,40}$/, 'Must be the name of a region, such as us-east-1.')
+      .default('us-east-1')
+      .meta({ description: doc('The region for which requests are signed.') }),
+    endpoint: endpoint(doc('The URL of an S3-compatible service. Null for Amazon S3.')),
+    path_style: z
+      .boolean()
+      .nullable()
+      .default(null)
+      .meta({
+        description: doc(
+          'Whether the bucket stands in the path of the URL (true) or in its host (false). Null: in the path with an `endpoint`, otherwise in the host.',
+        ),
+      }),
+  })
+  .superRefine(judgePlace)
+  .meta({ id: 'S3Config' })
+export type S3Config = z.infer<typeof S3Config>
+
+export const AzureBlobConfig = z
+  .strictObject({
+    ...place,
+    account: text(
+      /^[a-z\d]{3,24}$/,
+      'Must be the name of a storage account: 3 to 24 lower-case letters and digits.',
+      doc('The storage account.'),
+    ),
+    container: text(
+      /^(?!.*--)[a-z\d][a-z\d-]{1,61}[a-z\d]$/,
+      'Must be the name of a container: 3 to 63 lower-case letters, digits and single hyphens.',
+      doc('The container, which exists.'),
+    ),
+    endpoint: endpoint(doc('The URL of the blob service, if it is not `https://{account}.blob.core.windows.net`.')),
+  })
+  .superRefine(judgePlace)
+  .meta({ id: 'AzureBlobConfig' })
+export type AzureBlobConfig = z.infer<typeof AzureBlobConfig>
+
+const folder = /^[A-Za-z\d!_.-]{1,200}$/
+
+export const GoogleDriveConfig = z
+  .strictObject({
+    ...place,
+    folder_id: text(
+      folder,
+      'Must be the identifier of a folder, as its URL has it.',
+      doc('The folder, on a shared drive or shared with the account.'),
+    ),
+  })
+  .superRefine(judgePlace)
+  .meta({ id: 'GoogleDriveConfig' })
+export type GoogleDriveConfig = z.infer<typeof GoogleDriveConfig>
+
+const optionalId = (what: string, description: Doc) =>
+  z.string().trim().regex(folder, `Must be the identifier of ${what}.`).nullable().default(null).meta({ description })
+
+export const OneDriveConfig = z
+  .strictObject({
+    ...place,
+    tenant: z
+      .string()
+      .trim()
+      .regex(/^[A-Za-z\d.-]{1,100}$/, 'Must be a tenant: its identifier, its domain, common, organizations or consumers.')
+      .default('common')
+      .meta({
+        description: doc(
+          'The Microsoft Entra tenant that issues tokens: its identifier or domain, or `common`, `organizations`, `consumers`.',
+        ),
+      }),
+    drive_id: optionalId('a drive', doc('The drive, also that of a SharePoint library. Null: the drive of the account.')),
+    folder_id: optionalId('a folder', doc('The folder (item) in the drive. Null: the root.')),
+  })
+  .superRefine(judgePlace)
+  .meta({ id: 'OneDriveConfig' })
+export type OneDriveConfig = z.infer<typeof OneDriveConfig>
+
+/** A key, token or secret. White space around it comes from pasting. No message repeats it. */
+const secret = (most: number) =>
+  z
+    .string()
+    .trim()
+    .min(1)
+    .max(most)
+    .regex(/^[\x21-\x7e]+$/, 'Must contain only printable ASCII characters, and no white space.')
+
+/** Exactly one of these groups of members must be there, and whole. */
+const oneOf =
+  (...groups: readonly (readonly string[])[]) =>
+  (sent: object, context: z.RefinementCtx) => {
+    const names = Object.keys(sent)
+    const isWhole = groups.some((group) => group.every((name) => names.includes(name)) && names.every((name) => group.includes(name)))
+    if (!isWhole) context.addIssue({ code: 'custom', message: `Must have ${groups.map((group) => group.join(', ')).join('; or else ')}.` })
+  }
+
+export const S3Credentials = z
+  .strictObject({
+    access_key_id: secret(128),
+    secret_access_key: secret(200),
+    session_token: secret(4_096).exactOptional(),
+  })
+  .meta({ id: 'S3Credentials' })
+export type S3Credentials = z.infer<typeof S3Credentials>
+
+export const AzureBlobCredentials = z
+  .strictObject({
+    account_key: secret(200)
+      .regex(/^[A-Za-z\d+/]+={0,2}$/, 'Must be base64.')
+      .exactOptional()
+      .meta({ description: doc('A key of the storage account.') }),
+    sas_token: secret(2_000)
+      .transform((token) => token.replace(/^\?/, ''))
+      .refine((token) => /(?:^|&)sig=/.test(token) && !token.includes('#'), 'Must be a shared access signature, with sig=.')
+      .exactOptional()
+      .meta({ description: doc('A shared access signature of the container, with the permissions to read, create, write and delete.') }),
+  })
+  .superRefine(oneOf(['account_key'], ['sas_token']))
+  .meta({ id: 'AzureBlobCredentials', description: doc('Either of the two.') })
+export type AzureBlobCredentials = z.infer<typeof AzureBlobCredentials>
+
+export const GoogleDriveCredentials = z
+  .strictObject({
+    service_account: z
+      .object({
+        client_email: secret(320),
+        private_key: z
+          .string()
+          .max(10_000)
+          .regex(/^\s*-----BEGIN PRIVATE KEY-----[\sA-Za-z\d+/=]+-----END PRIVATE KEY-----\s*$/, 'Must be a private key in PEM (PKCS #8).'),
+      })
+      .exactOptional()
+      .meta({ description: doc('The key file of a service account. Its other members are accepted and not stored.') }),
+    client_id: secret(300).exactOptional(),
+    client_secret: secret(300).exactOptional(),
+    refresh_token: secret(4_096).exactOptional(),
+  })
+  .superRefine(oneOf(['service_account'], ['client_id', 'client_secret', 'refresh_token']))
+  .meta({ id: 'GoogleDriveCredentials', description: doc('A service account, or the other three.') })
+export type GoogleDriveCredentials = z.infer<typeof GoogleDriveCredentials>
+
+export const OneDriveCredentials = z
+  .strictObject({
+    client_id: secret(300),
+    client_secret: secret(300)
+      .exactOptional()
+      .meta({ description: doc('Absent for a public client.') }),
+    refresh_token: secret(8_192),
+  })
+  .meta({ id: 'OneDriveCredentials' })
+export type OneDriveCredentials = z.infer<typeof OneDriveCredentials>
+
+/** A destination as a driver needs it. */
+export type DestinationSettings =
+  | { provider: 's3'; config: S3Config; credentials: S3Credentials }
+  | { provider: 'azure_blob'; config: AzureBlobConfig; credentials: AzureBlobCredentials }
+  | { provider: 'google_drive'; config: GoogleDriveConfig; credentials: GoogleDriveCredentials }
+  | { provider: 'onedrive'; config: OneDriveConfig; credentials: OneDriveCredentials }
+export type ConnectorConfig = DestinationSettings['config']
+export type ConnectorCredentials = DestinationSettings['credentials']
+
+const SCHEMAS = {
+  config: { s3: S3Config, azure_blob: AzureBlobConfig, google_drive: GoogleDriveConfig, onedrive: OneDriveConfig },
+  credentials: {
+    s3: S3Credentials,
+    azure_blob: AzureBlobCredentials,
+    google_drive: GoogleDriveCredentials,
+    onedrive: OneDriveCredentials,
+  },
+} as const
+
+/** Reads a config or credentials as its provider has them. Throws InvalidInput, which names each fault by its path in the body. */
+export function readMember<M extends keyof typeof SCHEMAS>(member: M, provider: Provider, value: unknown): DestinationSettings[M] {
+  try {
+    return parse('json', SCHEMAS[member][provider] as z.ZodType, value) as DestinationSettings[M]
+  } catch (error) {
+    if (!(error instanceof InvalidInput)) throw error
+    throw new InvalidInput(
+      'json',
+      error.faults.map(({ path, message }) => ({ path: path === '' ? member : `${member}.${path}`, message })),
+    )
+  }
+}
+
+/** Either of these, as the OpenAPI document shows them. */
+export const AnyConfig = z.union(PROVIDERS.map((provider) => SCHEMAS.config[provider]))
+export const AnyCredentials = z.union(PROVIDERS.map((provider) => SCHEMAS.credentials[provider]))

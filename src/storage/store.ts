@@ -1,0 +1,116 @@
+import { and, asc, sql as drizzleSql, eq, getTableColumns, gt, isNull } from 'drizzle-orm'
+import type { Database } from '../platform/db/commit.ts'
+import { type Fragment, prepared, sql } from '../platform/db/fragment.ts'
+import { assertThat } from '../platform/db/guard.ts'
+import { storageConnectors } from './tables.ts'
+
+export type ConnectorRow = typeof storageConnectors.$inferSelect
+
+/** A connector with the number of its mirrors that are due. */
+export interface CountedConnector extends ConnectorRow {
+  pending: number
+}
+
+const counted = {
+  ...getTableColumns(storageConnectors),
+  pending: drizzleSql<number>`(select count(*) from storage_mirrors m indexed by storage_mirrors_due where m.connector = storage_connectors.connector and m.due)`,
+}
+
+const oneOf = (organization_id: string, connector_id: string) =>
+  and(
+    eq(storageConnectors.connector_id, connector_id),
+    eq(storageConnectors.organization_id, organization_id),
+    isNull(storageConnectors.deleted_at),
+  )
+
+export const findConnector = async (db: Database, organization_id: string, connector_id: string): Promise<CountedConnector | undefined> =>
+  (await db.select(counted).from(storageConnectors).where(oneOf(organization_id, connector_id)).limit(1))[0]
+
+export const listConnectorRows = (db: Database, organization_id: string, after: number, limit: number): Promise<CountedConnector[]> =>
+  db
+    .select(counted)
+    .from(storageConnectors)
+    .where(
+      and(
+        eq(storageConnectors.organization_id, organization_id),
+        isNull(storageConnectors.deleted_at),
+        gt(storageConnectors.connector, after),
+      ),
+    )
+    .orderBy(asc(storageConnectors.connector))
+    .limit(limit)
+    .all()
+
+/** Selects the number of the organization's connectors. */
+export const connectorsUsed = (organization_id: string): Fragment =>
+  sql`select count(*) from storage_connectors indexed by storage_connectors_organization
+    where organization_id = ${organization_id} and deleted_at is null`
+
+export const insertConnector = (db: Database, row: Omit<ConnectorRow, 'connector'>) => db.insert(storageConnectors).values(row)
+
+export const updateConnector = (db: Database, connector: number, changes: Partial<ConnectorRow>) =>
+  db.update(storageConnectors).set(changes).where(eq(storageConnectors.connector, connector))
+
+/** Refuses the batch if the connector was deleted, or changed by another request, since the row was read. */
+export const assertConnectorUnchanged = (
+  d1: D1Database,
+  { connector, config, scope, credentials_version }: ConnectorRow,
+): D1PreparedStatement =>
+  assertThat(
+    d1,
+    sql`exists (select 1 from storage_connectors where connector = ${connector} and deleted_at is null
+      and config = ${config} and scope = ${scope} and credentials_version = ${credentials_version})`,
+    'storage_connector.unchanged',
+  )
+
+/** Refuses the batch if the connector was deleted or stopped, or a backfill began, since the row was read. */
+export const assertBackfillUnchanged = (d1: D1Database, { connector, backfill }: ConnectorRow): D1PreparedStatement =>
+  assertThat(
+    d1,
+    sql`exists (select 1 from storage_connectors where connector = ${connector} and deleted_at is null
+      and connector_status = 'active' and backfill is ${backfill})`,
+    'storage_connector.unchanged',
+  )
+
+/** Marks every mirror of a connector as due. */
+export const markMirrorsDue = (d1: D1Database, connector: number): D1PreparedStatement =>
+  prepared(d1, sql`update storage_mirrors set due = 1 where connector = ${connector} and due <> 1`)
+
+/** The statements that let a connector begin at nothing, as if it had never copied anything. Whoever works on it loses it. */
+export const forgetCopied = (d1: D1Database, connector: number): D1PreparedStatement[] => [
+  prepared(d1, sql`update storage_connectors set token = null, lease_until = 0 where connector = ${connector}`),
+  prepared(
+    d1,
+    sql`update storage_mirrors set due = 1, sequence = 0, import_sequence = 0, windows = null, all_until = 0, documents_since = 0, round = null
+      where connector = ${connector}`,
+  ),
+  prepared(d1, sql`delete from storage_copied where connector = ${connector}`),
+]
+
+/** Replaces sealed credentials by what a provider has issued in their place, unless the customer has replaced them in the meantime. */
+export const replaceCredentials = (
+  d1: D1Database,
+  { connector, credentials_version }: Pick<ConnectorRow, 'connector' | 'credentials_version'>,
+  credentials: string,
+): D1PreparedStatement =>
+  prepared(
+    d1,
+    sql`update storage_connectors set credentials = ${credentials}
+      where connector = ${connector} and credentials_version = ${credentials_version} and deleted_at is null`,
+  )
+
+/** Replaces sealed credentials by the same ones under another key, unless they have been replaced in the meantime. */
+export const rewrapStatement = (d1: D1Database, { connector, credentials }: ConnectorRow, resealed: string): D1PreparedStatement =>
+  prepared(d1, sql`update storage_connectors set credentials = ${resealed} where connector = ${connector} and credentials = ${credentials}`)
+
+/** Returns a page of connectors whose credentials are sealed with another version of the key, in the order of their numbers. */
+export const listOutdatedCredentials = (db: Database, version: string, after: number, limit: number): Promise<ConnectorRow[]> =>
+  db
+    .select()
+    .from(storageConnectors)
+    .where(
+      and(gt(storageConnectors.connector, after), isNull(storageConnectors.deleted_at), drizzleSql`credentials not like ${`${version}:%`}`),
+    )
+    .orderBy(asc(storageConnectors.connector))
+    .limit(limit)
+    .all()

@@ -1,0 +1,33 @@
+import type { System } from '../platform/context.ts'
+import { newId } from '../platform/db/id.ts'
+import type { EventPayload } from './catalog/payload-contract.ts'
+import { insertDeliveries } from './deliveries/insert-store.ts'
+import { endpointKey, wakeEndpoints } from './endpoints/wake.ts'
+import { insertEvents } from './events/store.ts'
+import { wakeFanOuts } from './relay/fan-out.ts'
+import { insertFanOuts } from './relay/fan-out-store.ts'
+
+/** A change in the events shard itself, which one organization is told. */
+type OwnEvent = Omit<Extract<EventPayload, { event: 'storage.failed' }>, 'event_id'>
+
+/**
+ * The statements that append an event to the feed of an organization, with its deliveries, in the commit of the change. The caller sees to it
+ * that the change is committed once, and passes the results on to wakeOwnEvent.
+ */
+export function ownEventStatements(d1: D1Database, organization_id: string, { event, ...members }: OwnEvent): D1PreparedStatement[] {
+  const event_id = newId('evt')
+  const body = JSON.stringify({ event, event_id, ...members })
+  const now = Date.now()
+  return [
+    ...insertEvents(d1, [{ organization_id, event_id, body, isUnique: false }], now),
+    ...insertDeliveries(d1, [[organization_id, 1]], now),
+    ...insertFanOuts(d1, [[organization_id, 1]]),
+  ]
+}
+
+/** Asks the queue to send what these results of ownEventStatements created. The sweep finds what is lost. */
+export async function wakeOwnEvent(system: System, shard: number, results: readonly D1Result<Record<string, unknown>>[]): Promise<void> {
+  const rows = results.flatMap((result) => result.results) as { webhook?: number; organization_id?: string }[]
+  await wakeEndpoints(system, new Set(rows.flatMap(({ webhook }) => (webhook === undefined ? [] : [endpointKey(shard, webhook)]))))
+  await wakeFanOuts(system, shard, [...new Set(rows.flatMap(({ organization_id }) => organization_id ?? []))])
+}

@@ -1,0 +1,262 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { ingestXmlPackage } from '../../../src/cfdi/ingest/ingest.ts'
+import { systemOf } from '../../../src/platform/context.ts'
+import { uuidOf } from '../../../src/platform/db/id.ts'
+import { sweepConnectors } from '../../../src/storage/mirror/sweep.ts'
+import { workOnConnector } from '../../../src/storage/mirror/work.ts'
+import { all } from '../../cfdi/support/book.ts'
+import { type Plain, packageOf, plainOf } from '../../cfdi/support/documents.ts'
+import { callOf } from '../../downloads/support/downloads.ts'
+import { at } from '../../support/clock.ts'
+import { silenceQueues } from '../../support/queues.ts'
+import { randomOf } from '../../support/random.ts'
+import { connect, freshRfc, organization } from '../../support/tenants.ts'
+import { connectorOf, type Shelf, shelves, startBackfill, stateOf } from '../support/shelf.ts'
+
+const random = randomOf(2_026)
+let shelfOf: (key: string) => Shelf
+let sent: unknown[]
+
+beforeEach(() => {
+  at('2026-05-20T09:00:00Z')
+  sent = silenceQueues()
+  shelfOf = shelves()
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+const system = () => systemOf(env, new Date(), 'test')
+let minutes = 0
+
+/** An organization that sees everything of an RFC, with a connector that is planned. Documents come when the test says so. */
+async function mirrored(scope = {}) {
+  const of = await organization('enterprise_gold')
+  const { fiscal_entity_id, rfc } = await connect(of.owner, freshRfc(), { ciec: 'empty' })
+  const { entity } = await callOf(rfc)
+  const { connector, connector_id } = await connectorOf({ organization_id: of.id }, scope)
+  const work = () => workOnConnector(system(), { shard: 0, connector })
+  await work()
+  const fiscal_entity = uuidOf(fiscal_entity_id)
+  return {
+    ...{ of, rfc, entity, connector, connector_id, fiscal_entity, fiscal_entity_id, work, shelf: shelfOf(connector_id) },
+    /** Documents come with a commit of their own. */
+    come: async (count: number): Promise<string[]> => {
+      at(new Date(Date.parse('2026-05-20T09:00:00Z') + ++minutes * 60_000).toISOString())
+      const documents: Plain[] = Array.from({ length: count }, () => plainOf(random, '2026-04', { emisor: rfc }))
+      await all(
+        ingestXmlPackage(
+          { ledger: env.LEDGER_0, files: env.FILES, entity, rfc, now: new Date(), provenance: 'authority' },
+          packageOf(documents),
+        ),
+      )
+      return documents.map(({ uuid }) => uuid)
+    },
+    mark: () => env.EVENTS_0.prepare('update storage_mirrors set due = 1 where connector = ?').bind(connector).run(),
+    mirror: () =>
+      env.EVENTS_0.prepare('select * from storage_mirrors where connector = ?').bind(connector).first<Record<string, unknown>>(),
+  }
+}
+
+/** Whether the sweep wakes a connector. */
+async function isSwept(connector: number): Promise<boolean> {
+  sent.length = 0
+  await sweepConnectors(system())
+  return (sent as { connector: number }[]).some((message) => message.connector === connector)
+}
+
+const uuids = ({ puts }: Shelf): string[] =>
+  puts.filter((path) => path.endsWith('.xml')).map((path) => path.split('/').at(-1)!.slice(0, 36))
+
+describe('a round', () => {
+  it('finds documents whose commits are forgotten, or name no document, once', async () => {
+    const one = await mirrored()
+    const first = await one.come(5)
+    await one.mark()
+    await one.work()
+    expect(uuids(one.shelf).sort()).toEqual([...first].sort())
+    const second = [await one.come(3), await one.come(4), await one.come(2)].flat()
+    await env.LEDGER_0.prepare('update cfdi_commits set touched = null where entity = ? and sequence = 3').bind(one.entity).run()
+    await one.mark()
+    await one.work()
+    expect(uuids(one.shelf).sort()).toEqual([...first, ...second].sort())
+    const third = [await one.come(3), await one.come(4)].flat()
+    await env.LEDGER_0.prepare('delete from cfdi_commits where entity = ? and sequence < 6').bind(one.entity).run()
+    await one.mark()
+    await one.work()
+    expect(uuids(one.shelf).sort()).toEqual([...first, ...second, ...third].sort())
+    expect(await one.mirror()).toMatchObject({ due: 0, round: null, sequence: 6 })
+  })
+
+  it('that a mark reaches while it is under way is followed by another one', async () => {
+    const one = await mirrored()
+    const first = await one.come(3)
+    let second: string[] = []
+    one.shelf.before = async () => {
+      one.shelf.before = () => {}
+      second = await one.come(2)
+      await one.mark()
+    }
+    await one.mark()
+    await one.work()
+    expect(uuids(one.shelf).sort()).toEqual([...first].sort())
+    expect(await one.mirror()).toMatchObject({ due: 1, round: null })
+    await one.work()
+    expect(uuids(one.shelf).sort()).toEqual([...first, ...second].sort())
+    expect(await one.mirror()).toMatchObject({ due: 0 })
+  })
+
+  it('copies only what is in the scope when it comes', async () => {
+    const kinds = await mirrored({ kinds: ['csf'] })
+    const others = await mirrored({ fiscal_entity_ids: ['fe_01kabcdefghjkmnpqrstvwxyz0'] })
+    for (const one of [kinds, others]) {
+      await one.come(2)
+      await one.mark()
+      await one.work()
+      expect(one.shelf.puts).toEqual([])
+      expect(await one.mirror()).toMatchObject({ due: 0, sequence: 1 })
+      await env.EVENTS_0.prepare(
+        `update storage_connectors set scope = '{"fiscal_entity_ids":null,"kinds":["cfdi_xml"]}' where connector = ?`,
+      )
+        .bind(one.connector)
+        .run()
+      const later = await one.come(2)
+      await one.mark()
+      await one.work()
+      expect(uuids(one.shelf).sort()).toEqual([...later].sort())
+    }
+  })
+
+  it('stops while the connection is not active, and goes on when it is again', async () => {
+    const one = await mirrored()
+    await one.come(2)
+    await one.of.ask('PATCH', `/v1/billing/rfcs/${one.fiscal_entity_id}`, { active: false })
+    await one.mark()
+    await one.work()
+    expect(one.shelf.puts).toEqual([])
+    expect(await one.mirror()).toMatchObject({ due: 0, sequence: 0 })
+    await one.of.ask('PATCH', `/v1/billing/rfcs/${one.fiscal_entity_id}`, { active: true })
+    expect(await one.mirror()).toMatchObject({ due: 1 })
+    await one.work()
+    expect(uuids(one.shelf)).toHaveLength(2)
+  })
+
+  it('finds everything when the last extractor is deleted', async () => {
+    const one = await mirrored()
+    const { body } = await one.of.ask('POST', '/v1/extractors', {
+      ...{ name: 'Uno', trigger_kind: 'connection_reactivated', scope: 'last_n_months', scope_months: 1 },
+      data_source_keys: ['sat_cfdi_issued'],
+    })
+    await one.come(3)
+    await one.mark()
+    await one.work()
+    expect(one.shelf.puts).toEqual([])
+    await one.of.ask('DELETE', `/v1/extractors/${body.extractor_id}`)
+    expect(await one.mirror()).toMatchObject({ due: 1 })
+    await one.work()
+    expect(uuids(one.shelf)).toHaveLength(3)
+  })
+})
+
+describe('a connector', () => {
+  it('has one worker at a time', async () => {
+    const one = await mirrored()
+    await one.come(30)
+    await one.mark()
+    await Promise.all([one.work(), one.work(), one.work()])
+    expect(uuids(one.shelf)).toHaveLength(30)
+    expect(await stateOf(one.connector)).toMatchObject({ copied_count: 30, token: null })
+  })
+
+  it('that a customer changes, pauses or removes loses its worker, which counts nothing any more', async () => {
+    for (const change of ['updated_at = updated_at + 1', "connector_status = 'paused'", 'deleted_at = 1', "token = 'another'"]) {
+      const one = await mirrored()
+      await one.come(3)
+      await one.mark()
+      one.shelf.before = async () => {
+        one.shelf.before = () => {}
+        await env.EVENTS_0.prepare(`update storage_connectors set ${change} where connector = ?`).bind(one.connector).run()
+      }
+      await one.work()
+      expect(await stateOf(one.connector), change).toMatchObject({ copied_count: 0, parts: 0 })
+      expect(await one.mirror()).toMatchObject({ due: 2, round: null })
+      expect(sent, change).toContainEqual({ shard: 0, connector: one.connector })
+    }
+  })
+
+  it('that is removed leaves nothing behind but what it copied', async () => {
+    const one = await mirrored()
+    await one.come(3)
+    await one.mark()
+    await one.work()
+    await one.come(3)
+    await one.mark()
+    await one.work()
+    const kept = async () => (await env.FILES.list({ prefix: `storage/${one.connector_id}/` })).objects.length
+    expect(await kept()).toBe(1)
+    await env.EVENTS_0.prepare('update storage_connectors set deleted_at = 1 where connector = ?').bind(one.connector).run()
+    expect(await isSwept(one.connector)).toBe(true)
+    await one.work()
+    expect([await kept(), await one.mirror(), await stateOf(one.connector)]).toEqual([0, null, null])
+    expect(one.shelf.documents()).toHaveLength(6)
+    expect(await isSwept(one.connector)).toBe(false)
+  })
+
+  it('is found by the sweep while something is due, it is to be planned, or a backfill is not completed, and not while it waits', async () => {
+    const one = await mirrored()
+    const isFound = () => isSwept(one.connector)
+    const set = (columns: string) =>
+      env.EVENTS_0.prepare(`update storage_connectors set ${columns} where connector = ?`).bind(one.connector).run()
+    expect(await isFound()).toBe(false)
+    await one.mark()
+    expect(await isFound()).toBe(true)
+    for (const [away, back] of [
+      ['retry_at = 9e15', 'retry_at = 0'],
+      ['lease_until = 9e15', 'lease_until = 0'],
+      ["connector_status = 'paused'", "connector_status = 'active'"],
+      ["connector_status = 'error'", "connector_status = 'active'"],
+    ] as const) {
+      await set(away)
+      expect(await isFound(), away).toBe(false)
+      await set(back)
+    }
+    await one.work()
+    expect(await isFound()).toBe(false)
+    await set('is_planned = 0')
+    expect(await isFound()).toBe(true)
+    await one.work()
+    expect(await isFound()).toBe(false)
+    await startBackfill(one.connector)
+    await env.EVENTS_0.prepare('update storage_mirrors set due = 0 where connector = ?').bind(one.connector).run()
+    expect(await isFound()).toBe(true)
+    await one.work()
+    expect(await isFound()).toBe(false)
+    expect(JSON.parse((await stateOf(one.connector)).backfill!)).toMatchObject({ status: 'completed', total: 0, copied: 0 })
+  })
+
+  it('writes one manifest a day of what is in none yet, and further ones of the same day under further names', async () => {
+    const one = await mirrored()
+    const manifests = () => [...one.shelf.objects.keys()].filter((path) => path.startsWith('manifests/')).sort()
+    await one.come(2)
+    await one.mark()
+    await one.work()
+    expect(manifests()).toEqual(['manifests/2026-05-20/manifest.jsonl'])
+    await one.come(2)
+    await one.mark()
+    await one.work()
+    expect([manifests().length, one.shelf.lines().length]).toEqual([1, 2])
+    await startBackfill(one.connector)
+    await one.work()
+    expect(manifests()).toEqual(['manifests/2026-05-20/manifest-2.jsonl', 'manifests/2026-05-20/manifest.jsonl'])
+    expect(one.shelf.lines().map(({ uuid }) => uuid)).toHaveLength(2 + 2 + 4)
+    await one.come(1)
+    await one.mark()
+    await one.work()
+    at('2026-05-22T10:00:00Z')
+    await one.work()
+    expect(manifests().at(-1)).toBe('manifests/2026-05-22/manifest.jsonl')
+    expect(new Set(one.shelf.lines().map(({ path }) => path)).size).toBe(5)
+  })
+})
