@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import { availableParallelism } from 'node:os'
+import { dirname, join } from 'node:path'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
@@ -15,7 +16,7 @@ const migrations = {
 const keyring = () => `1:${randomBytes(32).toString('base64')}`
 const secrets = { API_SECRET_KEYS: keyring(), CIEC_KEYS: keyring(), CURSOR_KEYS: keyring(), WEBHOOK_KEYS: keyring() }
 
-/** Behind EGRESS and STORAGE_EGRESS: whoever tests deliveries or storage puts a receiver of his own there. */
+/** Behind EGRESS, and STORAGE_EGRESS of destinations/: whoever tests deliveries or storage puts a receiver of his own there. */
 const egress = {
   name: 'fiscal-local-egress',
   modules: true,
@@ -29,22 +30,31 @@ const egress = {
     export default {}`,
 }
 
-/** Behind PDF: the Worker of pdf/, unbundled. Names of modules are paths from the folder that each is imported from. */
-const source = (file: string) => readFileSync(file, 'utf8')
-const library = (file: string) => source(`node_modules/unpdf/dist/${file}.mjs`)
-const pdf = {
-  name: 'fiscal-local-pdf',
+/** A Worker's file and what it imports, unbundled. Names of modules are paths; of a library, from the folder where it is imported. */
+function modulesOf(file: string, modules = new Map<string, string>()): Map<string, string> {
+  const contents = stripTypeScriptTypes(readFileSync(file, 'utf8'))
+  modules.set(file, contents)
+  for (const [, path] of contents.matchAll(/^(?:import|export) [^']*'(\.[^']+)'$/gm)) {
+    const imported = join(dirname(file), path!)
+    if (!modules.has(imported)) modulesOf(imported, modules)
+  }
+  return modules
+}
+const workerOf = (folder: string, libraries: Record<string, string>) => ({
+  name: `fiscal-local-${folder}`,
   modulesRoot: '/',
   compatibilityDate: '2026-10-01',
   modules: [
-    ...['worker.ts', ...readdirSync('pdf').filter((file) => file.endsWith('.ts') && file !== 'worker.ts')].map((file) => ({
-      type: 'ESModule' as const,
-      path: `/pdf/${file}`,
-      contents: stripTypeScriptTypes(source(`pdf/${file}`)),
-    })),
-    { type: 'ESModule' as const, path: '/pdf/unpdf', contents: library('index') },
-    { type: 'ESModule' as const, path: '/pdf/unpdf/pdfjs', contents: library('pdfjs') },
-  ],
+    ...modulesOf(`${folder}/worker.ts`),
+    ...Object.entries(libraries).map(([path, file]) => [path, readFileSync(`node_modules/${file}`, 'utf8')] as const),
+  ].map(([path, contents]) => ({ type: 'ESModule' as const, path: `/${path}`, contents })),
+})
+
+/** Behind PDF, and behind DESTINATIONS. */
+const pdf = workerOf('pdf', { 'pdf/unpdf': 'unpdf/dist/index.mjs', 'pdf/unpdf/pdfjs': 'unpdf/dist/pdfjs.mjs' })
+const destinations = {
+  ...workerOf('destinations', { 'src/storage/drivers/aws4fetch': 'aws4fetch/dist/aws4fetch.esm.mjs' }),
+  serviceBindings: { STORAGE_EGRESS: { name: 'fiscal-local-egress', entrypoint: 'StorageEgress' } },
 }
 
 /**
@@ -114,7 +124,7 @@ const workers = (name: string, include: string[], exclude: string[] = [], shards
         // For the tests of limits, in the place of the service's own.
         ratelimits: { TIGHT: { namespace_id: 'tight', simple: { limit: 3, period: 60 } } },
         outboundService: async () => new Response('The tests reach no network.', { status: 599 }),
-        workers: [egress, pdf],
+        workers: [egress, pdf, destinations],
       },
     }),
   ],

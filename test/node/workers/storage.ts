@@ -13,9 +13,9 @@ export interface StorageCall {
 
 /** A Worker that uses destinations as the service does, and says what it got. */
 export default {
-  async fetch(request: Request, env: Pick<Env, 'STORAGE_EGRESS'>): Promise<Response> {
+  async fetch(request: Request, env: { STORAGE_EGRESS: Fetcher }): Promise<Response> {
     const { spec, operation, path, content_type, sha256 } = JSON.parse(decodeURIComponent(request.headers.get('x-call')!)) as StorageCall
-    const network = { env, settings: { publicHosts: [] } } as unknown as Network
+    const network: Network = { publicHosts: [], fetch: (url, init) => env.STORAGE_EGRESS.fetch(url, init) }
     const destination = destinationOf(network, spec, async () => {})
     try {
       if (operation === 'read') {
