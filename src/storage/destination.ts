@@ -40,7 +40,9 @@ export async function openDestination(system: System, d1: D1Database, row: Opene
   }
   const placed = (path: string) => withPrefix(config.prefix, path)
   return {
-    put: (path, object) => resultOf(session.put(placed(path), object)),
+    put: (path, { bytes, ...object }) =>
+      // Of a part of a buffer, all of the buffer would cross to the other Worker.
+      resultOf(session.put(placed(path), { ...object, bytes: bytes.length < bytes.buffer.byteLength ? bytes.slice() : bytes })),
     read: (path) => resultOf(session.read(placed(path))),
     remove: (path) => resultOf(session.remove(placed(path))),
     [Symbol.dispose]: () => session[Symbol.dispose](),

@@ -3,8 +3,11 @@ import { DestinationError } from './port.ts'
 
 /** For one request, from its first byte to the last one of its answer. */
 const TIMEOUT_MS = 15_000
-/** Of an object that is read, and of any other answer, in bytes. A destination must not use up the memory of the service. */
-const [LARGEST_OBJECT, LARGEST_ANSWER] = [32 * 1_048_576, 1_048_576]
+/**
+ * Of an object that is read, and of any other answer, in bytes. A destination must not use up the memory of the service, and what crosses from
+ * one Worker to another has less than 32 MiB.
+ */
+const [LARGEST_OBJECT, LARGEST_ANSWER] = [31 * 1_048_576, 1_048_576]
 
 /** The way by which drivers reach their providers. */
 export interface Network {

@@ -21,9 +21,12 @@ class StandInWorker extends RpcTarget {
 }
 
 const standIn = (open: Open) => {
-  const worker = new RpcStub(new StandInWorker(open)) as unknown as Destinations
   const binding = env.DESTINATIONS as unknown as Destinations
-  vi.spyOn(binding, 'open').mockImplementation((...args) => worker.open(...args))
+  // A stub belongs to the request in which it was made.
+  vi.spyOn(binding, 'open').mockImplementation(async (...args) => {
+    using worker = new RpcStub(new StandInWorker(open)) as unknown as Destinations & Disposable
+    return await worker.open(...args)
+  })
 }
 
 /** Until a test restores mocks, drivers reach this in the place of the network. */
