@@ -62,7 +62,7 @@ const destinations = {
  * processes that they start; everything else is done meanwhile.
  */
 const LONGEST = [
-  ...['node/mirror', 'node/midnight', 'node/crash', 'node/memory', 'node/start', 'node/deploy', 'node/storage'],
+  ...['node/mirror', 'node/midnight', 'node/crash', 'node/memory', 'node/start', 'node/deploy', 'node/connectors', 'node/storage'],
   ...['journeys/journey', 'journeys/paired-worlds', 'journeys/shared-downloads', 'journeys/shared-midnight', 'platform/budget/invocations'],
   ...['cfdi/search/search-cost', 'platform/http/matrix', 'platform/http/matrix-queries', 'billing/entitlements'],
   ...['imports/imports-deletion', 'downloads/missed-cancellations', 'platform/http/matrix-bodies', 'webhooks/deliveries/delivery-faults'],

@@ -22,12 +22,12 @@ export interface CancellationBody {
   fecha: string
   /** When it was detected, in milliseconds since 1970. */
   detected_at: number
-  /** The instant of the run that requested the job which detected it, in milliseconds since 1970. */
-  requested_at: number
+  /** The instants, in milliseconds since 1970, at which organizations first requested the job that detected it (`requestsOf`). */
+  requested: Record<string, number>
 }
 
-/** `detected_at` and `requested_at` in milliseconds. */
-export const cancellationBody = (cancellation: CancelledCfdi, detected_at: number, requested_at: number): CancellationBody => ({
+/** `detected_at` in milliseconds. */
+export const cancellationBody = (cancellation: CancelledCfdi, detected_at: number): Omit<CancellationBody, 'requested'> => ({
   cfdi_uuid: cancellation.uuid,
   cancelled_at: cancellation.cancelled_at,
   cancellation_reason: cancellation.cancellation_reason ?? 'unknown',
@@ -42,11 +42,10 @@ export const cancellationBody = (cancellation: CancelledCfdi, detected_at: numbe
   utc_offset: cancellation.utc_offset,
   fecha: cancellation.fecha,
   detected_at,
-  requested_at,
 })
 
 /** Returns the outbox event of a cancellation, for every organization whose window shows the CFDI. */
-export const cancellationEvent = (entity: number, body: CancellationBody): OutboxEvent => ({
+export const cancellationEvent = (entity: number, body: Omit<CancellationBody, 'requested'>): OutboxEvent => ({
   outbox_event_id: `cfdi.cancelled:${entity}:${body.cfdi_uuid}`,
   kind: 'cfdi.cancelled',
   entity,

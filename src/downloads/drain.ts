@@ -11,6 +11,7 @@ import { keepNotifications } from '../mailbox/keep.ts'
 import { insertOutboxEvents } from '../outbox/outbox.ts'
 import type { System } from '../platform/context.ts'
 import { BudgetUsedUp } from '../platform/db/budget.ts'
+import { raw, sql } from '../platform/db/fragment.ts'
 import { log } from '../platform/log.ts'
 import type { DownloadLogin } from '../taxpayers/login.ts'
 import { rejectCiec, verifyOutstanding } from '../taxpayers/verification.ts'
@@ -18,7 +19,7 @@ import { countSlice } from '../visibility/slice-counts.ts'
 import { cancellationBody, cancellationEvent } from './cancellation-events.ts'
 import { announce, type DownloadHint, queueOf, resumeDownloads } from './downloads.ts'
 import { isLeaseLost, type JobKey } from './lease-store.ts'
-import { insertCancellations } from './missed-store.ts'
+import { insertCancellations, requestsOf } from './missed-store.ts'
 import {
   claimJob,
   commitJob,
@@ -251,16 +252,15 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, until: Date
 }
 
 /** Announces the cancellations of a slice, and keeps them for those whose connections are not active. */
-function cancellationStatements(
-  ledger: D1Database,
-  { entity, as_of }: Job,
-  { cancellations }: SliceOutcome,
-  until: Date,
-): D1PreparedStatement[] {
+function cancellationStatements(ledger: D1Database, job: Job, { cancellations }: SliceOutcome, until: Date): D1PreparedStatement[] {
   const now = Date.now()
-  const bodies = cancellations.map((cancellation) => cancellationBody(cancellation, until.getTime(), as_of))
-  const events = bodies.map((body) => cancellationEvent(entity, body))
-  return [...insertOutboxEvents(ledger, events, now), ...insertCancellations(ledger, entity, bodies, now)]
+  const bodies = cancellations.map((cancellation) => cancellationBody(cancellation, until.getTime()))
+  const events = bodies.map((body) => cancellationEvent(job.entity, body))
+  const withRequests = (body: string) => sql`json_set(${raw(body)}, '$.requested', json(${requestsOf(job)}))`
+  return [
+    ...insertOutboxEvents(ledger, events, now, withRequests('value->>4')),
+    ...insertCancellations(ledger, job.entity, bodies, now, withRequests('value')),
+  ]
 }
 
 const isIdle = ({ created, updated, cancelled, rejected }: SliceOutcome): boolean => created + updated + cancelled + rejected === 0

@@ -1,5 +1,7 @@
 import { jsonChunks } from '../platform/db/commit.ts'
+import { type Fragment, prepared, sql } from '../platform/db/fragment.ts'
 import type { CancellationBody } from './cancellation-events.ts'
+import type { Job } from './store.ts'
 
 /** A cancellation as it was found; `body` is a CancellationBody as JSON. */
 export interface FoundCancellation {
@@ -8,20 +10,34 @@ export interface FoundCancellation {
   body: string
 }
 
-/** Keeps cancellations, for the commit of the change. `found_at` in milliseconds. */
+/**
+ * Makes the JSON object of the instants at which organizations first requested a job: `{organization_id: milliseconds}`. Their earlier runs
+ * were served by earlier jobs of the source and month; what this one finds is the first that they see of what only the later runs reached.
+ */
+export const requestsOf = ({ entity, source, month, job_id }: Job): Fragment => sql`(
+  select json_group_object(organization_id, instant) from (
+    select e.organization_id, min(e.instant) as instant
+    from sync_jobs s
+    cross join json_each(json_patch(s.carried, (select json_group_object(value, '') from json_each(s.organizations)))) o
+    cross join extractions e on e.organization_id = o.key and e.entity = s.entity
+    cross join json_each(e.jobs -> s.job_id -> s.source) m on m.value = s.month
+    where s.entity = ${entity} and s.source = ${source} and s.month = ${month} and s.job_id = ${job_id}
+    group by e.organization_id))`
+
+/** Keeps cancellations, for the commit of the change. `found_at` in milliseconds; `body` makes the stored body of the one in `value`. */
 export const insertCancellations = (
   ledger: D1Database,
   entity: number,
-  bodies: readonly CancellationBody[],
+  bodies: readonly Omit<CancellationBody, 'requested'>[],
   found_at: number,
+  body: Fragment,
 ): D1PreparedStatement[] =>
   jsonChunks(bodies).map((json) =>
-    ledger
-      .prepare(
-        `insert into cancellations (entity, found_at, uuid, body)
-         select ?1, ?2, value->>'cfdi_uuid', value from json_each(?3) where true on conflict do nothing`,
-      )
-      .bind(entity, found_at, json),
+    prepared(
+      ledger,
+      sql`insert into cancellations (entity, found_at, uuid, body)
+          select ${entity}, ${found_at}, value->>'cfdi_uuid', ${body} from json_each(${json}) where true on conflict do nothing`,
+    ),
   )
 
 /** A page of an RFC's cancellations behind a place, oldest first. */

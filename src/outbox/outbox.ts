@@ -1,5 +1,6 @@
 import type { System } from '../platform/context.ts'
 import { jsonChunks } from '../platform/db/commit.ts'
+import { type Fragment, prepared, raw, sql } from '../platform/db/fragment.ts'
 import { sendHints } from '../platform/queues/send.ts'
 
 /** A change that organizations are notified of. */
@@ -26,8 +27,16 @@ export interface StoredOutboxEvent {
   created_at: number
 }
 
-/** Writes events to the outbox, for the commit of the change that they report. An event that is in the outbox already stays as it is. */
-export const insertOutboxEvents = (d1: D1Database, events: readonly OutboxEvent[], now: number): D1PreparedStatement[] =>
+/**
+ * Writes events to the outbox, for the commit of the change that they report. An event that is in the outbox already stays as it is. `body`
+ * makes the stored body of the one in `value->>4`.
+ */
+export const insertOutboxEvents = (
+  d1: D1Database,
+  events: readonly OutboxEvent[],
+  now: number,
+  body: Fragment = raw('value->>4'),
+): D1PreparedStatement[] =>
   jsonChunks(
     events.map(({ outbox_event_id, kind, entity, organizations, body }) => [
       outbox_event_id,
@@ -37,12 +46,11 @@ export const insertOutboxEvents = (d1: D1Database, events: readonly OutboxEvent[
       JSON.stringify(body),
     ]),
   ).map((json) =>
-    d1
-      .prepare(
-        `insert into outbox (fact_id, kind, entity, organizations, body, created_at)
-           select value->>0, value->>1, value->>2, value->>3, value->>4, ?2 from json_each(?1) where true on conflict do nothing`,
-      )
-      .bind(json, now),
+    prepared(
+      d1,
+      sql`insert into outbox (fact_id, kind, entity, organizations, body, created_at)
+          select value->>0, value->>1, value->>2, value->>3, ${body}, ${now} from json_each(${json}) where true on conflict do nothing`,
+    ),
   )
 
 export const hasOutboxEvents = async (d1: D1Database): Promise<boolean> =>

@@ -37,9 +37,9 @@ async function live(rfc: string, begin: number, steps: readonly Step[]) {
   const world: World = { rfc, messages: new Messages(), players: { A: await join('Ana'), B: await join('Beto') } }
   for (const step of steps) await perform(world, step)
   const { B } = world.players
-  const { cancellations, ...answers } = separated(await answersTo(B, new Date((begin + steps.at(-1)!.at) / 2)))
+  const { cancellations, ciec_invalid, ...answers } = separated(await answersTo(B, new Date((begin + steps.at(-1)!.at) / 2)))
   vi.restoreAllMocks()
-  return { answers: comparable(renamed(B, { said: B.said, ...answers })), cancellations, bare: B.bare }
+  return { answers: comparable(renamed(B, { said: B.said, ...answers })), cancellations, ciec_invalid, bare: B.bare }
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are compared whole.
@@ -147,6 +147,15 @@ function cancellationDifferences(alone: Any[], shared: Any[], bare: readonly { f
   return found
 }
 
+/**
+ * How often B was told that its CIEC is refused. Alone, a refused CIEC that B replaces before its next login is never found; together, the
+ * one that A gives finds it.
+ */
+function ciecDifferences(alone: number, shared: number, steps: readonly Step[]): string[] {
+  const replaced = steps.filter(({ who, what }) => who === 'B' && 'ciec' in what && typeof what.ciec === 'number').length
+  return alone <= shared && shared <= alone + replaced ? [] : [`ciec_invalid: alone ${alone}, shared ${shared}`]
+}
+
 /** Where two answers differ, as paths with both values. */
 function differences(a: Any, b: Any, path = ''): string[] {
   if (a === b) return []
@@ -171,6 +180,7 @@ describe('an organization is answered as if no other had connected its RFC', () 
     const found = [
       ...differences(alone.answers, shared.answers),
       ...cancellationDifferences(alone.cancellations, shared.cancellations, shared.bare),
+      ...ciecDifferences(alone.ciec_invalid, shared.ciec_invalid, steps),
     ]
     const tale = steps.map(({ at: when, who, what }) => `${new Date(when).toISOString()} ${who} ${JSON.stringify(what)}`)
     expect(found.slice(0, 20), [`Seed ${seed}: ${found.length} differences`, ...tale].join('\n')).toEqual([])

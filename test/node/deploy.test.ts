@@ -26,7 +26,7 @@ const deploy = (...more: string[]): Run =>
   })
 
 const WORKER = 'fiscal-data-service-live'
-const QUEUES = ['dead-letters', 'dispatch', 'downloads', 'downloads-spread', 'imports', 'repse', 'tasks', 'webhooks'].map(
+const QUEUES = ['dead-letters', 'dispatch', 'downloads', 'downloads-spread', 'imports', 'repse', 'storage', 'tasks', 'webhooks'].map(
   (name) => `fiscal-live-${name}`,
 )
 const SECRETS = ['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS']

@@ -18,27 +18,23 @@ export interface AzureSpec {
 /** The version of the protocol, which fixes what is signed. */
 const VERSION = '2021-12-02'
 
+/** What the status of an answer does not say. */
 const FAULTS: FaultTable = {
   AccountIsDisabled: ['access_denied', 'The storage account is disabled'],
   AuthenticationFailed: ['access_denied', 'The provider refuses the account key or the SAS token'],
   AuthorizationFailure: ['access_denied', 'The credentials lack a permission, or the firewall of the storage account refuses this service'],
   AuthorizationPermissionMismatch: ['access_denied', 'The credentials lack a permission for the container'],
-  AuthorizationProtocolMismatch: 'access_denied',
   AuthorizationResourceTypeMismatch: ['access_denied', 'The SAS token does not allow objects'],
   AuthorizationServiceMismatch: ['access_denied', 'The SAS token does not allow the Blob service'],
   AuthorizationSourceIPMismatch: ['access_denied', 'The SAS token allows other addresses only'],
-  InsufficientAccountPermissions: 'access_denied',
   InvalidAuthenticationInfo: ['access_denied', 'The account key or the SAS token is malformed'],
   KeyBasedAuthenticationNotPermitted: ['access_denied', 'The storage account does not allow account keys'],
-  NoAuthenticationInformation: 'access_denied',
   PublicAccessNotPermitted: 'access_denied',
   ContainerNotFound: ['not_found', 'There is no container of this name in the storage account'],
   ContainerBeingDeleted: ['not_found', 'The container is being deleted'],
   ContainerDisabled: ['not_found', 'The container is disabled'],
   InvalidResourceName: ['not_found', 'There is no container of this name in the storage account'],
   ServerBusy: 'rate_limited',
-  InternalError: 'unavailable',
-  OperationTimedOut: 'unavailable',
   AccountBeingCreated: 'unavailable',
   BlobBeingRehydrated: ['unavailable', 'The object is in the archive tier'],
   BlobArchived: ['refused', 'The object is in the archive tier'],

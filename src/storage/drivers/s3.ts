@@ -16,32 +16,26 @@ export interface S3Spec {
   credentials: { access_key_id: string; secret_access_key: string; session_token?: string | undefined }
 }
 
+/** What the status of an answer does not say. */
 const FAULTS: FaultTable = {
   AccessDenied: ['access_denied', 'The credentials lack a permission for the bucket'],
-  AccountProblem: 'access_denied',
-  AllAccessDisabled: 'access_denied',
   ExpiredToken: ['access_denied', 'The session token has expired'],
   AuthorizationHeaderMalformed: ['access_denied', 'The provider cannot read the signature: the access key or the region is wrong'],
   InvalidAccessKeyId: ['access_denied', 'The provider does not know the access key'],
-  InvalidSecurity: 'access_denied',
   InvalidToken: ['access_denied', 'The session token is not valid'],
   SignatureDoesNotMatch: ['access_denied', 'The secret access key does not belong to the access key'],
   NoSuchBucket: ['not_found', 'There is no bucket of this name at the provider'],
   InvalidBucketName: ['not_found', 'There is no bucket of this name at the provider'],
   QuotaExceeded: 'storage_full',
   XMinioAdminBucketQuotaExceeded: 'storage_full',
-  XMinioStorageFull: 'storage_full',
   RequestLimitExceeded: 'rate_limited',
   SlowDown: 'rate_limited',
   SlowDownRead: 'rate_limited',
   SlowDownWrite: 'rate_limited',
   Throttling: 'rate_limited',
   ThrottlingException: 'rate_limited',
-  TooManyRequests: 'rate_limited',
-  InternalError: 'unavailable',
   OperationAborted: 'unavailable',
   RequestTimeTooSkewed: ['unavailable', 'The clock of the provider differs from ours'],
-  ServiceUnavailable: 'unavailable',
   RequestTimeout: 'timeout',
   BadDigest: ['connection_failed', 'The object did not arrive as it was sent'],
   IncompleteBody: ['connection_failed', 'The object did not arrive as it was sent'],

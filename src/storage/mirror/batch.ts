@@ -52,7 +52,7 @@ export async function nextBatch(
   const packed = once(() => readPacked(system.env.FILES, xmls))
   const pageOf = async (leg: CopyRound['legs'][number], { leg: n, place }: RoundPosition): Promise<Page> => {
     if ('documents' in leg) {
-      const page = await readDocuments(d1, ledger, mirror, kinds, place as string | null)
+      const page = await readDocuments(d1, ledger, mirror, leg.documents, kinds, place as string | null)
       const itemOf = (one: KnownDocument) => documentItem(system, ledger.rfc, one, { leg: n, place: one.document_id })
       return { ...page, found: page.found.map((one) => ({ item: itemOf(one), size: one.size })) }
     }

@@ -1,4 +1,5 @@
-import { type MirroredDocument, mirroredDocuments } from '../../documents/documents.ts'
+import { mirroredDocuments } from '../../documents/documents.ts'
+import { mirroredNotifications } from '../../mailbox/mirrored.ts'
 import type { ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { MIRRORED_KINDS, type MirroredKind } from '../contract.ts'
 import { copiedAmong, type MirrorRow } from './store.ts'
@@ -6,29 +7,43 @@ import { copiedAmong, type MirrorRow } from './store.ts'
 const PAGE = 100
 
 /** A document that is not a CFDI and is to be copied. */
-export interface KnownDocument extends MirroredDocument {
+export interface KnownDocument {
   kind: MirroredKind
+  document_id: string
+  document_date: string
+  content_type: string
+  size: number
+  /** The object that holds its bytes. */
+  object: string
 }
 
-/** The kind of a document; undefined for one that is not mirrored. */
-const kindOf = ({ document_kind }: MirroredDocument): MirroredKind | undefined => MIRRORED_KINDS.find((kind) => kind === document_kind)
+/** Whether any of these kinds is one of documents that a data source delivers. */
+export const areAny = (kinds: readonly MirroredKind[]): boolean => kinds.some((kind) => kind !== 'cfdi_xml' && kind !== 'buzon')
 
-/** Whether any of these kinds is one of documents that are not CFDIs. */
-export const areAny = (kinds: readonly MirroredKind[]): boolean => kinds.some((kind) => kind !== 'cfdi_xml')
+/** A page of what the organization may read, newest first, and whether each of them is one that can be copied. */
+async function readPage(ledger: ScopedLedger, of: 'sources' | 'mailbox', after: string | null) {
+  if (of === 'sources')
+    return (await mirroredDocuments(ledger, after, PAGE)).map((one) => ({
+      ...one,
+      kind: MIRRORED_KINDS.find((kind) => kind === one.document_kind),
+    }))
+  return (await mirroredNotifications(ledger, after, PAGE)).map((one) => ({ ...one, kind: 'buzon' as const }))
+}
 
-/** Reads a page of the documents after one, and returns those that are to be copied. `next` is the last one; null after the last page. */
+type Row = Awaited<ReturnType<typeof readPage>>[number]
+const isKnown = (row: Row): row is Row & KnownDocument => row.kind !== undefined && row.object !== null && row.content_type !== null
+
+/** Reads a page of documents after one, and returns those that are to be copied. `next` is the last one; null after the last page. */
 export async function readDocuments(
   d1: D1Database,
   ledger: ScopedLedger,
   { connector, documents_since }: MirrorRow,
+  of: 'sources' | 'mailbox',
   kinds: readonly MirroredKind[],
   after: string | null,
 ): Promise<{ found: KnownDocument[]; next: string | null }> {
-  const page = await mirroredDocuments(ledger, after, PAGE)
-  const meant = page.flatMap((document) => {
-    const kind = kindOf(document)
-    return kind !== undefined && kinds.includes(kind) && document.got_at > documents_since ? [{ ...document, kind }] : []
-  })
+  const page = await readPage(ledger, of, after)
+  const meant = page.filter(isKnown).filter(({ kind, got_at }) => kinds.includes(kind) && got_at > documents_since)
   const ids = meant.map(({ document_id }) => document_id)
   const copied = ids.length === 0 ? new Set() : await copiedAmong(d1, connector, ids)
   return {

@@ -75,7 +75,11 @@ async function beginRound(ledger: ScopedLedger, { scope }: Held, mirror: MirrorR
   const isOf = (isKind: boolean) => isMeant && isKind
   return {
     to,
-    legs: [...(isOf(scope.kinds.includes('cfdi_xml')) ? legs : []), ...(isOf(areAny(scope.kinds)) ? [{ documents: true } as const] : [])],
+    legs: [
+      ...(isOf(scope.kinds.includes('cfdi_xml')) ? legs : []),
+      ...(isOf(areAny(scope.kinds)) ? [{ documents: 'sources' } as const] : []),
+      ...(isOf(scope.kinds.includes('buzon')) ? [{ documents: 'mailbox' } as const] : []),
+    ],
     at: { leg: 0, place: null },
   }
 }
@@ -92,7 +96,7 @@ export async function beginBackfill(system: System, held: Held, mirror: MirrorRo
     if (!('documents' in leg)) total += await countLeg(ledger, leg)
     else
       for (let after: string | null = null; ; ) {
-        const page = await readDocuments(d1, ledger, mirror, scope.kinds, after)
+        const page = await readDocuments(d1, ledger, mirror, leg.documents, scope.kinds, after)
         total += page.found.length
         after = page.next
         if (after === null) break

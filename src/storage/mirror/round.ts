@@ -18,8 +18,8 @@ export interface Now {
   windows: Windows
 }
 
-/** The documents that are not CFDIs are a leg of their own: it finds those that are not copied yet. */
-export type RoundLeg = Leg | { documents: true }
+/** The documents that are not CFDIs, and those of the mailbox, are legs of their own: each finds what is not copied yet. */
+export type RoundLeg = Leg | { documents: 'sources' | 'mailbox' }
 
 /** Where a round continues: in a leg, at a place of it. A place of documents is the last one. */
 export interface RoundPosition {

@@ -67,11 +67,13 @@ async function cancellationsOf(event: StoredOutboxEvent, body: CancellationBody,
 }
 
 /** Whether the connection's own runs reached the CFDI, and its window showed it, before the run whose download found it cancelled. */
-function wasReachedBefore(body: CancellationBody, { extractor_count, issued_reaches, received_reaches }: RecipientRow): boolean {
+function wasReachedBefore(body: CancellationBody, row: RecipientRow): boolean {
+  const { organization_id, extractor_count, issued_reaches, received_reaches } = row
   const reaches = parseReaches(body.direction === 'issued' ? issued_reaches : received_reaches)
   // Without extractors an organization sees what others downloaded.
   if (extractor_count === 0 || reaches.length === 0) return true
-  const before = reaches.filter(({ at }) => at < body.requested_at)
+  const requested_at = body.requested[organization_id] ?? body.detected_at
+  const before = reaches.filter(({ at }) => at < requested_at)
   return reachedAt(before, body) !== undefined && before.some(({ floor }) => floor <= body.fecha)
 }
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { ROOT } from '../../../scripts/wrangler.ts'
@@ -25,6 +25,14 @@ export const AZURE = {
 
 /** Whether moto is installed: `pip install 'moto[s3]' flask flask-cors`. */
 export const HAS_MOTO = (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, 'moto_server')))
+
+interface Asked {
+  status: number
+  headers: IncomingHttpHeaders
+  body: Buffer
+}
+
+const pathOf = (path: string): string => `/${path.split('/').map(encodeURIComponent).join('/')}`
 
 /** moto reads of a request who sent it. */
 const VERIFIED = { authorization: `AWS4-HMAC-SHA256 Credential=${S3.keyId}/20260101/${S3.region}/s3/aws4_request` }
@@ -73,17 +81,29 @@ export class Providers {
   }
 
   /** The media type with which a server has an object. */
-  typeOf(provider: 's3' | 'azure', path: string): Promise<string | null> {
-    const name = path.split('/').map(encodeURIComponent).join('/')
-    const at = provider === 's3' ? `/${S3.bucket}/${name}` : `/${AZURE.account}/${AZURE.container}/${name}?${sasOf('r')}`
+  async typeOf(provider: 's3' | 'azure', path: string): Promise<string | null> {
+    return (await this.#ask(provider, 'HEAD', pathOf(path))).headers['content-type'] ?? null
+  }
+
+  /** Every object that a server has, up to a thousand, by its path. Paths are ASCII. */
+  async objects(provider: 's3' | 'azure'): Promise<Map<string, Buffer>> {
+    const query = provider === 's3' ? 'list-type=2' : 'restype=container&comp=list'
+    const { body } = await this.#ask(provider, 'GET', '', query)
+    const paths = [...body.toString().matchAll(/<(?:Key|Name)>([^<]+)<\/(?:Key|Name)>/g)].map(([, path]) => path!)
+    const objects = new Map<string, Buffer>()
+    for (const path of paths.filter((one) => one !== S3.bucket)) objects.set(path, (await this.#ask(provider, 'GET', pathOf(path))).body)
+    return objects
+  }
+
+  /** Asks a server as its owner, without a driver and past the verification. */
+  #ask(provider: 's3' | 'azure', method: string, path: string, query = ''): Promise<Asked> {
+    const at = provider === 's3' ? `/${S3.bucket}${path}?${query}` : `/${AZURE.account}/${AZURE.container}${path}?${query}&${sasOf('rl')}`
     return new Promise((done, failed) => {
-      const asked = request(
-        { host: '127.0.0.1', port: this.#ports[provider], method: 'HEAD', path: at, headers: provider === 's3' ? VERIFIED : {} },
-        (answer) => {
-          answer.resume()
-          done(answer.headers['content-type'] ?? null)
-        },
-      )
+      const options = { host: '127.0.0.1', port: this.#ports[provider], method, path: at, headers: provider === 's3' ? VERIFIED : {} }
+      const asked = request(options, async (answer) => {
+        const body = Buffer.concat(await Array.fromAsync(answer as AsyncIterable<Buffer>))
+        done({ status: answer.statusCode ?? 0, headers: answer.headers, body })
+      })
       asked.on('error', failed).end()
     })
   }

@@ -45,6 +45,7 @@ const ACTIONS: Record<string, string | null> = {
   'POST /v1/storage-connectors/:connector_id/backfill': 'storage_connector.backfill_requested',
   'POST /v1/fiscal-entities/:fiscal_entity_id/repse/refresh': 'repse.refresh_requested',
   'POST /v1/test-helpers/repse': 'test_helper.repse_published',
+  'POST /v1/test-helpers/mailbox': 'test_helper.notification_sent',
   'POST /v1/blacklists/lookup': null,
   'PATCH /v1/billing/rfcs/:fiscal_entity_id': 'fiscal_entity.suspended',
   'POST /v1/test-helpers/invoices': 'test_helper.invoice',
@@ -96,8 +97,8 @@ describe('one event for each write, of who did it', () => {
     expect(status).toBe(entry.row.answers)
     const left = (await rows()).filter(({ request_id, actor }) => !before.has(request_id) && !actor.startsWith('system:'))
     const ids = [...entry.route.path.matchAll(/:(\w+)/g)].map(([, name]) => given[name!])
-    // An import is named by the second id of its path, everything else by the first.
-    const id = given['import_id'] ?? ids[0]
+    // An import is named by the second id of its path, everything else by the first, or by that of the fiscal entity in the body.
+    const id = given['import_id'] ?? ids[0] ?? given['fiscal_entity_id']
     const made = Object.entries((body ?? {}) as Record<string, string>).find(([name]) =>
       /^(extractor_id|fiscal_entity_id|import_id|invoice_id|invitation_id|webhook_id|connector_id|api_key)$/.test(name),
     )?.[1]

@@ -8,6 +8,7 @@ import { workOnConnector } from '../../../src/storage/mirror/work.ts'
 import { all } from '../../cfdi/support/book.ts'
 import { type Plain, packageOf, plainOf } from '../../cfdi/support/documents.ts'
 import { callOf } from '../../downloads/support/downloads.ts'
+import { reader } from '../../mailbox/support/mailbox.ts'
 import { at } from '../../support/clock.ts'
 import { silenceQueues } from '../../support/queues.ts'
 import { randomOf } from '../../support/random.ts'
@@ -108,6 +109,24 @@ describe('a round', () => {
     expect(await one.mirror()).toMatchObject({ due: 0 })
   })
 
+  it('of a backfill leaves what comes meanwhile to the next one, wherever it lies', async () => {
+    const one = await mirrored()
+    const first = await one.come(130)
+    await startBackfill(one.connector)
+    let later: string[] = []
+    one.shelf.before = async () => {
+      one.shelf.before = () => {}
+      later = await one.come(20)
+      await one.mark()
+    }
+    await one.work()
+    expect(uuids(one.shelf).sort()).toEqual([...first].sort())
+    expect(JSON.parse((await stateOf(one.connector)).backfill!)).toMatchObject({ status: 'completed', total: 130, copied: 130 })
+    await one.work()
+    expect(uuids(one.shelf).sort()).toEqual([...first, ...later].sort())
+    expect((await stateOf(one.connector)).copied_count).toBe(150)
+  })
+
   it('copies only what is in the scope when it comes', async () => {
     const kinds = await mirrored({ kinds: ['csf'] })
     const others = await mirrored({ fiscal_entity_ids: ['fe_01kabcdefghjkmnpqrstvwxyz0'] })
@@ -157,6 +176,31 @@ describe('a round', () => {
     expect(await one.mirror()).toMatchObject({ due: 1 })
     await one.work()
     expect(uuids(one.shelf)).toHaveLength(3)
+  })
+})
+
+describe('a document of the tax mailbox', () => {
+  it('is copied once it is fetched, and one that nobody has opened is not', async () => {
+    const acme = await reader()
+    await acme.send({ title: 'Por abrir', sent_at: '2026-05-19T16:00:00Z' })
+    await acme.send({ title: 'Vencido', sent_at: '2026-05-05T16:00:00Z' })
+    await acme.receive()
+    const { connector, connector_id } = await connectorOf({ organization_id: acme.id })
+    const work = () => workOnConnector(system(), { shard: 0, connector })
+    await work()
+    await startBackfill(connector)
+    await work()
+    const of = (path: string) => path.includes('/documents/buzon/')
+    const shelf = shelfOf(connector_id)
+    const [pending, expired] = await acme.list()
+    expect(shelf.documents().filter(of)).toEqual([`${acme.rfc}/documents/buzon/2026-05-05-${expired!.notification_id}.pdf`])
+    at('2026-05-20T09:10:00Z')
+    await acme.document(pending!.notification_id, { ack: true })
+    await acme.open()
+    await env.EVENTS_0.prepare('update storage_mirrors set due = 1 where connector = ?').bind(connector).run()
+    await work()
+    expect(shelf.documents().filter(of)).toHaveLength(2)
+    expect(shelf.puts.filter(of)).toHaveLength(2)
   })
 })
 

@@ -295,6 +295,7 @@ describe('the catalog', () => {
       ['document.opinion_32d.changed', true],
       ['obligation.due_soon', false],
       ['storage.failed', true],
+      ['mailbox.notification_received', true],
     ])
     expect(
       (await items()).every(({ available, schema, sample }) => [schema !== null, sample !== null].every((it) => it === available)),

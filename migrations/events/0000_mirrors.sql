@@ -153,7 +153,8 @@ CREATE TABLE `storage_copied` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TRIGGER `events_mirrored` AFTER INSERT ON `events`
-WHEN new.body LIKE '{"event":"sync.completed"%' AND instr(new.body, '"created_count"') > 0
+WHEN (new.body LIKE '{"event":"sync.completed"%' AND instr(new.body, '"created_count"') > 0)
+	OR new.body LIKE '{"event":"mailbox.notification_received"%'
 BEGIN
 	INSERT INTO storage_mirrors (connector, fiscal_entity, due)
 	SELECT connector, new.body->>'fiscal_entity_id', 1 FROM storage_connectors
