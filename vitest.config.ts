@@ -50,10 +50,13 @@ const workerOf = (folder: string, libraries: Record<string, string>) => ({
   ].map(([path, contents]) => ({ type: 'ESModule' as const, path: `/${path}`, contents })),
 })
 
+const noNetwork = async () => new Response('The tests reach no network.', { status: 599 })
+
 /** Behind PDF, and behind DESTINATIONS. */
 const pdf = workerOf('pdf', { 'pdf/unpdf': 'unpdf/dist/index.mjs', 'pdf/unpdf/pdfjs': 'unpdf/dist/pdfjs.mjs' })
 const destinations = {
   ...workerOf('destinations', { 'src/storage/drivers/aws4fetch': 'aws4fetch/dist/aws4fetch.esm.mjs' }),
+  outboundService: noNetwork,
   serviceBindings: { STORAGE_EGRESS: { name: 'fiscal-local-egress', entrypoint: 'StorageEgress' } },
 }
 
@@ -123,7 +126,7 @@ const workers = (name: string, include: string[], exclude: string[] = [], shards
         d1Databases: shards,
         // For the tests of limits, in the place of the service's own.
         ratelimits: { TIGHT: { namespace_id: 'tight', simple: { limit: 3, period: 60 } } },
-        outboundService: async () => new Response('The tests reach no network.', { status: 599 }),
+        outboundService: noNetwork,
         workers: [egress, pdf, destinations],
       },
     }),

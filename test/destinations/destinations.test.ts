@@ -1,14 +1,14 @@
+import { createExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { StorageEgress } from '../../destinations/worker.ts'
+import DestinationsWorker from '../../destinations/worker.ts'
 import wrangler from '../../destinations/wrangler.toml?raw'
 import { systemOf } from '../../src/platform/context.ts'
-import { Egress } from '../../src/platform/egress.ts'
 import { openDestination } from '../../src/storage/destination.ts'
 import { DestinationError } from '../../src/storage/drivers/port.ts'
 import type { ConnectorRow } from '../../src/storage/store.ts'
 import service from '../../wrangler.toml?raw'
-import { connector, type DraftedProvider, rowOf } from '../storage/support/connectors.ts'
+import { connector, DRAFTS, type DraftedProvider, rowOf } from '../storage/support/connectors.ts'
 import { destinationsAre, destinationsOver } from '../storage/support/destinations.ts'
 import { GoogleDriveStandIn } from '../storage/support/google-drive-stand-in.ts'
 import { OneDriveStandIn } from '../storage/support/onedrive-stand-in.ts'
@@ -68,16 +68,27 @@ describe('the Worker behind DESTINATIONS', () => {
     expect((await faultOf(destination.put('a.xml', await objectOf(bytes)))).code).toBe('connection_failed')
   })
 
-  it('offers a way out of its own, which is that of the service', () => {
-    expect(StorageEgress).toBe(Egress)
+  it('reaches the public network where it is hosted, and follows no redirect', async () => {
+    const fetch = vi.spyOn(globalThis, 'fetch').mockImplementation(async () => Response.redirect('https://elsewhere.example.com/', 307))
+    const never = Object.assign(async () => {}, { dup: () => never, [Symbol.dispose]: () => {} })
+    const hosted = new DestinationsWorker(createExecutionContext(), {})
+    const config = { bucket: 'fiscal', region: 'mx-central-1', endpoint: null, path_style: null }
+    const session = hosted.open({ provider: 's3', config, credentials: DRAFTS.s3.credentials }, [], never as never)
+    expect(await session.read('a.xml')).toMatchObject({ fault: { code: 'refused' } })
+    expect(fetch.mock.calls.map(([url, init]) => [url, init?.redirect])).toEqual([
+      ['https://fiscal.s3.mx-central-1.amazonaws.com/a.xml', 'manual'],
+    ])
   })
 
-  it('has an environment for each of the service, whose way out is its own but for the local one', () => {
+  it('has an environment for each of the service; no other way out when it is hosted, and only the local one on a laptop', () => {
     const names = [...wrangler.matchAll(/^name = "(.+)"$/gm)].map(([, name]) => name)
     expect(names).toEqual([...service.matchAll(/\{ binding = "DESTINATIONS", service = "(.+)" \}/g)].map(([, name]) => name))
-    const ways = [...wrangler.matchAll(/binding = "STORAGE_EGRESS", service = "(.+)", entrypoint = "(.+)"/g)].map(([, ...way]) => way)
-    expect(ways).toEqual(['fiscal-local-egress', ...names.slice(1)].map((name) => [name, 'StorageEgress']))
-    expect(wrangler).toContain('compatibility_flags = ["global_fetch_strictly_public"]')
+    const [local, ...hosted] = wrangler.split(/^(?=\[env\.)/m)
+    expect(local).toContain(
+      '\nservices = [{ binding = "STORAGE_EGRESS", service = "fiscal-local-egress", entrypoint = "StorageEgress" }]\n',
+    )
+    expect(local).toContain('compatibility_flags = ["global_fetch_strictly_public"]')
+    expect(hosted.join('')).not.toMatch(/services|compatibility/)
   })
 })
 

@@ -56,7 +56,7 @@ function expectWhole(): void {
     consumers: QUEUES.map((name) => `${name} → ${WORKER}`),
     scripts: [
       { name: WORKER, secrets: SECRETS, crons: ['* * * * *', '*/15 * * * *', '0 10 * * *'] },
-      { name: 'fiscal-live-destinations', secrets: [], bindings: ['service STORAGE_EGRESS'], crons: [] },
+      { name: 'fiscal-live-destinations', secrets: [], bindings: [], crons: [] },
       { name: 'fiscal-live-pdf', secrets: [], bindings: [], crons: [] },
     ],
   })
