@@ -16,7 +16,7 @@ const migrations = {
 const keyring = () => `1:${randomBytes(32).toString('base64')}`
 const secrets = { API_SECRET_KEYS: keyring(), CIEC_KEYS: keyring(), CURSOR_KEYS: keyring(), WEBHOOK_KEYS: keyring() }
 
-/** Behind EGRESS and STORAGE_EGRESS: whoever tests deliveries or storage puts a receiver of his own there. */
+/** Behind EGRESS, and STORAGE_EGRESS of destinations/: whoever tests deliveries or storage puts a receiver of his own there. */
 const egress = {
   name: 'fiscal-local-egress',
   modules: true,
@@ -30,25 +30,34 @@ const egress = {
     export default {}`,
 }
 
-/** Behind PDF and SANDBOX_DOCUMENTS: the Worker of pdf/, unbundled. A package's module lies in the folder of the one that imports it. */
-const source = (file: string) => readFileSync(file, 'utf8')
-/** A file and what it imports from other files, without types, by path. */
-function modulesFrom(file: string, found = new Map<string, string>()): Map<string, string> {
-  if (found.has(file)) return found
-  found.set(file, stripTypeScriptTypes(source(file)))
-  for (const [, path] of found.get(file)!.matchAll(/^(?:import|export) [^']*'(\.[^']+)'/gm)) modulesFrom(join(dirname(file), path!), found)
-  return found
+/** A Worker's file and what it imports, unbundled. Names of modules are paths; of a library, from the folder where it is imported. */
+function modulesOf(file: string, modules = new Map<string, string>()): Map<string, string> {
+  const contents = stripTypeScriptTypes(readFileSync(file, 'utf8'))
+  modules.set(file, contents)
+  for (const [, path] of contents.matchAll(/^(?:import|export) [^']*'(\.[^']+)'$/gm)) {
+    const imported = join(dirname(file), path!)
+    if (!modules.has(imported)) modulesOf(imported, modules)
+  }
+  return modules
 }
-const library = (file: string) => source(`node_modules/unpdf/dist/${file}.mjs`)
-const pdf = {
-  name: 'fiscal-local-pdf',
+const workerOf = (folder: string, libraries: Record<string, string>) => ({
+  name: `fiscal-local-${folder}`,
   modulesRoot: '/',
   compatibilityDate: '2026-10-01',
   modules: [
-    ...[...modulesFrom('pdf/worker.ts')].map(([file, contents]) => ({ type: 'ESModule' as const, path: `/${file}`, contents })),
-    { type: 'ESModule' as const, path: '/pdf/unpdf', contents: library('index') },
-    { type: 'ESModule' as const, path: '/pdf/unpdf/pdfjs', contents: library('pdfjs') },
-  ],
+    ...modulesOf(`${folder}/worker.ts`),
+    ...Object.entries(libraries).map(([path, file]) => [path, readFileSync(`node_modules/${file}`, 'utf8')] as const),
+  ].map(([path, contents]) => ({ type: 'ESModule' as const, path: `/${path}`, contents })),
+})
+
+const noNetwork = async () => new Response('The tests reach no network.', { status: 599 })
+
+/** Behind PDF and SANDBOX_DOCUMENTS, and behind DESTINATIONS. */
+const pdf = workerOf('pdf', { 'pdf/unpdf': 'unpdf/dist/index.mjs', 'pdf/unpdf/pdfjs': 'unpdf/dist/pdfjs.mjs' })
+const destinations = {
+  ...workerOf('destinations', { 'src/storage/drivers/aws4fetch': 'aws4fetch/dist/aws4fetch.esm.mjs' }),
+  outboundService: noNetwork,
+  serviceBindings: { STORAGE_EGRESS: { name: 'fiscal-local-egress', entrypoint: 'StorageEgress' } },
 }
 
 /**
@@ -121,8 +130,8 @@ const workers = (name: string, include: string[], exclude: string[] = [], shards
         d1Databases: shards,
         // For the tests of limits, in the place of the service's own.
         ratelimits: { TIGHT: { namespace_id: 'tight', simple: { limit: 3, period: 60 } } },
-        outboundService: async () => new Response('The tests reach no network.', { status: 599 }),
-        workers: [egress, pdf],
+        outboundService: noNetwork,
+        workers: [egress, pdf, destinations],
       },
     }),
   ],

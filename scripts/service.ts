@@ -113,7 +113,10 @@ export class Service {
     const { port, stateDir, log, sinks } = this.place
     const output = openSync(log, 'a')
     const from = statSync(log).size
-    const workers = ['wrangler.toml', 'scripts/egress/wrangler.toml', 'pdf/wrangler.toml'].flatMap((file) => ['-c', file])
+    const workers = ['wrangler.toml', 'scripts/egress/wrangler.toml', 'pdf/wrangler.toml', 'destinations/wrangler.toml'].flatMap((file) => [
+      '-c',
+      file,
+    ])
     const args = ['dev', ...workers, '--ip', '127.0.0.1', '--port', String(port), '--persist-to', stateDir, '--inspector-port', '0']
     // Its own process group lets the next start find all its children, and keeps Ctrl-C for the runner.
     const child = spawn(

@@ -41,8 +41,7 @@ function ofFolder(root: string): MirrorCopy {
 /** The destination itself, over the public network. */
 function ofConnector(file: string): MirrorCopy {
   const spec = JSON.parse(readFileSync(file, 'utf8')) as DestinationSpec & { config: { prefix?: string } }
-  const STORAGE_EGRESS = { fetch: (url: string, init: RequestInit) => fetch(url, { ...init, redirect: 'manual' }) }
-  const network = { env: { STORAGE_EGRESS }, settings: { publicHosts: [] } } as unknown as Network
+  const network: Network = { publicHosts: [], fetch: (url, init) => fetch(url, { ...init, redirect: 'manual' }) }
   const destination = destinationOf(network, spec, async () => {
     console.error('The provider has replaced the refresh token: the one in the file may no longer be valid.')
   })

@@ -7,7 +7,7 @@ import { app } from './app.ts'
 import { consume } from './queues.ts'
 import { tick } from './schedule.ts'
 
-export { Egress, Egress as StorageEgress } from './platform/egress.ts'
+export { Egress } from './platform/egress.ts'
 export { Cooldown } from './platform/locks/cooldown.ts'
 export { Mutex } from './platform/locks/mutex.ts'
 export { HostLimiter } from './webhooks/hosts/host-limiter.ts'

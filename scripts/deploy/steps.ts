@@ -2,7 +2,7 @@ import type { Configuration } from './configuration.ts'
 import type { Platform } from './platform.ts'
 import { bucketsStep, type DatabaseIds, databasesStep, queuesStep } from './resources.ts'
 import type { Step } from './step.ts'
-import { type HealthCheck, healthStep, migrationsStep, pdfWorkerStep, secretsStep, type Wrangler, workerStep } from './worker.ts'
+import { boundWorkersStep, type HealthCheck, healthStep, migrationsStep, secretsStep, type Wrangler, workerStep } from './worker.ts'
 
 /** In their order: the Worker needs everything before it, and its health needs the Worker. */
 export function stepsOf(platform: Platform, configuration: Configuration, wrangler: Wrangler, health: HealthCheck): Step[] {
@@ -13,7 +13,7 @@ export function stepsOf(platform: Platform, configuration: Configuration, wrangl
     queuesStep(platform, configuration),
     secretsStep(platform, configuration, wrangler),
     migrationsStep(platform, configuration, ids, wrangler),
-    pdfWorkerStep(configuration, wrangler),
+    boundWorkersStep(configuration, wrangler),
     workerStep(configuration, wrangler),
     healthStep(configuration, health),
   ]

@@ -87,15 +87,14 @@ async function appliedTo(platform: Platform, database: string): Promise<string[]
   return table === undefined ? [] : ask('select name from d1_migrations')
 }
 
-/** The Worker that reads PDFs and invents those of the sandbox, which the service is bound to. Always: what runs is what lies here. */
-export const pdfWorkerStep = ({ environment }: Configuration, wrangler: Wrangler): Step => ({
-  title: 'Worker for PDFs',
-  tasks: async () => [
-    {
-      what: `deploy fiscal-${environment}-pdf`,
-      make: () => run(wrangler, DEPLOYMENT, '', 'deploy', '--config', 'pdf/wrangler.toml', '--env', environment),
-    },
-  ],
+/** The Workers that the service is bound to: what reads PDFs and invents those of the sandbox, and what reaches customers' storage. Always: what runs is what lies here. */
+export const boundWorkersStep = ({ environment }: Configuration, wrangler: Wrangler): Step => ({
+  title: 'Workers beside the service',
+  tasks: async () =>
+    ['pdf', 'destinations'].map((name) => ({
+      what: `deploy fiscal-${environment}-${name}`,
+      make: () => run(wrangler, DEPLOYMENT, '', 'deploy', '--config', `${name}/wrangler.toml`, '--env', environment),
+    })),
 })
 
 /** Always: what runs is what lies here. Wrangler also sets the crons and the consumers of the queues. */

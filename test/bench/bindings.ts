@@ -42,7 +42,7 @@ export const BARE = [d1('BARE', 'bare'), ...KEYS]
 
 export const CLASSES = CONFIG.durable_objects.bindings.map(({ class_name }) => class_name)
 
-/** What the service is bound to but for its queues, its way out and the Worker of pdf/. */
+/** What the service is bound to but for its queues, its way out and the Workers beside it. */
 export const SERVICE = [
   ...STORAGE,
   ...KEYS,
@@ -58,6 +58,6 @@ export const QUEUES = [
   '(name = "EGRESS", service = "egress")',
   '(name = "PDF", service = "pdf")',
   '(name = "SANDBOX_DOCUMENTS", service = (name = "pdf", entrypoint = "SandboxDocuments"))',
-  '(name = "STORAGE_EGRESS", service = "egress")',
+  '(name = "DESTINATIONS", service = "destinations")',
   ...CONFIG.queues.producers.map(({ binding, queue }) => `(name = "${binding}", queue = "${queue}")`),
 ]

@@ -26,10 +26,10 @@ export async function buildService(folder: string): Promise<string> {
   return join(folder, 'service', 'index.js')
 }
 
-/** Bundles the Worker that reads PDFs. */
-export async function buildPdf(folder: string): Promise<string> {
-  await dryRun(join(folder, 'pdf'), ['--config', join(ROOT, 'pdf', 'wrangler.toml'), '--env', ''])
-  return join(folder, 'pdf', 'worker.js')
+/** Bundles a Worker that the service is bound to. */
+export async function buildBeside(folder: string, name: 'pdf' | 'destinations'): Promise<string> {
+  await dryRun(join(folder, name), ['--config', join(ROOT, name, 'wrangler.toml'), '--env', ''])
+  return join(folder, name, 'worker.js')
 }
 
 /** Bundles a Worker of the bench. */

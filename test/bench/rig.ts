@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { join, relative } from 'node:path'
 import type { Readable } from 'node:stream'
 import { BARE, CLASSES, CONFIG, DATABASES, OUTSIDE, QUEUES, SERVICE, STORAGE } from './bindings.ts'
-import { buildMetered, buildPdf, buildService, buildWorker, ROOT } from './builds.ts'
+import { buildBeside, buildMetered, buildService, buildWorker, ROOT } from './builds.ts'
 import type { Recording, Used } from './workers/storage.ts'
 
 type Origin = `http://127.0.0.1:${number}`
@@ -83,7 +83,12 @@ async function workersIn(folder: string, around: string | undefined): Promise<Re
             bindings: ['(name = "SERVICE", service = "service")'],
             flags: ['service_binding_extra_handlers'],
           },
-          pdf: { file: await buildPdf(folder), classes: [], bindings: [] },
+          pdf: { file: await buildBeside(folder, 'pdf'), classes: [], bindings: [] },
+          destinations: {
+            file: await buildBeside(folder, 'destinations'),
+            classes: [],
+            bindings: ['(name = "STORAGE_EGRESS", service = "egress")'],
+          },
         }),
   }
 }

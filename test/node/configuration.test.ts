@@ -8,7 +8,7 @@ type Json = string | number | boolean | null | Json[] | { [name: string]: Json }
 const of = (env?: string): Json =>
   JSON.parse(JSON.stringify(unstable_readConfig({ config: join(ROOT, 'wrangler.toml'), ...(env && { env }) })))
 
-/** What an environment has of its own: its ids, its routes, the sizes of its limits, what stands behind EGRESS and STORAGE_EGRESS. */
+/** What an environment has of its own: its ids, its routes, the sizes of its limits, what stands behind EGRESS. */
 const OWN = ['targetEnvironment', 'database_id', 'routes', 'service', 'namespace_id', 'simple', 'command']
 /** An environment grows by more ledgers and events shards. */
 const FURTHER_SHARD = /"binding":"(LEDGER|EVENTS)_[1-9]/

@@ -56,6 +56,7 @@ function expectWhole(): void {
     consumers: QUEUES.map((name) => `${name} → ${WORKER}`),
     scripts: [
       { name: WORKER, secrets: SECRETS, crons: ['* * * * *', '*/15 * * * *', '0 10 * * *'] },
+      { name: 'fiscal-live-destinations', secrets: [], bindings: [], crons: [] },
       { name: 'fiscal-live-pdf', secrets: [], bindings: [], crons: [] },
     ],
   })
@@ -66,10 +67,10 @@ function expectWhole(): void {
       'd1 EVENTS_0',
       'queue REPSE',
       'r2_bucket FILES',
+      'service DESTINATIONS',
       'service EGRESS',
       'service PDF',
       'service SANDBOX_DOCUMENTS',
-      'service STORAGE_EGRESS',
     ]),
   )
   expect(ids()).toEqual([...platform.databases.keys()])

@@ -17,14 +17,18 @@ import type { StorageCall } from './workers/storage.ts'
 const providers = new Providers()
 let harness: TestHarness
 
-/** A Worker that uses destinations, and the local egress as `npm start` configures it, whose STORAGE_SINK are the real servers. */
+/** A Worker that uses destinations, the Worker that has them, and the local egress as `npm start` configures it, whose STORAGE_SINK are the real servers. */
 beforeAll(async () => {
   await providers.start()
-  const services = [{ binding: 'STORAGE_EGRESS', service: 'fiscal-local-egress', entrypoint: 'StorageEgress' }]
+  const services = [{ binding: 'DESTINATIONS', service: 'fiscal-local-destinations' }]
   const caller = { name: 'caller', main: 'test/node/workers/storage.ts', compatibility_date: '2026-10-01', services }
+  const besides = ['destinations', 'scripts/egress']
   process.env['CLOUDFLARE_CF_FETCH_ENABLED'] = 'false'
   process.env['STORAGE_SINK'] = providers.sink
-  harness = createTestHarness({ root: ROOT, workers: [{ config: caller }, { configPath: 'scripts/egress/wrangler.toml' }] })
+  harness = createTestHarness({
+    root: ROOT,
+    workers: [{ config: caller }, ...besides.map((name) => ({ configPath: `${name}/wrangler.toml` }))],
+  })
   await harness.listen()
 })
 afterAll(async () => {

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { checksum } from '../../src/identity/credentials/key.ts'
 import { tick } from '../../src/schedule.ts'
+import { destinationsOver } from '../storage/support/destinations.ts'
 import { basic, type Caller } from '../support/client.ts'
 import { freshRfc } from '../support/tenants.ts'
 import { type Answer, essence, json, type Sent, send } from '../support/wire.ts'
@@ -209,7 +210,7 @@ async function signing(admin: Caller): Promise<void> {
 /** What customers do with storage, of every kind, with a provider that repeats what it is sent and refuses it. */
 async function mirroring(admin: Caller): Promise<void> {
   const all = Object.values(texts).join(' ')
-  vi.spyOn(env.STORAGE_EGRESS, 'fetch').mockImplementation(async (url, init) => {
+  destinationsOver(async (url, init) => {
     const repeated = `${url} ${JSON.stringify([...new Headers(init?.headers)])} ${all}`
     const text = `<Error><Code>AccessDenied</Code><Message>${repeated}</Message></Error>`
     return new Response(text, { status: 403, statusText: 'Forbidden', headers: { 'x-ms-error-code': 'AuthenticationFailed' } })

@@ -4,12 +4,12 @@ import { systemOf } from '../../src/platform/context.ts'
 import { newId } from '../../src/platform/db/id.ts'
 import { openCredentials, sealCredentials } from '../../src/storage/credentials.ts'
 import { openDestination } from '../../src/storage/destination.ts'
-import * as adapters from '../../src/storage/drivers/adapters.ts'
 import type { ConnectorRow } from '../../src/storage/store.ts'
 import { runTask } from '../../src/tasks.ts'
 import { silenceQueues } from '../support/queues.ts'
 import { organization } from '../support/tenants.ts'
 import { connector, DRAFTS, rowOf, s3 } from './support/connectors.ts'
+import { destinationsAre } from './support/destinations.ts'
 
 const acme = await organization('enterprise_gold')
 const KEY = new Uint8Array(32).fill(8).toBase64()
@@ -67,9 +67,10 @@ describe('stored credentials', () => {
 
 describe('credentials that a provider replaces', () => {
   const opened = async (made: { connector_id: string }) => {
-    let replaced: adapters.OnNewCredentials = async () => {}
-    vi.spyOn(adapters, 'destinationOf').mockImplementation((_, __, onNewCredentials) => {
-      replaced = onNewCredentials
+    let replaced: (credentials: object) => Promise<void> = async () => {}
+    destinationsAre((_, onNewCredentials) => {
+      const kept = onNewCredentials.dup()
+      replaced = async (credentials) => void (await kept(credentials))
       return { put: async () => {}, read: async () => null, remove: async () => {} }
     })
     await openDestination(systemWith(), env.EVENTS_0, await stored(made))

@@ -54,11 +54,12 @@ export class Platform {
     })
     const counted = <T extends object>(target: T): T =>
       new Proxy(target, {
-        // Called as a method: what a stub of a Durable Object has is a path to it, not a function.
-        get:
-          (object, key) =>
-          (...args: unknown[]) =>
-            this.#connection(() => (object as Record<string | symbol, Method>)[key]!(...args) as Promise<unknown>),
+        // Called as a method: what a stub of a Durable Object has is a path to it, not a function. No stub is a promise.
+        get: (object, key) =>
+          key === 'then'
+            ? undefined
+            : (...args: unknown[]) =>
+                this.#connection(() => (object as Record<string | symbol, Method>)[key]!(...args) as Promise<unknown>),
       })
     const namespace = (name: (typeof OBJECTS)[number]) => ({ getByName: (of: string) => counted(env[name].getByName(of)) })
     this.env = {
@@ -71,6 +72,8 @@ export class Platform {
     this.env.EGRESS = counted(this.env.EGRESS as unknown as object) as never
     this.env.PDF = counted(this.env.PDF as unknown as object) as never
     this.env.SANDBOX_DOCUMENTS = counted(this.env.SANDBOX_DOCUMENTS as unknown as object) as never
+    const { open } = counted(this.env.DESTINATIONS as unknown as object) as { open: (...args: unknown[]) => Promise<object> }
+    this.env.DESTINATIONS = { open: async (...args: unknown[]) => counted(await open(...args)) } as never
   }
 
   #keep(purpose: string, body: unknown): void {

@@ -17,40 +17,39 @@ export async function testConnector(ctx: Ctx, connector_id: string): Promise<Con
   const acquired = await ctx.env.COOLDOWNS.getByName(connector_id).acquire(COOLDOWN_SECONDS, Date.now())
   if (!acquired.acquired) throw tooSoon(acquired.retry_after_seconds)
   await changeEvents(ctx, { action: 'storage_connector.tested', resource_id: connector_id }, [])
-  return probe(() => openDestination(ctx, eventsOf(ctx).$client, row))
+  using destination = await openDestination(ctx, eventsOf(ctx).$client, row)
+  return await probe(destination)
 }
 
-async function probe(open: () => Promise<Destination>): Promise<ConnectorTest> {
+async function probe(destination: Destination): Promise<ConnectorTest> {
   const id = crypto.randomUUID()
   const path = `connection-test-${id}.txt`
   const bytes = new TextEncoder().encode(`A test of the storage connector. It may be deleted. ${id}\n`)
   const sha256 = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex()
   const steps: ConnectorTest['steps'] = []
-  let destination: Destination | undefined
-  const timed = async (step: 'write' | 'read' | 'delete', act: (destination: Destination) => Promise<void>): Promise<void> => {
+  const timed = async (step: 'write' | 'read' | 'delete', act: () => Promise<void>): Promise<void> => {
     const began = performance.now()
     const told = { step, ok: false, ms: 0 }
     steps.push(told)
     try {
-      destination ??= await open()
-      await act(destination)
+      await act()
       told.ok = true
     } finally {
       told.ms = Math.round(performance.now() - began)
     }
   }
   try {
-    await timed('write', ({ put }) => put(path, { bytes, content_type: 'text/plain', sha256 }))
-    await timed('read', async ({ read }) => {
-      const found = await read(path)
+    await timed('write', () => destination.put(path, { bytes, content_type: 'text/plain', sha256 }))
+    await timed('read', async () => {
+      const found = await destination.read(path)
       if (found === null) throw new DestinationError('refused', 'The file that was written is not there.')
       if (!isSame(found, bytes)) throw new DestinationError('refused', 'The file that was read is not the one that was written.')
     })
-    await timed('delete', ({ remove }) => remove(path))
+    await timed('delete', () => destination.remove(path))
     return { ok: true, steps, error: null }
   } catch (error) {
     if (!(error instanceof DestinationError)) throw error
-    if (steps.at(-1)?.step === 'read') await destination?.remove(path).catch(() => {})
+    if (steps.at(-1)?.step === 'read') await destination.remove(path).catch(() => {})
     return { ok: false, steps, error: { code: error.code, message: error.message } }
   }
 }

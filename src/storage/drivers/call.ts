@@ -1,14 +1,20 @@
-import type { System } from '../../platform/context.ts'
 import { targetFault } from '../../platform/target.ts'
 import { DestinationError } from './port.ts'
 
 /** For one request, from its first byte to the last one of its answer. */
 const TIMEOUT_MS = 15_000
-/** Of an object that is read, and of any other answer, in bytes. A destination must not use up the memory of the service. */
-const [LARGEST_OBJECT, LARGEST_ANSWER] = [32 * 1_048_576, 1_048_576]
+/**
+ * Of an object that is read, and of any other answer, in bytes. A destination must not use up the memory of the service, and what crosses from
+ * one Worker to another has less than 32 MiB.
+ */
+const [LARGEST_OBJECT, LARGEST_ANSWER] = [31 * 1_048_576, 1_048_576]
 
-/** The part of a System by which drivers reach their providers. */
-export type Network = Pick<System, 'env' | 'settings'>
+/** The way by which drivers reach their providers. */
+export interface Network {
+  /** The service's own host names, which no destination may have. */
+  publicHosts: readonly string[]
+  fetch(url: string, init: RequestInit): Promise<Response>
+}
 
 export interface ProviderRequest {
   method: string
@@ -27,13 +33,13 @@ export interface ProviderAnswer {
  * Sends one request to a provider and returns its whole answer, whatever its status. Redirects are not followed. The URL may contain a
  * secret: no error repeats it. Throws DestinationError address_refused, timeout, connection_failed or refused.
  */
-export async function call({ env, settings }: Network, { url, ...request }: ProviderRequest): Promise<ProviderAnswer> {
+export async function call(network: Network, { url, ...request }: ProviderRequest): Promise<ProviderAnswer> {
   // What follows the host cannot change it, and may be longer than a customer's URL.
-  const fault = targetFault(/^[^:/?#]*:\/\/[^/?#]*/.exec(url)?.[0] ?? url, settings.publicHosts)
+  const fault = targetFault(/^[^:/?#]*:\/\/[^/?#]*/.exec(url)?.[0] ?? url, network.publicHosts)
   if (fault !== null) throw new DestinationError('address_refused', `The address of the destination may not be called. ${fault}`)
   const { signal, abort, expired, end } = timer()
   try {
-    const answer = await Promise.race([env.STORAGE_EGRESS.fetch(url, { ...request, redirect: 'manual', signal }), expired])
+    const answer = await Promise.race([network.fetch(url, { ...request, redirect: 'manual', signal }), expired])
     return {
       status: answer.status,
       headers: answer.headers,

@@ -8,7 +8,7 @@ import { ownEventStatements, wakeOwnEvent } from '../../webhooks/own-events.ts'
 import { configOf, scopeOf } from '../connector.ts'
 import type { Backfill } from '../contract.ts'
 import { openDestination } from '../destination.ts'
-import { type Destination, DestinationError } from '../drivers/port.ts'
+import { DestinationError } from '../drivers/port.ts'
 import { type ConnectorHint, wakeConnector } from '../due.ts'
 import { waitAfter } from './failures.ts'
 import { isManifestDue, partsPrefix, writeManifests } from './manifest.ts'
@@ -78,9 +78,8 @@ async function work(system: System, shard: number, d1: D1Database, row: WorkRow,
     // Until then events have marked nothing. What this leaves out, the daily review finds.
     await pages(system, '', (from) => reviewPage(system, d1, row, from))
   }
-  let destination: Destination | null = null
   try {
-    destination = await openDestination(system, d1, row)
+    using destination = await openDestination(system, d1, row)
     const held: Held = { d1, row, scope: scopeOf(row), path_template: configOf(row).path_template, destination }
     return (await copyDue(system, shard, held)) ? again : null
   } catch (error) {

@@ -1,3 +1,4 @@
+import { RpcStub, RpcTarget } from 'cloudflare:workers'
 import { inflateRawSync } from 'node:zlib'
 import * as saxes from 'saxes'
 import { loadList } from '../../../src/blacklists/loading/load.ts'
@@ -14,6 +15,9 @@ import { Budget } from '../../../src/platform/db/budget.ts'
 import { connect, jsonChunks } from '../../../src/platform/db/commit.ts'
 import { uuidOf } from '../../../src/platform/db/id.ts'
 import { sealCredentials } from '../../../src/storage/credentials.ts'
+import type { DestinationSpec } from '../../../src/storage/drivers/adapters.ts'
+import type { Network } from '../../../src/storage/drivers/call.ts'
+import { type CredentialsCallback, type Destinations, openSession, type Session } from '../../../src/storage/drivers/session.ts'
 import { workOnConnector } from '../../../src/storage/mirror/work.ts'
 import { countSlice } from '../../../src/visibility/slice-counts.ts'
 import { deliverDue } from '../../../src/webhooks/deliveries/delivery.ts'
@@ -74,16 +78,34 @@ function webhooksIn({ DB, LEDGER_0, EVENTS_0, WEBHOOK_KEYS }: Work) {
   return { system, endpoints, isMore: () => relays-- > 0 }
 }
 
+/** The Worker of destinations/, within this one. */
+class StandInWorker extends RpcTarget {
+  readonly #fetch: Network['fetch']
+
+  constructor(fetch: Network['fetch']) {
+    super()
+    this.#fetch = fetch
+  }
+
+  open(spec: DestinationSpec, publicHosts: readonly string[], onNewCredentials: CredentialsCallback): Session {
+    return openSession({ publicHosts, fetch: this.#fetch }, spec, onNewCredentials)
+  }
+}
+
 /** A system whose destinations answer 200. */
 function mirrorIn({ DB, LEDGER_0, EVENTS_0, FILES, WEBHOOK_KEYS }: Work) {
   let [puts, messages] = [0, 0]
+  const fetch = async (url: string) => {
+    if (!url.includes('/manifests/')) puts++
+    return new Response(null, { status: 200, headers: { etag: '"0"' } })
+  }
   const env = {
     FILES,
     STORAGE: { sendBatch: async () => void messages++ },
-    STORAGE_EGRESS: {
-      fetch: async (url: string) => {
-        if (!url.includes('/manifests/')) puts++
-        return new Response(null, { status: 200, headers: { etag: '"0"' } })
+    DESTINATIONS: {
+      async open(...args: Parameters<Destinations['open']>) {
+        using worker = new RpcStub(new StandInWorker(fetch)) as unknown as Destinations & Disposable
+        return await worker.open(...args)
       },
     },
   }

@@ -1,6 +1,5 @@
-import { type DestinationSpec, destinationOf } from '../../../src/storage/drivers/adapters.ts'
-import type { Network } from '../../../src/storage/drivers/call.ts'
-import { DestinationError } from '../../../src/storage/drivers/port.ts'
+import type { DestinationSpec } from '../../../src/storage/drivers/adapters.ts'
+import type { Destinations, Session } from '../../../src/storage/drivers/session.ts'
 
 /** What a caller asks of a destination; the bytes of a put are the request's body. */
 export interface StorageCall {
@@ -13,22 +12,21 @@ export interface StorageCall {
 
 /** A Worker that uses destinations as the service does, and says what it got. */
 export default {
-  async fetch(request: Request, env: Pick<Env, 'STORAGE_EGRESS'>): Promise<Response> {
-    const { spec, operation, path, content_type, sha256 } = JSON.parse(decodeURIComponent(request.headers.get('x-call')!)) as StorageCall
-    const network = { env, settings: { publicHosts: [] } } as unknown as Network
-    const destination = destinationOf(network, spec, async () => {})
-    try {
-      if (operation === 'read') {
-        const bytes = await destination.read(path)
-        return new Response(bytes, { headers: bytes === null ? { 'x-absent': '1' } : {} })
-      }
-      if (operation === 'remove') await destination.remove(path)
-      else await destination.put(path, { bytes: new Uint8Array(await request.arrayBuffer()), content_type: content_type!, sha256: sha256! })
-      return new Response(null)
-    } catch (error) {
-      if (!(error instanceof DestinationError)) throw error
-      const { code, message, retry_after_seconds } = error
-      return Response.json({ code, message, retry_after_seconds }, { status: 400 })
-    }
+  async fetch(request: Request, env: { DESTINATIONS: Destinations }): Promise<Response> {
+    const call = JSON.parse(decodeURIComponent(request.headers.get('x-call')!)) as StorageCall
+    using session = await env.DESTINATIONS.open(call.spec, [], async () => {})
+    const answer = await answerOf(session, call, new Uint8Array(await request.arrayBuffer()))
+    if ('fault' in answer) return Response.json(answer.fault, { status: 400 })
+    return new Response(answer.ok ?? null, { headers: answer.ok === null ? { 'x-absent': '1' } : {} })
   },
+}
+
+function answerOf(
+  session: Session,
+  { operation, path, content_type, sha256 }: StorageCall,
+  bytes: Uint8Array,
+): ReturnType<Session['read']> {
+  if (operation === 'read') return session.read(path)
+  const done = operation === 'remove' ? session.remove(path) : session.put(path, { bytes, content_type: content_type!, sha256: sha256! })
+  return done as ReturnType<Session['read']>
 }

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
-import { vi } from 'vitest'
 import type { Organization } from '../../support/tenants.ts'
+import { destinationsOver } from './destinations.ts'
 import { S3StandIn } from './s3-stand-in.ts'
 
 export const CONNECTORS = '/v1/storage-connectors'
@@ -50,8 +50,8 @@ export const rowOf = ({ connector_id }: { connector_id: string }) =>
 export function s3() {
   const standIn = new S3StandIn()
   const called: string[] = []
-  const fetch = vi.spyOn(env.STORAGE_EGRESS, 'fetch').mockImplementation(async (input, init) => {
-    const request = new Request(input as string, init)
+  const fetch = destinationsOver(async (url, init) => {
+    const request = new Request(url, init)
     called.push(`${request.method} ${request.url}`)
     return standIn.answer(request)
   })

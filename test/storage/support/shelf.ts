@@ -1,15 +1,14 @@
 import { applyD1Migrations, reset } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { vi } from 'vitest'
 import { systemOf } from '../../../src/platform/context.ts'
 import { newId } from '../../../src/platform/db/id.ts'
 import type { ConnectorScope } from '../../../src/storage/contract.ts'
 import { MIRRORED_KINDS } from '../../../src/storage/contract.ts'
 import { sealCredentials } from '../../../src/storage/credentials.ts'
-import * as adapters from '../../../src/storage/drivers/adapters.ts'
 import { type Destination, DestinationError, type DestinationFault, type StoredObject } from '../../../src/storage/drivers/port.ts'
 import { api, basic, request } from '../../support/client.ts'
 import type { Tenant } from '../../support/tenants.ts'
+import { destinationsAre } from './destinations.ts'
 
 /** Empties the whole service. */
 export async function emptied(): Promise<void> {
@@ -70,9 +69,7 @@ export function shelves(): (key: string) => Shelf {
     all.set(key, shelf)
     return shelf
   }
-  vi.spyOn(adapters, 'destinationOf').mockImplementation((_, { credentials }) =>
-    of((credentials as { access_key_id: string }).access_key_id),
-  )
+  destinationsAre(({ credentials }) => of((credentials as { access_key_id: string }).access_key_id))
   return of
 }
 

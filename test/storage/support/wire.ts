@@ -61,8 +61,10 @@ export class Wire {
   }
 }
 
-export const networkOf = (fetch: (url: string, init: RequestInit) => Promise<Response>): Network =>
-  ({ env: { STORAGE_EGRESS: { fetch } }, settings: { publicHosts: ['api.service.example'] } }) as unknown as Network
+export const networkOf = (fetch: (url: string, init: RequestInit) => Promise<Response>): Network => ({
+  fetch,
+  publicHosts: ['api.service.example'],
+})
 
 export async function objectOf(bytes: Uint8Array | string, content_type = 'application/xml'): Promise<StoredObject> {
   const content = typeof bytes === 'string' ? new TextEncoder().encode(bytes) : bytes

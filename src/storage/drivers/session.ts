@@ -1,0 +1,66 @@
+import { RpcTarget } from 'cloudflare:workers'
+import { type DestinationSpec, destinationOf, type OnNewCredentials } from './adapters.ts'
+import type { Network } from './call.ts'
+import { type Destination, DestinationError, type StoredObject } from './port.ts'
+
+/** How an operation ended, as it crosses from one Worker to another: errors lose their class there. */
+export type Answer<T> = { ok: T } | { fault: Pick<DestinationError, 'code' | 'message' | 'retry_after_seconds'> }
+
+/**
+ * A destination that another Worker has opened, until that Worker disposes of it. What a driver learns of the provider serves all its
+ * operations. What they throw is no fault of the destination.
+ */
+export class Session extends RpcTarget {
+  readonly #destination: Destination
+  readonly #end: () => void
+
+  constructor(destination: Destination, end: () => void = () => {}) {
+    super()
+    this.#destination = destination
+    this.#end = end
+  }
+
+  put(path: string, object: StoredObject): Promise<Answer<void>> {
+    return answerOf(this.#destination.put(path, object))
+  }
+
+  read(path: string): Promise<Answer<Uint8Array | null>> {
+    return answerOf(this.#destination.read(path))
+  }
+
+  remove(path: string): Promise<Answer<void>> {
+    return answerOf(this.#destination.remove(path))
+  }
+
+  [Symbol.dispose](): void {
+    this.#end()
+  }
+}
+
+async function answerOf<T>(operation: Promise<T>): Promise<Answer<T>> {
+  try {
+    return { ok: await operation }
+  } catch (error) {
+    if (!(error instanceof DestinationError)) throw error
+    const { code, message, retry_after_seconds } = error
+    return { fault: { code, message, retry_after_seconds } }
+  }
+}
+
+/** What is behind the binding DESTINATIONS. `publicHosts` are the service's own host names, which no destination may have. */
+export interface Destinations {
+  open(spec: DestinationSpec, publicHosts: readonly string[], onNewCredentials: OnNewCredentials): Promise<Session>
+}
+
+/** OnNewCredentials of the Worker that opens a session. */
+export type CredentialsCallback = Rpc.Stub<OnNewCredentials>
+
+/** Opens a destination for another Worker. */
+export function openSession(network: Network, spec: DestinationSpec, onNewCredentials: CredentialsCallback): Session {
+  // The platform disposes of an argument when the call that brought it returns.
+  const kept = onNewCredentials.dup()
+  return new Session(
+    destinationOf(network, spec, async (credentials) => void (await kept(credentials))),
+    () => kept[Symbol.dispose](),
+  )
+}

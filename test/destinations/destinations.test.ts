@@ -1,0 +1,196 @@
+import { createExecutionContext } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import DestinationsWorker from '../../destinations/worker.ts'
+import wrangler from '../../destinations/wrangler.toml?raw'
+import { systemOf } from '../../src/platform/context.ts'
+import { openDestination } from '../../src/storage/destination.ts'
+import { DestinationError } from '../../src/storage/drivers/port.ts'
+import type { ConnectorRow } from '../../src/storage/store.ts'
+import service from '../../wrangler.toml?raw'
+import { connector, DRAFTS, type DraftedProvider, rowOf } from '../storage/support/connectors.ts'
+import { destinationsAre, destinationsOver } from '../storage/support/destinations.ts'
+import { GoogleDriveStandIn } from '../storage/support/google-drive-stand-in.ts'
+import { OneDriveStandIn } from '../storage/support/onedrive-stand-in.ts'
+import { S3StandIn } from '../storage/support/s3-stand-in.ts'
+import { objectOf } from '../storage/support/wire.ts'
+import { silenceQueues } from '../support/queues.ts'
+import { organization } from '../support/tenants.ts'
+
+const acme = await organization('enterprise_gold')
+
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+/** Opens a connector as the service does. */
+async function opened(provider: DraftedProvider = 's3', more: object = {}, variables: object = {}) {
+  silenceQueues()
+  const made = await connector(acme, provider, more)
+  const row = (await rowOf(made)) as unknown as ConnectorRow
+  return openDestination(systemOf({ ...env, ...variables } as Env, new Date(), 'req_test'), env.EVENTS_0, row)
+}
+const faultOf = async (operation: Promise<unknown>) => {
+  const error = await operation.then(
+    () => null,
+    (thrown) => thrown,
+  )
+  expect(error).toBeInstanceOf(DestinationError)
+  const { code, message, retry_after_seconds } = error as DestinationError
+  return { code, message, retry_after_seconds }
+}
+
+describe('the Worker behind DESTINATIONS', () => {
+  it('runs the drivers, and what they throw arrives as the same error', async () => {
+    using destination = await opened()
+    const fault = {
+      code: 'connection_failed',
+      message: 'The connection to the destination could not be made, or it broke.',
+      retry_after_seconds: null,
+    }
+    expect(await faultOf(destination.put('a.xml', await objectOf('<a/>')))).toEqual(fault)
+    expect(await faultOf(destination.read('a.xml'))).toEqual(fault)
+    expect(await faultOf(destination.remove('a.xml'))).toEqual(fault)
+  })
+
+  it('calls no host of the service, whatever was allowed when the connector was saved', async () => {
+    const config = { bucket: 'fiscal', region: 'mx-central-1', endpoint: 'https://objects.example.com' }
+    using before = await opened('s3', { config })
+    expect((await faultOf(before.read('a'))).code).toBe('connection_failed')
+    using after = await opened('s3', { config }, { PUBLIC_HOSTS: 'other.example.net,example.com' })
+    expect(await faultOf(after.read('a'))).toMatchObject({ code: 'address_refused', message: expect.stringContaining('call itself') })
+  })
+
+  it('gets of a large buffer only the part that is sent', async () => {
+    using destination = await opened()
+    const bytes = new Uint8Array(40 * 1_048_576).subarray(1_048_576, 9 * 1_048_576)
+    expect((await faultOf(destination.put('a.xml', await objectOf(bytes)))).code).toBe('connection_failed')
+  })
+
+  it('reaches the public network where it is hosted, and follows no redirect', async () => {
+    const fetch = vi.spyOn(globalThis, 'fetch').mockImplementation(async () => Response.redirect('https://elsewhere.example.com/', 307))
+    const never = Object.assign(async () => {}, { dup: () => never, [Symbol.dispose]: () => {} })
+    const hosted = new DestinationsWorker(createExecutionContext(), {})
+    const config = { bucket: 'fiscal', region: 'mx-central-1', endpoint: null, path_style: null }
+    const session = hosted.open({ provider: 's3', config, credentials: DRAFTS.s3.credentials }, [], never as never)
+    expect(await session.read('a.xml')).toMatchObject({ fault: { code: 'refused' } })
+    expect(fetch.mock.calls.map(([url, init]) => [url, init?.redirect])).toEqual([
+      ['https://fiscal.s3.mx-central-1.amazonaws.com/a.xml', 'manual'],
+    ])
+  })
+
+  it('has an environment for each of the service; no other way out when it is hosted, and only the local one on a laptop', () => {
+    const names = [...wrangler.matchAll(/^name = "(.+)"$/gm)].map(([, name]) => name)
+    expect(names).toEqual([...service.matchAll(/\{ binding = "DESTINATIONS", service = "(.+)" \}/g)].map(([, name]) => name))
+    const [local, ...hosted] = wrangler.split(/^(?=\[env\.)/m)
+    expect(local).toContain(
+      '\nservices = [{ binding = "STORAGE_EGRESS", service = "fiscal-local-egress", entrypoint = "StorageEgress" }]\n',
+    )
+    expect(local).toContain('compatibility_flags = ["global_fetch_strictly_public"]')
+    expect(hosted.join('')).not.toMatch(/services|compatibility/)
+  })
+})
+
+describe('a session', () => {
+  const OBJECT = objectOf('<a/>')
+
+  it('carries objects byte for byte, and says of one that is not there that there is none', async () => {
+    const standIn = new S3StandIn()
+    destinationsOver((url, init) => standIn.answer(new Request(url, init)))
+    using destination = await opened()
+    const bytes = crypto.getRandomValues(new Uint8Array(60_000))
+    await destination.put('a/b.xml', await objectOf(bytes.subarray(7, 50_001)))
+    expect(await destination.read('a/b.xml')).toEqual(bytes.slice(7, 50_001))
+    expect(standIn.objects()).toMatchObject([{ path: 'a/b.xml', content_type: 'application/xml' }])
+    await destination.remove('a/b.xml')
+    expect([standIn.objects(), await destination.read('a/b.xml')]).toEqual([[], null])
+  })
+
+  it('carries the largest object that a driver reads', async () => {
+    destinationsOver(async () => new Response(new Uint8Array(31 * 1_048_576), { headers: { etag: '"0"' } }))
+    using destination = await opened()
+    expect(await destination.read('a')).toHaveLength(31 * 1_048_576)
+  })
+
+  it('passes on how long a provider asks to wait', async () => {
+    destinationsOver(async () => new Response('<Error><Code>SlowDown</Code></Error>', { status: 503, headers: { 'retry-after': '77' } }))
+    using destination = await opened()
+    expect(await faultOf(destination.put('a', await OBJECT))).toMatchObject({ code: 'rate_limited', retry_after_seconds: 77 })
+  })
+
+  it('asks Google for a token once and reads a folder once, however many objects it gets at once', async () => {
+    const google = new GoogleDriveStandIn()
+    destinationsOver((url, init) => google.answer(new Request(url, init)))
+    const { config, credentials } = google.spec('right')
+    using destination = await opened('google_drive', { config, credentials })
+    const objects = await Promise.all(Array.from({ length: 12 }, (_, n) => objectOf(`${n}`)))
+    await Promise.all(objects.map((object, n) => destination.put(`a/${n}.xml`, object)))
+    expect(google.objects()).toHaveLength(12)
+    expect(google.calls.filter((call) => call.endsWith('/token'))).toHaveLength(1)
+    expect(google.calls.filter((call) => call === 'GET www.googleapis.com/drive/v3/files').length).toBeLessThan(4)
+    expect(google.undocumented).toEqual([])
+  })
+
+  const microsoft = () => {
+    const drive = new OneDriveStandIn()
+    destinationsOver((url, init) => drive.answer(new Request(url, init)))
+    return { drive, draft: { config: drive.config, credentials: drive.credentials } }
+  }
+  const tokensOf = () =>
+    env.EVENTS_0.prepare('select credentials from storage_connectors order by connector desc limit 1').first<string>('credentials')
+
+  it('stores new credentials before anything is done with them', async () => {
+    const { drive, draft } = microsoft()
+    using destination = await opened('onedrive', draft)
+    const before = await tokensOf()
+    await destination.put('a.xml', await OBJECT)
+    expect(await tokensOf()).not.toBe(before)
+    expect(drive.refreshTokens).toHaveLength(2)
+  })
+
+  it('fails as the storing of new credentials failed, and does nothing with them', async () => {
+    const { drive, draft } = microsoft()
+    const broken = new Error('The database is down.')
+    const EVENTS_0 = { prepare: (sql: string) => env.EVENTS_0.prepare(sql), batch: () => Promise.reject(broken) }
+    silenceQueues()
+    const made = await connector(acme, 'onedrive', draft)
+    const system = systemOf(env, new Date(), 'req_test')
+    using destination = await openDestination(system, EVENTS_0 as never, (await rowOf(made)) as unknown as ConnectorRow)
+    await expect(destination.put('a.xml', await OBJECT)).rejects.toBe(broken)
+    expect(drive.calls.filter((call) => !call.endsWith('/token'))).toEqual([])
+  })
+
+  it('says nothing of a destination when a driver itself fails', async () => {
+    destinationsAre(() => ({ put: () => Promise.reject(new TypeError('A bug.')), read: async () => null, remove: async () => {} }))
+    using destination = await opened()
+    const error = await destination.put('a', await OBJECT).catch((thrown) => thrown)
+    expect(error).not.toBeInstanceOf(DestinationError)
+    expect(error).toMatchObject({ message: 'A bug.' })
+  })
+
+  it('ends a call that hangs after fifteen seconds', async () => {
+    const { promise: called, resolve } = Promise.withResolvers<void>()
+    destinationsOver(async () => {
+      resolve()
+      return new Promise(() => {})
+    })
+    using destination = await opened()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const hanging = faultOf(destination.put('a', await OBJECT))
+    await called
+    vi.advanceTimersByTime(15_000)
+    expect((await hanging).code).toBe('timeout')
+  })
+
+  it('keeps nothing of the service once it is disposed of', async () => {
+    let kept = true
+    destinationsAre(() => ({ put: async () => {}, read: async () => null, remove: async () => {}, end: () => (kept = false) }))
+    const destination = await opened()
+    await destination.put('a', await OBJECT)
+    expect(kept).toBe(true)
+    destination[Symbol.dispose]()
+    await expect(destination.put('a', await OBJECT)).rejects.toThrow(/disposed/)
+    await vi.waitFor(() => expect(kept).toBe(false))
+  })
+})
