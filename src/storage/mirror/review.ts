@@ -4,8 +4,9 @@ import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { uuidOf } from '../../platform/db/id.ts'
 import { isReadable } from '../../taxpayers/connection.ts'
-import { type ConnectionRow, listConnections } from '../../taxpayers/taxpayers.ts'
-import { type Windows, windowsOf } from '../../visibility/window.ts'
+import { type ConnectionRow, listConnections, storedReachesOf } from '../../taxpayers/taxpayers.ts'
+import { parseReaches } from '../../visibility/reaches.ts'
+import { boundsAt, type Windows, windowsOf } from '../../visibility/window.ts'
 import { type Copied, legsTo, type Now } from './round.ts'
 import { findMirrors, insertMirrors, type MirrorRow, markMirrors, type WorkRow } from './store.ts'
 
@@ -28,10 +29,20 @@ export async function planPage(system: System, d1: D1Database, row: WorkRow, aft
   const begin = row.backfill === null ? row.created_at : 0
   const known = await findMirrors(d1, row.connector, page.keys)
   const missing = page.connections.filter(({ fiscal_entity_id }) => !known.has(uuidOf(fiscal_entity_id)))
-  const now = await readNow(system, page.extractor_count, missing, begin)
+  const [now, reaches] = await Promise.all([
+    readNow(system, page.extractor_count, missing, begin),
+    storedReachesOf(
+      system.db,
+      missing.map(({ connection }) => connection),
+    ),
+  ])
   const rows = missing.map((connection) => {
     const isOlder = connection.linked_at.getTime() <= begin
-    const { windows, ...sequences } = isOlder ? now.get(connection)! : NOTHING
+    const { windows: _, ...sequences } = isOlder ? now.get(connection)! : NOTHING
+    // What a run has widened since is to be copied, however late the connector is planned.
+    const { issued_reaches, received_reaches } = reaches.get(connection.connection)!
+    const then = boundsAt(parseReaches(issued_reaches), parseReaches(received_reaches), begin)
+    const windows = isOlder ? windowsOf(page.extractor_count, then) : null
     return {
       ...{
         fiscal_entity: uuidOf(connection.fiscal_entity_id),
