@@ -128,6 +128,25 @@ describe('the document of a notification', () => {
     expect(await openedAtAuthority(acme.rfc)).toEqual([])
   })
 
+  it('is told by HEAD in its headers once it is fetched; before, HEAD has nothing fetched', async () => {
+    const acme = await reader()
+    await acme.send({ kind: 'aviso', document_kind: null, sent_at: '2026-05-18T16:00:00Z' })
+    await acme.send({ ...LETTER, sent_at: '2026-05-19T16:00:00Z' })
+    await acme.receive()
+    later(6 * DAY)
+    const [one, without] = await acme.list()
+    const head = () => acme.head(one!.notification_id, { ack: true, role: 'member' })
+    expect((await head()).status).toBe(202)
+    expect(await env.DB.prepare('select count(*) as n from mailbox_requests where organization_id = ?').bind(acme.id).first('n')).toBe(0)
+    expect((await acme.head(without!.notification_id)).status).toBe(404)
+    await acme.document(one!.notification_id)
+    await acme.open()
+    const [got, { status, text, headers }] = [await acme.document(one!.notification_id), await head()]
+    expect([status, text]).toEqual([200, ''])
+    for (const name of ['content-type', 'content-length', 'content-disposition']) expect(headers.get(name)).toBe(got.headers.get(name))
+    expect(Number(headers.get('content-length'))).toBeGreaterThan(100)
+  })
+
   it('is 404 without one, under an identifier of nobody, and for who has not listed it', async () => {
     const acme = await reader()
     const other = await reader(acme.rfc)
