@@ -96,5 +96,8 @@ export type NotificationDocumentQuery = z.infer<typeof NotificationDocumentQuery
 
 export const NotificationFetching = z
   .strictObject({ status: z.literal('fetching'), retry_after_seconds: z.int() })
-  .meta({ id: 'NotificationFetching', description: doc('The document is being fetched from the tax authority.') })
+  .meta({
+    id: 'NotificationFetching',
+    description: doc('The notification is being opened, or its document fetched from the tax authority.'),
+  })
 export type NotificationFetching = z.infer<typeof NotificationFetching>

@@ -94,7 +94,7 @@ export async function readNotificationDocument(
     const opens = acknowledge_notification && !isHead
     if (opens) requireWriter(ctx)
     if (await isOpeningRequested(ctx, asked)) return FETCHING
-    if (!opens) throw wouldNotify()
+    if (!opens) throw wouldNotify(row)
     requireActive(ctx)
     await requestOpening(ctx, asked, {
       action: 'notification.opening_requested',
@@ -103,7 +103,7 @@ export async function readNotificationDocument(
     })
     return FETCHING
   }
-  if (row.document_kind === null) throw notFound('document')
+  if (row.document_kind === null) throw noDocument(row)
   const { name, content_type, size, sha256 } = row
   const object = sha256 === null ? null : await (isHead ? ctx.env.FILES.head(objectOf(sha256)) : ctx.env.FILES.get(objectOf(sha256)))
   if (object)
@@ -113,11 +113,22 @@ export async function readNotificationDocument(
   return FETCHING
 }
 
-const wouldNotify = () =>
+const wouldNotify = ({ document_kind }: NotificationRow) =>
   new Failure(
     'conflict',
     'would_notify',
-    'Reading the document would open the notification, from when on it takes effect. Repeat the request with acknowledge_notification=true to open it.',
+    `${
+      document_kind === null
+        ? 'The notification has no document, and opening it brings none. It takes effect from when it is opened.'
+        : 'Reading the document would open the notification, from when on it takes effect.'
+    } Repeat the request with acknowledge_notification=true to open it.`,
+  )
+
+const noDocument = ({ opened_at }: NotificationRow) =>
+  new Failure(
+    'not_found',
+    'document.not_found',
+    `The notification ${opened_at === null ? '' : `was opened at ${new Date(opened_at).toISOString()} and `}has no document.`,
   )
 
 function requireWriter({ actor }: Ctx): void {

@@ -47,7 +47,12 @@ export const mailboxRoutes = new Hono<App>()
     returns(202, NotificationFetching, doc('The document is being fetched'), {
       'Retry-After': doc('Seconds to wait before the next request, as in the body.'),
     }),
-    refuses(404, doc('There is no active connection to the fiscal entity, no such notification that you can read, or it has no document.')),
+    refuses(
+      404,
+      doc(
+        'There is no active connection to the fiscal entity, no such notification that you can read, or it has no document. The detail says when one without a document was opened.',
+      ),
+    ),
     refuses(403, doc('A credential with the role member acknowledges.')),
     refuses(
       409,

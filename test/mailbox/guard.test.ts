@@ -142,6 +142,26 @@ describe('a pending notification', () => {
     },
   )
 
+  it('without a document is opened when it is acknowledged: the 409 says that this brings none, and the 404 when it was opened', async () => {
+    const acme = await reader()
+    await acme.send({ sent_at: '2026-05-19T16:00:00Z', document_kind: null })
+    await acme.receive()
+    const id = (await acme.list())[0]!.notification_id
+    expect(await acme.document(id)).toMatchObject({
+      status: 409,
+      body: { code: 'would_notify', detail: expect.stringMatching(/^The notification has no document, and opening it brings none\./) },
+    })
+    const calls = watchMailbox()
+    expect((await acme.document(id, { ack: true })).status).toBe(202)
+    later(60)
+    await acme.open()
+    expect(calls).toEqual(['list', 'open'])
+    expect((await acme.list())[0]).toMatchObject({ status: 'opened', has_document: false, opened_at: '2026-05-20T09:01:00.000Z' })
+    const told = { code: 'document.not_found', detail: 'The notification was opened at 2026-05-20T09:01:00.000Z and has no document.' }
+    for (const ack of [true, false]) expect(await acme.document(id, { ack })).toMatchObject({ status: 404, body: told })
+    expect(await requests()).toBe(0)
+  })
+
   it('is opened once for two organizations that acknowledge at the same time', async () => {
     const acme = await pending()
     const other = await reader(acme.rfc)
