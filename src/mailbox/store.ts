@@ -99,6 +99,17 @@ export const upsertNotifications = (ledger: D1Database, rows: readonly NewNotifi
       ),
     )
 
+/** Returns for which of these entities a document of a notification was fetched at an instant or later, in milliseconds. */
+export const fetchedSince = async (ledger: D1Database, entities: readonly number[], since: number): Promise<Set<number>> => {
+  const { results } = await ledger
+    .prepare(
+      `select distinct m.entity from json_each(?1) e cross join mailbox_notifications m on m.entity = e.value where m.fetched_at >= ?2`,
+    )
+    .bind(JSON.stringify(entities), since)
+    .all<{ entity: number }>()
+  return new Set(results.map(({ entity }) => entity))
+}
+
 /** Records that the mailbox does not show these any more. */
 export const unlistNotifications = (ledger: D1Database, entity: number, gone: readonly KnownNotification[]): D1PreparedStatement =>
   ledger

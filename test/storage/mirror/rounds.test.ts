@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ingestXmlPackage } from '../../../src/cfdi/ingest/ingest.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { uuidOf } from '../../../src/platform/db/id.ts'
-import { sweepConnectors } from '../../../src/storage/mirror/sweep.ts'
+import { reviewConnectors, sweepConnectors } from '../../../src/storage/mirror/sweep.ts'
 import { workOnConnector } from '../../../src/storage/mirror/work.ts'
 import { beforeBatch } from '../../authority/support/authority.ts'
 import { all } from '../../cfdi/support/book.ts'
@@ -205,7 +205,7 @@ describe('a document of the tax mailbox', () => {
 })
 
 describe('a document of the tax mailbox that a run fetches', () => {
-  it('is copied when the run is told of', async () => {
+  it('is copied when the run is told of, or else with the daily review', async () => {
     const acme = await reader()
     const { connector, connector_id } = await connectorOf({ organization_id: acme.id })
     const work = () => workOnConnector(system(), { shard: 0, connector })
@@ -221,6 +221,17 @@ describe('a document of the tax mailbox that a run fetches', () => {
     expect(await acme.told()).toHaveLength(2)
     await work()
     expect(copies()).toHaveLength(1)
+    // The other one was not opened in time. Its run says that nothing is new.
+    at('2026-05-26T09:00:00Z')
+    await acme.receive()
+    expect(await acme.told()).toHaveLength(2)
+    at('2026-05-27T07:00:00Z')
+    await reviewConnectors(system())
+    await work()
+    expect(copies()).toHaveLength(2)
+    at('2026-05-29T07:00:00Z')
+    await reviewConnectors(system())
+    expect(await env.EVENTS_0.prepare('select sum(due) as n from storage_mirrors where connector = ?').bind(connector).first('n')).toBe(0)
   })
 })
 
