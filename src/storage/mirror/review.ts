@@ -1,5 +1,6 @@
 import { lastCommits } from '../../cfdi/mirrored/mirrored.ts'
 import { findOrganization } from '../../identity/organization/organization.ts'
+import { fetchedSince } from '../../mailbox/mirrored.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { uuidOf } from '../../platform/db/id.ts'
@@ -12,6 +13,8 @@ import { findMirrors, insertMirrors, type MirrorRow, markMirrors, type WorkRow }
 
 /** Connections of a page. */
 const PAGE = 500
+/** The review is daily: a document of the mailbox that was fetched since then may be one that no event told of. */
+const FETCHED_MS = 2 * 86_400_000
 const NOTHING: Copied = { sequence: 0, import_sequence: 0, windows: null, all_until: 0 }
 
 /** What a mirror has dealt with. */
@@ -59,19 +62,36 @@ export async function planPage(system: System, d1: D1Database, row: WorkRow, aft
 /** Marks the mirrors of a page of connections of which there is something to copy, and inserts those that are missing. */
 export async function reviewPage(system: System, d1: D1Database, row: WorkRow, after: string): Promise<string> {
   const page = await readPage(system, row, after)
-  const [known, now] = await Promise.all([
+  const [known, now, fetched] = await Promise.all([
     findMirrors(d1, row.connector, page.keys),
     readNow(system, page.extractor_count, page.connections, Number.MAX_SAFE_INTEGER),
+    readFetched(system, page.connections),
   ])
   const keys = page.connections.filter(isReadable).flatMap((connection) => {
     const key = uuidOf(connection.fiscal_entity_id)
     const mirror = known.get(key)
-    return mirror?.due !== 1 && legsTo(mirror ? copiedOf(mirror) : NOTHING, now.get(connection)!).legs.length > 0 ? [key] : []
+    if (mirror?.due === 1) return []
+    const isBehind = legsTo(mirror ? copiedOf(mirror) : NOTHING, now.get(connection)!).legs.length > 0
+    return isBehind || fetched.has(connection.entity) ? [key] : []
   })
   const missing = keys.filter((key) => !known.has(key))
   const rows = missing.map((fiscal_entity) => ({ fiscal_entity, due: 1 as const, documents_since: 0, ...NOTHING, windows: null }))
   if (keys.length > 0) await commit(d1, [...insertMirrors(d1, row.connector, rows), ...markMirrors(d1, row.connector, keys)])
   return page.next
+}
+
+/** Reads for which RFCs a document of the mailbox was fetched lately. One statement for each ledger. */
+async function readFetched({ settings }: System, connections: readonly ConnectionRow[]): Promise<Set<number>> {
+  const found = await Promise.all(
+    [...Map.groupBy(connections, ({ shard }) => shard)].map(([shard, own]) =>
+      fetchedSince(
+        settings.ledgers[shard]!,
+        own.map(({ entity }) => entity),
+        Date.now() - FETCHED_MS,
+      ),
+    ),
+  )
+  return new Set(found.flatMap((entities) => [...entities]))
 }
 
 async function readPage({ db }: System, { organization_id }: WorkRow, after: string) {
