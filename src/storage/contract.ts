@@ -85,7 +85,12 @@ export const ConnectorChanges = z
     connector_status: z
       .enum(['active', 'paused'])
       .exactOptional()
-      .meta({ description: doc('`active` resumes copying where it stopped, also after an error. `error` cannot be set.') }),
+      .meta({
+        description: doc(
+          '`active` resumes copying where it stopped, also after an error. Of a connector that is active, it only ends the wait after a failure: ' +
+            '`consecutive_failures` goes on. `error` cannot be set.',
+        ),
+      }),
   })
   .meta({ id: 'StorageConnectorChanges' })
 export type ConnectorChanges = z.infer<typeof ConnectorChanges>
@@ -141,8 +146,18 @@ export const StorageConnector = z
     copied_count: z.int().meta({ description: doc('Number of documents that were copied, each time that they were.') }),
     pending_count: z
       .int()
-      .meta({ description: doc('Number of fiscal entities of which documents wait to be copied. 0: the copy is up to date.') }),
-    failed_count: z.int().meta({ description: doc('Number of attempts to copy a document that failed. Each is repeated.') }),
+      .meta({
+        description: doc(
+          'Number of fiscal entities of which documents wait to be copied, also while the connector is paused. 0: the copy is up to date.',
+        ),
+      }),
+    failed_count: z.int().meta({
+      description: doc('Number of times that a document could not be stored, since the connector was created. Each is tried again.'),
+    }),
+    consecutive_failures: z.int().meta({ description: doc('Number of failures in a row. The fifth sets the status `error`.') }),
+    next_attempt_at: Instant.nullable().meta({
+      description: doc('When copying is tried again after a failure; null when nothing waits for that.'),
+    }),
     backfill: Backfill.nullable(),
     preview: z
       .array(z.string())

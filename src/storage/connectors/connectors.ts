@@ -42,6 +42,7 @@ const parsed = <T>(json: string | null): T | null => (json === null ? null : (JS
 
 function view(row: CountedConnector): StorageConnector {
   const config = configOf(row)
+  const isWaiting = row.connector_status === 'active' && row.retry_at > Date.now()
   return {
     connector_id: row.connector_id,
     name: row.name,
@@ -55,6 +56,8 @@ function view(row: CountedConnector): StorageConnector {
     copied_count: row.copied_count,
     pending_count: row.pending,
     failed_count: row.failed_count,
+    consecutive_failures: row.failures,
+    next_attempt_at: isWaiting ? new Date(row.retry_at).toISOString() : null,
     backfill: parsed<Backfill>(row.backfill),
     preview: previewOf(config.path_template, config.prefix),
     created_at: row.created_at.toISOString(),
@@ -170,11 +173,12 @@ export async function changeConnector(
     const columns = await columnsOf(ctx, stored, changes)
     const db = eventsOf(ctx)
     const isActivated = changes.connector_status === 'active'
+    const isResumed = isActivated && stored.connector_status !== 'active'
     if (isActivated) await checkPaid(ctx)
     await changeEvents(ctx, { action: 'storage_connector.updated', resource_id: connector_id, changed }, [
       assertConnectorUnchanged(db.$client, stored),
       updateConnector(db, stored.connector, columns),
-      ...(isActivated ? [markMirrorsDue(db.$client, stored.connector)] : []),
+      ...(isResumed ? [markMirrorsDue(db.$client, stored.connector)] : []),
     ])
     if (isActivated) await wake(ctx, stored.connector)
     return view({ ...stored, ...columns })
@@ -206,7 +210,9 @@ async function columnsOf(ctx: Ctx, stored: ConnectorRow, changes: ConnectorChang
   }
   if (connector_status !== undefined) columns.connector_status = connector_status
   const isOnlyNamed = Object.keys(changes).every((member) => member === 'name')
-  return { ...columns, ...(connector_status === 'active' && UNPLANNED), ...(!isOnlyNamed && NOBODY) }
+  // Whoever activates an active one only asks for the next attempt: what fails five times in a row ends in an error all the same.
+  const activated = stored.connector_status === 'active' ? { retry_at: 0 } : UNPLANNED
+  return { ...columns, ...(connector_status === 'active' && activated), ...(!isOnlyNamed && NOBODY) }
 }
 
 /** Deletes a connector and erases its credentials; the rest is cleared out of band. Throws Failure 404 storage_connector.not_found. */
