@@ -144,13 +144,11 @@ export const StorageConnector = z
     last_copied_at: Instant.nullable().meta({ description: doc('When a document was last copied.') }),
     last_error: LastError.nullable().meta({ description: doc('The last failure; null once copying has succeeded again.') }),
     copied_count: z.int().meta({ description: doc('Number of documents that were copied, each time that they were.') }),
-    pending_count: z
-      .int()
-      .meta({
-        description: doc(
-          'Number of fiscal entities of which documents wait to be copied, also while the connector is paused. 0: the copy is up to date.',
-        ),
-      }),
+    pending_count: z.int().meta({
+      description: doc(
+        'Number of fiscal entities of which documents wait to be copied, also while the connector is paused. 0: the copy is up to date.',
+      ),
+    }),
     failed_count: z.int().meta({
       description: doc('Number of times that a document could not be stored, since the connector was created. Each is tried again.'),
     }),

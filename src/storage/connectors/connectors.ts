@@ -19,6 +19,7 @@ import type {
 } from '../contract.ts'
 import { sealCredentials } from '../credentials.ts'
 import { wakeConnector } from '../due.ts'
+import { dropParts, moveManifests, placeOf } from '../mirror/manifest.ts'
 import { type ConnectorConfig, readMember } from '../provider-contract.ts'
 import {
   assertConnectorUnchanged,
@@ -175,11 +176,14 @@ export async function changeConnector(
     const isActivated = changes.connector_status === 'active'
     const isResumed = isActivated && stored.connector_status !== 'active'
     if (isActivated) await checkPaid(ctx)
+    const isMoved = columns.config !== undefined && placeOf(configOf({ config: columns.config })) !== placeOf(configOf(stored))
     await changeEvents(ctx, { action: 'storage_connector.updated', resource_id: connector_id, changed }, [
       assertConnectorUnchanged(db.$client, stored),
       updateConnector(db, stored.connector, columns),
+      ...(isMoved ? [moveManifests(db.$client, stored.connector)] : []),
       ...(isResumed ? [markMirrorsDue(db.$client, stored.connector)] : []),
     ])
+    if (isMoved) await dropParts(ctx, stored)
     if (isActivated) await wake(ctx, stored.connector)
     return view({ ...stored, ...columns })
   }

@@ -303,4 +303,42 @@ describe('a connector', () => {
     expect(manifests().at(-1)).toBe('manifests/2026-05-22/manifest.jsonl')
     expect(new Set(one.shelf.lines().map(({ path }) => path)).size).toBe(5)
   })
+
+  it('numbers the manifests of each place by themselves, and lists in them only what was copied there', async () => {
+    const one = await mirrored()
+    const set = (config: object) => one.of.ask('PATCH', `/v1/storage-connectors/${one.connector_id}`, { config })
+    const backfilled = async () => {
+      await startBackfill(one.connector)
+      await one.work()
+    }
+    const listed = (path: string) => {
+      const bytes = one.shelf.objects.get(path)?.bytes
+      return bytes ? new TextDecoder().decode(bytes).trimEnd().split('\n').length : null
+    }
+    await set({ bucket: 'fiscal-archive', prefix: 'uno' })
+    await one.come(2)
+    await backfilled()
+    await one.come(1)
+    await one.mark()
+    await one.work()
+    const parts = async () => (await env.FILES.list({ prefix: `storage/${one.connector_id}/` })).objects.length
+    expect([listed('uno/manifests/2026-05-20/manifest.jsonl'), await parts()]).toEqual([2, 1])
+    // Another region, or another template, is the same place.
+    await set({ region: 'eu-west-1', path_template: '{rfc}/{uuid}.xml' })
+    expect(await parts()).toBe(1)
+    expect((await set({ prefix: 'dos' })).status).toBe(200)
+    expect(await parts()).toBe(0)
+    await backfilled()
+    expect(listed('dos/manifests/2026-05-20/manifest.jsonl')).toBe(3)
+    await set({ prefix: 'uno' })
+    await backfilled()
+    expect(listed('uno/manifests/2026-05-20/manifest-2.jsonl')).toBe(3)
+    expect(listed('uno/manifests/2026-05-20/manifest.jsonl')).toBe(2)
+    await set({ prefix: 'dos' })
+    at('2026-05-21T10:00:00Z')
+    await backfilled()
+    const at21 = [...one.shelf.objects.keys()].filter((path) => path.includes('/2026-05-21/'))
+    expect(at21).toEqual(['dos/manifests/2026-05-21/manifest.jsonl'])
+    expect(await parts()).toBe(0)
+  })
 })
