@@ -3,7 +3,7 @@ import { doc } from '#doc'
 import { documentedAs, Id, Instant, Paging, trimmedText } from '../platform/http/shapes.ts'
 import { InvalidInput } from '../platform/http/validation/faults.ts'
 import { FiscalEntityId } from '../taxpayers/contract.ts'
-import { AnyConfig, AnyCredentials, type ConnectorConfig, PROVIDERS, readMember } from './provider-contract.ts'
+import { AnyConfig, AnyConfigChanges, AnyCredentials, type ConnectorConfig, draftsOf, PROVIDERS, readMember } from './provider-contract.ts'
 
 /** What can be mirrored. */
 export const MIRRORED_KINDS = ['cfdi_xml', 'csf', 'opinion_32d', 'declaracion', 'buzon', 'acuse'] as const
@@ -47,16 +47,17 @@ const writable = { name: trimmedText(1, 120).meta({ description: NAME }) }
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-export const ConnectorDraft = z
-  .strictObject({
-    ...writable,
-    provider: z.enum(PROVIDERS),
-    config,
-    credentials,
-    scope: z
-      .strictObject({ fiscal_entity_ids: scope.fiscal_entity_ids.default(null), kinds: scope.kinds.default(everything.kinds) })
-      .default(everything),
-  })
+const draft = {
+  ...writable,
+  provider: z.enum(PROVIDERS),
+  config,
+  credentials,
+  scope: z
+    .strictObject({ fiscal_entity_ids: scope.fiscal_entity_ids.default(null), kinds: scope.kinds.default(everything.kinds) })
+    .default(everything),
+}
+
+export const ConnectorDraft = documentedAs(z.strictObject(draft), draftsOf(draft))
   .superRefine(
     (draft, context) => {
       if (!PROVIDERS.includes(draft.provider)) return
@@ -77,7 +78,9 @@ export type ConnectorDraft = z.infer<typeof ConnectorDraft>
 export const ConnectorChanges = z
   .strictObject({
     name: writable.name.exactOptional(),
-    config: config.exactOptional().meta({ description: doc('The members of the place that change. The others stay as they are.') }),
+    config: documentedAs(members, AnyConfigChanges)
+      .exactOptional()
+      .meta({ description: doc('The members of the place that change. The others stay as they are.') }),
     credentials: credentials.exactOptional().meta({ description: doc('They replace the stored credentials as a whole.') }),
     scope: z
       .strictObject({ fiscal_entity_ids: scope.fiscal_entity_ids.exactOptional(), kinds: scope.kinds.exactOptional() })

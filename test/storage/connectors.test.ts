@@ -442,3 +442,44 @@ describe('lists', () => {
       expect(codeOf(await acme.ask(method, path, body))).toBe('404 storage_connector.not_found')
   })
 })
+
+describe('the OpenAPI document', () => {
+  const schemaOf = async (name: string) => {
+    const { components } = (await send('GET', '/v1/openapi.json')).body
+    const { schemas } = components as { schemas: Record<string, Record<string, never>> }
+    return schemas[name] as unknown as { oneOf: Shown[]; properties: { config: { anyOf: Shown[] } } }
+  }
+  interface Shown {
+    properties: Record<string, { const?: string; $ref?: string; default?: unknown }>
+    required?: string[]
+  }
+
+  it('ties config and credentials of a draft to its provider', async () => {
+    const { oneOf } = await schemaOf('StorageConnectorDraft')
+    expect(
+      oneOf.map(({ properties: { provider, config, credentials } }) =>
+        [provider?.const, config?.$ref, credentials?.$ref].map((of) => of?.split('/').at(-1)),
+      ),
+    ).toEqual([
+      ['s3', 'S3Config', 'S3Credentials'],
+      ['azure_blob', 'AzureBlobConfig', 'AzureBlobCredentials'],
+      ['google_drive', 'GoogleDriveConfig', 'GoogleDriveCredentials'],
+      ['onedrive', 'OneDriveConfig', 'OneDriveCredentials'],
+    ])
+    for (const { required } of oneOf) expect(required?.toSorted()).toEqual(['config', 'credentials', 'name', 'provider'])
+  })
+
+  it('needs no member of a changed config, and gives none a default', async () => {
+    const { anyOf } = (await schemaOf('StorageConnectorChanges')).properties.config
+    expect(anyOf.map(({ properties }) => Object.keys(properties).slice(2))).toEqual([
+      ['bucket', 'region', 'endpoint', 'path_style'],
+      ['account', 'container', 'endpoint'],
+      ['folder_id'],
+      ['tenant', 'drive_id', 'folder_id'],
+    ])
+    for (const { properties, required } of anyOf) {
+      expect(required ?? []).toEqual([])
+      expect(Object.values(properties).filter((one) => 'default' in one)).toEqual([])
+    }
+  })
+})
