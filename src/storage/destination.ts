@@ -4,7 +4,7 @@ import { configOf } from './connector.ts'
 import { openCredentials, sealCredentials } from './credentials.ts'
 import type { DestinationSpec } from './drivers/adapters.ts'
 import { type Destination, DestinationError } from './drivers/port.ts'
-import type { Answer, Destinations } from './drivers/session.ts'
+import type { Destinations, SessionAnswer } from './drivers/session.ts'
 import type { ConnectorCredentials } from './provider-contract.ts'
 import { type ConnectorRow, replaceCredentials } from './store.ts'
 import { withPrefix } from './template.ts'
@@ -32,7 +32,7 @@ export async function openDestination(system: System, d1: D1Database, row: Opene
     }
   }
   const session = await (system.env.DESTINATIONS as unknown as Destinations).open(spec, system.settings.publicHosts, keep)
-  const resultOf = async <T>(answer: Promise<Answer<T>>): Promise<T> => {
+  const resultOf = async <T>(answer: Promise<SessionAnswer<T>>): Promise<T> => {
     const told = await answer.catch((error) => Promise.reject('error' in failure ? failure.error : error))
     if ('ok' in told) return told.ok
     const { code, message, retry_after_seconds } = told.fault

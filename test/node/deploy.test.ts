@@ -56,8 +56,8 @@ function expectWhole(): void {
     consumers: QUEUES.map((name) => `${name} → ${WORKER}`),
     scripts: [
       { name: WORKER, secrets: SECRETS, crons: ['* * * * *', '*/15 * * * *', '0 10 * * *'] },
-      { name: 'fiscal-live-destinations', secrets: [], bindings: [], crons: [] },
       { name: 'fiscal-live-pdf', secrets: [], bindings: [], crons: [] },
+      { name: 'fiscal-live-destinations', secrets: [], bindings: [], crons: [] },
     ],
   })
   expect(state.scripts.find(({ name }) => name === WORKER)!.bindings).toEqual(

@@ -4,7 +4,7 @@ import type { Network } from './call.ts'
 import { type Destination, DestinationError, type StoredObject } from './port.ts'
 
 /** How an operation ended, as it crosses from one Worker to another: errors lose their class there. */
-export type Answer<T> = { ok: T } | { fault: Pick<DestinationError, 'code' | 'message' | 'retry_after_seconds'> }
+export type SessionAnswer<T> = { ok: T } | { fault: Pick<DestinationError, 'code' | 'message' | 'retry_after_seconds'> }
 
 /**
  * A destination that another Worker has opened, until that Worker disposes of it. What a driver learns of the provider serves all its
@@ -20,15 +20,15 @@ export class Session extends RpcTarget {
     this.#end = end
   }
 
-  put(path: string, object: StoredObject): Promise<Answer<void>> {
+  put(path: string, object: StoredObject): Promise<SessionAnswer<void>> {
     return answerOf(this.#destination.put(path, object))
   }
 
-  read(path: string): Promise<Answer<Uint8Array | null>> {
+  read(path: string): Promise<SessionAnswer<Uint8Array | null>> {
     return answerOf(this.#destination.read(path))
   }
 
-  remove(path: string): Promise<Answer<void>> {
+  remove(path: string): Promise<SessionAnswer<void>> {
     return answerOf(this.#destination.remove(path))
   }
 
@@ -37,7 +37,7 @@ export class Session extends RpcTarget {
   }
 }
 
-async function answerOf<T>(operation: Promise<T>): Promise<Answer<T>> {
+async function answerOf<T>(operation: Promise<T>): Promise<SessionAnswer<T>> {
   try {
     return { ok: await operation }
   } catch (error) {
