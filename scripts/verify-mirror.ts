@@ -35,6 +35,12 @@ function ofFolder(root: string): MirrorCopy {
       const file = resolve(root, path)
       return file.startsWith(root + sep) && existsSync(file) ? readFile(file) : null
     },
+    // A part of the copy may have been downloaded.
+    lastManifest: (day) =>
+      Math.max(
+        0,
+        ...readdirSync(join(root, 'manifests', day)).map((name) => Number(/^manifest(?:-(\d{1,6}))?\.jsonl$/.exec(name)?.[1] ?? 1)),
+      ),
   }
 }
 
@@ -52,7 +58,7 @@ const root = folder === undefined ? '' : resolve(folder)
 const days = folder === undefined ? daysBetween(since!, until) : daysIn(root).filter((day) => (!since || day >= since) && day <= until)
 function daysIn(of: string): string[] {
   const manifests = join(of, 'manifests')
-  return existsSync(manifests) ? readdirSync(manifests).sort() : []
+  return existsSync(manifests) ? readdirSync(manifests).filter(isDay).sort() : []
 }
 
 const { manifests, listed, missing, different, unreadable } = await verifyCopy(

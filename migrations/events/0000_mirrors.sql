@@ -158,6 +158,6 @@ WHEN (new.body LIKE '{"event":"sync.completed"%' AND instr(new.body, '"created_c
 BEGIN
 	INSERT INTO storage_mirrors (connector, fiscal_entity, due)
 	SELECT connector, new.body->>'fiscal_entity_id', 1 FROM storage_connectors
-	WHERE organization_id = new.organization_id AND deleted_at IS NULL AND connector_status = 'active' AND is_planned
+	WHERE organization_id = new.organization_id AND deleted_at IS NULL AND is_planned
 	ON CONFLICT (connector, fiscal_entity) DO UPDATE SET due = 1 WHERE due <> 1;
 END;

@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto'
 /** A copy that a connector made. Paths are relative to its prefix. */
 export interface MirrorCopy {
   read(path: string): Promise<Uint8Array | null>
+  /** How many manifests a day has at most. Without it, its manifests are read until one is not there. */
+  lastManifest?(day: string): number
 }
 
 interface Line {
@@ -39,10 +41,11 @@ export async function verifyCopy(copy: MirrorCopy, days: readonly string[]): Pro
   const expected = new Map<string, string>()
   const found: Verification = { manifests: 0, listed: 0, missing: [], different: [], unreadable: [] }
   for (const day of days)
-    for (let n = 1; ; n++) {
+    for (let n = 1, last = copy.lastManifest?.(day); last === undefined || n <= last; n++) {
       const path = manifestPath(day, n)
       const bytes = await copy.read(path)
-      if (bytes === null) break
+      if (bytes === null && last === undefined) break
+      if (bytes === null) continue
       found.manifests++
       for (const [at, text] of new TextDecoder().decode(bytes).trimEnd().split('\n').entries()) {
         const line = parsed(text)

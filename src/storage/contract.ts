@@ -3,7 +3,7 @@ import { doc } from '#doc'
 import { documentedAs, Id, Instant, Paging, trimmedText } from '../platform/http/shapes.ts'
 import { InvalidInput } from '../platform/http/validation/faults.ts'
 import { FiscalEntityId } from '../taxpayers/contract.ts'
-import { AnyConfig, AnyCredentials, type ConnectorConfig, PROVIDERS, readMember } from './provider-contract.ts'
+import { AnyConfig, AnyConfigChanges, AnyCredentials, type ConnectorConfig, draftsOf, PROVIDERS, readMember } from './provider-contract.ts'
 
 /** What can be mirrored. */
 export const MIRRORED_KINDS = ['cfdi_xml', 'csf', 'opinion_32d', 'declaracion', 'buzon', 'acuse'] as const
@@ -47,16 +47,17 @@ const writable = { name: trimmedText(1, 120).meta({ description: NAME }) }
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-export const ConnectorDraft = z
-  .strictObject({
-    ...writable,
-    provider: z.enum(PROVIDERS),
-    config,
-    credentials,
-    scope: z
-      .strictObject({ fiscal_entity_ids: scope.fiscal_entity_ids.default(null), kinds: scope.kinds.default(everything.kinds) })
-      .default(everything),
-  })
+const draft = {
+  ...writable,
+  provider: z.enum(PROVIDERS),
+  config,
+  credentials,
+  scope: z
+    .strictObject({ fiscal_entity_ids: scope.fiscal_entity_ids.default(null), kinds: scope.kinds.default(everything.kinds) })
+    .default(everything),
+}
+
+export const ConnectorDraft = documentedAs(z.strictObject(draft), draftsOf(draft))
   .superRefine(
     (draft, context) => {
       if (!PROVIDERS.includes(draft.provider)) return
@@ -77,7 +78,9 @@ export type ConnectorDraft = z.infer<typeof ConnectorDraft>
 export const ConnectorChanges = z
   .strictObject({
     name: writable.name.exactOptional(),
-    config: config.exactOptional().meta({ description: doc('The members of the place that change. The others stay as they are.') }),
+    config: documentedAs(members, AnyConfigChanges)
+      .exactOptional()
+      .meta({ description: doc('The members of the place that change. The others stay as they are.') }),
     credentials: credentials.exactOptional().meta({ description: doc('They replace the stored credentials as a whole.') }),
     scope: z
       .strictObject({ fiscal_entity_ids: scope.fiscal_entity_ids.exactOptional(), kinds: scope.kinds.exactOptional() })
@@ -85,7 +88,12 @@ export const ConnectorChanges = z
     connector_status: z
       .enum(['active', 'paused'])
       .exactOptional()
-      .meta({ description: doc('`active` resumes copying where it stopped, also after an error. `error` cannot be set.') }),
+      .meta({
+        description: doc(
+          '`active` resumes copying where it stopped, also after an error. Of a connector that is active, it only ends the wait after a failure: ' +
+            '`consecutive_failures` goes on. `error` cannot be set.',
+        ),
+      }),
   })
   .meta({ id: 'StorageConnectorChanges' })
 export type ConnectorChanges = z.infer<typeof ConnectorChanges>
@@ -139,10 +147,18 @@ export const StorageConnector = z
     last_copied_at: Instant.nullable().meta({ description: doc('When a document was last copied.') }),
     last_error: LastError.nullable().meta({ description: doc('The last failure; null once copying has succeeded again.') }),
     copied_count: z.int().meta({ description: doc('Number of documents that were copied, each time that they were.') }),
-    pending_count: z
-      .int()
-      .meta({ description: doc('Number of fiscal entities of which documents wait to be copied. 0: the copy is up to date.') }),
-    failed_count: z.int().meta({ description: doc('Number of attempts to copy a document that failed. Each is repeated.') }),
+    pending_count: z.int().meta({
+      description: doc(
+        'Number of fiscal entities of which documents wait to be copied, also while the connector is paused. 0: the copy is up to date.',
+      ),
+    }),
+    failed_count: z.int().meta({
+      description: doc('Number of times that a document could not be stored, since the connector was created. Each is tried again.'),
+    }),
+    consecutive_failures: z.int().meta({ description: doc('Number of failures in a row. The fifth sets the status `error`.') }),
+    next_attempt_at: Instant.nullable().meta({
+      description: doc('When copying is tried again after a failure; null when nothing waits for that.'),
+    }),
     backfill: Backfill.nullable(),
     preview: z
       .array(z.string())

@@ -22,7 +22,10 @@ interface Copies {
   fiscal_entity_id: string
 }
 
-/** Without an active connector they write nothing. They do what the trigger `events_mirrored` does for events. */
+/**
+ * Without a connector they write nothing; what a stopped one has to copy is marked too. They do what the trigger `events_mirrored` does for
+ * events.
+ */
 const dueStatements = (d1: D1Database, copies: readonly Copies[]): D1PreparedStatement[] =>
   jsonChunks(copies.map(({ organization_id, fiscal_entity_id }) => [organization_id, uuidOf(fiscal_entity_id)])).map((json) =>
     prepared(
@@ -30,7 +33,7 @@ const dueStatements = (d1: D1Database, copies: readonly Copies[]): D1PreparedSta
       sql`insert into storage_mirrors (connector, fiscal_entity, due)
         select s.connector, c.value->>1, 1
         from json_each(${json}) c cross join storage_connectors s indexed by storage_connectors_organization
-          on s.organization_id = c.value->>0 and s.deleted_at is null and s.connector_status = 'active' and s.is_planned
+          on s.organization_id = c.value->>0 and s.deleted_at is null and s.is_planned
         where true
         on conflict (connector, fiscal_entity) do update set due = 1 where due <> 1`,
     ),
@@ -47,11 +50,11 @@ export const markReadersDue = ({ settings }: System, readers: readonly (Copies &
     return commit(d1, dueStatements(d1, own))
   })
 
-/** Marks everything that an organization's active connectors copy as due. */
+/** Marks everything that an organization's connectors copy as due. */
 export const markAllDue = (d1: D1Database, organization_id: string): D1PreparedStatement =>
   prepared(
     d1,
     sql`update storage_mirrors set due = 1 where due <> 1 and connector in (
         select connector from storage_connectors indexed by storage_connectors_organization
-        where organization_id = ${organization_id} and deleted_at is null and connector_status = 'active')`,
+        where organization_id = ${organization_id} and deleted_at is null)`,
   )

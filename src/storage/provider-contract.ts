@@ -252,3 +252,28 @@ export function readMember<M extends keyof typeof SCHEMAS>(member: M, provider: 
 /** Either of these, as the OpenAPI document shows them. */
 export const AnyConfig = z.union(PROVIDERS.map((provider) => SCHEMAS.config[provider]))
 export const AnyCredentials = z.union(PROVIDERS.map((provider) => SCHEMAS.credentials[provider]))
+
+/** Some members of one of them. What is absent has no default, because it stays as it is. */
+export const AnyConfigChanges = z.union(
+  PROVIDERS.map((provider) => {
+    const { shape } = SCHEMAS.config[provider]
+    const changed = Object.entries(shape).map(([name, field]) => {
+      const inner = (field instanceof z.ZodDefault ? field.unwrap() : field) as z.ZodType
+      return [name, inner.optional().meta({ description: field.description as Doc })]
+    })
+    return z.strictObject(Object.fromEntries(changed))
+  }),
+)
+
+/** The members of a draft for each provider, with its own config and credentials, as the OpenAPI document shows them. */
+export const draftsOf = (members: z.ZodRawShape) => {
+  const [first, ...others] = PROVIDERS.map((provider) =>
+    z.strictObject({
+      ...members,
+      provider: z.literal(provider),
+      config: SCHEMAS.config[provider],
+      credentials: SCHEMAS.credentials[provider],
+    }),
+  )
+  return z.discriminatedUnion('provider', [first!, ...others])
+}

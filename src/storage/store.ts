@@ -51,15 +51,16 @@ export const insertConnector = (db: Database, row: Omit<ConnectorRow, 'connector
 export const updateConnector = (db: Database, connector: number, changes: Partial<ConnectorRow>) =>
   db.update(storageConnectors).set(changes).where(eq(storageConnectors.connector, connector))
 
-/** Refuses the batch if the connector was deleted, or changed by another request, since the row was read. */
+/** Refuses the batch if the connector was deleted, changed by another request, or stopped by its failures, since the row was read. */
 export const assertConnectorUnchanged = (
   d1: D1Database,
-  { connector, config, scope, credentials_version }: ConnectorRow,
+  { connector, config, scope, credentials_version, connector_status }: ConnectorRow,
 ): D1PreparedStatement =>
   assertThat(
     d1,
     sql`exists (select 1 from storage_connectors where connector = ${connector} and deleted_at is null
-      and config = ${config} and scope = ${scope} and credentials_version = ${credentials_version})`,
+      and config = ${config} and scope = ${scope} and credentials_version = ${credentials_version}
+      and connector_status = ${connector_status})`,
     'storage_connector.unchanged',
   )
 

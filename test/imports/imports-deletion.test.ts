@@ -391,7 +391,7 @@ async function twoImports(): Promise<{ a: Importer; first: string; second: strin
 }
 
 describe('a deletion', () => {
-  it('whose consumer dies on any step is finished by the sweep, and gives the room back once', async () => {
+  it('whose consumer dies on any step is finished by the sweep, and gives the room back once', { timeout: 180_000 }, async () => {
     let isDone = false
     // Dying before a step is dying after the one before it.
     for (let nth = 0; !isDone && nth < 40; nth++)

@@ -46,6 +46,16 @@ describe('npm run verify-mirror', () => {
     expect((await run(folder, '--until', '2026-05-20')).code).toBe(0)
   })
 
+  it('reads every manifest of a day that is in the folder, also when others are not', async () => {
+    const other = mkdtempSync(join(folder, 'other-'))
+    const day = join(other, 'manifests/2026-05-20')
+    mkdirSync(day, { recursive: true })
+    writeFileSync(join(day, 'manifest-3.jsonl'), `${line('x.xml', 'x')}\n`)
+    writeFileSync(join(day, 'manifest-12.jsonl'), `${line('y.xml', 'y')}\n`)
+    writeFileSync(join(other, 'x.xml'), 'x')
+    expect(await run(other)).toMatchObject({ code: 1, said: expect.stringContaining('2 manifests list 2 objects: 1 are missing') })
+  })
+
   it('explains itself, and refuses a folder without manifests', async () => {
     expect(await run()).toMatchObject({ code: 2, said: expect.stringContaining('--connector file.json --since') })
     expect(await run('--connector', 'file.json')).toMatchObject({ code: 2 })

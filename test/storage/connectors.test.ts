@@ -47,6 +47,8 @@ describe('creating a connector', () => {
         copied_count: 0,
         pending_count: 0,
         failed_count: 0,
+        consecutive_failures: 0,
+        next_attempt_at: null,
         backfill: null,
         preview: [
           'EKU9003173C9/2026/11/issued/5B2E1F0A-9C64-4F0E-8B1D-2A7C3D4E5F60.xml',
@@ -310,14 +312,72 @@ describe('changing a connector', () => {
     ])
     const shown = (await acme.ask('GET', made.path)).body
     expect([shown.connector_status, shown.last_error, shown.pending_count]).toEqual(['error', JSON.parse(error), 1])
+    expect([shown.consecutive_failures, shown.next_attempt_at]).toEqual([5, null])
     expect((await acme.ask('PATCH', made.path, { connector_status: 'paused' })).body.connector_status).toBe('paused')
     sent.length = 0
     const { body } = await acme.ask('PATCH', made.path, { connector_status: 'active' })
     // What went wrong is shown until something works.
     expect([body.connector_status, body.last_error]).toEqual(['active', JSON.parse(error)])
     expect(await rowOf(made)).toMatchObject({ failures: 0, retry_at: 0, is_planned: 0 })
-    expect((await acme.ask('GET', made.path)).body.pending_count).toBe(2)
+    expect((await acme.ask('GET', made.path)).body).toMatchObject({ pending_count: 2, consecutive_failures: 0, next_attempt_at: null })
     expect(sent).toEqual([{ shard: 0, connector: number }])
+  })
+
+  it('to active while it is active ends the wait, and neither forgets its failures nor plans again', async () => {
+    const made = await connector(acme)
+    const { connector: number } = (await rowOf(made))!
+    at('2030-01-01T00:00:00Z')
+    await env.EVENTS_0.batch([
+      env.EVENTS_0.prepare('update storage_connectors set is_planned = 1, failures = 4, retry_at = ?2 where connector = ?1').bind(
+        number,
+        Date.parse('2030-01-01T01:00:00Z'),
+      ),
+      env.EVENTS_0.prepare("insert into storage_mirrors (connector, fiscal_entity, due) values (?1, 'a', 0), (?1, 'b', 1)").bind(number),
+    ])
+    const shown = (await acme.ask('GET', made.path)).body
+    expect([shown.consecutive_failures, shown.next_attempt_at]).toEqual([4, '2030-01-01T01:00:00.000Z'])
+    sent.length = 0
+    const { body } = await acme.ask('PATCH', made.path, { connector_status: 'active' })
+    expect(body).toMatchObject({ connector_status: 'active', consecutive_failures: 4, next_attempt_at: null, pending_count: 1 })
+    expect(await rowOf(made)).toMatchObject({ failures: 4, retry_at: 0, is_planned: 1 })
+    expect(sent).toEqual([{ shard: 0, connector: number }])
+    // Paused, it waits for no attempt.
+    at('2030-01-01T00:00:01Z')
+    await env.EVENTS_0.prepare('update storage_connectors set retry_at = 9e12 where connector = ?').bind(number).run()
+    expect((await acme.ask('PATCH', made.path, { connector_status: 'paused' })).body.next_attempt_at).toBe(null)
+    const resumed = await acme.ask('PATCH', made.path, { connector_status: 'active' })
+    expect(resumed.body).toMatchObject({ consecutive_failures: 0, next_attempt_at: null })
+  })
+
+  it('to active is judged again when its failures stop it in the meantime', async () => {
+    const made = await connector(acme)
+    const { connector: number } = (await rowOf(made))!
+    const d1 = Object.getPrototypeOf(env.EVENTS_0)
+    const batch = d1.batch
+    let isFirst = true
+    vi.spyOn(d1, 'batch').mockImplementation(async function (this: D1Database, ...args: unknown[]) {
+      if (isFirst) {
+        isFirst = false
+        await env.EVENTS_0.prepare("update storage_connectors set connector_status = 'error', failures = 5 where connector = ?")
+          .bind(number)
+          .run()
+      }
+      return batch.apply(this, args)
+    } as never)
+    expect((await acme.ask('PATCH', made.path, { connector_status: 'active' })).body).toMatchObject({ connector_status: 'active' })
+    expect(isFirst).toBe(false)
+    expect(await rowOf(made)).toMatchObject({ connector_status: 'active', failures: 0, is_planned: 0 })
+  })
+
+  it('knows while it is paused of how many RFCs something waits', async () => {
+    const made = await connector(acme)
+    const own = await draft(acme)
+    await env.EVENTS_0.prepare('update storage_connectors set is_planned = 1').run()
+    await acme.ask('PATCH', made.path, { connector_status: 'paused' })
+    const body = `{"event":"sync.completed","fiscal_entity_id":"${uuidOf(own)}","created_count":3,"completed_at":"x"}`
+    const seq = 1_000_000
+    await env.EVENTS_0.prepare('insert into events (organization_id, seq, body) values (?1, ?2, ?3)').bind(acme.id, seq, body).run()
+    expect((await acme.ask('GET', made.path)).body).toMatchObject({ connector_status: 'paused', pending_count: 1 })
   })
 
   it('loses no member when several requests change it at once', async () => {
@@ -380,5 +440,46 @@ describe('lists', () => {
       ['POST', `${foreign.path}/backfill`],
     ] as const)
       expect(codeOf(await acme.ask(method, path, body))).toBe('404 storage_connector.not_found')
+  })
+})
+
+describe('the OpenAPI document', () => {
+  const schemaOf = async (name: string) => {
+    const { components } = (await send('GET', '/v1/openapi.json')).body
+    const { schemas } = components as { schemas: Record<string, Record<string, never>> }
+    return schemas[name] as unknown as { oneOf: Shown[]; properties: { config: { anyOf: Shown[] } } }
+  }
+  interface Shown {
+    properties: Record<string, { const?: string; $ref?: string; default?: unknown }>
+    required?: string[]
+  }
+
+  it('ties config and credentials of a draft to its provider', async () => {
+    const { oneOf } = await schemaOf('StorageConnectorDraft')
+    expect(
+      oneOf.map(({ properties: { provider, config, credentials } }) =>
+        [provider?.const, config?.$ref, credentials?.$ref].map((of) => of?.split('/').at(-1)),
+      ),
+    ).toEqual([
+      ['s3', 'S3Config', 'S3Credentials'],
+      ['azure_blob', 'AzureBlobConfig', 'AzureBlobCredentials'],
+      ['google_drive', 'GoogleDriveConfig', 'GoogleDriveCredentials'],
+      ['onedrive', 'OneDriveConfig', 'OneDriveCredentials'],
+    ])
+    for (const { required } of oneOf) expect(required?.toSorted()).toEqual(['config', 'credentials', 'name', 'provider'])
+  })
+
+  it('needs no member of a changed config, and gives none a default', async () => {
+    const { anyOf } = (await schemaOf('StorageConnectorChanges')).properties.config
+    expect(anyOf.map(({ properties }) => Object.keys(properties).slice(2))).toEqual([
+      ['bucket', 'region', 'endpoint', 'path_style'],
+      ['account', 'container', 'endpoint'],
+      ['folder_id'],
+      ['tenant', 'drive_id', 'folder_id'],
+    ])
+    for (const { properties, required } of anyOf) {
+      expect(required ?? []).toEqual([])
+      expect(Object.values(properties).filter((one) => 'default' in one)).toEqual([])
+    }
   })
 })

@@ -54,6 +54,16 @@ export async function readJson(c: Context): Promise<unknown> {
   }
 }
 
+/** Returns what was sent to a route that reads no body, `{}` when nothing was. Throws Failure 422 when it is not JSON. */
+export async function readUndeclared({ req: { raw } }: Context): Promise<unknown> {
+  if (raw.body === null) return {}
+  try {
+    return JSON.parse(new TextDecoder().decode(await readBytes(raw, JSON_LIMIT)) || '{}')
+  } catch {
+    throw invalid('request.unexpected_body', [{ path: 'body', message: 'Must be empty.' }])
+  }
+}
+
 /** The refusal of a body that has none of these content types; null when it has one. */
 export const refuseMediaType = (request: Request, contentTypes: readonly string[]): Failure | null =>
   contentTypes.includes(mediaType(request))

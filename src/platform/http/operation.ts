@@ -9,7 +9,7 @@ import type { App, Ctx, StoredUpload } from '../context.ts'
 import { answerOnce } from '../idempotency/idempotency.ts'
 import type { Role } from '../tenant.ts'
 import { readAuthorization } from './authorization.ts'
-import { readJson, readUpload } from './body.ts'
+import { readJson, readUndeclared, readUpload } from './body.ts'
 import { limitAddress, limitCredential, limitFailures } from './limits.ts'
 import { dropUpload, storeUpload } from './stored-upload.ts'
 import { parse } from './validation/faults.ts'
@@ -169,24 +169,30 @@ export const idempotent = () =>
     return c.body(text, status as ContentfulStatusCode, { 'Content-Type': content_type, 'Idempotency-Replayed': 'true' })
   }) as MiddlewareHandler<App>)
 
-const noQuery = query(z.strictObject({}))
+const Nothing = z.strictObject({})
+const noQuery = query(Nothing)
 
-/** Refuses query parameters where a route declares none, so that a misspelled filter is never ignored. Public pages accept any. */
-const refuseUndeclaredQuery = (): MiddlewareHandler<App> => (c, next) => {
-  const isPublicPage = c.get('ctx') === undefined && c.req.method !== 'POST'
-  return isPublicPage || c.req.valid('query' as never) !== undefined ? next() : noQuery(c as never, next)
+/**
+ * Refuses query parameters and members of a body where a route declares none, so that a misspelled filter is never ignored. Public pages
+ * accept any.
+ */
+const refuseUndeclared = (): MiddlewareHandler<App> => async (c, next) => {
+  const isPublic = c.get('ctx') === undefined
+  const isRead = c.req.method === 'GET' || c.req.raw.bodyUsed || c.get('stored') !== undefined
+  if (!isPublic && !isRead) parse('json', Nothing, await readUndeclared(c))
+  return (isPublic && c.req.method !== 'POST') || c.req.valid('query' as never) !== undefined ? next() : noQuery(c as never, next)
 }
 
 /** Declares an answer of the route: its status, and its body where there is one. */
 export const returns = (status: number, schema?: z.ZodType, description?: Doc, headers?: Record<string, Doc>) =>
   described(
     { outputs: [{ status, description: description ?? 'OK', ...(schema && { schema }), ...(headers && { headers }) }] },
-    refuseUndeclaredQuery(),
+    refuseUndeclared(),
   )
 
 /** Declares an answer with a body that is not JSON. */
 export const returnsFile = (description: Doc, ...contentTypes: string[]) =>
-  described({ outputs: [{ status: 200, description, contentTypes }] }, refuseUndeclaredQuery())
+  described({ outputs: [{ status: 200, description, contentTypes }] }, refuseUndeclared())
 
 /** Declares that the header Range may ask for a part of the file, which is answered with 206, and 416 when the file has no such part. */
 export const returnsRanges = (...contentTypes: string[]) =>

@@ -19,6 +19,7 @@ import type {
 } from '../contract.ts'
 import { sealCredentials } from '../credentials.ts'
 import { wakeConnector } from '../due.ts'
+import { dropParts, moveManifests, placeOf } from '../mirror/manifest.ts'
 import { type ConnectorConfig, readMember } from '../provider-contract.ts'
 import {
   assertConnectorUnchanged,
@@ -42,6 +43,7 @@ const parsed = <T>(json: string | null): T | null => (json === null ? null : (JS
 
 function view(row: CountedConnector): StorageConnector {
   const config = configOf(row)
+  const isWaiting = row.connector_status === 'active' && row.retry_at > Date.now()
   return {
     connector_id: row.connector_id,
     name: row.name,
@@ -55,6 +57,8 @@ function view(row: CountedConnector): StorageConnector {
     copied_count: row.copied_count,
     pending_count: row.pending,
     failed_count: row.failed_count,
+    consecutive_failures: row.failures,
+    next_attempt_at: isWaiting ? new Date(row.retry_at).toISOString() : null,
     backfill: parsed<Backfill>(row.backfill),
     preview: previewOf(config.path_template, config.prefix),
     created_at: row.created_at.toISOString(),
@@ -170,12 +174,16 @@ export async function changeConnector(
     const columns = await columnsOf(ctx, stored, changes)
     const db = eventsOf(ctx)
     const isActivated = changes.connector_status === 'active'
+    const isResumed = isActivated && stored.connector_status !== 'active'
     if (isActivated) await checkPaid(ctx)
+    const isMoved = columns.config !== undefined && placeOf(configOf({ config: columns.config })) !== placeOf(configOf(stored))
     await changeEvents(ctx, { action: 'storage_connector.updated', resource_id: connector_id, changed }, [
       assertConnectorUnchanged(db.$client, stored),
       updateConnector(db, stored.connector, columns),
-      ...(isActivated ? [markMirrorsDue(db.$client, stored.connector)] : []),
+      ...(isMoved ? [moveManifests(db.$client, stored.connector)] : []),
+      ...(isResumed ? [markMirrorsDue(db.$client, stored.connector)] : []),
     ])
+    if (isMoved) await dropParts(ctx, stored)
     if (isActivated) await wake(ctx, stored.connector)
     return view({ ...stored, ...columns })
   }
@@ -206,7 +214,9 @@ async function columnsOf(ctx: Ctx, stored: ConnectorRow, changes: ConnectorChang
   }
   if (connector_status !== undefined) columns.connector_status = connector_status
   const isOnlyNamed = Object.keys(changes).every((member) => member === 'name')
-  return { ...columns, ...(connector_status === 'active' && UNPLANNED), ...(!isOnlyNamed && NOBODY) }
+  // Whoever activates an active one only asks for the next attempt: what fails five times in a row ends in an error all the same.
+  const activated = stored.connector_status === 'active' ? { retry_at: 0 } : UNPLANNED
+  return { ...columns, ...(connector_status === 'active' && activated), ...(!isOnlyNamed && NOBODY) }
 }
 
 /** Deletes a connector and erases its credentials; the rest is cleared out of band. Throws Failure 404 storage_connector.not_found. */

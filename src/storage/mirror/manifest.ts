@@ -1,6 +1,7 @@
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { sql } from '../../platform/db/fragment.ts'
+import { configOf } from '../connector.ts'
 import type { Destination } from '../drivers/port.ts'
 import { assertHeld, setConnector, type WorkRow } from './store.ts'
 
@@ -9,10 +10,10 @@ import { assertHeld, setConnector, type WorkRow } from './store.ts'
  * again. Manifests are made of them, and tell what lies at the destination.
  */
 
-/** The nth manifest of a day is the last one that is written, and has the parts up to this one. */
+/** The last manifest: its day, how many there are of that day at each place, and the part up to which nothing is to be listed any more. */
 interface Manifest {
   day: string
-  n: number
+  numbers: Record<string, number>
   parts: number
 }
 
@@ -21,10 +22,29 @@ const BYTES = 4 * 1024 * 1024
 const PARTS = 250
 const READS_AT_ONCE = 4
 
-const LAST = (row: WorkRow): Manifest => (row.manifest === null ? { day: '', n: 0, parts: 0 } : (JSON.parse(row.manifest) as Manifest))
+const NONE: Manifest = { day: '', numbers: {}, parts: 0 }
+const LAST = ({ manifest }: Pick<WorkRow, 'manifest'>): Manifest => (manifest === null ? NONE : (JSON.parse(manifest) as Manifest))
+
+/** What of a config says where objects lie: each place has manifests of its own. */
+export function placeOf(config: object): string {
+  const { path_template, region, path_style, tenant, ...place } = config as Record<string, unknown>
+  return JSON.stringify(Object.entries(place).sort())
+}
+
+/** Keeps what lies at the old place of a connector that moves out of the manifests of the new one. */
+export const moveManifests = (d1: D1Database, connector: number): D1PreparedStatement =>
+  setConnector(d1, connector, sql`manifest = json_set(coalesce(manifest, ${JSON.stringify(NONE)}), '$.parts', parts)`)
+
+/** Deletes the parts that no manifest lists any more because the connector moved. What a crash leaves is deleted with the connector. */
+export async function dropParts({ env }: System, row: Pick<WorkRow, 'connector_id' | 'manifest' | 'parts'>): Promise<void> {
+  for (let after = LAST(row).parts; after < row.parts; after += 1_000)
+    await env.FILES.delete(keysOf(row, after, Math.min(after + 1_000, row.parts)))
+}
 
 export const partsPrefix = (connector_id: string): string => `storage/${connector_id}/`
-const keyOf = ({ connector_id }: WorkRow, part: number): string => `${partsPrefix(connector_id)}${part}`
+const keyOf = ({ connector_id }: Pick<WorkRow, 'connector_id'>, part: number): string => `${partsPrefix(connector_id)}${part}`
+const keysOf = (row: Pick<WorkRow, 'connector_id'>, after: number, last: number): string[] =>
+  Array.from({ length: last - after }, (_, i) => keyOf(row, after + 1 + i))
 
 /** Stores what the next batch has copied, before it is committed. */
 export const putPart = async ({ env }: System, row: WorkRow, lines: readonly string[]): Promise<void> => {
@@ -48,16 +68,18 @@ export async function writeManifests(
   destination: Destination,
   day: string,
 ): Promise<boolean> {
+  const place = placeOf(configOf(row))
   for (let last = LAST(row); last.parts < row.parts; last = LAST(row)) {
     if (!system.budget.allows(20)) return true
     const { texts, parts } = await readParts(system, row, last.parts)
     const bytes = new TextEncoder().encode(texts.join(''))
     const sha256 = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex()
-    const n = last.day === day ? last.n + 1 : 1
+    const numbers = last.day === day ? last.numbers : {}
+    const n = (numbers[place] ?? 0) + 1
     await destination.put(manifestPath(day, n), { bytes, content_type: 'application/x-ndjson', sha256 })
-    row.manifest = JSON.stringify({ day, n, parts } satisfies Manifest)
+    row.manifest = JSON.stringify({ day, numbers: { ...numbers, [place]: n }, parts } satisfies Manifest)
     await commit(d1, [assertHeld(d1, row), setConnector(d1, row.connector, sql`manifest = ${row.manifest}`)])
-    await system.env.FILES.delete(Array.from({ length: parts - last.parts }, (_, i) => keyOf(row, last.parts + 1 + i)))
+    await system.env.FILES.delete(keysOf(row, last.parts, parts))
   }
   return false
 }

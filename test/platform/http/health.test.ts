@@ -69,8 +69,8 @@ describe('/health', () => {
       LEDGER_1: undefined,
     })
     expect((await health(bindings)).body.missing).toEqual([
-      'ENVIRONMENT must be test or live.',
       'LEDGER_0 to LEDGER_n must be bound without a gap.',
+      'ENVIRONMENT must be test or live.',
       lacksMigrations('DB'),
       'LEDGER_0 does not answer.',
       'LEDGER_1 is not bound.',

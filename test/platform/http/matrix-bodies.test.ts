@@ -3,7 +3,7 @@ import { basic } from '../../support/client.ts'
 import { runs, sample } from '../../support/fuzz.ts'
 import { absent, callOf, type Entry, type Given, givenOf, TABLE } from '../../support/matrix.ts'
 import { silenceDownloads } from '../../support/queues.ts'
-import { type Answer, essence, json, made, type Sent, send, shapeOf } from '../../support/wire.ts'
+import { type Answer, essence, isPublic, json, made, type Sent, send, shapeOf } from '../../support/wire.ts'
 import { type Side, sideOf } from '../../support/world.ts'
 
 vi.spyOn(console, 'log').mockImplementation(() => {})
@@ -63,6 +63,27 @@ const COLUMNS = [
   'next_run_at',
   'armed_day',
 ]
+
+const withoutBody = TABLE.filter(
+  ({ row, route }) => route.method !== 'GET' && !row.json && !row.upload && !isPublic(route) && !route.clauses.some(({ upload }) => upload),
+)
+
+describe('a route that reads no body', () => {
+  it.each(withoutBody)('$name: a member is 422 and changes nothing, as is anything but an empty object', async (entry) => {
+    const given = await givenOf(entry, ours)
+    const named = await ask(entry, given, json({ fiscal_entity_id: 'fe_01kabcdefghjkmnpqrstvwxyz0', force: true }))
+    expect([named.status, named.body.errors]).toEqual([
+      422,
+      [
+        { path: 'fiscal_entity_id', message: 'Unknown member.' },
+        { path: 'force', message: 'Unknown member.' },
+      ],
+    ])
+    for (const body of ['{', 'force=true', '[]', 'null', '"x"', ' '.repeat(MIB + 1)])
+      expect((await ask(entry, given, { body, headers: JSON_TYPE })).status, body.slice(0, 20)).toBe(422)
+    expect((await ask(entry, given, json({}))).status).toBe(entry.row.answers)
+  })
+})
 
 describe('a JSON body', () => {
   it.each(withBody)('$name: malformed, empty or not UTF-8 is 400', async (entry) => {

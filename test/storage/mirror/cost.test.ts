@@ -76,7 +76,7 @@ describe('mirroring costs', () => {
     expect((await costOf(env.EVENTS_0, env.FILES, work)).cost).toMatchObject({ rows_written: 2, r2_puts: 0, r2_gets: 0 })
   })
 
-  it('nothing without an active connector, and nothing for a download that brought nothing', async () => {
+  it('nothing without a connector, one mark for one that is stopped, and nothing for a download that brought nothing', async () => {
     const one = await seeing()
     const { connector } = await connectorOf({ organization_id: one.id })
     const mirror = 'ffffffff-ffff-8fff-bfff-ffffffffffff'
@@ -88,11 +88,19 @@ describe('mirroring costs', () => {
     expect(await costOfEvent(one.id, 1, '')).toBe(bare)
     for (const [seq, status] of ['paused', 'error'].entries()) {
       await env.EVENTS_0.prepare('update storage_connectors set connector_status = ?2 where connector = ?1').bind(connector, status).run()
-      expect(await costOfEvent(one.id, seq + 2, NEWS)).toBe(bare)
+      await env.EVENTS_0.prepare('delete from storage_mirrors').run()
+      expect(await costOfEvent(one.id, 2 * seq + 2, NEWS), status).toBe(bare + 2)
+      expect(await costOfEvent(one.id, 2 * seq + 3, NEWS), status).toBe(bare)
     }
-    await env.EVENTS_0.prepare("update storage_connectors set connector_status = 'active'").run()
-    expect(await costOfEvent(one.id, 5, NEWS)).toBeGreaterThan(bare)
-    // A mirror that is due already is not written again.
+    await env.EVENTS_0.batch([
+      env.EVENTS_0.prepare('delete from storage_mirrors'),
+      env.EVENTS_0.prepare('update storage_connectors set deleted_at = 1'),
+    ])
     expect(await costOfEvent(one.id, 6, NEWS)).toBe(bare)
+    await env.EVENTS_0.prepare('update storage_connectors set deleted_at = null').run()
+    await env.EVENTS_0.prepare("update storage_connectors set connector_status = 'active'").run()
+    expect(await costOfEvent(one.id, 7, NEWS)).toBeGreaterThan(bare)
+    // A mirror that is due already is not written again.
+    expect(await costOfEvent(one.id, 8, NEWS)).toBe(bare)
   })
 })

@@ -39,14 +39,25 @@ async function waiting() {
   return { ...one, connector, connector_id, shelf: shelfOf(connector_id) }
 }
 
+/** How many documents the organization may read: CFDIs, tax documents, and those of the mailbox that nobody has to open first. */
 const shownIn = async (one: Awaited<ReturnType<typeof waiting>>): Promise<number> => {
-  let count = (await one.ask('GET', `${one.path}/documents?data_source_key=sat_csf&limit=100`)).body.data.length
-  for (let cursor: string | null = ''; cursor !== null; ) {
-    const { body } = await one.page(`&has_xml=true${cursor && `&cursor=${cursor}`}`)
-    count += body.data.length
-    cursor = body.next_cursor
+  const all = async (path: string) => {
+    const rows: Record<string, unknown>[] = []
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const { body } = await one.ask('GET', `${path}limit=100${cursor && `&cursor=${cursor}`}`)
+      rows.push(...body.data)
+      cursor = body.next_cursor
+    }
+    return rows
   }
-  return count
+  const [cfdi, documents, notifications] = [
+    await all(`/v1/cfdi?fiscal_entity_id=${one.fiscal_entity_id}&has_xml=true&`),
+    await all(`${one.path}/documents?data_source_key=sat_csf&`),
+    await all(`${one.path}/buzon/notifications?`),
+  ]
+  const open = notifications.filter(({ status, has_document }) => status !== 'pending' && has_document)
+  expect(Math.min(cfdi.length, documents.length, open.length)).toBeGreaterThan(0)
+  return cfdi.length + documents.length + open.length
 }
 
 const documentsPut = ({ puts }: Shelf): string[] => puts.filter((path) => !path.startsWith('manifests/'))
