@@ -313,13 +313,17 @@ describe('a connector', () => {
       await one.mark()
       const d1 = change.includes('storage') ? env.EVENTS_0 : env.DB
       const where = change.includes('storage') ? ' where connector = ?1' : ' where fiscal_entity_id = ?1'
-      one.shelf.before = async () => {
-        one.shelf.before = () => {}
-        await d1
-          .prepare(change + where)
-          .bind(change.includes('storage') ? one.connector : one.fiscal_entity_id)
-          .run()
-        at(new Date(Date.now() + 3_000).toISOString())
+      const id = change.includes('storage') ? one.connector : one.fiscal_entity_id
+      let changed: Promise<void> | undefined
+      one.shelf.before = () => {
+        changed ??= (async () => {
+          await d1
+            .prepare(change + where)
+            .bind(id)
+            .run()
+          at(new Date(Date.now() + 3_000).toISOString())
+        })()
+        return changed
       }
       await one.work()
       // Those that had begun.
