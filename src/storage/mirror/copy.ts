@@ -44,13 +44,15 @@ export async function copyItems(
   let next = 0
   let isOver = false
   let askedAt = Date.now()
+  let answer = Promise.resolve(true)
   const copyNext = async (): Promise<void> => {
     while (!isOver && next < items.length && budget.allows(STATEMENTS)) {
       if (Date.now() - askedAt >= ASK_MS) {
         askedAt = Date.now()
-        if (!(await mayGoOn())) isOver = true
-        if (isOver || next >= items.length) break
+        answer = mayGoOn()
       }
+      if (!(await answer)) isOver = true
+      if (isOver || next >= items.length) break
       const n = next++
       try {
         lines[n] = await copyItem(destination, items[n]!)
