@@ -13,6 +13,7 @@ import { keepDeadLetter } from './platform/queues/dead-letters.ts'
 import { sendAll } from './platform/queues/send.ts'
 import { runLookups } from './repse/lookups.ts'
 import { runRoundPage } from './repse/rounds.ts'
+import { markReadersDue } from './storage/due.ts'
 import { workOnConnector } from './storage/mirror/work.ts'
 import { runTask, TaskMessage } from './tasks.ts'
 import { deliver } from './webhooks/deliveries/delivery.ts'
@@ -49,7 +50,7 @@ export const CONSUMERS: Readonly<Record<string, Consumer>> = {
     producer: 'DOWNLOADS',
     message: z.union([EntityCall, z.strictObject({ mailbox: MailboxCall })]),
     statements: 200,
-    handle: (system, it) => ('mailbox' in it ? workOnMailbox(system, it.mailbox) : drain(system, it)),
+    handle: (system, it) => ('mailbox' in it ? workOnMailbox(system, it.mailbox, markReadersDue) : drain(system, it)),
   }),
   'downloads-spread': consumer({ producer: 'DOWNLOADS_SPREAD', message: EntityCall, statements: 200, handle: drain }),
   dispatch: consumer({

@@ -22,10 +22,12 @@ export const Alert = z
     alert_id: Id('alr'),
     kind: AlertKind,
     severity: AlertSeverity,
-    resource_id: z
-      .string()
-      .meta({ description: doc('The webhook (`wh_…`), fiscal entity (`fe_…`) or storage connector (`stc_…`) that the alert is about.') }),
-    message: z.string().meta({ description: doc('What happened, with its date.') }),
+    resource_id: z.string().meta({
+      description: doc(
+        'The webhook (`wh_…`), fiscal entity (`fe_…`), storage connector (`stc_…`) or notification (`ntf_…`) that the alert is about.',
+      ),
+    }),
+    message: z.string().meta({ description: doc('What happened, with its date. It does not change afterwards.') }),
     created_at: Instant.meta({ description: doc('When the alert was raised, or when it became critical.') }),
     read_at: Instant.nullable().meta({ description: doc('When the alert was marked as read; null if it is unread.') }),
   })
@@ -41,7 +43,7 @@ export const AlertQuery = z.strictObject({
     .max(100)
     .optional()
     .meta({
-      description: doc('Lists only alerts about this webhook, fiscal entity or storage connector.'),
+      description: doc('Lists only alerts about this webhook, fiscal entity, storage connector or notification.'),
     }),
   is_read: documented(
     z

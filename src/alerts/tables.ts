@@ -23,7 +23,7 @@ export const alerts = sqliteTable(
     severity: text({ enum: SEVERITIES }).notNull(),
     /** Identifies the situation: an organization has at most one alert for each key. */
     dedupe_key: text().notNull(),
-    /** The webhook, fiscal entity or storage connector that the alert is about. */
+    /** The webhook, fiscal entity, storage connector or notification that the alert is about. */
     resource_id: text().notNull(),
     message: text().notNull(),
     created_at: instant().notNull(),

@@ -94,7 +94,8 @@ export const NotificationDocumentQuery = z.strictObject({
 })
 export type NotificationDocumentQuery = z.infer<typeof NotificationDocumentQuery>
 
-export const NotificationFetching = z
-  .strictObject({ status: z.literal('fetching'), retry_after_seconds: z.int() })
-  .meta({ id: 'NotificationFetching', description: doc('The document is being fetched from the tax authority.') })
+export const NotificationFetching = z.strictObject({ status: z.literal('fetching'), retry_after_seconds: z.int() }).meta({
+  id: 'NotificationFetching',
+  description: doc('The notification is being opened, or its document fetched from the tax authority.'),
+})
 export type NotificationFetching = z.infer<typeof NotificationFetching>

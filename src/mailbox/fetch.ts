@@ -8,10 +8,10 @@ import { type DownloadLogin, Logins } from '../taxpayers/login.ts'
 import { rejectCiec } from '../taxpayers/verification.ts'
 import { fetchedDocument, NO_CONTENT } from './keep.ts'
 import { announceRequests, type MailboxCall } from './requests/requests.ts'
-import { claimRequests, deleteRequest, type MailboxRequest, postponeRequest } from './requests/store.ts'
+import { claimRequests, deleteRequest, type MailboxRequest, type NotificationReader, postponeRequest, readersOf } from './requests/store.ts'
 import { completeNotification } from './store.ts'
 
-/** Requests of one message, the most statements of one of them, and how long they are leased. */
+/** Requests of one message, the most statements of one of them besides one for each events shard, and how long they are leased. */
 const REQUESTS = 20
 const REQUEST_STATEMENTS = 15
 const LEASE_MS = 60_000
@@ -24,9 +24,10 @@ const CLOSED_MS = 60 * 60_000
 /**
  * Works on what an organization waits for in the mailbox of an RFC, with its own login: opens what it acknowledged, and fetches documents. What
  * the authority says of a notification is read before it is opened, so that nothing is opened twice, also when a crash came between the
- * authority's answer and the commit. A request that fails is tried again with growing waits, and lapses after twelve attempts.
+ * authority's answer and the commit. A request that fails is tried again with growing waits, and lapses after twelve attempts. `tell` learns of
+ * those who can read a document that was fetched, before its request is crossed off.
  */
-export async function workOnMailbox(system: System, call: MailboxCall): Promise<void> {
+export async function workOnMailbox(system: System, call: MailboxCall, tell: Tell): Promise<void> {
   const d1 = system.db.$client
   const now = Date.now()
   const requests = await claimRequests(d1, call, { token: crypto.randomUUID(), now, until: now + LEASE_MS, limit: REQUESTS })
@@ -35,12 +36,14 @@ export async function workOnMailbox(system: System, call: MailboxCall): Promise<
   const listed = login ? await listedFor(system, call, login, requests) : null
   for (const request of requests) {
     // What is left is found by the sweep when its lease ends.
-    if (!system.budget.allows(REQUEST_STATEMENTS)) return
+    if (!system.budget.allows(REQUEST_STATEMENTS + system.settings.events.length)) return
     if (!login || !listed) await postpone(system, request)
-    else await fulfil(system, request, login, listed)
+    else await fulfil(system, request, login, listed, tell)
   }
   if (requests.length === REQUESTS) await announceRequests(system, [call])
 }
+
+type Tell = (system: System, readers: readonly NotificationReader[]) => Promise<void>
 
 /** What the mailbox lists, by the authority's identifiers; null when it cannot be listed now. */
 async function listedFor(
@@ -65,6 +68,7 @@ async function fulfil(
   request: MailboxRequest,
   { login }: DownloadLogin,
   listed: ReadonlyMap<string, MailboxNotification>,
+  tell: Tell,
 ): Promise<void> {
   const { notification, opens } = request
   const { mailbox } = authorityOf(system)
@@ -79,7 +83,10 @@ async function fulfil(
     const content =
       found?.document_kind === null ? NO_CONTENT : await fetchedDocument({ files: system.env.FILES, mailbox, now }, login, notification)
     if (!content) return await postpone(system, request)
-    if (content.sha256) await completeNotification(ledger, request, { ...content, opened_at: null }).run()
+    if (content.sha256) {
+      const organizations = await completeNotification(ledger, request, { ...content, opened_at: null }).first<string>('organizations')
+      if (organizations !== null) await tell(system, await readersOf(system.db.$client, request.entity, organizations))
+    }
     await deleteRequest(system.db.$client, request).run()
   } catch (error) {
     if (error instanceof WouldNotify) return postpone(system, request, CLOSED_MS)

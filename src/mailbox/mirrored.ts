@@ -7,6 +7,8 @@ import { notificationIdOf } from './notification-id.ts'
 import { findNotification } from './notifications.ts'
 import { listNotifications } from './store.ts'
 
+export { fetchedSince } from './store.ts'
+
 /** A notification that an organization may read, as those see it who copy its document elsewhere. */
 export interface MirroredNotification {
   document_id: string

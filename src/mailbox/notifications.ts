@@ -70,17 +70,19 @@ export interface NotificationFile {
   name: string
   content_type: string
   size: number
-  content: ReadableStream
+  /** Empty when only the headers are asked for. */
+  content: ReadableStream | string
 }
 
 /**
  * Returns the document of a notification, or NotificationFetching while it is fetched. One that is pending is opened only if the query
- * acknowledges it. Throws Failure 404 notification.not_found and document.not_found, 409 would_notify without the acknowledgement, 403 credential.role
+ * acknowledges it. `isHead` asks only what the answer would be: it acknowledges nothing, has nothing fetched and writes nothing. Throws Failure 404 notification.not_found and document.not_found, 409 would_notify without the acknowledgement, 403 credential.role
  * when a member acknowledges, 409 fiscal_entity.not_active when the document would have to be fetched over a paused connection.
  */
 export async function readNotificationDocument(
   ctx: Ctx,
   { notification_id, acknowledge_notification }: NotificationDocumentQuery,
+  isHead: boolean,
 ): Promise<NotificationFile | NotificationFetching> {
   const ledger = openLedger(ctx)
   const row = await findNotification(ledger, notification_id)
@@ -89,9 +91,10 @@ export async function readNotificationDocument(
     ...{ sent_at: row.sent_at, notification: row.notification },
   }
   if (statusOf(dated(row), ctx.now) === 'pending') {
-    if (acknowledge_notification) requireWriter(ctx)
+    const opens = acknowledge_notification && !isHead
+    if (opens) requireWriter(ctx)
     if (await isOpeningRequested(ctx, asked)) return FETCHING
-    if (!acknowledge_notification) throw wouldNotify()
+    if (!opens) throw wouldNotify(row)
     requireActive(ctx)
     await requestOpening(ctx, asked, {
       action: 'notification.opening_requested',
@@ -100,20 +103,32 @@ export async function readNotificationDocument(
     })
     return FETCHING
   }
-  if (row.document_kind === null) throw notFound('document')
+  if (row.document_kind === null) throw noDocument(row)
   const { name, content_type, size, sha256 } = row
-  const object = sha256 === null ? null : await ctx.env.FILES.get(objectOf(sha256))
-  if (object) return { name: name!, content_type: content_type!, size: size!, content: object.body }
+  const object = sha256 === null ? null : await (isHead ? ctx.env.FILES.head(objectOf(sha256)) : ctx.env.FILES.get(objectOf(sha256)))
+  if (object)
+    return { name: name!, content_type: content_type!, size: size!, content: 'body' in object ? (object as R2ObjectBody).body : '' }
   requireActive(ctx)
-  await requestDocument(ctx, asked)
+  if (!isHead) await requestDocument(ctx, asked)
   return FETCHING
 }
 
-const wouldNotify = () =>
+const wouldNotify = ({ document_kind }: NotificationRow) =>
   new Failure(
     'conflict',
     'would_notify',
-    'Reading the document would open the notification, from when on it takes effect. Repeat the request with acknowledge_notification=true to open it.',
+    `${
+      document_kind === null
+        ? 'The notification has no document, and opening it brings none. It takes effect from when it is opened.'
+        : 'Reading the document would open the notification, from when on it takes effect.'
+    } Repeat the request with acknowledge_notification=true to open it.`,
+  )
+
+const noDocument = ({ opened_at }: NotificationRow) =>
+  new Failure(
+    'not_found',
+    'document.not_found',
+    `The notification ${opened_at === null ? '' : `was opened at ${new Date(opened_at).toISOString()} and `}has no document.`,
   )
 
 function requireWriter({ actor }: Ctx): void {

@@ -38,7 +38,7 @@ export const mailboxRoutes = new Hono<App>()
         'Returns the file byte for byte. A `pending` notification would take effect by being opened. It is opened only with ' +
           '`acknowledge_notification=true`, by an owner or admin, and the audit events record who asked for it. The answer is 202 until the ' +
           'tax authority has delivered the document: repeat the request, without the acknowledgement if you like. If the authority cannot be ' +
-          'reached for more than an hour, the request lapses.',
+          'reached for more than an hour, the request lapses. HEAD opens nothing, has nothing fetched, and ignores the acknowledgement.',
       ),
     ),
     params(FiscalEntityPath),
@@ -47,7 +47,12 @@ export const mailboxRoutes = new Hono<App>()
     returns(202, NotificationFetching, doc('The document is being fetched'), {
       'Retry-After': doc('Seconds to wait before the next request, as in the body.'),
     }),
-    refuses(404, doc('There is no active connection to the fiscal entity, no such notification that you can read, or it has no document.')),
+    refuses(
+      404,
+      doc(
+        'There is no active connection to the fiscal entity, no such notification that you can read, or it has no document. The detail says when one without a document was opened.',
+      ),
+    ),
     refuses(403, doc('A credential with the role member acknowledges.')),
     refuses(
       409,
@@ -57,7 +62,7 @@ export const mailboxRoutes = new Hono<App>()
       ),
     ),
     async (c) => {
-      const found = await readNotificationDocument(c.var.ctx, c.req.valid('query'))
+      const found = await readNotificationDocument(c.var.ctx, c.req.valid('query'), c.req.method === 'HEAD')
       if ('status' in found) return c.json(found, 202, { 'Retry-After': String(found.retry_after_seconds) })
       return c.body(found.content, 200, {
         'Content-Type': found.content_type,

@@ -99,6 +99,17 @@ export const upsertNotifications = (ledger: D1Database, rows: readonly NewNotifi
       ),
     )
 
+/** Returns for which of these entities a document of a notification was fetched at an instant or later, in milliseconds. */
+export const fetchedSince = async (ledger: D1Database, entities: readonly number[], since: number): Promise<Set<number>> => {
+  const { results } = await ledger
+    .prepare(
+      `select distinct m.entity from json_each(?1) e cross join mailbox_notifications m on m.entity = e.value where m.fetched_at >= ?2`,
+    )
+    .bind(JSON.stringify(entities), since)
+    .all<{ entity: number }>()
+  return new Set(results.map(({ entity }) => entity))
+}
+
 /** Records that the mailbox does not show these any more. */
 export const unlistNotifications = (ledger: D1Database, entity: number, gone: readonly KnownNotification[]): D1PreparedStatement =>
   ledger
@@ -110,12 +121,12 @@ export const unlistNotifications = (ledger: D1Database, entity: number, gone: re
 
 type Found = Pick<NotificationRow, 'opened_at' | 'name' | 'content_type' | 'size' | 'sha256' | 'fetched_at'>
 
-/** Adds when a notification was opened, and its document. What is known stays. */
+/** Adds when a notification was opened, and its document. What is known stays. Returns the `organizations` that listed it. */
 export const completeNotification = (ledger: D1Database, { entity, sent_at, notification }: NotificationKey, found: Found) =>
   ledger
     .prepare(
       `update mailbox_notifications set opened_at = coalesce(opened_at, ?4), name = coalesce(name, ?5),
          content_type = coalesce(content_type, ?6), size = coalesce(size, ?7), sha256 = coalesce(sha256, ?8), fetched_at = coalesce(fetched_at, ?9)
-       where entity = ?1 and sent_at = ?2 and notification = ?3`,
+       where entity = ?1 and sent_at = ?2 and notification = ?3 returning organizations`,
     )
     .bind(entity, sent_at, notification, found.opened_at, found.name, found.content_type, found.size, found.sha256, found.fetched_at)

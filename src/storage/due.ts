@@ -1,6 +1,8 @@
 import type { System } from '../platform/context.ts'
+import { commit, jsonChunks } from '../platform/db/commit.ts'
 import { prepared, sql } from '../platform/db/fragment.ts'
 import { uuidOf } from '../platform/db/id.ts'
+import { each } from '../platform/each.ts'
 import { sendHints } from '../platform/queues/send.ts'
 
 /** Names a connector outside its database. */
@@ -14,18 +16,36 @@ export interface ConnectorHint {
 export const wakeConnector = (system: System, { shard, connector }: ConnectorHint): Promise<void> =>
   sendHints(system, system.env.STORAGE, [{ body: { shard, connector } }])
 
-/**
- * Returns the statement, for the organization's events shard, that marks what is copied of a fiscal entity as due. Without a
- * connector it writes nothing; what a stopped one has to copy is marked too. It does what the trigger `events_mirrored` does for events.
- */
-export const markDue = (d1: D1Database, organization_id: string, fiscal_entity_id: string): D1PreparedStatement =>
-  prepared(
-    d1,
-    sql`insert into storage_mirrors (connector, fiscal_entity, due)
-      select connector, ${uuidOf(fiscal_entity_id)}, 1 from storage_connectors indexed by storage_connectors_organization
-      where organization_id = ${organization_id} and deleted_at is null and is_planned
-      on conflict (connector, fiscal_entity) do update set due = 1 where due <> 1`,
+/** What is copied of a fiscal entity to the connectors of an organization. */
+interface Copies {
+  organization_id: string
+  fiscal_entity_id: string
+}
+
+/** Without a connector they write nothing; what a stopped one has to copy is marked too. They do what the trigger `events_mirrored` does for events. */
+const dueStatements = (d1: D1Database, copies: readonly Copies[]): D1PreparedStatement[] =>
+  jsonChunks(copies.map(({ organization_id, fiscal_entity_id }) => [organization_id, uuidOf(fiscal_entity_id)])).map((json) =>
+    prepared(
+      d1,
+      sql`insert into storage_mirrors (connector, fiscal_entity, due)
+        select s.connector, c.value->>1, 1
+        from json_each(${json}) c cross join storage_connectors s indexed by storage_connectors_organization
+          on s.organization_id = c.value->>0 and s.deleted_at is null and s.is_planned
+        where true
+        on conflict (connector, fiscal_entity) do update set due = 1 where due <> 1`,
+    ),
   )
+
+/** Returns the statement, for the organization's events shard, that marks what is copied of a fiscal entity as due. */
+export const markDue = (d1: D1Database, organization_id: string, fiscal_entity_id: string): D1PreparedStatement =>
+  dueStatements(d1, [{ organization_id, fiscal_entity_id }])[0]!
+
+/** Marks what is copied to readers as due, in one commit for each events shard. */
+export const markReadersDue = ({ settings }: System, readers: readonly (Copies & { events_shard: number })[]): Promise<void> =>
+  each([...Map.groupBy(readers, ({ events_shard }) => events_shard)], ([shard, own]) => {
+    const d1 = settings.events[shard]!
+    return commit(d1, dueStatements(d1, own))
+  })
 
 /** Marks everything that an organization's connectors copy as due. */
 export const markAllDue = (d1: D1Database, organization_id: string): D1PreparedStatement =>

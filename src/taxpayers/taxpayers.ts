@@ -7,7 +7,8 @@ import { connectionColumns, connections, fiscalEntities } from './tables.ts'
 
 /** A connection as it is read alone. Lists leave out its reaches, which are long. */
 export type WithReaches = typeof connections.$inferSelect
-export type ConnectionRow = Omit<WithReaches, 'issued_reaches' | 'received_reaches'>
+export type StoredReaches = Pick<WithReaches, 'issued_reaches' | 'received_reaches'>
+export type ConnectionRow = Omit<WithReaches, keyof StoredReaches>
 export type EntityRow = typeof fiscalEntities.$inferSelect
 
 /** Returns the entity of an RFC, and creates it when no organization connected the RFC before. */
@@ -109,6 +110,20 @@ export const listConnections = (
     )
     .orderBy(asc(connections.fiscal_entity_id))
     .limit(limit)
+
+/** Returns what the runs of connections reached, as their rows have it, by their numbers. */
+export const storedReachesOf = async (db: Database, numbers: readonly number[]): Promise<Map<number, StoredReaches>> =>
+  new Map(
+    (
+      await db.$client
+        .prepare(
+          `select c.connection, c.issued_reaches, c.received_reaches
+           from json_each(?1) j cross join connections c on c.connection = j.value`,
+        )
+        .bind(JSON.stringify(numbers))
+        .all<StoredReaches & { connection: number }>()
+    ).results.map((row) => [row.connection, row]),
+  )
 
 /** Up to five active connections to an RFC. */
 export const activeConnectionsOf = (db: Database, rfc: string) =>

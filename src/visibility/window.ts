@@ -39,6 +39,18 @@ export const reachOf = ({ issued_from, issued_to, received_from, received_to }: 
   received: between(received_from, received_to),
 })
 
+/** The bounds that a connection's windows had at an instant, in milliseconds: its runs up to then made them. */
+export const boundsAt = (issued: readonly ReachOfRun[], received: readonly ReachOfRun[], instant: number): Bounds => {
+  const [one, other] = [issued, received].map((reaches) => reaches.filter(({ at }) => at <= instant))
+  return { issued_from: floorOf(one!), issued_to: ceilingOf(one!), received_from: floorOf(other!), received_to: ceilingOf(other!) }
+}
+
+type ReachOfRun = { at: number; floor: string }
+
+const floorOf = (reaches: readonly ReachOfRun[]): string | null => reaches.map(({ floor }) => floor).sort()[0] ?? null
+const ceilingOf = (reaches: readonly ReachOfRun[]): number | null =>
+  reaches.length === 0 ? null : Math.max(...reaches.map(({ at }) => at))
+
 const between = (floor: string | null, ceiling: number | null): Window =>
   floor === null || ceiling === null ? EMPTY : { isEmpty: false, floor, ceiling }
 

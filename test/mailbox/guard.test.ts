@@ -35,6 +35,8 @@ async function pending() {
   return { ...acme, id: one!.notification_id }
 }
 
+const requests = () => env.DB.prepare('select count(*) as n from mailbox_requests').first<number>('n')
+
 /** The calls of the authority's mailbox from here on; `act` may fail in its place. */
 function watchMailbox(act: (call: keyof TaxMailbox) => void = () => {}): string[] {
   const calls: string[] = []
@@ -79,6 +81,21 @@ describe('a pending notification', () => {
     expect(await audited(acme, 'notification.opening_requested')).toEqual([])
   })
 
+  it('is not opened by HEAD, whatever it acknowledges: 409 for every role; nothing is asked for, written or audited', async () => {
+    const acme = await pending()
+    const calls = watchMailbox()
+    for (const role of ROLES)
+      for (const ack of [true, false]) expect((await acme.head(acme.id, { ack, role })).status, `${role} ${ack}`).toBe(409)
+    expect(await requests()).toBe(0)
+    await acme.open()
+    expect([calls, await openedAtAuthority(acme.rfc), await audited(acme, 'notification.opening_requested')]).toEqual([[], [], []])
+    expect((await acme.list())[0]!.status).toBe('pending')
+    // Once an owner has acknowledged with GET, HEAD says what GET says.
+    await acme.document(acme.id, { ack: true })
+    expect((await acme.head(acme.id)).status).toBe(202)
+    expect(await audited(acme, 'notification.opening_requested')).toHaveLength(1)
+  })
+
   it('is not opened for a member who acknowledges: 403, before and after an owner has', async () => {
     const acme = await pending()
     const refused = { status: 403, body: { code: 'credential.role' } }
@@ -121,9 +138,29 @@ describe('a pending notification', () => {
       expect((await acme.document(acme.id, { ack: true, role: 'member' })).status).toBe(200)
       expect(await audited(acme, 'notification.opening_requested')).toHaveLength(1)
       expect(await audited(other, 'notification.opening_requested')).toHaveLength(0)
-      expect(await env.DB.prepare('select count(*) as n from mailbox_requests').first('n')).toBe(0)
+      expect(await requests()).toBe(0)
     },
   )
+
+  it('without a document is opened when it is acknowledged: the 409 says that this brings none, and the 404 when it was opened', async () => {
+    const acme = await reader()
+    await acme.send({ sent_at: '2026-05-19T16:00:00Z', document_kind: null })
+    await acme.receive()
+    const id = (await acme.list())[0]!.notification_id
+    expect(await acme.document(id)).toMatchObject({
+      status: 409,
+      body: { code: 'would_notify', detail: expect.stringMatching(/^The notification has no document, and opening it brings none\./) },
+    })
+    const calls = watchMailbox()
+    expect((await acme.document(id, { ack: true })).status).toBe(202)
+    later(60)
+    await acme.open()
+    expect(calls).toEqual(['list', 'open'])
+    expect((await acme.list())[0]).toMatchObject({ status: 'opened', has_document: false, opened_at: '2026-05-20T09:01:00.000Z' })
+    const told = { code: 'document.not_found', detail: 'The notification was opened at 2026-05-20T09:01:00.000Z and has no document.' }
+    for (const ack of [true, false]) expect(await acme.document(id, { ack })).toMatchObject({ status: 404, body: told })
+    expect(await requests()).toBe(0)
+  })
 
   it('is opened once for two organizations that acknowledge at the same time', async () => {
     const acme = await pending()
@@ -190,7 +227,7 @@ describe('a crash', () => {
     expect(calls.filter((call) => call === 'open')).toEqual(['open'])
     expect((await acme.list())[0]).toMatchObject({ status: 'opened' })
     expect((await acme.document(acme.id)).status).toBe(200)
-    expect(await env.DB.prepare('select count(*) as n from mailbox_requests').first('n')).toBe(0)
+    expect(await requests()).toBe(0)
   })
 
   it('of the commit of the request leaves no request, no audit row, and nothing opened', async () => {
@@ -244,9 +281,14 @@ describe('an authority that does not answer', () => {
 })
 
 describe('the guard', () => {
-  type Call = readonly [what: 'list' | 'read' | 'ack' | 'run' | 'work' | 'wait' | 'relay', who: number, role: number, which: number]
+  type Call = readonly [
+    what: 'list' | 'read' | 'head' | 'ack' | 'run' | 'work' | 'wait' | 'relay',
+    who: number,
+    role: number,
+    which: number,
+  ]
   const anyCall: fc.Arbitrary<Call> = fc.tuple(
-    fc.constantFrom('list', 'read', 'ack', 'run', 'work', 'wait', 'relay'),
+    fc.constantFrom('list', 'read', 'head', 'ack', 'run', 'work', 'wait', 'relay'),
     fc.nat(1),
     fc.nat(2),
     fc.nat(4),
@@ -273,6 +315,14 @@ describe('the guard', () => {
           const listed = (await one.ask('GET', `${one.box}/notifications`, undefined, role)).body.data as Notification[]
           const target = listed[which % Math.max(1, listed.length)]
           if (!target) continue
+          if (what === 'head') {
+            const before = await requests()
+            const { status } = await one.head(target.notification_id, { ack: which % 2 === 0, role })
+            if (target.status !== 'pending') expect([200, 202]).toContain(status)
+            else expect(status).toBe(acknowledged.has(`${who} ${target.title}`) ? 202 : 409)
+            expect(await requests()).toBe(before)
+            continue
+          }
           const ack = what === 'ack' && (acknowledges || role === 'member')
           const { status } = await one.document(target.notification_id, { ack, role })
           if (target.status !== 'pending') expect([200, 202]).toContain(status)

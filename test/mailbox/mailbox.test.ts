@@ -128,6 +128,25 @@ describe('the document of a notification', () => {
     expect(await openedAtAuthority(acme.rfc)).toEqual([])
   })
 
+  it('is told by HEAD in its headers once it is fetched; before, HEAD has nothing fetched', async () => {
+    const acme = await reader()
+    await acme.send({ kind: 'aviso', document_kind: null, sent_at: '2026-05-18T16:00:00Z' })
+    await acme.send({ ...LETTER, sent_at: '2026-05-19T16:00:00Z' })
+    await acme.receive()
+    later(6 * DAY)
+    const [one, without] = await acme.list()
+    const head = () => acme.head(one!.notification_id, { ack: true, role: 'member' })
+    expect((await head()).status).toBe(202)
+    expect(await env.DB.prepare('select count(*) as n from mailbox_requests where organization_id = ?').bind(acme.id).first('n')).toBe(0)
+    expect((await acme.head(without!.notification_id)).status).toBe(404)
+    await acme.document(one!.notification_id)
+    await acme.open()
+    const [got, { status, text, headers }] = [await acme.document(one!.notification_id), await head()]
+    expect([status, text]).toEqual([200, ''])
+    for (const name of ['content-type', 'content-length', 'content-disposition']) expect(headers.get(name)).toBe(got.headers.get(name))
+    expect(Number(headers.get('content-length'))).toBeGreaterThan(100)
+  })
+
   it('is 404 without one, under an identifier of nobody, and for who has not listed it', async () => {
     const acme = await reader()
     const other = await reader(acme.rfc)
@@ -242,14 +261,34 @@ describe('what an organization is told', () => {
       {
         kind: 'mailbox.notification_received',
         severity: 'warning',
-        resource_id: acme.fiscal_entity_id,
-        message: `The tax mailbox of ${acme.rfc} received “Requerimiento de prueba” on 2026-05-19. Open it by 2026-05-22, or it counts as notified on 2026-05-25.`,
+        resource_id: one!.notification_id,
+        message: `The tax mailbox of ${acme.rfc} received “Requerimiento de prueba” on 2026-05-19. As of 2026-05-20 nobody has opened it: open it by 2026-05-22, or it counts as notified on 2026-05-25.`,
       },
     ])
     later(601)
     await acme.receive()
     expect(await acme.told()).toEqual(told)
     expect((await acme.alerts()).length).toBe(1)
+  })
+
+  it('is an alert that names the notification and says of which day it is, so that it stays true when the notification is opened', async () => {
+    const acme = await reader()
+    await acme.send({ ...LETTER, sent_at: '2026-05-19T16:00:00Z' })
+    await acme.receive()
+    await acme.told()
+    const [{ notification_id } = { notification_id: '' }] = await acme.list()
+    const alerts = async () => (await acme.ask('GET', `/v1/alerts?resource_id=${notification_id}`)).body.data
+    const before = await alerts()
+    expect(before).toMatchObject([
+      { resource_id: notification_id, message: expect.stringContaining('As of 2026-05-20 nobody has opened it') },
+    ])
+    later(DAY)
+    await acme.document(notification_id, { ack: true })
+    await acme.open()
+    later(DAY + 601)
+    await acme.receive()
+    await acme.told()
+    expect([(await acme.list())[0]!.status, await alerts()]).toEqual(['opened', before])
   })
 
   it('is critical when one business day is left, and no alert is raised of what only informs', async () => {
@@ -261,7 +300,9 @@ describe('what an organization is told', () => {
       ['Informa', 'info'],
       ['Urgente', 'critical'],
     ])
-    expect(await messages(acme)).toEqual([expect.stringMatching(/^critical: .*“Urgente”.*Open it by 2026-05-21/)])
+    expect(await messages(acme)).toEqual([
+      expect.stringMatching(/^critical: .*“Urgente”.*As of 2026-05-20 nobody has opened it: open it by 2026-05-21/),
+    ])
   })
 
   it('is on the first run nothing of what is over, and on later runs everything', async () => {
@@ -275,7 +316,7 @@ describe('what an organization is told', () => {
     await acme.receive()
     expect(titles(await acme.told())).toEqual(['Mientras no había descargas'])
     expect(await messages(acme)).toEqual([
-      expect.stringMatching(/^critical: .*Nobody opened it, so it counts as notified on 2026-05-19\.$/),
+      expect.stringMatching(/^critical: .*As of 2026-05-20 nobody has opened it: it counts as notified on 2026-05-19\.$/),
     ])
   })
 

@@ -85,7 +85,7 @@ export async function organization(plan = 'api') {
       owner.organization_id,
     ),
   ])
-  return { id: owner.organization_id, owner, ask }
+  return { id: owner.organization_id, owner, as, ask }
 }
 
 export type Organization = Awaited<ReturnType<typeof organization>>

@@ -55,6 +55,30 @@ export const postponeRequest = (d1: D1Database, request: MailboxRequest, not_bef
     .prepare(`update mailbox_requests set token = null, lease_until = 0, attempts = attempts + 1, not_before = ?6 where ${HELD}`)
     .bind(...keysOf(request), request.token, not_before)
 
+/** An active connection whose organization may read a notification, and the organization's events shard. */
+export interface NotificationReader {
+  organization_id: string
+  fiscal_entity_id: string
+  events_shard: number
+}
+
+/**
+ * Finds the active connections to an RFC whose organizations may read a notification, as far as floors let them: those that it names, and those
+ * without extractors. `organizations` is a JSON object with their ids as keys.
+ */
+export const readersOf = async (d1: D1Database, entity: number, organizations: string): Promise<NotificationReader[]> =>
+  (
+    await d1
+      .prepare(
+        `select c.organization_id, c.fiscal_entity_id, o.events_shard
+         from connections c indexed by connections_entity cross join organizations o on o.id = c.organization_id
+         where c.entity = ?1 and c.state = 'active'
+           and (o.extractor_count = 0 or c.organization_id in (select key from json_each(?2)))`,
+      )
+      .bind(entity, organizations)
+      .all<NotificationReader>()
+  ).results
+
 /** The organizations and RFCs with requests that are due and that nobody works on. */
 export const dueRequests = async (d1: D1Database, now: number, limit: number): Promise<Pick<Key, 'organization_id' | 'entity'>[]> =>
   (

@@ -24,17 +24,33 @@ export interface Copying {
 
 /** The platform allows an invocation six connections. */
 const AT_ONCE = 4
+/** How often it is asked whether the copy may go on. */
+const ASK_MS = 2_000
 /** What is left of the budget belongs to the commit. */
 const STATEMENTS = 20
 
-/** Stores items in their order, four at once, until one fails or the budget ends. Throws what is not the fault of the destination. */
-export async function copyItems(destination: Destination, items: readonly Item[], budget: Budget): Promise<Copying> {
+/**
+ * Stores items in their order, four at once, until one fails, the budget ends, or `mayGoOn` says no. Throws what is not the fault of the
+ * destination.
+ */
+export async function copyItems(
+  destination: Destination,
+  items: readonly Item[],
+  budget: Budget,
+  mayGoOn: () => Promise<boolean>,
+): Promise<Copying> {
   const lines: (string | undefined)[] = items.map(() => undefined)
   const errors: (DestinationError | undefined)[] = []
   let next = 0
   let isOver = false
+  let askedAt = Date.now()
   const copyNext = async (): Promise<void> => {
     while (!isOver && next < items.length && budget.allows(STATEMENTS)) {
+      if (Date.now() - askedAt >= ASK_MS) {
+        askedAt = Date.now()
+        if (!(await mayGoOn())) isOver = true
+        if (isOver || next >= items.length) break
+      }
       const n = next++
       try {
         lines[n] = await copyItem(destination, items[n]!)

@@ -15,7 +15,7 @@ import { areAny, readDocuments } from './documents.ts'
 import { putPart } from './manifest.ts'
 import { copiedOf } from './review.ts'
 import { type CopyRound, legsTo, type RoundPosition } from './round.ts'
-import { assertHeld, insertCopied, type MirrorRow, setConnector, setMirror, type WorkRow } from './store.ts'
+import { assertHeld, insertCopied, isHeld, type MirrorRow, setConnector, setMirror, type WorkRow } from './store.ts'
 
 /** A connector that this invocation holds. */
 export interface Held {
@@ -108,7 +108,11 @@ export async function beginBackfill(system: System, held: Held, mirror: MirrorRo
 async function copyBatch(system: System, held: Held, ledger: ScopedLedger, mirror: MirrorRow, round: CopyRound) {
   const { d1, row, scope, path_template, destination } = held
   const { items, legs, end } = await nextBatch(system, d1, ledger, mirror, round, { kinds: scope.kinds, path_template })
-  const { lines, failed, error } = await copyItems(destination, items, system.budget)
+  const { lines, failed, error } = await copyItems(destination, items, system.budget, async () => {
+    // A connector that is paused or deleted, or whose RFC is unlinked, is sent nothing more.
+    const [isOurs, opened] = await Promise.all([isHeld(d1, row), openedFor(system, held, mirror)])
+    return isOurs && opened !== null
+  })
   const copied = items.slice(0, lines.length)
   const at: RoundPosition = lines.length === items.length ? end : (copied.at(-1)?.behind ?? round.at)
   const isOver = at.leg >= legs.length

@@ -1,16 +1,20 @@
 import { lastCommits } from '../../cfdi/mirrored/mirrored.ts'
 import { findOrganization } from '../../identity/organization/organization.ts'
+import { fetchedSince } from '../../mailbox/mirrored.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { uuidOf } from '../../platform/db/id.ts'
 import { isReadable } from '../../taxpayers/connection.ts'
-import { type ConnectionRow, listConnections } from '../../taxpayers/taxpayers.ts'
-import { type Windows, windowsOf } from '../../visibility/window.ts'
+import { type ConnectionRow, listConnections, storedReachesOf } from '../../taxpayers/taxpayers.ts'
+import { parseReaches } from '../../visibility/reaches.ts'
+import { boundsAt, type Windows, windowsOf } from '../../visibility/window.ts'
 import { type Copied, legsTo, type Now } from './round.ts'
 import { findMirrors, insertMirrors, type MirrorRow, markMirrors, type WorkRow } from './store.ts'
 
 /** Connections of a page. */
 const PAGE = 500
+/** The review is daily: a document of the mailbox that was fetched since then may be one that no event told of. */
+const FETCHED_MS = 2 * 86_400_000
 const NOTHING: Copied = { sequence: 0, import_sequence: 0, windows: null, all_until: 0 }
 
 /** What a mirror has dealt with. */
@@ -28,10 +32,20 @@ export async function planPage(system: System, d1: D1Database, row: WorkRow, aft
   const begin = row.backfill === null ? row.created_at : 0
   const known = await findMirrors(d1, row.connector, page.keys)
   const missing = page.connections.filter(({ fiscal_entity_id }) => !known.has(uuidOf(fiscal_entity_id)))
-  const now = await readNow(system, page.extractor_count, missing, begin)
+  const [now, reaches] = await Promise.all([
+    readNow(system, page.extractor_count, missing, begin),
+    storedReachesOf(
+      system.db,
+      missing.map(({ connection }) => connection),
+    ),
+  ])
   const rows = missing.map((connection) => {
     const isOlder = connection.linked_at.getTime() <= begin
-    const { windows, ...sequences } = isOlder ? now.get(connection)! : NOTHING
+    const { windows: _, ...sequences } = isOlder ? now.get(connection)! : NOTHING
+    // What a run has widened since is to be copied, however late the connector is planned.
+    const { issued_reaches, received_reaches } = reaches.get(connection.connection)!
+    const then = boundsAt(parseReaches(issued_reaches), parseReaches(received_reaches), begin)
+    const windows = isOlder ? windowsOf(page.extractor_count, then) : null
     return {
       ...{
         fiscal_entity: uuidOf(connection.fiscal_entity_id),
@@ -48,19 +62,36 @@ export async function planPage(system: System, d1: D1Database, row: WorkRow, aft
 /** Marks the mirrors of a page of connections of which there is something to copy, and inserts those that are missing. */
 export async function reviewPage(system: System, d1: D1Database, row: WorkRow, after: string): Promise<string> {
   const page = await readPage(system, row, after)
-  const [known, now] = await Promise.all([
+  const [known, now, fetched] = await Promise.all([
     findMirrors(d1, row.connector, page.keys),
     readNow(system, page.extractor_count, page.connections, Number.MAX_SAFE_INTEGER),
+    readFetched(system, page.connections),
   ])
   const keys = page.connections.filter(isReadable).flatMap((connection) => {
     const key = uuidOf(connection.fiscal_entity_id)
     const mirror = known.get(key)
-    return mirror?.due !== 1 && legsTo(mirror ? copiedOf(mirror) : NOTHING, now.get(connection)!).legs.length > 0 ? [key] : []
+    if (mirror?.due === 1) return []
+    const isBehind = legsTo(mirror ? copiedOf(mirror) : NOTHING, now.get(connection)!).legs.length > 0
+    return isBehind || fetched.has(connection.entity) ? [key] : []
   })
   const missing = keys.filter((key) => !known.has(key))
   const rows = missing.map((fiscal_entity) => ({ fiscal_entity, due: 1 as const, documents_since: 0, ...NOTHING, windows: null }))
   if (keys.length > 0) await commit(d1, [...insertMirrors(d1, row.connector, rows), ...markMirrors(d1, row.connector, keys)])
   return page.next
+}
+
+/** Reads for which RFCs a document of the mailbox was fetched lately. One statement for each ledger. */
+async function readFetched({ settings }: System, connections: readonly ConnectionRow[]): Promise<Set<number>> {
+  const found = await Promise.all(
+    [...Map.groupBy(connections, ({ shard }) => shard)].map(([shard, own]) =>
+      fetchedSince(
+        settings.ledgers[shard]!,
+        own.map(({ entity }) => entity),
+        Date.now() - FETCHED_MS,
+      ),
+    ),
+  )
+  return new Set(found.flatMap((entities) => [...entities]))
 }
 
 async function readPage({ db }: System, { organization_id }: WorkRow, after: string) {

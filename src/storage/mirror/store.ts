@@ -26,13 +26,15 @@ export const releaseConnector = (d1: D1Database, connector: number, token: strin
 export const HELD = 'storage_connector.held'
 
 /** Refuses its batch when the token no longer holds the connector, or a customer has changed, paused or removed it since it was claimed. */
-export const assertHeld = (d1: D1Database, { connector, token, updated_at }: WorkRow): D1PreparedStatement =>
-  assertThat(
-    d1,
-    sql`exists (select 1 from storage_connectors where connector = ${connector} and token = ${token} and updated_at = ${updated_at}
-      and connector_status = 'active' and deleted_at is null)`,
-    HELD,
-  )
+export const assertHeld = (d1: D1Database, row: WorkRow): D1PreparedStatement => assertThat(d1, held(row), HELD)
+
+/** Whether it still is. */
+export const isHeld = async (d1: D1Database, row: WorkRow): Promise<boolean> =>
+  (await prepared(d1, sql`select 1 where ${held(row)}`).first()) !== null
+
+const held = ({ connector, token, updated_at }: WorkRow): Fragment =>
+  sql`exists (select 1 from storage_connectors where connector = ${connector} and token = ${token} and updated_at = ${updated_at}
+    and connector_status = 'active' and deleted_at is null)`
 
 /** Sets columns of a connector. */
 export const setConnector = (d1: D1Database, connector: number, changes: Fragment): D1PreparedStatement =>

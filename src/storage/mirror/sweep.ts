@@ -34,7 +34,7 @@ export const sweepConnectors = (system: System): Promise<void> =>
  */
 export const reviewConnectors = (system: System, place = START): Promise<string> => {
   const { events, ledgers } = system.settings
-  return pageByPage(system, 6 + ledgers.length, place, async (from) => {
+  return pageByPage(system, 6 + 2 * ledgers.length, place, async (from) => {
     const [shard = 0, before = 0, after = ''] = from.split('.')
     const d1 = events[Number(shard)]!
     const [row] = await activeConnectors(d1, Number(before), 1)

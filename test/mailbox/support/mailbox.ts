@@ -2,7 +2,9 @@ import { env } from 'cloudflare:workers'
 import type { Notification } from '../../../src/mailbox/contract.ts'
 import type { EventPayload } from '../../../src/webhooks/catalog/payload-contract.ts'
 import { cfdiOf, deliver, subscriber, work } from '../../downloads/support/downloads.ts'
+import { basic } from '../../support/client.ts'
 import { freshRfc } from '../../support/tenants.ts'
+import { send as wired } from '../../support/wire.ts'
 
 /** An organization whose extractor downloads nothing but the mandatory source, and a way into the mailbox of its RFC. */
 export async function reader(rfc = freshRfc(), ciec: string | null = 'empty123', extractor: object = {}) {
@@ -28,6 +30,10 @@ export async function reader(rfc = freshRfc(), ciec: string | null = 'empty123',
         undefined,
         role as 'owner',
       ),
+    head: async (notification_id: string, { ack = false, role = 'owner' }: { ack?: boolean; role?: 'owner' | 'admin' | 'member' } = {}) =>
+      wired('HEAD', `${box}/document?notification_id=${notification_id}${ack ? '&acknowledge_notification=true' : ''}`, {
+        authorization: basic(await of.as(role)),
+      }),
     /** What the mailbox's worker does on a call of the organization. */
     open: async () => {
       const { entity } = (await env.DB.prepare('select entity from fiscal_entities where rfc = ?')

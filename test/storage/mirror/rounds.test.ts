@@ -3,8 +3,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ingestXmlPackage } from '../../../src/cfdi/ingest/ingest.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { uuidOf } from '../../../src/platform/db/id.ts'
-import { sweepConnectors } from '../../../src/storage/mirror/sweep.ts'
+import { reviewConnectors, sweepConnectors } from '../../../src/storage/mirror/sweep.ts'
 import { workOnConnector } from '../../../src/storage/mirror/work.ts'
+import { beforeBatch } from '../../authority/support/authority.ts'
 import { all } from '../../cfdi/support/book.ts'
 import { type Plain, packageOf, plainOf } from '../../cfdi/support/documents.ts'
 import { callOf } from '../../downloads/support/downloads.ts'
@@ -197,10 +198,82 @@ describe('a document of the tax mailbox', () => {
     at('2026-05-20T09:10:00Z')
     await acme.document(pending!.notification_id, { ack: true })
     await acme.open()
-    await env.EVENTS_0.prepare('update storage_mirrors set due = 1 where connector = ?').bind(connector).run()
     await work()
     expect(shelf.documents().filter(of)).toHaveLength(2)
     expect(shelf.puts.filter(of)).toHaveLength(2)
+  })
+})
+
+describe('a document of the tax mailbox that a run fetches', () => {
+  it('is copied when the run is told of, or else with the daily review', async () => {
+    const acme = await reader()
+    const { connector, connector_id } = await connectorOf({ organization_id: acme.id })
+    const work = () => workOnConnector(system(), { shard: 0, connector })
+    await work()
+    const copies = () =>
+      shelfOf(connector_id)
+        .documents()
+        .filter((path) => path.includes('/documents/buzon/'))
+    at('2026-05-20T09:01:00Z')
+    await acme.send({ kind: 'comunicado', sent_at: '2026-05-19T16:00:00Z' })
+    await acme.send({ sent_at: '2026-05-18T16:00:00Z' })
+    await acme.receive()
+    expect(await acme.told()).toHaveLength(2)
+    await work()
+    expect(copies()).toHaveLength(1)
+    // The other one was not opened in time. Its run says that nothing is new.
+    at('2026-05-26T09:00:00Z')
+    await acme.receive()
+    expect(await acme.told()).toHaveLength(2)
+    at('2026-05-27T07:00:00Z')
+    await reviewConnectors(system())
+    await work()
+    expect(copies()).toHaveLength(2)
+    at('2026-05-29T07:00:00Z')
+    await reviewConnectors(system())
+    expect(await env.EVENTS_0.prepare('select sum(due) as n from storage_mirrors where connector = ?').bind(connector).first('n')).toBe(0)
+  })
+})
+
+describe('a document of the tax mailbox that an opening fetches', () => {
+  it('is copied at once for each organization that reads it, also after a crash, and marks nothing for others', async () => {
+    const opener = await reader()
+    const [listed, free, unlisted, idle] = [await reader(opener.rfc), await reader(opener.rfc), await reader(opener.rfc), await reader()]
+    // Without an extractor it reads everything.
+    await free.ask('DELETE', `/v1/extractors/${free.extractor_id}`)
+    await opener.send({ sent_at: '2026-05-19T16:00:00Z' })
+    await opener.run()
+    await listed.run()
+    await opener.receive()
+    const all = [opener, listed, free, unlisted, idle]
+    const connectors = await Promise.all(all.map(({ id }) => connectorOf({ organization_id: id })))
+    const workAll = async () => {
+      for (const { connector } of connectors) await workOnConnector(system(), { shard: 0, connector })
+    }
+    for (let rounds = 0; rounds < 2; rounds++) await workAll()
+    const due = async () =>
+      Promise.all(
+        connectors.map(({ connector }) =>
+          env.EVENTS_0.prepare('select coalesce(sum(due = 1), 0) as n from storage_mirrors where connector = ?').bind(connector).first('n'),
+        ),
+      )
+    expect(await due()).toEqual([0, 0, 0, 0, 0])
+    at('2026-05-20T09:10:00Z')
+    await opener.document((await opener.list())[0]!.notification_id, { ack: true })
+    beforeBatch('insert into storage_mirrors', 'spoil')
+    await opener.open()
+    expect(await due()).toEqual([0, 0, 0, 0, 0])
+    at('2026-05-20T09:11:00Z')
+    await opener.open()
+    expect(await due()).toEqual([1, 1, 1, 0, 0])
+    await workAll()
+    const copies = connectors.map(({ connector_id }) =>
+      shelfOf(connector_id)
+        .documents()
+        .filter((path) => path.includes('/documents/buzon/')),
+    )
+    expect(copies.map(({ length }) => length)).toEqual([1, 1, 1, 0, 0])
+    expect(await due()).toEqual([0, 0, 0, 0, 0])
   })
 })
 
