@@ -22,7 +22,10 @@ interface Copies {
   fiscal_entity_id: string
 }
 
-/** Without a connector they write nothing; what a stopped one has to copy is marked too. They do what the trigger `events_mirrored` does for events. */
+/**
+ * Without a connector they write nothing; what a stopped one has to copy is marked too. They do what the trigger `events_mirrored` does for
+ * events.
+ */
 const dueStatements = (d1: D1Database, copies: readonly Copies[]): D1PreparedStatement[] =>
   jsonChunks(copies.map(({ organization_id, fiscal_entity_id }) => [organization_id, uuidOf(fiscal_entity_id)])).map((json) =>
     prepared(

@@ -303,6 +303,34 @@ describe('a connector', () => {
     }
   })
 
+  it('that is paused, or whose RFC is unlinked, is sent nothing more within two seconds', async () => {
+    for (const change of [
+      "update storage_connectors set connector_status = 'paused', token = null",
+      "update connections set state = 'unlinked'",
+    ]) {
+      const one = await mirrored()
+      await one.come(30)
+      await one.mark()
+      const d1 = change.includes('storage') ? env.EVENTS_0 : env.DB
+      const where = change.includes('storage') ? ' where connector = ?1' : ' where fiscal_entity_id = ?1'
+      const id = change.includes('storage') ? one.connector : one.fiscal_entity_id
+      let changed: Promise<void> | undefined
+      one.shelf.before = () => {
+        changed ??= (async () => {
+          await d1
+            .prepare(change + where)
+            .bind(id)
+            .run()
+          at(new Date(Date.now() + 3_000).toISOString())
+        })()
+        return changed
+      }
+      await one.work()
+      // Those that had begun.
+      expect(uuids(one.shelf).length, change).toBeLessThanOrEqual(4)
+    }
+  })
+
   it('that is removed leaves nothing behind but what it copied', async () => {
     const one = await mirrored()
     await one.come(3)
@@ -319,6 +347,36 @@ describe('a connector', () => {
     expect([await kept(), await one.mirror(), await stateOf(one.connector)]).toEqual([0, null, null])
     expect(one.shelf.documents()).toHaveLength(6)
     expect(await isSwept(one.connector)).toBe(false)
+  })
+
+  it('that is planned late copies what a window has shown since its creation', async () => {
+    const of = await organization('enterprise_gold')
+    const { fiscal_entity_id, rfc } = await connect(of.owner, freshRfc(), { ciec: 'empty' })
+    const { entity } = await callOf(rfc)
+    const bounds = (from: string, reaches: unknown) =>
+      env.DB.batch([
+        env.DB.prepare('update organizations set extractor_count = 1 where id = ?').bind(of.id),
+        env.DB.prepare('update connections set issued_from = ?2, issued_to = ?3, issued_reaches = ?4 where fiscal_entity_id = ?1').bind(
+          fiscal_entity_id,
+          from,
+          Date.now(),
+          JSON.stringify(reaches),
+        ),
+      ])
+    const first = Date.now()
+    await bounds('2026-05-01', [[first, '2026-05-01']])
+    const documents = Array.from({ length: 5 }, () => plainOf(random, '2026-04', { emisor: rfc }))
+    const target = { ledger: env.LEDGER_0, files: env.FILES, entity, rfc, now: new Date(), provenance: 'authority' } as const
+    await all(ingestXmlPackage(target, packageOf(documents)))
+    at(new Date(first + 60_000).toISOString())
+    const { connector, connector_id } = await connectorOf({ organization_id: of.id })
+    at(new Date(first + 120_000).toISOString())
+    await bounds('2026-04-01', [
+      [first, '2026-05-01'],
+      [Date.now(), '2026-04-01'],
+    ])
+    for (let turn = 0; turn < 3; turn++) await workOnConnector(system(), { shard: 0, connector })
+    expect(uuids(shelfOf(connector_id)).sort()).toEqual(documents.map(({ uuid }) => uuid).sort())
   })
 
   it('is found by the sweep while something is due, it is to be planned, or a backfill is not completed, and not while it waits', async () => {
