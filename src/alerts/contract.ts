@@ -22,13 +22,11 @@ export const Alert = z
     alert_id: Id('alr'),
     kind: AlertKind,
     severity: AlertSeverity,
-    resource_id: z
-      .string()
-      .meta({
-        description: doc(
-          'The webhook (`wh_…`), fiscal entity (`fe_…`), storage connector (`stc_…`) or notification (`ntf_…`) that the alert is about.',
-        ),
-      }),
+    resource_id: z.string().meta({
+      description: doc(
+        'The webhook (`wh_…`), fiscal entity (`fe_…`), storage connector (`stc_…`) or notification (`ntf_…`) that the alert is about.',
+      ),
+    }),
     message: z.string().meta({ description: doc('What happened, with its date. It does not change afterwards.') }),
     created_at: Instant.meta({ description: doc('When the alert was raised, or when it became critical.') }),
     read_at: Instant.nullable().meta({ description: doc('When the alert was marked as read; null if it is unread.') }),
