@@ -8,7 +8,15 @@ import { type DownloadLogin, Logins } from '../taxpayers/login.ts'
 import { rejectCiec } from '../taxpayers/verification.ts'
 import { fetchedDocument, NO_CONTENT } from './keep.ts'
 import { announceRequests, type MailboxCall } from './requests/requests.ts'
-import { claimRequests, deleteRequest, type MailboxRequest, type NotificationReader, postponeRequest, readersOf } from './requests/store.ts'
+import {
+  claimRequests,
+  deleteRequest,
+  isStanding,
+  type MailboxRequest,
+  type NotificationReader,
+  postponeRequest,
+  readersOf,
+} from './requests/store.ts'
 import { completeNotification } from './store.ts'
 
 /** Requests of one message, the most statements of one of them besides one for each events shard, and how long they are leased. */
@@ -75,8 +83,9 @@ async function fulfil(
   const now = new Date()
   try {
     const found = listed.get(notification)
-    const opened_at =
-      found && opens === 1 && isPending(found, now) ? await mailbox.open(login, notification, now) : (found?.opened_at ?? null)
+    const isOpening = found !== undefined && opens === 1 && isPending(found, now)
+    if (isOpening && !(await isStanding(system.db.$client, request))) return
+    const opened_at = isOpening ? await mailbox.open(login, notification, now) : (found?.opened_at ?? null)
     const ledger = system.settings.ledgers[request.shard]!
     // The opening is recorded before anything else can fail.
     if (opened_at) await completeNotification(ledger, request, { ...NO_CONTENT, opened_at: opened_at.getTime() }).run()

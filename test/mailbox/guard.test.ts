@@ -96,6 +96,28 @@ describe('a pending notification', () => {
     expect(await audited(acme, 'notification.opening_requested')).toHaveLength(1)
   })
 
+  it('is not opened any more when the RFC is unlinked, also when it is linked again', async () => {
+    const acme = await pending()
+    await acme.document(acme.id, { ack: true })
+    expect(await requests()).toBe(1)
+    await acme.ask('DELETE', acme.path)
+    expect(await requests()).toBe(0)
+    await acme.ask('POST', '/v1/fiscal-entities', { rfc: acme.rfc, ciec: 'empty123' })
+    await acme.open()
+    expect(await openedAtAuthority(acme.rfc)).toEqual([])
+    expect((await acme.list())[0]!.status).toBe('pending')
+  })
+
+  it('is not opened when the RFC is unlinked while a worker lists the mailbox', async () => {
+    const acme = await pending()
+    await acme.document(acme.id, { ack: true })
+    watchMailbox((call) => {
+      if (call === 'list') void env.DB.prepare('delete from mailbox_requests').run()
+    })
+    await acme.open()
+    expect(await openedAtAuthority(acme.rfc)).toEqual([])
+  })
+
   it('is not opened for a member who acknowledges: 403, before and after an owner has', async () => {
     const acme = await pending()
     const refused = { status: 403, body: { code: 'credential.role' } }

@@ -50,6 +50,13 @@ const HELD = `${KEY} and token = ?5`
 export const deleteRequest = (d1: D1Database, request: MailboxRequest): D1PreparedStatement =>
   d1.prepare(`delete from mailbox_requests where ${HELD}`).bind(...keysOf(request), request.token)
 
+/** Whether a request still stands. Unlinking the RFC withdraws those of its organization (trigger `connections_unlinked`). */
+export const isStanding = async (d1: D1Database, request: MailboxRequest): Promise<boolean> =>
+  (await d1
+    .prepare(`select 1 from mailbox_requests where ${HELD}`)
+    .bind(...keysOf(request), request.token)
+    .first()) !== null
+
 export const postponeRequest = (d1: D1Database, request: MailboxRequest, not_before: number): D1PreparedStatement =>
   d1
     .prepare(`update mailbox_requests set token = null, lease_until = 0, attempts = attempts + 1, not_before = ?6 where ${HELD}`)
