@@ -104,8 +104,8 @@ const RULES = [
   'test/webhooks/relay/turns.test.ts',
 ]
 
-/** Histories of whole services, and every invocation at its full load. */
-const JOURNEYS = ['test/journeys/*.test.ts', 'test/platform/budget/invocations.test.ts']
+/** Histories of whole services, every invocation at its full load, and sessions of the Worker of destinations. */
+const JOURNEYS = ['test/journeys/*.test.ts', 'test/platform/budget/invocations.test.ts', 'test/destinations/*.test.ts']
 
 /** The snippet in JavaScript of docs/webhooks.md is a module that tests import. */
 const documentedSnippet = {
