@@ -87,7 +87,10 @@ async function appliedTo(platform: Platform, database: string): Promise<string[]
   return table === undefined ? [] : ask('select name from d1_migrations')
 }
 
-/** The Workers that the service is bound to: what reads PDFs and invents those of the sandbox, and what reaches customers' storage. Always: what runs is what lies here. */
+/**
+ * The Workers that the service is bound to: what reads PDFs and invents those of the sandbox, and what reaches customers' storage. Always:
+ * what runs is what lies here.
+ */
 export const boundWorkersStep = ({ environment }: Configuration, wrangler: Wrangler): Step => ({
   title: 'Workers beside the service',
   tasks: async () =>

@@ -11,7 +11,7 @@ import { announceRequests, type MailboxCall } from './requests/requests.ts'
 import {
   claimRequests,
   deleteRequest,
-  isStanding,
+  isWaiting,
   type MailboxRequest,
   type NotificationReader,
   postponeRequest,
@@ -84,7 +84,7 @@ async function fulfil(
   try {
     const found = listed.get(notification)
     const isOpening = found !== undefined && opens === 1 && isPending(found, now)
-    if (isOpening && !(await isStanding(system.db.$client, request))) return
+    if (isOpening && !(await isWaiting(system.db.$client, request))) return
     const opened_at = isOpening ? await mailbox.open(login, notification, now) : (found?.opened_at ?? null)
     const ledger = system.settings.ledgers[request.shard]!
     // The opening is recorded before anything else can fail.

@@ -50,8 +50,8 @@ const HELD = `${KEY} and token = ?5`
 export const deleteRequest = (d1: D1Database, request: MailboxRequest): D1PreparedStatement =>
   d1.prepare(`delete from mailbox_requests where ${HELD}`).bind(...keysOf(request), request.token)
 
-/** Whether a request still stands. Unlinking the RFC withdraws those of its organization (trigger `connections_unlinked`). */
-export const isStanding = async (d1: D1Database, request: MailboxRequest): Promise<boolean> =>
+/** Whether a request still waits. Unlinking the RFC withdraws those of its organization (trigger `connections_unlinked`). */
+export const isWaiting = async (d1: D1Database, request: MailboxRequest): Promise<boolean> =>
   (await d1
     .prepare(`select 1 from mailbox_requests where ${HELD}`)
     .bind(...keysOf(request), request.token)
