@@ -1,4 +1,4 @@
-import { latestOf } from './window.ts'
+import { type Bounds, latestOf } from './window.ts'
 
 /** What one run of a connection reached of a source: the documents of whole months, up to the instant of the run. */
 export interface Reach {
@@ -29,6 +29,15 @@ export const parseReaches = (text: string): Reach[] =>
 /** When the connection's own runs first reached a document, in milliseconds. Undefined when none did. */
 export const reachedAt = (reaches: readonly Reach[], { fecha, issued_at }: Dated): number | undefined =>
   reaches.find(({ at, from }) => issued_at * 1_000 <= at && from <= fecha)?.at
+
+/** The bounds that a connection's windows had at an instant, in milliseconds: its runs up to then made them. */
+export const boundsAt = (issued: readonly Reach[], received: readonly Reach[], instant: number): Bounds => {
+  const [one, other] = [issued, received].map((reaches) => reaches.filter(({ at }) => at <= instant))
+  return { issued_from: floorOf(one!), issued_to: ceilingOf(one!), received_from: floorOf(other!), received_to: ceilingOf(other!) }
+}
+
+const floorOf = (reaches: readonly Reach[]): string | null => reaches.map(({ floor }) => floor).sort()[0] ?? null
+const ceilingOf = (reaches: readonly Reach[]): number | null => (reaches.length === 0 ? null : Math.max(...reaches.map(({ at }) => at)))
 
 /**
  * The fewest stretches that hold the documents of some reaches and no others. Two reaches make one stretch when no document can be issued

@@ -19,7 +19,7 @@ export interface Windows {
 /** Nothing reached yet; something that is held, or can be, is hidden; or nothing is hidden. */
 export type WindowState = 'empty' | 'bounded' | 'open'
 
-type Bounds = Pick<Connection, 'issued_from' | 'issued_to' | 'received_from' | 'received_to'>
+export type Bounds = Pick<Connection, 'issued_from' | 'issued_to' | 'received_from' | 'received_to'>
 
 /** The first day for which the authority has documents: a floor on this day hides nothing. */
 const EARLIEST_DAY = '2018-01-01'
@@ -38,18 +38,6 @@ export const reachOf = ({ issued_from, issued_to, received_from, received_to }: 
   issued: between(issued_from, issued_to),
   received: between(received_from, received_to),
 })
-
-/** The bounds that a connection's windows had at an instant, in milliseconds: its runs up to then made them. */
-export const boundsAt = (issued: readonly ReachOfRun[], received: readonly ReachOfRun[], instant: number): Bounds => {
-  const [one, other] = [issued, received].map((reaches) => reaches.filter(({ at }) => at <= instant))
-  return { issued_from: floorOf(one!), issued_to: ceilingOf(one!), received_from: floorOf(other!), received_to: ceilingOf(other!) }
-}
-
-type ReachOfRun = { at: number; floor: string }
-
-const floorOf = (reaches: readonly ReachOfRun[]): string | null => reaches.map(({ floor }) => floor).sort()[0] ?? null
-const ceilingOf = (reaches: readonly ReachOfRun[]): number | null =>
-  reaches.length === 0 ? null : Math.max(...reaches.map(({ at }) => at))
 
 const between = (floor: string | null, ceiling: number | null): Window =>
   floor === null || ceiling === null ? EMPTY : { isEmpty: false, floor, ceiling }

@@ -81,7 +81,13 @@ describe('who is not let in reads the same everywhere', () => {
     const { path, sent } = callOf(entry, await givenOf(entry, ours))
     const seen = new Set<string>()
     for (const [who, { authorization, d1 }] of sample(Object.entries(principals), 3, closed.indexOf(entry))) {
-      const asked = await metered(entry.route.method, path, { ...sent, authorization })
+      const ask = () => metered(entry.route.method, path, { ...sent, authorization })
+      let asked = await ask()
+      if (asked.d1 !== d1) {
+        // Messages of what the row was given may have been worked on meanwhile: they are waited for.
+        await quiet()
+        asked = await ask()
+      }
       expect([who, asked.answer.status, asked.d1]).toEqual([who, 401, d1])
       seen.add(essence(asked.answer))
     }
