@@ -38,6 +38,7 @@ function readableOf({ uuid, direction, fecha, xml, listed, isMetadataOnly }: Yea
   return {
     ...{ ...plain, ...(read as unknown as Partial<Document>), ...status, conceptos, impuestos },
     moneda: read.currency,
+    total: read.total ?? read.retencion?.monto_total_operacion ?? null,
     ...(read.tipo_comprobante === 'N' && { isr_retenido: exact(sum(read.nominas.map(({ isr_retenido }) => micros(isr_retenido)))) }),
   } as Document
 }
