@@ -1,6 +1,7 @@
 import type { ApplicationRow, CfdiRow } from '../columns.ts'
-import { micros } from '../money.ts'
-import type { CfdiDocument } from '../xml/document.ts'
+import { fits, type Micros, micros, timesOver } from '../money.ts'
+import { paidTaxesOf } from '../taxes/taxes.ts'
+import type { CfdiDocument, DoctoRelacionado, Pago } from '../xml/document.ts'
 
 const NO_INSTALMENT = { num_parcialidad: null, imp_saldo_ant: null, imp_pagado: null, imp_saldo_insoluto: null }
 /** Credit note and return of goods. The application of an advance (07) is not here, because the advance has been paid itself. */
@@ -28,12 +29,17 @@ function paymentsOf({ pagos }: CfdiDocument, source: string): ApplicationRow[] {
   for (const pago of pagos) {
     for (const docto of pago.documentos) {
       if (docto.uuid === '') continue
+      const amount = micros(docto.imp_pagado) ?? 0n
+      const convert = (one: Micros) => paidInMxn(pago, docto, one)
+      const amount_mxn = docto.moneda_dr === 'MXN' ? null : convert(amount)
       rows.push({
         invoice: docto.uuid,
         source,
         n: rows.length + 1,
         kind: 'P',
-        amount: micros(docto.imp_pagado) ?? 0n,
+        amount,
+        amount_mxn: amount_mxn !== null && fits(amount_mxn) ? amount_mxn : null,
+        taxes: paidTaxesOf(docto.impuestos_dr, convert),
         currency: docto.moneda_dr,
         tipo_cambio: null,
         fecha_pago: pago.fecha_pago,
@@ -48,6 +54,18 @@ function paymentsOf({ pagos }: CfdiDocument, source: string): ApplicationRow[] {
   return rows
 }
 
+/**
+ * An amount in the currency of a paid document, in MXN at the rate of the payment: TipoCambioP for one unit of the payment's currency, of
+ * which EquivalenciaDR units of the document's make one. Null when the rate is not stated.
+ */
+function paidInMxn({ moneda_p, tipo_cambio_p }: Pago, { moneda_dr, equivalencia_dr }: DoctoRelacionado, amount: Micros): Micros | null {
+  if (moneda_dr === 'MXN') return amount
+  const rate = moneda_p === 'MXN' ? '1' : tipo_cambio_p
+  const equivalence = moneda_dr === null || moneda_dr === moneda_p ? '1' : equivalencia_dr
+  if (rate === null || equivalence === null || !(Number(rate) > 0) || !(Number(equivalence) > 0)) return null
+  return timesOver(amount, rate, equivalence)
+}
+
 function creditsOf({ relacionados }: CfdiDocument, row: CfdiRow): ApplicationRow[] {
   const invoices = relatedBy(relacionados, CREDIT_RELATIONS)
   if (invoices.length === 0 || row.total_micros === null) return []
@@ -59,6 +77,8 @@ function creditsOf({ relacionados }: CfdiDocument, row: CfdiRow): ApplicationRow
     n: i + 1,
     kind: 'E',
     amount: i === 0 ? part + rest : part,
+    amount_mxn: null,
+    taxes: null,
     currency: row.currency,
     tipo_cambio: row.tipo_cambio,
     fecha_pago: row.fecha,
