@@ -36,12 +36,6 @@ export function product(integer: bigint, text: string): bigint {
   return quotient(integer * digits, power(scale))
 }
 
-/** An integer times a decimal, divided by another one, rounded once, half up in its size. Throws RangeError when the divisor is zero. */
-export function scaled(integer: bigint, by: string, over: string): bigint {
-  const [multiplier, divisor] = [parsed(by), parsed(over)]
-  return quotient(integer * multiplier.digits * power(divisor.scale), divisor.digits * power(multiplier.scale))
-}
-
 /** An integer divided by a decimal, rounded half up in its size. Throws RangeError when the decimal is zero. */
 export function ratioOf(integer: bigint, text: string): bigint {
   const { digits, scale } = parsed(text)

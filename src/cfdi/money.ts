@@ -1,4 +1,4 @@
-import { product, ratioOf, scaled, shifted } from './decimal.ts'
+import { product, ratioOf, shifted } from './decimal.ts'
 
 /** An amount that is added up: an integer number of millionths. A bigint here, decimal text on its way to and from SQL. */
 export type Micros = bigint
@@ -25,9 +25,6 @@ export const times = (amount: Micros, rate: string): Micros => product(amount, r
 
 /** Divides micros by a decimal rate, rounded half up. */
 export const dividedBy = (amount: Micros, rate: string): Micros => ratioOf(amount, rate)
-
-/** Multiplies micros by a decimal and divides them by another one, rounded half up once. */
-export const timesOver = (amount: Micros, by: string, over: string): Micros => scaled(amount, by, over)
 
 const CENT = 10_000
 const MAX_EXACT = Number.MAX_SAFE_INTEGER - CENT

@@ -218,7 +218,10 @@ export const cfdiPayments = sqliteTable(
     tipo_cambio: text('tipo_cambio'),
     /** `amount` of a P in MXN, at the rate of the payment. Null when that is not known, and when `currency` is MXN. */
     amount_mxn: micros('amount_mxn'),
-    /** The taxes that a P states of the paid part (taxes/breakdown.ts), in MXN. Null when it states none. */
+    /**
+     * The taxes that a P states of the paid part (taxes/breakdown.ts), in MXN; in `currency` when its rate is not known. Null when it states
+     * none: then they are in proportion to those of the invoice.
+     */
     taxes: text('taxes'),
     /** Literal local time: FechaPago of a P, Fecha of an E. */
     fecha_pago: text('fecha_pago').notNull(),

@@ -1,5 +1,5 @@
 import type { ApplicationRow, CfdiRow } from '../columns.ts'
-import { fits, type Micros, micros, timesOver } from '../money.ts'
+import { dividedBy, fits, type Micros, micros, times } from '../money.ts'
 import { paidTaxesOf } from '../taxes/taxes.ts'
 import type { CfdiDocument, DoctoRelacionado, Pago } from '../xml/document.ts'
 
@@ -39,7 +39,7 @@ function paymentsOf({ pagos }: CfdiDocument, source: string): ApplicationRow[] {
         kind: 'P',
         amount,
         amount_mxn: amount_mxn !== null && fits(amount_mxn) ? amount_mxn : null,
-        taxes: paidTaxesOf(docto.impuestos_dr, convert),
+        taxes: paidTaxesOf(docto, convert),
         currency: docto.moneda_dr,
         tipo_cambio: null,
         fecha_pago: pago.fecha_pago,
@@ -56,14 +56,14 @@ function paymentsOf({ pagos }: CfdiDocument, source: string): ApplicationRow[] {
 
 /**
  * An amount in the currency of a paid document, in MXN at the rate of the payment: TipoCambioP for one unit of the payment's currency, of
- * which EquivalenciaDR units of the document's make one. Null when the rate is not stated.
+ * which EquivalenciaDR units of the document's make one. Each step is rounded to millionths. Null when the rate is not stated.
  */
 function paidInMxn({ moneda_p, tipo_cambio_p }: Pago, { moneda_dr, equivalencia_dr }: DoctoRelacionado, amount: Micros): Micros | null {
   if (moneda_dr === 'MXN') return amount
   const rate = moneda_p === 'MXN' ? '1' : tipo_cambio_p
   const equivalence = moneda_dr === null || moneda_dr === moneda_p ? '1' : equivalencia_dr
   if (rate === null || equivalence === null || !(Number(rate) > 0) || !(Number(equivalence) > 0)) return null
-  return timesOver(amount, rate, equivalence)
+  return times(dividedBy(amount, equivalence), rate)
 }
 
 function creditsOf({ relacionados }: CfdiDocument, row: CfdiRow): ApplicationRow[] {

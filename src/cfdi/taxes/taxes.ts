@@ -1,9 +1,9 @@
 import type { CfdiRow } from '../columns.ts'
 import { fits, type Micros, micros } from '../money.ts'
 import { inMxn, rateOf } from '../totals.ts'
-import type { CfdiDocument, Concepto, Tax } from '../xml/document.ts'
+import type { CfdiDocument, Concepto, DoctoRelacionado, Tax } from '../xml/document.ts'
 import { taxCode } from '../xml/fields.ts'
-import { addRate, BREAKDOWN, type Breakdown, breakRates, type Rates, ratesOf, writeBreakdown } from './breakdown.ts'
+import { addTax, BREAKDOWN, type Breakdown, type Groups, groupsOf, transferred, writeBreakdown } from './breakdown.ts'
 
 type Taxes = Pick<CfdiRow, 'iva_trasladado' | 'iva_retenido' | 'isr_retenido' | 'ieps_trasladado'>
 
@@ -13,10 +13,10 @@ type Which = 'traslados' | 'retenciones'
 export class LineTaxes {
   readonly #sums = new Map<string, Micros>()
   /** The IVA that the lines transfer. */
-  readonly rates: Rates = new Map()
+  readonly transferred: Groups = new Map()
 
   add({ impuestos }: Concepto): void {
-    for (const tax of impuestos.traslados) addRate(this.rates, tax)
+    for (const tax of impuestos.traslados) addTax(this.transferred, tax)
     for (const which of ['traslados', 'retenciones'] as const)
       for (const { impuesto, importe } of impuestos[which])
         this.#sums.set(`${which} ${impuesto}`, this.sum(which, impuesto) + (micros(importe) ?? 0n))
@@ -63,31 +63,41 @@ export function breakdownOf(document: CfdiDocument, lines: LineTaxes, taxes: Tax
   if (!isInvoice) return { net_mxn, taxes: null }
   const { iva_retenido, isr_retenido, ieps_trasladado } = taxes
   const stated: Breakdown = {
-    ...breakRates(ratesOf(impuestos.traslados), lines.rates, net),
+    ...transferred(groupsOf(impuestos.traslados), lines.transferred),
     iva_retenido: iva_retenido ?? 0n,
     isr_retenido: isr_retenido ?? 0n,
     ieps: ieps_trasladado ?? 0n,
   }
   const isPlain = BREAKDOWN.every((name) => stated[name] === (name === 'base_16' ? net : name === 'iva_16' ? taxes.iva_trasladado : 0n))
   if (isPlain && rate === '1') return { net_mxn, taxes: null }
-  const text = writeBreakdown(mapAmounts(stated, (amount) => inMxn(amount, rate) ?? amount))
+  const own = rate === null || rate === '1' ? undefined : { net, breakdown: stated }
+  const text = writeBreakdown(
+    mapAmounts(stated, (amount) => inMxn(amount, rate) ?? amount),
+    own,
+  )
   return text === null ? NO_AMOUNTS : { net_mxn, taxes: text }
 }
 
-/** The taxes that a payment complement states of a paid part, converted; null when it states none, and when one cannot be converted. */
+/**
+ * The taxes that a payment complement states of a paid part, converted; as they are when there is no rate. Null when it states none although
+ * the part is subject to taxes: then they are in proportion to those of the invoice.
+ */
 export function paidTaxesOf(
-  { traslados, retenciones }: { traslados: readonly Tax[]; retenciones: readonly Tax[] },
+  { impuestos_dr: { traslados, retenciones }, objeto_imp_dr }: Pick<DoctoRelacionado, 'impuestos_dr' | 'objeto_imp_dr'>,
   convert: (amount: Micros) => Micros | null,
 ): string | null {
-  if (traslados.length + retenciones.length === 0) return null
+  if (traslados.length + retenciones.length === 0) return objeto_imp_dr === NOT_SUBJECT ? '[]' : null
   const stated: Breakdown = {
-    ...breakRates(ratesOf(traslados), new Map(), null),
+    ...transferred(groupsOf(traslados), new Map()),
     iva_retenido: sumOf(retenciones, '002'),
     isr_retenido: sumOf(retenciones, '001'),
     ieps: sumOf(traslados, '003'),
   }
-  return convert(1n) === null ? null : writeBreakdown(mapAmounts(stated, (amount) => convert(amount)!))
+  return writeBreakdown(mapAmounts(stated, (amount) => convert(amount) ?? amount))
 }
+
+/** ObjetoImpDR of what is subject to no tax. */
+const NOT_SUBJECT = '01'
 
 const mapAmounts = (breakdown: Breakdown, change: (amount: Micros) => Micros): Breakdown =>
   Object.fromEntries(BREAKDOWN.map((name) => [name, change(breakdown[name])])) as Breakdown

@@ -41,6 +41,8 @@ const NOTHING = {
   iva_retenido: 0n,
   isr_retenido: 0n,
   ieps: 0n,
+  base_otras: 0n,
+  iva_otras: 0n,
 }
 
 describe('the taxes of an invoice by rate', () => {
@@ -61,8 +63,16 @@ describe('the taxes of an invoice by rate', () => {
     expect(row.net_mxn).toBe(pesos(1_000))
     expect(parseBreakdown(row.taxes!)).toEqual({
       ...{ base_16: pesos(100), iva_16: pesos(16), base_8: pesos(200), iva_8: pesos(16), base_0: pesos(300), base_exento: pesos(400) },
-      ...{ iva_retenido: pesos(10.66), isr_retenido: pesos(10), ieps: pesos(8) },
+      ...{ iva_retenido: pesos(10.66), isr_retenido: pesos(10), ieps: pesos(8), base_otras: 0n, iva_otras: 0n },
     })
+  })
+
+  it('of former rates are those of other rates, with bases that follow from the amounts', () => {
+    const former = '<c:Traslado Impuesto="002" TipoFactor="Tasa" TasaOCuota="0.110000" Importe="22"/>'
+    const { row } = stored('TipoDeComprobante="I" Moneda="MXN" SubTotal="200" Total="222"', {
+      header: `<c:Traslados>${former}</c:Traslados>`,
+    })
+    expect(parseBreakdown(row.taxes!)).toEqual({ ...NOTHING, base_otras: pesos(200), iva_otras: pesos(22) })
   })
 
   it('are an empty list when it is subject to no IVA', () => {
@@ -73,6 +83,8 @@ describe('the taxes of an invoice by rate', () => {
     const header = `<c:Traslados>${traslado('0.160000', '100', '16')}</c:Traslados>`
     const { row } = stored('TipoDeComprobante="I" Moneda="USD" TipoCambio="17.5" SubTotal="100" Total="116"', { header })
     expect([row.net_mxn, parseBreakdown(row.taxes!)]).toEqual([pesos(1_750), { ...NOTHING, base_16: pesos(1_750), iva_16: pesos(280) }])
+    // At its end are the same amounts in its own currency, and what it is worth before taxes there.
+    expect(JSON.parse(row.taxes!)[11]).toEqual([100e6, 16e6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 100e6])
     const unrated = stored('TipoDeComprobante="I" Moneda="USD" SubTotal="100" Total="116"', { header }).row
     expect([unrated.net_mxn, parseBreakdown(unrated.taxes!)]).toEqual([null, { ...NOTHING, base_16: pesos(100), iva_16: pesos(16) }])
   })
@@ -95,7 +107,7 @@ describe('a payment complement', () => {
     stored('TipoDeComprobante="P" Moneda="XXX" SubTotal="0" Total="0"', { complement: pago(attributes, docto(dr, inside)) })
 
   it('keeps what is paid in MXN at the rate of the payment, with its taxes', () => {
-    // 58 USD for pesos, of which one is 0.0575 USD: 58 ÷ 0.0575 = 1,008.695652173… MXN, and likewise 50, 8 and 5 USD.
+    // 58 USD for pesos, of which one is 0.0575 USD: 58 ÷ 0.0575 = 1,008.695652 MXN, and likewise 50, 8 and 5 USD.
     const { applications, row } = applied(
       'FechaPago="2025-02-01T12:00:00" FormaDePagoP="03" MonedaP="MXN" TipoCambioP="1" Monto="1008.70"',
       'MonedaDR="USD" EquivalenciaDR="0.0575" ImpPagado="58"',
