@@ -119,6 +119,7 @@ CREATE TABLE `cfdi_payments` (
 	`amount` text NOT NULL,
 	`currency` text,
 	`tipo_cambio` text,
+	`conversion` text,
 	`amount_mxn` text,
 	`taxes` text,
 	`fecha_pago` text NOT NULL,

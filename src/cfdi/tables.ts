@@ -216,7 +216,12 @@ export const cfdiPayments = sqliteTable(
     currency: text('currency'),
     /** MXN for one unit of `currency`, decimal text. Null for a P. */
     tipo_cambio: text('tipo_cambio'),
-    /** `amount` of a P in MXN, at the rate of the payment. Null when that is not known, and when `currency` is MXN. */
+    /**
+     * How an amount of a P in another currency becomes MXN: EquivalenciaDR, by which it is divided, a space, and TipoCambioP, by which it is
+     * multiplied; in the place of the latter the currency of the payment, where it is not stated. Null when EquivalenciaDR is not known.
+     */
+    conversion: text('conversion'),
+    /** `amount` of a P in MXN so far. Null when that is not known, and when `currency` is MXN. */
     amount_mxn: micros('amount_mxn'),
     /**
      * The taxes that a P states of the paid part (taxes/breakdown.ts), in MXN; in `currency` when its rate is not known. Null when it states

@@ -25,6 +25,8 @@ export const PURE: readonly string[] = [
   'src/cfdi/ingest/row.ts',
   'src/cfdi/taxes/taxes.ts',
   'src/cfdi/taxes/breakdown.ts',
+  'src/cfdi/taxes/conversion.ts',
+  'src/cfdi/cash/measure.ts',
   'src/cfdi/literal-day.ts',
   'src/cfdi/decimal.ts',
   'src/cfdi/mirrored/stretches.ts',

@@ -1,5 +1,6 @@
 import type { ApplicationRow, CfdiRow } from '../columns.ts'
-import { dividedBy, fits, type Micros, micros, times } from '../money.ts'
+import { fits, type Micros, micros } from '../money.ts'
+import { converted } from '../taxes/conversion.ts'
 import { paidTaxesOf } from '../taxes/taxes.ts'
 import type { CfdiDocument, DoctoRelacionado, Pago } from '../xml/document.ts'
 
@@ -30,7 +31,9 @@ function paymentsOf({ pagos }: CfdiDocument, source: string): ApplicationRow[] {
     for (const docto of pago.documentos) {
       if (docto.uuid === '') continue
       const amount = micros(docto.imp_pagado) ?? 0n
-      const convert = (one: Micros) => paidInMxn(pago, docto, one)
+      const conversion = conversionOf(pago, docto)
+      const convert = (one: Micros): Micros | null =>
+        docto.moneda_dr === 'MXN' ? one : conversion === null ? null : converted(one, conversion)
       const amount_mxn = docto.moneda_dr === 'MXN' ? null : convert(amount)
       rows.push({
         invoice: docto.uuid,
@@ -38,6 +41,7 @@ function paymentsOf({ pagos }: CfdiDocument, source: string): ApplicationRow[] {
         n: rows.length + 1,
         kind: 'P',
         amount,
+        conversion,
         amount_mxn: amount_mxn !== null && fits(amount_mxn) ? amount_mxn : null,
         taxes: paidTaxesOf(docto, convert),
         currency: docto.moneda_dr,
@@ -54,17 +58,15 @@ function paymentsOf({ pagos }: CfdiDocument, source: string): ApplicationRow[] {
   return rows
 }
 
-/**
- * An amount in the currency of a paid document, in MXN at the rate of the payment: TipoCambioP for one unit of the payment's currency, of
- * which EquivalenciaDR units of the document's make one. Each step is rounded to millionths. Null when the rate is not stated.
- */
-function paidInMxn({ moneda_p, tipo_cambio_p }: Pago, { moneda_dr, equivalencia_dr }: DoctoRelacionado, amount: Micros): Micros | null {
-  if (moneda_dr === 'MXN') return amount
-  const rate = moneda_p === 'MXN' ? '1' : tipo_cambio_p
+/** How amounts of a paid document in another currency become MXN (tables.ts). */
+function conversionOf({ moneda_p, tipo_cambio_p }: Pago, { moneda_dr, equivalencia_dr }: DoctoRelacionado): string | null {
+  if (moneda_dr === 'MXN' || (moneda_dr ?? moneda_p) === null) return null
   const equivalence = moneda_dr === null || moneda_dr === moneda_p ? '1' : equivalencia_dr
-  if (rate === null || equivalence === null || !(Number(rate) > 0) || !(Number(equivalence) > 0)) return null
-  return times(dividedBy(amount, equivalence), rate)
+  const rate = moneda_p === 'MXN' ? '1' : isPositive(tipo_cambio_p) ? tipo_cambio_p : moneda_p
+  return isPositive(equivalence) && rate !== null ? `${equivalence} ${rate}` : null
 }
+
+const isPositive = (text: string | null): boolean => Number(text) > 0
 
 function creditsOf({ relacionados }: CfdiDocument, row: CfdiRow): ApplicationRow[] {
   const invoices = relatedBy(relacionados, CREDIT_RELATIONS)
@@ -77,6 +79,7 @@ function creditsOf({ relacionados }: CfdiDocument, row: CfdiRow): ApplicationRow
     n: i + 1,
     kind: 'E',
     amount: i === 0 ? part + rest : part,
+    conversion: null,
     amount_mxn: null,
     taxes: null,
     currency: row.currency,
