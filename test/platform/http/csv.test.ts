@@ -57,14 +57,22 @@ it('refusals are problems in JSON', async () => {
   expect([status, headers.get('content-type')]).toEqual([422, 'application/json'])
 })
 
-it('no field is a formula, quotes are doubled, and lists are JSON', () => {
-  const row = z.object({ a: z.string(), of: z.object({ b: z.string().nullable(), list: z.array(z.string()) }).nullable() })
+it('no field is a formula, quotes are doubled, and lists are one value', () => {
+  const row = z.object({
+    a: z.string(),
+    of: z
+      .object({
+        b: z.string().nullable(),
+        list: z.array(z.string()),
+        drilldown: z.record(z.string(), z.string()),
+        rows: z.array(z.object({ c: z.string() })),
+      })
+      .nullable(),
+  })
   const rows = [
-    { a: '=1+1', of: { b: '-12.50', list: ['x', 'y'] } },
+    { a: '=1+1', of: { b: '-12.50', list: ['x', 'y'], drilldown: { a: '/' }, rows: [] } },
     { a: '-cmd', of: { b: 'two\r\nlines "quoted"', list: [] } },
     { a: 'a,b', of: null },
   ]
-  expect(csvOf(columnsOf(row), rows)).toBe(
-    'a,of.b,of.list\r\n\'=1+1,-12.50,"[""x"",""y""]"\r\n\'-cmd,"two\r\nlines ""quoted""",[]\r\n"a,b",,\r\n',
-  )
+  expect(csvOf(columnsOf(row), rows)).toBe('a,of.b,of.list\r\n\'=1+1,-12.50,x y\r\n\'-cmd,"two\r\nlines ""quoted""",\r\n"a,b",,\r\n')
 })
