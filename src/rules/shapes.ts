@@ -194,8 +194,8 @@ export const SHAPES = {
     }),
   ),
   'catalog.forma_pago': z.record(z.string(), z.string()),
-  /** Labels of segments (2 digits), families (4) and classes (6) of c_ClaveProdServ. */
-  'catalog.clave_prod_serv': z.record(z.string().regex(/^\d{2}(\d{2}){0,2}$/), z.string()),
+  /** Labels of segments (2 digits), families (4), classes (6) and keys (8) of c_ClaveProdServ. */
+  'catalog.clave_prod_serv': z.record(z.string().regex(/^\d{2}(\d{2}){0,3}$/), z.string()),
 } satisfies Record<string, z.ZodType>
 
 /** How sure we are: read in its source; written from memory; or a proposal of ours, because no rule says it. */

@@ -3,7 +3,8 @@ import type { LoadedRate } from './rates-csv.ts'
 /** Below 100 KB, the longest statement that D1 accepts. */
 const ROWS_A_STATEMENT = 2_000
 
-const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
+/** A text of SQL. */
+export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 /**
  * The statements that load rates: for each currency, they replace what is held between its first and last day in the file. Values stand in

@@ -100,7 +100,7 @@ function check(rates: readonly Read[], faults: string[]): void {
  * then `Fecha,SF43718,…`), or `currency,date,rate`, where the date is that of the publication in the Diario Oficial. Returns each rate once,
  * by currency and date. Throws RatesRefused, which names every fault with its line.
  */
-export function ratesIn(text: string, series: Readonly<Record<string, string>>): LoadedRate[] {
+export function ratesIn(text: string, series: Readonly<Record<string, string>>): { rates: LoadedRate[]; source: 'banxico' | 'operator' } {
   const lines = text
     .replace(/^\uFEFF/, '')
     .split(/\r\n|\r|\n/)
@@ -117,5 +117,6 @@ export function ratesIn(text: string, series: Readonly<Record<string, string>>):
   if (faults.length > 0) throw new RatesRefused(faults)
   const unique = new Map(found.map(({ currency, date, rate }) => [currency + date, { currency, date, rate }]))
   const rates = [...unique].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, rate]) => rate)
-  return isPlain(header) ? rates : [...Map.groupBy(rates, ({ currency }) => currency).values()].flatMap(published)
+  if (isPlain(header)) return { rates, source: 'operator' }
+  return { rates: [...Map.groupBy(rates, ({ currency }) => currency).values()].flatMap(published), source: 'banxico' }
 }
