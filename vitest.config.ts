@@ -98,6 +98,8 @@ const RULES = [
   'test/pdf/*.test.ts',
   'test/platform/hash.test.ts',
   'test/platform/time/zone-of-postcode.test.ts',
+  'test/rules/{dated,defaults,rule-commands,withholding-classes}.test.ts',
+  'test/rules/rates/rates-csv.test.ts',
   'test/simulate/simulation.test.ts',
   'test/storage/template.test.ts',
   'test/visibility/{coverage,slice-counts}.test.ts',
