@@ -8,7 +8,6 @@ import { networkOf } from '../../scripts/mirror/network.ts'
 import { ROOT } from '../../scripts/wrangler.ts'
 import { destinationOf } from '../../src/storage/drivers/adapters.ts'
 import type { Destination } from '../../src/storage/drivers/port.ts'
-import { objectOf } from '../storage/support/wire.ts'
 import { freePort, until } from './support/runner.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'fiscal-sink-'))
@@ -38,26 +37,34 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const textAt = async (path: string) => new TextDecoder().decode((await destination.read(path)) ?? undefined)
 const fail = (failure: object | null) => fetch(url, { method: 'POST', body: JSON.stringify(failure) })
+
+/** As the driver sends it, whose MD5 Node does not compute; the driver confirms a put by these two. */
+const put = async (path: string, body: string) => {
+  const { status, headers } = await fetch(`${url}/${path}`, { method: 'PUT', body })
+  return [status, headers.has('etag')]
+}
 
 describe('the server that docs/storage.md shows for STORAGE_SINK', () => {
   it('plays S3 to the driver', async () => {
     expect(await destination.read('a/1.xml')).toBeNull()
-    await destination.put('a/1.xml', await objectOf('<año/>'))
-    expect(await textAt('a/1.xml')).toBe('<año/>')
+    expect(await put('a/1.xml', '<año/>')).toEqual([200, true])
+    expect(await destination.read('a/1.xml')).toEqual(new Uint8Array(Buffer.from('<año/>')))
+    await destination.remove('a/1.xml')
     await destination.remove('a/1.xml')
     expect(await destination.read('a/1.xml')).toBeNull()
   })
 
   it('fails as it is told, until it is told to work again', async () => {
-    const object = await objectOf('one')
+    await put('a/2.xml', 'two')
     await fail({ status: 503, headers: { 'retry-after': '300' } })
-    await expect(destination.put('a/2.xml', object)).rejects.toMatchObject({ code: 'unavailable', retry_after_seconds: 300 })
+    await expect(destination.read('a/2.xml')).rejects.toMatchObject({ code: 'unavailable', retry_after_seconds: 300 })
     await fail({ status: 403 })
-    await expect(destination.put('a/2.xml', object)).rejects.toMatchObject({ code: 'access_denied' })
+    expect(await put('a/2.xml', 'another')).toEqual([403, false])
+    await expect(destination.remove('a/2.xml')).rejects.toMatchObject({ code: 'access_denied' })
+    await fail({ status: 0 })
+    await expect(fetch(url, { signal: AbortSignal.timeout(300) })).rejects.toMatchObject({ name: 'TimeoutError' })
     await fail(null)
-    await destination.put('a/2.xml', object)
-    expect(await textAt('a/2.xml')).toBe('one')
+    expect(await destination.read('a/2.xml')).toEqual(new Uint8Array(Buffer.from('two')))
   })
 })
