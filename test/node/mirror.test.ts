@@ -143,7 +143,7 @@ afterAll(async () => {
   providers.stop()
 })
 
-describe(`backfills of ${DOCUMENTS} documents to ${KINDS.join(', ')}, each of them interrupted when the service is killed, ${KILLS} times`, () => {
+describe(`backfills of ${DOCUMENTS} documents to ${KINDS.join(', ')}, each of them interrupted when the service is killed ${isFull ? 'ten times' : 'once'}`, () => {
   it.each(KINDS)('counts each document to %s once, and repeats at most a batch for a kill', async (kind) => {
     const copy = copies.get(kind)!
     const { copied_count, connector_status, backfill, last_error, failed_count } = await connectorOf(copy)
