@@ -42,7 +42,8 @@ export const groupsOf = (taxes: readonly Tax[]): Groups => {
   return groups
 }
 
-const RATES: Readonly<Record<string, '16' | '8'>> = { 'Tasa|0.16': '16', 'Tasa|0.08': '8' }
+/** The groups of the rates that have names of their own, which are their percentages. */
+const RATES = new Map((['16', '8'] as const).map((percent) => [`Tasa|${Number(percent) / 100}`, percent]))
 
 /**
  * The IVA by rate that the groups of a header and of the lines state. A group of the header without a base takes that of the lines, else
@@ -57,7 +58,7 @@ export function transferred(header: Groups, lines: Groups): Omit<Breakdown, 'iva
     if (tipo_factor === 'Exento') sums.base_exento += base
     else if (key === 'Tasa|0') sums.base_0 += base
     else {
-      const rate = RATES[key] ?? 'otras'
+      const rate = RATES.get(key) ?? 'otras'
       sums[`base_${rate}`] += base
       sums[`iva_${rate}`] += group.importe
     }
