@@ -90,6 +90,7 @@ const RULES = [
   'test/authority/sandbox/*.test.ts',
   'test/cfdi/ingest/row.test.ts',
   'test/cfdi/{balances,chunks,decimal,payment-thresholds,products,substitution,totals}.test.ts',
+  'test/cfdi/taxes/*.test.ts',
   'test/cfdi/xml/xml-reader.test.ts',
   'test/billing/subscription/trial-email.test.ts',
   'test/extractors/{cadence,cadence-oracle,promises}.test.ts',
