@@ -110,8 +110,11 @@ const RULES = [
   'test/webhooks/relay/turns.test.ts',
 ]
 
-/** Histories of whole services, every invocation at its full load, and sessions of the Worker of destinations. */
-const JOURNEYS = ['test/journeys/*.test.ts', 'test/platform/budget/invocations.test.ts', 'test/destinations/*.test.ts']
+/** Histories of whole services, many days of one RFC, every invocation at its full load, and sessions of the Worker of destinations. */
+const JOURNEYS = [
+  ...['test/journeys/*.test.ts', 'test/platform/budget/invocations.test.ts', 'test/destinations/*.test.ts'],
+  ...['test/storage/mirror/worlds.test.ts', 'test/downloads/quiet-day.test.ts', 'test/simulate/quiet-day.test.ts'],
+]
 
 /** The snippet in JavaScript of docs/webhooks.md is a module that tests import. */
 const documentedSnippet = {
