@@ -73,8 +73,20 @@ const destinations = {
 const LONGEST = [
   ...['node/mirror', 'node/midnight', 'node/crash', 'node/memory', 'node/start', 'node/deploy', 'node/connectors', 'node/storage'],
   ...['journeys/journey', 'journeys/paired-worlds', 'journeys/shared-downloads', 'journeys/shared-midnight', 'platform/budget/invocations'],
-  ...['cfdi/search/search-cost', 'platform/http/matrix', 'platform/http/matrix-queries', 'billing/entitlements'],
-  ...['imports/imports-deletion', 'downloads/missed-cancellations', 'platform/http/matrix-bodies', 'webhooks/deliveries/delivery-faults'],
+  ...[
+    'storage/mirror/worlds',
+    'imports/imports-deletion',
+    'platform/http/matrix',
+    'platform/http/matrix-queries',
+    'platform/http/matrix-bodies',
+  ],
+  ...[
+    'billing/entitlements',
+    'billing/invoices/invoices',
+    'identity/team/team',
+    'downloads/missed-cancellations',
+    'cfdi/search/search-cost',
+  ],
 ].map((name) => `/test/${name}.test.ts`)
 
 /** A worker goes on with a file of the same project only. */
