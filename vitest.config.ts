@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, statfsSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -11,7 +11,12 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 const MEMORY = '/dev/shm'
 const ROOM_BYTES = 4 * 1024 ** 3
 const roomIn = ({ bavail, bsize }: { bavail: number; bsize: number }): number => bavail * bsize
-if (process.env['TMPDIR'] === undefined && existsSync(MEMORY) && roomIn(statfsSync(MEMORY)) > ROOM_BYTES) process.env['TMPDIR'] = MEMORY
+if (process.env['TMPDIR'] === undefined && existsSync(MEMORY) && roomIn(statfsSync(MEMORY)) > ROOM_BYTES) {
+  const folder = mkdtempSync(join(MEMORY, 'fiscal-tests-'))
+  process.env['TMPDIR'] = folder
+  // What processes that were killed have left would stay in memory.
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
+}
 
 const migrations = {
   CONTROL_MIGRATIONS: await readD1Migrations('migrations/control'),
