@@ -21,6 +21,7 @@ import { reviewConnectors } from './storage/mirror/sweep.ts'
 import { rewrapCredentials } from './storage/rewrap.ts'
 import { pruneAttempts } from './taxpayers/attempts.ts'
 import { verifyIdle } from './taxpayers/verification.ts'
+import { tellListings } from './watch/tell.ts'
 import { pruneEvents } from './webhooks/deliveries/prune.ts'
 import { rewrapSecrets } from './webhooks/endpoints/signing.ts'
 import { sweepOutboxes } from './webhooks/relay/relay.ts'
@@ -65,7 +66,8 @@ export const TASKS = {
   pruneEvents,
   rewrapSecrets,
   rewrapCredentials,
-  refreshLists: once(refreshLists),
+  refreshLists,
+  tellListings,
   refreshRepse: once(refreshRepse),
   pruneKeys,
   pruneRuns,
@@ -108,6 +110,7 @@ export const DAILY: readonly (keyof typeof TASKS)[] = [
   'rewrapSecrets',
   'rewrapCredentials',
   'refreshLists',
+  'tellListings',
   'refreshRepse',
   'pruneKeys',
   'pruneRuns',
