@@ -44,7 +44,7 @@ export async function createCustomList(ctx: Ctx, { slug, label }: CustomListDraf
   const { db, organization, now } = ctx
   const source = sourceOf(slug)
   await takePlace(ctx, 'blacklists', listsUsed(organization.id), (guard) =>
-    change(ctx, { action: 'blacklist.created', resource_id: source, changed: ['slug', 'label'] }, [
+    change(ctx, { action: 'blacklist.created', resource_id: slug, changed: ['slug', 'label'] }, [
       guard,
       insertCustomList(db.$client, organization.id, source, label, now.getTime()),
     ]),
@@ -65,14 +65,15 @@ export async function replaceCustomList(ctx: Ctx, slug: string, bytes: Uint8Arra
   const entries = readCustomList(bytes, isJson)
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex()
   await retryOnConflict(
-    () => attemptReplace(ctx, source, entries, digest),
+    () => attemptReplace(ctx, slug, entries, digest),
     () => new Failure('contention', 'blacklist.changed', 'Other requests keep replacing the list at the same time. Try again.'),
   )
   await sendHints(ctx, ctx.env.TASKS, [{ body: { task: 'tellListings', at: ctx.now.getTime(), place: START } }])
   return view(await requireList(ctx, source))
 }
 
-async function attemptReplace(ctx: Ctx, source: string, entries: ReturnType<typeof readCustomList>, digest: string): Promise<void> {
+async function attemptReplace(ctx: Ctx, slug: string, entries: ReturnType<typeof readCustomList>, digest: string): Promise<void> {
+  const source = sourceOf(slug)
   const { db, organization, now } = ctx
   const { version, label, digest: held } = await requireList(ctx, source)
   if (held === digest) return
@@ -90,7 +91,7 @@ async function attemptReplace(ctx: Ctx, source: string, entries: ReturnType<type
   // The last of the entries takes a place behind all others.
   const others = sql`${entries.length - 1} + (${entriesUsed(organization.id, source)})`
   await takePlace(ctx, 'blacklist_entries', sql`select ${others}`, (guard) =>
-    change(ctx, { action: 'blacklist.replaced', resource_id: source, changed: ['entries'] }, [
+    change(ctx, { action: 'blacklist.replaced', resource_id: slug, changed: ['entries'] }, [
       guard,
       ...loadStatements(db.$client, load, entries),
       forgetListed(db.$client, organization.id),
@@ -103,7 +104,7 @@ export async function removeCustomList(ctx: Ctx, slug: string): Promise<void> {
   const { db, organization } = ctx
   const source = sourceOf(slug)
   await requireList(ctx, source)
-  await change(ctx, { action: 'blacklist.deleted', resource_id: source }, [
+  await change(ctx, { action: 'blacklist.deleted', resource_id: slug }, [
     ...deleteCustomList(db.$client, organization.id, source),
     forgetListed(db.$client, organization.id),
   ])
