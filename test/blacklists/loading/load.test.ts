@@ -48,8 +48,8 @@ describe('loading', () => {
     expect(await cost(() => load(bytes))).toMatchObject({ d1_calls: 1, d1_statements: 1, rows_read: 1, rows_written: 0 })
 
     const next = [...rows.slice(3), { ...rows[2]!, situacion: 'Definitivo', definitivo: '01/07/2026|15/07/2026' }, row(20_000)]
-    // The list itself, one changed, one new, two gone, and the record of each of these changes.
-    expect(await cost(() => load(listOf(next, JULY)))).toMatchObject({ d1_calls: 2, rows_written: 9 })
+    // The list itself and its index, one changed, one new, two gone, and the record of each of these changes.
+    expect(await cost(() => load(listOf(next, JULY)))).toMatchObject({ d1_calls: 2, rows_written: 10 })
     const { lists, entries } = await held()
     expect(lists).toMatchObject([{ version: 2, list_date: '2026-07-31', row_count: 14_999 }])
     const of = (n: number) => entries.find(({ rfc }) => rfc === rfcOf(n))
@@ -250,11 +250,12 @@ describe('the daily work', () => {
   it('loads what an operator has put into the bucket, and asks nobody where no address is configured', async () => {
     const asked = vi.spyOn(globalThis, 'fetch')
     await refreshList(systemAt(), 'sat_69b')
-    expect(await held()).toEqual({ lists: [], entries: [] })
+    expect((await held()).lists).toMatchObject([{ digest: 'sandbox', list_date: '2026-01-01', row_count: 8 }])
     await put(july)
     await dailyCron(env, new Date(NOW))
-    expect(await dates()).toEqual(['2026-07-31'])
-    expect((await held()).lists[0]!['fetched_at']).toBe((await env.FILES.head(LIST_OBJECT))!.uploaded.getTime())
+    const list = (await held()).lists.find(({ source }) => source === 'sat_69b')!
+    expect(list).toMatchObject({ version: 2, list_date: '2026-07-31', row_count: 2 })
+    expect(list['fetched_at']).toBe((await env.FILES.head(LIST_OBJECT))!.uploaded.getTime())
     expect(asked).not.toHaveBeenCalled()
   })
 
