@@ -34,6 +34,9 @@ export const PUBLIC_LISTS = {
 export type PublicSource = keyof typeof PUBLIC_LISTS
 export const PUBLIC_SOURCES = Object.keys(PUBLIC_LISTS) as [PublicSource, ...PublicSource[]]
 
+/** The key of a list's file in the bucket FILES. An operator or the daily work puts it there. */
+export const objectOf = (source: PublicSource): string => `lists/${source}.csv`
+
 const OF_SITUACION: Record<Situacion, Severity> = {
   definitivo: 'critical',
   presunto: 'high',

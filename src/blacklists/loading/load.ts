@@ -5,7 +5,7 @@ import { log } from '../../platform/log.ts'
 import { MemoryLimiter } from '../../platform/memory-limiter.ts'
 import { START } from '../../platform/pages.ts'
 import { sendAll, sendHints } from '../../platform/queues/send.ts'
-import { PUBLIC, PUBLIC_SOURCES, type PublicSource } from '../catalog.ts'
+import { objectOf, PUBLIC, PUBLIC_SOURCES, type PublicSource } from '../catalog.ts'
 import type { ListState } from '../tables.ts'
 import { entriesOf, plainEntriesOf } from './entries.ts'
 import { fetchInto } from './fetch.ts'
@@ -14,9 +14,6 @@ import { readList } from './read-list.ts'
 import { ListRefused, refuseImplausible } from './refusal.ts'
 import { SANDBOX_DAY, sandboxEntries } from './sandbox.ts'
 import { findList, loadStatements, recordRefusal } from './store.ts'
-
-/** The key of a list's file in the bucket FILES. An operator or `refreshList` puts it there. */
-export const objectOf = (source: PublicSource): string => `lists/${source}.csv`
 
 /** The largest files of the authority have 21 MB. A file is read into memory as a whole. */
 const MAX_FILE_BYTES = 24 * 1024 * 1024

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { loadList, objectOf, refreshList } from '../../../src/blacklists/loading/load.ts'
+import { objectOf } from '../../../src/blacklists/catalog.ts'
+import { loadList, refreshList } from '../../../src/blacklists/loading/load.ts'
 import { api } from '../../support/client.ts'
 import { daily as dailyCron } from '../../support/crons.ts'
 import { costOf } from '../../support/meter.ts'
