@@ -1,8 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
 import { newKeyPair } from '../../src/identity/credentials/key.ts'
-import { newId } from '../../src/platform/db/id.ts'
+import { newId, uuidOf } from '../../src/platform/db/id.ts'
 import type { Role } from '../../src/platform/tenant.ts'
+import { SAMPLES } from '../../src/webhooks/catalog/samples.ts'
 import { insertEvents } from '../../src/webhooks/events/store.ts'
 import { api } from './client.ts'
 import { freshRfc, joined } from './tenants.ts'
@@ -123,6 +124,12 @@ const freshEvent = async ({ organization_id }: Side): Promise<Given> => {
   await env.EVENTS_0.batch(insertEvents(env.EVENTS_0, [{ organization_id, event_id, body, isUnique: false }], Date.now()))
   return { event_id }
 }
+/** The same of a change on a list. */
+const freshChange = async ({ organization_id, fiscal_entity_id }: Side): Promise<void> => {
+  const event_id = newId('evt')
+  const body = JSON.stringify({ ...SAMPLES['blacklist.changed'], event_id, fiscal_entity_id: uuidOf(fiscal_entity_id) })
+  await env.EVENTS_0.batch(insertEvents(env.EVENTS_0, [{ organization_id, event_id, body, isUnique: false }], Date.now()))
+}
 /** The same, with a delivery that was lost, to a webhook of its own or to this one. */
 const freshLoss = async (side: Side, webhook?: Given): Promise<Given> => {
   const given = { ...(webhook ?? (await freshWebhook(side))), ...(await freshEvent(side)) } as { webhook_id: string; event_id: string }
@@ -166,6 +173,7 @@ const paidInvoice = async (side: Side): Promise<void> => {
 export const fill = async (side: Side): Promise<void> => {
   const spare = { ...side, fiscal_entity_id: side.spare_entity_id }
   for (let n = 0; n < 4; n++) {
+    await freshChange(side)
     await Promise.all([
       freshWebhook(side),
       freshConnector(side),
