@@ -24,10 +24,29 @@ function parsed(): { env: string | undefined; words: string[] } {
   }
 }
 
+const placeOf = (env: 'test' | 'live' | undefined): string[] =>
+  env ? ['--remote', '--env', env] : ['--local', '--persist-to', resolve(ROOT, process.env['STATE_DIR'] || '.state')]
+
 /** Executes a statement in the control plane of a hosted service, or of the local one in STATE_DIR, and returns its rows. */
 export async function executeInControlPlane<Row>(env: 'test' | 'live' | undefined, sql: string): Promise<Row[]> {
-  const where = env ? ['--remote', '--env', env] : ['--local', '--persist-to', resolve(ROOT, process.env['STATE_DIR'] || '.state')]
-  const answer = await wrangler('d1', 'execute', 'DB', ...where, '--json', '--command', sql)
+  const answer = await wrangler('d1', 'execute', 'DB', ...placeOf(env), '--json', '--command', sql)
   const [{ results }] = JSON.parse(answer.slice(answer.indexOf('['))) as [{ results: Row[] }]
   return results
+}
+
+/** Below 128 KiB, the longest argument of a command on Linux. */
+const MOST_BYTES = 100_000
+
+/**
+ * Executes statements there, as few commands as a command line allows; each command is a transaction. The database goes on serving
+ * meanwhile, which it would not during an import of a file.
+ */
+export async function executeStatementsInControlPlane(env: 'test' | 'live' | undefined, statements: readonly string[]): Promise<void> {
+  const commands: string[] = []
+  for (const statement of statements) {
+    const joined = `${commands.at(-1)};\n${statement}`
+    if (commands.length > 0 && Buffer.byteLength(joined) <= MOST_BYTES) commands[commands.length - 1] = joined
+    else commands.push(statement)
+  }
+  for (const command of commands) await executeInControlPlane(env, command)
 }

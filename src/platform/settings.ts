@@ -25,6 +25,8 @@ export interface Settings {
   addressRequestsPerMinute: number
   /** Where lists are fetched, by source. An operator loads the others. */
   listUrls: Readonly<Record<string, string>>
+  /** Null when no rates are fetched and an operator loads them. */
+  fxRatesUrl: string | null
   billingProvider: 'manual' | 'stripe'
   checkoutUrl: string
   stripeApiBase: string
@@ -92,6 +94,8 @@ function readSettings(env: Env): Settings {
       return value
     })
 
+  const optionalUrl = (name: string): string | null => (text(name) === '' ? null : url(name))
+
   const [ledgers, events] = [read(() => shardsOf('LEDGER', bindings)), read(() => shardsOf('EVENTS', bindings))]
   const closed = list('CLOSED_DATABASES')
   const openOf = (kind: Shards, shards: readonly D1Database[] = []): number[] =>
@@ -121,6 +125,7 @@ function readSettings(env: Env): Settings {
     credentialRequestsPerMinute: whole('CREDENTIAL_REQUESTS_PER_MINUTE', 1_000_000),
     addressRequestsPerMinute: whole('ADDRESS_REQUESTS_PER_MINUTE', 1_000_000),
     listUrls: read(() => listUrlsOf(text('LIST_URLS'))),
+    fxRatesUrl: optionalUrl('FX_RATES_URL'),
     billingProvider: oneOf('BILLING_PROVIDER', ['manual', 'stripe']),
     checkoutUrl: url('CHECKOUT_URL'),
     stripeApiBase: url('STRIPE_API_BASE'),

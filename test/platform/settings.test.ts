@@ -23,6 +23,7 @@ const RIGHT = {
   CREDENTIAL_REQUESTS_PER_MINUTE: '600',
   ADDRESS_REQUESTS_PER_MINUTE: '10',
   LIST_URLS: 'sat_69b=https://sat.example/69b.csv sat_69_firmes=http://sat.example/firmes',
+  FX_RATES_URL: 'https://rates.example/fix.csv',
   BILLING_PROVIDER: 'stripe',
   CHECKOUT_URL: 'https://checkout.example.com/seats',
   STRIPE_API_BASE: 'http://127.0.0.1:4000',
@@ -76,6 +77,7 @@ const VARIABLES: [name: string, must: string, wrong: unknown[], right: unknown[]
     ['sat', 'sat_69b=file:///etc/passwd', 'sat_69b'],
     [undefined, '', ' ', 'sat_69b=http://sat.example/'],
   ],
+  ['FX_RATES_URL', 'must be an http or https URL.', ['sat', 'file:///etc/passwd'], [undefined, '', ' ', 'http://sat.example/']],
   ['BILLING_PROVIDER', 'must be manual or stripe.', [undefined, '', 'paypal'], ['manual', 'stripe']],
   ['CHECKOUT_URL', 'must be an http or https URL.', [undefined, '', '/seats'], ['http://127.0.0.1/']],
   ['STRIPE_API_BASE', 'must be an http or https URL.', [undefined, '', 'api.stripe.com'], ['https://api.stripe.com']],
@@ -104,6 +106,7 @@ describe('settings', () => {
       credentialRequestsPerMinute: 600,
       addressRequestsPerMinute: 10,
       listUrls: { sat_69b: 'https://sat.example/69b.csv', sat_69_firmes: 'http://sat.example/firmes' },
+      fxRatesUrl: 'https://rates.example/fix.csv',
       billingProvider: 'stripe',
       checkoutUrl: 'https://checkout.example.com/seats',
       stripeApiBase: 'http://127.0.0.1:4000',
@@ -128,7 +131,8 @@ describe('settings', () => {
       'EVENTS_0',
       'EVENTS_1',
     ])
-    expect([read({ PUBLIC_HOSTS: undefined }).publicHosts, read({ LIST_URLS: '' }).listUrls]).toEqual([[], {}])
+    expect(read({ PUBLIC_HOSTS: undefined }).publicHosts).toEqual([])
+    expect([read({ LIST_URLS: '' }).listUrls, read({ FX_RATES_URL: '' }).fxRatesUrl]).toEqual([{}, null])
   })
 
   it('need no secret of Stripe when operators record payments', () => {

@@ -20,7 +20,7 @@ export interface IngestTarget {
   now: Date
   provenance: 'authority' | 'import'
   /** Statements to commit in the batch of each slice, or alone when it changes nothing. Called again when a slice is retried. */
-  sideStatements?: (outcome: SliceOutcome) => D1PreparedStatement[]
+  sideStatements?: (outcome: SliceOutcome) => D1PreparedStatement[] | Promise<D1PreparedStatement[]>
   /** Called before each slice. What it throws ends the ingestion; slices before it stay. */
   beforeSlice?: () => void
   /** Whether what is stored is left out before slices are formed: for a source whose first part has been ingested. */
@@ -108,7 +108,7 @@ async function tryCommit(target: IngestTarget, slice: Slice, storedObjects: Set<
   const changes = changesOf(documents, cancelled, known)
   const parts = holdingParts(newHoldings(target, holdings, known), sequence)
   const isUnchanged = changes.created.length + changes.completed.length + changes.cancelled.length + parts.length === 0
-  if (isUnchanged) return commitOutcome(target, outcomeOf(changes, entries, [], []), [])
+  if (isUnchanged) return commitOutcome(target, outcomeOf(changes, entries, [], [], known), [])
   const [affected] = await Promise.all([
     readAffectedBy(ledger, entity, changes),
     target.import_id === undefined ? putXml(target.files, changes, storedObjects) : putHeldXml(target, content, storedObjects),
@@ -117,7 +117,7 @@ async function tryCommit(target: IngestTarget, slice: Slice, storedObjects: Set<
   const held = hold(changes, parts)
   const statements = writeStatements(ledger, { entity, rfc, sequence }, { ...writes, held }, target.now.getTime())
   slice.forget?.()
-  const outcome = await commitOutcome(target, outcomeOf(changes, entries, cancellations, parts), statements)
+  const outcome = await commitOutcome(target, outcomeOf(changes, entries, cancellations, parts, known), statements)
   for (const { part } of parts) target.parts?.add(part)
   return outcome
 }
@@ -172,7 +172,7 @@ async function commitOutcome(
   outcome: SliceOutcome,
   writes: readonly D1PreparedStatement[],
 ): Promise<SliceOutcome> {
-  const statements = [...writes, ...(sideStatements?.(outcome) ?? [])]
+  const statements = [...writes, ...((await sideStatements?.(outcome)) ?? [])]
   if (statements.length > 0) await commit(ledger, statements)
   return outcome
 }

@@ -1,13 +1,16 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { cancelInSandbox } from '../../../src/authority/sandbox/overrides.ts'
+import { cancelInSandbox, refuseCiec } from '../../../src/authority/sandbox/overrides.ts'
+import { documentsOf } from '../../../src/authority/sandbox/world/month.ts'
+import { stampedAt } from '../../../src/authority/sandbox/world/stamp.ts'
+import { withCheckDigit } from '../../../src/authority/sandbox/world/taxpayers.ts'
 import { pruneJobs } from '../../../src/downloads/pruning/prune.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
 import { costOf } from '../../support/meter.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { pagesOf } from '../../webhooks/support/feed.ts'
-import { callOf, cfdiOf, later, ledgerOf, losingMessages, subscriber, work } from '../support/downloads.ts'
+import { callOf, cfdiOf, later, ledgerOf, losingMessages, NOW, subscriber, work } from '../support/downloads.ts'
 
 /** What a job is said to have brought to an organization, when others download the same RFC. */
 
@@ -71,6 +74,49 @@ const turned = (before: readonly Told[], after: readonly Told[]): Told[] => {
 /** The authority reports a CFDI as cancelled from now on. */
 const cancel = async (rfc: string, { uuid }: { uuid: string }): Promise<void> =>
   void (await cancelInSandbox(system().db, rfc, uuid, { cancelled_at: new Date(), cancellation_reason: '02' }))
+
+/** The authority refuses the CIECs with which subscribers connect, from now on. */
+const refuse = async (rfc: string): Promise<void> => {
+  const { db, settings } = system()
+  await env.DB.batch([(await refuseCiec(db, settings.ciecKeys, rfc, 'secreta1')) as D1PreparedStatement])
+}
+
+let drawn = 0
+const nextRfc = (): string => withCheckDigit(`DIA${100_101 + (drawn % 28)}A${String.fromCharCode(65 + drawn++ / 28)}`)
+
+/**
+ * An RFC, and a noon of Mexico City in seconds after the test began, with valid documents of the same day long before and long after it,
+ * which were stamped at once.
+ */
+function dividedDay(): { rfc: string; noon: number; before: string; after: string } {
+  for (let tries = 0; tries < 50; tries++) {
+    const rfc = nextRfc()
+    const documents = documentsOf(rfc, 'issued', '2026-05').filter(
+      (one) => !one.cancellation && Date.parse(`${stampedAt(one)}Z`) - Date.parse(`${one.fecha}Z`) < 3_600_000,
+    )
+    for (let days = 2; days <= 8; days++) {
+      const ofDay = documents.filter(({ fecha }) => fecha.startsWith(`2026-05-${20 + days}`))
+      const before = ofDay.find(({ fecha }) => fecha.slice(11) < '09')
+      const after = ofDay.find(({ fecha }) => fecha.slice(11) > '15')
+      if (before && after) return { rfc, noon: days * DAY + 9 * 3_600, before: before.uuid, after: after.uuid }
+    }
+  }
+  throw new Error('No RFC has such a day.')
+}
+
+/** An RFC with a valid document that is stamped hours after it is issued; both times in seconds after the test began. */
+function stampedLate(): { rfc: string; uuid: string; issued: number; stamped: number } {
+  const since = (local: string): number => (Date.parse(`${local}-06:00`) - Date.parse(NOW)) / 1_000
+  for (let tries = 0; tries < 50; tries++) {
+    const rfc = nextRfc()
+    for (const one of documentsOf(rfc, 'issued', '2026-05')) {
+      const [issued, stamped] = [since(one.fecha), since(stampedAt(one))]
+      if (!one.cancellation && one.lugar.behind_center === 0 && issued > DAY && stamped - issued > 7_200 && stamped < 9 * DAY)
+        return { rfc, uuid: one.uuid, issued, stamped }
+    }
+  }
+  throw new Error('No RFC has such a document.')
+}
 
 describe('the counts of a sync job and of its event', () => {
   it('are of all that an organization can read since its first job, though another one had downloaded it', async () => {
@@ -143,6 +189,69 @@ describe('the counts of a sync job and of its event', () => {
     await expectTold(own, [
       [after.length - before.length, 0, ofKnown.length],
       [before.length, 0, 0],
+    ])
+  })
+
+  it('are of the day on which the window ends, too, when the download waited for a login, with another one and without', async () => {
+    for (const isShared of [false, true]) {
+      const { rfc, noon, before, after } = dividedDay()
+      const own = await subscriber(rfc, ISSUED)
+      await download(rfc, own, 0)
+      const known = await visible(own)
+      // The window still ends with the run whose login is refused, because no later one begins by itself.
+      await own.ask('PATCH', `/v1/extractors/${own.extractor_id}`, { trigger_kind: 'connection_created' })
+      later(noon)
+      await refuse(rfc)
+      await download(rfc, own, noon)
+      expect((await own.entity()).status).toBe('invalid_ciec')
+      if (isShared) await download(rfc, await subscriber(rfc, ISSUED, 'secreta2'), noon + 1_800)
+      later(noon + 6 * DAY)
+      await own.give('secreta2')
+      await work(rfc)
+      await relayOutbox(system(), (await callOf(rfc)).shard)
+      const seen = await visible(own)
+      const uuids = seen.map(({ uuid }) => uuid)
+      expect([uuids.includes(before), uuids.includes(after)]).toEqual([true, false])
+      await expectTold(own, [
+        [seen.length - known.length, 0, turned(known, seen).length],
+        [known.length, 0, 0],
+      ])
+    }
+  })
+
+  it('count a cancellation that another one found together with that of a newer document of the day', async () => {
+    const { rfc, noon, before, after } = dividedDay()
+    const [other, own] = [await subscriber(rfc, ISSUED), await subscriber(rfc, ISSUED)]
+    await download(rfc, own, noon)
+    const known = await visible(own)
+    await download(rfc, other, noon + DAY)
+    for (const uuid of [before, after]) await cancel(rfc, { uuid })
+    await download(rfc, other, noon + 2 * DAY)
+    await download(rfc, own, noon + 3 * DAY)
+    const seen = await visible(own)
+    expect(turned(known, seen).map(({ uuid }) => uuid)).toContain(before)
+    expect(seen.find(({ uuid }) => uuid === after)?.estatus).toBe('cancelado')
+    await expectTold(own, [
+      [seen.length - known.length, 0, turned(known, seen).length],
+      [known.length, 0, 0],
+    ])
+  })
+
+  it('count a CFDI that was stamped after the previous job once, as new, though another one got it first and then found it cancelled', async () => {
+    const { rfc, uuid, issued, stamped } = stampedLate()
+    const [other, own] = [await subscriber(rfc, ISSUED), await subscriber(rfc, ISSUED)]
+    await download(rfc, own, (issued + stamped) / 2)
+    const known = await visible(own)
+    await download(rfc, other, stamped + 3_600)
+    await cancel(rfc, { uuid })
+    await download(rfc, other, stamped + 7_200)
+    await download(rfc, own, stamped + 2 * DAY)
+    const seen = await visible(own)
+    const before = known.map((one) => one.uuid)
+    expect([before.includes(uuid), seen.find((one) => one.uuid === uuid)?.estatus]).toEqual([false, 'cancelado'])
+    await expectTold(own, [
+      [seen.length - known.length, 0, turned(known, seen).length],
+      [known.length, 0, 0],
     ])
   })
 
