@@ -1,6 +1,7 @@
 import { authorityOf } from '../authority/adapters.ts'
 import { type Login, LoginRejected } from '../authority/port/authority.ts'
 import type { DataSourceKey } from '../authority/port/catalog.ts'
+import { refreshListed } from '../blacklists/listed/counterparties.ts'
 import { type IngestTarget, ingestMetadata, ingestXmlPackage, type Outcomes, rejectedOf, type SliceOutcome } from '../cfdi/ingest/ingest.ts'
 import { PackageRejected } from '../cfdi/package/directory.ts'
 import { MonthMetadata } from '../cfdi/package/month-metadata.ts'
@@ -68,6 +69,8 @@ export async function drain(system: System, hint: DownloadHint): Promise<void> {
       if (end === 'lost') break
       if (end === 'over') due.shift()
     }
+    // The lease is still held, so that whoever takes it after a crash does this.
+    if (worker.hasNew || worker.isCareful) await refreshListed(system, hint.entity)
   } finally {
     isMore = await worker.release()
   }
@@ -217,6 +220,7 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, until: Date
       const counts = countSlice(outcome.changes, oneByOneFrom, boundaries ?? [])
       const rejected_files = withRejected(rejectedOf(outcome.entries))
       isChanged = true
+      worker.hasNew ||= outcome.created > 0
       worker.isSilent ||= outcome.cancellations.length > 0
       return [
         ...progressStatements(ledger, job, { ...outcome, counts, rejected_files }),

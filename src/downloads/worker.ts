@@ -24,6 +24,8 @@ export class Worker {
   readonly token = crypto.randomUUID()
   /** Whether something is to be relayed that the relay was not called for. */
   isSilent = false
+  /** Whether documents came that may have new counterparties. */
+  hasNew = false
   /** Whether the lease before ran out. */
   isCareful = false
   /** Whether somebody may wait for the RFC's jobs. */

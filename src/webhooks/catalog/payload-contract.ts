@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { SENSES } from '../../authority/port/fields-contract.ts'
 import { NOTIFICATION_KINDS } from '../../authority/port/mailbox.ts'
+import { LIST_CHANGES, SEVERITIES, SITUACIONES } from '../../blacklists/catalog.ts'
 import { NOTIFICATION_SEVERITIES, NOTIFICATION_STATUSES } from '../../mailbox/deadlines.ts'
 import { TEST_KEY } from './contract.ts'
 
@@ -177,6 +178,23 @@ const NotificationReceived = z
     effective_at: Instant.nullable().meta({ description: 'When it takes or took effect; null if it only informs.' }),
   })
   .meta({ id: 'MailboxNotificationReceivedEvent' })
+const situacion = z.enum(SITUACIONES).nullable()
+const BlacklistChanged = z
+  .strictObject({
+    ...head('blacklist.changed'),
+    ...fiscalEntity,
+    counterparty_rfc: z.string().meta({ description: 'The RFC that came onto the list, left it, or got another situation there.' }),
+    counterparty_name: z.string().meta({ description: 'Its name as the list spells it.' }),
+    source: z.string().meta({ description: 'The list: a key such as `sat_69b`, or `custom:<slug>` for your own.' }),
+    list_label: z.string().meta({ description: 'The Spanish name of the list.' }),
+    change: z.enum(LIST_CHANGES).meta({ description: 'What changed: it came onto the list, got another situation, or left the list.' }),
+    situacion_before: situacion.meta({
+      description: 'The situation before; null if it was not on the list, or the list has no situations.',
+    }),
+    situacion: situacion.meta({ description: 'The situation now; null if it left the list, or the list has no situations.' }),
+    severity: z.enum(SEVERITIES).nullable().meta({ description: 'How severe its situation on the list is now; null if it left the list.' }),
+  })
+  .meta({ id: 'BlacklistChangedEvent' })
 const Test = z
   .strictObject({ ...head('webhook.test'), webhook_id: z.string().meta({ description: 'The webhook that the test is for.' }) })
   .meta({ id: 'WebhookTestEvent' })
@@ -192,6 +210,7 @@ export const PAYLOADS = {
   'document.opinion_32d.changed': OpinionChanged,
   'storage.failed': StorageFailed,
   'mailbox.notification_received': NotificationReceived,
+  'blacklist.changed': BlacklistChanged,
   [TEST_KEY]: Test,
 } as const
 

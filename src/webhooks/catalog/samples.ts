@@ -78,6 +78,19 @@ export const SAMPLES = {
     ...{ event: 'document.opinion_32d.changed', ...event, ...document },
     ...{ folio: '26NA1234567', from: 'positivo', to: 'negativo' },
   },
+  'blacklist.changed': {
+    ...{ event: 'blacklist.changed', ...event },
+    counterparty_rfc: 'JES900109Q90',
+    counterparty_name: 'JIMENEZ ESTRADA SALAS A A',
+    ...{
+      source: 'sat_69b',
+      list_label: 'Art. 69-B (EFOS)',
+      change: 'situacion_changed',
+      situacion_before: 'presunto',
+      situacion: 'definitivo',
+    },
+    severity: 'critical',
+  },
   'storage.failed': {
     event: 'storage.failed',
     event_id: event.event_id,
