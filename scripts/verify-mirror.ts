@@ -5,14 +5,14 @@ import { parseArgs } from 'node:util'
 import { type DestinationSpec, destinationOf } from '../src/storage/drivers/adapters.ts'
 import type { Network } from '../src/storage/drivers/call.ts'
 import { withPrefix } from '../src/storage/template.ts'
-import { daysBetween, type MirrorCopy, verifyCopy } from './mirror/verification.ts'
+import { daysBetween, type MirrorCopy, type Verification, verifyCopy } from './mirror/verification.ts'
 
 const USAGE = `Checks what a storage connector has copied against its manifests.
 
   npm run verify-mirror -- <folder>                                        a copy on this computer: the folder that holds manifests/
   npm run verify-mirror -- --connector file.json --since 2026-01-31        the destination itself
 
-The file has provider, config and credentials, as for POST /v1/storage-connectors. With --since, and --until, only the manifests of these
+The file has connector_id, provider and config, as GET /v1/storage-connectors/{id} answers them, and credentials. With --since, and --until, only the manifests of these
 days are checked; at the destination, the first day is needed. The exit code is 1 if something is missing or different.`
 
 const { values, positionals } = parseArgs({
@@ -36,35 +36,36 @@ function ofFolder(root: string): MirrorCopy {
       return file.startsWith(root + sep) && existsSync(file) ? readFile(file) : null
     },
     // A part of the copy may have been downloaded.
-    lastManifest: (day) =>
-      Math.max(
-        0,
-        ...readdirSync(join(root, 'manifests', day)).map((name) => Number(/^manifest(?:-(\d{1,6}))?\.jsonl$/.exec(name)?.[1] ?? 1)),
-      ),
+    lastManifest: (folder) =>
+      Math.max(0, ...namesIn(join(root, folder)).map((name) => Number(/^manifest(?:-(\d{1,6}))?\.jsonl$/.exec(name)?.[1] ?? 1))),
   }
 }
 
 /** The destination itself, over the public network. */
-function ofConnector(file: string): MirrorCopy {
-  const spec = JSON.parse(readFileSync(file, 'utf8')) as DestinationSpec & { config: { prefix?: string } }
+function ofConnector(spec: DestinationSpec & { config: { prefix?: string } }): MirrorCopy {
   const network: Network = { publicHosts: [], fetch: (url, init) => fetch(url, { ...init, redirect: 'manual' }) }
-  const destination = destinationOf(network, spec, async () => {
+  const destination = destinationOf(network, spec, async (learned) => {
+    if ('drive_id' in learned) return
     console.error('The provider has replaced the refresh token: the one in the file may no longer be valid.')
   })
   return { read: (path) => destination.read(withPrefix(spec.config.prefix ?? '', path)) }
 }
 
-const root = folder === undefined ? '' : resolve(folder)
-const days = folder === undefined ? daysBetween(since!, until) : daysIn(root).filter((day) => (!since || day >= since) && day <= until)
-function daysIn(of: string): string[] {
-  const manifests = join(of, 'manifests')
-  return existsSync(manifests) ? readdirSync(manifests).filter(isDay).sort() : []
+const namesIn = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder) : [])
+
+async function verify(): Promise<Verification> {
+  if (folder === undefined) {
+    const spec = JSON.parse(readFileSync(connector!, 'utf8'))
+    return verifyCopy(ofConnector(spec), [spec.connector_id], daysBetween(since!, until))
+  }
+  const root = resolve(folder)
+  const connectors = namesIn(join(root, 'manifests')).filter((name) => name.startsWith('stc_'))
+  const days = new Set(connectors.flatMap((name) => namesIn(join(root, 'manifests', name))).filter(isDay))
+  const chosen = [...days].filter((day) => (!since || day >= since) && day <= until).sort()
+  return verifyCopy(ofFolder(root), connectors, chosen)
 }
 
-const { manifests, listed, missing, different, unreadable } = await verifyCopy(
-  folder === undefined ? ofConnector(connector!) : ofFolder(root),
-  days,
-)
+const { manifests, listed, missing, different, unreadable } = await verify()
 for (const path of missing) console.log(`missing    ${path}`)
 for (const path of different) console.log(`different  ${path}`)
 for (const line of unreadable) console.log(`unreadable ${line}`)
