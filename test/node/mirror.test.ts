@@ -130,7 +130,7 @@ describe(`a backfill of ${DOCUMENTS} documents, whose service is killed ${KILLS}
       }
       const listed: { path: string; sha256: string }[] = []
       for (const [day, n] of [0, 1].flatMap((ago) => [1, 2, 3].map((n) => [new Date(Date.now() - ago * 86_400_000), n] as const))) {
-        const file = `manifests/${day.toISOString().slice(0, 10)}/manifest${n === 1 ? '' : `-${n}`}.jsonl`
+        const file = `manifests/${connector_id}/${day.toISOString().slice(0, 10)}/manifest${n === 1 ? '' : `-${n}`}.jsonl`
         const manifest = await KINDS[kind].read(file)
         if (manifest)
           listed.push(

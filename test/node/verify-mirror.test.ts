@@ -28,11 +28,11 @@ describe('npm run verify-mirror', () => {
   it('finds what is missing or different in a copy, by the last manifest that lists it', async () => {
     write('a/1.xml', 'one')
     write('a/2.xml', 'two, again')
-    write('manifests/2026-05-20/manifest.jsonl', `${line('a/1.xml', 'one')}\n${line('a/2.xml', 'two')}\n`)
-    write('manifests/2026-05-20/manifest-2.jsonl', `${line('a/2.xml', 'two, again')}\n`)
+    write('manifests/stc_1/2026-05-20/manifest.jsonl', `${line('a/1.xml', 'one')}\n${line('a/2.xml', 'two')}\n`)
+    write('manifests/stc_1/2026-05-20/manifest-2.jsonl', `${line('a/2.xml', 'two, again')}\n`)
     expect(await run(folder)).toMatchObject({ code: 0, said: expect.stringContaining('2 manifests list 2 objects: 0 are missing') })
     write(
-      'manifests/2026-05-21/manifest.jsonl',
+      'manifests/stc_1/2026-05-21/manifest.jsonl',
       `${line('a/3.xml', 'three')}\n${line('a/1.xml', 'another')}\nnothing\n${line('../x', 'x')}\n`,
     )
     const { code, said } = await run(folder)
@@ -42,13 +42,28 @@ describe('npm run verify-mirror', () => {
         .split('\n')
         .filter((text) => /^(missing|different|unreadable) /.test(text))
         .sort(),
-    ).toEqual(['different  a/1.xml', 'missing    ../x', 'missing    a/3.xml', 'unreadable manifests/2026-05-21/manifest.jsonl:3'])
+    ).toEqual(['different  a/1.xml', 'missing    ../x', 'missing    a/3.xml', 'unreadable manifests/stc_1/2026-05-21/manifest.jsonl:3'])
     expect((await run(folder, '--until', '2026-05-20')).code).toBe(0)
+  })
+
+  it('reads the manifests of every connector that has the place', async () => {
+    const two = mkdtempSync(join(folder, 'two-'))
+    for (const [connector, day, path] of [
+      ['stc_1', '2026-05-20', 'x'],
+      ['stc_2', '2026-05-20', 'y'],
+      ['stc_2', '2026-05-21', 'z'],
+    ] as const) {
+      const at = join(two, 'manifests', connector, day)
+      mkdirSync(at, { recursive: true })
+      writeFileSync(join(at, 'manifest.jsonl'), `${line(path, path)}\n`)
+    }
+    writeFileSync(join(two, 'x'), 'x')
+    expect(await run(two)).toMatchObject({ code: 1, said: expect.stringMatching(/missing {4}y\nmissing {4}z\n3 manifests list 3 objects/) })
   })
 
   it('reads every manifest of a day that is in the folder, also when others are not', async () => {
     const other = mkdtempSync(join(folder, 'other-'))
-    const day = join(other, 'manifests/2026-05-20')
+    const day = join(other, 'manifests/stc_1/2026-05-20')
     mkdirSync(day, { recursive: true })
     writeFileSync(join(day, 'manifest-3.jsonl'), `${line('x.xml', 'x')}\n`)
     writeFileSync(join(day, 'manifest-12.jsonl'), `${line('y.xml', 'y')}\n`)
@@ -65,8 +80,8 @@ describe('npm run verify-mirror', () => {
   it('reads the manifests of each day at a destination, until one is not there', async () => {
     const read: string[] = []
     const objects = new Map([
-      ['manifests/2026-02-28/manifest.jsonl', line('x.xml', 'x')],
-      ['manifests/2026-03-01/manifest.jsonl', line('y.xml', 'y')],
+      ['manifests/stc_1/2026-02-28/manifest.jsonl', line('x.xml', 'x')],
+      ['manifests/stc_1/2026-03-01/manifest.jsonl', line('y.xml', 'y')],
       ['x.xml', 'x'],
     ])
     const copy = {
@@ -76,14 +91,14 @@ describe('npm run verify-mirror', () => {
         return text === undefined ? null : new TextEncoder().encode(text)
       },
     }
-    const found = await verifyCopy(copy, daysBetween('2026-02-27', '2026-03-01'))
+    const found = await verifyCopy(copy, ['stc_1'], daysBetween('2026-02-27', '2026-03-01'))
     expect(found).toEqual({ manifests: 2, listed: 2, missing: ['y.xml'], different: [], unreadable: [] })
     expect(read.slice(0, 5)).toEqual([
-      'manifests/2026-02-27/manifest.jsonl',
-      'manifests/2026-02-28/manifest.jsonl',
-      'manifests/2026-02-28/manifest-2.jsonl',
-      'manifests/2026-03-01/manifest.jsonl',
-      'manifests/2026-03-01/manifest-2.jsonl',
+      'manifests/stc_1/2026-02-27/manifest.jsonl',
+      'manifests/stc_1/2026-02-28/manifest.jsonl',
+      'manifests/stc_1/2026-02-28/manifest-2.jsonl',
+      'manifests/stc_1/2026-03-01/manifest.jsonl',
+      'manifests/stc_1/2026-03-01/manifest-2.jsonl',
     ])
   })
 })
