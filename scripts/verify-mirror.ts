@@ -1,10 +1,9 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join, resolve, sep } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type DestinationSpec, destinationOf } from '../src/storage/drivers/adapters.ts'
-import type { Network } from '../src/storage/drivers/call.ts'
-import { withPrefix } from '../src/storage/template.ts'
+import { DestinationError } from '../src/storage/drivers/port.ts'
+import { openCopy, Refusal } from './mirror/connector.ts'
 import { daysBetween, type MirrorCopy, type Verification, verifyCopy } from './mirror/verification.ts'
 
 const USAGE = `Checks what a storage connector has copied against its manifests.
@@ -12,8 +11,9 @@ const USAGE = `Checks what a storage connector has copied against its manifests.
   npm run verify-mirror -- <folder>                                        a copy on this computer: the folder that holds manifests/
   npm run verify-mirror -- --connector file.json --since 2026-01-31        the destination itself
 
-The file has connector_id, provider and config, as GET /v1/storage-connectors/{id} answers them, and credentials. With --since, and --until, only the manifests of these
-days are checked; at the destination, the first day is needed. The exit code is 1 if something is missing or different.`
+The file has connector_id, provider and config, as GET /v1/storage-connectors/{id} answers them, and credentials. With --since, and --until,
+only the manifests of these days are checked; at the destination, the first day is needed. The exit code is 1 if something is missing or different, and 2 if the copy
+could not be checked. STORAGE_SINK=http://127.0.0.1:{port} sends every request to that server instead of the provider.`
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -41,22 +41,14 @@ function ofFolder(root: string): MirrorCopy {
   }
 }
 
-/** The destination itself, over the public network. */
-function ofConnector(spec: DestinationSpec & { config: { prefix?: string } }): MirrorCopy {
-  const network: Network = { publicHosts: [], fetch: (url, init) => fetch(url, { ...init, redirect: 'manual' }) }
-  const destination = destinationOf(network, spec, async (learned) => {
-    if ('drive_id' in learned) return
-    console.error('The provider has replaced the refresh token: the one in the file may no longer be valid.')
-  })
-  return { read: (path) => destination.read(withPrefix(spec.config.prefix ?? '', path)) }
+function namesIn(of: string): string[] {
+  return existsSync(of) ? readdirSync(of) : []
 }
 
-const namesIn = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder) : [])
-
-async function verify(): Promise<Verification> {
+function verify(): Promise<Verification> {
   if (folder === undefined) {
-    const spec = JSON.parse(readFileSync(connector!, 'utf8'))
-    return verifyCopy(ofConnector(spec), [spec.connector_id], daysBetween(since!, until))
+    const copy = openCopy(connector!, process.env['STORAGE_SINK'] ?? '')
+    return verifyCopy(copy, [copy.connector_id], daysBetween(since!, until))
   }
   const root = resolve(folder)
   const connectors = namesIn(join(root, 'manifests')).filter((name) => name.startsWith('stc_'))
@@ -65,7 +57,18 @@ async function verify(): Promise<Verification> {
   return verifyCopy(ofFolder(root), connectors, chosen)
 }
 
-const { manifests, listed, missing, different, unreadable } = await verify()
+async function verified(): Promise<Verification> {
+  try {
+    return await verify()
+  } catch (error) {
+    if (error instanceof DestinationError) console.error(`The copy could not be checked (${error.code}). ${error.message}`)
+    else if (error instanceof Refusal) console.error(error.message)
+    else throw error
+    process.exit(2)
+  }
+}
+
+const { manifests, listed, missing, different, unreadable } = await verified()
 for (const path of missing) console.log(`missing    ${path}`)
 for (const path of different) console.log(`different  ${path}`)
 for (const line of unreadable) console.log(`unreadable ${line}`)
