@@ -1,7 +1,7 @@
 import { env, exports } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { filesOf } from '../../src/authority/sandbox/documents/documents.ts'
-import { rangeOf } from '../../src/documents/range.ts'
+import { rangeOf } from '../../src/platform/content.ts'
 import { losingMessages } from '../downloads/support/downloads.ts'
 import { basic, request } from '../support/client.ts'
 import { at } from '../support/clock.ts'
@@ -165,7 +165,7 @@ describe('the content of a document', () => {
         if (range === null || range === 'unsatisfiable') continue
         expect([header, size, range.length >= 1 && range.offset >= 0 && range.offset + range.length <= size]).toEqual([header, size, true])
       }
-    expect([rangeOf('bytes=0-', 0), rangeOf('bytes=-0', 5), rangeOf('bytes=2-1', 5), rangeOf(undefined, 5)]).toEqual([
+    expect([rangeOf('bytes=0-', 0), rangeOf('bytes=-0', 5), rangeOf('bytes=2-1', 5), rangeOf(null, 5)]).toEqual([
       ...['unsatisfiable', 'unsatisfiable', null, null],
     ])
   })
