@@ -62,5 +62,8 @@ export const documentRoutes = new Hono<App>()
     returnsFile(doc('The document'), ...TYPES),
     returnsRanges(...TYPES),
     refuses(404, doc('There is no active connection to the fiscal entity, or no such document that you can read.')),
-    (c) => readDocument(c.var.ctx, c.req.valid('param').document_id, askedOf(c.req.raw)),
+    async (c) => {
+      const answer = await readDocument(c.var.ctx, c.req.valid('param').document_id, askedOf(c.req.raw))
+      return c.newResponse(answer.body, answer)
+    },
   )

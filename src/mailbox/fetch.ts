@@ -51,7 +51,8 @@ export async function workOnMailbox(system: System, call: MailboxCall, tell: Tel
   if (requests.length === REQUESTS) await announceRequests(system, [call])
 }
 
-type Tell = (system: System, readers: readonly NotificationReader[]) => Promise<void>
+/** What learns of those who can read a document that was fetched. */
+export type Tell = (system: System, readers: readonly NotificationReader[]) => Promise<void>
 
 /** What the mailbox lists, by the authority's identifiers; null when it cannot be listed now. */
 async function listedFor(

@@ -61,11 +61,12 @@ export const mailboxRoutes = new Hono<App>()
       409: doc(
         '`would_notify`: the notification is pending, and the request does not acknowledge that it is opened. `fiscal_entity.not_active`: the ' +
           'document is not fetched yet, and cannot be while an unpaid invoice pauses the connection. `credential.changed`: the credential that ' +
-          'acknowledges was revoked, or got another role, while the request was carried out.',
+          'acknowledges was revoked, or became a member’s, while the request was carried out.',
       ),
     }),
     async (c) => {
       const found = await readNotificationDocument(c.var.ctx, c.req.valid('query'), askedOf(c.req.raw))
-      return found instanceof Response ? found : c.json(found, 202, { 'Retry-After': String(found.retry_after_seconds) })
+      if (found instanceof Response) return c.newResponse(found.body, found)
+      return c.json(found, 202, { 'Retry-After': String(found.retry_after_seconds) })
     },
   )

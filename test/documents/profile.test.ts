@@ -72,6 +72,34 @@ describe('the tax profile', () => {
     expect([last.source.version, last.fields.address, last.changes]).toEqual([3, profile.tax_status.fields.address, []])
   })
 
+  it('says nothing of the day, the date and the folio, which every version has of its own', async () => {
+    const rfc = freshRfc()
+    const one = await reader(rfc)
+    const quiet = monthWhen((month) => {
+      const [before, after] = [`${addMonths(month, -1)}-10`, `${month}-10`]
+      const { self } = circleOf(rfc)
+      const facts = (day: string) => [
+        addressAt(self, day),
+        regimesAt(self, day),
+        obligationsAt(self, day),
+        isNegative(self, day.slice(0, 7)),
+      ]
+      return JSON.stringify(facts(before)) === JSON.stringify(facts(after))
+    })
+    await runsOn(`${addMonths(quiet, -1)}-10`, rfc, [one])
+    const before = await one.profile()
+    await runsOn(`${quiet}-10`, rfc, [one])
+    const after = await one.profile()
+    expect([after.tax_status.source.version, after.opinion.source.version]).toEqual([2, 2])
+    for (const [part, field] of [
+      ['tax_status', 'issued_on'],
+      ['opinion', 'date'],
+      ['opinion', 'folio'],
+    ] as const)
+      expect(after[part].fields[field], field).not.toBe(before[part].fields[field])
+    expect([after.tax_status.changes, after.opinion.changes]).toEqual([[], []])
+  })
+
   it('of an organization without documents is empty, and of no connection it is a 404', async () => {
     const rfc = freshRfc()
     const one = await reader(rfc, ['sat_csf'])

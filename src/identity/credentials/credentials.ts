@@ -59,9 +59,8 @@ export async function requireMaker({ db, organization, actor }: Ctx): Promise<Cr
 }
 
 /**
- * Commits a change that the revocation of the caller's credential undoes: it makes another credential, invites a person, or acknowledges that
- * a notification is opened. Throws Failure 409 credential.changed when the credential was revoked or got another role after it was
- * authenticated, so that nothing outlives the removal of a member.
+ * Commits a change with which a credential makes another one, or invites a person. Throws Failure 409 credential.changed when it was
+ * revoked or got another role after it was authenticated, so that nothing outlives the removal of a member.
  */
 export async function changeAsMaker(ctx: Ctx, what: Change, statements: readonly Statement[]): Promise<void> {
   const { db, organization, actor } = ctx

@@ -1,10 +1,10 @@
-import { changeAsMaker } from '../../identity/credentials/credentials.ts'
-import { auditedFound } from '../../platform/audit/audit.ts'
+import { Failure } from '../../failures.ts'
+import { auditedFound, change } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import { sql } from '../../platform/db/fragment.ts'
 import { assertThat, isGuardViolation } from '../../platform/db/guard.ts'
 import { sendHints } from '../../platform/queues/send.ts'
-import { deleteOrphaned, dueRequests, insertOpening, insertRequest, isOpening, isOrphaned } from './store.ts'
+import { deleteOrphaned, dueRequests, insertOpening, insertRequest, isOpening, isOrphaned, mayAcknowledge } from './store.ts'
 
 /** A message of the downloads queue: the organization may wait for documents of the RFC's mailbox. */
 export interface MailboxCall {
@@ -22,6 +22,7 @@ export interface Asked extends MailboxCall {
 
 const SWEEP_LIMIT = 500
 const NOT_OPENING = 'mailbox_requests.not_opening'
+const MAY_ACKNOWLEDGE = 'mailbox_requests.may_acknowledge'
 
 export const announceRequests = (system: System, calls: readonly MailboxCall[], delaySeconds = 0): Promise<void> =>
   sendHints(
@@ -35,16 +36,23 @@ export const isOpeningRequested = ({ db }: System, asked: Asked): Promise<boolea
 
 /**
  * Records that the caller's credential acknowledges the opening, with its audit row, once; then announces it. Throws Failure 409
- * credential.changed when the credential was revoked or got another role after it was authenticated.
+ * credential.changed when the credential was revoked or became a member's after it was authenticated.
  */
 export async function requestOpening(ctx: Ctx, api_key: string, asked: Asked): Promise<void> {
   const d1 = ctx.db.$client
   const { organization_id, entity, sent_at, notification } = asked
   const key = sql`organization_id = ${organization_id} and entity = ${entity} and sent_at = ${sent_at} and notification = ${notification}`
-  await changeAsMaker(ctx, { action: 'notification.opening_requested', resource_id: asked.notification_id, changed: ['opened_at'] }, [
+  await change(ctx, { action: 'notification.opening_requested', resource_id: asked.notification_id, changed: ['opened_at'] }, [
+    assertThat(d1, mayAcknowledge(sql`${api_key}`), MAY_ACKNOWLEDGE),
     assertThat(d1, sql`not exists (select 1 from mailbox_requests where ${key} and acknowledged_by is not null)`, NOT_OPENING),
     insertOpening(d1, asked, api_key, Date.now()),
   ]).catch((error: unknown) => {
+    if (isGuardViolation(error, MAY_ACKNOWLEDGE))
+      throw new Failure(
+        'contention',
+        'credential.changed',
+        'The credential of this request was revoked or became a member’s in the meantime.',
+      )
     // Another request of the organization was faster.
     if (!isGuardViolation(error, NOT_OPENING)) throw error
   })

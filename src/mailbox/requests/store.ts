@@ -1,4 +1,4 @@
-import { type Fragment, prepared, sql } from '../../platform/db/fragment.ts'
+import { type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
 import type { mailboxRequests } from './tables.ts'
 
 export type MailboxRequest = typeof mailboxRequests.$inferSelect
@@ -30,10 +30,13 @@ export const insertOpening = (d1: D1Database, asked: Asked, api_key: string, now
     .prepare(insert('on conflict do update set acknowledged_by = ?7, attempts = 0, not_before = ?8'))
     .bind(...keysOf(asked), asked.shard, asked.notification_id, api_key, now)
 
+/** The condition that a credential may acknowledge an opening. */
+export const mayAcknowledge = (api_key: Fragment): Fragment =>
+  sql`exists (select 1 from credentials c where c.api_key = ${api_key} and c.revoked_at is null and c.role <> 'member')`
+
 /** The condition for the openings of an organization that were acknowledged with a credential that may not do so any more. */
 export const isOrphaned = (organization_id: string): Fragment =>
-  sql`organization_id = ${organization_id} and acknowledged_by is not null and not exists (
-    select 1 from credentials c where c.api_key = acknowledged_by and c.revoked_at is null and c.role <> 'member')`
+  sql`organization_id = ${organization_id} and acknowledged_by is not null and not ${mayAcknowledge(raw('acknowledged_by'))}`
 
 export const deleteOrphaned = (d1: D1Database, organization_id: string): D1PreparedStatement =>
   prepared(d1, sql`delete from mailbox_requests where ${isOrphaned(organization_id)}`)
