@@ -26,6 +26,7 @@ interface __BaseEnv_Env {
 	PUBLIC_HOSTS: string;
 	CLOSED_DATABASES: string;
 	LIST_69B_URL: string;
+	FX_RATES_URL: string;
 	BILLING_PROVIDER: string;
 	CHECKOUT_URL: string;
 	STRIPE_API_BASE: string;
@@ -72,6 +73,7 @@ declare namespace Cloudflare {
 		PUBLIC_HOSTS: string;
 		CLOSED_DATABASES: string;
 		LIST_69B_URL: string;
+		FX_RATES_URL: string;
 		BILLING_PROVIDER: string;
 		CHECKOUT_URL: string;
 		STRIPE_API_BASE: string;
@@ -113,6 +115,7 @@ declare namespace Cloudflare {
 		PUBLIC_HOSTS: string;
 		CLOSED_DATABASES: string;
 		LIST_69B_URL: string;
+		FX_RATES_URL: string;
 		BILLING_PROVIDER: string;
 		CHECKOUT_URL: string;
 		STRIPE_API_BASE: string;
@@ -135,7 +138,7 @@ type StringifyValues<EnvType extends Record<string, unknown>> = {
 	[Binding in keyof EnvType]: EnvType[Binding] extends string ? EnvType[Binding] : string;
 };
 declare namespace NodeJS {
-	interface ProcessEnv extends StringifyValues<Pick<Cloudflare.Env, "ENVIRONMENT" | "TAX_AUTHORITY" | "REPSE_REGISTRY" | "REPSE_REGISTRY_URL" | "SPREAD_SECONDS" | "CREDENTIAL_REQUESTS_PER_MINUTE" | "ADDRESS_REQUESTS_PER_MINUTE" | "PUBLIC_HOSTS" | "CLOSED_DATABASES" | "LIST_69B_URL" | "BILLING_PROVIDER" | "CHECKOUT_URL" | "STRIPE_API_BASE" | "API_SECRET_KEYS" | "CIEC_KEYS" | "CURSOR_KEYS" | "WEBHOOK_KEYS">> {}
+	interface ProcessEnv extends StringifyValues<Pick<Cloudflare.Env, "ENVIRONMENT" | "TAX_AUTHORITY" | "REPSE_REGISTRY" | "REPSE_REGISTRY_URL" | "SPREAD_SECONDS" | "CREDENTIAL_REQUESTS_PER_MINUTE" | "ADDRESS_REQUESTS_PER_MINUTE" | "PUBLIC_HOSTS" | "CLOSED_DATABASES" | "LIST_69B_URL" | "FX_RATES_URL" | "BILLING_PROVIDER" | "CHECKOUT_URL" | "STRIPE_API_BASE" | "API_SECRET_KEYS" | "CIEC_KEYS" | "CURSOR_KEYS" | "WEBHOOK_KEYS">> {}
 }
 declare module "*.txt" {
 	const value: string;

@@ -17,6 +17,7 @@ import { pruneKeys } from './platform/idempotency/idempotency.ts'
 import { reportLetters } from './platform/queues/dead-letters.ts'
 import { sendAll } from './platform/queues/send.ts'
 import { refreshRepse } from './repse/rounds.ts'
+import { refreshRates } from './rules/rates/refresh.ts'
 import { reviewConnectors } from './storage/mirror/sweep.ts'
 import { rewrapCredentials } from './storage/rewrap.ts'
 import { pruneAttempts } from './taxpayers/attempts.ts'
@@ -66,6 +67,7 @@ export const TASKS = {
   rewrapSecrets,
   rewrapCredentials,
   refreshLists: once(refreshLists),
+  refreshRates: once(refreshRates),
   refreshRepse: once(refreshRepse),
   pruneKeys,
   pruneRuns,
@@ -108,6 +110,7 @@ export const DAILY: readonly (keyof typeof TASKS)[] = [
   'rewrapSecrets',
   'rewrapCredentials',
   'refreshLists',
+  'refreshRates',
   'refreshRepse',
   'pruneKeys',
   'pruneRuns',

@@ -417,6 +417,30 @@ CREATE TABLE `sandbox_refused_ciecs` (
 	`digest` text PRIMARY KEY NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `fx_rates` (
+	`currency` text NOT NULL,
+	`date` text NOT NULL,
+	`rate` text NOT NULL,
+	`source` text NOT NULL,
+	PRIMARY KEY(`currency`, `date`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `product_keys` (
+	`key` text PRIMARY KEY NOT NULL,
+	`label` text NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `rules` (
+	`key` text NOT NULL,
+	`valid_from` text NOT NULL,
+	`valid_to` text,
+	`value` text NOT NULL,
+	`rule_ref` text NOT NULL,
+	`source` text NOT NULL,
+	`confidence` text NOT NULL,
+	PRIMARY KEY(`key`, `valid_from`)
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TRIGGER `guards_refuse` BEFORE INSERT ON `guards` BEGIN SELECT RAISE(ABORT, 'guard ' || new.name); END;--> statement-breakpoint
 CREATE TRIGGER `blacklist_lists_version` BEFORE UPDATE OF `version` ON `blacklist_lists` WHEN new.version <> old.version + 1 BEGIN SELECT RAISE(ABORT, 'guard list.version'); END;--> statement-breakpoint
 CREATE TRIGGER `connections_left` AFTER UPDATE OF `state` ON `connections` WHEN old.state = 'active' AND new.state <> 'active' BEGIN UPDATE connections SET untold = json_object('since', coalesce(old.untold->>'since', new.updated_at), 'issued_from', new.issued_from, 'issued_to', new.issued_to, 'received_from', new.received_from, 'received_to', new.received_to) WHERE connection = new.connection; END;--> statement-breakpoint

@@ -70,6 +70,10 @@ CREATE TABLE `cfdi` (
 	`chunk_at` integer,
 	`chunk_parts` integer,
 	`held` text,
+	`net_mxn` text,
+	`taxes` text,
+	`first_paid_on` text,
+	`last_paid_on` text,
 	`products` text,
 	PRIMARY KEY(`entity`, `uuid`)
 ) WITHOUT ROWID;
@@ -79,6 +83,7 @@ CREATE INDEX `cfdi_cpd` ON `cfdi` (`entity`,`counterparty_rfc`,`direction`,`issu
 CREATE INDEX `cfdi_tipoc` ON `cfdi` (`entity`,`tipo_comprobante`,`direction`,`cancelled`,`issued_at`,`uuid`);--> statement-breakpoint
 CREATE INDEX `cfdi_pay` ON `cfdi` (`entity`,`payment_status`,`direction`,`issued_at`,`uuid`) WHERE payment_status is not null;--> statement-breakpoint
 CREATE INDEX `cfdi_stray` ON `cfdi` (`entity`,`issued_at`,`uuid`) WHERE substr(fecha, 1, 10) <> date(issued_at - 21600, 'unixepoch');--> statement-breakpoint
+CREATE INDEX `cfdi_late` ON `cfdi` (`entity`,`direction`,`first_paid_on`) WHERE first_paid_on < date(substr(fecha, 1, 10), '-45 days') or last_paid_on > date(substr(fecha, 1, 10), '+45 days');--> statement-breakpoint
 CREATE INDEX `cfdi_substituted` ON `cfdi` (`entity`,`direction`,`substituted_from`) WHERE substituted_from is not null;--> statement-breakpoint
 CREATE TABLE `cfdi_chunks` (
 	`entity` integer NOT NULL,
@@ -114,6 +119,9 @@ CREATE TABLE `cfdi_payments` (
 	`amount` text NOT NULL,
 	`currency` text,
 	`tipo_cambio` text,
+	`conversion` text,
+	`amount_mxn` text,
+	`taxes` text,
 	`fecha_pago` text NOT NULL,
 	`forma_pago` text,
 	`num_parcialidad` text,

@@ -123,6 +123,19 @@ export const cfdi = sqliteTable(
      * (imports/holdings.ts).
      */
     held: text('held'),
+    /**
+     * subtotal − descuento in MXN, of an I, E or N whose XML is known. Null when the document is in another currency and does not state its
+     * exchange rate, or when an amount does not fit.
+     */
+    net_mxn: micros('net_mxn'),
+    /**
+     * The taxes of an I or E by rate (taxes/breakdown.ts), in MXN; in its own currency when that has no exchange rate. Null when all of
+     * the document is subject to the general rate and nothing is withheld: then base_16 is net_mxn and iva_16 is iva_trasladado.
+     */
+    taxes: text('taxes'),
+    /** The first and the last day of the payments of a P, by FechaPago. */
+    first_paid_on: text('first_paid_on'),
+    last_paid_on: text('last_paid_on'),
     /** What the lines of an I or E add up to by product key (products.ts). It is the last column, because it may be long. */
     products: text('products'),
   },
@@ -142,6 +155,10 @@ export const cfdi = sqliteTable(
     index('cfdi_stray')
       .on(table.entity, table.issued_at, table.uuid)
       .where(sql`substr(fecha, 1, 10) <> date(issued_at - 21600, 'unixepoch')`),
+    // Payment complements that are over 45 days from a payment of theirs, which are few: the others are found by when they were issued.
+    index('cfdi_late')
+      .on(table.entity, table.direction, table.first_paid_on)
+      .where(sql`first_paid_on < date(substr(fecha, 1, 10), '-45 days') or last_paid_on > date(substr(fecha, 1, 10), '+45 days')`),
     // What a ceiling shows as not substituted yet.
     index('cfdi_substituted').on(table.entity, table.direction, table.substituted_from).where(sql`substituted_from is not null`),
   ],
@@ -199,6 +216,18 @@ export const cfdiPayments = sqliteTable(
     currency: text('currency'),
     /** MXN for one unit of `currency`, decimal text. Null for a P. */
     tipo_cambio: text('tipo_cambio'),
+    /**
+     * How an amount of a P in another currency becomes MXN: EquivalenciaDR, by which it is divided, a space, and TipoCambioP, by which it is
+     * multiplied; in the place of the latter the currency of the payment, where it is not stated. Null when EquivalenciaDR is not known.
+     */
+    conversion: text('conversion'),
+    /** `amount` of a P in MXN so far. Null when that is not known, and when `currency` is MXN. */
+    amount_mxn: micros('amount_mxn'),
+    /**
+     * The taxes that a P states of the paid part (taxes/breakdown.ts), in MXN; in `currency` when its rate is not known. Null when it states
+     * none: then they are in proportion to those of the invoice.
+     */
+    taxes: text('taxes'),
     /** Literal local time: FechaPago of a P, Fecha of an E. */
     fecha_pago: text('fecha_pago').notNull(),
     forma_pago: text('forma_pago'),

@@ -19,6 +19,7 @@ import type { DownloadLogin } from '../taxpayers/login.ts'
 import { rejectCiec, verifyOutstanding } from '../taxpayers/verification.ts'
 import { countSlice } from '../visibility/slice-counts.ts'
 import { cancellationBody, cancellationEvent } from './cancellation-events.ts'
+import { readBoundaries } from './counts/boundaries-store.ts'
 import { announce, type DownloadHint, queueOf, resumeDownloads } from './downloads.ts'
 import { isLeaseLost, type JobKey } from './lease-store.ts'
 import { insertCancellations, requestsOf } from './missed-store.ts'
@@ -209,6 +210,8 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, until: Date
   const { system, ledger } = worker
   let isChanged = job.ingested > 0
   let rejected: readonly Rejection[] = []
+  const oneByOneFrom = Math.max(job.as_of, until.getTime() - COUNTED_ONE_BY_ONE_MS)
+  let boundaries: readonly number[] | undefined
   const withRejected = (more: readonly Rejection[]) => [...rejected, ...more].slice(0, MOST_LISTED)
   const target: IngestTarget = {
     ledger,
@@ -219,9 +222,12 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, until: Date
     provenance: 'authority',
     beforeSlice: () => system.budget.require(SLICE_STATEMENTS),
     passesOverStored: job.is_continued === 1,
-    sideStatements: (outcome) => {
+    sideStatements: async (outcome) => {
       if (isIdle(outcome)) return []
-      const counts = countSlice(outcome.changes, Math.max(job.as_of, until.getTime() - COUNTED_ONE_BY_ONE_MS))
+      // New documents of a job that did not wait are only divided where they are counted one by one.
+      const isDivided = job.as_of < oneByOneFrom || outcome.updated + outcome.cancelled > 0
+      if (isDivided) boundaries ??= await readBoundaries(ledger, job)
+      const counts = countSlice(outcome.changes, oneByOneFrom, boundaries ?? [])
       const rejected_files = withRejected(rejectedOf(outcome.entries))
       isChanged = true
       worker.isSilent ||= outcome.cancellations.length > 0

@@ -1,6 +1,7 @@
 import { jsonChunks } from '../platform/db/commit.ts'
 import { type Fragment, prepared, sql } from '../platform/db/fragment.ts'
 import type { CancellationBody } from './cancellation-events.ts'
+import { extractionsOf } from './counts/boundaries-store.ts'
 import type { Job } from './store.ts'
 
 /** A cancellation as it was found; `body` is a CancellationBody as JSON. */
@@ -14,15 +15,9 @@ export interface FoundCancellation {
  * Makes the JSON object of the instants at which organizations first requested a job: `{organization_id: milliseconds}`. Their earlier runs
  * were served by earlier jobs of the source and month; what this one finds is the first that they see of what only the later runs reached.
  */
-export const requestsOf = ({ entity, source, month, job_id }: Job): Fragment => sql`(
+export const requestsOf = (job: Job): Fragment => sql`(
   select json_group_object(organization_id, instant) from (
-    select e.organization_id, min(e.instant) as instant
-    from sync_jobs s
-    cross join json_each(json_patch(s.carried, (select json_group_object(value, '') from json_each(s.organizations)))) o
-    cross join extractions e on e.organization_id = o.key and e.entity = s.entity
-    cross join json_each(e.jobs -> s.job_id -> s.source) m on m.value = s.month
-    where s.entity = ${entity} and s.source = ${source} and s.month = ${month} and s.job_id = ${job_id}
-    group by e.organization_id))`
+    select e.organization_id, min(e.instant) as instant from ${extractionsOf(job)} group by e.organization_id))`
 
 /** Keeps cancellations, for the commit of the change. `found_at` in milliseconds; `body` makes the stored body of the one in `value`. */
 export const insertCancellations = (

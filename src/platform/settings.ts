@@ -25,6 +25,8 @@ export interface Settings {
   addressRequestsPerMinute: number
   /** Null when no list is fetched and an operator loads it. */
   list69bUrl: string | null
+  /** Null when no rates are fetched and an operator loads them. */
+  fxRatesUrl: string | null
   billingProvider: 'manual' | 'stripe'
   checkoutUrl: string
   stripeApiBase: string
@@ -92,6 +94,8 @@ function readSettings(env: Env): Settings {
       return value
     })
 
+  const optionalUrl = (name: string): string | null => (text(name) === '' ? null : url(name))
+
   const [ledgers, events] = [read(() => shardsOf('LEDGER', bindings)), read(() => shardsOf('EVENTS', bindings))]
   const closed = list('CLOSED_DATABASES')
   const openOf = (kind: Shards, shards: readonly D1Database[] = []): number[] =>
@@ -120,7 +124,8 @@ function readSettings(env: Env): Settings {
     spreadSeconds: whole('SPREAD_SECONDS', 86_400),
     credentialRequestsPerMinute: whole('CREDENTIAL_REQUESTS_PER_MINUTE', 1_000_000),
     addressRequestsPerMinute: whole('ADDRESS_REQUESTS_PER_MINUTE', 1_000_000),
-    list69bUrl: text('LIST_69B_URL') === '' ? null : url('LIST_69B_URL'),
+    list69bUrl: optionalUrl('LIST_69B_URL'),
+    fxRatesUrl: optionalUrl('FX_RATES_URL'),
     billingProvider: oneOf('BILLING_PROVIDER', ['manual', 'stripe']),
     checkoutUrl: url('CHECKOUT_URL'),
     stripeApiBase: url('STRIPE_API_BASE'),

@@ -231,6 +231,11 @@ const PLANTED: readonly [what: string, added: Tree, report: string][] = [
     { 'src/pears/contract.ts': `export const Pear = z.string().meta({\n  description:\n    'It is ripe.',\n})` },
     `src/pears/contract.ts: description:\n    ' – write description: doc('…')`,
   ],
+  ...["'0.16'", '0.30 * net', '213_973', '24500'].map((literal): [string, Tree, string] => [
+    `a rate or cap of the law: ${literal}`,
+    { 'src/pears/vat.ts': `export const vat = ${literal}`, 'src/authority/sandbox/prices.ts': `export const price = ${literal}` },
+    `src/pears/vat.ts: ${/[\d._]+/.exec(literal)![0]} – read it from rules/rules.ts`,
+  ]),
   [
     'a line that is written to the console',
     { 'src/pears/pears.ts': `console.error('ripe')` },

@@ -23,7 +23,10 @@ export const PURE: readonly string[] = [
   'src/cfdi/ingest/applications.ts',
   'src/cfdi/ingest/apply-changes.ts',
   'src/cfdi/ingest/row.ts',
-  'src/cfdi/ingest/taxes.ts',
+  'src/cfdi/taxes/taxes.ts',
+  'src/cfdi/taxes/breakdown.ts',
+  'src/cfdi/taxes/conversion.ts',
+  'src/cfdi/cash/measure.ts',
   'src/cfdi/literal-day.ts',
   'src/cfdi/decimal.ts',
   'src/cfdi/mirrored/stretches.ts',
@@ -70,6 +73,10 @@ export const PURE: readonly string[] = [
   'src/repse/registry/registry.ts',
   'src/repse/registry/sandbox.ts',
   'src/repse/status.ts',
+  'src/rules/dated.ts',
+  'src/rules/rates/load-sql.ts',
+  'src/rules/rates/rates-csv.ts',
+  'src/rules/withholding-classes.ts',
   'src/storage/template.ts',
   'src/storage/mirror/failures.ts',
   'src/taxpayers/rfc.ts',
@@ -88,13 +95,14 @@ export const PURE: readonly string[] = [
 /** Describe tables without touching a database: a pure rule may read them, and what they import is not followed. */
 export const DESCRIPTIONS: readonly string[] = ['src/cfdi/columns.ts']
 
-/** What another Worker has (pdf/), or what `npm run openapi` writes into `assets`: the Worker of the API has none of it. */
+/** What another Worker has (pdf/), what `npm run openapi` writes into `assets`, or what an operator's command checks: the Worker of the API has none of it. */
 export const LEFT_OUT: readonly string[] = [
   'src/authority/sandbox/documents/documents.ts',
   'src/authority/sandbox/documents/pdf.ts',
   'src/authority/sandbox/mailbox/letter.ts',
   'src/authority/sandbox/mailbox/notifications.ts',
   'src/openapi.ts',
+  'src/rules/shapes.ts',
   'src/webhooks/catalog/catalog.ts',
   'src/webhooks/catalog/payload-contract.ts',
 ]

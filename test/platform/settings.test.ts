@@ -23,6 +23,7 @@ const RIGHT = {
   CREDENTIAL_REQUESTS_PER_MINUTE: '600',
   ADDRESS_REQUESTS_PER_MINUTE: '10',
   LIST_69B_URL: 'https://sat.example/69b.csv',
+  FX_RATES_URL: 'https://rates.example/fix.csv',
   BILLING_PROVIDER: 'stripe',
   CHECKOUT_URL: 'https://checkout.example.com/seats',
   STRIPE_API_BASE: 'http://127.0.0.1:4000',
@@ -70,7 +71,12 @@ const VARIABLES: [name: string, must: string, wrong: unknown[], right: unknown[]
     [undefined, '', 'many', '1000001', 600],
     ['0', '1000000'],
   ]),
-  ['LIST_69B_URL', 'must be an http or https URL.', ['sat', 'file:///etc/passwd'], [undefined, '', ' ', 'http://sat.example/']],
+  ...['LIST_69B_URL', 'FX_RATES_URL'].map((name): (typeof VARIABLES)[number] => [
+    name,
+    'must be an http or https URL.',
+    ['sat', 'file:///etc/passwd'],
+    [undefined, '', ' ', 'http://sat.example/'],
+  ]),
   ['BILLING_PROVIDER', 'must be manual or stripe.', [undefined, '', 'paypal'], ['manual', 'stripe']],
   ['CHECKOUT_URL', 'must be an http or https URL.', [undefined, '', '/seats'], ['http://127.0.0.1/']],
   ['STRIPE_API_BASE', 'must be an http or https URL.', [undefined, '', 'api.stripe.com'], ['https://api.stripe.com']],
@@ -99,6 +105,7 @@ describe('settings', () => {
       credentialRequestsPerMinute: 600,
       addressRequestsPerMinute: 10,
       list69bUrl: 'https://sat.example/69b.csv',
+      fxRatesUrl: 'https://rates.example/fix.csv',
       billingProvider: 'stripe',
       checkoutUrl: 'https://checkout.example.com/seats',
       stripeApiBase: 'http://127.0.0.1:4000',
@@ -123,7 +130,8 @@ describe('settings', () => {
       'EVENTS_0',
       'EVENTS_1',
     ])
-    expect([read({ PUBLIC_HOSTS: undefined }).publicHosts, read({ LIST_69B_URL: '' }).list69bUrl]).toEqual([[], null])
+    expect(read({ PUBLIC_HOSTS: undefined }).publicHosts).toEqual([])
+    expect([read({ LIST_69B_URL: '' }).list69bUrl, read({ FX_RATES_URL: '' }).fxRatesUrl]).toEqual([null, null])
   })
 
   it('need no secret of Stripe when operators record payments', () => {

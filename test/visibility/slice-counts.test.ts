@@ -16,12 +16,18 @@ const change = fc
 
 const isLate = ({ issued_at }: DocumentChange): boolean => issued_at > AS_OF / 1_000 - HOUR
 
+/** Instants of runs and ends of earlier jobs, in seconds, some of them those of documents. */
+const boundaries = fc.uniqueArray(
+  fc.integer({ min: -6 * 24 * HOUR, max: 0 }).map((at) => AS_OF / 1_000 + at),
+  { maxLength: 4 },
+)
+
 describe('the counts of a slice', () => {
   it('say of each day how many documents were created, completed and cancelled, and when the first and last were issued', () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 40 }), (changes) => {
         const early = changes.filter((one) => !isLate(one))
-        const counts = countSlice(changes, AS_OF).slice(0, -changes.filter(isLate).length || undefined)
+        const counts = countSlice(changes, AS_OF, []).slice(0, -changes.filter(isLate).length || undefined)
         const kinds = new Set(early.map(({ what, fecha }) => `${what} ${fecha.slice(0, 10)}`))
         expect(counts.map(([what, day]) => `${what} ${day}`)).toEqual([...kinds])
         for (const [what, day, count, first, last] of counts) {
@@ -33,11 +39,30 @@ describe('the counts of a slice', () => {
     )
   })
 
+  it('keep documents of a day apart on both sides of a boundary, and together otherwise', () => {
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 40 }), boundaries, fc.nat(39), (changes, drawn, n) => {
+        const all = [...drawn, ...(changes[n] ? [changes[n].issued_at] : [])]
+        const counts = countSlice(changes, AS_OF, all)
+        const sideOf = (at: number): number => all.filter((boundary) => boundary < at).length
+        for (const [, , , first, last] of counts) expect(sideOf(first)).toBe(sideOf(last))
+        const early = changes.filter((one) => !isLate(one))
+        const kinds = new Set(early.map(({ what, fecha, issued_at }) => `${what} ${fecha.slice(0, 10)} ${sideOf(issued_at)}`))
+        expect(counts).toHaveLength(kinds.size + changes.length - early.length)
+        const plain = (list: typeof counts, kind: string) =>
+          list.filter(([what, day]) => `${what} ${day}` === kind).reduce((sum, [, , count]) => sum + count, 0)
+        const whole = countSlice(changes, AS_OF, [])
+        for (const [what, day] of whole) expect(plain(counts, `${what} ${day}`)).toBe(plain(whole, `${what} ${day}`))
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
   it('keep each document that was issued less than an hour before the job, or later, on its own', () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 40 }), (changes) => {
         const late = changes.filter(isLate)
-        expect(countSlice(changes, AS_OF).slice(countSlice(changes, AS_OF).length - late.length)).toEqual(
+        expect(countSlice(changes, AS_OF, []).slice(countSlice(changes, AS_OF, []).length - late.length)).toEqual(
           late.map(({ what, fecha, issued_at }) => [what, fecha.slice(0, 10), 1, issued_at, issued_at]),
         )
       }),
@@ -50,6 +75,6 @@ describe('the counts of a slice', () => {
       const issued_at = AS_OF / 1_000 - 2 * HOUR - n * 250
       return { what: 'created' as const, issued_at, fecha: fecha(issued_at) }
     })
-    expect(JSON.stringify(countSlice(changes, AS_OF)).length).toBeLessThan(3_000)
+    expect(JSON.stringify(countSlice(changes, AS_OF, [])).length).toBeLessThan(3_000)
   })
 })

@@ -1,6 +1,8 @@
 import type { ApplicationRow, CfdiRow } from '../columns.ts'
-import { micros } from '../money.ts'
-import type { CfdiDocument } from '../xml/document.ts'
+import { fits, type Micros, micros } from '../money.ts'
+import { converted } from '../taxes/conversion.ts'
+import { paidTaxesOf } from '../taxes/taxes.ts'
+import type { CfdiDocument, DoctoRelacionado, Pago } from '../xml/document.ts'
 
 const NO_INSTALMENT = { num_parcialidad: null, imp_saldo_ant: null, imp_pagado: null, imp_saldo_insoluto: null }
 /** Credit note and return of goods. The application of an advance (07) is not here, because the advance has been paid itself. */
@@ -28,12 +30,20 @@ function paymentsOf({ pagos }: CfdiDocument, source: string): ApplicationRow[] {
   for (const pago of pagos) {
     for (const docto of pago.documentos) {
       if (docto.uuid === '') continue
+      const amount = micros(docto.imp_pagado) ?? 0n
+      const conversion = conversionOf(pago, docto)
+      const convert = (one: Micros): Micros | null =>
+        docto.moneda_dr === 'MXN' ? one : conversion === null ? null : converted(one, conversion)
+      const amount_mxn = docto.moneda_dr === 'MXN' ? null : convert(amount)
       rows.push({
         invoice: docto.uuid,
         source,
         n: rows.length + 1,
         kind: 'P',
-        amount: micros(docto.imp_pagado) ?? 0n,
+        amount,
+        conversion,
+        amount_mxn: amount_mxn !== null && fits(amount_mxn) ? amount_mxn : null,
+        taxes: paidTaxesOf(docto, convert),
         currency: docto.moneda_dr,
         tipo_cambio: null,
         fecha_pago: pago.fecha_pago,
@@ -48,6 +58,16 @@ function paymentsOf({ pagos }: CfdiDocument, source: string): ApplicationRow[] {
   return rows
 }
 
+/** How amounts of a paid document in another currency become MXN (tables.ts). */
+function conversionOf({ moneda_p, tipo_cambio_p }: Pago, { moneda_dr, equivalencia_dr }: DoctoRelacionado): string | null {
+  if (moneda_dr === 'MXN' || (moneda_dr ?? moneda_p) === null) return null
+  const equivalence = moneda_dr === null || moneda_dr === moneda_p ? '1' : equivalencia_dr
+  const rate = moneda_p === 'MXN' ? '1' : isPositive(tipo_cambio_p) ? tipo_cambio_p : moneda_p
+  return isPositive(equivalence) && rate !== null ? `${equivalence} ${rate}` : null
+}
+
+const isPositive = (text: string | null): boolean => Number(text) > 0
+
 function creditsOf({ relacionados }: CfdiDocument, row: CfdiRow): ApplicationRow[] {
   const invoices = relatedBy(relacionados, CREDIT_RELATIONS)
   if (invoices.length === 0 || row.total_micros === null) return []
@@ -59,6 +79,9 @@ function creditsOf({ relacionados }: CfdiDocument, row: CfdiRow): ApplicationRow
     n: i + 1,
     kind: 'E',
     amount: i === 0 ? part + rest : part,
+    conversion: null,
+    amount_mxn: null,
+    taxes: null,
     currency: row.currency,
     tipo_cambio: row.tipo_cambio,
     fecha_pago: row.fecha,

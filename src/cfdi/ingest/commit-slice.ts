@@ -20,7 +20,7 @@ export interface IngestTarget {
   now: Date
   provenance: 'authority' | 'import'
   /** Statements to commit in the batch of each slice, or alone when it changes nothing. Called again when a slice is retried. */
-  sideStatements?: (outcome: SliceOutcome) => D1PreparedStatement[]
+  sideStatements?: (outcome: SliceOutcome) => D1PreparedStatement[] | Promise<D1PreparedStatement[]>
   /** Called before each slice. What it throws ends the ingestion; slices before it stay. */
   beforeSlice?: () => void
   /** Whether what is stored is left out before slices are formed: for a source whose first part has been ingested. */
@@ -172,7 +172,7 @@ async function commitOutcome(
   outcome: SliceOutcome,
   writes: readonly D1PreparedStatement[],
 ): Promise<SliceOutcome> {
-  const statements = [...writes, ...(sideStatements?.(outcome) ?? [])]
+  const statements = [...writes, ...((await sideStatements?.(outcome)) ?? [])]
   if (statements.length > 0) await commit(ledger, statements)
   return outcome
 }

@@ -1,8 +1,8 @@
 import { lineText } from '../chunks/content.ts'
 import { LineProducts } from '../products.ts'
+import { LineTaxes } from '../taxes/taxes.ts'
 import type { Concepto } from '../xml/document.ts'
 import type { LineReader } from '../xml/parse-state.ts'
-import { LineTaxes } from './taxes.ts'
 
 /**
  * The lines of a document while it is read: each becomes JSON at once, which takes a third of the memory that a line takes as objects, and

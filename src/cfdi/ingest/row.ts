@@ -5,11 +5,11 @@ import { type CfdiRow, EMPTY_ROW, rowWithHeader } from '../columns.ts'
 import { fits, micros } from '../money.ts'
 import type { MetadataRow } from '../package/metadata.ts'
 import type { ReportedStatus } from '../package/reported.ts'
+import { breakdownOf, type LineTaxes, taxesOf } from '../taxes/taxes.ts'
 import { inMxn, rateOf } from '../totals.ts'
 import type { CfdiDocument } from '../xml/document.ts'
 import { isIssueDate, isUuid, outOfRange } from '../xml/fields.ts'
 import { RowRejected } from './row-rejected.ts'
-import { type LineTaxes, taxesOf } from './taxes.ts'
 
 /** What the authority says of a document besides the document itself. */
 export type StatusColumns = Pick<CfdiRow, 'estatus' | 'cancelled' | 'cancelled_at' | 'cancellation_reason' | 'folio_sustitucion'>
@@ -38,6 +38,7 @@ export function rowOf(document: CfdiDocument, lines: LineTaxes, rfc: string, sta
   const total = retencion ? retencion.monto_total_operacion : document.total
   const total_micros = micros(total)
   const total_mxn = total_micros === null ? null : inMxn(total_micros, rateOf(currency, tipo_cambio))
+  const taxes = taxesOf(document, lines)
   const row: CfdiRow = {
     ...rowWithHeader(document),
     uuid,
@@ -46,13 +47,21 @@ export function rowOf(document: CfdiDocument, lines: LineTaxes, rfc: string, sta
     ...issuedAt(document),
     total,
     total_micros,
-    ...taxesOf(document, lines),
+    ...taxes,
+    ...breakdownOf(document, lines, taxes),
+    ...paidDaysOf(document),
     total_mxn: total_mxn !== null && fits(total_mxn) ? total_mxn : null,
     paid: 0n,
     credited: 0n,
     updated_at: now,
   }
   return withBalance(row, [])
+}
+
+/** The first and the last day of the payments of a payment complement. */
+function paidDaysOf({ pagos }: CfdiDocument): Pick<CfdiRow, 'first_paid_on' | 'last_paid_on'> {
+  const days = pagos.flatMap(({ fecha_pago }) => (fecha_pago === '' ? [] : [fecha_pago.slice(0, 10)])).sort()
+  return { first_paid_on: days[0] ?? null, last_paid_on: days.at(-1) ?? null }
 }
 
 /** The row of a document that is known from metadata only. `now` in milliseconds. Throws RowRejected. */

@@ -1,7 +1,7 @@
 import { doc } from '#doc'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
-import { operation, query, refuses, returns } from '../../platform/http/operation.ts'
+import { operation, query, refuses, returnsTable } from '../../platform/http/operation.ts'
 import { NOT_READABLE } from '../../taxpayers/contract.ts'
 import { CfdiPage } from '../contract.ts'
 import { CfdiSearch } from './contract.ts'
@@ -25,7 +25,7 @@ export const searchRoutes = new Hono<App>().get(
   '/',
   operation('searchCfdi', 'CFDI', doc('Search CFDIs'), SEARCH),
   query(CfdiSearch),
-  returns(200, CfdiPage),
+  returnsTable(CfdiPage),
   refuses(404, NOT_READABLE),
   async (c) => c.json(await searchCfdi(c.var.ctx, c.req.valid('query'))),
 )

@@ -5,8 +5,8 @@ import { CfdiWindows, WindowStateName } from '../../visibility/contract.ts'
 import { Direction } from '../contract.ts'
 import { DataQuality, DataStatusName } from '../quality/data-quality.ts'
 
-const Month = z.string().regex(/^(19|20)\d\d-(0[1-9]|1[0-2])$/, 'Must be a month, YYYY-MM.')
-const monthOrDay = (description: Doc) =>
+export const Month = z.string().regex(/^(19|20)\d\d-(0[1-9]|1[0-2])$/, 'Must be a month, YYYY-MM.')
+export const monthOrDay = (description: Doc) =>
   z
     .union([Month, z.iso.date()], 'Must be a month, YYYY-MM, or a day, YYYY-MM-DD.')
     .optional()

@@ -1,7 +1,7 @@
 import { doc } from '#doc'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
-import { operation, query, refuses, returns } from '../../platform/http/operation.ts'
+import { operation, query, refuses, returnsTable } from '../../platform/http/operation.ts'
 import { NOT_READABLE } from '../../taxpayers/contract.ts'
 import { MonthlySummary, MonthlySummaryQuery } from './contract.ts'
 import { summarizeMonths } from './summary.ts'
@@ -18,7 +18,7 @@ export const summaryRoutes = new Hono<App>().get(
   '/summary/monthly',
   operation('summarizeCfdiMonths', 'CFDI', doc('Sum CFDIs by month'), SUMMARY),
   query(MonthlySummaryQuery),
-  returns(200, MonthlySummary),
+  returnsTable(MonthlySummary),
   refuses(404, NOT_READABLE),
   async (c) => c.json(await summarizeMonths(c.var.ctx, c.req.valid('query'))),
 )

@@ -13,6 +13,8 @@ import { add, type Cells, nothing, type Totals } from '../totals.ts'
 import type { CfdiMonth, MonthlySummary, MonthlySummaryQuery } from './contract.ts'
 import { type Months, type Span, sumMonths } from './store.ts'
 
+export type { Span } from './store.ts'
+
 const MAX_MONTHS = 120
 
 const BASIS = {
@@ -68,14 +70,57 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
   }
 }
 
-/** The range of the query, as it was given and as days. */
-function spanOf(query: MonthlySummaryQuery, now: Date): Span & { from: string; to: string } {
+/** What is known of the documents of a range that are vigente and that the RFC did not issue to itself. */
+export interface DocumentCounts {
+  /** Substituted ones included. */
+  cfdi_total: number
+  with_xml: number
+  without_xml: number
+  /** Those with XML that state another currency and no exchange rate. */
+  missing_rate: number
+  not_counted: number
+  substituted: number
+  months_missing: number
+  months_downloading: number
+}
+
+/** Counts the visible documents of a range out of the totals of its months. One call. `now` in milliseconds. */
+export async function countDocuments(ledger: ScopedLedger, span: Span, now: number): Promise<DocumentCounts> {
+  const { months, statusRows } = await sumMonths(ledger, span)
+  const all = [...months.values()].map(partsOf)
+  const sum = (only: Only): Totals => {
+    const total = nothing()
+    for (const parts of all) add(total, sumOf(parts, only))
+    return total
+  }
+  const [valid, counted] = [sum((_, __, state) => state !== 'cancelado'), sum(isCounted)]
+  const statusOf = dataStatuses(ledger, statusRows, now)
+  const statuses = placesOf(ledger, span, months, now).map(({ month, direction, through_date }) =>
+    through_date === null ? 'missing' : statusOf(month, direction),
+  )
+  return {
+    cfdi_total: valid.n,
+    with_xml: valid.with_xml,
+    without_xml: valid.n - valid.with_xml,
+    missing_rate: counted.missing_rate - (counted.n - counted.with_xml),
+    not_counted: counted.not_counted,
+    substituted: valid.n - counted.n,
+    ...incompleteMonths(statuses),
+  }
+}
+
+/** The range of a query, as it was given and as days. Throws Failure 422 with this code. */
+export function spanOf(
+  query: { from?: string | undefined; to?: string | undefined; direction?: 'issued' | 'received' | undefined },
+  now: Date,
+  code = 'summary.range',
+): Span & { from: string; to: string } {
   const to = query.to ?? centralDayOf(now.getTime()).slice(0, 7)
   const from = query.from ?? addMonths(to.slice(0, 7), -11)
   const [first, last] = [isDay(from) ? from : `${from}-01`, isDay(to) ? to : lastDayOf(to)]
-  if (first > last) throw invalid('summary.range', [{ path: 'from', message: 'Must not be after `to`.' }])
+  if (first > last) throw invalid(code, [{ path: 'from', message: 'Must not be after `to`.' }])
   if (addMonths(first.slice(0, 7), MAX_MONTHS) <= last.slice(0, 7))
-    throw invalid('summary.range', [{ path: 'from', message: `Must begin a range of at most ${MAX_MONTHS} months.` }])
+    throw invalid(code, [{ path: 'from', message: `Must begin a range of at most ${MAX_MONTHS} months.` }])
   return { from, to, first, last, directions: query.direction === undefined ? [0, 1] : [query.direction === 'issued' ? 0 : 1] }
 }
 

@@ -92,8 +92,14 @@ export function document(routes: readonly Route[], info: Json, notices: readonly
   const respond = ({ status, description, schema, headers = HEADERS[status], contentTypes }: Output): Json => ({
     description,
     ...(headers && Object.keys(headers).length > 0 && { headers: stringHeaders(headers) }),
-    ...(contentTypes && binary(contentTypes)),
-    ...(schema ? json(schema, 'output') : status >= 400 && json(Problem, 'output')),
+    ...(contentTypes || schema || status >= 400
+      ? {
+          content: {
+            ...((schema || (status >= 400 && !contentTypes)) && json(schema ?? Problem, 'output').content),
+            ...(contentTypes && binary(contentTypes).content),
+          },
+        }
+      : {}),
   })
 
   const responses = (route: Route): Json => {

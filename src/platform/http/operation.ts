@@ -1,11 +1,13 @@
 import { waitUntil } from 'cloudflare:workers'
 import type { Context, MiddlewareHandler } from 'hono'
+import { accepts } from 'hono/accepts'
 import { routePath } from 'hono/route'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import * as z from 'zod'
 import { type Doc, doc } from '#doc'
 import { Failure } from '../../failures.ts'
 import type { App, Ctx, StoredUpload } from '../context.ts'
+import { columnsOf, csvOf } from '../csv.ts'
 import { answerOnce } from '../idempotency/idempotency.ts'
 import type { Role } from '../tenant.ts'
 import { readAuthorization } from './authorization.ts'
@@ -189,6 +191,40 @@ export const returns = (status: number, schema?: z.ZodType, description?: Doc, h
     { outputs: [{ status, description: description ?? 'OK', ...(schema && { schema }), ...(headers && { headers }) }] },
     refuseUndeclared(),
   )
+
+/**
+ * Declares an answer that is JSON, or a table in CSV for who accepts text/csv: a line for each item of `data`, or the whole object as one
+ * line when it has no `data`. The table of a page has its next page in the header Link.
+ */
+export const returnsTable = (schema: z.ZodObject) => {
+  const data = schema.shape['data']
+  const columns = columnsOf(data instanceof z.ZodArray ? (data.element as z.ZodType) : schema)
+  const output = {
+    status: 200,
+    description: doc('OK'),
+    schema,
+    contentTypes: ['text/csv'],
+    headers: { Link: doc('`rel="next"`: the next page, of a table.') },
+  }
+  return described({ outputs: [output] }, (async (c, next) => {
+    c.header('Vary', 'Accept')
+    await refuseUndeclared()(c, next)
+    if (c.res.status !== 200 || !prefersCsv(c)) return
+    const answer = (await c.res.json()) as { data?: unknown[]; next_cursor?: string | null }
+    const headers = new Headers(c.res.headers)
+    headers.set('Content-Type', 'text/csv; charset=utf-8; header=present')
+    if (answer.next_cursor) {
+      const { pathname, searchParams } = new URL(c.req.url)
+      searchParams.set('cursor', answer.next_cursor)
+      headers.set('Link', `<${pathname}?${searchParams}>; rel="next"`)
+    }
+    c.res = undefined
+    c.res = new Response(csvOf(columns, answer.data ?? [answer]), { headers })
+  }) as MiddlewareHandler<App>)
+}
+
+const prefersCsv = (c: Context): boolean =>
+  accepts(c, { header: 'Accept', supports: ['application/json', 'text/csv'], default: 'application/json' }) === 'text/csv'
 
 /** Declares an answer with a body that is not JSON. */
 export const returnsFile = (description: Doc, ...contentTypes: string[]) =>

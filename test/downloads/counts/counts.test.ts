@@ -50,12 +50,12 @@ const ask = (entity: number, job_id: string, organization_id: string, issued: Wi
 })
 
 /** Counts the last of an organization's two jobs, the first of which ended when everything here had been issued. */
-async function countOne(all: readonly (readonly DocumentChange[])[], window: Window) {
+async function countOne(all: readonly (readonly DocumentChange[])[], window: Window, boundaries: readonly number[] = []) {
   const entity = ++entities
   const job = { ...CELL, entity, organizations: ['org_a'] }
   await keepJobs(env.LEDGER_0, [
     { ...job, job_id: 'job_1', brought: [], finished_at: AS_OF + DAY * 1_000 },
-    { ...job, job_id: 'job_2', brought: all.map((slice) => countSlice(slice, AS_OF)) },
+    { ...job, job_id: 'job_2', brought: all.map((slice) => countSlice(slice, AS_OF, boundaries)) },
   ])
   return (await countJobs(env.LEDGER_0, [ask(entity, 'job_2', 'org_a', window)]))[0]
 }
@@ -72,6 +72,21 @@ describe('what a job brought, counted through a window', () => {
         expect(await countOne(all, window)).toEqual(counted(all.flat().filter((one) => !hides(window, one))))
       }),
       { numRuns: 200 },
+    )
+  })
+
+  it('is what the window shows, for every floor and every ceiling that was known when the documents came', async () => {
+    const ceilings = fc.uniqueArray(
+      fc.integer({ min: -6 * DAY, max: 0 }).map((seconds) => AS_OF + seconds * 1_000 + 700),
+      { minLength: 1, maxLength: 3 },
+    )
+    await fc.assert(
+      fc.asyncProperty(slices, floor, ceilings, async (all, floor, known) => {
+        const window = { isEmpty: false, floor, ceiling: known[0]! }
+        const boundaries = known.map((ceiling) => Math.floor(ceiling / 1_000))
+        expect(await countOne(all, window, boundaries)).toEqual(counted(all.flat().filter((one) => !hides(window, one))))
+      }),
+      { numRuns: 100 },
     )
   })
 
@@ -104,26 +119,29 @@ describe('what jobs brought to each of the organizations that share an RFC', () 
   const job = fc.record({
     organizations: fc.subarray(ORGANIZATIONS, { minLength: 1 }),
     status: fc.constantFrom('succeeded' as const, 'succeeded' as const, 'succeeded' as const, 'failed' as const),
-    /** On which day it ended, and what it brought of which days, one document of each kind and day. */
-    changes: fc.uniqueArray(
-      fc.tuple(fc.constantFrom('created' as const, 'updated' as const, 'cancelled' as const), fc.integer({ min: 0, max: 12 })),
-      { maxLength: 8, selector: String },
+    /** What it brought of which hours. */
+    changes: fc.array(
+      fc.tuple(fc.constantFrom('created' as const, 'updated' as const, 'cancelled' as const), fc.integer({ min: 0, max: 13 * 24 - 1 })),
+      { maxLength: 12 },
     ),
   })
-  const at = (day: number): number => AS_OF / 1_000 - 30 * DAY + day * DAY
+  const at = (hour: number): number => AS_OF / 1_000 - 30 * DAY + hour * HOUR
 
   it('is everything since its own previous job that succeeded, of all jobs', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(job, { minLength: 1, maxLength: 8 }), fc.boolean(), async (drawn, isLastOpen) => {
         const entity = ++entities
         const jobs = drawn.map(({ organizations, status, changes }, n) => ({
-          ...{ n, organizations, job_id: `job_${n}`, finished_at: (at(n + 5) + HOUR) * 1_000 },
+          ...{ n, organizations, job_id: `job_${n}`, finished_at: at(24 * n + 131) * 1_000 + 500 },
           status: isLastOpen && n === drawn.length - 1 ? ('queued' as const) : status,
-          changes: changes.map(([what, day]): DocumentChange => ({ what, issued_at: at(day), fecha: fecha(at(day)) })),
+          changes: changes.map(([what, hour]): DocumentChange => ({ what, issued_at: at(hour), fecha: fecha(at(hour)) })),
         }))
         await keepJobs(
           env.LEDGER_0,
-          jobs.map(({ changes, n: _, ...one }): KeptJob => ({ ...CELL, entity, ...one, brought: [countSlice(changes, AS_OF)] })),
+          jobs.map(({ changes, n, ...one }): KeptJob => {
+            const ends = jobs.slice(0, n).map(({ finished_at }) => Math.floor(finished_at / 1_000))
+            return { ...CELL, entity, ...one, brought: [countSlice(changes, AS_OF, ends)] }
+          }),
         )
         const questions = jobs.flatMap((one) => one.organizations.map((organization) => ({ one, organization })))
         const { cost, result } = await costOf(env.LEDGER_0, env.FILES, () =>

@@ -1,6 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { cancelInSandbox } from '../../../src/authority/sandbox/overrides.ts'
+import { cancelInSandbox, refuseCiec } from '../../../src/authority/sandbox/overrides.ts'
+import { documentsOf } from '../../../src/authority/sandbox/world/month.ts'
+import { stampedAt } from '../../../src/authority/sandbox/world/stamp.ts'
+import { withCheckDigit } from '../../../src/authority/sandbox/world/taxpayers.ts'
 import { pruneJobs } from '../../../src/downloads/pruning/prune.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
@@ -71,6 +74,34 @@ const turned = (before: readonly Told[], after: readonly Told[]): Told[] => {
 /** The authority reports a CFDI as cancelled from now on. */
 const cancel = async (rfc: string, { uuid }: { uuid: string }): Promise<void> =>
   void (await cancelInSandbox(system().db, rfc, uuid, { cancelled_at: new Date(), cancellation_reason: '02' }))
+
+/** The authority refuses the CIECs with which subscribers connect, from now on. */
+const refuse = async (rfc: string): Promise<void> => {
+  const { db, settings } = system()
+  await env.DB.batch([(await refuseCiec(db, settings.ciecKeys, rfc, 'secreta1')) as D1PreparedStatement])
+}
+
+let drawn = 0
+
+/**
+ * An RFC, and a noon of Mexico City in seconds after the test began, with valid documents of the same day long before and long after it,
+ * which were stamped at once.
+ */
+function dividedDay(): { rfc: string; noon: number; before: string; after: string } {
+  for (let tries = 0; tries < 50; tries++) {
+    const rfc = withCheckDigit(`DIA${100_101 + drawn++}AA`)
+    const documents = documentsOf(rfc, 'issued', '2026-05').filter(
+      (one) => !one.cancellation && Date.parse(`${stampedAt(one)}Z`) - Date.parse(`${one.fecha}Z`) < 3_600_000,
+    )
+    for (let days = 2; days <= 8; days++) {
+      const ofDay = documents.filter(({ fecha }) => fecha.startsWith(`2026-05-${20 + days}`))
+      const before = ofDay.find(({ fecha }) => fecha.slice(11) < '09')
+      const after = ofDay.find(({ fecha }) => fecha.slice(11) > '15')
+      if (before && after) return { rfc, noon: days * DAY + 9 * 3_600, before: before.uuid, after: after.uuid }
+    }
+  }
+  throw new Error('No RFC has such a day.')
+}
 
 describe('the counts of a sync job and of its event', () => {
   it('are of all that an organization can read since its first job, though another one had downloaded it', async () => {
@@ -143,6 +174,51 @@ describe('the counts of a sync job and of its event', () => {
     await expectTold(own, [
       [after.length - before.length, 0, ofKnown.length],
       [before.length, 0, 0],
+    ])
+  })
+
+  it('are of the day on which the window ends, too, when the download waited for a login, with another one and without', async () => {
+    for (const isShared of [false, true]) {
+      const { rfc, noon, before, after } = dividedDay()
+      const own = await subscriber(rfc, ISSUED)
+      await download(rfc, own, 0)
+      const known = await visible(own)
+      // The window still ends with the run whose login is refused, because no later one begins by itself.
+      await own.ask('PATCH', `/v1/extractors/${own.extractor_id}`, { trigger_kind: 'connection_created' })
+      later(noon)
+      await refuse(rfc)
+      await download(rfc, own, noon)
+      expect((await own.entity()).status).toBe('invalid_ciec')
+      if (isShared) await download(rfc, await subscriber(rfc, ISSUED, 'secreta2'), noon + 1_800)
+      later(noon + 6 * DAY)
+      await own.give('secreta2')
+      await work(rfc)
+      await relayOutbox(system(), (await callOf(rfc)).shard)
+      const seen = await visible(own)
+      const uuids = seen.map(({ uuid }) => uuid)
+      expect([uuids.includes(before), uuids.includes(after)]).toEqual([true, false])
+      await expectTold(own, [
+        [seen.length - known.length, 0, turned(known, seen).length],
+        [known.length, 0, 0],
+      ])
+    }
+  })
+
+  it('count a cancellation that another one found together with that of a newer document of the day', async () => {
+    const { rfc, noon, before, after } = dividedDay()
+    const [other, own] = [await subscriber(rfc, ISSUED), await subscriber(rfc, ISSUED)]
+    await download(rfc, own, noon)
+    const known = await visible(own)
+    await download(rfc, other, noon + DAY)
+    for (const uuid of [before, after]) await cancel(rfc, { uuid })
+    await download(rfc, other, noon + 2 * DAY)
+    await download(rfc, own, noon + 3 * DAY)
+    const seen = await visible(own)
+    expect(turned(known, seen).map(({ uuid }) => uuid)).toContain(before)
+    expect(seen.find(({ uuid }) => uuid === after)?.estatus).toBe('cancelado')
+    await expectTold(own, [
+      [seen.length - known.length, 0, turned(known, seen).length],
+      [known.length, 0, 0],
     ])
   })
 

@@ -7,6 +7,7 @@ import { runMessages } from '../../../src/extractors/runs/dispatch.ts'
 import { insertOutboxEvents } from '../../../src/outbox/outbox.ts'
 import type { System } from '../../../src/platform/context.ts'
 import { settingsOf } from '../../../src/platform/settings.ts'
+import { dayOfEpoch } from '../../../src/platform/time/calendar.ts'
 import { sealCredentials } from '../../../src/storage/credentials.ts'
 import { DAILY, type TASKS } from '../../../src/tasks.ts'
 import { newSecret, wrapDigests } from '../../../src/webhooks/endpoints/secret.ts'
@@ -422,6 +423,16 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     await env.FILES.put('lists/sat_69b.csv', listOf(manyRows(3_000)))
     await finish(platform, 'refreshLists', Date.parse('2026-08-05T10:00:00Z'))
     expect(await countOf('blacklist_entries')).toBeGreaterThan(2_000)
+  },
+
+  async refreshRates(platform) {
+    const days = Array.from({ length: 12_000 }, (_, n) => dayOfEpoch(8_000 + n))
+    const file = ['currency,date,rate', ...['USD', 'EUR'].flatMap((currency) => days.map((day) => `${currency},${day},17.1234`))].join('\n')
+    platform.env.FX_RATES_URL = 'https://rates.example/fix.csv'
+    const fetched = vi.spyOn(globalThis, 'fetch').mockImplementation(async () => new Response(file))
+    await finish(platform, 'refreshRates')
+    fetched.mockRestore()
+    expect(await countOf('fx_rates')).toBe(24_000)
   },
 
   async refreshRepse(platform) {

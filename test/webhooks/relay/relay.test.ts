@@ -744,7 +744,7 @@ describe('of any number of organizations and RFCs', () => {
       const job = { entity, source: body.data_source_key, month: body.period, organizations: ids }
       await keepJobs(ledgerOf(entity), [
         { ...job, job_id: 'job_0', brought: [], finished_at: AS_OF },
-        { ...job, job_id: body.job_id, brought: [countSlice(brought, AS_OF)] },
+        { ...job, job_id: body.job_id, brought: [countSlice(brought, AS_OF, [])] },
       ])
       const body_ = { rejected_at: NOW }
       facts.push({

@@ -1,0 +1,128 @@
+import * as z from 'zod'
+import { recordsOf } from '../src/blacklists/loading/csv.ts'
+import type { RuleKey, RuleRow } from '../src/rules/dated.ts'
+import { quoted } from '../src/rules/rates/load-sql.ts'
+import { CONFIDENCES, SHAPES } from '../src/rules/shapes.ts'
+
+/** What an operator asks of the rules. */
+export type RuleCommand = { kind: 'show'; key: RuleKey } | { kind: 'set' | 'products'; file: string }
+
+/** The command that the words of a command line give; null when they give none. */
+export function ruleCommandOf([verb, given = '', ...rest]: readonly string[]): RuleCommand | null {
+  if (given === '' || rest.length > 0) return null
+  if (verb === 'show') return isKey(given) ? { kind: verb, key: given } : null
+  return verb === 'set' || verb === 'products' ? { kind: verb, file: given } : null
+}
+
+const isKey = (text: string): text is RuleKey => Object.hasOwn(SHAPES, text)
+
+/** A file is refused as a whole; the message has a line for each fault. */
+export class FileRefused extends Error {
+  constructor(faults: readonly string[]) {
+    super(faults.join('\n'))
+  }
+}
+
+const Row = z.strictObject({
+  key: z.string().refine(isKey, 'Is not the key of a rule: `npm run rules` lists them.'),
+  value: z.unknown(),
+  rule_ref: z.string().min(1),
+  valid_from: z.iso.date(),
+  valid_to: z.iso.date().nullable(),
+  source: z.string().min(1),
+  confidence: z.enum(CONFIDENCES),
+})
+
+const faultsOf = (place: string, { issues }: z.ZodError): string[] =>
+  issues.map(({ path, message }) => `${[place, ...path].join('.')}: ${message}`)
+
+/** Reads the values that a deployment sets itself: an array of rows as in `assets/rules.json`. Throws FileRefused. */
+export function ownRulesIn(text: string): RuleRow[] {
+  let rows: unknown
+  try {
+    rows = JSON.parse(text)
+  } catch (error) {
+    throw new FileRefused([`The file is not JSON: ${(error as Error).message}`])
+  }
+  if (!Array.isArray(rows)) throw new FileRefused(['The file must be an array of rules, as assets/rules.json is.'])
+  const faults: string[] = []
+  const firsts = new Map<string, number>()
+  const found = rows.flatMap((row, n): RuleRow[] => {
+    const read = Row.safeParse(row)
+    if (!read.success) {
+      faults.push(...faultsOf(`[${n}]`, read.error))
+      return []
+    }
+    const { key, valid_from, valid_to, value } = read.data
+    const shape = SHAPES[key].safeParse(value)
+    if (!shape.success) faults.push(...faultsOf(`[${n}].value`, shape.error))
+    if (valid_to !== null && valid_to < valid_from) faults.push(`[${n}].valid_to: Must not be before valid_from.`)
+    const before = firsts.get(key + valid_from)
+    if (before !== undefined) faults.push(`[${n}]: ${key} from ${valid_from} on stands at [${before}] already.`)
+    firsts.set(key + valid_from, n)
+    return [{ ...read.data, key, value }]
+  })
+  if (faults.length > 0) throw new FileRefused(faults)
+  return found
+}
+
+/** The statements that replace all of a deployment's own values, in one transaction. */
+export const ownRulesSql = (rows: readonly RuleRow[]): string[] => [
+  'delete from rules',
+  ...rows.map(
+    ({ key, valid_from, valid_to, value, rule_ref, source, confidence }) =>
+      `insert into rules (key, valid_from, valid_to, value, rule_ref, source, confidence) values (${[key, valid_from, valid_to, JSON.stringify(value), rule_ref, source, confidence].map((one) => (one === null ? 'null' : quoted(one))).join(', ')})`,
+  ),
+]
+
+export interface ProductKey {
+  key: string
+  label: string
+}
+
+const LEAST_KEYS = 1_000
+
+/**
+ * Reads the sheet c_ClaveProdServ of the authority's catCFDI, exported as CSV: legends, a header with `c_ClaveProdServ` and `Descripción`,
+ * and a row for each key. Throws FileRefused.
+ */
+export function productKeysIn(text: string): ProductKey[] {
+  const records = [...recordsOf(text.replace(/^\uFEFF/, ''))].map((cells) => cells.map((cell) => cell.replace(/\s+/g, ' ').trim()))
+  const at = records.findIndex((cells) => cells.includes('c_ClaveProdServ') && cells.some((cell) => /^Descripci/.test(cell)))
+  if (at === -1) throw new FileRefused(['No row has the columns c_ClaveProdServ and Descripción.'])
+  const [key, label] = [records[at]!.indexOf('c_ClaveProdServ'), records[at]!.findIndex((cell) => /^Descripci/.test(cell))]
+  const faults: string[] = []
+  const found = new Map<string, string>()
+  for (const [n, cells] of records.entries()) {
+    if (n <= at || cells.every((cell) => cell === '')) continue
+    // A spreadsheet takes the zero from the front of a key that it reads as a number.
+    const code = (cells[key] ?? '').padStart(8, '0')
+    if (!/^\d{8}$/.test(code)) faults.push(`Row ${n + 1}: “${cells[key]}” is not a key of eight digits.`)
+    else if (!cells[label]) faults.push(`Row ${n + 1}: ${code} has no description.`)
+    else if (found.has(code)) faults.push(`Row ${n + 1}: ${code} stands in the file already.`)
+    else found.set(code, cells[label])
+  }
+  if (faults.length === 0 && found.size < LEAST_KEYS)
+    faults.push(`The file has ${found.size} keys; the catalog has more than 50,000, so that it is probably cut off.`)
+  if (faults.length > 0) throw new FileRefused(faults.length > 20 ? [...faults.slice(0, 20), `… and ${faults.length - 20} more.`] : faults)
+  return [...found].map(([code, text]) => ({ key: code, label: text })).sort((a, b) => (a.key < b.key ? -1 : 1))
+}
+
+/** Below 100 KB, the longest statement that D1 accepts. */
+const ROWS_A_STATEMENT = 400
+
+/** The statements that replace the keys: what has not changed is not written. */
+export function productKeysSql(keys: readonly ProductKey[]): string[] {
+  const chunks = Array.from({ length: Math.ceil(keys.length / ROWS_A_STATEMENT) }, (_, n) =>
+    keys.slice(n * ROWS_A_STATEMENT, (n + 1) * ROWS_A_STATEMENT),
+  )
+  return chunks.flatMap((chunk, n) => {
+    const from = n === 0 ? '' : chunk[0]!.key
+    const until = chunks[n + 1]?.at(0)?.key ?? '~'
+    return [
+      `delete from product_keys where key >= ${quoted(from)} and key < ${quoted(until)} and key not in (select value from json_each(${quoted(JSON.stringify(chunk.map(({ key }) => key)))}))`,
+      `insert into product_keys (key, label) select value->>0, value->>1 from json_each(${quoted(JSON.stringify(chunk.map(({ key, label }) => [key, label])))}) where true
+       on conflict do update set label = excluded.label where label <> excluded.label`,
+    ]
+  })
+}

@@ -1,0 +1,148 @@
+import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { boundsOf, type DirectionNumber, isCounted, isVisible, type Partition } from '../../visibility/scoped-ledger.ts'
+import { afterDay } from '../literal-day.ts'
+import { type Days, isSubstituted, populationOf } from '../population/population.ts'
+import { MISSING_RATE, NOT_COUNTED, taxOf } from '../population/sums.ts'
+import { BREAKDOWN } from '../taxes/breakdown.ts'
+
+/** How many days a payment complement is issued before or after its payments, unless the index `cfdi_late` has it. */
+const USUAL_DAYS = 45
+/** As the index has it. */
+const IS_LATE = `(own.first_paid_on < date(substr(own.fecha, 1, 10), '-${USUAL_DAYS} days') or own.last_paid_on > date(substr(own.fecha, 1, 10), '+${USUAL_DAYS} days'))`
+
+/** Why a paid part is no cash event, in the order in which the reasons are decided. */
+export const UNRECONCILED = ['unknown', 'cancelled', 'substituted', 'other_parties', 'currency_mismatch', 'missing_rate'] as const
+export type Unreconciled = (typeof UNRECONCILED)[number]
+
+const dayFrom = (day: string, days: number): string =>
+  new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10)
+
+/** The digits up to which SQL adds amounts up itself. */
+const LARGE = 13
+
+/** The condition that a complement which the window shows, and which counts, refers to the invoice `own`: then it was not paid at once. */
+const hasComplement = (partition: Partition): Fragment => sql`exists (
+  select 1 from cfdi_payments p cross join cfdi source
+  where p.entity = ${partition.number} and p.invoice = own.uuid and p.kind = 'P' and source.uuid = p.source and source.cancelled = 0
+    and source.emisor_rfc = own.emisor_rfc and coalesce(p.currency, own.currency, 'MXN') = coalesce(own.currency, 'MXN')
+    and not ${isSubstituted(partition, 'source')} and ${all([isCounted(partition, 'source'), ...partition.conditions('source')])})`
+
+const columns = (values: Record<string, Fragment>): Fragment => {
+  const list = Object.entries(values)
+  return { text: list.map(([name, { text }]) => `${text} as ${name}`).join(', '), values: list.flatMap(([, one]) => one.values) }
+}
+
+/** What is paid at once: invoices and credit notes with metodo_pago PUE. The amounts of a credit note are negative. */
+function paidAtOnce(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
+  const population = populationOf(partition, {
+    ...days,
+    direction,
+    types: ['I', 'E'],
+    conditions: [
+      raw("own.metodo_pago = 'PUE' and own.version is not null"),
+      sql`(own.tipo_comprobante = 'E' or not ${hasComplement(partition)})`,
+    ],
+  })
+  if (population === null) return null
+  const signed = (amount: string) => raw(`case own.tipo_comprobante when 'E' then -(${amount}) else ${amount} end`)
+  const isOdd = `(${MISSING_RATE('own')} or length(own.total_mxn) > ${LARGE} or coalesce(instr(own.taxes, '"'), 0) > 0)`
+  const selected = columns({
+    uuid: raw('own.uuid'),
+    applies_to: raw('null'),
+    n: raw('0'),
+    issued_at: raw('own.issued_at'),
+    day: raw('substr(own.fecha, 1, 10)'),
+    counterparty: raw('own.counterparty_rfc'),
+    tipo: raw('own.tipo_comprobante'),
+    forma: raw('own.forma_pago'),
+    invoice: raw('own.uuid'),
+    reason: raw(`case when ${NOT_COUNTED('own')} then 'not_counted' end`),
+    is_odd: raw(isOdd),
+    paid: signed('own.total_mxn'),
+    net: signed('own.net_mxn'),
+    ...Object.fromEntries(BREAKDOWN.map((name) => [name, signed(taxOf('own', name))])),
+    source: raw(
+      `case when ${isOdd} then json_array(own.total_micros, own.currency, null, null, own.currency, own.tipo_cambio, own.total_micros, own.subtotal, own.descuento, own.taxes, own.iva_trasladado) end`,
+    ),
+  })
+  return sql`select ${selected} ${population}`
+}
+
+/** The payment complements of a direction that may have a payment on these days, as the alias `own`: once by date of issue, once late. */
+function complements(partition: Partition, direction: DirectionNumber, { first, last }: Days): Fragment[] {
+  const bounds = boundsOf(partition, direction)
+  const paid = sql`own.first_paid_on <= ${last} and own.last_paid_on >= ${first}`
+  const usual = populationOf(partition, {
+    ...{ direction, first: dayFrom(first, -USUAL_DAYS), last: dayFrom(last, USUAL_DAYS), types: ['P'] },
+    conditions: [paid, raw(`not coalesce(${IS_LATE}, 0)`)],
+  })
+  if (usual === null || !bounds) return []
+  const late = all([
+    sql`own.entity = ${partition.number} and own.direction = ${raw(String(direction))} and ${raw(IS_LATE)} and ${paid}`,
+    raw("own.cancelled = 0 and own.kind = 'cfdi' and own.tipo_comprobante = 'P' and own.emisor_rfc <> own.receptor_rfc"),
+    ...(bounds.until === null ? [] : [sql`own.issued_at <= ${bounds.until}`]),
+    sql`not ${isSubstituted(partition, 'own')}`,
+    ...partition.conditions('own'),
+  ])
+  const names = raw('own.uuid, own.issued_at, own.emisor_rfc, own.counterparty_rfc, own.related')
+  return [sql`select ${names} ${usual}`, sql`select ${names} from cfdi own indexed by cfdi_late where ${late}`]
+}
+
+/** What complements pay of invoices, and why not. */
+function paidByComplement(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
+  const [usual, late] = complements(partition, direction, days)
+  if (!usual || !late) return null
+  const reason = sql`case
+    when i.uuid is null or i.version is null or i.tipo_comprobante is not 'I' or i.emisor_rfc = i.receptor_rfc then 'unknown'
+    when i.cancelled = 1 then 'cancelled'
+    when ${isSubstituted(partition, 'i')} then 'substituted'
+    when i.emisor_rfc <> own.emisor_rfc then 'other_parties'
+    when coalesce(p.currency, i.currency, 'MXN') <> coalesce(i.currency, 'MXN') then 'currency_mismatch' end`
+  const inPesos = "coalesce(p.currency, i.currency, 'MXN') in ('MXN', 'XXX')"
+  const isWhole = 'p.amount = i.total_micros'
+  const isOdd = `(length(p.amount) > ${LARGE} or (not ${inPesos} and p.amount_mxn is null) or coalesce(instr(p.taxes, '"'), 0) > 0
+    or (p.taxes is null and not (${inPesos} and ${isWhole} and i.net_mxn is not null and length(i.total_mxn) <= ${LARGE})))`
+  const selected = columns({
+    uuid: raw('own.uuid'),
+    applies_to: raw('p.invoice'),
+    n: raw('p.n'),
+    issued_at: raw('own.issued_at'),
+    day: raw('substr(p.fecha_pago, 1, 10)'),
+    counterparty: raw('coalesce(i.counterparty_rfc, own.counterparty_rfc)'),
+    tipo: raw("'P'"),
+    forma: raw('p.forma_pago'),
+    invoice: raw('i.uuid'),
+    reason,
+    is_odd: raw(isOdd),
+    paid: raw(`case when ${inPesos} then p.amount else p.amount_mxn end`),
+    // In proportion to what is paid, unless all of it is: then a caller computes it (`measure`).
+    net: raw(`case when ${inPesos} and ${isWhole} then i.net_mxn end`),
+    ...Object.fromEntries(
+      BREAKDOWN.map((name, n) => [
+        name,
+        raw(`case when p.taxes is not null then coalesce(p.taxes->>${n}, 0) when ${isWhole} then ${taxOf('i', name)} else 0 end`),
+      ]),
+    ),
+    source: raw(
+      'json_array(p.amount, p.currency, p.conversion, p.taxes, i.currency, i.tipo_cambio, i.total_micros, i.subtotal, i.descuento, i.taxes, i.iva_trasladado)',
+    ),
+  })
+  return sql`select ${selected}
+    from (${usual} union all ${late}) own cross join json_each(own.related) related cross join cfdi_payments p
+    left join cfdi i on i.uuid = p.invoice and ${isVisible(partition, 'i')}
+    where p.entity = ${partition.number} and p.invoice = related.value and p.source = own.uuid and p.kind = 'P'
+      and p.fecha_pago >= ${days.first} and p.fecha_pago < ${afterDay(days.last)}`
+}
+
+/**
+ * Selects the cash events of a direction on some days, and the paid parts that are none (`reason`), one row each. Columns: `uuid` of the
+ * document, `applies_to` and `n` of a complement, `issued_at`, `day`, `counterparty`, `tipo` (I, E, P), `forma`, `invoice` (what is paid),
+ * `reason`, `is_odd`, `paid`, `net` and each of `BREAKDOWN` in micros of MXN, and `source`. The amounts of a row with `is_odd` are not to be
+ * used: `measure` computes them from its `source`. Null when the window shows nothing of the direction.
+ */
+export function cashEvents(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
+  const selects = [paidAtOnce(partition, direction, days), paidByComplement(partition, direction, days)].flatMap((one) => one ?? [])
+  const [first, second] = selects
+  if (!first) return null
+  return second ? sql`${first} union all ${second}` : first
+}

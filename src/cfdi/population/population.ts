@@ -1,0 +1,57 @@
+import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { boundsOf, type DirectionNumber, isAfterCeiling, type Partition } from '../../visibility/scoped-ledger.ts'
+import { earliestOf, latestOf } from '../../visibility/window.ts'
+import { afterDay } from '../literal-day.ts'
+
+/** Literal days, both inclusive. */
+export interface Days {
+  first: string
+  last: string
+}
+
+/** Documents of the population, by what reads them. */
+export interface Population extends Days {
+  direction: DirectionNumber
+  /** 1 for cancelled documents. Without it, those that are not cancelled. */
+  cancelled?: 0 | 1
+  /** Types of document, to be found by their index. */
+  types?: readonly ('I' | 'E' | 'P' | 'N')[]
+  /** Further conditions on the alias `own`. */
+  conditions?: readonly Fragment[]
+}
+
+/** The condition that a row does not count, because a document that the window shows substitutes it. */
+export function isSubstituted(partition: Partition, alias: string): Fragment {
+  const isBeyond = isAfterCeiling(partition, alias, 'substituted_from')
+  return isBeyond === null
+    ? raw(`${alias}.substituted_from is not null`)
+    : sql`(${raw(alias)}.substituted_from is not null and not ${isBeyond})`
+}
+
+/**
+ * Selects from the visible documents of a partition that count (insights.md 8.0): CFDIs with different issuer and receiver that no other one
+ * substitutes, of one direction and some literal days, as `from cfdi own … where …`. It reads the documents of these days alone, by an
+ * index. Null when the window shows nothing of the direction.
+ */
+export function populationOf(
+  partition: Partition,
+  { direction, first, last, cancelled = 0, types, conditions = [] }: Population,
+): Fragment | null {
+  const bounds = boundsOf(partition, direction)
+  if (!bounds) return null
+  const since = Math.max(earliestOf(first), bounds.since ?? 0)
+  const until = Math.min(latestOf(last), bounds.until ?? Number.MAX_SAFE_INTEGER)
+  const index = types ? 'cfdi_tipoc' : 'cfdi_dirc'
+  const where = all([
+    sql`own.entity = ${partition.number}`,
+    ...(types ? [raw(`own.tipo_comprobante in (${types.map((type) => `'${type}'`).join()})`)] : []),
+    raw(`own.direction = ${direction} and own.cancelled = ${cancelled}`),
+    sql`own.issued_at >= ${since} and own.issued_at <= ${until}`,
+    sql`own.fecha >= ${first} and own.fecha < ${afterDay(last)}`,
+    raw("own.kind = 'cfdi' and own.emisor_rfc <> own.receptor_rfc"),
+    ...(cancelled === 0 ? [sql`not ${isSubstituted(partition, 'own')}`] : []),
+    ...partition.conditions('own'),
+    ...conditions,
+  ])
+  return sql`from cfdi own indexed by ${raw(index)} where ${where}`
+}

@@ -1,0 +1,101 @@
+import { dividedBy, fits, type Micros, micros } from '../money.ts'
+import type { Tax } from '../xml/document.ts'
+
+/**
+ * What an invoice, a credit note or a paid part of an invoice transfers of IVA by rate, and its other taxes. `otras` are rates other than
+ * 16, 8 and 0 %, such as the 15 and 11 % of former years.
+ */
+export const BREAKDOWN = [
+  ...(['base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'iva_retenido', 'isr_retenido', 'ieps'] as const),
+  ...(['base_otras', 'iva_otras'] as const),
+]
+export type Breakdown = Record<(typeof BREAKDOWN)[number], Micros>
+
+/** The IVA of one rate, as several taxes state it together. */
+interface Group {
+  tax: Tax
+  base: Micros
+  importe: Micros
+  hasBase: boolean
+}
+
+/** The IVA that taxes transfer, by factor and rate. */
+export type Groups = Map<string, Group>
+
+const groupOf = ({ tipo_factor, tasa_o_cuota }: Tax): string => `${tipo_factor ?? ''}|${tasa_o_cuota === null ? '' : Number(tasa_o_cuota)}`
+
+/** Adds a transferred tax to the groups. Only IVA counts. */
+export function addTax(groups: Groups, tax: Tax): void {
+  if (tax.impuesto !== '002') return
+  const key = groupOf(tax)
+  const group = groups.get(key) ?? { tax, base: 0n, importe: 0n, hasBase: false }
+  groups.set(key, group)
+  group.importe += micros(tax.importe) ?? 0n
+  if (tax.base === null) return
+  group.base += micros(tax.base) ?? 0n
+  group.hasBase = true
+}
+
+export const groupsOf = (taxes: readonly Tax[]): Groups => {
+  const groups: Groups = new Map()
+  for (const tax of taxes) addTax(groups, tax)
+  return groups
+}
+
+/** The groups of the rates that have names of their own, which are their percentages. */
+const RATES = new Map((['16', '8'] as const).map((percent) => [`Tasa|${Number(percent) / 100}`, percent]))
+
+/**
+ * The IVA by rate that the groups of a header and of the lines state. A group of the header without a base takes that of the lines, else
+ * importe ÷ tasa; groups that only the lines state are added: the header of a CFDI 3.3 leaves out exempt goods.
+ */
+export function transferred(header: Groups, lines: Groups): Omit<Breakdown, 'iva_retenido' | 'isr_retenido' | 'ieps'> {
+  const sums = { base_16: 0n, iva_16: 0n, base_8: 0n, iva_8: 0n, base_0: 0n, base_exento: 0n, base_otras: 0n, iva_otras: 0n }
+  for (const [key, group] of new Map([...lines, ...header])) {
+    const { tipo_factor, tasa_o_cuota } = group.tax
+    const stated = [group, lines.get(key)].find((one) => one?.hasBase)
+    const base = stated?.base ?? (Number(tasa_o_cuota) > 0 ? dividedBy(group.importe, tasa_o_cuota!) : 0n)
+    if (tipo_factor === 'Exento') sums.base_exento += base
+    else if (key === 'Tasa|0') sums.base_0 += base
+    else {
+      const rate = RATES.get(key) ?? 'otras'
+      sums[`base_${rate}`] += base
+      sums[`iva_${rate}`] += group.importe
+    }
+  }
+  return sums
+}
+
+/** What SQLite's integers hold with room for sums. A larger amount is a text in the list. */
+const PLAIN = 10n ** 14n
+
+const listOf = (amounts: Micros[]): string => {
+  const kept = [...amounts]
+  while (kept.at(-1) === 0n) kept.pop()
+  return kept.map((amount) => (amount < PLAIN && amount > -PLAIN ? `${amount}` : `"${amount}"`)).join()
+}
+
+/** An amount before taxes and its taxes in the currency of the document. */
+export interface OwnAmounts {
+  net: Micros
+  breakdown: Breakdown
+}
+
+/**
+ * Formats the `taxes` column: a JSON list of the amounts in the order of `BREAKDOWN`, without the zeros at its end. That of a document in
+ * another currency that states its rate ends with a list of the same in its own currency, and its net amount there. Null when an amount does
+ * not fit.
+ */
+export function writeBreakdown(breakdown: Breakdown, own?: OwnAmounts): string | null {
+  const amounts = BREAKDOWN.map((name) => breakdown[name])
+  if (!amounts.every(fits)) return null
+  if (own === undefined) return `[${listOf(amounts)}]`
+  const ownAmounts = [...BREAKDOWN.map((name) => own.breakdown[name]), own.net]
+  return `[${amounts.map((amount) => listOf([amount]) || '0').join()},[${ownAmounts.map((amount) => listOf([amount]) || '0').join()}]]`
+}
+
+/** Parses the `taxes` column. */
+export function parseBreakdown(text: string): Breakdown {
+  const amounts = JSON.parse(text) as (number | string)[]
+  return Object.fromEntries(BREAKDOWN.map((name, i) => [name, BigInt(amounts[i] ?? 0)])) as Breakdown
+}

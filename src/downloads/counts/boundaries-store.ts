@@ -1,0 +1,30 @@
+import { type Fragment, prepared, sql } from '../../platform/db/fragment.ts'
+
+interface JobKey {
+  entity: number
+  source: string
+  month: string
+  job_id: string
+}
+
+/** The extractions `e` that requested a job, of the organizations that asked for it, also of those that wait for a login. */
+export const extractionsOf = ({ entity, source, month, job_id }: JobKey): Fragment => sql`sync_jobs s
+  cross join json_each(json_patch(s.carried, (select json_group_object(value, '') from json_each(s.organizations)))) o
+  cross join extractions e on e.organization_id = o.key and e.entity = s.entity
+  cross join json_each(e.jobs -> s.job_id -> s.source) m on m.value = s.month
+  where s.entity = ${entity} and s.source = ${source} and s.month = ${month} and s.job_id = ${job_id}`
+
+/**
+ * Reads the boundaries of a job of CFDIs, in seconds since 1970: the instants of the runs that asked for it, where windows may end, and the
+ * ends of earlier jobs, up to which organizations know the documents.
+ */
+export async function readBoundaries(ledger: D1Database, job: JobKey): Promise<number[]> {
+  const { entity, source, month, job_id } = job
+  const statement = prepared(
+    ledger,
+    sql`select e.instant / 1000 from ${extractionsOf(job)}
+        union select max(finished_at, as_of) / 1000 from sync_jobs
+        where entity = ${entity} and source = ${source} and month = ${month} and job_id < ${job_id} and status = 'succeeded'`,
+  )
+  return (await statement.raw<[number]>()).flat()
+}

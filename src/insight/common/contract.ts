@@ -1,0 +1,90 @@
+import * as z from 'zod'
+import { doc } from '#doc'
+import { monthOrDay } from '../../cfdi/summary/contract.ts'
+import { pageOf } from '../../platform/http/shapes.ts'
+import { RuleBasis } from '../../rules/contract.ts'
+import { ofFiscalEntity } from '../../taxpayers/contract.ts'
+import { CfdiWindows, WindowStateName } from '../../visibility/contract.ts'
+
+/** Decimal text with two places. */
+export const money = z.string().meta({ description: doc('Decimal with two places, in MXN.') })
+export const percent = z
+  .string()
+  .nullable()
+  .meta({ description: doc('Percent with two places. Null when it is not defined.') })
+export const Drilldown = z
+  .record(z.string(), z.string())
+  .meta({ description: doc('Path and query of the documents behind each figure: they add up to it exactly.') })
+
+/** `fiscal_entity_id`, `from` and `to` of every surface with a range. */
+export const Range = {
+  ...ofFiscalEntity,
+  from: monthOrDay(doc('The first month or day. The default is eleven months before the month of `to`.')),
+  to: monthOrDay(doc('The last month or day. The default is the current month in America/Mexico_City. The range has at most 120 months.')),
+}
+
+/** What an aggregate rests on. */
+export const Basis = z
+  .strictObject({
+    rules: z.array(RuleBasis).meta({ description: doc('The dated rules that were used.') }),
+    formulas: z.record(z.string(), z.string()).meta({ description: doc('How each figure is computed.') }),
+    notes: z.array(z.string()),
+  })
+  .meta({ id: 'InsightBasis' })
+export type Basis = z.infer<typeof Basis>
+
+const count = (description: string | undefined) => z.int().meta({ description })
+
+/** How far the figures can be relied upon, and what they leave out. */
+export const InsightQuality = z
+  .strictObject({
+    cfdi_total: count(doc('Documents of the range that are vigente and to others, substituted ones included.')),
+    with_xml: count(doc('Those whose XML is known.')),
+    without_xml: count(doc('Those of which only metadata is known. They are in no amount.')),
+    missing_rate: count(doc('Documents in another currency whose exchange rate nobody states. They are in no amount.')),
+    dof_rate: count(doc('Documents in another currency that are converted at the published rate, because they state none.')),
+    unreconciled_payments: count(doc('Paid parts of invoices, as complements state them, that could not be matched with an invoice.')),
+    other_parties: count(doc('Paid parts and credit notes that name an invoice of other parties.')),
+    substituted: count(doc('Documents that another vigente one substitutes.')),
+    not_counted: count(doc('Documents in no amount, because one of theirs has more than 18 digits before the point in MXN.')),
+    months_missing: count(doc('Months of the range, by direction, with the data_status `missing`.')),
+    months_downloading: count(doc('The same of the data_status `downloading`.')),
+    drilldown: Drilldown,
+  })
+  .meta({ id: 'InsightQuality' })
+export type InsightQuality = z.infer<typeof InsightQuality>
+
+/** The members of every aggregate. */
+export const Envelope = {
+  fiscal_entity_id: z.string(),
+  from: z.string(),
+  to: z.string(),
+  currency: z.literal('MXN'),
+  basis: Basis,
+  windows: CfdiWindows,
+  window_state: WindowStateName,
+  as_of: z.string().meta({
+    description: doc(
+      'As of when the figures hold: the day that was asked for, or the later ceiling of the windows, or the time of the request.',
+    ),
+  }),
+  data_quality: InsightQuality,
+}
+export type Envelope = z.infer<z.ZodObject<typeof Envelope>>
+
+/** A document behind a figure, with what it adds. */
+export const Entry = z
+  .strictObject({
+    uuid: z.string(),
+    amount: z
+      .string()
+      .meta({ description: doc('Decimal with six places. The sum of all entries, rounded half up to two places, is the figure.') }),
+    applies_to: z
+      .string()
+      .nullable()
+      .meta({ description: doc('UUID of the invoice that a payment complement pays. Else null.') }),
+  })
+  .meta({ id: 'InsightEntry' })
+export type Entry = z.infer<typeof Entry>
+
+export const EntriesPage = pageOf(Entry).meta({ id: 'InsightEntriesPage' })

@@ -1,0 +1,60 @@
+import { countDocuments, type Span, spanOf } from '../../cfdi/summary/summary.ts'
+import type { Ctx } from '../../platform/context.ts'
+import { centralDayOf } from '../../platform/time/months.ts'
+import type { Rules } from '../../rules/dated.ts'
+import { rulesAt } from '../../rules/rules.ts'
+import { latestCeilings } from '../../taxpayers/taxpayers.ts'
+import { viewWindows } from '../../visibility/contract.ts'
+import { openLedger, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { windowStateOf } from '../../visibility/window.ts'
+import type { Basis, Envelope, InsightQuality } from './contract.ts'
+
+/** What a surface of fiscal insight reads, and as of when. */
+export interface Insight {
+  ctx: Ctx
+  ledger: ScopedLedger
+  /** The range as it was asked for, and as days. */
+  span: Span & { from: string; to: string }
+  /** Today in central Mexico. */
+  today: string
+  rules: Rules
+}
+
+export interface RangeQuery {
+  from?: string | undefined
+  to?: string | undefined
+  direction?: 'issued' | 'received' | undefined
+}
+
+/** Opens the ledger of the RFC that the request names. Throws Failure 404 without one to read, and 422 range.invalid. */
+export async function openInsight(ctx: Ctx, query: RangeQuery): Promise<Insight> {
+  const ledger = openLedger(ctx)
+  const today = centralDayOf(ctx.now.getTime())
+  return { ctx, ledger, span: spanOf(query, ctx.now, 'range.invalid'), today, rules: await rulesAt(ctx, today) }
+}
+
+/** What a surface says of what it left out, beside the counts of documents. */
+export type Omissions = Pick<InsightQuality, 'dof_rate' | 'unreconciled_payments' | 'other_parties' | 'drilldown'>
+
+/** The members of every aggregate but for its basis and quality. Takes two D1 calls, which a surface makes beside its own. */
+export async function aggregateOf({ ctx, ledger, span }: Insight) {
+  const [latest, counts] = await Promise.all([latestCeilings(ctx.db, [ledger.entity]), countDocuments(ledger, span, ctx.now.getTime())])
+  const { windows, window } = ledger
+  const [only] = span.directions.length === 1 ? span.directions : []
+  const ceiling = only === undefined ? window.ceiling : windows[only === 0 ? 'issued' : 'received'].ceiling
+  return {
+    counts,
+    /** The envelope with what the surface found. */
+    envelope: (basis: Omit<Basis, 'rules'>, rules: Rules, omitted: Omissions): Envelope => ({
+      fiscal_entity_id: ledger.fiscal_entity_id,
+      from: span.from,
+      to: span.to,
+      currency: 'MXN',
+      basis: { rules: rules.basis(), ...basis },
+      windows: viewWindows(windows),
+      window_state: windowStateOf(windows, latest.get(ledger.entity)),
+      as_of: new Date(ceiling ?? ctx.now).toISOString(),
+      data_quality: { ...counts, missing_rate: counts.missing_rate - omitted.dof_rate, ...omitted },
+    }),
+  }
+}

@@ -1,0 +1,21 @@
+import * as z from 'zod'
+import { doc } from '#doc'
+
+/** A rule that a figure rests on, as the `basis` of an aggregate cites it (insights.md 8.0). */
+export const RuleBasis = z.strictObject({
+  key: z.string(),
+  value: z.unknown().meta({ description: doc('The value that was used; null for a catalog, which is too long to be repeated.') }),
+  rule_ref: z.string().meta({ description: doc('The provision that says so, or the page that proposes it.') }),
+  valid_from: z.iso.date(),
+  valid_to: z.iso
+    .date()
+    .nullable()
+    .meta({ description: doc('The last day; null while no end is known.') }),
+  source: z.string(),
+  confidence: z.enum(['verified', 'from_memory', 'proposed']).meta({
+    description: doc(
+      '`verified`: read in its source. `from_memory`: written from memory, to be checked. `proposed`: no provision says it; the operator may set another value.',
+    ),
+  }),
+})
+export type RuleBasis = z.infer<typeof RuleBasis>

@@ -1,0 +1,202 @@
+import * as z from 'zod'
+
+/** A day, `YYYY-MM-DD`. */
+const day = z.iso.date()
+/** A rate or an amount is exact decimal text. */
+const rate = z.string().regex(/^\d{1,3}(\.\d{1,6})?$/, 'Must be decimal text with at most six places.')
+const amount = z.string().regex(/^\d{1,12}(\.\d{1,6})?$/, 'Must be decimal text with at most six places.')
+const count = z.int().min(0)
+const regimes = z.array(z.string().regex(/^6\d{2}$/, 'Must be a key of c_RegimenFiscal.'))
+/** Keys of c_ClaveProdServ, or what such keys begin with. */
+const claves = z.array(z.string().regex(/^\d{2,8}$/, 'Must be 2 to 8 digits.'))
+const usos = z.array(z.string().regex(/^[A-Z]{1,2}\d{2}$/, 'Must be a key of c_UsoCFDI.'))
+const formas = z.array(z.string().regex(/^\d{2}$/, 'Must be a key of c_FormaPago.'))
+const fraction = { numerator: z.int().min(0), denominator: z.int().min(1) }
+
+/** A class of insights.md 8.2. The classes are tried by rising priority; the first that fits is the class of a CFDI. */
+const withholding = z.strictObject({
+  class: z.string(),
+  priority: count,
+  /** Whether the issuer must be a natural person. The payer is always a company. */
+  emisor: z.enum(['fisica', 'any']),
+  /** Null: any regime. */
+  emisor_regimenes: regimes.nullable(),
+  /** At least one line begins with one of these. Null: any line. */
+  claves: claves.nullable(),
+  /** A part of the net amount, null for none. */
+  isr: z.strictObject(fraction).nullable(),
+  /** A part of the net amount or of the IVA transferred; only of lines that begin with `claves` unless these are null. */
+  iva: z.strictObject({ ...fraction, of: z.enum(['net', 'iva']), claves: claves.nullable() }).nullable(),
+})
+
+/** A row of the personal deductions of insights.md 8.3. */
+const deduction = z.strictObject({
+  category: z.string(),
+  /** Deductions of a group share its limit; `global` is the limit of all of them (deduction.global_cap). Null: without a common limit. */
+  cap_group: z.enum(['global', 'donations', 'retirement', 'tuition']).nullable(),
+  /** The limit of the category itself, a year; null for none. Several members: the smallest of them. */
+  limit: z
+    .strictObject({
+      /** Annual UMAs. */
+      uma: amount.optional(),
+      /** A part of the income of the year, or of the year before. */
+      income: rate.optional(),
+      prior_income: rate.optional(),
+      amount: amount.optional(),
+    })
+    .nullable(),
+  payment: z.enum(['electronic', 'any']),
+  /** Whether a CFDI alone cannot decide it. */
+  review: z.boolean(),
+})
+
+const investment = z.strictObject({ annual_rate: rate })
+
+/** What the value of each rule is. Only the types reach the Worker; an operator's values are checked before they are stored. */
+export const SHAPES = {
+  'vat.general': rate,
+  'vat.border': rate,
+  'vat.zero': rate,
+  'isr.company': rate,
+  uma: z.strictObject({ daily: amount, monthly: amount, annual: amount }),
+  /** Above this total in MXN, cash is not deductible. */
+  'cash.threshold': amount,
+  payment_forms: z.strictObject({ cash: formas, electronic: formas, review: formas }),
+  'balance.tolerance': amount,
+
+  'risk.weights': z.strictObject({
+    counterparty_69b_definitivo: count,
+    counterparty_69b_presunto: count,
+    counterparty_69b_bis: count,
+    csd_sin_efectos: count,
+    counterparty_69: count,
+    cancelled_after_payment: count,
+    cancellation_in_process: count,
+    sat_not_found: count,
+    ppd_missing_complement: count,
+    complement_late: count,
+    complement_cancelled: count,
+    pue_forma_99: count,
+    ppd_forma_not_99: count,
+    cash_over_2000: count,
+    withholding_missing: count,
+    repse_not_valid_at_payment: count,
+    duplicate_suspected: count,
+    substituted_not_cancelled: count,
+    receptor_regimen_uso_invalid: count,
+    metadata_only: count,
+  }),
+  /** The least score of each level; `low` is what is below. `most` limits the score. */
+  'risk.levels': z.strictObject({ critical: count, high: count, medium: count, most: count }),
+  /** Days after which a PPD with a balance lacks its complement. */
+  'rep.grace_days': count,
+  /** The day of the next month by which a payment complement is certified. */
+  'rep.due_day': count,
+  'sat.not_found_hours': count,
+  'repse.claves': claves,
+
+  'indicator.tax_compliance': z.string(),
+  'indicator.blacklist_status': count,
+  'indicator.blacklisted_counterparties': count,
+  'indicator.intercompany_share': rate,
+  'indicator.customer_concentration': count,
+  'indicator.supplier_concentration': count,
+  'indicator.foreign_exchange_share': rate,
+  'indicator.cash_share': rate,
+  'indicator.cancelled_issued_rate': rate,
+  'indicator.cancelled_received_rate': rate,
+  'indicator.ppd_overdue_share': rate,
+  'indicator.repse_at_risk_share': rate,
+
+  'withholding.autotransporte': withholding,
+  'withholding.resico_pf': withholding,
+  'withholding.arrendamiento': withholding,
+  'withholding.comision': withholding,
+  'withholding.honorarios': withholding,
+  /** The part of the expected amount by which a retention may differ. */
+  'withholding.tolerance': rate,
+
+  'deduction.D01': deduction,
+  'deduction.D02': deduction,
+  'deduction.D03': deduction,
+  'deduction.D04': deduction,
+  'deduction.D05': deduction,
+  'deduction.D06': deduction,
+  'deduction.D07': deduction,
+  'deduction.D08': deduction,
+  'deduction.D09': deduction,
+  'deduction.D10': deduction,
+  /** The smaller of so many annual UMAs and this part of the income. */
+  'deduction.global_cap': z.strictObject({ uma: amount, income: rate }),
+  /** A year and student, by `nivelEducativo` of the complement IEDU. */
+  'deduction.tuition': z.record(z.string(), amount),
+  /** Regimes without personal deductions. */
+  'deduction.personal_excluded': regimes,
+  'deduction.business': z.strictObject({ expense: usos, returns: usos, none: usos }),
+  'deduction.fuel': z.strictObject({ claves }),
+  /** Regimes in which only what is paid counts. */
+  'deduction.flow_basis': regimes,
+  'investment.I01': investment,
+  'investment.I02': investment,
+  'investment.I03': investment,
+  'investment.I04': investment,
+  'investment.I05': investment,
+  'investment.I06': investment,
+  'investment.I07': investment,
+  'investment.I08': investment,
+
+  /** The least Herfindahl-Hirschman index of each level, 0 to 10000; `low` is what is below. High is what exceeds it. */
+  'concentration.levels': z.strictObject({ moderate: count, high: count }),
+  'concentration.trend_months': count,
+  /** A price is an outlier beyond so many median absolute deviations. */
+  'concepts.outlier_mad': rate,
+  'concepts.unclassified': claves,
+
+  'financing.advance_rate': rate,
+  'financing.max_age_days': count,
+  'financing.debtor_cap': rate,
+  'financing.default_terms_days': count,
+  'financing.max_overdue_days': count,
+  /** The days of sales that a DSO looks back on. */
+  'financing.dso_days': count,
+  /** The months of payments that averages look back on. */
+  'financing.payment_months': count,
+  /** The last day of each bucket of ageing. */
+  'financing.aging_days': z.array(count),
+
+  /** Business days after the publication of a definitive listing. */
+  'efos.correction_business_days': count,
+  'fx.sensitivity': z.array(rate),
+  /** The columns of a file of the SIE of Banco de México, and their currencies. */
+  'fx.series': z.record(z.string(), z.string().regex(/^[A-Z]{3}$/)),
+
+  'obligation.due_day': count,
+  /** Business days by the sixth digit of an RFC. */
+  'obligation.extension_days': z.record(z.string().regex(/^\d$/), count),
+  'obligation.notice_days': z.array(count),
+  /** Month and day of the year after. */
+  'obligation.annual_due': z.strictObject({ moral: z.string().regex(/^\d{2}-\d{2}$/), fisica: z.string().regex(/^\d{2}-\d{2}$/) }),
+
+  'catalog.regimen_fiscal': z.record(
+    z.string(),
+    z.strictObject({ label: z.string(), fisica: z.boolean(), moral: z.boolean(), valid_from: day, valid_to: day.nullable() }),
+  ),
+  'catalog.uso_cfdi': z.record(
+    z.string(),
+    z.strictObject({
+      label: z.string(),
+      fisica: z.boolean(),
+      moral: z.boolean(),
+      /** The regimes of a receiver to whom the use is open. */
+      regimenes: regimes,
+      valid_from: day,
+      valid_to: day.nullable(),
+    }),
+  ),
+  'catalog.forma_pago': z.record(z.string(), z.string()),
+  /** Labels of segments (2 digits), families (4), classes (6) and keys (8) of c_ClaveProdServ. */
+  'catalog.clave_prod_serv': z.record(z.string().regex(/^\d{2}(\d{2}){0,3}$/), z.string()),
+} satisfies Record<string, z.ZodType>
+
+/** How sure we are: read in its source; written from memory; or a proposal of ours, because no rule says it. */
+export const CONFIDENCES = ['verified', 'from_memory', 'proposed'] as const

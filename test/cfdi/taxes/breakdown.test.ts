@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest'
+import { Lines } from '../../../src/cfdi/ingest/lines.ts'
+import { documentOf } from '../../../src/cfdi/ingest/read-entries.ts'
+import { statusOf } from '../../../src/cfdi/ingest/row.ts'
+import { parseBreakdown } from '../../../src/cfdi/taxes/breakdown.ts'
+import { parseCfdi } from '../../../src/cfdi/xml/parse.ts'
+
+const [RFC, OTHER] = ['AAA010101AAA', 'URE180429TM6']
+const STAMP =
+  '<t:TimbreFiscalDigital xmlns:t="http://www.sat.gob.mx/TimbreFiscalDigital" Version="1.1" UUID="C0FFEE00-1111-4222-8333-444455556666"/>'
+
+/** What is stored of a CFDI 4.0 with these attributes, lines, taxes and complement. */
+const stored = (
+  root: string,
+  { lines = '', header = '', complement = '' }: { lines?: string; header?: string; complement?: string } = {},
+) => {
+  const xml =
+    `<c:Comprobante xmlns:c="http://www.sat.gob.mx/cfd/4" Version="4.0" Fecha="2025-02-03T10:00:00" ${root}>` +
+    `<c:Emisor Rfc="${RFC}"/><c:Receptor Rfc="${OTHER}"/><c:Conceptos>${lines}</c:Conceptos>` +
+    `${header && `<c:Impuestos>${header}</c:Impuestos>`}<c:Complemento>${complement}${STAMP}</c:Complemento></c:Comprobante>`
+  const taken = new Lines()
+  const parsed = parseCfdi(new TextEncoder().encode(xml), taken)
+  return documentOf(parsed, taken, RFC, statusOf(undefined), 0, { xml_length: 1, xml_method: 0, xml_size: 1, xml_crc: 1 })
+}
+
+const traslado = (rate: string, base: string, importe: string, impuesto = '002') =>
+  `<c:Traslado Impuesto="${impuesto}" TipoFactor="Tasa" TasaOCuota="${rate}" Base="${base}" Importe="${importe}"/>`
+const exempt = (base: string) => `<c:Traslado Impuesto="002" TipoFactor="Exento" Base="${base}"/>`
+const withheld = (impuesto: string, importe: string) => `<c:Retencion Impuesto="${impuesto}" Importe="${importe}"/>`
+const line = (importe: string, taxes: string) =>
+  `<c:Concepto ClaveProdServ="84111506" Cantidad="1" ValorUnitario="${importe}" Importe="${importe}"><c:Impuestos><c:Traslados>${taxes}</c:Traslados></c:Impuestos></c:Concepto>`
+
+const pesos = (amount: number): bigint => BigInt(Math.round(amount * 1e6))
+const NOTHING = {
+  base_16: 0n,
+  iva_16: 0n,
+  base_8: 0n,
+  iva_8: 0n,
+  base_0: 0n,
+  base_exento: 0n,
+  iva_retenido: 0n,
+  isr_retenido: 0n,
+  ieps: 0n,
+  base_otras: 0n,
+  iva_otras: 0n,
+}
+
+describe('the taxes of an invoice by rate', () => {
+  it('are not stored when all of it has the general rate', () => {
+    const { row } = stored('TipoDeComprobante="I" Moneda="MXN" SubTotal="1100" Descuento="100" Total="1160"', {
+      header: `<c:Traslados>${traslado('0.160000', '1000', '160')}</c:Traslados>`,
+    })
+    expect([row.net_mxn, row.taxes, row.iva_trasladado]).toEqual([pesos(1_000), null, pesos(160)])
+  })
+
+  it('are those of its header, and the bases of exempt goods those of its lines', () => {
+    const { row } = stored('TipoDeComprobante="I" Moneda="MXN" SubTotal="1000" Total="1073.34"', {
+      lines: line('400', exempt('400')) + line('600', traslado('0.160000', '100', '16')),
+      header:
+        `<c:Retenciones>${withheld('001', '10')}${withheld('002', '10.66')}</c:Retenciones>` +
+        `<c:Traslados>${traslado('0.160000', '100', '16')}${traslado('0.080000', '200', '16')}${traslado('0.000000', '300', '0')}${traslado('0.08', '100', '8', '003')}</c:Traslados>`,
+    })
+    expect(row.net_mxn).toBe(pesos(1_000))
+    expect(parseBreakdown(row.taxes!)).toEqual({
+      ...{ base_16: pesos(100), iva_16: pesos(16), base_8: pesos(200), iva_8: pesos(16), base_0: pesos(300), base_exento: pesos(400) },
+      ...{ iva_retenido: pesos(10.66), isr_retenido: pesos(10), ieps: pesos(8), base_otras: 0n, iva_otras: 0n },
+    })
+  })
+
+  it('of former rates are those of other rates, with bases that follow from the amounts', () => {
+    const former = '<c:Traslado Impuesto="002" TipoFactor="Tasa" TasaOCuota="0.110000" Importe="22"/>'
+    const { row } = stored('TipoDeComprobante="I" Moneda="MXN" SubTotal="200" Total="222"', {
+      header: `<c:Traslados>${former}</c:Traslados>`,
+    })
+    expect(parseBreakdown(row.taxes!)).toEqual({ ...NOTHING, base_otras: pesos(200), iva_otras: pesos(22) })
+  })
+
+  it('are an empty list when it is subject to no IVA', () => {
+    expect(stored('TipoDeComprobante="I" Moneda="MXN" SubTotal="10" Total="10"').row.taxes).toBe('[]')
+  })
+
+  it('are in MXN at the rate that it states, and in its own currency without one', () => {
+    const header = `<c:Traslados>${traslado('0.160000', '100', '16')}</c:Traslados>`
+    const { row } = stored('TipoDeComprobante="I" Moneda="USD" TipoCambio="17.5" SubTotal="100" Total="116"', { header })
+    expect([row.net_mxn, parseBreakdown(row.taxes!)]).toEqual([pesos(1_750), { ...NOTHING, base_16: pesos(1_750), iva_16: pesos(280) }])
+    // At its end are the same amounts in its own currency, and what it is worth before taxes there.
+    expect(JSON.parse(row.taxes!)[11]).toEqual([100e6, 16e6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 100e6])
+    const unrated = stored('TipoDeComprobante="I" Moneda="USD" SubTotal="100" Total="116"', { header }).row
+    expect([unrated.net_mxn, parseBreakdown(unrated.taxes!)]).toEqual([null, { ...NOTHING, base_16: pesos(100), iva_16: pesos(16) }])
+  })
+
+  it('are of no sum when an amount does not fit', () => {
+    const { row } = stored('TipoDeComprobante="I" Moneda="USD" TipoCambio="20" SubTotal="100000000000000000" Total="1"')
+    expect([row.net_mxn, row.taxes]).toEqual([null, null])
+  })
+})
+
+describe('a payment complement', () => {
+  const pago = (attributes: string, doctos: string) =>
+    `<p:Pagos xmlns:p="http://www.sat.gob.mx/Pagos20" Version="2.0"><p:Pago ${attributes}>${doctos}</p:Pago></p:Pagos>`
+  const docto = (attributes: string, inside = '') =>
+    `<p:DoctoRelacionado IdDocumento="C0FFEE00-1111-4222-8333-000000000001" NumParcialidad="1" ${attributes}>${inside}</p:DoctoRelacionado>`
+  const IVA =
+    '<p:ImpuestosDR><p:RetencionesDR><p:RetencionDR BaseDR="50" ImpuestoDR="001" TipoFactorDR="Tasa" TasaOCuotaDR="0.1" ImporteDR="5"/></p:RetencionesDR>' +
+    '<p:TrasladosDR><p:TrasladoDR BaseDR="50" ImpuestoDR="002" TipoFactorDR="Tasa" TasaOCuotaDR="0.160000" ImporteDR="8"/></p:TrasladosDR></p:ImpuestosDR>'
+  const applied = (attributes: string, dr: string, inside = '') =>
+    stored('TipoDeComprobante="P" Moneda="XXX" SubTotal="0" Total="0"', { complement: pago(attributes, docto(dr, inside)) })
+
+  it('keeps what is paid in MXN at the rate of the payment, with its taxes', () => {
+    // 58 USD for pesos, of which one is 0.0575 USD: 58 ÷ 0.0575 = 1,008.695652 MXN, and likewise 50, 8 and 5 USD.
+    const { applications, row } = applied(
+      'FechaPago="2025-02-01T12:00:00" FormaDePagoP="03" MonedaP="MXN" TipoCambioP="1" Monto="1008.70"',
+      'MonedaDR="USD" EquivalenciaDR="0.0575" ImpPagado="58"',
+      IVA,
+    )
+    expect(applications[0]).toMatchObject({ amount: pesos(58), amount_mxn: 1_008_695_652n })
+    expect(parseBreakdown(applications[0]!.taxes!)).toEqual({
+      ...NOTHING,
+      ...{ base_16: 869_565_217n, iva_16: 139_130_435n, isr_retenido: 86_956_522n },
+    })
+    expect([row.first_paid_on, row.last_paid_on]).toEqual(['2025-02-01', '2025-02-01'])
+  })
+
+  it.each([
+    ['pesos, which need no other amount', 'MonedaP="USD" TipoCambioP="20"', 'MonedaDR="MXN" EquivalenciaDR="20"', null],
+    ['the currency of the payment', 'MonedaP="USD" TipoCambioP="20"', 'MonedaDR="USD" EquivalenciaDR="1"', pesos(200)],
+    ['another currency', 'MonedaP="USD" TipoCambioP="20"', 'MonedaDR="EUR" EquivalenciaDR="0.8"', pesos(250)],
+    ['a currency whose rate is not stated', 'MonedaP="USD"', 'MonedaDR="USD" EquivalenciaDR="1"', null],
+  ])('converts what is paid in %s', (_, pagoOf, dr, expected) => {
+    const { applications } = applied(`FechaPago="2025-02-01T12:00:00" FormaDePagoP="03" Monto="1" ${pagoOf}`, `${dr} ImpPagado="10"`)
+    expect([applications[0]!.amount_mxn, applications[0]!.taxes]).toEqual([expected, null])
+  })
+})

@@ -1,0 +1,124 @@
+import { exact, type Micros, micros, money, part, quotient, sum } from '../amounts.ts'
+import type { VatMonth } from '../analytics-shapes.ts'
+import { openInvoices } from '../balances.ts'
+import { type CashEvent, figuresOf, ivaOf, movementsOf } from '../cash.ts'
+import { inPesos, populationOf, signOf } from '../counting.ts'
+import { exclusionsOf } from '../drilldowns/deduction-reasons.ts'
+import { isRepseInvalid, situacionAt } from '../lists.ts'
+import type { Month } from '../shapes.ts'
+import { newTally, type Tally } from '../tally.ts'
+import { IVA, IVA_FIGURES, taxesOf, taxSum } from '../taxes.ts'
+import { addMonths, lastDayOf, monthOf, monthsOf, type Range, type World } from '../world.ts'
+
+const ONE = 1_000_000n
+const retained = ({ taxes }: CashEvent): Micros => taxSum(taxes, 'retencion', IVA)
+const inMonth = (world: World, month: Month) => movementsOf(world).events.filter(({ day }) => monthOf(day) === month)
+
+/** The part of sales that is taxed, in millionths. */
+function prorrateoOf(taxed: Micros, exempt: Micros): Micros {
+  if (exempt <= 0n) return ONE
+  if (taxed <= 0n) return 0n
+  return quotient(taxed * ONE, taxed + exempt)
+}
+
+/** The latest visible return for IVA of a month. */
+function declaredOf({ returns }: World, month: Month): VatMonth['declarado'] {
+  const found = returns
+    .filter(
+      ({ period_end, attributes }) =>
+        monthOf(period_end) === month && attributes['impuesto'] === 'IVA' && attributes['iva_a_cargo'] !== undefined,
+    )
+    .sort((a, b) => b.version - a.version)[0]
+  if (!found) return null
+  const { iva_a_cargo = '0', iva_a_favor = '0', numero_operacion = null } = found.attributes
+  return { iva_a_cargo: money(micros(iva_a_cargo)), iva_a_favor: money(micros(iva_a_favor)), operation_number: numero_operacion }
+}
+
+function addCash(world: World, month: Month, tally: Tally): void {
+  for (const event of inMonth(world, month)) {
+    const isIssued = event.direction === 'issued'
+    const side = isIssued ? 'cobrado' : 'pagado'
+    const add = (figure: string, amount: Micros) => {
+      if (amount !== 0n) tally.add(`${figure}|${month}`, event.uuid, amount, event.applies_to)
+    }
+    for (const [figure, amount] of figuresOf(event)) add(`${side}.${figure}`, amount)
+    add(isIssued ? 'cobrado.retenido_por_clientes' : 'pagado.retenido_a_terceros', retained(event))
+    if (isIssued) continue
+    const isExcluded = exclusionsOf(world, event.document).length > 0
+    if (isExcluded) add('no_deducible_excluded', ivaOf(event))
+    else {
+      if (situacionAt(world, event.document.emisor_rfc, world.today) === 'presunto') add('at_risk_69b', ivaOf(event))
+      if (isRepseInvalid(world, event.document, event.day)) add('at_risk_repse', ivaOf(event))
+    }
+  }
+}
+
+function addAccrued(world: World, month: Month, tally: Tally): void {
+  const day = lastDayOf(month) < world.today ? lastDayOf(month) : world.today
+  for (const document of populationOf(world, { from: `${month}-01`, to: lastDayOf(month) }, ['I', 'E'])) {
+    const iva = inPesos(world, document, taxSum(taxesOf(document), 'traslado', IVA)) * signOf(document)
+    const figure = document.direction === 'issued' ? 'devengado.trasladado' : 'devengado.acreditable'
+    if (iva !== 0n) tally.add(`${figure}|${month}`, document.uuid, iva)
+  }
+  for (const direction of ['issued', 'received'] as const)
+    for (const { invoice, balance, total, pesos } of openInvoices(world, direction, day)) {
+      if (pesos === null) continue
+      const iva = inPesos(world, invoice, part(taxSum(taxesOf(invoice), 'traslado', IVA), balance, total))
+      const figure = direction === 'issued' ? 'pendiente_por_cobrar_iva' : 'pendiente_por_acreditar_iva'
+      if (iva !== 0n) tally.add(`${figure}|${month}`, invoice.uuid, iva)
+    }
+  for (const { uuid, applies_to, iva, direction, day: paidOn } of movementsOf(world).unreconciled) {
+    if (monthOf(paidOn) !== month) continue
+    tally.add(`pagos_sin_conciliar|${month}`, uuid, iva, applies_to)
+    tally.add(`pagos_sin_conciliar.${direction === 'issued' ? 'iva_cobrado' : 'iva_pagado'}|${month}`, uuid, iva, applies_to)
+  }
+}
+
+type Computed = Omit<VatMonth, 'drilldown' | 'is_partial' | 'through_date'>
+
+/** GET /v1/analytics/vat-position: a row for each month, and the entries of `<path of the figure>|<month>`. */
+export function vatPositionOf(world: World, range: Range): { rows: Computed[]; tally: Tally } {
+  const tally = newTally()
+  const rows = monthsOf(range)
+    .filter((month) => month <= monthOf(world.today))
+    .map((month) => {
+      addCash(world, month, tally)
+      addAccrued(world, month, tally)
+      return monthRow(world, month, tally)
+    })
+  return { rows, tally }
+}
+
+function monthRow(world: World, month: Month, tally: Tally): Computed {
+  const of = (figure: string) => tally.sum(`${figure}|${month}`)
+  const ivas = (side: string) => of(`${side}.iva_16`) + of(`${side}.iva_8`) + of(`${side}.iva_otras`)
+  const taxed = ['16', '8', '0', 'otras'].reduce((all, rate) => all + of(`cobrado.base_${rate}`), 0n)
+  const prorrateo = prorrateoOf(taxed, of('cobrado.base_exento'))
+  const before = sum(
+    inMonth(world, addMonths(month, -1))
+      .filter(({ direction }) => direction === 'received')
+      .map(retained),
+  )
+  const excluded = of('no_deducible_excluded')
+  const acreditable = quotient((ivas('pagado') - excluded) * prorrateo, ONE) - of('pagado.retenido_a_terceros') + before
+  const saldo = ivas('cobrado') - acreditable - of('cobrado.retenido_por_clientes')
+  const declarado = declaredOf(world, month)
+  const texts = (side: string) => Object.fromEntries(IVA_FIGURES.map((figure) => [figure, money(of(`${side}.${figure}`))]))
+  return {
+    period: month,
+    cobrado: { ...texts('cobrado'), retenido_por_clientes: money(of('cobrado.retenido_por_clientes')) } as VatMonth['cobrado'],
+    pagado: { ...texts('pagado'), retenido_a_terceros: money(of('pagado.retenido_a_terceros')) } as VatMonth['pagado'],
+    devengado: { trasladado: money(of('devengado.trasladado')), acreditable: money(of('devengado.acreditable')) },
+    ...{ no_deducible_excluded: money(excluded), at_risk_69b: money(of('at_risk_69b')), at_risk_repse: money(of('at_risk_repse')) },
+    ...{ prorrateo: exact(prorrateo), acreditable: money(acreditable), saldo: money(saldo) },
+    resultado: quotient(saldo, 10_000n) < 0n ? 'a_favor' : 'a_cargo',
+    ...{ pendiente_por_cobrar_iva: money(of('pendiente_por_cobrar_iva')) },
+    pendiente_por_acreditar_iva: money(of('pendiente_por_acreditar_iva')),
+    pagos_sin_conciliar: {
+      ...{ count: tally.count(`pagos_sin_conciliar|${month}`), iva: money(of('pagos_sin_conciliar')) },
+      ...{ iva_cobrado: money(of('pagos_sin_conciliar.iva_cobrado')), iva_pagado: money(of('pagos_sin_conciliar.iva_pagado')) },
+    },
+    declarado,
+    diferencia: declarado && money(saldo - micros(declarado.iva_a_cargo) + micros(declarado.iva_a_favor)),
+  }
+}

@@ -1,0 +1,54 @@
+import { type Micros, micros, times } from '../amounts.ts'
+import { inPesos, netOf, populationOf, signOf } from '../counting.ts'
+import type { Document, World } from '../world.ts'
+import { tuitionKeys } from './deduction-reasons.ts'
+
+const smaller = (...limits: (Micros | null)[]): Micros | null =>
+  limits.reduce<Micros | null>((least, one) => (one === null ? least : least === null || one < least ? one : least), null)
+
+/** What somebody earned in a year, as documents show it; null when they show nothing. */
+export function incomeOf(world: World, year: string): Micros | null {
+  const range = { from: `${year}-01-01`, to: `${year}-12-31` }
+  const wages = populationOf(world, range, ['N']).filter(({ direction }) => direction === 'received')
+  const sales = populationOf(world, range, ['I', 'E']).filter(({ direction }) => direction === 'issued')
+  if (wages.length + sales.length === 0) return null
+  const wage = (one: Document) => one.nominas.reduce((all, nomina) => all + micros(nomina.total_percepciones), 0n)
+  return (
+    wages.reduce((all, one) => all + inPesos(world, one, wage(one)), 0n) +
+    sales.reduce((all, one) => all + inPesos(world, one, netOf(one)) * signOf(one), 0n)
+  )
+}
+
+/** A limit that is used up: its name, what it allows in a year, and whether an unknown income would lower it. */
+export interface Limit {
+  key: string
+  amount: Micros | null
+  isUnknown: boolean
+}
+
+/** The limits of a personal deduction, all of which it uses up. A null amount limits nothing. */
+export function limitsOf(world: World, document: Document, annual_income: string | undefined): Limit[] {
+  const { rules } = world
+  const rule = rules.personal[document.uso_cfdi ?? '']
+  if (!rule || rule.cap_group === null) return []
+  const year = document.fecha.slice(0, 4)
+  const income = annual_income === undefined ? incomeOf(world, year) : micros(annual_income)
+  const uma = rules.uma[year] === undefined ? null : micros(rules.uma[year])
+  const share = (of: Micros | null, rate: string) => (of === null ? null : times(of < 0n ? 0n : of, rate))
+  const umas = (count: number) => (uma === null ? null : uma * BigInt(count))
+  const limit = (key: string, amount: Micros | null, isUnknown: boolean): Limit => ({ key: `${key}|${year}`, amount, isUnknown })
+  const global = limit('global', smaller(umas(rules.global_cap.uma), share(income, rules.global_cap.income)), income === null)
+  if (rule.cap_group === 'global')
+    return rule.category === 'funeral' ? [limit('funeral', umas(rules.funeral_uma), false), global] : [global]
+  if (rule.cap_group === 'donations') {
+    const before = incomeOf(world, String(Number(year) - 1))
+    return [limit('donations', share(before, rules.donation_income), before === null)]
+  }
+  if (rule.cap_group === 'retirement_voluntary') {
+    const { income: rate, uma: count } = rules.retirement
+    return [limit('retirement_voluntary', smaller(share(income, rate), umas(count)), income === null)]
+  }
+  if (rule.cap_group === 'retirement_185') return [limit('retirement_185', micros(rules.retirement.fixed), false)]
+  const [first] = tuitionKeys(world, document) ?? []
+  return first ? [limit(`tuition|${first.curp}|${first.nivel}`, micros(rules.tuition[first.nivel]), false)] : []
+}

@@ -1,0 +1,105 @@
+import { micros } from '../amounts.ts'
+import { balanceOf } from '../balances.ts'
+import { countedAt, inPesos, rateOf } from '../counting.ts'
+import { hasPrefix, isRepseInvalid, situacionAt } from '../lists.ts'
+import { type Document, dayOf, isCompany, type World } from '../world.ts'
+
+export type Profile = 'personal' | 'business'
+
+/** The forms in which a document was paid, and the days: of its complements when it is PPD. */
+export function paymentsOf(world: World, document: Document): { forma: string | null; day: string }[] {
+  if (document.metodo_pago !== 'PPD') return [{ forma: document.forma_pago, day: dayOf(document.fecha) }]
+  return balanceOf(world, document, null).payments.map(({ forma, day }) => ({ forma, day }))
+}
+
+type Electronic = 'yes' | 'no' | 'review'
+const isElectronic = ({ rules }: World, forma: string | null): Electronic => {
+  if (forma !== null && rules.electronic_forms.includes(forma)) return 'yes'
+  return forma === null || forma === '99' || rules.review_forms.includes(forma) ? 'review' : 'no'
+}
+
+/** Reasons of the law for which an invoice or its IVA cannot be deducted by a business, apart from whether it counts and is paid. */
+export function exclusionsOf(world: World, document: Document): string[] {
+  const { rules } = world
+  const payments = paymentsOf(world, document)
+  const rate = rateOf(world, document)
+  const isOver = rate !== null && inPesos(world, document, micros(document.total)) > micros(rules.cash_limit)
+  const isFuel = document.conceptos.some((line) => hasPrefix(line.clave_prod_serv, rules.claves.fuel))
+  const isInvoice = document.tipo_comprobante === 'I'
+  const reasons: [string, boolean][] = [
+    ['cash_over_2000', isInvoice && isOver && payments.some(({ forma }) => forma === '01')],
+    ['fuel_not_electronic', isInvoice && isFuel && payments.some(({ forma }) => isElectronic(world, forma) === 'no')],
+    ['uso_s01', document.uso_cfdi === 'S01'],
+    ['issuer_69b_definitivo', situacionAt(world, document.emisor_rfc, world.today) === 'definitivo'],
+  ]
+  return reasons.flatMap(([reason, holds]) => (holds ? [reason] : []))
+}
+
+const isFlow = ({ rules }: World, { receptor_regimen_fiscal, receptor_rfc }: Document): boolean =>
+  receptor_regimen_fiscal === null ? !isCompany(receptor_rfc) : rules.flow_regimes.includes(receptor_regimen_fiscal)
+
+/** Whether only the paid part of a document is deducted, and how much of it is paid. */
+export function paidPartOf(world: World, document: Document, profile: Profile): { paid: bigint; total: bigint; isOpen: boolean } | null {
+  if (document.tipo_comprobante !== 'I' || document.metodo_pago !== 'PPD') return null
+  if (profile === 'business' && !isFlow(world, document)) return null
+  const { paid, total, isOpen } = balanceOf(world, document, null)
+  return { paid: paid > total ? total : paid, total, isOpen }
+}
+
+export interface Verdict {
+  not_deductible: string[]
+  review: string[]
+}
+
+/** Why a document cannot be deducted, or not before somebody looks at it. */
+export function verdictOf(world: World, document: Document, profile: Profile): Verdict {
+  const { rules } = world
+  const personal = profile === 'personal' ? rules.personal[document.uso_cfdi ?? ''] : undefined
+  const forms = paymentsOf(world, document).map(({ forma }) => isElectronic(world, forma))
+  const isElectronicOnly = personal?.electronic === true && document.tipo_comprobante === 'I'
+  const regimes = document.uso_cfdi === null ? undefined : rules.uso_regimes[document.uso_cfdi]
+  const regime = document.receptor_regimen_fiscal
+  const isCancelled = document.estatus === 'cancelado'
+  const paid = paidPartOf(world, document, profile)
+  const isInvoice = document.tipo_comprobante === 'I'
+  const list = (reasons: [string, boolean][]) => reasons.flatMap(([reason, holds]) => (holds ? [reason] : []))
+  return {
+    not_deductible: [
+      ...list([
+        ['cancelled', isCancelled],
+        ['substituted', !isCancelled && !countedAt(world, null).has(document.uuid)],
+        ['missing_xml', !document.has_xml],
+      ]),
+      ...exclusionsOf(world, document).filter(
+        (reason) => profile === 'business' || !['cash_over_2000', 'fuel_not_electronic'].includes(reason),
+      ),
+      ...list([
+        [
+          'repse_missing_at_payment',
+          isInvoice && profile === 'business' && paymentsOf(world, document).some(({ day }) => isRepseInvalid(world, document, day)),
+        ],
+        [
+          'wrong_receptor_regimen',
+          regimes !== undefined && regime !== null && (!regimes.includes(regime) || (profile === 'personal' && regime === '626')),
+        ],
+        ['not_electronic', isElectronicOnly && forms.includes('no')],
+        ['not_paid', paid !== null && paid.paid === 0n],
+      ]),
+    ],
+    review: list([
+      ['missing_rate', document.has_xml && rateOf(world, document) === null],
+      ['payment_form_review', isElectronicOnly && forms.includes('review') && !forms.includes('no')],
+      ['mortgage_loan', personal?.category === 'mortgage'],
+      ['tuition_without_iedu', personal?.category === 'tuition' && isInvoice && tuitionKeys(world, document) === null],
+      ['uso_undefined', profile === 'business' && document.uso_cfdi === 'P01'],
+    ]),
+  }
+}
+
+/** The student and level of each line of a tuition invoice; null when a line has none that is known. */
+export function tuitionKeys({ rules }: World, { conceptos }: Document): { curp: string; nivel: string }[] | null {
+  const keys = conceptos.map(({ iedu }) => iedu ?? null)
+  return keys.length > 0 && keys.every((key) => key !== null && rules.tuition[key.nivel] !== undefined)
+    ? (keys as { curp: string; nivel: string }[])
+    : null
+}

@@ -1,0 +1,131 @@
+import { type Micros, micros, money, part, times } from '../amounts.ts'
+import { inPesos, isToItself, isTooLarge, netOf, rateOf, signOf } from '../counting.ts'
+import type { DeductionRow, DeductionTotals } from '../shapes.ts'
+import { newTally, type Tally } from '../tally.ts'
+import { compare, type Document, dayOf, isCompany, type Range, type World, within } from '../world.ts'
+import { type Limit, limitsOf } from './caps.ts'
+import { type Profile, paidPartOf, verdictOf } from './deduction-reasons.ts'
+
+export interface DeductionQuery extends Range {
+  profile?: 'auto' | Profile
+  annual_income?: string
+}
+
+const isPersonal = ({ rules }: World, uso: string | null): boolean => uso !== null && rules.personal[uso] !== undefined
+
+/** The document whose use decides: the invoice that a credit note credits, when that is shown. */
+function decisive(world: World, document: Document): Document {
+  if (document.tipo_comprobante !== 'E') return document
+  const named = document.relacionados.filter(({ tipo_relacion }) => ['01', '03'].includes(tipo_relacion)).map(({ uuid }) => uuid)
+  const invoice = world.documents.find(
+    (one) =>
+      named.includes(one.uuid) && one.origin === document.origin && one.emisor_rfc === document.emisor_rfc && one.tipo_comprobante === 'I',
+  )
+  return invoice && isPersonal(world, invoice.uso_cfdi) ? invoice : document
+}
+
+function profileOf(world: World, document: Document): Profile {
+  return !isCompany(world.rfc) && isPersonal(world, decisive(world, document).uso_cfdi) ? 'personal' : 'business'
+}
+
+function categoryOf(world: World, document: Document, profile: Profile): { category: string | null; cap_group: string | null } {
+  if (!document.has_xml) return { category: null, cap_group: null }
+  const { uso_cfdi } = decisive(world, document)
+  if (profile === 'personal') {
+    const { category, cap_group } = world.rules.personal[uso_cfdi!]!
+    return { category, cap_group }
+  }
+  if (document.tipo_comprobante === 'E' || uso_cfdi === 'G02') return { category: 'returns', cap_group: null }
+  return { category: world.rules.investment_rates[uso_cfdi ?? ''] === undefined ? 'expense' : 'investment', cap_group: null }
+}
+
+const take = (limits: readonly Limit[], used: Map<string, Micros>, wanted: Micros): Micros => {
+  const left = limits.map(({ key, amount }) => (amount === null ? wanted : amount - (used.get(key) ?? 0n)))
+  const least = left.reduce((all, one) => (one < all ? one : all), wanted)
+  const taken = wanted < 0n ? wanted : least < 0n ? 0n : least
+  for (const { key } of limits) used.set(key, (used.get(key) ?? 0n) + taken)
+  return taken
+}
+
+/** The rows of GET /v1/cfdi/deductions in their order, the totals, and their entries (`figure|year|category`). */
+export function deductionsOf(world: World, query: DeductionQuery) {
+  const { profile: wanted = 'auto', annual_income } = query
+  const tally: Tally = newTally()
+  const used = new Map<string, Micros>()
+  const groups = new Map<string, { cap_group: string | null; limits: Map<string, Limit> }>()
+  const rows = world.documents
+    .filter(
+      (one) =>
+        one.direction === 'received' &&
+        ['I', 'E'].includes(one.tipo_comprobante ?? '') &&
+        !isToItself(one) &&
+        !isTooLarge(world, one) &&
+        within(query, dayOf(one.fecha)) &&
+        (wanted === 'auto' || profileOf(world, one) === wanted),
+    )
+    .sort((a, b) => compare([a.fecha, a.uuid], [b.fecha, b.uuid]))
+    .map((document): DeductionRow => {
+      const profile = profileOf(world, document)
+      const { category, cap_group } = categoryOf(world, document, profile)
+      const amount = profile === 'personal' ? micros(document.total) : netOf(document)
+      const gross = rateOf(world, document) === null ? null : inPesos(world, document, amount) * signOf(document)
+      const limits = profile === 'personal' ? limitsOf(world, decisive(world, document), annual_income) : []
+      const verdict = verdictOf(world, document, profile)
+      const unknown = limits.some((limit) => limit.amount === null && limit.isUnknown)
+      const review = [...verdict.review, ...(unknown ? ['cap_unknown'] : [])]
+      const paid = paidPartOf(world, document, profile)
+      const annual_rate = category === 'investment' ? world.rules.investment_rates[document.uso_cfdi!]! : null
+      const key = `${document.fecha.slice(0, 4)}|${category}`
+      if (category !== null) {
+        const group = groups.get(key) ?? { cap_group, limits: new Map<string, Limit>() }
+        for (const limit of limits) group.limits.set(limit.key, limit)
+        groups.set(key, group)
+        if (gross !== null) tally.add(`gross_amount|${key}`, document.uuid, gross)
+      }
+      const common = {
+        ...{ uuid: document.uuid, issued_at: document.issued_at, uso_cfdi: document.uso_cfdi, category, cap_group },
+        ...{ gross_amount: gross === null ? null : money(gross), counterparty_rfc: document.counterparty.rfc },
+        annual_rate: annual_rate === null ? null : `${annual_rate}000000`.slice(0, 8),
+      }
+      const notPaid = paid?.isOpen && !verdict.not_deductible.includes('not_paid') ? ['not_paid'] : []
+      const row = (status: DeductionRow['status'], deductible: Micros, reasons: string[]): DeductionRow => ({
+        ...common,
+        ...{ status, deductible_amount: money(deductible), reasons: [...reasons, ...notPaid] },
+      })
+      if (verdict.not_deductible.length > 0) return row('not_deductible', 0n, [...verdict.not_deductible, ...review])
+      if (review.length > 0 || gross === null) {
+        if (gross !== null) tally.add(`review_amount|${key}`, document.uuid, gross)
+        return row('review', 0n, review)
+      }
+      const ofPaid = paid === null ? gross : part(gross, paid.paid, paid.total)
+      const claimed = annual_rate === null ? ofPaid : times(ofPaid, annual_rate)
+      const deductible = take(limits, used, claimed)
+      tally.add(`deductible_amount|${key}`, document.uuid, deductible)
+      return deductible < claimed ? row('capped', deductible, [`cap_${limits[0]!.key.split('|')[0]}`]) : row('eligible', deductible, [])
+    })
+  return { rows, totals: totalsOf(groups, used, tally), tally }
+}
+
+type Groups = Map<string, { cap_group: string | null; limits: Map<string, Limit> }>
+
+/** What a category used of its own limit; categories of the global limit show what all of them used. */
+function totalsOf(groups: Groups, used: ReadonlyMap<string, Micros>, tally: Tally): Omit<DeductionTotals, 'drilldown'>[] {
+  return [...groups]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, { cap_group, limits }]) => {
+      const [year = '', category = ''] = key.split('|')
+      const own = [...limits.values()].filter((one) => cap_group !== 'global' || one.key.startsWith('global'))
+      const isLimited = own.length > 0 && own.every(({ amount }) => amount !== null)
+      const limit = own.reduce((all, { amount }) => all + (amount ?? 0n), 0n)
+      const spent = own.length > 0 ? own.reduce((all, one) => all + (used.get(one.key) ?? 0n), 0n) : tally.sum(`deductible_amount|${key}`)
+      const sum = (figure: string) => money(tally.sum(`${figure}|${key}`))
+      return {
+        ...{ year, category, cap_group, gross_amount: sum('gross_amount'), deductible_amount: sum('deductible_amount') },
+        ...{ review_amount: sum('review_amount'), limit: isLimited ? money(limit) : null, used: money(spent) },
+        ...{
+          remaining: isLimited ? money(limit - spent < 0n ? 0n : limit - spent) : null,
+          cap_unknown: own.some(({ isUnknown }) => isUnknown),
+        },
+      }
+    })
+}

@@ -1,0 +1,51 @@
+import { type Micros, micros, quotient, times } from '../amounts.ts'
+import { netOf } from '../counting.ts'
+import { hasPrefix } from '../lists.ts'
+import { IVA, taxesOf, taxSum } from '../taxes.ts'
+import { type Document, isCompany, isGeneric, type World } from '../world.ts'
+
+/** The clave of the line with the largest amount, the first of equals. */
+function mainClave({ conceptos }: Document): string | null {
+  let [largest, clave]: [Micros | null, string | null] = [null, null]
+  for (const line of conceptos) {
+    const amount = micros(line.importe) - micros(line.descuento)
+    if (largest === null || amount > largest) [largest, clave] = [amount, line.clave_prod_serv]
+  }
+  return clave
+}
+
+/** The class of what an invoice bills (insights 8.2); null when nothing can be expected of its receiver. */
+export function classOf({ rules: { claves } }: World, document: Document): string {
+  const { emisor_rfc, emisor_regimen_fiscal, receptor_rfc } = document
+  if (!isCompany(receptor_rfc) || isGeneric(receptor_rfc)) return 'otros'
+  const clave = mainClave(document)
+  if (hasPrefix(clave, claves.freight)) return 'autotransporte'
+  if (isCompany(emisor_rfc)) return 'otros'
+  if (emisor_regimen_fiscal === '606') return 'arrendamiento'
+  if (emisor_regimen_fiscal === '626') return 'resico_pf'
+  if (emisor_regimen_fiscal !== '612') return 'otros'
+  if (hasPrefix(clave, claves.rent)) return 'arrendamiento'
+  if (hasPrefix(clave, claves.commission)) return 'comision'
+  return hasPrefix(clave, claves.service) ? 'honorarios' : 'otros'
+}
+
+/** What should be withheld of a net amount and its IVA, rounded once; null where nothing is expected. */
+export function expectedOf(world: World, document: Document, net: Micros, iva: Micros): { ISR: Micros | null; IVA: Micros | null } {
+  const name = classOf(world, document)
+  const rule = world.rules.withholding[name]!
+  const { claves } = world.rules
+  const isService = hasPrefix(mainClave(document), [...claves.service, ...claves.rent])
+  const isFree = rule.iva === null || (name === 'resico_pf' && !isService)
+  const expectedIva = isFree ? 0n : rule.iva === 'two_thirds' ? quotient(iva * 2n, 3n) : times(net, rule.iva!)
+  const expectedIsr = rule.isr === null ? 0n : times(net, rule.isr)
+  return { ISR: expectedIsr > 0n ? expectedIsr : null, IVA: expectedIva > 0n ? expectedIva : null }
+}
+
+/** What an invoice withholds and should withhold, where something is expected, in its currency. */
+export function expectationOf(world: World, document: Document): { impuesto: 'ISR' | 'IVA'; amount: Micros; expected: Micros }[] {
+  const taxes = taxesOf(document)
+  const expected = expectedOf(world, document, netOf(document), taxSum(taxes, 'traslado', IVA))
+  return [['ISR', '001'] as const, ['IVA', IVA] as const].flatMap(([impuesto, code]) =>
+    expected[impuesto] === null ? [] : [{ impuesto, amount: taxSum(taxes, 'retencion', code), expected: expected[impuesto] }],
+  )
+}

@@ -1,0 +1,54 @@
+import { micros } from './amounts.ts'
+import { movementsOf } from './cash.ts'
+import { isOfTable, isToItself, isTooLarge, rateOf } from './counting.ts'
+import type { DataQuality, Direction } from './shapes.ts'
+import { newTally, type Tally } from './tally.ts'
+import { dayOf, directionsOf, type Range, type World, within } from './world.ts'
+
+type Counts = Omit<DataQuality, 'months_missing' | 'months_downloading' | 'drilldown'>
+
+/** data_quality of an aggregate, without its months, and what each of its counts can be listed as. */
+export function qualityOf(world: World, range: Range, direction?: Direction): { counts: Counts; tally: Tally } {
+  const tally = newTally()
+  const directions = directionsOf(direction)
+  const documents = world.documents.filter(
+    (one) =>
+      one.kind === 'cfdi' &&
+      one.estatus !== 'cancelado' &&
+      !isToItself(one) &&
+      directions.includes(one.direction) &&
+      within(range, dayOf(one.fecha)),
+  )
+  for (const one of documents) {
+    const add = (figure: string, holds: boolean, applies_to: string | null = null) =>
+      holds && tally.add(figure, one.uuid, micros(one.total), applies_to)
+    const counts = one.has_xml && !one.is_substituted
+    add('cfdi_total', true)
+    add('with_xml', one.has_xml)
+    add('without_xml', !one.has_xml)
+    add('substituted', one.is_substituted)
+    add('missing_rate', counts && rateOf(world, one) === null)
+    add('dof_rate', counts && isOfTable(world, one))
+    add('not_counted', counts && isTooLarge(world, one))
+    if (one.tipo_comprobante !== 'E' || !counts) continue
+    for (const { tipo_relacion, uuid } of one.relacionados) {
+      const invoice = world.documents.find((other) => other.uuid === uuid && other.origin === one.origin)
+      const isOther = invoice !== undefined && (invoice.emisor_rfc !== one.emisor_rfc || invoice.receptor_rfc !== one.receptor_rfc)
+      add('other_parties', ['01', '03', '07'].includes(tipo_relacion) && isOther, uuid)
+    }
+  }
+  for (const { uuid, applies_to, day, direction: side, reason, pagado } of movementsOf(world).unreconciled) {
+    if (!directions.includes(side) || !within(range, day)) continue
+    tally.add('unreconciled_payments', uuid, micros(pagado), applies_to)
+    if (reason === 'other_parties') tally.add('other_parties', uuid, micros(pagado), applies_to)
+  }
+  const { count } = tally
+  return {
+    counts: {
+      ...{ cfdi_total: count('cfdi_total'), with_xml: count('with_xml'), without_xml: count('without_xml') },
+      ...{ missing_rate: count('missing_rate'), dof_rate: count('dof_rate'), unreconciled_payments: count('unreconciled_payments') },
+      ...{ other_parties: count('other_parties'), substituted: count('substituted'), not_counted: count('not_counted') },
+    },
+    tally,
+  }
+}

@@ -1,0 +1,78 @@
+import { beforeAll, expect, it } from 'vitest'
+import * as z from 'zod'
+import { columnsOf, csvOf } from '../../../src/platform/csv.ts'
+import { api, basic, request } from '../../support/client.ts'
+import { connect, signUp, synced, type Tenant } from '../../support/tenants.ts'
+
+let tenant: Tenant
+let path: string
+
+beforeAll(async () => {
+  tenant = await signUp()
+  const { fiscal_entity_id } = await connect(tenant)
+  await synced(tenant, fiscal_entity_id)
+  path = `/v1/cfdi?fiscal_entity_id=${fiscal_entity_id}&direction=issued`
+})
+
+const table = async (url: string, accept = 'text/csv') => {
+  const { status, headers, body } = await request('GET', url, { headers: { authorization: basic(tenant), accept } })
+  return { status, headers, lines: String(body).trimEnd().split('\r\n') }
+}
+
+it('a list is a table for who accepts text/csv, page by page', async () => {
+  const uuids: string[] = []
+  for (let next: string | undefined = `${path}&limit=40`; next; ) {
+    const { status, headers, lines } = await table(next)
+    expect([status, headers.get('content-type'), headers.get('vary')]).toEqual([200, 'text/csv; charset=utf-8; header=present', 'Accept'])
+    const heading = lines[0]!.split(',')
+    expect(heading).toEqual(expect.arrayContaining(['uuid', 'counterparty.rfc', 'total', 'balance']))
+    uuids.push(...lines.slice(1).map((line) => line.split(',')[heading.indexOf('uuid')]!))
+    next = /^<(.+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1]
+  }
+  const all: string[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const { body } = await api(tenant, 'GET', `${path}&limit=100${cursor && `&cursor=${cursor}`}`)
+    all.push(...body.data.map(({ uuid }: { uuid: string }) => uuid))
+    cursor = body.next_cursor
+  }
+  expect(uuids.length).toBeGreaterThan(40)
+  expect(uuids).toEqual(all)
+})
+
+it('an aggregate is a table as a whole, and empty fields are those that are null', async () => {
+  const months = path.replace('/cfdi?', '/cfdi/summary/monthly?')
+  const { body } = await api(tenant, 'GET', months)
+  const { lines } = await table(months)
+  const heading = lines[0]!.split(',')
+  expect(lines.slice(1).map((line) => line.split(',')[heading.indexOf('net')])).toEqual(body.data.map(({ net }: { net: string }) => net))
+})
+
+it.each(['application/json', '*/*', 'text/csv;q=0.5, application/json', 'text/html'])('%s gets JSON', async (accept) => {
+  const { headers } = await table(path, accept)
+  expect([headers.get('content-type'), headers.get('link')]).toEqual(['application/json', null])
+})
+
+it('refusals are problems in JSON', async () => {
+  const { status, headers } = await table(`${path}&limit=0`)
+  expect([status, headers.get('content-type')]).toEqual([422, 'application/json'])
+})
+
+it('no field is a formula, quotes are doubled, and lists are one value', () => {
+  const row = z.object({
+    a: z.string(),
+    of: z
+      .object({
+        b: z.string().nullable(),
+        list: z.array(z.string()),
+        drilldown: z.record(z.string(), z.string()),
+        rows: z.array(z.object({ c: z.string() })),
+      })
+      .nullable(),
+  })
+  const rows = [
+    { a: '=1+1', of: { b: '-12.50', list: ['x', 'y'], drilldown: { a: '/' }, rows: [] } },
+    { a: '-cmd', of: { b: 'two\r\nlines "quoted"', list: [] } },
+    { a: 'a,b', of: null },
+  ]
+  expect(csvOf(columnsOf(row), rows)).toBe('a,of.b,of.list\r\n\'=1+1,-12.50,x y\r\n\'-cmd,"two\r\nlines ""quoted""",\r\n"a,b",,\r\n')
+})

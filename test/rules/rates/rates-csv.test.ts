@@ -1,0 +1,110 @@
+import { expect, it } from 'vitest'
+import { RatesRefused, ratesIn } from '../../../src/rules/rates/rates-csv.ts'
+
+const SERIES = { SF43718: 'USD', SF46410: 'EUR' }
+
+/** An export of the SIE of Banco de México: legends, then the series by the day of determination. */
+const sie = (header: string, ...lines: string[]): string =>
+  [
+    '"Banco de M\u00e9xico"',
+    '"Tipos de Cambio Diarios"',
+    '',
+    '"Título","Tipo de cambio, pesos por dólar E.U.A., Fecha de determinación (FIX)"',
+    '"Periodo disponible","12/11/1991 - 20/11/2026"',
+    '"Unidad","Pesos por Dólar"',
+    header,
+    ...lines,
+    '',
+  ].join('\r\n')
+
+const faultsOf = (text: string): readonly string[] => {
+  try {
+    ratesIn(text, SERIES)
+  } catch (error) {
+    if (error instanceof RatesRefused) return error.faults
+    throw error
+  }
+  return []
+}
+
+it('dates the FIX of Banco de México by its publication, the next day that has one', () => {
+  // Thursday to Wednesday, with a weekend and a holiday (16 November 2026), which the bank writes as N/E.
+  const file = sie(
+    '"Fecha","SF43718","SF46410"',
+    '"12/11/2026","18.1001","21.5000"',
+    '"13/11/2026","18.1002","N/E"',
+    '"14/11/2026","N/E","N/E"',
+    '"15/11/2026","N/E","N/E"',
+    '"16/11/2026","N/E","N/E"',
+    '"17/11/2026","18.1003","21.5001"',
+    '"20/11/2026","18.1004","21.5002"',
+  )
+  const { rates, source } = ratesIn(file, SERIES)
+  expect(source).toBe('banxico')
+  expect(rates.map((rate) => Object.values(rate).join(' '))).toEqual([
+    'EUR 2026-11-17 21.5000',
+    'EUR 2026-11-20 21.5001',
+    // After the last one of the file: the next weekday, a Monday.
+    'EUR 2026-11-23 21.5002',
+    'USD 2026-11-13 18.1001',
+    'USD 2026-11-17 18.1002',
+    'USD 2026-11-20 18.1003',
+    'USD 2026-11-23 18.1004',
+  ])
+})
+
+it('takes the days of a plain file as they are, with its columns and lines in any order', () => {
+  const file = '\uFEFFrate,currency,date\n17.5,USD,2026-01-05\n\n20.25,EUR,02/01/2026\n17.4,USD,2026-01-02\n17.4,USD,2026-01-02\n'
+  expect(ratesIn(file, SERIES)).toEqual({
+    source: 'operator',
+    rates: [
+      { currency: 'EUR', date: '2026-01-02', rate: '20.25' },
+      { currency: 'USD', date: '2026-01-02', rate: '17.4' },
+      { currency: 'USD', date: '2026-01-05', rate: '17.5' },
+    ],
+  })
+})
+
+it.each([
+  ['no header', 'a,b,c\n1,2,3', ['No line is `Fecha,SF43718,…` (Banco de México) or `currency,date,rate`.']],
+  ['an empty file', '', ['No line is `Fecha,SF43718,…` (Banco de México) or `currency,date,rate`.']],
+  ['no rate', 'currency,date,rate\n', ['The file has no rate.']],
+  ['days without a value alone', sie('Fecha,SF43718', '14/11/2026,N/E'), ['The file has no rate.']],
+  [
+    'a series that is none of the rule',
+    sie('Fecha,SF43718,SF60653', '12/11/2026,18.1,18.2'),
+    ['Line 7: the series “SF60653” is not among those of the rule fx.series.'],
+  ],
+  [
+    'days that do not exist, and rates that are none',
+    sie('Fecha,SF43718', '31/11/2026,18.1', '2026/11/12,18.1', '13/11/2026,18,1', '16/11/2026,-1', '17/11/2026,0.0', '18/11/2026,n.a.'),
+    [
+      'Line 8: “31/11/2026” is not a date (dd/mm/yyyy).',
+      'Line 9: “2026/11/12” is not a date (dd/mm/yyyy).',
+      'Line 11: “-1” is not a rate (pesos for one unit, such as 17.4215).',
+      'Line 12: “0.0” is not a rate (pesos for one unit, such as 17.4215).',
+      'Line 13: “n.a.” is not a rate (pesos for one unit, such as 17.4215).',
+    ],
+  ],
+  [
+    'currencies that are none, pesos among them',
+    'currency,date,rate\nusd,2026-01-02,17\nMXN,2026-01-02,1\n,2026-01-02,17',
+    [
+      'Line 2: “usd” is not a foreign currency (three capitals, as in c_Moneda).',
+      'Line 3: “MXN” is not a foreign currency (three capitals, as in c_Moneda).',
+      'Line 4: “” is not a foreign currency (three capitals, as in c_Moneda).',
+    ],
+  ],
+  [
+    'two rates of one day',
+    'currency,date,rate\nUSD,2026-01-02,17\nUSD,2026-01-05,17\nUSD,2026-01-02,17.1',
+    ['Line 4: USD of 2026-01-02 has another rate on line 2.'],
+  ],
+])('refuses %s, with the lines', (_, text, faults) => {
+  expect(faultsOf(text)).toEqual(faults)
+})
+
+it('tells the first twenty faults and how many there are', () => {
+  const text = `currency,date,rate\n${'USD,yesterday,17\n'.repeat(50)}`
+  expect(() => ratesIn(text, SERIES)).toThrow(/^(Line \d+: “yesterday” is not a date \(YYYY-MM-DD\)\.\n){20}… and 30 more\.$/)
+})
