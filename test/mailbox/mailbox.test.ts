@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { NOTIFICATION_KINDS } from '../../src/authority/port/mailbox.ts'
+import { alertOf } from '../../src/mailbox/alert.ts'
 import { NOTIFICATION_STATUSES } from '../../src/mailbox/deadlines.ts'
 import { mirroredNotifications } from '../../src/mailbox/mirrored.ts'
 import { openLedger } from '../../src/visibility/scoped-ledger.ts'
@@ -402,6 +403,15 @@ describe('what an organization is told', () => {
     await acme.told()
     expect((await messages(acme)).filter((message) => message.includes('Al día siguiente'))).toHaveLength(1)
     expect(await acme.alerts()).toHaveLength(7)
+  })
+
+  it('is an alert that claims no certainty of a deadline in December 2026, whose vacation is not known yet', () => {
+    const sent_at = Date.parse('2026-12-15T16:00:00Z')
+    const body = { notification: 'n', kind: 'requerimiento', ...LETTER, title: 'Incierta', sent_at, opened_at: null } as const
+    const of = { organization_id: 'org_x', fiscal_entity_id: 'fe_x', rfc: 'X', notification_id: 'ntf_x' }
+    const on = (day: string) => alertOf(of, body, new Date(`${day}T18:00:00Z`))!.message.split('nobody has opened it: ')[1]
+    const end = 'it counts as notified on 2026-12-21 at the earliest: a vacation of the authority may not be known yet.'
+    expect([on('2026-12-16'), on('2026-12-22')]).toEqual([`open it by 2026-12-18, or ${end}`, end])
   })
 
   it('is on the first run nothing of what is over, and on later runs everything', async () => {
