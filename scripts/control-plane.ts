@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ROOT, wrangler } from './wrangler.ts'
 
@@ -36,14 +34,19 @@ export async function executeInControlPlane<Row>(env: 'test' | 'live' | undefine
   return results
 }
 
-/** Executes statements there, all or none. They go by a file, because a command line is too short for them. */
+/** Below 128 KiB, the longest argument of a command on Linux. */
+const MOST_BYTES = 100_000
+
+/**
+ * Executes statements there, as few commands as a command line allows; each command is a transaction. The database goes on serving
+ * meanwhile, which it would not during an import of a file.
+ */
 export async function executeStatementsInControlPlane(env: 'test' | 'live' | undefined, statements: readonly string[]): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'statements-'))
-  try {
-    const file = join(folder, 'statements.sql')
-    writeFileSync(file, statements.map((statement) => `${statement};\n`).join(''))
-    await wrangler('d1', 'execute', 'DB', ...placeOf(env), '--yes', '--file', file)
-  } finally {
-    rmSync(folder, { recursive: true })
+  const commands: string[] = []
+  for (const statement of statements) {
+    const joined = `${commands.at(-1)};\n${statement}`
+    if (commands.length > 0 && Buffer.byteLength(joined) <= MOST_BYTES) commands[commands.length - 1] = joined
+    else commands.push(statement)
   }
+  for (const command of commands) await executeInControlPlane(env, command)
 }

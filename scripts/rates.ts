@@ -26,7 +26,8 @@ async function load(env: Environment, file: string): Promise<void> {
   const own = await executeInControlPlane<Omit<RuleRow, 'value'> & { value: string }>(env, OWN_SERIES)
   const defaults = JSON.parse(readFileSync(join(ROOT, 'assets/rules.json'), 'utf8')) as RuleRow[]
   const parsed = own.map((row) => ({ ...row, value: JSON.parse(row.value) }))
-  const { rates, source } = ratesIn(text, Rules.of(parsed, defaults, new Date().toISOString().slice(0, 10)).get('fx.series'))
+  const today = new Date().toISOString().slice(0, 10)
+  const { rates, source } = ratesIn(text, Rules.of(parsed, defaults, today).get('fx.series'), today)
   await executeStatementsInControlPlane(env, loadSql(rates, source))
   console.log(`${rates.length} rates were loaded.`)
 }

@@ -66,14 +66,21 @@ export function ownRulesIn(text: string): RuleRow[] {
   return found
 }
 
-/** The statements that replace all of a deployment's own values, in one transaction. */
-export const ownRulesSql = (rows: readonly RuleRow[]): string[] => [
-  'delete from rules',
-  ...rows.map(
-    ({ key, valid_from, valid_to, value, rule_ref, source, confidence }) =>
-      `insert into rules (key, valid_from, valid_to, value, rule_ref, source, confidence) values (${[key, valid_from, valid_to, JSON.stringify(value), rule_ref, source, confidence].map((one) => (one === null ? 'null' : quoted(one))).join(', ')})`,
-  ),
-]
+/** The statements that replace all of a deployment's own values. Interrupted between two of them, they can be executed again. */
+export function ownRulesSql(rows: readonly RuleRow[]): string[] {
+  const columns = ['key', 'valid_from', 'valid_to', 'value', 'rule_ref', 'source', 'confidence'] as const
+  const texts = rows.map((row) => ({ ...row, value: JSON.stringify(row.value) }))
+  return [
+    ...texts.map(
+      (row) =>
+        `insert into rules (${columns.join(', ')}) values (${columns.map((name) => (row[name] === null ? 'null' : quoted(row[name]))).join(', ')})
+         on conflict do update set valid_to = excluded.valid_to, value = excluded.value, rule_ref = excluded.rule_ref, source = excluded.source,
+           confidence = excluded.confidence`,
+    ),
+    `delete from rules where not exists (select 1 from json_each(${quoted(JSON.stringify(rows.map(({ key, valid_from }) => [key, valid_from])))}) j
+       where j.value->>0 = rules.key and j.value->>1 = rules.valid_from)`,
+  ]
+}
 
 export interface ProductKey {
   key: string

@@ -1,11 +1,10 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join, resolve, sep } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type DestinationSpec, destinationOf } from '../src/storage/drivers/adapters.ts'
-import type { Network } from '../src/storage/drivers/call.ts'
-import { withPrefix } from '../src/storage/template.ts'
-import { daysBetween, type MirrorCopy, verifyCopy } from './mirror/verification.ts'
+import { DestinationError } from '../src/storage/drivers/port.ts'
+import { openCopy, Refusal } from './mirror/connector.ts'
+import { daysBetween, type MirrorCopy, type Verification, verifyCopy } from './mirror/verification.ts'
 
 const USAGE = `Checks what a storage connector has copied against its manifests.
 
@@ -13,7 +12,8 @@ const USAGE = `Checks what a storage connector has copied against its manifests.
   npm run verify-mirror -- --connector file.json --since 2026-01-31        the destination itself
 
 The file has provider, config and credentials, as for POST /v1/storage-connectors. With --since, and --until, only the manifests of these
-days are checked; at the destination, the first day is needed. The exit code is 1 if something is missing or different.`
+days are checked; at the destination, the first day is needed. The exit code is 1 if something is missing or different, and 2 if the copy
+could not be checked. STORAGE_SINK=http://127.0.0.1:{port} sends every request to that server instead of the provider.`
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -44,16 +44,6 @@ function ofFolder(root: string): MirrorCopy {
   }
 }
 
-/** The destination itself, over the public network. */
-function ofConnector(file: string): MirrorCopy {
-  const spec = JSON.parse(readFileSync(file, 'utf8')) as DestinationSpec & { config: { prefix?: string } }
-  const network: Network = { publicHosts: [], fetch: (url, init) => fetch(url, { ...init, redirect: 'manual' }) }
-  const destination = destinationOf(network, spec, async () => {
-    console.error('The provider has replaced the refresh token: the one in the file may no longer be valid.')
-  })
-  return { read: (path) => destination.read(withPrefix(spec.config.prefix ?? '', path)) }
-}
-
 const root = folder === undefined ? '' : resolve(folder)
 const days = folder === undefined ? daysBetween(since!, until) : daysIn(root).filter((day) => (!since || day >= since) && day <= until)
 function daysIn(of: string): string[] {
@@ -61,10 +51,18 @@ function daysIn(of: string): string[] {
   return existsSync(manifests) ? readdirSync(manifests).filter(isDay).sort() : []
 }
 
-const { manifests, listed, missing, different, unreadable } = await verifyCopy(
-  folder === undefined ? ofConnector(connector!) : ofFolder(root),
-  days,
-)
+async function verified(): Promise<Verification> {
+  try {
+    return await verifyCopy(folder === undefined ? openCopy(connector!, process.env['STORAGE_SINK'] ?? '') : ofFolder(root), days)
+  } catch (error) {
+    if (error instanceof DestinationError) console.error(`The copy could not be checked (${error.code}). ${error.message}`)
+    else if (error instanceof Refusal) console.error(error.message)
+    else throw error
+    process.exit(2)
+  }
+}
+
+const { manifests, listed, missing, different, unreadable } = await verified()
 for (const path of missing) console.log(`missing    ${path}`)
 for (const path of different) console.log(`different  ${path}`)
 for (const line of unreadable) console.log(`unreadable ${line}`)

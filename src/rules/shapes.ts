@@ -19,13 +19,11 @@ const withholding = z.strictObject({
   priority: count,
   /** Whether the issuer must be a natural person. The payer is always a company. */
   emisor: z.enum(['fisica', 'any']),
-  /** Null: any regime. */
-  emisor_regimenes: regimes.nullable(),
-  /** At least one line begins with one of these. Null: any line. */
-  claves: claves.nullable(),
+  /** One of these is enough: the regime is among those named, and the key of the largest line begins with one of these. Null: any. */
+  detection: z.array(z.strictObject({ emisor_regimenes: regimes.nullable(), claves: claves.nullable() })),
   /** A part of the net amount, null for none. */
   isr: z.strictObject(fraction).nullable(),
-  /** A part of the net amount or of the IVA transferred; only of lines that begin with `claves` unless these are null. */
+  /** A part of the net amount or of the IVA transferred; only where the key of the largest line begins with one of these, null for any. */
   iva: z.strictObject({ ...fraction, of: z.enum(['net', 'iva']), claves: claves.nullable() }).nullable(),
 })
 
@@ -33,7 +31,7 @@ const withholding = z.strictObject({
 const deduction = z.strictObject({
   category: z.string(),
   /** Deductions of a group share its limit; `global` is the limit of all of them (deduction.global_cap). Null: without a common limit. */
-  cap_group: z.enum(['global', 'donations', 'retirement', 'tuition']).nullable(),
+  cap_group: z.enum(['global', 'donations', 'retirement_voluntary', 'retirement_185', 'tuition']).nullable(),
   /** The limit of the category itself, a year; null for none. Several members: the smallest of them. */
   limit: z
     .strictObject({
@@ -150,6 +148,8 @@ export const SHAPES = {
   'concentration.trend_months': count,
   /** A price is an outlier beyond so many median absolute deviations. */
   'concepts.outlier_mad': rate,
+  /** The fewest prices among which one can be an outlier. */
+  'concepts.outlier_least': count,
   'concepts.unclassified': claves,
 
   'financing.advance_rate': rate,

@@ -13,21 +13,24 @@ const KEYS = [
 /** Whether a key of c_ClaveProdServ begins with one of these. */
 export const isAmong = (clave: string, prefixes: readonly string[]): boolean => prefixes.some((prefix) => clave.startsWith(prefix))
 
+/** Whether a key that may be unknown is among those of a rule, which are all when they are null. */
+const fits = (clave: string | null, prefixes: readonly string[] | null): boolean =>
+  prefixes === null || (clave !== null && isAmong(clave, prefixes))
+
 /**
- * Returns the withholding class of a CFDI that a company receives (insights.md 8.2): the first that fits its issuer and the keys of its
- * lines, or null for the class `otros`, of which nothing is withheld.
+ * Returns the withholding class of a CFDI that a company receives (insights.md 8.2): the first that fits its issuer and the key of its
+ * largest line, or null for the class `otros`, of which nothing is withheld. IVA that the class withholds of certain keys alone is null
+ * for others.
  */
 export function withholdingClassOf(
   rules: Rules,
-  { isPerson, regimen, claves }: { isPerson: boolean; regimen: string | null; claves: readonly string[] },
+  { isPerson, regimen, clave }: { isPerson: boolean; regimen: string | null; clave: string | null },
 ): WithholdingClass | null {
   const classes = KEYS.flatMap((key) => rules.find(key) ?? []).sort((a, b) => a.priority - b.priority)
-  return (
-    classes.find(
-      (one) =>
-        (one.emisor === 'any' || isPerson) &&
-        (one.emisor_regimenes === null || (regimen !== null && one.emisor_regimenes.includes(regimen))) &&
-        (one.claves === null || claves.some((clave) => isAmong(clave, one.claves!))),
-    ) ?? null
+  const found = classes.find(
+    ({ emisor, detection }) =>
+      (emisor === 'any' || isPerson) &&
+      detection.some((one) => (one.emisor_regimenes?.includes(regimen ?? '') ?? true) && fits(clave, one.claves)),
   )
+  return found ? { ...found, iva: found.iva && fits(clave, found.iva.claves) ? found.iva : null } : null
 }

@@ -5,12 +5,15 @@ export interface DocumentChange {
   fecha: string
   /** Seconds since 1970. */
   issued_at: number
+  /** Since when a document that is not new has been stored, in seconds since 1970: it may have been stamped long after it was issued. */
+  stored_at?: number
 }
 
 /**
- * Documents of one literal day, between two boundaries, to which the same happened, with the first and last issued_at among them in seconds.
+ * Documents of one literal day, between two boundaries, to which the same happened, with the first and last issued_at among them in seconds,
+ * and the last stored_at if that is later.
  */
-export type CountedChanges = [what: DocumentChange['what'], day: string, count: number, first: number, last: number]
+export type CountedChanges = [what: DocumentChange['what'], day: string, count: number, first: number, last: number, stored?: number]
 
 /**
  * The changes of a slice, as finely as they are divided when they are counted for an organization. Floors divide between literal days.
@@ -25,17 +28,18 @@ const LATE_SECONDS = 3_600
 
 /** Counts the changes of a slice, one by one from an instant on, in milliseconds. The boundaries are in seconds since 1970. */
 export function countSlice(changes: readonly DocumentChange[], as_of: number, boundaries: readonly number[]): SliceCounts {
+  const sideOf = (at: number): number => boundaries.filter((boundary) => boundary < at).length
   const days = new Map<string, CountedChanges>()
   const late: SliceCounts = []
-  for (const { what, fecha, issued_at } of changes) {
+  for (const { what, fecha, issued_at, stored_at = issued_at } of changes) {
     const day = fecha.slice(0, 10)
-    if (issued_at > as_of / 1_000 - LATE_SECONDS) {
-      late.push([what, day, 1, issued_at, issued_at])
-      continue
-    }
-    const key = `${what} ${day} ${boundaries.filter((boundary) => boundary < issued_at).length}`
-    const [, , count, first, last] = days.get(key) ?? [what, day, 0, issued_at, issued_at]
-    days.set(key, [what, day, count + 1, Math.min(first, issued_at), Math.max(last, issued_at)])
+    const isLate = issued_at > as_of / 1_000 - LATE_SECONDS
+    const key = isLate ? String(late.length) : `${what} ${day} ${sideOf(issued_at)} ${sideOf(Math.max(issued_at, stored_at))}`
+    const [, , count, first, last, stored = last] = days.get(key) ?? [what, day, 0, issued_at, issued_at]
+    const counted: CountedChanges = [what, day, count + 1, Math.min(first, issued_at), Math.max(last, issued_at)]
+    if (Math.max(stored, stored_at) > counted[4]) counted.push(Math.max(stored, stored_at))
+    if (isLate) late.push(counted)
+    else days.set(key, counted)
   }
   return [...days.values(), ...late]
 }

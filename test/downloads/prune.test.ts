@@ -201,7 +201,10 @@ describe('jobs that ended 90 days ago', () => {
           ['created', '2027-01-09', 4, 10, 70],
           ['created', '2027-01-09', 1, 90, 90],
         ],
-        [['cancelled', '2027-01-02', 1, 22, 22]],
+        [
+          ['cancelled', '2027-01-02', 1, 22, 22],
+          ['cancelled', '2027-01-02', 2, 23, 24, 31],
+        ],
       ],
       [],
       [[['updated', '2027-01-01', 1, 1, 1]]],
@@ -213,7 +216,7 @@ describe('jobs that ended 90 days ago', () => {
     for (const time of ['first', 'second']) await pruneJobs(systemOf(env, new Date(NOW), time))
     const { results } = await env.LEDGER_0.prepare('select brought from sync_jobs order by job_id').all<{ brought: string }>()
     const byDay = [
-      ['cancelled', '2027-01-02', 1, 22, 22],
+      ['cancelled', '2027-01-02', 3, 22, 24, 31],
       ['created', '2027-01-09', 5, 10, 90],
     ]
     expect(results.map((row) => JSON.parse(row.brought))).toEqual([brought[0], [...brought[4]!, byDay]])

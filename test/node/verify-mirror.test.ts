@@ -3,9 +3,12 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { daysBetween, verifyCopy } from '../../scripts/mirror/verification.ts'
 import { ROOT } from '../../scripts/wrangler.ts'
+import { FOLDER, GoogleDriveStandIn } from '../storage/support/google-drive-stand-in.ts'
+import { Providers } from './support/providers.ts'
+import { freePort } from './support/runner.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'fiscal-mirror-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -17,12 +20,14 @@ const write = (path: string, text: string): void => {
 const line = (path: string, text: string): string =>
   JSON.stringify({ sha256: createHash('sha256').update(text).digest('hex'), uuid: path, path, rfc: 'AAA010101AAA', size: text.length })
 
-const run = (...given: string[]): Promise<{ code: number; said: string }> =>
+const runAt = (sink: string, ...given: string[]): Promise<{ code: number; said: string }> =>
   new Promise((done) => {
-    execFile(process.execPath, [join(ROOT, 'scripts/verify-mirror.ts'), ...given], (error, stdout, stderr) =>
+    const env = { ...process.env, STORAGE_SINK: sink }
+    execFile(process.execPath, [join(ROOT, 'scripts/verify-mirror.ts'), ...given], { env }, (error, stdout, stderr) =>
       done({ code: error ? Number(error.code) : 0, said: stdout + stderr }),
     )
   })
+const run = (...given: string[]) => runAt('', ...given)
 
 describe('npm run verify-mirror', () => {
   it('finds what is missing or different in a copy, by the last manifest that lists it', async () => {
@@ -85,5 +90,75 @@ describe('npm run verify-mirror', () => {
       'manifests/2026-03-01/manifest.jsonl',
       'manifests/2026-03-01/manifest-2.jsonl',
     ])
+  })
+})
+
+describe('npm run verify-mirror -- --connector, with STORAGE_SINK', () => {
+  const providers = new Providers()
+  const drive = new GoogleDriveStandIn()
+  const { provider, config, credentials } = drive.spec('right')
+  const file = join(folder, 'connector.json')
+  const check = (given: unknown, sink = providers.sink) => {
+    writeFileSync(file, typeof given === 'string' ? given : JSON.stringify(given))
+    return runAt(sink, '--connector', file, '--since', '2026-05-20', '--until', '2026-05-20')
+  }
+  const add = (parent: string, name: string, text: string | null): string =>
+    drive.add({ name, parents: [parent], ...(text === null ? { mimeType: FOLDER } : { bytes: new TextEncoder().encode(text) }) })
+
+  beforeAll(async () => {
+    providers.standIns.push(drive)
+    await providers.listen()
+    const prefix = add(drive.root, 'fiscal', null)
+    add(prefix, '1.xml', 'one')
+    const day = add(add(prefix, 'manifests', null), '2026-05-20', null)
+    add(day, 'manifest.jsonl', `${line('1.xml', 'one')}\n`)
+    add(day, 'manifest-2.jsonl', `${line('2.xml', 'two')}\n`)
+  })
+  afterAll(() => providers.stop())
+
+  it('checks the destination that the sink plays, below the prefix of the connector', async () => {
+    const spec = { provider, config: { ...config, prefix: 'fiscal' }, credentials }
+    expect(await check(spec)).toEqual({
+      code: 1,
+      said: 'missing    2.xml\n2 manifests list 2 objects: 1 are missing, and 0 are different.\n',
+    })
+    add([...drive.files.values()].find(({ name }) => name === 'fiscal')!.id, '2.xml', 'two')
+    expect(await check(spec)).toEqual({ code: 0, said: '2 manifests list 2 objects: 0 are missing, and 0 are different.\n' })
+    expect(drive.undocumented).toEqual([])
+  })
+
+  it('says in a sentence why a destination cannot be read, and exits with 2', async () => {
+    const wrong = { provider, config, credentials: { ...credentials, client_secret: 'another' } }
+    const { code, said } = await check(wrong)
+    expect([code, said]).toEqual([
+      2,
+      expect.stringMatching(/^The copy could not be checked \(access_denied\)\. The provider refuses .+\.\n$/),
+    ])
+    const nowhere = await check(wrong, `http://127.0.0.1:${await freePort()}`)
+    expect([nowhere.code, nowhere.said]).toEqual([
+      2,
+      expect.stringMatching(/^The copy could not be checked \(connection_failed\)\. .+\.\n$/),
+    ])
+  })
+
+  it('says what is wrong with the file or the sink, without a word of the credentials', async () => {
+    for (const [given, said] of [
+      ['{"secret": "s3cret"', `The file ${file} is not JSON.\n`],
+      [[], `In ${file}, provider must be one of s3, azure_blob, google_drive, onedrive.\n`],
+      [{ provider, config: {}, credentials }, expect.stringMatching(/^In \S+, config\.folder_id is not valid: .+\.\n$/)],
+      [{ provider, config, credentials: { client_id: 's3cret' } }, expect.stringMatching(/^In \S+, credentials is not valid: .+\.\n$/)],
+    ] as const) {
+      const found = await check(given)
+      expect([found.code, found.said]).toEqual([2, said])
+      expect(found.said).not.toContain('s3cret')
+    }
+    expect(await check({ provider, config, credentials }, 'https://storage.example.com')).toEqual({
+      code: 2,
+      said: 'STORAGE_SINK must be http://127.0.0.1:{port} (or localhost, or [::1]) without a path, not “https://storage.example.com”.\n',
+    })
+    expect(await runAt('', '--connector', join(folder, 'none.json'), '--since', '2026-05-20')).toEqual({
+      code: 2,
+      said: `The file ${join(folder, 'none.json')} cannot be read.\n`,
+    })
   })
 })

@@ -58,6 +58,22 @@ describe('the counts of a slice', () => {
     )
   })
 
+  it('say when the last of the documents was stored, if that was after the last of them was issued, apart on both sides of a boundary', () => {
+    const of = (issued: number, stored: number): DocumentChange => {
+      const issued_at = AS_OF / 1_000 + issued * HOUR
+      return { what: 'cancelled', fecha: fecha(issued_at), issued_at, stored_at: AS_OF / 1_000 + stored * HOUR }
+    }
+    const at = (hours: number): number => AS_OF / 1_000 + hours * HOUR
+    const changes = [of(-58, -57), of(-57, -50), of(-56, -30), of(-55, -56), of(-54, -54), of(0, 1)]
+    expect(countSlice(changes, AS_OF, [at(-40), at(-57)])).toEqual([
+      ['cancelled', '2026-03-18', 1, at(-58), at(-58), at(-57)],
+      ['cancelled', '2026-03-18', 1, at(-57), at(-57), at(-50)],
+      ['cancelled', '2026-03-18', 1, at(-56), at(-56), at(-30)],
+      ['cancelled', '2026-03-18', 2, at(-55), at(-54)],
+      ['cancelled', '2026-03-20', 1, at(0), at(0), at(1)],
+    ])
+  })
+
   it('keep each document that was issued less than an hour before the job, or later, on its own', () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 40 }), (changes) => {

@@ -108,7 +108,7 @@ async function tryCommit(target: IngestTarget, slice: Slice, storedObjects: Set<
   const changes = changesOf(documents, cancelled, known)
   const parts = holdingParts(newHoldings(target, holdings, known), sequence)
   const isUnchanged = changes.created.length + changes.completed.length + changes.cancelled.length + parts.length === 0
-  if (isUnchanged) return commitOutcome(target, outcomeOf(changes, entries, [], []), [])
+  if (isUnchanged) return commitOutcome(target, outcomeOf(changes, entries, [], [], known), [])
   const [affected] = await Promise.all([
     readAffectedBy(ledger, entity, changes),
     target.import_id === undefined ? putXml(target.files, changes, storedObjects) : putHeldXml(target, content, storedObjects),
@@ -117,7 +117,7 @@ async function tryCommit(target: IngestTarget, slice: Slice, storedObjects: Set<
   const held = hold(changes, parts)
   const statements = writeStatements(ledger, { entity, rfc, sequence }, { ...writes, held }, target.now.getTime())
   slice.forget?.()
-  const outcome = await commitOutcome(target, outcomeOf(changes, entries, cancellations, parts), statements)
+  const outcome = await commitOutcome(target, outcomeOf(changes, entries, cancellations, parts, known), statements)
   for (const { part } of parts) target.parts?.add(part)
   return outcome
 }

@@ -1,7 +1,9 @@
 import type { DocumentChange } from '../../visibility/slice-counts.ts'
+import type { CfdiRow } from '../columns.ts'
 import type { Rejection } from '../package/rejections.ts'
 import type { CancelledCfdi, SliceChanges } from './apply-changes.ts'
 import type { HoldingPart } from './holdings.ts'
+import type { KnownCfdi } from './reads.ts'
 
 export type EntryStatus = 'created' | 'updated' | 'unchanged' | 'rejected'
 
@@ -44,12 +46,25 @@ export type ReadEntry = Pick<EntryResult, 'n' | 'name' | 'line'> &
 export const rejectedOf = (entries: readonly EntryResult[]): Rejection[] =>
   entries.flatMap(({ name, line = null, code, uuid }) => (code === null ? [] : [{ name, line, code, uuid }]))
 
+type Changed = Pick<CfdiRow, 'uuid' | 'fecha' | 'issued_at'>
+
+/**
+ * Since when a document has been stored, in seconds since 1970, as far as its row says: since its last change, unless it was stamped before.
+ * What is stamped comes with the next download.
+ */
+const storedAt = ({ certified_at, updated_at }: KnownCfdi, { fecha, issued_at }: Changed): number => {
+  const changed = Math.floor(updated_at / 1_000)
+  const stamped = certified_at === null ? changed : issued_at + (Date.parse(`${certified_at}Z`) - Date.parse(`${fecha}Z`)) / 1_000
+  return Math.min(changed, stamped)
+}
+
 /** The outcome of a slice. When several entries have one UUID, the first one has the document's status, and the others are unchanged. */
 export function outcomeOf(
   { created, completed }: Pick<SliceChanges, 'created' | 'completed'>,
   read: readonly ReadEntry[],
   cancellations: CancelledCfdi[],
   parts: HoldingPart[],
+  known: ReadonlyMap<string, KnownCfdi>,
 ): SliceOutcome {
   const status = new Map<string, EntryStatus>()
   for (const { row } of created) status.set(row.uuid, 'created')
@@ -62,11 +77,10 @@ export function outcomeOf(
     return { ...entry, status: given, code: null, detail: null }
   })
   const rejected = entries.filter((entry) => entry.status === 'rejected').length
-  const changeOf = (what: DocumentChange['what'], { fecha, issued_at }: { fecha: string; issued_at: number }): DocumentChange => ({
-    what,
-    fecha,
-    issued_at,
-  })
+  const changeOf = (what: DocumentChange['what'], row: Changed): DocumentChange => {
+    const before = known.get(row.uuid)
+    return { what, fecha: row.fecha, issued_at: row.issued_at, ...(before && { stored_at: storedAt(before, row) }) }
+  }
   const changes = [
     ...created.map(({ row }) => changeOf('created', row)),
     ...completed.map(({ row }) => changeOf('updated', row)),

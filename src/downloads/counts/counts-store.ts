@@ -60,7 +60,7 @@ const COUNT_CFDI = `with ${SPANS},
     cross join json_each(k.brought) b
     cross join json_each(b.value) c
     where s.month <> '' and (k.job_id = s.job_id or (s.status = 'succeeded' and not (k.status = 'failed' and ${names('k')})))
-      and c.value->>1 >= s.floor and c.value->>4 <= s.until and (c.value->>0 = 'created' or c.value->>4 <= s.known))
+      and c.value->>1 >= s.floor and c.value->>4 <= s.until and (c.value->>0 = 'created' or coalesce(c.value->>5, c.value->>4) <= s.known))
   select n, sum(iif(what = 'created', count, 0)) as created_count, sum(iif(what = 'updated', count, 0)) as updated_count,
     sum(iif(what = 'cancelled', count, 0)) as cancelled_count, min(first) as first_issued_at, max(last) as last_issued_at
   from changes group by n`

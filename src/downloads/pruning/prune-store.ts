@@ -92,8 +92,10 @@ export const deleteJobs = (ledger: D1Database, entity: number, before: number): 
          select s.source, s.month,
            (select min(job_id) from sync_jobs k where k.entity = ?1 and k.source = s.source and k.month = s.month and k.job_id > s.job_id
               and ${keyOf('k')} not in (select ${keyOf('o')} from obsolete o)) as heir,
-           (select json_group_array(json_array(what, day, count, first, last)) from (
-              select c.value->>0 as what, c.value->>1 as day, sum(c.value->>2) as count, min(c.value->>3) as first, max(c.value->>4) as last
+           (select json_group_array(json(iif(stored > last, json_array(what, day, count, first, last, stored),
+              json_array(what, day, count, first, last)))) from (
+              select c.value->>0 as what, c.value->>1 as day, sum(c.value->>2) as count, min(c.value->>3) as first, max(c.value->>4) as last,
+                max(c.value->>5) as stored
               from json_each(s.brought) b cross join json_each(b.value) c group by 1, 2)) as slice
          from obsolete s where s.brought <> '[]')
        update sync_jobs set brought = (

@@ -18,6 +18,8 @@ export class RatesRefused extends Error {
 }
 
 const MOST_FAULTS = 20
+/** A date further ahead is a typing error. */
+const FUTURE_DAYS = 7
 const RATE = /^\d{1,6}(?:\.\d{1,10})?$/
 const SLASHED = /^(\d{2})\/(\d{2})\/(\d{4})$/
 const ISO = /^\d{4}-\d{2}-\d{2}$/
@@ -53,33 +55,25 @@ interface Read extends LoadedRate {
   line: number
 }
 
-/** Columns of series by the day of determination: a rate is published on the next day that has one. */
-function seriesReader(header: readonly string[], series: Readonly<Record<string, string>>, faults: string[], at: number) {
-  const columns = header.slice(1).map((id) => series[id])
-  for (const [n, currency] of columns.entries())
-    if (currency === undefined) faults.push(`Line ${at}: the series “${header[n + 1]}” is not among those of the rule fx.series.`)
-  return (cells: readonly string[], line: number): Read[] => {
-    const date = dayIn(cells[0]!)
-    if (date === null) faults.push(`Line ${line}: “${cells[0]}” is not a date (dd/mm/yyyy).`)
-    return columns.flatMap((currency, n) => {
+/** Reads a line. The day of the line is right. */
+type Reader = (cells: readonly string[], date: Day, line: number) => Read[]
+
+/** Columns of series by the day of determination. */
+const seriesReader =
+  (currencies: readonly (string | undefined)[]): Reader =>
+  (cells, date, line) =>
+    currencies.flatMap((currency, n) => {
       const rate = cells[n + 1] ?? ''
-      return date === null || currency === undefined || NO_VALUE.test(rate) ? [] : [{ currency, date, rate, line }]
+      return currency === undefined || NO_VALUE.test(rate) ? [] : [{ currency, date, rate, line }]
     })
-  }
-}
+
+const plainReader =
+  (header: readonly string[]): Reader =>
+  (cells, date, line) => [{ currency: cells[header.indexOf('currency')] ?? '', date, rate: cells[header.indexOf('rate')] ?? '', line }]
 
 /** Dates the rates of a currency, which are in order, by their publication: the next determination. */
 const published = (determined: readonly LoadedRate[]): LoadedRate[] =>
   determined.map((one, n) => ({ ...one, date: determined[n + 1]?.date ?? nextWeekday(one.date) }))
-
-function plainReader(header: readonly string[], faults: string[]) {
-  const [currency, date, rate] = ['currency', 'date', 'rate'].map((name) => header.indexOf(name)) as [number, number, number]
-  return (cells: readonly string[], line: number): Read[] => {
-    const day = dayIn(cells[date] ?? '')
-    if (day === null) faults.push(`Line ${line}: “${cells[date] ?? ''}” is not a date (YYYY-MM-DD).`)
-    return day === null ? [] : [{ currency: cells[currency] ?? '', date: day, rate: cells[rate] ?? '', line }]
-  }
-}
 
 /** Adds what is wrong with a rate, and with two of one currency and day. */
 function check(rates: readonly Read[], faults: string[]): void {
@@ -98,9 +92,13 @@ function check(rates: readonly Read[], faults: string[]): void {
 /**
  * Reads a file of exchange rates: an export of the SIE of Banco de México, whose columns are series by the day of determination (legends,
  * then `Fecha,SF43718,…`), or `currency,date,rate`, where the date is that of the publication in the Diario Oficial. Returns each rate once,
- * by currency and date. Throws RatesRefused, which names every fault with its line.
+ * by currency and date of publication. Throws RatesRefused, which names every fault with its line.
  */
-export function ratesIn(text: string, series: Readonly<Record<string, string>>): { rates: LoadedRate[]; source: 'banxico' | 'operator' } {
+export function ratesIn(
+  text: string,
+  series: Readonly<Record<string, string>>,
+  today: Day,
+): { rates: LoadedRate[]; source: 'banxico' | 'operator' } {
   const lines = text
     .replace(/^\uFEFF/, '')
     .split(/\r\n|\r|\n/)
@@ -108,10 +106,28 @@ export function ratesIn(text: string, series: Readonly<Record<string, string>>):
   const isPlain = (cells: readonly string[]) => ['currency', 'date', 'rate'].every((name) => cells.includes(name))
   const at = lines.findIndex((cells) => (cells[0] === 'Fecha' && cells.length > 1) || isPlain(cells))
   if (at === -1) throw new RatesRefused(['No line is `Fecha,SF43718,…` (Banco de México) or `currency,date,rate`.'])
-  const faults: string[] = []
   const header = lines[at]!
-  const read = isPlain(header) ? plainReader(header, faults) : seriesReader(header, series, faults, at + 1)
-  const found = lines.flatMap((cells, n) => (n <= at || cells.every((cell) => cell === '') ? [] : read(cells, n + 1)))
+  const faults = isPlain(header)
+    ? []
+    : header
+        .slice(1)
+        .filter((id) => !Object.hasOwn(series, id))
+        .map((id) => `Line ${at + 1}: the series “${id}” is not among those of the rule fx.series.`)
+  const read = isPlain(header) ? plainReader(header) : seriesReader(header.slice(1).map((id) => series[id]))
+  const dateAt = Math.max(header.indexOf('date'), 0)
+  const horizon = dayOfEpoch(epochDayOf(today) + FUTURE_DAYS)
+  const found = lines.flatMap((cells, n) => {
+    if (n <= at || cells.every((cell) => cell === '')) return []
+    const refused = (fault: string): [] => {
+      faults.push(`Line ${n + 1}: ${fault}`)
+      return []
+    }
+    if (cells.length > header.length && cells.slice(header.length).some((cell) => cell !== ''))
+      return refused(`${cells.length} cells are more than the ${header.length} of the header. Decimals stand behind a point.`)
+    const date = dayIn(cells[dateAt] ?? '')
+    if (date === null) return refused(`“${cells[dateAt] ?? ''}” is not a date (dd/mm/yyyy or YYYY-MM-DD).`)
+    return date > horizon ? refused(`${date} is in the future.`) : read(cells, date, n + 1)
+  })
   check(found, faults)
   if (faults.length === 0 && found.length === 0) faults.push('The file has no rate.')
   if (faults.length > 0) throw new RatesRefused(faults)

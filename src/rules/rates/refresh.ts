@@ -26,9 +26,10 @@ export async function refreshRates(system: System): Promise<void> {
   }
   const bytes = await response.arrayBuffer()
   if (bytes.byteLength > MAX_BYTES) throw new Error(`The response of FX_RATES_URL exceeds ${MAX_BYTES} bytes.`)
-  const rules = await rulesAt(system, system.now.toISOString().slice(0, 10))
+  const today = system.now.toISOString().slice(0, 10)
+  const rules = await rulesAt(system, today)
   try {
-    const { rates, source } = ratesIn(new TextDecoder().decode(bytes), rules.get('fx.series'))
+    const { rates, source } = ratesIn(new TextDecoder().decode(bytes), rules.get('fx.series'), today)
     const d1 = system.db.$client
     await commit(
       d1,

@@ -119,9 +119,13 @@ describe('what jobs brought to each of the organizations that share an RFC', () 
   const job = fc.record({
     organizations: fc.subarray(ORGANIZATIONS, { minLength: 1 }),
     status: fc.constantFrom('succeeded' as const, 'succeeded' as const, 'succeeded' as const, 'failed' as const),
-    /** What it brought of which hours. */
+    /** What it brought of which hours, and after how many hours those were stored that are not new. */
     changes: fc.array(
-      fc.tuple(fc.constantFrom('created' as const, 'updated' as const, 'cancelled' as const), fc.integer({ min: 0, max: 13 * 24 - 1 })),
+      fc.tuple(
+        fc.constantFrom('created' as const, 'updated' as const, 'cancelled' as const),
+        fc.integer({ min: 0, max: 13 * 24 - 1 }),
+        fc.constantFrom(0, 0, 9, 60),
+      ),
       { maxLength: 12 },
     ),
   })
@@ -134,7 +138,12 @@ describe('what jobs brought to each of the organizations that share an RFC', () 
         const jobs = drawn.map(({ organizations, status, changes }, n) => ({
           ...{ n, organizations, job_id: `job_${n}`, finished_at: at(24 * n + 131) * 1_000 + 500 },
           status: isLastOpen && n === drawn.length - 1 ? ('queued' as const) : status,
-          changes: changes.map(([what, hour]): DocumentChange => ({ what, issued_at: at(hour), fecha: fecha(at(hour)) })),
+          changes: changes.map(
+            ([what, hour, wait]): DocumentChange => ({
+              ...{ what, issued_at: at(hour), fecha: fecha(at(hour)) },
+              ...(what !== 'created' && { stored_at: at(hour + wait) }),
+            }),
+          ),
         }))
         await keepJobs(
           env.LEDGER_0,
@@ -159,7 +168,8 @@ describe('what jobs brought to each of the organizations that share an RFC', () 
               it === one ||
               (one.status === 'succeeded' && it.n > (previous?.n ?? -1) && it.n < one.n && !(it.status === 'failed' && isOwn(it))),
           )
-          const isKnown = ({ issued_at }: DocumentChange) => previous !== undefined && issued_at * 1_000 <= previous.finished_at
+          const isKnown = ({ issued_at, stored_at = issued_at }: DocumentChange) =>
+            previous !== undefined && stored_at * 1_000 <= previous.finished_at
           const expected = since.flatMap(({ changes }) => changes).filter((it) => it.what === 'created' || isKnown(it))
           expect(result[i]).toEqual(counted(expected))
         }

@@ -10,7 +10,7 @@ import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
 import { costOf } from '../../support/meter.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { pagesOf } from '../../webhooks/support/feed.ts'
-import { callOf, cfdiOf, later, ledgerOf, losingMessages, subscriber, work } from '../support/downloads.ts'
+import { callOf, cfdiOf, later, ledgerOf, losingMessages, NOW, subscriber, work } from '../support/downloads.ts'
 
 /** What a job is said to have brought to an organization, when others download the same RFC. */
 
@@ -82,6 +82,7 @@ const refuse = async (rfc: string): Promise<void> => {
 }
 
 let drawn = 0
+const nextRfc = (): string => withCheckDigit(`DIA${100_101 + (drawn % 28)}A${String.fromCharCode(65 + drawn++ / 28)}`)
 
 /**
  * An RFC, and a noon of Mexico City in seconds after the test began, with valid documents of the same day long before and long after it,
@@ -89,7 +90,7 @@ let drawn = 0
  */
 function dividedDay(): { rfc: string; noon: number; before: string; after: string } {
   for (let tries = 0; tries < 50; tries++) {
-    const rfc = withCheckDigit(`DIA${100_101 + drawn++}AA`)
+    const rfc = nextRfc()
     const documents = documentsOf(rfc, 'issued', '2026-05').filter(
       (one) => !one.cancellation && Date.parse(`${stampedAt(one)}Z`) - Date.parse(`${one.fecha}Z`) < 3_600_000,
     )
@@ -101,6 +102,20 @@ function dividedDay(): { rfc: string; noon: number; before: string; after: strin
     }
   }
   throw new Error('No RFC has such a day.')
+}
+
+/** An RFC with a valid document that is stamped hours after it is issued; both times in seconds after the test began. */
+function stampedLate(): { rfc: string; uuid: string; issued: number; stamped: number } {
+  const since = (local: string): number => (Date.parse(`${local}-06:00`) - Date.parse(NOW)) / 1_000
+  for (let tries = 0; tries < 50; tries++) {
+    const rfc = nextRfc()
+    for (const one of documentsOf(rfc, 'issued', '2026-05')) {
+      const [issued, stamped] = [since(one.fecha), since(stampedAt(one))]
+      if (!one.cancellation && one.lugar.behind_center === 0 && issued > DAY && stamped - issued > 7_200 && stamped < 9 * DAY)
+        return { rfc, uuid: one.uuid, issued, stamped }
+    }
+  }
+  throw new Error('No RFC has such a document.')
 }
 
 describe('the counts of a sync job and of its event', () => {
@@ -216,6 +231,24 @@ describe('the counts of a sync job and of its event', () => {
     const seen = await visible(own)
     expect(turned(known, seen).map(({ uuid }) => uuid)).toContain(before)
     expect(seen.find(({ uuid }) => uuid === after)?.estatus).toBe('cancelado')
+    await expectTold(own, [
+      [seen.length - known.length, 0, turned(known, seen).length],
+      [known.length, 0, 0],
+    ])
+  })
+
+  it('count a CFDI that was stamped after the previous job once, as new, though another one got it first and then found it cancelled', async () => {
+    const { rfc, uuid, issued, stamped } = stampedLate()
+    const [other, own] = [await subscriber(rfc, ISSUED), await subscriber(rfc, ISSUED)]
+    await download(rfc, own, (issued + stamped) / 2)
+    const known = await visible(own)
+    await download(rfc, other, stamped + 3_600)
+    await cancel(rfc, { uuid })
+    await download(rfc, other, stamped + 7_200)
+    await download(rfc, own, stamped + 2 * DAY)
+    const seen = await visible(own)
+    const before = known.map((one) => one.uuid)
+    expect([before.includes(uuid), seen.find((one) => one.uuid === uuid)?.estatus]).toEqual([false, 'cancelado'])
     await expectTold(own, [
       [seen.length - known.length, 0, turned(known, seen).length],
       [known.length, 0, 0],

@@ -32,6 +32,8 @@ interface Asked {
   body: Buffer
 }
 
+const READS_AT_ONCE = 8
+
 const pathOf = (path: string): string => `/${path.split('/').map(encodeURIComponent).join('/')}`
 
 /** moto reads of a request who sent it. */
@@ -47,6 +49,8 @@ export class Providers {
   readonly arrived: string[] = []
   sink = ''
   readonly standIns: ScriptedProvider[] = []
+  /** Asked for each request, once that has taken effect: a promise holds back the answer. */
+  holdBack: (line: string) => Promise<void> | null = () => null
   #folder = mkdtempSync(join(tmpdir(), 'fiscal-storage-'))
   #children: ChildProcess[] = []
   #ports = { s3: 0, azure: 0 }
@@ -68,6 +72,11 @@ export class Providers {
     const makeBucket = async () => !HAS_MOTO || (await this.#send('s3', 'PUT', `/${S3.bucket}`)) === 200
     await until('moto has its bucket', 60_000, makeBucket)
     await until('Azurite has its container', 60_000, async () => [201, 409].includes(await this.#makeContainer()))
+    await this.listen()
+  }
+
+  /** Opens the port. By itself it is enough for stand-ins. */
+  async listen(): Promise<void> {
     await new Promise<void>((done) => this.#server.listen(0, '127.0.0.1', done))
     const address = this.#server.address()
     this.sink = `http://127.0.0.1:${typeof address === 'object' ? address!.port : 0}`
@@ -85,13 +94,23 @@ export class Providers {
     return (await this.#ask(provider, 'HEAD', pathOf(path))).headers['content-type'] ?? null
   }
 
-  /** Every object that a server has, up to a thousand, by its path. Paths are ASCII. */
+  /** Every object that a server has, by its path. Paths are ASCII. */
   async objects(provider: 's3' | 'azure'): Promise<Map<string, Buffer>> {
-    const query = provider === 's3' ? 'list-type=2' : 'restype=container&comp=list'
-    const { body } = await this.#ask(provider, 'GET', '', query)
-    const paths = [...body.toString().matchAll(/<(?:Key|Name)>([^<]+)<\/(?:Key|Name)>/g)].map(([, path]) => path!)
+    const [query, place] = provider === 's3' ? ['list-type=2', 'continuation-token'] : ['restype=container&comp=list', 'marker']
+    const paths: string[] = []
+    for (let from: string | undefined = ''; from !== undefined; ) {
+      const page: string = (
+        await this.#ask(provider, 'GET', '', `${query}${from && `&${place}=${encodeURIComponent(from)}`}`)
+      ).body.toString()
+      paths.push(...[...page.matchAll(/<(?:Key|Name)>([^<]+)<\/(?:Key|Name)>/g)].map(([, path]) => path!))
+      from = /<(?:NextContinuationToken|NextMarker)>([^<]+)</.exec(page)?.[1]
+    }
     const objects = new Map<string, Buffer>()
-    for (const path of paths.filter((one) => one !== S3.bucket)) objects.set(path, (await this.#ask(provider, 'GET', pathOf(path))).body)
+    const left = paths.filter((one) => one !== S3.bucket).values()
+    const readRest = async (): Promise<void> => {
+      for (const path of left) objects.set(path, (await this.#ask(provider, 'GET', pathOf(path))).body)
+    }
+    await Promise.all(Array.from({ length: READS_AT_ONCE }, readRest))
     return objects
   }
 
@@ -138,10 +157,13 @@ export class Providers {
   async #answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const { method = '', url: path = '', headers } = incoming
     const host = headers.host ?? ''
-    this.arrived.push(`${method} ${host}${path.split('?')[0]}`)
+    const line = `${method} ${host}${path.split('?')[0]}`
+    this.arrived.push(line)
+    outgoing.on('error', () => null)
     const body = Buffer.concat(await Array.fromAsync(incoming as AsyncIterable<Buffer>))
     const standIn = this.standIns.find(({ hosts }) => hosts.includes(host))
-    if (standIn) return standInAnswer(standIn, new URL(path, `https://${host}`), incoming, body, outgoing)
+    const held = () => this.holdBack(line)
+    if (standIn) return standInAnswer(standIn, new URL(path, `https://${host}`), incoming, body, outgoing, held)
     const isAzure = host.endsWith('.blob.core.windows.net') || host === AZURE.host
     const refused = isAzure
       ? null
@@ -156,7 +178,8 @@ export class Providers {
     const to = isAzure
       ? { port: this.#ports.azure, path, headers: { ...headers, host: host === AZURE.host ? '127.0.0.1' : host } }
       : { port: this.#ports.s3, path: inHost ? `/${inHost}${path}` : path, headers: { ...rest, ...VERIFIED, host: '127.0.0.1' } }
-    const forwarded = request({ host: '127.0.0.1', method, ...to }, (answer) => {
+    const forwarded = request({ host: '127.0.0.1', method, ...to }, async (answer) => {
+      await held()
       outgoing.writeHead(answer.statusCode ?? 599, answer.headers)
       answer.pipe(outgoing)
     })
@@ -170,6 +193,7 @@ async function standInAnswer(
   { method = '', headers }: IncomingMessage,
   body: Buffer,
   outgoing: ServerResponse,
+  held: () => Promise<void> | null,
 ): Promise<void> {
   const given = Object.entries(headers as Record<string, string>).filter(
     ([name]) => !['host', 'connection', 'content-length'].includes(name),
@@ -177,6 +201,7 @@ async function standInAnswer(
   const sent = { method, headers: given, redirect: 'manual', ...(body.length > 0 && { body: new Uint8Array(body) }) } as const
   const answer = await standIn.answer(new Request(url, sent))
   const bytes = Buffer.from(await answer.arrayBuffer())
+  await held()
   outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), 'content-length': bytes.length }).end(bytes)
 }
 

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { RatesRefused, ratesIn } from '../../../src/rules/rates/rates-csv.ts'
 
+const TODAY = '2026-11-22'
 const SERIES = { SF43718: 'USD', SF46410: 'EUR' }
 
 /** An export of the SIE of Banco de México: legends, then the series by the day of determination. */
@@ -19,7 +20,7 @@ const sie = (header: string, ...lines: string[]): string =>
 
 const faultsOf = (text: string): readonly string[] => {
   try {
-    ratesIn(text, SERIES)
+    ratesIn(text, SERIES, TODAY)
   } catch (error) {
     if (error instanceof RatesRefused) return error.faults
     throw error
@@ -39,7 +40,7 @@ it('dates the FIX of Banco de México by its publication, the next day that has 
     '"17/11/2026","18.1003","21.5001"',
     '"20/11/2026","18.1004","21.5002"',
   )
-  const { rates, source } = ratesIn(file, SERIES)
+  const { rates, source } = ratesIn(file, SERIES, TODAY)
   expect(source).toBe('banxico')
   expect(rates.map((rate) => Object.values(rate).join(' '))).toEqual([
     'EUR 2026-11-17 21.5000',
@@ -55,7 +56,7 @@ it('dates the FIX of Banco de México by its publication, the next day that has 
 
 it('takes the days of a plain file as they are, with its columns and lines in any order', () => {
   const file = '\uFEFFrate,currency,date\n17.5,USD,2026-01-05\n\n20.25,EUR,02/01/2026\n17.4,USD,2026-01-02\n17.4,USD,2026-01-02\n'
-  expect(ratesIn(file, SERIES)).toEqual({
+  expect(ratesIn(file, SERIES, TODAY)).toEqual({
     source: 'operator',
     rates: [
       { currency: 'EUR', date: '2026-01-02', rate: '20.25' },
@@ -79,8 +80,9 @@ it.each([
     'days that do not exist, and rates that are none',
     sie('Fecha,SF43718', '31/11/2026,18.1', '2026/11/12,18.1', '13/11/2026,18,1', '16/11/2026,-1', '17/11/2026,0.0', '18/11/2026,n.a.'),
     [
-      'Line 8: “31/11/2026” is not a date (dd/mm/yyyy).',
-      'Line 9: “2026/11/12” is not a date (dd/mm/yyyy).',
+      'Line 8: “31/11/2026” is not a date (dd/mm/yyyy or YYYY-MM-DD).',
+      'Line 9: “2026/11/12” is not a date (dd/mm/yyyy or YYYY-MM-DD).',
+      'Line 10: 3 cells are more than the 2 of the header. Decimals stand behind a point.',
       'Line 11: “-1” is not a rate (pesos for one unit, such as 17.4215).',
       'Line 12: “0.0” is not a rate (pesos for one unit, such as 17.4215).',
       'Line 13: “n.a.” is not a rate (pesos for one unit, such as 17.4215).',
@@ -96,6 +98,11 @@ it.each([
     ],
   ],
   [
+    'days that are still far away',
+    'currency,date,rate\nUSD,2026-11-29,17\nUSD,2026-11-30,17\nUSD,2062-01-05,17',
+    ['Line 3: 2026-11-30 is in the future.', 'Line 4: 2062-01-05 is in the future.'],
+  ],
+  [
     'two rates of one day',
     'currency,date,rate\nUSD,2026-01-02,17\nUSD,2026-01-05,17\nUSD,2026-01-02,17.1',
     ['Line 4: USD of 2026-01-02 has another rate on line 2.'],
@@ -106,5 +113,7 @@ it.each([
 
 it('tells the first twenty faults and how many there are', () => {
   const text = `currency,date,rate\n${'USD,yesterday,17\n'.repeat(50)}`
-  expect(() => ratesIn(text, SERIES)).toThrow(/^(Line \d+: “yesterday” is not a date \(YYYY-MM-DD\)\.\n){20}… and 30 more\.$/)
+  expect(() => ratesIn(text, SERIES, TODAY)).toThrow(
+    /^(Line \d+: “yesterday” is not a date \(dd\/mm\/yyyy or YYYY-MM-DD\)\.\n){20}… and 30 more\.$/,
+  )
 })

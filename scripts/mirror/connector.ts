@@ -1,0 +1,62 @@
+import './bytes.ts'
+import { readFileSync } from 'node:fs'
+import { InvalidInput } from '../../src/platform/http/validation/faults.ts'
+import { type DestinationSpec, destinationOf } from '../../src/storage/drivers/adapters.ts'
+import { PROVIDERS, readMember } from '../../src/storage/provider-contract.ts'
+import { withPrefix } from '../../src/storage/template.ts'
+import { sinkOf } from '../egress/sink.ts'
+import { networkOf } from './network.ts'
+import type { MirrorCopy } from './verification.ts'
+
+/** A reason why a copy cannot be checked that the user has to fix. The message says how. */
+export class Refusal extends Error {}
+
+/**
+ * Opens the destination that a file describes: over the public network, or at the server that `sink` (STORAGE_SINK) names, if it is not
+ * empty. Throws Refusal. Reading throws DestinationError.
+ */
+export function openCopy(file: string, sink: string): MirrorCopy {
+  const { spec, prefix } = readConnector(file)
+  const destination = destinationOf(networkOf(readSink(sink)), spec, async () => {
+    console.error('The provider has replaced the refresh token: the one in the file may no longer be valid.')
+  })
+  return { read: (path) => destination.read(withPrefix(prefix, path)) }
+}
+
+function readConnector(file: string): { spec: DestinationSpec; prefix: string } {
+  const given = readJson(file)
+  const provider = PROVIDERS.find((one) => one === given['provider'])
+  if (provider === undefined) throw new Refusal(`In ${file}, provider must be one of ${PROVIDERS.join(', ')}.`)
+  try {
+    const config = readMember('config', provider, given['config'])
+    const credentials = readMember('credentials', provider, given['credentials'])
+    return { spec: { provider, config, credentials } as DestinationSpec, prefix: config.prefix }
+  } catch (error) {
+    if (!(error instanceof InvalidInput)) throw error
+    throw new Refusal(error.faults.map(({ path, message }) => `In ${file}, ${path} is not valid: ${message}`).join('\n'))
+  }
+}
+
+/** The text of the file is not repeated: it contains secrets. */
+function readJson(file: string): Record<string, unknown> {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch {
+    throw new Refusal(`The file ${file} cannot be read.`)
+  }
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  } catch {
+    throw new Refusal(`The file ${file} is not JSON.`)
+  }
+}
+
+function readSink(text: string) {
+  try {
+    return sinkOf('STORAGE_SINK', text)
+  } catch (error) {
+    throw new Refusal((error as Error).message)
+  }
+}
