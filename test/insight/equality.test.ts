@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { runs } from '../support/fuzz.ts'
+import { runs, sample } from '../support/fuzz.ts'
 import { silenceQueues } from '../support/queues.ts'
+import { expectAddedUp, linksIn } from './support/added-up.ts'
 import { expectSurface } from './support/compare.ts'
+import { filteredOf } from './support/filters.ts'
+import { expectLeftOut } from './support/left-out.ts'
 import { isServed, serve } from './support/served.ts'
 import { surfacesOf } from './support/surfaces.ts'
 import { rangesOf, sightsOf } from './years/sights.ts'
@@ -18,16 +21,13 @@ describe('every figure is what the oracle adds up from the documents that the AP
     const year = yearOf(seed)
     const sights = sightsOf(year)
     const ranges = rangesOf(year)
-    const t0 = performance.now()
     const { ask, world } = await serve(year, sights[seed % sights.length]!)
-    const t1 = performance.now()
     const range = ranges[seed % ranges.length]!
-    let n = 0
-    for (const asked of surfacesOf(world, range)) {
-      n++
-      if (isServed(asked.path)) await expectSurface(ask, asked, 5)
+    for (const asked of [...surfacesOf(world, range), ...filteredOf(world, range, seed)].filter(({ path }) => isServed(path))) {
+      const answer = await expectSurface(ask, asked, 5)
+      await expectLeftOut(ask, world, asked, answer)
+      for (const link of sample(linksIn(answer), 7, seed)) await expectAddedUp(ask, link)
     }
-    console.error(seed, world.documents.length, t1 - t0, performance.now() - t1, n)
     expect(world.documents.length).toBeGreaterThan(0)
   })
 })
