@@ -51,8 +51,6 @@ export function concentrationOf(world: World, query: ConcentrationQuery) {
       one.tipo_comprobante === 'I' &&
       one.estatus === 'cancelado' &&
       !isToItself(one) &&
-      rateOf(world, one) !== null &&
-      !isTooLarge(world, one) &&
       within(query, dayOf(one.fecha)),
   )
   let cumulated = 0n
