@@ -1,5 +1,5 @@
 import { type Micros, money, percent, quotient, ratio, sum } from '../amounts.ts'
-import { inPesos, isToItself, isTooLarge, netOf, populationOf, rateOf, signOf } from '../counting.ts'
+import { inPesos, isToItself, netOf, populationOf, signOf } from '../counting.ts'
 import { worstAt } from '../lists.ts'
 import type { ConcentrationHeader, ConcentrationRow, Direction } from '../shapes.ts'
 import { newTally } from '../tally.ts'
