@@ -22,6 +22,7 @@ import { identityRoutes } from './identity/routes.ts'
 import { teamRoutes } from './identity/team/routes.ts'
 import { importRoutes } from './imports/routes.ts'
 import { concentrationRoutes } from './insight/concentration/routes.ts'
+import { conceptsRoutes } from './insight/concepts/routes.ts'
 import { mailboxRoutes } from './mailbox/routes.ts'
 import { authRoutes } from './onboarding/routes.ts'
 import { auditRoutes } from './platform/audit/routes.ts'
@@ -131,6 +132,7 @@ app
   .route('/v1/cfdi', searchRoutes)
   .route('/v1/cfdi', summaryRoutes)
   .route('/v1/cfdi', detailRoutes)
+  .route('/v1/analytics', conceptsRoutes)
   .route('/v1/blacklists', blacklistRoutes)
   .route('/v1/test-helpers', testHelperRoutes)
 

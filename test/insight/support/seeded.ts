@@ -3,6 +3,9 @@ import type * as z from 'zod'
 import { EntriesPage } from '../../../src/insight/common/contract.ts'
 import { getConcentration, getConcentrationEntries } from '../../../src/insight/concentration/concentration.ts'
 import { Concentration, ConcentrationEntriesQuery, ConcentrationQuery } from '../../../src/insight/concentration/contract.ts'
+import { getConcepts } from '../../../src/insight/concepts/concepts.ts'
+import { Concepts, ConceptsEntriesQuery, ConceptsQuery } from '../../../src/insight/concepts/contract.ts'
+import { getConceptsEntries } from '../../../src/insight/concepts/entries.ts'
 import type { Ctx } from '../../../src/platform/context.ts'
 import { newBook } from '../../cfdi/support/book.ts'
 import { contextOf, FISCAL_ENTITY, reaching } from '../../support/context.ts'
@@ -19,6 +22,8 @@ type Verb = (ctx: Ctx, query: never) => Promise<object>
 /** The verbs of the surfaces that are asked for without HTTP, by path: its query, and the shape of its answer. */
 const SURFACES: Record<string, [query: z.ZodType, verb: Verb, answer: z.ZodType]> = {
   '/cfdi/concentration': [ConcentrationQuery, getConcentration, Concentration],
+  '/analytics/concepts': [ConceptsQuery, getConcepts, Concepts],
+  '/analytics/concepts/entries': [ConceptsEntriesQuery, getConceptsEntries, EntriesPage],
   '/cfdi/concentration/entries': [ConcentrationEntriesQuery, getConcentrationEntries, EntriesPage],
 }
 
