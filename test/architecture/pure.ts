@@ -13,7 +13,7 @@ export const PURE: readonly string[] = [
   'src/blacklists/loading/entries.ts',
   'src/blacklists/loading/list-69b.ts',
   'src/blacklists/loading/refusal.ts',
-  'src/cfdi/applied.ts',
+  'src/cfdi/applied/applied.ts',
   'src/cfdi/balances.ts',
   'src/cfdi/products.ts',
   'src/cfdi/chunks/chunks.ts',

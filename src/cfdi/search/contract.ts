@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { type Doc, doc } from '#doc'
 import { Paging } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { CfdiUuid, Direction, Estatus, Kind, PaymentStatus } from '../contract.ts'
+import { AsOf, CfdiUuid, Direction, Estatus, Kind, PaymentStatus } from '../contract.ts'
 
 const TipoComprobante = z.enum(['I', 'E', 'P', 'N', 'T'])
 
@@ -91,6 +91,7 @@ export const CfdiSearch = z
     total_min: money(doc('Least total, in the document’s own currency.')),
     total_max: money(doc('Greatest total, in the document’s own currency.')),
     balance_min: money(doc('Least balance, in the document’s own currency. Only invoices (I) whose XML is known have a balance.')),
+    as_of: AsOf,
     has_xml: z.enum(['true', 'false']).optional(),
     has_pdf: z
       .enum(['true', 'false'])
@@ -115,4 +116,9 @@ export type CfdiSearch = z.infer<typeof CfdiSearch>
 
 type Filter = Exclude<keyof CfdiSearch, 'limit' | 'cursor' | keyof typeof ofFiscalEntity>
 /** The filters of a search, without its page and its fiscal entity. */
-export type Filters = Pick<CfdiSearch, Filter>
+export type Filters = Pick<CfdiSearch, Exclude<Filter, 'as_of'>> & {
+  /** The last literal day of the documents, beside issued_to. */
+  last_day?: string
+  /** A day before today: what is said and filtered of status, substitutions and balances is as of its end. */
+  past?: string
+}
