@@ -1,3 +1,5 @@
+import { listedOf } from '../../blacklists/listed/counterparties.ts'
+import { listedAs } from '../../blacklists/listed/listed.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { type CursorScope, openCursor, type Page, sealCursor } from '../../platform/paging/cursor.ts'
 import { openLedger } from '../../visibility/scoped-ledger.ts'
@@ -16,13 +18,19 @@ export async function searchCfdi(ctx: Ctx, query: CfdiSearch): Promise<Page<Cfdi
   const read = filtersAt(ctx, filters)
   const scope: CursorScope = { list: 'cfdi', filters: { ...filters, fiscal_entity_id: ledger.fiscal_entity_id } }
   const after = (await openCursor(ctx, scope, cursor)) as PagePosition | undefined
-  const { items, next } = await findPage(ledger, read, after, limit, (item) => isMatch(item, read))
-  const data = items.map(({ row, context }) => view(row, context))
+  const listed = await listedOf(ctx)
+  const { blacklist, ...others } = read
+  const counterparties = blacklist && { counterparties: listedAs(listed, blacklist) }
+  const { items, next } = await findPage(ledger, { ...others, ...counterparties }, after, limit, (item) => isMatch(item, others))
+  const data = items.map(({ row, context }) => view(row, context, listed))
   return { data, has_more: next !== null, next_cursor: next && (await sealCursor(ctx, scope, next)) }
 }
 
 /** The filters with the bounds that `as_of` puts on them. Throws Failure 422 as_of.future. */
-function filtersAt(ctx: Ctx, { as_of, ...filters }: Omit<CfdiSearch, 'limit' | 'cursor' | 'fiscal_entity_id' | 'fiscalEntityId'>): Filters {
+function filtersAt<Asked extends Pick<CfdiSearch, 'as_of' | 'issued_to'>>(
+  ctx: Ctx,
+  { as_of, ...filters }: Asked,
+): Omit<Asked, 'as_of'> & Pick<Filters, 'last_day' | 'past'> {
   if (as_of === undefined) return filters
   const past = pastDay(ctx, as_of)
   const { issued_to } = filters
