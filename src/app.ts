@@ -5,6 +5,7 @@ import { alertRoutes } from './alerts/routes.ts'
 import { sourceRoutes } from './authority/routes.ts'
 import { checkPaid } from './billing/entitlements.ts'
 import { billingRoutes } from './billing/routes.ts'
+import { customListRoutes } from './blacklists/custom/routes.ts'
 import { blacklistRoutes } from './blacklists/lookups/routes.ts'
 import { detailRoutes } from './cfdi/detail/routes.ts'
 import { searchRoutes } from './cfdi/search/routes.ts'
@@ -37,6 +38,7 @@ import { repseRoutes, supplierRoutes } from './repse/routes.ts'
 import { connectorRoutes } from './storage/connectors/routes.ts'
 import { FiscalEntityId } from './taxpayers/contract.ts'
 import { testHelperRoutes } from './test-helpers/routes.ts'
+import { watchRoutes } from './watch/routes.ts'
 import { eventCatalogRoutes } from './webhooks/catalog/routes.ts'
 import { deliveryRoutes } from './webhooks/deliveries/routes.ts'
 import { webhookRoutes } from './webhooks/endpoints/routes.ts'
@@ -134,6 +136,8 @@ app
   .route('/v1/cfdi', detailRoutes)
   .route('/v1/analytics', conceptsRoutes)
   .route('/v1/blacklists', blacklistRoutes)
+  .route('/v1/blacklists/custom', customListRoutes)
+  .route('/v1/blacklists', watchRoutes)
   .route('/v1/test-helpers', testHelperRoutes)
 
 app.onError(problem)

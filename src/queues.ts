@@ -50,9 +50,14 @@ export const CONSUMERS: Readonly<Record<string, Consumer>> = {
     producer: 'DOWNLOADS',
     message: z.union([EntityCall, z.strictObject({ mailbox: MailboxCall })]),
     statements: 200,
-    handle: (system, it) => ('mailbox' in it ? workOnMailbox(system, it.mailbox, markReadersDue) : drain(system, it)),
+    handle: (system, it) => ('mailbox' in it ? workOnMailbox(system, it.mailbox, markReadersDue) : drain(system, it, markReadersDue)),
   }),
-  'downloads-spread': consumer({ producer: 'DOWNLOADS_SPREAD', message: EntityCall, statements: 200, handle: drain }),
+  'downloads-spread': consumer({
+    producer: 'DOWNLOADS_SPREAD',
+    message: EntityCall,
+    statements: 200,
+    handle: (system, it) => drain(system, it, markReadersDue),
+  }),
   dispatch: consumer({
     producer: 'DISPATCH',
     message: z.union([z.strictObject({ page: TickPage }), z.strictObject({ runs: z.array(z.string()) })]),

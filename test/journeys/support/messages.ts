@@ -72,8 +72,13 @@ export class Messages {
   }
 
   /** Runs a cron at the service's time, and everything that follows. */
-  async cron(expression: '* * * * *' | '*/15 * * * *' | '0 10 * * *'): Promise<void> {
-    await worker.scheduled(createScheduledController({ cron: expression, scheduledTime: new Date() }), env)
+  cron(expression: '* * * * *' | '*/15 * * * *' | '0 10 * * *'): Promise<void> {
+    return this.cronAt(expression, new Date())
+  }
+
+  /** The same at another time, as if it had been fired by hand. */
+  async cronAt(expression: string, scheduledTime: Date): Promise<void> {
+    await worker.scheduled(createScheduledController({ cron: expression, scheduledTime }), env)
     await this.deliverAll()
   }
 }

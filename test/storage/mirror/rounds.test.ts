@@ -205,33 +205,76 @@ describe('a document of the tax mailbox', () => {
 })
 
 describe('a document of the tax mailbox that a run fetches', () => {
-  it('is copied when the run is told of, or else with the daily review', async () => {
+  /** A reader with a connector, to whom a notification came that nobody opened in time and whose document the next run fetches. */
+  async function expiring() {
     const acme = await reader()
-    const { connector, connector_id } = await connectorOf({ organization_id: acme.id })
-    const work = () => workOnConnector(system(), { shard: 0, connector })
-    await work()
-    const copies = () =>
-      shelfOf(connector_id)
-        .documents()
-        .filter((path) => path.includes('/documents/buzon/'))
-    at('2026-05-20T09:01:00Z')
+    const other = await reader(acme.rfc)
     await acme.send({ kind: 'comunicado', sent_at: '2026-05-19T16:00:00Z' })
     await acme.send({ sent_at: '2026-05-18T16:00:00Z' })
+    const connectors = await Promise.all([acme, other, await reader()].map(({ id }) => connectorOf({ organization_id: id })))
+    const work = async () => {
+      for (const { connector } of connectors) await workOnConnector(system(), { shard: 0, connector })
+    }
+    await work()
+    at('2026-05-20T09:01:00Z')
+    await acme.run()
+    await other.run()
     await acme.receive()
+    expect([(await acme.told()).length, (await other.told()).length]).toEqual([2, 2])
+    await work()
+    const copies = () =>
+      connectors.map(
+        ({ connector_id }) =>
+          shelfOf(connector_id)
+            .documents()
+            .filter((path) => path.includes('/documents/buzon/')).length,
+      )
+    const due = () =>
+      Promise.all(
+        connectors.map(({ connector }) =>
+          env.EVENTS_0.prepare('select coalesce(sum(due = 1), 0) as n from storage_mirrors where connector = ?').bind(connector).first('n'),
+        ),
+      )
+    expect([copies(), await due()]).toEqual([
+      [1, 1, 0],
+      [0, 0, 0],
+    ])
+    at('2026-05-26T09:00:00Z')
+    return { acme, work, copies, due }
+  }
+
+  it('late, of one that was not opened in time, is copied at once for each organization that reads it, although no event tells of it', async () => {
+    const { acme, work, copies, due } = await expiring()
+    await acme.receive()
+    expect(await due()).toEqual([1, 1, 0])
     expect(await acme.told()).toHaveLength(2)
     await work()
-    expect(copies()).toHaveLength(1)
-    // The other one was not opened in time. Its run says that nothing is new.
-    at('2026-05-26T09:00:00Z')
+    expect([copies(), await due()]).toEqual([
+      [2, 2, 0],
+      [0, 0, 0],
+    ])
+    // A run that fetches nothing marks nothing.
+    at('2026-05-26T09:11:00Z')
     await acme.receive()
-    expect(await acme.told()).toHaveLength(2)
+    expect(await due()).toEqual([0, 0, 0])
+  })
+
+  it('late is copied with the daily review when the service dies before it marks them', async () => {
+    const { acme, work, copies, due } = await expiring()
+    beforeBatch('insert into storage_mirrors', 'spoil')
+    await acme.receive()
+    await acme.told()
+    expect([(await acme.jobs()).map(({ status }) => status).filter((status) => status !== 'succeeded'), await due()]).toEqual([
+      [],
+      [0, 0, 0],
+    ])
     at('2026-05-27T07:00:00Z')
     await reviewConnectors(system())
     await work()
-    expect(copies()).toHaveLength(2)
+    expect(copies()).toEqual([2, 2, 0])
     at('2026-05-29T07:00:00Z')
     await reviewConnectors(system())
-    expect(await env.EVENTS_0.prepare('select sum(due) as n from storage_mirrors where connector = ?').bind(connector).first('n')).toBe(0)
+    expect(await due()).toEqual([0, 0, 0])
   })
 })
 
