@@ -6,6 +6,9 @@ import { Concentration, ConcentrationEntriesQuery, ConcentrationQuery } from '..
 import { getConcepts } from '../../../src/insight/concepts/concepts.ts'
 import { Concepts, ConceptsEntriesQuery, ConceptsQuery } from '../../../src/insight/concepts/contract.ts'
 import { getConceptsEntries } from '../../../src/insight/concepts/entries.ts'
+import { EfosEntriesQuery, EfosExposure, EfosQuery } from '../../../src/insight/efos/contract.ts'
+import { getEfosExposure } from '../../../src/insight/efos/efos.ts'
+import { getEfosEntries } from '../../../src/insight/efos/entries.ts'
 import type { Ctx } from '../../../src/platform/context.ts'
 import { newBook } from '../../cfdi/support/book.ts'
 import { contextOf, FISCAL_ENTITY, reaching } from '../../support/context.ts'
@@ -22,6 +25,8 @@ type Verb = (ctx: Ctx, query: never) => Promise<object>
 /** The verbs of the surfaces that are asked for without HTTP, by path: its query, and the shape of its answer. */
 const SURFACES: Record<string, [query: z.ZodType, verb: Verb, answer: z.ZodType]> = {
   '/cfdi/concentration': [ConcentrationQuery, getConcentration, Concentration],
+  '/analytics/efos-exposure': [EfosQuery, getEfosExposure, EfosExposure],
+  '/analytics/efos-exposure/entries': [EfosEntriesQuery, getEfosEntries, EntriesPage],
   '/analytics/concepts': [ConceptsQuery, getConcepts, Concepts],
   '/analytics/concepts/entries': [ConceptsEntriesQuery, getConceptsEntries, EntriesPage],
   '/cfdi/concentration/entries': [ConcentrationEntriesQuery, getConcentrationEntries, EntriesPage],
