@@ -293,6 +293,10 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/analytics/concepts/entries': {
     ...{ may: ALL, answers: 200, given: entity },
     query: (given) => ({ ...ofEntity(given), figure: 'total' }),
+  'GET /v1/analytics/financing': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/analytics/financing/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), figure: 'pool.eligible_amount' }),
   },
   'GET /v1/cfdi/summary/monthly': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi/:uuid': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
