@@ -23,6 +23,9 @@ import { identityRoutes } from './identity/routes.ts'
 import { teamRoutes } from './identity/team/routes.ts'
 import { importRoutes } from './imports/routes.ts'
 import { concentrationRoutes } from './insight/concentration/routes.ts'
+import { conceptsRoutes } from './insight/concepts/routes.ts'
+import { efosRoutes } from './insight/efos/routes.ts'
+import { financingRoutes } from './insight/financing/routes.ts'
 import { mailboxRoutes } from './mailbox/routes.ts'
 import { authRoutes } from './onboarding/routes.ts'
 import { auditRoutes } from './platform/audit/routes.ts'
@@ -133,6 +136,9 @@ app
   .route('/v1/cfdi', searchRoutes)
   .route('/v1/cfdi', summaryRoutes)
   .route('/v1/cfdi', detailRoutes)
+  .route('/v1/analytics', conceptsRoutes)
+  .route('/v1/analytics', efosRoutes)
+  .route('/v1/analytics', financingRoutes)
   .route('/v1/blacklists', blacklistRoutes)
   .route('/v1/blacklists/custom', customListRoutes)
   .route('/v1/blacklists', watchRoutes)

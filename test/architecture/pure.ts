@@ -15,7 +15,7 @@ export const PURE: readonly string[] = [
   'src/blacklists/loading/read-list.ts',
   'src/blacklists/listed/listed.ts',
   'src/blacklists/loading/refusal.ts',
-  'src/cfdi/applied.ts',
+  'src/cfdi/applied/applied.ts',
   'src/cfdi/balances.ts',
   'src/cfdi/products.ts',
   'src/cfdi/chunks/chunks.ts',
