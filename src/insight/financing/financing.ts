@@ -35,7 +35,8 @@ export function linksFor({ insight, at }: Opened, { advance_rate, max_age_days, 
   const given = Object.fromEntries(Object.entries(own).filter((one): one is [string, string] => one[1] !== undefined))
   const { fiscal_entity_id } = insight.ledger
   return {
-    cfdi: (more) => linksOf(insight, PATH).cfdi({ ...(at.past === null ? {} : { as_of: at.day }), ...more }),
+    // The counts of data_quality are of documents as they stand now.
+    cfdi: linksOf(insight, PATH).cfdi,
     entries: (figure, keys) => `/v1/${PATH}/entries?${new URLSearchParams({ fiscal_entity_id, as_of: at.day, ...given, figure, ...keys })}`,
   }
 }
@@ -56,7 +57,7 @@ export async function partiesOf({ db, organization }: Ctx, rfcs: readonly string
 
 /**
  * Returns what is owed to the RFC and by it as of a day, how late it is, and what could be lent upon it, with a page of debtors, the largest
- * first. At most six D1 calls with authentication; one more when an exchange rate is to be looked up. Throws Failure 404, 422 as_of.future and
+ * first. At most six D1 calls with authentication, unless documents state no exchange rate. Throws Failure 404, 422 as_of.future and
  * 400 for a foreign cursor.
  */
 export async function getFinancing(ctx: Ctx, query: FinancingQuery): Promise<Financing> {
@@ -70,7 +71,7 @@ export async function getFinancing(ctx: Ctx, query: FinancingQuery): Promise<Fin
   ]
   const scope: CursorScope = { list: PATH, filters: { ...query, as_of: at.day, fiscal_entity_id: ledger.fiscal_entity_id } }
   const after = (await openCursor(ctx, scope, cursor)) as readonly [outstanding: string, rfc: string] | undefined
-  const { receivables, payables, envelope } = await readFinancing(opened)
+  const { receivables, payables, envelope, dof_rate } = await readFinancing(opened)
   const links = linksFor(opened, query)
   const rfcs = [...new Set(receivables.open.map(({ rfc }) => rfc))]
   const { parties, listedAs } = await partiesOf(ctx, rfcs, at.past)
@@ -110,7 +111,7 @@ export async function getFinancing(ctx: Ctx, query: FinancingQuery): Promise<Fin
   const [owed, owing] = [ofSide('receivables', receivables), ofSide('payables', payables)]
   return {
     ...envelope(BASIS, rules, {
-      dof_rate: 0,
+      dof_rate,
       unreconciled_payments: receivables.unreconciled + payables.unreconciled,
       drilldown: qualityLinks(links, ['unreconciled_payments']),
     }),
@@ -166,7 +167,12 @@ function sideOf(name: 'receivables' | 'payables', { open: all, sales, paid }: Si
     drilldown: {
       ...{ outstanding: link('outstanding'), invoice_count: link('outstanding'), overdue: link('overdue') },
       ...Object.fromEntries(BUCKETS.map((bucket) => [`aging.${bucket}`, link(`aging.${bucket}`)])),
-      ...Object.fromEntries(expected.map(({ month }) => [`expected.${month}`, links.entries(`${name}.expected`, { month })])),
+      ...Object.fromEntries(
+        expected.map(({ month }) => [
+          `expected_${name === 'receivables' ? 'inflows' : 'outflows'}.${month}`,
+          links.entries(`${name}.expected`, { month }),
+        ]),
+      ),
     },
   }
 }

@@ -9,7 +9,7 @@ import { ratesAt } from '../../rules/rates/rates.ts'
 import { type DirectionNumber, partitionsToRead } from '../../visibility/scoped-ledger.ts'
 import { sumAll } from '../common/figures.ts'
 import { aggregateOf, type Insight, openInsight } from '../common/insight.ts'
-import { inPesos, parseUnrated } from '../common/unrated.ts'
+import { inPesos, parseUnrated, unratedDays } from '../common/unrated.ts'
 import { creditSales, type Judging, type OpenGroup, openGroups, type PaidRow, paidByDebtor, type SalesRow } from './store.ts'
 
 const DAY_MS = 86_400_000
@@ -73,7 +73,7 @@ const MILLION = 1_000_000n
 const DIRECTIONS = [0, 1] as const
 const distance = (a: bigint, b: bigint): bigint => (a > b ? a - b : b - a)
 
-/** Reads both directions. Two D1 calls, and one more when an exchange rate is to be looked up. */
+/** Reads both directions. Two D1 calls, and two more when documents state no exchange rate. */
 export async function readFinancing({ insight, at }: Opened) {
   const { ctx, ledger, rules, span } = insight
   const tolerance = micros(rules.get('balance.tolerance'))!
@@ -98,7 +98,9 @@ export async function readFinancing({ insight, at }: Opened) {
     sales: rowsOf<SalesRow>(direction, 1).map(({ net, unrated }) => ({ net: parseSum(net), unrated: parseUnrated(unrated) })),
     paid: rowsOf<PaidRow>(direction, 2).map((row) => ({ ...row, odds: JSON.parse(row.odds ?? '[]') as Odd[] })),
   }))
+  const unrated = counts.missing_rate === 0 ? [] : await unratedDays(insight)
   const rateOfDay = await ratesFor(ctx, (want) => {
+    unrated.forEach(want)
     for (const { groups, sales: sold, paid } of read) {
       for (const { odd } of groups) if (odd !== null) want(rateWanted(odd))
       for (const { unrated } of sold) for (const one of unrated) want(one)
@@ -142,7 +144,8 @@ export async function readFinancing({ insight, at }: Opened) {
     }
     return side
   })
-  return { receivables: sides[0]!, payables: sides[1]!, envelope, counts }
+  const dof_rate = unrated.reduce((sum, { currency, day, n }) => (rateOfDay(currency, day) === null ? sum : sum + n), 0)
+  return { receivables: sides[0]!, payables: sides[1]!, envelope, dof_rate }
 }
 
 /** The published rates of the days that are wanted: at most one D1 call. */
