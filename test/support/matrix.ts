@@ -293,6 +293,7 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/analytics/concepts/entries': {
     ...{ may: ALL, answers: 200, given: entity },
     query: (given) => ({ ...ofEntity(given), figure: 'total' }),
+  },
   'GET /v1/analytics/financing': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/analytics/financing/entries': {
     ...{ may: ALL, answers: 200, given: entity },
