@@ -23,6 +23,8 @@ import { identityRoutes } from './identity/routes.ts'
 import { teamRoutes } from './identity/team/routes.ts'
 import { importRoutes } from './imports/routes.ts'
 import { concentrationRoutes } from './insight/concentration/routes.ts'
+import { conceptsRoutes } from './insight/concepts/routes.ts'
+import { efosRoutes } from './insight/efos/routes.ts'
 import { financingRoutes } from './insight/financing/routes.ts'
 import { fxRoutes } from './insight/fx/routes.ts'
 import { mailboxRoutes } from './mailbox/routes.ts'
@@ -135,6 +137,8 @@ app
   .route('/v1/cfdi', searchRoutes)
   .route('/v1/cfdi', summaryRoutes)
   .route('/v1/cfdi', detailRoutes)
+  .route('/v1/analytics', conceptsRoutes)
+  .route('/v1/analytics', efosRoutes)
   .route('/v1/analytics', financingRoutes)
   .route('/v1/analytics', fxRoutes)
   .route('/v1/blacklists', blacklistRoutes)

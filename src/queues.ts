@@ -14,7 +14,7 @@ import { sendAll } from './platform/queues/send.ts'
 import { runLookups } from './repse/lookups.ts'
 import { runRoundPage } from './repse/rounds.ts'
 import { markReadersDue } from './storage/due.ts'
-import { workOnConnector } from './storage/mirror/work.ts'
+import { mirrorInBackground } from './storage/mirror/work.ts'
 import { runTask, TaskMessage } from './tasks.ts'
 import { deliver } from './webhooks/deliveries/delivery.ts'
 import { fanOut } from './webhooks/relay/fan-out.ts'
@@ -95,7 +95,7 @@ export const CONSUMERS: Readonly<Record<string, Consumer>> = {
     producer: 'STORAGE',
     message: z.strictObject({ shard: z.int().min(0), connector: z.int().positive(), after: z.string().optional() }),
     statements: 100,
-    handle: workOnConnector,
+    handle: mirrorInBackground,
   }),
   tasks: consumer({ producer: 'TASKS', message: TaskMessage, statements: 600, handle: runTask }),
 }

@@ -124,7 +124,7 @@ export const Backfill = z
     total: z
       .int()
       .nullable()
-      .meta({ description: doc('How many documents it copies; null until they are counted.') }),
+      .meta({ description: doc('How many documents of active connections it copies; null until they are counted.') }),
     copied: z.int().meta({ description: doc('How many of them are copied.') }),
     requested_at: Instant,
     completed_at: Instant.nullable(),

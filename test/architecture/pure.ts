@@ -81,6 +81,7 @@ export const PURE: readonly string[] = [
   'src/rules/withholding-classes.ts',
   'src/storage/template.ts',
   'src/storage/mirror/failures.ts',
+  'src/storage/mirror/places.ts',
   'src/taxpayers/rfc.ts',
   'src/visibility/coverage.ts',
   'src/visibility/reaches.ts',

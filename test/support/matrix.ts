@@ -284,6 +284,16 @@ export const ROWS: Record<string, Row> = {
     ...{ may: ALL, answers: 200, given: entity },
     query: (given) => ({ ...ofEntity(given), direction: 'issued', figure: 'total' }),
   },
+  'GET /v1/analytics/efos-exposure': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/analytics/efos-exposure/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), figure: 'missing_rate' }),
+  },
+  'GET /v1/analytics/concepts': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/analytics/concepts/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), figure: 'total' }),
+  },
   'GET /v1/analytics/financing': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/analytics/financing/entries': {
     ...{ may: ALL, answers: 200, given: entity },

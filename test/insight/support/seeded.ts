@@ -3,6 +3,12 @@ import type * as z from 'zod'
 import { EntriesPage } from '../../../src/insight/common/contract.ts'
 import { getConcentration, getConcentrationEntries } from '../../../src/insight/concentration/concentration.ts'
 import { Concentration, ConcentrationEntriesQuery, ConcentrationQuery } from '../../../src/insight/concentration/contract.ts'
+import { getConcepts } from '../../../src/insight/concepts/concepts.ts'
+import { Concepts, ConceptsEntriesQuery, ConceptsQuery } from '../../../src/insight/concepts/contract.ts'
+import { getConceptsEntries } from '../../../src/insight/concepts/entries.ts'
+import { EfosEntriesQuery, EfosExposure, EfosQuery } from '../../../src/insight/efos/contract.ts'
+import { getEfosExposure } from '../../../src/insight/efos/efos.ts'
+import { getEfosEntries } from '../../../src/insight/efos/entries.ts'
 import { Financing, FinancingEntriesQuery, FinancingQuery } from '../../../src/insight/financing/contract.ts'
 import { getFinancingEntries } from '../../../src/insight/financing/entries.ts'
 import { getFinancing } from '../../../src/insight/financing/financing.ts'
@@ -25,6 +31,10 @@ type Verb = (ctx: Ctx, query: never) => Promise<object>
 /** The verbs of the surfaces that are asked for without HTTP, by path: its query, and the shape of its answer. */
 const SURFACES: Record<string, [query: z.ZodType, verb: Verb, answer: z.ZodType]> = {
   '/cfdi/concentration': [ConcentrationQuery, getConcentration, Concentration],
+  '/analytics/efos-exposure': [EfosQuery, getEfosExposure, EfosExposure],
+  '/analytics/efos-exposure/entries': [EfosEntriesQuery, getEfosEntries, EntriesPage],
+  '/analytics/concepts': [ConceptsQuery, getConcepts, Concepts],
+  '/analytics/concepts/entries': [ConceptsEntriesQuery, getConceptsEntries, EntriesPage],
   '/cfdi/concentration/entries': [ConcentrationEntriesQuery, getConcentrationEntries, EntriesPage],
   '/analytics/fx-exposure': [FxQuery, getFxExposure, FxExposure],
   '/analytics/fx-exposure/entries': [FxEntriesQuery, getFxEntries, EntriesPage],
