@@ -5,10 +5,10 @@ import { measureSettlement } from '../../cfdi/open/measure-settlement.ts'
 import { parseSum } from '../../cfdi/population/sums.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { addMonths, lastDayOf } from '../../platform/time/months.ts'
-import { ratesAt } from '../../rules/rates/rates.ts'
 import { type DirectionNumber, partitionsToRead } from '../../visibility/scoped-ledger.ts'
 import { sumAll } from '../common/figures.ts'
 import { aggregateOf, type Insight, openInsight } from '../common/insight.ts'
+import { ratesFor } from '../common/rates-for.ts'
 import { inPesos, parseUnrated } from '../common/unrated.ts'
 import { creditSales, type Judging, type OpenGroup, openGroups, type PaidRow, paidByDebtor, type SalesRow } from './store.ts'
 
@@ -143,15 +143,4 @@ export async function readFinancing({ insight, at }: Opened) {
     return side
   })
   return { receivables: sides[0]!, payables: sides[1]!, envelope, counts }
-}
-
-/** The published rates of the days that are wanted: at most one D1 call. */
-async function ratesFor(ctx: Ctx, collect: (want: (one: { currency: string; day: string } | null) => void) => void) {
-  const wanted = new Map<string, { currency: string; day: string }>()
-  collect((one) => {
-    if (one) wanted.set(`${one.currency} ${one.day}`, { currency: one.currency, day: one.day })
-  })
-  const found = wanted.size === 0 ? [] : await ratesAt(ctx, [...wanted.values()])
-  const rates = new Map([...wanted.keys()].map((key, n) => [key, found[n]?.rate ?? null]))
-  return (currency: string, day: string): string | null => rates.get(`${currency} ${day}`) ?? null
 }
