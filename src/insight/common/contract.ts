@@ -80,11 +80,11 @@ export const Envelope = {
 export type Envelope = z.infer<z.ZodObject<typeof Envelope>>
 
 /** The most severe list on which a taxpayer is. */
-export const WorstListing = z
+export const Listed = z
   .strictObject({ source: z.string(), situacion: z.enum(SITUACIONES).nullable() })
   .nullable()
-  .meta({ id: 'WorstListing' })
-export type WorstListing = z.infer<typeof WorstListing>
+  .meta({ id: 'Listed' })
+export type WorstListing = z.infer<typeof Listed>
 
 /** A document behind a figure, with what it adds. */
 export const Entry = z

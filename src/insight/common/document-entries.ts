@@ -47,6 +47,4 @@ export const pageOfDocuments = (
   population: Meant,
   which: Which = 'net',
 ): Promise<EntriesPage> =>
-  pageOfEntries<AmountRow>(insight, path, query, documentsAfter(population, which), (rows) =>
-    amountsOfDocuments(insight.ctx, rows, which),
-  )
+  pageOfEntries<AmountRow>(insight, path, query, documentsAfter(population, which), (rows) => amountsOfDocuments(insight.ctx, rows, which))

@@ -3,7 +3,7 @@ import { doc } from '#doc'
 import { Direction } from '../../cfdi/contract.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { CounterpartyRfc, Drilldown, EntryMonth, Envelope, entriesOf, WorstListing, money, percent, Range } from '../common/contract.ts'
+import { CounterpartyRfc, Drilldown, EntryMonth, Envelope, entriesOf, Listed, money, percent, Range } from '../common/contract.ts'
 
 const own = {
   ...Range,
@@ -43,7 +43,7 @@ const ConcentrationRow = z
     active_months: z.int().meta({ description: doc('Months with an invoice.') }),
     trend_pct: percent,
     cancelled_rate: percent,
-    blacklist: WorstListing.meta({ description: doc('The most severe list on which the counterparty is today.') }),
+    blacklist: Listed.meta({ description: doc('The most severe list on which the counterparty is today.') }),
     by_month: z.array(z.strictObject({ month: z.string(), total: money })),
     drilldown: Drilldown,
   })

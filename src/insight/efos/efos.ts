@@ -16,7 +16,7 @@ import { type Links, linksOf, qualityLinks } from '../common/links.ts'
 import { directionNumber } from '../common/names.ts'
 import { EFOS_FIGURES, type EfosExposure, type EfosQuery, type EfosRow } from './contract.ts'
 import { type Exposure, exposuresOf, type FoundRows } from './exposure.ts'
-import { detailStatements, ivaStatements, type ListedOn, netStatements, openStatements, type EfosReading } from './store.ts'
+import { detailStatements, type EfosReading, ivaStatements, type ListedOn, netStatements, openStatements } from './store.ts'
 
 export const PATH = 'analytics/efos-exposure'
 const SOURCE = 'sat_69b'

@@ -5,7 +5,7 @@ import type { Ctx } from '../../platform/context.ts'
 import { prepared, raw, sql } from '../../platform/db/fragment.ts'
 import { partitionsToRead } from '../../visibility/scoped-ledger.ts'
 import type { EntriesPage } from '../common/contract.ts'
-import { amountsOfDocuments, type AmountRow, documentsAfter, pageOfDocuments } from '../common/document-entries.ts'
+import { type AmountRow, amountsOfDocuments, documentsAfter, pageOfDocuments } from '../common/document-entries.ts'
 import { type EntryRow, pageOfEntries } from '../common/entries.ts'
 import type { Insight } from '../common/insight.ts'
 import { isLeftOut, pageOfLeftOut } from '../common/left-out.ts'
@@ -13,7 +13,7 @@ import { ivaOf, measurer } from '../common/measured.ts'
 import type { EfosEntriesQuery } from './contract.ts'
 import { listedOn, openEfos, PATH } from './efos.ts'
 import { openPesos } from './exposure.ts'
-import { eventsOf, ODD_EVENT, openOf, type EfosReading } from './store.ts'
+import { type EfosReading, eventsOf, ODD_EVENT, openOf } from './store.ts'
 
 const dayBefore = (day: string): string => new Date(Date.parse(`${day}T00:00:00Z`) - 1).toISOString().slice(0, 10)
 

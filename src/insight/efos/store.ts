@@ -102,8 +102,15 @@ export const detailStatements = (ledger: ScopedLedger, { direction, past, ...day
   })
 
 /** The open invoices of listed counterparties. */
-export const openOf = (partition: Partition, { first, last, direction, day, past }: EfosReading, more: readonly Fragment[]): Fragment | null =>
-  openInvoices(partition, direction, { day, past, first, terms: 0 }, [sql`own.fecha >= ${first} and own.fecha < ${afterDay(last)}`, ...more])
+export const openOf = (
+  partition: Partition,
+  { first, last, direction, day, past }: EfosReading,
+  more: readonly Fragment[],
+): Fragment | null =>
+  openInvoices(partition, direction, { day, past, first, terms: 0 }, [
+    sql`own.fecha >= ${first} and own.fecha < ${afterDay(last)}`,
+    ...more,
+  ])
 
 export const openStatements = (ledger: ScopedLedger, reading: EfosReading, listed: ListedOn): Fragment[] =>
   each(ledger, (partition) => {
