@@ -69,7 +69,8 @@ export function movementsOf(world: World): Movements {
   const movements: Movements = { events: [], unreconciled: [] }
   kept.set(world, movements)
   const counted = countedAt(world, null)
-  const find = (uuid: string, { origin }: Document) => world.documents.find((one) => one.uuid === uuid && one.origin === origin)
+  const byUuid = new Map(world.documents.map((one) => [`${one.origin}|${one.uuid}`, one]))
+  const find = (uuid: string, { origin }: Document) => byUuid.get(`${origin}|${uuid}`)
   for (const payment of world.documents) {
     if (payment.tipo_comprobante !== 'P' || !counted.has(payment.uuid) || !payment.has_xml || isToItself(payment)) continue
     for (const pago of payment.pagos)
