@@ -24,7 +24,8 @@ const LARGE = 13
 const hasComplement = (partition: Partition): Fragment => sql`exists (
   select 1 from cfdi_payments p cross join cfdi source
   where p.entity = ${partition.number} and p.invoice = own.uuid and p.kind = 'P' and source.uuid = p.source and source.cancelled = 0
-    and source.emisor_rfc = own.emisor_rfc and coalesce(p.currency, own.currency, 'MXN') = coalesce(own.currency, 'MXN')
+    and source.emisor_rfc = own.emisor_rfc and source.receptor_rfc <> own.emisor_rfc
+    and coalesce(p.currency, own.currency, 'MXN') = coalesce(own.currency, 'MXN')
     and not ${isSubstituted(partition, 'source')} and ${all([isCounted(partition, 'source'), ...partition.conditions('source')])})`
 
 const columns = (values: Record<string, Fragment>): Fragment => {
@@ -32,8 +33,12 @@ const columns = (values: Record<string, Fragment>): Fragment => {
   return { text: list.map(([name, { text }]) => `${text} as ${name}`).join(', '), values: list.flatMap(([, one]) => one.values) }
 }
 
+/** Columns of `cfdi` under their own names. */
+const of = (alias: string, names: readonly string[]): Record<string, Fragment> =>
+  Object.fromEntries(names.map((name) => [name, raw(`${alias}.${name}`)]))
+
 /** What is paid at once: invoices and credit notes with metodo_pago PUE. The amounts of a credit note are negative. */
-function paidAtOnce(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
+function paidAtOnce(partition: Partition, direction: DirectionNumber, days: Days, more: readonly string[]): Fragment | null {
   const population = populationOf(partition, {
     ...days,
     direction,
@@ -64,6 +69,7 @@ function paidAtOnce(partition: Partition, direction: DirectionNumber, days: Days
     source: raw(
       `case when ${isOdd} then json_array(own.total_micros, own.currency, null, null, own.currency, own.tipo_cambio, own.total_micros, own.subtotal, own.descuento, own.taxes, own.iva_trasladado) end`,
     ),
+    ...of('own', more),
   })
   return sql`select ${selected} ${population}`
 }
@@ -89,7 +95,7 @@ function complements(partition: Partition, direction: DirectionNumber, { first, 
 }
 
 /** What complements pay of invoices, and why not. */
-function paidByComplement(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
+function paidByComplement(partition: Partition, direction: DirectionNumber, days: Days, more: readonly string[]): Fragment | null {
   const [usual, late] = complements(partition, direction, days)
   if (!usual || !late) return null
   const reason = sql`case
@@ -97,7 +103,8 @@ function paidByComplement(partition: Partition, direction: DirectionNumber, days
     when i.cancelled = 1 then 'cancelled'
     when ${isSubstituted(partition, 'i')} then 'substituted'
     when i.emisor_rfc <> own.emisor_rfc then 'other_parties'
-    when coalesce(p.currency, i.currency, 'MXN') <> coalesce(i.currency, 'MXN') then 'currency_mismatch' end`
+    when coalesce(p.currency, i.currency, 'MXN') <> coalesce(i.currency, 'MXN') then 'currency_mismatch'
+    when ${raw(NOT_COUNTED('i'))} then 'not_counted' end`
   const inPesos = "coalesce(p.currency, i.currency, 'MXN') in ('MXN', 'XXX')"
   const isWhole = 'p.amount = i.total_micros'
   const isOdd = `(length(p.amount) > ${LARGE} or (not ${inPesos} and p.amount_mxn is null) or coalesce(instr(p.taxes, '"'), 0) > 0
@@ -126,6 +133,7 @@ function paidByComplement(partition: Partition, direction: DirectionNumber, days
     source: raw(
       'json_array(p.amount, p.currency, p.conversion, p.taxes, i.currency, i.tipo_cambio, i.total_micros, i.subtotal, i.descuento, i.taxes, i.iva_trasladado)',
     ),
+    ...of('i', more),
   })
   return sql`select ${selected}
     from (${usual} union all ${late}) own cross join json_each(own.related) related cross join cfdi_payments p
@@ -138,10 +146,11 @@ function paidByComplement(partition: Partition, direction: DirectionNumber, days
  * Selects the cash events of a direction on some days, and the paid parts that are none (`reason`), one row each. Columns: `uuid` of the
  * document, `applies_to` and `n` of a complement, `issued_at`, `day`, `counterparty`, `tipo` (I, E, P), `forma`, `invoice` (what is paid),
  * `reason`, `is_odd`, `paid`, `net` and each of `BREAKDOWN` in micros of MXN, and `source`. The amounts of a row with `is_odd` are not to be
- * used: `measure` computes them from its `source`. Null when the window shows nothing of the direction.
+ * used: `measure` computes them from its `source`, and also the `net` of one in parts, which is null. `more` are columns of the invoice, or
+ * of the document that is paid at once, to be selected too. Null when the window shows nothing of the direction.
  */
-export function cashEvents(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
-  const selects = [paidAtOnce(partition, direction, days), paidByComplement(partition, direction, days)].flatMap((one) => one ?? [])
+export function cashEvents(partition: Partition, direction: DirectionNumber, days: Days, more: readonly string[] = []): Fragment | null {
+  const selects = [paidAtOnce, paidByComplement].flatMap((select) => select(partition, direction, days, more) ?? [])
   const [first, second] = selects
   if (!first) return null
   return second ? sql`${first} union all ${second}` : first

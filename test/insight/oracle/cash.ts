@@ -40,6 +40,7 @@ const scaled = (tax: Tax, f: (amount: Micros) => Micros): Tax => ({ ...tax, base
 
 /** Converts amounts of a DoctoRelacionado to MXN; null without a rate. */
 export function converter(world: World, pago: Pago, docto: Docto): ((amount: Micros) => Micros) | null {
+  if (docto.moneda_dr === 'MXN') return (amount) => amount
   const moneda = pago.moneda_p ?? 'MXN'
   const rate = moneda === 'MXN' ? '1' : (pago.tipo_cambio_p ?? world.rates(moneda, dayOf(pago.fecha_pago))?.rate ?? null)
   const equivalence = docto.equivalencia_dr ?? (docto.moneda_dr === null || docto.moneda_dr === moneda ? '1' : null)
