@@ -255,6 +255,11 @@ export const ROWS: Record<string, Row> = {
   'POST /v1/fiscal-entities/:fiscal_entity_id/repse/refresh': { may: ALL, answers: 202, given: unasked },
   'GET /v1/cfdi/repse-suppliers': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/analytics/vat-position': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/analytics/vat-position/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), figure: 'cobrado.iva_16' }),
+  },
   'GET /v1/cfdi/summary/monthly': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi/:uuid': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
   'GET /v1/cfdi/:uuid/payments': { may: ALL, answers: 200, given: cfdi, query: ofEntity },

@@ -1,7 +1,7 @@
 import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import { boundsOf, type DirectionNumber, isCounted, isVisible, type Partition } from '../../visibility/scoped-ledger.ts'
 import { afterDay } from '../literal-day.ts'
-import { type Days, isSubstituted, populationOf } from '../population/population.ts'
+import { type Days, isSubstituted, type Population, populationOf } from '../population/population.ts'
 import { MISSING_RATE, NOT_COUNTED, taxOf } from '../population/sums.ts'
 import { BREAKDOWN } from '../taxes/breakdown.ts'
 
@@ -18,7 +18,7 @@ const dayFrom = (day: string, days: number): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10)
 
 /** The digits up to which SQL adds amounts up itself. */
-const LARGE = 13
+export const LARGE = 13
 
 /** The condition that a complement which the window shows, and which counts, refers to the invoice `own`: then it was not paid at once. */
 const hasComplement = (partition: Partition): Fragment => sql`exists (
@@ -37,17 +37,22 @@ const columns = (values: Record<string, Fragment>): Fragment => {
 const of = (alias: string, names: readonly string[]): Record<string, Fragment> =>
   Object.fromEntries(names.map((name) => [name, raw(`${alias}.${name}`)]))
 
-/** What is paid at once: invoices and credit notes with metodo_pago PUE. The amounts of a credit note are negative. */
-function paidAtOnce(partition: Partition, direction: DirectionNumber, days: Days, more: readonly string[]): Fragment | null {
-  const population = populationOf(partition, {
-    ...days,
-    direction,
-    types: ['I', 'E'],
-    conditions: [
-      raw("own.metodo_pago = 'PUE' and own.version is not null"),
-      sql`(own.tipo_comprobante = 'E' or not ${hasComplement(partition)})`,
-    ],
-  })
+/** What is paid at once: invoices and credit notes with metodo_pago PUE. */
+const paidAtOnce = (partition: Partition, direction: DirectionNumber, days: Days, more: readonly string[]): Fragment | null =>
+  whole(partition, { ...days, direction, types: ['I', 'E'] }, more, [
+    raw("own.metodo_pago = 'PUE'"),
+    sql`(own.tipo_comprobante = 'E' or not ${hasComplement(partition)})`,
+  ])
+
+/**
+ * Selects the invoices and credit notes of a direction and some days of `fecha`, whatever is paid of them, with the columns of `cashEvents`.
+ */
+export const accruedEvents = (partition: Partition, direction: DirectionNumber, days: Days): Fragment | null =>
+  whole(partition, { ...days, direction, types: ['I', 'E'] }, [], [])
+
+/** Whole documents. The amounts of a credit note are negative. */
+function whole(partition: Partition, which: Population, more: readonly string[], conditions: readonly Fragment[]): Fragment | null {
+  const population = populationOf(partition, { ...which, conditions: [raw('own.version is not null'), ...conditions] })
   if (population === null) return null
   const signed = (amount: string) => raw(`case own.tipo_comprobante when 'E' then -(${amount}) else ${amount} end`)
   const isOdd = `(${MISSING_RATE('own')} or length(own.total_mxn) > ${LARGE} or coalesce(instr(own.taxes, '"'), 0) > 0)`
@@ -67,7 +72,7 @@ function paidAtOnce(partition: Partition, direction: DirectionNumber, days: Days
     net: signed('own.net_mxn'),
     ...Object.fromEntries(BREAKDOWN.map((name) => [name, signed(taxOf('own', name))])),
     source: raw(
-      `case when ${isOdd} then json_array(own.total_micros, own.currency, null, null, own.currency, own.tipo_cambio, own.total_micros, own.subtotal, own.descuento, own.taxes, own.iva_trasladado) end`,
+      `case when ${isOdd} or ${NOT_COUNTED('own')} then json_array(own.total_micros, own.currency, null, null, own.currency, own.tipo_cambio, own.total_micros, own.subtotal, own.descuento, own.taxes, own.iva_trasladado) end`,
     ),
     ...of('own', more),
   })
@@ -75,7 +80,7 @@ function paidAtOnce(partition: Partition, direction: DirectionNumber, days: Days
 }
 
 /** The payment complements of a direction that may have a payment on these days, as the alias `own`: once by date of issue, once late. */
-function complements(partition: Partition, direction: DirectionNumber, { first, last }: Days): Fragment[] {
+export function complements(partition: Partition, direction: DirectionNumber, { first, last }: Days): Fragment[] {
   const bounds = boundsOf(partition, direction)
   const paid = sql`own.first_paid_on <= ${last} and own.last_paid_on >= ${first}`
   const usual = populationOf(partition, {
@@ -154,4 +159,16 @@ export function cashEvents(partition: Partition, direction: DirectionNumber, day
   const [first, second] = selects
   if (!first) return null
   return second ? sql`${first} union all ${second}` : first
+}
+
+/** Selects the credit notes of a direction and some days that name a visible invoice of other parties, with the columns `uuid` … `amount`. */
+export function creditsOfOthers(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
+  const notes = populationOf(partition, { ...days, direction, types: ['E'], conditions: [raw('own.related is not null')] })
+  return (
+    notes &&
+    sql`select own.uuid, i.uuid as applies_to, own.issued_at, own.total_micros as amount
+      from (select own.* ${notes}) own cross join json_each(own.related) related cross join cfdi i
+      where i.uuid = related.value and ${isVisible(partition, 'i')}
+        and (i.emisor_rfc <> own.emisor_rfc or i.receptor_rfc <> own.receptor_rfc)`
+  )
 }

@@ -63,7 +63,7 @@ describe('the taxes of an invoice by rate', () => {
     expect(row.net_mxn).toBe(pesos(1_000))
     expect(parseBreakdown(row.taxes!)).toEqual({
       ...{ base_16: pesos(100), iva_16: pesos(16), base_8: pesos(200), iva_8: pesos(16), base_0: pesos(300), base_exento: pesos(400) },
-      ...{ iva_retenido: pesos(10.66), isr_retenido: pesos(10), ieps: pesos(8), base_otras: 0n, iva_otras: 0n },
+      ...{ iva_retenido: pesos(10.66), isr_retenido: pesos(10), ieps: pesos(8), base_otras: 0n, iva_otras: 0n, ieps_retenido: 0n },
     })
   })
 
