@@ -374,29 +374,31 @@ async function sweepLater(): Promise<void> {
   clock.mockRestore()
 }
 
-/** Two imports that share a document, of which one is cancelled by its metadata. */
-async function twoImports(): Promise<{ a: Importer; first: string; second: string; alone: Importer }> {
-  const a = await importer()
-  const alone = await importer(a.rfc)
-  const random = randomOf(6)
-  const [one, two, three] = documentsFor(random, a.rfc) as [Plain, Plain, Plain]
-  const first = await imported(
-    a,
-    zipOf([xmlFile(one), xmlFile(two), { name: 'lista.txt', bytes: metadataOf([{ document: two, isCancelled: true }]) }]),
-  )
+/** An organization that has only the second of two imports, and others of the same RFC that have both, which share a document. */
+async function twoImports(): Promise<{ alone: Importer; both: () => Promise<{ a: Importer; first: string }> }> {
+  const alone = await importer()
+  const [one, two, three] = documentsFor(randomOf(6), alone.rfc) as [Plain, Plain, Plain]
+  // It is cancelled by the metadata of the first.
+  const shared = zipOf([xmlFile(one), xmlFile(two), { name: 'lista.txt', bytes: metadataOf([{ document: two, isCancelled: true }]) }])
   const rest = zipWith([two, three])
-  const second = await imported(a, rest)
   await imported(alone, rest)
-  return { a, first, second, alone }
+  const both = async () => {
+    const a = await importer(alone.rfc)
+    const first = await imported(a, shared)
+    await imported(a, rest)
+    return { a, first }
+  }
+  return { alone, both }
 }
 
 describe('a deletion', () => {
   it('whose consumer dies on any step is finished by the sweep, and gives the room back once', { timeout: 180_000 }, async () => {
+    const { alone, both } = await twoImports()
     let isDone = false
     // Dying before a step is dying after the one before it.
     for (let nth = 0; !isDone && nth < 40; nth++)
       for (const when of nth === 0 ? (['before', 'after'] as const) : (['after'] as const)) {
-        const { a, first, alone } = await twoImports()
+        const { a, first } = await both()
         await a.of.ask('DELETE', `${importsOf(a.fiscal_entity_id)}/${first}`)
         let steps = 0
         let isDead = false

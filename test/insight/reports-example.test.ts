@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { dueSoon, obligationsOf, type Registry } from './oracle/obligations.ts'
 import { qualityOf } from './oracle/quality.ts'
+import { compliance } from './oracle/reports/compliance.ts'
 import { diot, payroll } from './oracle/reports/filings.ts'
 import { cancellations, counterpartyNetwork, paymentBehavior } from './oracle/reports/parties.ts'
 import { annualComparison, fiscalSummary, revenueExpenses } from './oracle/reports/sums.ts'
@@ -220,5 +221,27 @@ describe('obligations by hand', () => {
   it('does not know what is overdue without the returns', () => {
     const rows = obligationsOf({ ...registry, downloaded: { monthly: false, annual: true } })
     expect(rows.find(({ period }) => period === '2026-04')).toMatchObject({ status: 'unknown' })
+  })
+
+  it('compliance: opinions, changes, returns and certificates', () => {
+    const rows = compliance({
+      ...registry,
+      opinions: [
+        { date: '2026-05-01', sense: 'positivo' },
+        { date: '2026-06-01', sense: 'negativo' },
+      ],
+      changes: [{ date: '2026-04-01', field: 'address.postal_code', from: '06600', to: '03100' }],
+      certificates: [{ serial: '00001', kind: 'csd', status: 'active', valid_from: '2022-06-22', valid_to: '2026-06-22' }],
+    })
+    expect(rows.map((one) => one.kind)).toEqual([
+      'opinion',
+      'opinion',
+      'csf_change',
+      ...Array.from({ length: 6 }, () => 'return'),
+      'certificate',
+    ])
+    expect(rows[0]).toEqual({ kind: 'opinion', date: '2026-06-01', sense: 'negativo' })
+    expect(rows[3]).toMatchObject({ periodicity: 'annual', period: '2026', due_date: '2027-03-31' })
+    expect(rows.at(-1)).toMatchObject({ certificate_kind: 'csd', days_to_expiry: 10 })
   })
 })

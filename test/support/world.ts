@@ -88,18 +88,20 @@ export async function sideOf(): Promise<Side> {
 /** Until the consumers have nothing more to do, so that what D1 does is what the test asks for. */
 export const quiet = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, 1_000))
 
-const TABLES =
-  "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name not like '_cf_%' and name not like 'd1_%'"
+const TABLES = `select name, exists (select 1 from pragma_table_info(t.name) c where c.name = 'organization_id') as is_owned
+  from sqlite_master t where type = 'table' and name not like 'sqlite_%' and name not like '_cf_%' and name not like 'd1_%'`
 
-/** Every row of every table of all databases, as text. */
-export async function dump(where: (table: string, row: Record<string, unknown>) => boolean = () => true): Promise<string> {
-  const rows: string[] = []
-  for (const database of [env.DB, env.LEDGER_0, env.EVENTS_0]) {
-    const { results: tables } = await database.prepare(TABLES).all<{ name: string }>()
-    for (const { name } of tables) {
-      const { results } = await database.prepare(`select * from "${name}"`).all<Record<string, unknown>>()
-      for (const row of results) if (where(name, row)) rows.push(`${name} ${JSON.stringify(row)}`)
-    }
-  }
-  return rows.sort().join('\n')
+/** Every row of every table of all databases, or those of one organization, as text. */
+export async function dump(organization_id?: string, leftOut?: RegExp): Promise<string> {
+  const rows = [env.DB, env.LEDGER_0, env.EVENTS_0].map(async (database) => {
+    const { results: all } = await database.prepare(TABLES).all<{ name: string; is_owned: number }>()
+    const tables = all.filter(({ name, is_owned }) => (organization_id === undefined || is_owned === 1) && !leftOut?.test(name))
+    const read = ({ name }: { name: string }) =>
+      organization_id === undefined
+        ? database.prepare(`select * from "${name}"`)
+        : database.prepare(`select * from "${name}" where organization_id = ?`).bind(organization_id)
+    const results = tables.length > 0 ? await database.batch(tables.map(read)) : []
+    return results.flatMap(({ results }, n) => results.map((row) => `${tables[n]!.name} ${JSON.stringify(row)}`))
+  })
+  return (await Promise.all(rows)).flat().sort().join('\n')
 }

@@ -18,6 +18,8 @@ export interface CashEvent {
   document: Document
   forma: string | null
   paid: Micros
+  /** What was paid in the invoice's currency. */
+  own: Micros
   net: Micros
   taxes: Tax[]
 }
@@ -100,7 +102,12 @@ export function movementsOf(world: World): Movements {
     const f = (amount: Micros) => times(amount, rate) * signOf(document)
     movements.events.push({
       ...{ uuid: document.uuid, applies_to: null, source: 'cfdi', direction: document.direction, day: dayOf(document.fecha), document },
-      ...{ forma: document.forma_pago, paid: f(micros(document.total)), net: f(netOf(document)) },
+      ...{
+        forma: document.forma_pago,
+        paid: f(micros(document.total)),
+        own: micros(document.total) * signOf(document),
+        net: f(netOf(document)),
+      },
       taxes: taxesOf(document).map((tax) => scaled(tax, f)),
     })
   }
@@ -113,7 +120,7 @@ function eventOf(pago: Pago, docto: Docto, invoice: Document, own: Tax[], conver
   const taxes = own.length > 0 || docto.objeto_imp_dr === '01' ? own : taxesOf(invoice).map((tax) => scaled(tax, share))
   return {
     ...{ source: 'pago' as const, direction: invoice.direction, document: invoice, forma: pago.forma_pago_p },
-    ...{ paid: convert(paid), net: convert(share(netOf(invoice))), taxes: taxes.map((tax) => scaled(tax, convert)) },
+    ...{ paid: convert(paid), own: paid, net: convert(share(netOf(invoice))), taxes: taxes.map((tax) => scaled(tax, convert)) },
   }
 }
 

@@ -88,7 +88,7 @@ describe('a route that reads no body', () => {
 describe('a JSON body', () => {
   it.each(withBody)('$name: malformed, empty or not UTF-8 is 400', async (entry) => {
     const given = await givenOf(entry, ours)
-    for (const body of [
+    const malformed = [
       '{',
       '{"a":1}}',
       "{'a':1}",
@@ -101,7 +101,8 @@ describe('a JSON body', () => {
       '\u0000',
       '{"a":"\n"}',
       new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
-    ]) {
+    ]
+    for (const body of sample(malformed, 3, withBody.indexOf(entry))) {
       const { status, body: told } = await ask(entry, given, { headers: JSON_TYPE, body })
       expect([body, status, told.code]).toEqual([body, 400, 'request.malformed_json'])
     }
@@ -110,7 +111,7 @@ describe('a JSON body', () => {
   it.each(withBody)('$name: another content type is 415, whatever the body says', async (entry) => {
     const given = await givenOf(entry, ours)
     const { body } = callOf(entry, given).sent
-    for (const type of [
+    const others = [
       'text/plain',
       'application/xml',
       'multipart/form-data',
@@ -119,7 +120,8 @@ describe('a JSON body', () => {
       'application/vnd.api+json',
       'json',
       '',
-    ])
+    ]
+    for (const type of sample(others, 2, withBody.indexOf(entry)))
       expect([type, (await ask(entry, given, { headers: { 'content-type': type }, body })).status]).toEqual([type, 415])
     expect((await ask(entry, given, { body: '{' })).status).toBe(415)
     for (const type of ['application/json; charset=utf-8', 'Application/JSON', 'application/json;', ' application/json ;x']) {
@@ -138,7 +140,7 @@ describe('a JSON body', () => {
       { 'content-length': '-1' },
       { 'content-length': 'many' },
     ]
-    for (const said of lengths)
+    for (const said of sample(lengths, 2, withBody.indexOf(entry)))
       expect((await ask(entry, given, { headers: { ...JSON_TYPE, ...said }, body: streamed(MIB + 1, '{') })).status).toBe(413)
     expect((await ask(entry, given, { headers: { ...JSON_TYPE, 'content-length': String(MIB + 1) }, body: '{}' })).status).toBe(413)
     const right = String(callOf(entry, given).sent.body)
@@ -202,7 +204,7 @@ describe('a JSON body', () => {
       '9007199254740993',
     ]
     for (const [n, name] of [...Object.keys(shapeOf(entry.route, 'json')!), 'unknown'].entries())
-      for (const value of sample(values, 3, n + withBody.indexOf(entry))) {
+      for (const value of sample(values, 6, n + withBody.indexOf(entry))) {
         const given = entry.row.given ? { ...(await givenOf(entry, ours)) } : {}
         const { [name]: _, ...others } = entry.row.json!(given)
         const rest = JSON.stringify(others).slice(1)

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { basic, type Caller } from '../../support/client.ts'
 import { runs, sample } from '../../support/fuzz.ts'
-import { callOf, type Entry, fill, givenOf, TABLE } from '../../support/matrix.ts'
+import { callOf, type Entry, fill, type Given, givenOf, TABLE } from '../../support/matrix.ts'
 import { silenceDownloads } from '../../support/queues.ts'
 import { made, send, shapeOf } from '../../support/wire.ts'
 import { type Side, sideOf } from '../../support/world.ts'
@@ -23,9 +23,25 @@ const asking = closed.flatMap((entry) => {
 })
 const lists = asking.filter(({ query }) => 'cursor' in query)
 
+/** What was last given to a route that only reads: it is still there, and can be asked for again. */
+let last: { entry: Entry; side: Side; given: Given } | undefined
+afterEach(() => {
+  last = undefined
+})
+async function stillGivenOf(entry: Entry, side: Side): Promise<Given> {
+  if (last?.entry === entry && last.side === side) return last.given
+  const given = await givenOf(entry, side)
+  if (entry.route.method === 'GET') last = { entry, side, given }
+  return given
+}
+
 /** Asks a route of a side's, as its owner, with more in the query. */
 async function ask(entry: Entry, side: Side, more: string, caller: Caller = side.callers.owner) {
-  const { path, sent } = callOf(entry, await givenOf(entry, side))
+  return askFor(entry, await stillGivenOf(entry, side), more, caller)
+}
+
+async function askFor(entry: Entry, given: Given, more: string, caller: Caller) {
+  const { path, sent } = callOf(entry, given)
   return send(entry.route.method, `${path}${path.includes('?') ? '&' : '?'}${more}`, { ...sent, authorization: basic(caller) })
 }
 
@@ -33,8 +49,11 @@ const given = (entry: Entry) => Object.keys(entry.row.query?.({ fiscal_entity_id
 
 describe('a parameter that nobody knows', () => {
   it.each(closed)('$name: is 422 and named, for a misspelled filter must not be ignored', async (entry) => {
-    for (const name of ['surprise', 'Limit', 'limit[]', '__proto__', 'constructor', 'organization_id', 'a.b', 'x'.repeat(500)]) {
-      const { status, body } = await ask(entry, ours, `${encodeURIComponent(name)}=1`)
+    // What is refused changes nothing: the same can be given each time.
+    const given = await givenOf(entry, ours)
+    const names = ['surprise', 'Limit', 'limit[]', '__proto__', 'constructor', 'organization_id', 'a.b', 'x'.repeat(500)]
+    for (const name of sample(names, 2, closed.indexOf(entry))) {
+      const { status, body } = await askFor(entry, given, `${encodeURIComponent(name)}=1`, ours.callers.owner)
       expect([name, status]).toEqual([name, 422])
       expect(body.errors).toEqual([{ path: name.slice(0, 64), message: 'Unknown query parameter.' }])
     }
@@ -51,7 +70,7 @@ describe('a parameter', () => {
   })
 
   it.each(lists)('$name: a limit is an integer from 1 to 100', async (entry) => {
-    for (const limit of [
+    const wrong = [
       '0',
       '101',
       '-1',
@@ -68,7 +87,8 @@ describe('a parameter', () => {
       'NaN',
       '5;',
       '5%00',
-    ]) {
+    ]
+    for (const limit of sample(wrong, 3, lists.indexOf(entry))) {
       const { status, body } = await ask(entry, ours, `limit=${limit}`)
       expect([limit, status, body.errors?.[0].path]).toEqual([limit, 422, 'limit'])
     }
@@ -132,7 +152,7 @@ const OTHER: Record<string, string> = {
   'GET /v1/alerts': 'kind=webhook.undelivered',
 }
 
-const STEP = runs(21, 7)
+const STEP = runs(63, 7)
 
 describe('a cursor', () => {
   const cursorOf = async (entry: Entry, side: Side, more = 'limit=1'): Promise<string> => {
@@ -157,7 +177,8 @@ describe('a cursor', () => {
     const isTail = (at: number) => at >= cursor.length - 2 || cursor[at + 1] === '.' || cursor[at + 1] === undefined
     for (let bit = 0; bit < cursor.length * 7; bit++) {
       const at = Math.floor(bit / 7)
-      if (bit % STEP !== 0 && !isTail(at)) continue
+      // The lists take turns, so that together they try every character.
+      if ((bit + 7 * lists.indexOf(entry)) % STEP !== 0 && !isTail(at)) continue
       // Each sampled character loses another of its bits.
       const flipped = String.fromCharCode(cursor.charCodeAt(at) ^ (1 << (isTail(at) ? bit % 7 : at % 7)))
       await refused(entry, cursor.slice(0, at) + flipped + cursor.slice(at + 1))
@@ -189,7 +210,7 @@ describe('a cursor', () => {
       'A'.repeat(8_192),
       `${version}.${'A'.repeat(8_192)}.${mac}`,
     ]
-    for (const one of [
+    const all = [
       ...bad,
       `2.${position}.${mac}`,
       `.${position}.${mac}`,
@@ -197,8 +218,8 @@ describe('a cursor', () => {
       `${version}.${position}`,
       `${version}.${mac}.${position}`,
       `__proto__.${position}.${mac}`,
-    ])
-      await refused(entry, one)
+    ]
+    for (const one of sample(all, 3, lists.indexOf(entry))) await refused(entry, one)
   })
 
   const cursors = new Map<string, string>()
@@ -209,7 +230,8 @@ describe('a cursor', () => {
   }
 
   it.each(lists)('$name: of another list, another organization or another query is 400', async (entry) => {
-    for (const other of lists) if (other.name !== entry.name) await refused(entry, await knownCursorOf(other))
+    for (const other of sample(lists, 3, lists.indexOf(entry) + 1))
+      if (other.name !== entry.name) await refused(entry, await knownCursorOf(other))
     await refused(entry, await cursorOf(entry, theirs))
     const more = OTHER[entry.name]
     if (more) {

@@ -80,7 +80,7 @@ describe('who is not let in reads the same everywhere', () => {
   it.each(closed)('$name', async (entry) => {
     const { path, sent } = callOf(entry, await givenOf(entry, ours))
     const seen = new Set<string>()
-    for (const [who, { authorization, d1 }] of sample(Object.entries(principals), 3, closed.indexOf(entry))) {
+    for (const [who, { authorization, d1 }] of sample(Object.entries(principals), 5, closed.indexOf(entry))) {
       const ask = () => metered(entry.route.method, path, { ...sent, authorization })
       let asked = await ask()
       if (asked.d1 !== d1) {
@@ -132,10 +132,12 @@ describe('an identifier in a path', () => {
 
   it.each(named)('$name: a malformed one is 400 before any lookup and before the role', async (entry) => {
     const given = await givenOf(entry, ours)
+    let turn = 0
     for (const name of inPath(entry))
       for (const value of malformed(name)) {
         const { path, sent } = callOf(entry, { ...given, [name]: value })
-        for (const role of ROLES) {
+        // The roles take turns: each meets several values of every name.
+        for (const role of sample(ROLES, 3, turn++)) {
           const { answer, d1 } = await metered(entry.route.method, path, { ...sent, ...as(ours.callers[role]) })
           expect([path, role, answer.status, answer.body.code, d1]).toEqual([path, role, 400, 'request.malformed_id', 1])
         }
@@ -203,7 +205,7 @@ describe('what is another organization’s is told like what is not there', () =
   })
 
   it('and nothing of it changed', async () => {
-    const of = ({ organization_id }: Side) => dump((_, row) => row['organization_id'] === organization_id)
+    const of = ({ organization_id }: Side) => dump(organization_id)
     const { callers, organization_id: _, ...ids } = ours
     const given: Given = { ...(ids as unknown as Given), api_key: callers.member.api_key }
     const before = await of(ours)

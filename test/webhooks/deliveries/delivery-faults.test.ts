@@ -202,8 +202,8 @@ async function each(scenario: Omit<Scenario, 'faults'>, before: Fault[] = [], st
     }
 }
 
-/** One first fault in three is followed by each second one; all are in the long run. */
-const ONE_IN = 3
+/** One first fault in five is followed by each second one; all are in the long run. */
+const ONE_IN = 5
 
 const eachPair = async (scenario: Omit<Scenario, 'faults'>): Promise<Fault[][]> =>
   (await Promise.all(sample(await each(scenario), ONE_IN).map((one) => each(scenario, one)))).flat()
