@@ -55,5 +55,5 @@ export function openInvoices(partition: Partition, direction: DirectionNumber, s
   return sql`select i.uuid, i.issued_at, substr(i.fecha, 1, 10) as day, i.total_micros as total, ${raw(`${isOdd} as is_odd, ${iva} as iva`)},
       ${applied(partition)} as applied,
       json_array(i.currency, i.tipo_cambio, i.total_micros, i.subtotal, i.descuento, i.taxes, i.iva_trasladado) as source
-    from (${candidates(partition, direction, since)}) named(uuid) cross join cfdi i on i.uuid = named.uuid where ${where}`
+    from (${candidates(partition, direction, since)}) named cross join cfdi i on i.uuid = named.uuid where ${where}`
 }
