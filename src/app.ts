@@ -22,6 +22,7 @@ import { identityRoutes } from './identity/routes.ts'
 import { teamRoutes } from './identity/team/routes.ts'
 import { importRoutes } from './imports/routes.ts'
 import { vatRoutes } from './insight/vat/routes.ts'
+import { withholdingRoutes } from './insight/withholdings/routes.ts'
 import { mailboxRoutes } from './mailbox/routes.ts'
 import { authRoutes } from './onboarding/routes.ts'
 import { auditRoutes } from './platform/audit/routes.ts'
@@ -129,6 +130,7 @@ app
   .route('/v1/cfdi', supplierRoutes)
   .route('/v1/cfdi', searchRoutes)
   .route('/v1/cfdi', summaryRoutes)
+  .route('/v1/cfdi', withholdingRoutes)
   .route('/v1/cfdi', detailRoutes)
   .route('/v1/analytics', vatRoutes)
   .route('/v1/blacklists', blacklistRoutes)

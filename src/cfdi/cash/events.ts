@@ -6,15 +6,15 @@ import { MISSING_RATE, NOT_COUNTED, taxOf } from '../population/sums.ts'
 import { BREAKDOWN } from '../taxes/breakdown.ts'
 
 /** How many days a payment complement is issued before or after its payments, unless the index `cfdi_late` has it. */
-const USUAL_DAYS = 45
+export const USUAL_DAYS = 45
 /** As the index has it. */
-const IS_LATE = `(own.first_paid_on < date(substr(own.fecha, 1, 10), '-${USUAL_DAYS} days') or own.last_paid_on > date(substr(own.fecha, 1, 10), '+${USUAL_DAYS} days'))`
+export const IS_LATE = `(own.first_paid_on < date(substr(own.fecha, 1, 10), '-${USUAL_DAYS} days') or own.last_paid_on > date(substr(own.fecha, 1, 10), '+${USUAL_DAYS} days'))`
 
 /** Why a paid part is no cash event, in the order in which the reasons are decided. */
 export const UNRECONCILED = ['unknown', 'cancelled', 'substituted', 'other_parties', 'currency_mismatch', 'missing_rate'] as const
 export type Unreconciled = (typeof UNRECONCILED)[number]
 
-const dayFrom = (day: string, days: number): string =>
+export const dayFrom = (day: string, days: number): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10)
 
 /** The digits up to which SQL adds amounts up itself. */

@@ -4,6 +4,7 @@ import { Month } from '../../cfdi/summary/contract.ts'
 import { Paging } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { Drilldown, Envelope, money } from '../common/contract.ts'
+import { OMITTED } from '../common/omitted.ts'
 
 const month = (description: string | undefined) => Month.optional().meta({ description })
 
@@ -37,9 +38,6 @@ export const VAT_FIGURES = [
   ...(['pagos_sin_conciliar', 'pagos_sin_conciliar.iva_cobrado', 'pagos_sin_conciliar.iva_pagado'] as const),
 ] as const
 export type VatFigure = (typeof VAT_FIGURES)[number]
-
-/** What data_quality counts, to be listed. */
-export const OMITTED = ['missing_rate', 'dof_rate', 'not_counted', 'unreconciled_payments', 'other_parties'] as const
 
 export const VatEntriesQuery = z
   .strictObject({

@@ -1,5 +1,5 @@
 import { type OpenRow, partOf } from '../../cfdi/cash/balance-on.ts'
-import { accruedEvents, cashEvents, creditsOfOthers } from '../../cfdi/cash/events.ts'
+import { accruedEvents } from '../../cfdi/cash/events.ts'
 import { openInvoices } from '../../cfdi/cash/open.ts'
 import type { Micros } from '../../cfdi/money.ts'
 import type { Ctx } from '../../platform/context.ts'
@@ -10,7 +10,8 @@ import type { Entry } from '../common/contract.ts'
 import { listEntries } from '../common/entries.ts'
 import { type Insight, openInsight } from '../common/insight.ts'
 import { ivaOf, measurer } from '../common/measured.ts'
-import { OMITTED, type VatEntriesQuery } from './contract.ts'
+import { isOmitted, omittedAmount, omittedRows } from '../common/omitted.ts'
+import type { VatEntriesQuery } from './contract.ts'
 import { type Exclusions, exclusionsOf, isOverLimit, rateOfLimit } from './exclusions.ts'
 import { pendingOn } from './pending.ts'
 import { lookUp, monthsOf, readParties, type Suppliers } from './reading.ts'
@@ -48,32 +49,23 @@ const WITHHELD = ['cobrado.retenido_por_clientes', 'pagado.retenido_a_terceros']
 const columnOf = (name: string): Sum | typeof IVA =>
   WITHHELD.includes(name) ? 'iva_retenido' : RISKS.includes(name) ? IVA : (name.slice(name.indexOf('.') + 1) as Sum)
 
-const COUNTS = ['pagos_sin_conciliar', ...OMITTED]
-
 /** The rows of a figure in a partition and direction; null when it has none there. */
 function streamOf(figure: Figure, partition: Partition, direction: DirectionNumber): Fragment | null {
   const { name, insight, exclusions } = figure
   const { span } = insight
   const side =
     name.startsWith('cobrado') || name.endsWith('trasladado') || name.endsWith('cobrar_iva') || name.endsWith('iva_cobrado') ? 0 : 1
-  if (!COUNTS.includes(name) && side !== direction) return null
+  if (name !== 'pagos_sin_conciliar' && side !== direction) return null
   if (name.startsWith('pendiente')) {
     const end = monthsOf(insight).at(-1)?.end
     const open = end === undefined ? null : openInvoices(partition, direction, end, end)
     const json = raw("json_object('uuid', uuid, 'issued_at', issued_at, 'day', day, 'applied', applied, 'source', source)")
     return open && sql`select uuid, null as applies_to, issued_at, '0' as amount, 1 as is_odd, ${json} as as_json from (${open})`
   }
-  if (['missing_rate', 'dof_rate', 'not_counted'].includes(name) || name.startsWith('devengado')) {
+  if (name.startsWith('devengado')) {
     const events = accruedEvents(partition, direction, span)
     const json = raw("json_object('uuid', uuid, 'tipo', tipo, 'day', day, 'source', source)")
-    const from = events && sql`select *, ${json} as as_json from (${events})`
-    if (name === 'not_counted') return events && whole(events, raw("reason = 'not_counted'"))
-    return from && rowsOf(from, IVA, name.startsWith('devengado') ? raw('reason is null') : raw('is_odd = 1 and reason is null'))
-  }
-  if (name === 'unreconciled_payments' || name === 'other_parties') {
-    const events = cashEvents(partition, direction, span)
-    const where = name === 'other_parties' ? "reason = 'other_parties'" : "reason is not 'not_counted' and (reason is not null or is_odd)"
-    return events && whole(events, raw(`tipo = 'P' and ${where}`))
+    return events && rowsOf(sql`select *, ${json} as as_json from (${events})`, IVA, raw('reason is null'))
   }
   const from = movements(partition, direction, span, exclusions)
   if (from === null) return null
@@ -83,16 +75,9 @@ function streamOf(figure: Figure, partition: Partition, direction: DirectionNumb
 }
 
 function streamsOf(figure: Figure, partition: Partition, direction: DirectionNumber): Fragment[] {
-  const notes = figure.name === 'other_parties' ? creditsOfOthers(partition, direction, figure.insight.span) : null
-  const more = notes && sql`select *, 0 as is_odd, null as as_json from (${notes})`
-  return [streamOf(figure, partition, direction), more].flatMap((one) => one ?? [])
+  const { name, insight } = figure
+  return isOmitted(name) ? omittedRows(name, partition, direction, insight.span) : [streamOf(figure, partition, direction) ?? []].flat()
 }
-
-/** Whole amounts in the currency of the document or payment. Those whose exchange rate decides whether they belong are odd. */
-const whole = (events: Fragment, where: Fragment): Fragment => sql`
-  select uuid, applies_to, issued_at, cast(source->>0 as text) as amount, reason is null as is_odd,
-    json_object('uuid', uuid, 'tipo', tipo, 'day', day, 'source', source) as as_json
-  from (${events}) where ${where}`
 
 /** What an item that SQL leaves to us adds to a figure. */
 async function measureAll({ name, insight, exclusions, suppliers }: Figure, odds: readonly (Odd | OpenRow)[]) {
@@ -107,12 +92,10 @@ async function measureAll({ name, insight, exclusions, suppliers }: Figure, odds
   return (odd: Odd | OpenRow): Micros | null => {
     const event = odd as Odd
     const outcome = outcomeOf(event)
-    const [amount, , , taxes] = JSON.parse(event.source) as [string | number, unknown, unknown, string | null]
-    const isMissing = outcome === 'missing_rate'
-    if (name === 'missing_rate' || name === 'unreconciled_payments') return isMissing ? BigInt(amount) : null
-    if (name.startsWith('pagos_sin_conciliar') && isMissing) return 0n
+    if (isOmitted(name)) return omittedAmount(name, event, outcome)
+    if (name.startsWith('pagos_sin_conciliar') && outcome === 'missing_rate') return 0n
     if (typeof outcome === 'string') return null
-    if (name === 'dof_rate') return outcome.dof ? BigInt(amount) : null
+    const taxes = (JSON.parse(event.source) as unknown[])[3]
     if (name.startsWith('pagos_sin_conciliar')) return event.is_unmatched === 0 ? null : taxes === null ? 0n : ivaOf(outcome)
     if (name.startsWith('devengado')) return ivaOf(outcome)
     if (suppliers === null) return outcome[columnOf(name) as Sum]
@@ -145,6 +128,6 @@ export async function listVatEntries(ctx: Ctx, query: VatEntriesQuery): Promise<
     page,
     streams,
     (odds: readonly (Odd | OpenRow)[]) => measureAll(figure, odds),
-    COUNTS.includes(name),
+    name === 'pagos_sin_conciliar' || isOmitted(name),
   )
 }
