@@ -61,7 +61,9 @@ export function movements(partition: Partition, direction: DirectionNumber, days
   if (events === null) return null
   const { isExcluded, isInScope, isCash } = exclusions
   const own = direction === 0 ? ['null', '0', '0', '0'] : ['counterparty', isExcluded, isInScope, isCash]
-  return sql`select *, ${raw(ODD(own[3]!))} as as_json
+  // Whether what was paid in cash is over the limit can depend on a rate that the invoice does not state.
+  return sql`select uuid, applies_to, n, issued_at, day, tipo, reason, party, is_excluded, in_scope, source, ${raw(SUMS.join(', '))},
+      ${raw(`iif(is_odd or (total_mxn is null and ${own[3]}), 1, 0) as is_odd, ${ODD(own[3]!)} as as_json`)}
     from (select *, ${raw(`${own[0]} as party, ${own[1]} as is_excluded, ${own[2]} as in_scope`)} from (${events}) where reason is not 'not_counted')`
 }
 

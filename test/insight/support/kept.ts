@@ -62,7 +62,8 @@ export async function keptYear(seed: number): Promise<{ ctx: Ctx; world: World; 
       ...worldOfYear({ ...year, documents: [] }),
       documents,
       rates: rateTable(year.rates),
-      rules: rulesFrom(rules, year.today),
+      rules: rulesFrom(rules, today),
+      today,
     }
     kept.push({ ctx, world, year })
   }
