@@ -31,6 +31,7 @@ CREATE TABLE `cfdi` (
 	`receptor_domicilio_fiscal` text,
 	`counterparty_rfc` text NOT NULL,
 	`uso_cfdi` text,
+	`tipo_relacion` text,
 	`metodo_pago` text,
 	`forma_pago` text,
 	`condiciones_pago` text,
@@ -74,6 +75,7 @@ CREATE TABLE `cfdi` (
 	`taxes` text,
 	`first_paid_on` text,
 	`last_paid_on` text,
+	`terms_days` integer,
 	`products` text,
 	PRIMARY KEY(`entity`, `uuid`)
 ) WITHOUT ROWID;

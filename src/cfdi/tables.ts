@@ -60,6 +60,8 @@ export const cfdi = sqliteTable(
     /** The receiver of an issued document, the issuer of a received one. */
     counterparty_rfc: text('counterparty_rfc').notNull(),
     uso_cfdi: text('uso_cfdi'),
+    /** TipoRelacion of its related documents, each once, separated by commas. */
+    tipo_relacion: text('tipo_relacion'),
     metodo_pago: text('metodo_pago'),
     forma_pago: text('forma_pago'),
     condiciones_pago: text('condiciones_pago'),
@@ -137,6 +139,8 @@ export const cfdi = sqliteTable(
     /** The first and the last day of the payments of a P or N, by FechaPago; of retenciones the last day of their period. */
     first_paid_on: text('first_paid_on'),
     last_paid_on: text('last_paid_on'),
+    /** The days until an I is due, as its condiciones_pago state them (terms.ts). */
+    terms_days: integer('terms_days'),
     /** What the lines of an I or E add up to by product key (products.ts). It is the last column, because it may be long. */
     products: text('products'),
   },

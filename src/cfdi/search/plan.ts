@@ -2,7 +2,7 @@ import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import { boundsOf, type DirectionNumber, hasCeiling, type Partition } from '../../visibility/scoped-ledger.ts'
 import { centralStartOf, earliestOf, latestOf } from '../../visibility/window.ts'
 import { isDay } from '../literal-day.ts'
-import { type IndexedFilter, indexedConditions, literalDays, scannedConditions } from './conditions.ts'
+import { areIndexed, type IndexedFilter, indexedConditions, literalDays, scannedConditions } from './conditions.ts'
 import type { Filters } from './contract.ts'
 
 /** Rows read along an index in the order of the page: its leading columns are fixed. */
@@ -49,7 +49,8 @@ const MAX_STREAMS = 4
 export function planSearch(rfc: string, requested: Filters, partition: Partition): SearchPlan {
   const isOfCancelled = requested.cancelled_from !== undefined || requested.cancelled_to !== undefined
   const filters = isOfCancelled ? { ...requested, estatus: requested.estatus ?? ('cancelado' as const) } : requested
-  const branches = filters.has_pdf === 'true' ? [] : branchesOf(rfc, filters)
+  const isNobody = filters.has_pdf === 'true' || filters.counterparties?.length === 0
+  const branches = isNobody ? [] : branchesOf(rfc, filters)
   const conditions = indexedConditions(filters, partition)
   const scanned = scannedConditions(filters, partition)
   const { payment_status, balance_min, paid_from, paid_to } = filters
@@ -57,7 +58,9 @@ export function planSearch(rfc: string, requested: Filters, partition: Partition
     const left = new Set(chosen.flatMap(({ serves }) => [...conditions.keys()].filter((name) => !serves.includes(name))))
     return {
       streams: chosen.flatMap(({ ranges }) => ranges).flatMap((range) => streamOf(range, filters, partition)),
-      isCompared: hasCeiling(partition) && [payment_status, balance_min, paid_from, paid_to].some((one) => one !== undefined),
+      isCompared:
+        (hasCeiling(partition) || filters.past !== undefined) &&
+        [payment_status, balance_min, paid_from, paid_to].some((one) => one !== undefined),
       rest: [...[...left].flatMap((name) => conditions.get(name)!), ...scanned],
       days: literalDays(filters),
       central: {
@@ -66,7 +69,8 @@ export function planSearch(rfc: string, requested: Filters, partition: Partition
       },
     }
   }
-  const chosen = chosenOf(branches, filters)
+  // A past status is no column of an index.
+  const chosen = chosenOf(branches, filters.past ? { ...filters, estatus: undefined, payment_status: undefined } : filters)
   const plan = planOf(chosen)
   if (!hasCeiling(partition) || !chosen.some(({ serves }) => serves.includes('payment_status'))) return plan
   // Where a scan stops is told, so that a stored payment status must not decide it. Only invoices have one of these.
@@ -94,9 +98,12 @@ export function conditionsOf(filters: Filters, partition: Partition): Fragment[]
   ]
 }
 
-const issuedBounds = ({ issued_from, issued_to }: Filters): { since: number | null; until: number | null } => ({
+const issuedBounds = ({ issued_from, issued_to, last_day }: Filters): { since: number | null; until: number | null } => ({
   since: issued_from === undefined ? null : isDay(issued_from) ? earliestOf(issued_from) : Math.ceil(Date.parse(issued_from) / 1_000),
-  until: issued_to === undefined ? null : isDay(issued_to) ? latestOf(issued_to) : Math.floor(Date.parse(issued_to) / 1_000),
+  until: least(
+    issued_to === undefined ? null : isDay(issued_to) ? latestOf(issued_to) : Math.floor(Date.parse(issued_to) / 1_000),
+    last_day === undefined ? null : latestOf(last_day),
+  ),
 })
 
 export const least = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : Math.min(a, b))
@@ -110,12 +117,14 @@ function streamOf(range: IndexRange, filters: Filters, partition: Partition): St
   return [{ ...range, since: greatest(since, bounds.since), until: least(until, bounds.until) }]
 }
 
-function branchesOf(rfc: string, { direction, counterparty_rfc, emisor_rfc, receptor_rfc }: Filters): Branch[] {
+function branchesOf(rfc: string, filters: Filters): Branch[] {
+  const { direction, counterparty_rfc, emisor_rfc, receptor_rfc, counterparties } = filters
   let branches: Branch[] = [{}]
   const narrow = (...alternatives: Branch[]) => {
     branches = branches.flatMap((one) => alternatives.flatMap((other) => both(one, other)))
   }
   if (direction) narrow({ direction: direction === 'issued' ? 0 : 1 })
+  if (counterparties && areIndexed(filters)) narrow(...counterparties.map((counterparty) => ({ counterparty })))
   if (counterparty_rfc) narrow({ counterparty: counterparty_rfc })
   if (emisor_rfc) narrow(emisor_rfc === rfc ? { direction: 0 } : { direction: 1, counterparty: emisor_rfc })
   // A document that the RFC issued to itself is stored as issued, and the RFC is its receiver too.

@@ -4,19 +4,19 @@ import { openInvoices } from '../../cfdi/cash/open.ts'
 import type { Micros } from '../../cfdi/money.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
-import type { Page } from '../../platform/paging/cursor.ts'
-import { type DirectionNumber, type Partition, partitionsToRead } from '../../visibility/scoped-ledger.ts'
-import type { Entry } from '../common/contract.ts'
-import { listEntries } from '../common/entries.ts'
+import type { DirectionNumber, Partition } from '../../visibility/scoped-ledger.ts'
+import type { EntriesPage } from '../common/contract.ts'
 import { type Insight, openInsight } from '../common/insight.ts'
+import { isLeftOut, pageOfLeftOut } from '../common/left-out.ts'
 import { ivaOf, measurer } from '../common/measured.ts'
-import { isOmitted, omittedAmount, omittedRows } from '../common/omitted.ts'
+import { isUnmatched, unmatchedAmount, unmatchedRows } from '../common/omitted.ts'
+import { pageOfPairs } from '../common/pairs.ts'
 import type { VatEntriesQuery } from './contract.ts'
 import { type Exclusions, exclusionsOf, isOverLimit, rateOfLimit } from './exclusions.ts'
 import { pendingOn } from './pending.ts'
 import { lookUp, monthsOf, readParties, type Suppliers } from './reading.ts'
 import { IVA, movements, type Odd, type Sum } from './store.ts'
-import { rangeOf } from './vat.ts'
+import { PATH, rangeOf } from './vat.ts'
 
 interface Figure {
   name: string
@@ -76,7 +76,7 @@ function streamOf(figure: Figure, partition: Partition, direction: DirectionNumb
 
 function streamsOf(figure: Figure, partition: Partition, direction: DirectionNumber): Fragment[] {
   const { name, insight } = figure
-  return isOmitted(name) ? omittedRows(name, partition, direction, insight.span) : [streamOf(figure, partition, direction) ?? []].flat()
+  return isUnmatched(name) ? unmatchedRows(name, partition, direction, insight.span) : [streamOf(figure, partition, direction) ?? []].flat()
 }
 
 /** What an item that SQL leaves to us adds to a figure. */
@@ -92,7 +92,7 @@ async function measureAll({ name, insight, exclusions, suppliers }: Figure, odds
   return (odd: Odd | OpenRow): Micros | null => {
     const event = odd as Odd
     const outcome = outcomeOf(event)
-    if (isOmitted(name)) return omittedAmount(name, event, outcome)
+    if (isUnmatched(name)) return unmatchedAmount(event, outcome)
     if (name.startsWith('pagos_sin_conciliar') && outcome === 'missing_rate') return 0n
     if (typeof outcome === 'string') return null
     const taxes = (JSON.parse(event.source) as unknown[])[3]
@@ -109,25 +109,21 @@ async function measureAll({ name, insight, exclusions, suppliers }: Figure, odds
  * Returns a page of the documents behind a figure of the VAT position: their amounts add up to it exactly. Throws Failure 404 without a
  * readable connection, 400 cursor.invalid and 422 range.invalid.
  */
-export async function listVatEntries(ctx: Ctx, query: VatEntriesQuery): Promise<Page<Entry>> {
+export async function listVatEntries(ctx: Ctx, query: VatEntriesQuery): Promise<EntriesPage> {
   const insight = await openInsight(ctx, rangeOf(query))
-  const { ledger, rules } = insight
+  const { rules } = insight
   const exclusions = exclusionsOf(rules)
   const { figure: name, limit, cursor } = query
+  const page = { figure: name, from: insight.span.from, to: insight.span.to, limit, cursor }
+  if (isLeftOut(name)) return pageOfLeftOut(insight, PATH, { ...page, figure: name })
   const suppliers = RISKS.includes(name) ? await lookUp(insight, await readParties(insight, exclusions)) : null
   const figure: Figure = { name, insight, exclusions, suppliers }
-  const streams = partitionsToRead(ledger).flatMap((partition) =>
-    ([0, 1] as const).flatMap((direction) => streamsOf(figure, partition, direction)),
-  )
-  const { from, to } = insight.span
-  const page = { figure: name, from, to, limit, cursor }
-  return listEntries(
-    ctx,
-    ledger,
-    'vat-position',
+  return pageOfPairs(
+    insight,
+    PATH,
     page,
-    streams,
+    (partition) => ([0, 1] as const).flatMap((direction) => streamsOf(figure, partition, direction)),
     (odds: readonly (Odd | OpenRow)[]) => measureAll(figure, odds),
-    name === 'pagos_sin_conciliar' || isOmitted(name),
+    name === 'pagos_sin_conciliar' || isUnmatched(name),
   )
 }

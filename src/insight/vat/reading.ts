@@ -32,8 +32,8 @@ export const monthsOf = ({ span, today }: Pick<Insight, 'span' | 'today'>): { mo
 
 const DIRECTIONS = [0, 1] as const
 
-/** Reads the movements of the months and of the one before, what the months issued, and what was open at their ends. One call. */
-export async function readMonths(insight: Insight): Promise<VatReading> {
+/** What reads the movements of the months and of the one before, what the months issued, and what was open at their ends. */
+export function statementsOf(insight: Insight): { statements: Fragment[]; parse: (found: readonly unknown[][]) => VatReading } {
   const { ledger, span, today, rules } = insight
   const exclusions = exclusionsOf(rules)
   const [first, last] = [monthsOf(insight)[0], monthsOf(insight).at(-1)]
@@ -52,17 +52,13 @@ export async function readMonths(insight: Insight): Promise<VatReading> {
     }),
   )
   const statements = [...reads.map(({ statement }) => statement), returnsOf(ledger, span.first, span.last)]
-  const results = await ledger.d1.batch(statements.map((one) => prepared(ledger.d1, one)))
-  const reading: VatReading = {
-    groups: [],
-    accrued: [],
-    pending: [],
-    notes: [],
-    returns: results.at(-1)!.results as unknown as ReturnRow[],
-    exclusions,
+  const parse = (found: readonly unknown[][]): VatReading => {
+    const returns = found.at(-1) as ReturnRow[]
+    const reading: VatReading = { groups: [], accrued: [], pending: [], notes: [], returns, exclusions }
+    for (const [n, { name }] of reads.entries()) (reading[name] as unknown[]).push(...found[n]!)
+    return reading
   }
-  for (const [n, { name }] of reads.entries()) (reading[name] as unknown[]).push(...results[n]!.results)
-  return reading
+  return { statements, parse }
 }
 
 /** What is known of suppliers: those under article 69-B today, and what the registry answered. */

@@ -4,17 +4,19 @@ import { dividedBy, type Micros, micros, decimal as money } from '../../cfdi/mon
 import type { ReturnRow } from '../../documents/returns.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
-import type { ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { latestOf } from '../../visibility/window.ts'
 import { aggregateOf, type Insight, openInsight } from '../common/insight.ts'
+import { linksOf, qualityLinks } from '../common/links.ts'
 import { measurer } from '../common/measured.ts'
-import { OMITTED } from '../common/omitted.ts'
+import { UNMATCHED } from '../common/omitted.ts'
 import { BASIS } from './basis.ts'
 import { VAT_FIGURES, type VatFigure, type VatMonth, type VatPosition, type VatQuery } from './contract.ts'
 import { rateOfLimit } from './exclusions.ts'
-import { lookUp, monthsOf, parseOdd, parseOpen, readExpired, readMonths } from './reading.ts'
+import { lookUp, monthsOf, parseOdd, parseOpen, readExpired, statementsOf, type VatReading } from './reading.ts'
 import type { GroupRow } from './store.ts'
 import { type Tally, tallyOf } from './tally.ts'
+
+export const PATH = 'analytics/vat-position'
 
 export const rangeOf = ({ period, from, to, ...query }: VatQuery) => ({ ...query, from: period ?? from, to: period ?? to })
 
@@ -24,15 +26,17 @@ export const rangeOf = ({ period, from, to, ...query }: VatQuery) => ({ ...query
  */
 export async function getVatPosition(ctx: Ctx, query: VatQuery): Promise<VatPosition> {
   const insight = await openInsight(ctx, rangeOf(query))
-  const { ledger, span, rules } = insight
-  const [{ envelope }, { tally, months, returns }] = await Promise.all([aggregateOf(insight), positionOf(insight)])
+  const { rules } = insight
+  const reads = statementsOf(insight)
+  const { envelope, found } = await aggregateOf(insight, reads.statements)
+  const { tally, months, returns } = await positionOf(insight, reads.parse(found))
   const inRange = (counts: Map<string, number>) => months.reduce((sum, { month }) => sum + (counts.get(month) ?? 0), 0)
-  const entries = (figure: string) => entriesOf(ledger, figure, { from: span.from, to: span.to })
+  const links = linksOf(insight, PATH)
   const omitted = {
     dof_rate: tally.dof_rate,
     unreconciled_payments: inRange(tally.unreconciled),
     other_parties: inRange(tally.otherParties),
-    drilldown: Object.fromEntries(OMITTED.map((figure) => [figure, entries(figure)])),
+    drilldown: qualityLinks(links, UNMATCHED),
   }
   return {
     ...envelope(BASIS, rules, omitted),
@@ -40,10 +44,9 @@ export async function getVatPosition(ctx: Ctx, query: VatQuery): Promise<VatPosi
   }
 }
 
-/** Reads and adds up everything that the figures of the months are made of. */
-export async function positionOf(insight: Insight) {
+/** Adds up everything that the figures of the months are made of. */
+async function positionOf(insight: Insight, reading: VatReading) {
   const { ctx, span } = insight
-  const reading = await readMonths(insight)
   const months = monthsOf(insight)
   const odds = [...reading.groups, ...reading.accrued].flatMap(({ odd }) => odd ?? [])
   const open = reading.pending.flatMap(({ odd }) => (odd === null ? [] : [partOf(parseOpen(odd), 1n)]))
@@ -61,7 +64,7 @@ export async function positionOf(insight: Insight) {
   const tally = tallyOf(reading, months, suppliers, measured, (row) => split.push(row))
   for (const { month, iva } of await readExpired(insight, reading.exclusions, suppliers, split))
     tally.add('at_risk_repse', month, BigInt(iva))
-  return { tally, months, returns: reading.returns, suppliers, exclusions: reading.exclusions }
+  return { tally, months, returns: reading.returns }
 }
 
 const ONE = 1_000_000n
@@ -90,11 +93,8 @@ function declaredIn(returns: readonly ReturnRow[], month: string): Declared | nu
   return { iva_a_cargo: amount('iva_a_cargo'), iva_a_favor: amount('iva_a_favor'), operation_number: found['numero_operacion'] ?? null }
 }
 
-/** Path and query of the entries of a figure. */
-export const entriesOf = ({ fiscal_entity_id }: ScopedLedger, figure: string, range: Record<string, string>): string =>
-  `/v1/analytics/vat-position/entries?${new URLSearchParams({ fiscal_entity_id, ...range, figure })}`
-
 function rowOf(insight: Insight, tally: Tally, returns: readonly ReturnRow[], period: string): VatMonth {
+  const { fiscal_entity_id } = insight.ledger
   const of = (figure: VatFigure) => tally.of(figure, period)
   const side = (name: 'cobrado' | 'pagado') => {
     const figures = VAT_FIGURES.filter((figure) => figure.startsWith(`${name}.`))
@@ -131,7 +131,9 @@ function rowOf(insight: Insight, tally: Tally, returns: readonly ReturnRow[], pe
     declarado,
     diferencia: declared === null ? null : money(saldo - declared),
     ...shownOf(insight, period),
-    drilldown: Object.fromEntries(VAT_FIGURES.map((figure) => [figure, entriesOf(insight.ledger, figure, { period })])),
+    drilldown: Object.fromEntries(
+      VAT_FIGURES.map((figure) => [figure, `/v1/${PATH}/entries?${new URLSearchParams({ fiscal_entity_id, period, figure })}`]),
+    ),
   }
 }
 

@@ -1,14 +1,16 @@
 import type { Measurable } from '../../cfdi/cash/measure.ts'
 import { decimal as money } from '../../cfdi/money.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { type Fragment, prepared, sql } from '../../platform/db/fragment.ts'
+import { type Fragment, sql } from '../../platform/db/fragment.ts'
 import { openCursor, sealCursor } from '../../platform/paging/cursor.ts'
 import { partitionsToRead } from '../../visibility/scoped-ledger.ts'
 import { aggregateOf, type Insight, openInsight } from '../common/insight.ts'
+import { linksOf, qualityLinks } from '../common/links.ts'
 import { measurer } from '../common/measured.ts'
-import { OMITTED, omissions } from '../common/omitted.ts'
+import { omissions, UNMATCHED } from '../common/omitted.ts'
 import { BASIS } from './basis.ts'
 import { FIGURES, type Withholdings, type WithholdingsQuery } from './contract.ts'
+import { PATH } from './entries.ts'
 import { conditionOf, isMatch } from './filters.ts'
 import { type Line, linesOf, type Position, positionOf, viewOf } from './lines.ts'
 import { readWithheld, type WithheldGroup, type WithheldRow, withheld } from './store.ts'
@@ -27,9 +29,9 @@ interface Read {
   notes: number
 }
 
-/** Reads the range in one call. */
-async function read({ ledger, span, rules }: Insight, page: Fragment, limit: number): Promise<Read> {
-  const statements = partitionsToRead(ledger).flatMap((partition) =>
+/** What reads the range. */
+function statementsOf({ ledger, span, rules }: Insight, page: Fragment, limit: number) {
+  const reads = partitionsToRead(ledger).flatMap((partition) =>
     ([0, 1] as const).flatMap((direction) => {
       const rows = withheld(partition, direction, span, rules)
       const { unpriced, notes } = omissions(partition, direction, span)
@@ -40,15 +42,17 @@ async function read({ ledger, span, rules }: Insight, page: Fragment, limit: num
       ].flatMap(({ name, statement }) => (statement ? [{ name, statement }] : []))
     }),
   )
-  const results = statements.length === 0 ? [] : await ledger.d1.batch(statements.map(({ statement }) => prepared(ledger.d1, statement)))
-  const found = (name: string) => results.flatMap(({ results: rows }, n) => (statements[n]!.name === name ? rows : []))
-  const rows = found('rows') as { kind: 'group' | 'odd' | 'page'; row: string }[]
-  const of = <Row>(kind: string) => rows.flatMap((one) => (one.kind === kind ? [JSON.parse(one.row) as Row] : []))
-  return {
-    ...{ groups: of<WithheldGroup>('group'), odd: of<WithheldRow>('odd'), page: of<WithheldRow>('page') },
-    unpriced: found('unpriced') as Measurable[],
-    notes: (found('notes') as { n: number }[]).reduce((sum, { n }) => sum + n, 0),
+  const parse = (found: readonly unknown[][]): Read => {
+    const named = (name: string) => found.flatMap((rows, n) => (reads[n]!.name === name ? rows : []))
+    const rows = named('rows') as { kind: 'group' | 'odd' | 'page'; row: string }[]
+    const of = <Row>(kind: string) => rows.flatMap((one) => (one.kind === kind ? [JSON.parse(one.row) as Row] : []))
+    return {
+      ...{ groups: of<WithheldGroup>('group'), odd: of<WithheldRow>('odd'), page: of<WithheldRow>('page') },
+      unpriced: named('unpriced') as Measurable[],
+      notes: (named('notes') as { n: number }[]).reduce((sum, { n }) => sum + n, 0),
+    }
   }
+  return { statements: reads.map(({ statement }) => statement), parse }
 }
 
 /**
@@ -64,10 +68,9 @@ export async function listWithholdings(ctx: Ctx, query: WithholdingsQuery): Prom
   const position = (await openCursor(ctx, scope, cursor)) as Position | undefined
   const tolerance = rules.get('withholding.tolerance')
   const due_day = rules.get('obligation.due_day')
-  const [{ envelope }, found] = await Promise.all([
-    aggregateOf(insight),
-    read(insight, sql`${conditionOf(asked)} and ${fromOn(position)}`, limit + 2),
-  ])
+  const reads = statementsOf(insight, sql`${conditionOf(asked)} and ${fromOn(position)}`, limit + 2)
+  const { envelope, found: answers } = await aggregateOf(insight, reads.statements)
+  const found = reads.parse(answers)
   const { outcomeOf } = await measurer(ctx, [...(found.odd.filter(isMeasurable) as Measurable[]), ...found.unpriced])
   const totals = new Totals()
   for (const group of found.groups) totals.addGroup(group)
@@ -82,13 +85,12 @@ export async function listWithholdings(ctx: Ctx, query: WithholdingsQuery): Prom
     .filter((line) => isMatch(line, asked) && (position === undefined || after(positionOf(line), position)))
     .sort((a, b) => (after(positionOf(a), positionOf(b)) ? 1 : -1))
   const dof_rate = found.unpriced.filter((row) => (outcomeOf(row) as { dof?: boolean }).dof === true).length
-  const path = (figure: string, more: object) =>
-    `/v1/cfdi/withholdings/entries?${new URLSearchParams({ fiscal_entity_id: ledger.fiscal_entity_id, from: span.from, to: span.to, ...more, figure })}`
+  const links = linksOf(insight, PATH)
   const omitted = {
     dof_rate,
     unreconciled_payments: totals.unreconciled,
     other_parties: totals.otherParties + found.notes,
-    drilldown: Object.fromEntries(OMITTED.map((figure) => [figure, path(figure, {})])),
+    drilldown: qualityLinks(links, UNMATCHED),
   }
   const data = rows.slice(0, limit)
   const has_more = rows.length > limit
@@ -101,7 +103,7 @@ export async function listWithholdings(ctx: Ctx, query: WithholdingsQuery): Prom
       period,
       ...{ isr_a_favor: money(sums.isr_a_favor), iva_a_favor: money(sums.iva_a_favor), isr_por_enterar: money(sums.isr_por_enterar) },
       ...{ iva_por_enterar: money(sums.iva_por_enterar), missing_count: sums.missing_count, missing_amount: money(sums.missing_amount) },
-      drilldown: Object.fromEntries(FIGURES.map((figure) => [figure, path(figure, { period })])),
+      drilldown: Object.fromEntries(FIGURES.map((figure) => [figure, links.entries(figure, { period })])),
     })),
   }
 }

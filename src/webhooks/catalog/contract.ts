@@ -14,6 +14,7 @@ export const EVENT_KEYS = [
   'obligation.due_soon',
   'storage.failed',
   'mailbox.notification_received',
+  'blacklist.changed',
 ] as const
 
 /** The key of a test event. It is not in the catalog: a test is sent only on request. */

@@ -67,6 +67,7 @@ export const SAMPLES = {
     status: 'pending',
     severity: 'warning',
     open_deadline: '2026-11-25',
+    deadline_basis: 'published',
     effective_at: '2026-11-26T06:00:00.000Z',
   },
   'connection.ciec_invalid': { event: 'connection.ciec_invalid', ...event, rejected_at: '2026-11-20T18:00:05.000Z' },
@@ -77,6 +78,19 @@ export const SAMPLES = {
   'document.opinion_32d.changed': {
     ...{ event: 'document.opinion_32d.changed', ...event, ...document },
     ...{ folio: '26NA1234567', from: 'positivo', to: 'negativo' },
+  },
+  'blacklist.changed': {
+    ...{ event: 'blacklist.changed', ...event },
+    counterparty_rfc: 'JES900109Q90',
+    counterparty_name: 'JIMENEZ ESTRADA SALAS A A',
+    ...{
+      source: 'sat_69b',
+      list_label: 'Art. 69-B (EFOS)',
+      change: 'situacion_changed',
+      situacion_before: 'presunto',
+      situacion: 'definitivo',
+    },
+    severity: 'critical',
   },
   'storage.failed': {
     event: 'storage.failed',

@@ -1,4 +1,5 @@
 import type { AlertDraft } from '../../alerts/alerts.ts'
+import { BLACKLIST_CHANGED, type BlacklistChangedBody } from '../../blacklists/listed/changed.ts'
 import { DOCUMENT_READ, type DocumentNews } from '../../documents/news.ts'
 import type { CancellationBody } from '../../downloads/cancellation-events.ts'
 import type { JobCounts } from '../../downloads/counts/counts.ts'
@@ -37,6 +38,7 @@ export async function feedEventsOf(
   if (event.organizations === null) throw new Error(`An event of the kind ${event.kind} names no organization.`)
   if (!isNamed(event, row)) return []
   if (event.kind === NOTIFICATION_RECEIVED) return notificationsOf(event, JSON.parse(event.body) as NotificationBody, row)
+  if (event.kind === BLACKLIST_CHANGED) return listingsOf(event, JSON.parse(event.body) as BlacklistChangedBody, row)
   const recipient = recipientOf(row, event.created_at, event.created_at)
   // The same document can be told of with its job and when it is read.
   const documents = (counts?.news ?? []).map((news) =>
@@ -85,6 +87,12 @@ async function notificationsOf(event: StoredOutboxEvent, body: NotificationBody,
   const content = contentOf(event, { ...body, notification_id }, recipientOf(row, event.created_at, event.created_at))
   const told = await feedEvent(row, content, event.outbox_event_id, event.created_at, false)
   return [{ ...told, alert: alertOf({ ...row, notification_id }, body, new Date(event.created_at)) }]
+}
+
+/** A change of a list, at the time of the load. A task that is repeated reports it again. */
+async function listingsOf(event: StoredOutboxEvent, body: BlacklistChangedBody, row: RecipientRow): Promise<FeedEvent[]> {
+  const content = contentOf(event, body, recipientOf(row, body.changed_at, body.changed_at))
+  return [await feedEvent(row, content, event.outbox_event_id, body.changed_at, true)]
 }
 
 const isNamed = ({ organizations }: StoredOutboxEvent, { organization_id }: RecipientRow): boolean =>

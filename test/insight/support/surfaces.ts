@@ -53,6 +53,11 @@ export interface Asked extends Expected {
 const cut = ({ from, to }: Range): Record<string, string> => ({ from, to })
 const quality = (world: World, range: Range, direction?: Direction) => ({ data_quality: qualityOf(world, range, direction).counts })
 
+/** Of a surface that reads no payments. */
+const plainQuality = (world: World, range: Range, direction?: Direction) => ({
+  data_quality: { ...qualityOf(world, range, direction).counts, unreconciled_payments: null, other_parties: null },
+})
+
 /** Every surface, asked about a range, or about its last day where the answer is of a day. */
 export function surfacesOf(world: World, range: Range): Asked[] {
   const query = cut(range)
@@ -65,7 +70,7 @@ export function surfacesOf(world: World, range: Range): Asked[] {
       return {
         path: '/analytics/concepts',
         query: { ...query, direction, level },
-        head: { ...header, ...quality(world, range, direction) },
+        head: { ...header, ...plainQuality(world, range, direction) },
         rows,
         tally,
       }
@@ -73,7 +78,7 @@ export function surfacesOf(world: World, range: Range): Asked[] {
     return [
       {
         ...{ path: '/cfdi/concentration', query: { ...query, direction }, rows: concentration.rows, tally: concentration.tally },
-        head: { ...concentration.header, ...quality(world, range, direction) },
+        head: { ...concentration.header, ...plainQuality(world, range, direction) },
       },
       { path: '/analytics/efos-exposure', query: { ...query, direction, as_of }, head: efos.header, rows: efos.rows, tally: efos.tally },
       ...levels,
@@ -81,7 +86,7 @@ export function surfacesOf(world: World, range: Range): Asked[] {
   })
   const withholdings = withholdingsOf(world, range)
   const deductions = deductionsOf(world, months)
-  const { receivables, payables, pool, rows: debtors, tally } = financingOf(world, { as_of })
+  const financing = financingOf(world, { as_of })
   const fx = fxOf(world, { ...range, as_of })
   const vat = vatPositionOf(world, months)
   return [
@@ -93,12 +98,8 @@ export function surfacesOf(world: World, range: Range): Asked[] {
       ...{ head: { totals: deductions.totals }, rows: deductions.rows, tally: deductions.tally },
     },
     {
-      ...{ path: '/analytics/financing', query: { as_of }, rows: debtors, tally },
-      head: {
-        receivables: sideOf(receivables, 'dso', 'expected_inflows'),
-        payables: sideOf(payables, 'dpo', 'expected_outflows'),
-        pool: { ...pool, ineligible: pool.ineligible.map(({ drilldown: _, ...one }) => one) },
-      },
+      ...{ path: '/analytics/financing', query: { as_of }, rows: financing.rows, tally: financing.tally },
+      head: financingHead(financing),
     },
     {
       path: '/analytics/fx-exposure',
@@ -115,7 +116,15 @@ export function surfacesOf(world: World, range: Range): Asked[] {
   ]
 }
 
-type Side = ReturnType<typeof financingOf>['receivables']
+type Financing = ReturnType<typeof financingOf>
+type Side = Financing['receivables']
+
+/** What the answer says of both sides and of the pool. */
+export const financingHead = ({ receivables, payables, pool }: Financing): object => ({
+  receivables: sideOf(receivables, 'dso', 'expected_inflows'),
+  payables: sideOf(payables, 'dpo', 'expected_outflows'),
+  pool: { ...pool, ineligible: pool.ineligible.map(({ drilldown: _, ...one }) => one) },
+})
 
 /** The names that a side has in the answer. */
 function sideOf(side: Side, days: string, expected: string): object {
