@@ -59,11 +59,9 @@ const documentsOf = (rfc: string): Written[] => {
   ]
 }
 
-async function imported(): Promise<{ of: Organization; fiscal_entity_id: string }> {
-  const of = await organization('enterprise_gold')
-  const { fiscal_entity_id, rfc } = await connect(of.owner)
+async function importInto(of: Organization, fiscal_entity_id: string, documents: readonly Written[]): Promise<void> {
   const utf8 = new TextEncoder()
-  const files = documentsOf(rfc).map((one) => ({ name: `${one.uuid}.xml`, bytes: utf8.encode(xmlOf(one)) }))
+  const files = documents.map((one) => ({ name: `${one.uuid}.xml`, bytes: utf8.encode(xmlOf(one)) }))
   const { body } = await post(of.owner, fiscal_entity_id, zipOf(files))
   const path = `/v1/fiscal-entities/${fiscal_entity_id}/cfdi/imports/${body.import_id}`
   const done = await vi.waitUntil(
@@ -74,14 +72,21 @@ async function imported(): Promise<{ of: Organization; fiscal_entity_id: string 
     { timeout: 30_000, interval: 50 },
   )
   expect(done.files.filter(({ status }: { status: string }) => status !== 'created')).toEqual([])
-  return { of, fiscal_entity_id }
+}
+
+async function imported(): Promise<{ of: Organization; fiscal_entity_id: string; rfc: string }> {
+  const of = await organization('enterprise_gold')
+  const { fiscal_entity_id, rfc } = await connect(of.owner)
+  await importInto(of, fiscal_entity_id, documentsOf(rfc))
+  return { of, fiscal_entity_id, rfc }
 }
 
 /** The sum of all entries of a drilldown, as the figure is written. */
 async function addedUp(of: Organization, drilldown: string): Promise<string> {
   let sum = 0n
   for (let cursor = ''; ; ) {
-    const { body } = await of.ask('GET', `${drilldown}&limit=2${cursor}`)
+    const { body, status } = await of.ask('GET', `${drilldown}&limit=2${cursor}`)
+    expect([status, body.detail]).toEqual([200, undefined])
     for (const { amount } of body.data) sum += micros(amount)
     if (!body.has_more) return money(sum)
     cursor = `&cursor=${encodeURIComponent(body.next_cursor)}`
@@ -94,7 +99,7 @@ const valueAt = (row: unknown, path: string): unknown => {
 }
 
 describe('April to June 2026 of a company, by hand', async () => {
-  const { of, fiscal_entity_id } = await imported()
+  const { of, fiscal_entity_id, rfc } = await imported()
   const query = `fiscal_entity_id=${fiscal_entity_id}`
 
   it('has the VAT position of May, and every figure is what its documents add up to', async () => {
@@ -164,6 +169,23 @@ describe('April to June 2026 of a company, by hand', async () => {
       for (const [figure, path_] of Object.entries<string>(drilldown)) expect(await addedUp(of, path_)).toBe(sums[figure])
     const page = await of.ask('GET', `${path}&missing=true&impuesto=IVA`)
     expect(page.body.data.map((one: { uuid: string }) => one.uuid)).toEqual([R5])
+  })
+
+  it('reads no more rows when there are documents outside the range', async () => {
+    const paths = [`/v1/analytics/vat-position?${query}&period=2026-05`, `/v1/cfdi/withholdings?${query}&from=2026-04&to=2026-06`]
+    const rowsOf = async () => {
+      const read = []
+      for (const path of paths) read.push((await costOf(env.LEDGER_0, env.FILES, () => of.ask('GET', path))).cost.rows_read)
+      return read
+    }
+    const before = await rowsOf()
+    const older = Array.from({ length: 40 }, (_, n): Written => {
+      const id = `00000000-0000-4000-8000-0000000001${String(n).padStart(2, '0')}`
+      const [emisor, receptor] = n % 2 === 0 ? [rfc, CUSTOMER!] : [PERSON!, rfc]
+      return { uuid: id, emisor, receptor, regimen: '612', fecha: '2025-03-04', lines: [{ clave: '84111500', importe: 100 }] }
+    })
+    await importInto(of, fiscal_entity_id, older)
+    expect(await rowsOf()).toEqual(before)
   })
 
   it('refuses a period beside a range, half a month, and an unknown figure', async () => {

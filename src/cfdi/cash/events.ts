@@ -21,6 +21,10 @@ export const dayFrom = (day: string, days: number): string =>
 /** The digits up to which SQL adds amounts up itself. */
 export const LARGE = 13
 
+/** The condition that SQL does not add up amounts of an invoice or credit note, because they are large. */
+export const isLarge = (alias: string): string =>
+  `coalesce(max(length(${alias}.total_mxn), length(${alias}.net_mxn), length(${alias}.iva_trasladado)) > ${LARGE} or instr(${alias}.taxes, '"') > 0, 0)`
+
 /** The condition that a complement which the window shows, and which counts, refers to the invoice `own`: then it was not paid at once. */
 const hasComplement = (partition: Partition): Fragment => sql`exists (
   select 1 from cfdi_payments p cross join cfdi source
@@ -56,7 +60,7 @@ function whole(partition: Partition, which: Population, more: readonly string[],
   const population = populationOf(partition, { ...which, conditions: [raw('own.version is not null'), ...conditions] })
   if (population === null) return null
   const signed = (amount: string) => raw(`case own.tipo_comprobante when 'E' then -(${amount}) else ${amount} end`)
-  const isOdd = `(${MISSING_RATE('own')} or length(own.total_mxn) > ${LARGE} or coalesce(instr(own.taxes, '"'), 0) > 0)`
+  const isOdd = `(${MISSING_RATE('own')} or ${isLarge('own')})`
   const selected = columns({
     uuid: raw('own.uuid'),
     applies_to: raw('null'),
@@ -122,7 +126,7 @@ function paidByComplement(partition: Partition, direction: DirectionNumber, days
   const inPesos = "coalesce(p.currency, i.currency, 'MXN') in ('MXN', 'XXX')"
   const isWhole = 'p.amount = i.total_micros'
   const isOdd = `(length(p.amount) > ${LARGE} or (not ${inPesos} and p.amount_mxn is null) or coalesce(instr(p.taxes, '"'), 0) > 0
-    or (p.taxes is null and not (${inPesos} and ${isWhole} and i.net_mxn is not null and length(i.total_mxn) <= ${LARGE})))`
+    or (p.taxes is null and not (${inPesos} and ${isWhole} and i.net_mxn is not null and not ${isLarge('i')})))`
   const selected = columns({
     uuid: raw('own.uuid'),
     applies_to: raw('p.invoice'),

@@ -3,7 +3,7 @@ import { boundsOf, type DirectionNumber, isCounted, isVisible, type Partition } 
 import { afterDay } from '../literal-day.ts'
 import { isSubstituted, populationOf } from '../population/population.ts'
 import { MISSING_RATE, NOT_COUNTED, taxOf } from '../population/sums.ts'
-import { complements, LARGE } from './events.ts'
+import { complements, isLarge } from './events.ts'
 
 /** After all documents. */
 const END = '2199-12-31'
@@ -43,7 +43,7 @@ const applied = (partition: Partition): Fragment => sql`(
  */
 export function openInvoices(partition: Partition, direction: DirectionNumber, since: string, until: string): Fragment | null {
   if (!boundsOf(partition, direction)) return null
-  const isOdd = `(${MISSING_RATE('i')} or length(i.total_mxn) > ${LARGE} or coalesce(instr(i.taxes, '"'), 0) > 0)`
+  const isOdd = `(${MISSING_RATE('i')} or ${isLarge('i')})`
   const iva = (['iva_16', 'iva_8', 'iva_otras'] as const).map((name) => `(${taxOf('i', name)})`).join(' + ')
   const where = all([
     sql`i.direction = ${raw(String(direction))} and i.cancelled = 0 and i.kind = 'cfdi' and i.version is not null`,

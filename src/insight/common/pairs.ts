@@ -1,6 +1,6 @@
 import type { Micros } from '../../cfdi/money.ts'
 import { parseSum } from '../../cfdi/population/sums.ts'
-import { type Fragment, join, raw, sql } from '../../platform/db/fragment.ts'
+import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import type { Partition } from '../../visibility/scoped-ledger.ts'
 import type { EntriesPage } from './contract.ts'
 import { type EntryPosition, type EntryRow, pageOfEntries } from './entries.ts'
@@ -41,10 +41,7 @@ export const pageOfPairs = <Odd>(
     insight,
     path,
     query,
-    (partition, after, take) => {
-      const rows = rowsIn(partition)
-      return rows.length === 0 ? null : pairs(join(rows, ' union all '), after, take, keepsZeros)
-    },
+    (partition, after, take) => rowsIn(partition).map((rows) => pairs(rows, after, take, keepsZeros)),
     async (rows) => {
       const parsed = rows.map(({ amount, n, odds }) => ({ amount: parseSum(amount), n, odds: JSON.parse(odds) as Odd[] }))
       const measured = await measureAll(parsed.flatMap(({ odds }) => odds))

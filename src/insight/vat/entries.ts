@@ -13,9 +13,10 @@ import { isUnmatched, unmatchedAmount, unmatchedRows } from '../common/omitted.t
 import { pageOfPairs } from '../common/pairs.ts'
 import type { VatEntriesQuery } from './contract.ts'
 import { type Exclusions, exclusionsOf, isOverLimit, rateOfLimit } from './exclusions.ts'
+import type { Odd } from './odd.ts'
 import { pendingOn } from './pending.ts'
-import { lookUp, monthsOf, readParties, type Suppliers } from './reading.ts'
-import { IVA, movements, type Odd, type Sum } from './store.ts'
+import { type KnownSuppliers, lookUp, monthsOf, readParties } from './reading.ts'
+import { IVA, movements, type Sum } from './store.ts'
 import { PATH, rangeOf } from './vat.ts'
 
 interface Figure {
@@ -23,7 +24,7 @@ interface Figure {
   insight: Insight
   exclusions: Exclusions
   /** Of the figures that depend on them. */
-  suppliers: Suppliers | null
+  suppliers: KnownSuppliers | null
 }
 
 const RISKS = ['no_deducible_excluded', 'at_risk_69b', 'at_risk_repse']

@@ -1,7 +1,7 @@
 import type { EventSource } from '../../cfdi/cash/measure.ts'
 import { micros, times } from '../../cfdi/money.ts'
 import type { Rules } from '../../rules/dated.ts'
-import type { Odd } from './store.ts'
+import type { Odd } from './odd.ts'
 
 /** Uso «Sin efectos fiscales» of c_UsoCFDI. */
 const NO_TAX_EFFECTS = 'S01'

@@ -1,5 +1,6 @@
 import { balanceOn, type OpenRow, partOf } from '../../cfdi/cash/balance-on.ts'
 import type { Micros } from '../../cfdi/money.ts'
+import { sumOf } from '../../cfdi/population/sums.ts'
 import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import type { DirectionNumber } from '../../visibility/scoped-ledger.ts'
 import { ivaOf, type Outcome } from '../common/measured.ts'
@@ -17,7 +18,7 @@ export interface PendingRow {
 /** Adds up what `openInvoices` selects. */
 export const pendingGroups = (open: Fragment, direction: DirectionNumber, today: string): Fragment => sql`
   select ${raw(String(direction))} as direction, substr(day, 1, 7) as month, iif(is_whole, settled, null) as settled,
-    cast(sum(iif(is_whole, iva, 0)) as text) as iva,
+    ${sumOf('iif(is_whole, iva, 0)')} as iva,
     iif(is_whole, null, json_object('uuid', uuid, 'issued_at', issued_at, 'day', day, 'applied', applied, 'source', source)) as odd
   from (select *, substr(applied->>'$[0][0]', 1, 7) as settled, not is_odd and (applied = '[]'
       or (json_array_length(applied) = 1 and applied->>'$[0][2]' = 'P'

@@ -2,14 +2,14 @@ import { listedAmong } from '../../blacklists/listings/listed-among.ts'
 import type { OpenRow } from '../../cfdi/cash/balance-on.ts'
 import { openInvoices } from '../../cfdi/cash/open.ts'
 import { type ReturnRow, returnsOf } from '../../documents/returns.ts'
-import { type Fragment, prepared } from '../../platform/db/fragment.ts'
+import { type Fragment, prepared, withLiterals } from '../../platform/db/fragment.ts'
 import { addMonths, lastDayOf } from '../../platform/time/months.ts'
-import { type Registration, registrationsOf } from '../../repse/registrations.ts'
+import { type KnownRegistration, registrationsOf } from '../../repse/registrations.ts'
 import { partitionsToRead } from '../../visibility/scoped-ledger.ts'
 import type { Insight } from '../common/insight.ts'
 import { type Exclusions, exclusionsOf } from './exclusions.ts'
 import { type PendingRow, pendingGroups } from './pending.ts'
-import { type AccruedRow, accrued, expired, type GroupRow, groups, movements, notes, type Odd, parties } from './store.ts'
+import { type AccruedRow, accrued, expired, type GroupRow, groups, movements, notes, parties } from './store.ts'
 
 /** What the figures of some months are computed of. */
 export interface VatReading {
@@ -51,7 +51,7 @@ export function statementsOf(insight: Insight): { statements: Fragment[]; parse:
       ].flatMap(({ name, statement }) => (statement === null ? [] : [{ name, statement: statement as Fragment }]))
     }),
   )
-  const statements = [...reads.map(({ statement }) => statement), returnsOf(ledger, span.first, span.last)]
+  const statements = [...reads.map(({ statement }) => statement), returnsOf(ledger, span.first, span.last)].map(withLiterals)
   const parse = (found: readonly unknown[][]): VatReading => {
     const returns = found.at(-1) as ReturnRow[]
     const reading: VatReading = { groups: [], accrued: [], pending: [], notes: [], returns, exclusions }
@@ -62,14 +62,14 @@ export function statementsOf(insight: Insight): { statements: Fragment[]; parse:
 }
 
 /** What is known of suppliers: those under article 69-B today, and what the registry answered. */
-export interface Suppliers {
+export interface KnownSuppliers {
   presumed: Set<string>
   definitive: Set<string>
-  registrations: Map<string, Registration>
+  registrations: Map<string, KnownRegistration>
 }
 
 /** Looks suppliers up on the list of article 69-B and in the REPSE registry. Two calls, none without suppliers. */
-export async function lookUp({ ctx, today, ledger }: Insight, rfcs: readonly string[]): Promise<Suppliers> {
+export async function lookUp({ ctx, today, ledger }: Insight, rfcs: readonly string[]): Promise<KnownSuppliers> {
   if (rfcs.length === 0) return { presumed: new Set(), definitive: new Set(), registrations: new Map() }
   const [{ listings }, registrations] = await Promise.all([
     listedAmong({ db: ctx.db, organization_id: ledger.organization_id }, rfcs, today, ['sat_69b']),
@@ -80,14 +80,13 @@ export async function lookUp({ ctx, today, ledger }: Insight, rfcs: readonly str
   return { presumed: among('presunto'), definitive: among('definitivo'), registrations }
 }
 
-export const parseOdd = (text: string): Odd => JSON.parse(text) as Odd
 export const parseOpen = (text: string): OpenRow => JSON.parse(text) as OpenRow
 
 /** IVA of suppliers whose registration ended within a month, of the payments after that day. One call, and none without any. */
 export async function readExpired(
   { ledger, span }: Insight,
   exclusions: Exclusions,
-  { registrations }: Suppliers,
+  { registrations }: KnownSuppliers,
   rows: readonly GroupRow[],
 ): Promise<{ month: string; iva: string }[]> {
   if (rows.length === 0) return []
@@ -95,13 +94,13 @@ export async function readExpired(
     rows.map(({ party, month, in_scope }) => [party, month, in_scope, registrations.get(party ?? '')?.vigencia_hasta]),
   )
   const statements = partitionsToRead(ledger).flatMap((partition) => expired(partition, span, exclusions, asked) ?? [])
-  const results = await ledger.d1.batch(statements.map((one) => prepared(ledger.d1, one)))
+  const results = await ledger.d1.batch(statements.map((one) => prepared(ledger.d1, withLiterals(one))))
   return results.flatMap(({ results: found }) => found as { month: string; iva: string }[])
 }
 
 /** The suppliers that were paid in the range. One call. */
 export async function readParties({ ledger, span }: Insight, exclusions: Exclusions): Promise<string[]> {
   const statements = partitionsToRead(ledger).flatMap((partition) => parties(partition, span, exclusions) ?? [])
-  const results = statements.length === 0 ? [] : await ledger.d1.batch(statements.map((one) => prepared(ledger.d1, one)))
+  const results = statements.length === 0 ? [] : await ledger.d1.batch(statements.map((one) => prepared(ledger.d1, withLiterals(one))))
   return results.flatMap(({ results: found }) => (found as { party: string }[]).map(({ party }) => party))
 }

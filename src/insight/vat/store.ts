@@ -1,6 +1,7 @@
 import { accruedEvents, cashEvents, creditsOfOthers } from '../../cfdi/cash/events.ts'
 import type { Days } from '../../cfdi/population/population.ts'
-import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { sumOf } from '../../cfdi/population/sums.ts'
+import { type Fragment, join, raw, sql } from '../../platform/db/fragment.ts'
 import type { DirectionNumber, Partition } from '../../visibility/scoped-ledger.ts'
 import type { Exclusions } from './exclusions.ts'
 
@@ -25,21 +26,6 @@ export type GroupRow = Record<Sum, string> & {
   /** IVA that paid parts state which are no cash events. */
   stated: string
   odd: string | null
-}
-
-/** A movement that is to be measured. */
-export interface Odd {
-  uuid: string
-  applies_to: string | null
-  tipo: string
-  day: string
-  source: string
-  /** The day of the invoice, when its total in MXN is not known and it was paid in cash. */
-  cash_of: string | null
-  party: string | null
-  is_excluded: 0 | 1
-  /** It is no cash event. */
-  is_unmatched: 0 | 1
 }
 
 /** Columns of the invoice that exclusions depend on. */
@@ -71,8 +57,11 @@ export function movements(partition: Partition, direction: DirectionNumber, days
 export const groups = (movement: Fragment, direction: DirectionNumber): Fragment => sql`
   select ${raw(String(direction))} as direction, substr(day, 1, 7) as month, iif(reason is null, party, null) as party, reason, is_excluded, in_scope,
     count(distinct uuid || coalesce(applies_to, '')) as pairs,
-    ${raw(SUMS.map((name) => `cast(sum(iif(is_odd, 0, ${name} + 0)) as text) as ${name}`).join(', '))},
-    ${raw(`cast(sum(iif(is_odd or reason is null, 0, ${STATED})) as text)`)} as stated, iif(is_odd, as_json, null) as odd
+    ${join(
+      SUMS.map((name) => sql`${sumOf(`iif(is_odd, 0, ${name})`)} as ${raw(name)}`),
+      ', ',
+    )},
+    ${sumOf(`iif(is_odd or reason is null, 0, ${STATED})`)} as stated, iif(is_odd, as_json, null) as odd
   from (${movement}) group by 2, 3, 4, 5, 6, iif(is_odd, uuid || n || coalesce(applies_to, ''), '')`
 
 /** A month's IVA of the documents that were issued in it, or a single document that is to be measured. */
@@ -87,7 +76,7 @@ export function accrued(partition: Partition, direction: DirectionNumber, days: 
   const events = accruedEvents(partition, direction, days)
   return (
     events &&
-    sql`select ${raw(String(direction))} as direction, substr(day, 1, 7) as month, ${raw(`cast(sum(iif(is_odd, 0, ${IVA})) as text)`)} as iva,
+    sql`select ${raw(String(direction))} as direction, substr(day, 1, 7) as month, ${sumOf(`iif(is_odd, 0, ${IVA})`)} as iva,
       iif(is_odd, json_object('uuid', uuid, 'tipo', tipo, 'day', day, 'source', source), null) as odd
     from (${events}) where reason is null group by 2, iif(is_odd, uuid, '')`
   )
@@ -98,7 +87,7 @@ export function expired(partition: Partition, days: Days, exclusions: Exclusions
   const events = movements(partition, 1, days, exclusions)
   return (
     events &&
-    sql`select substr(e.day, 1, 7) as month, cast(sum(${raw(IVA)}) as text) as iva
+    sql`select substr(e.day, 1, 7) as month, ${sumOf(IVA)} as iva
     from (${events}) e cross join json_each(${asked}) a
     where e.party = a.value->>0 and substr(e.day, 1, 7) = a.value->>1 and e.in_scope = a.value->>2 and e.day > a.value->>3
       and e.is_odd = 0 and e.reason is null and e.is_excluded = 0 group by 1`

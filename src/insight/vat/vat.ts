@@ -1,6 +1,7 @@
 import { partOf } from '../../cfdi/cash/balance-on.ts'
 import { fixed } from '../../cfdi/decimal.ts'
 import { dividedBy, type Micros, micros, decimal as money } from '../../cfdi/money.ts'
+import { parseSum } from '../../cfdi/population/sums.ts'
 import type { ReturnRow } from '../../documents/returns.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
@@ -12,9 +13,10 @@ import { UNMATCHED } from '../common/omitted.ts'
 import { BASIS } from './basis.ts'
 import { VAT_FIGURES, type VatFigure, type VatMonth, type VatPosition, type VatQuery } from './contract.ts'
 import { rateOfLimit } from './exclusions.ts'
-import { lookUp, monthsOf, parseOdd, parseOpen, readExpired, statementsOf, type VatReading } from './reading.ts'
+import { parseOdd } from './odd.ts'
+import { lookUp, monthsOf, parseOpen, readExpired, statementsOf, type VatReading } from './reading.ts'
 import type { GroupRow } from './store.ts'
-import { type Tally, tallyOf } from './tally.ts'
+import { sumsOf, type VatSums } from './sums.ts'
 
 export const PATH = 'analytics/vat-position'
 
@@ -29,18 +31,18 @@ export async function getVatPosition(ctx: Ctx, query: VatQuery): Promise<VatPosi
   const { rules } = insight
   const reads = statementsOf(insight)
   const { envelope, found } = await aggregateOf(insight, reads.statements)
-  const { tally, months, returns } = await positionOf(insight, reads.parse(found))
+  const { sums, months, returns } = await positionOf(insight, reads.parse(found))
   const inRange = (counts: Map<string, number>) => months.reduce((sum, { month }) => sum + (counts.get(month) ?? 0), 0)
   const links = linksOf(insight, PATH)
   const omitted = {
-    dof_rate: tally.dof_rate,
-    unreconciled_payments: inRange(tally.unreconciled),
-    other_parties: inRange(tally.otherParties),
+    dof_rate: sums.dof_rate,
+    unreconciled_payments: inRange(sums.unreconciled),
+    other_parties: inRange(sums.otherParties),
     drilldown: qualityLinks(links, UNMATCHED),
   }
   return {
     ...envelope(BASIS, rules, omitted),
-    data: months.map(({ month }) => rowOf(insight, tally, returns, month)),
+    data: months.map(({ month }) => rowOf(insight, sums, returns, month)),
   }
 }
 
@@ -61,10 +63,10 @@ async function positionOf(insight: Insight, reading: VatReading) {
     lookUp(insight, [...parties]),
   ])
   const split: GroupRow[] = []
-  const tally = tallyOf(reading, months, suppliers, measured, (row) => split.push(row))
+  const sums = sumsOf(reading, months, suppliers, measured, (row) => split.push(row))
   for (const { month, iva } of await readExpired(insight, reading.exclusions, suppliers, split))
-    tally.add('at_risk_repse', month, BigInt(iva))
-  return { tally, months, returns: reading.returns }
+    sums.add('at_risk_repse', month, parseSum(iva))
+  return { sums, months, returns: reading.returns }
 }
 
 const ONE = 1_000_000n
@@ -93,9 +95,9 @@ function declaredIn(returns: readonly ReturnRow[], month: string): Declared | nu
   return { iva_a_cargo: amount('iva_a_cargo'), iva_a_favor: amount('iva_a_favor'), operation_number: found['numero_operacion'] ?? null }
 }
 
-function rowOf(insight: Insight, tally: Tally, returns: readonly ReturnRow[], period: string): VatMonth {
+function rowOf(insight: Insight, sums: VatSums, returns: readonly ReturnRow[], period: string): VatMonth {
   const { fiscal_entity_id } = insight.ledger
-  const of = (figure: VatFigure) => tally.of(figure, period)
+  const of = (figure: VatFigure) => sums.of(figure, period)
   const side = (name: 'cobrado' | 'pagado') => {
     const figures = VAT_FIGURES.filter((figure) => figure.startsWith(`${name}.`))
     return Object.fromEntries(figures.map((figure) => [figure.slice(name.length + 1), money(of(figure))]))
@@ -104,7 +106,7 @@ function rowOf(insight: Insight, tally: Tally, returns: readonly ReturnRow[], pe
   const taxed = of('cobrado.base_16') + of('cobrado.base_8') + of('cobrado.base_0') + of('cobrado.base_otras')
   const prorrateo = prorrateoOf(taxed, of('cobrado.base_exento'))
   const credited = product(ivas('pagado') - of('no_deducible_excluded'), prorrateo)
-  const acreditable = credited - of('pagado.retenido_a_terceros') + tally.of('pagado.retenido_a_terceros', addMonths(period, -1))
+  const acreditable = credited - of('pagado.retenido_a_terceros') + sums.of('pagado.retenido_a_terceros', addMonths(period, -1))
   const saldo = ivas('cobrado') - acreditable - of('cobrado.retenido_por_clientes')
   const declarado = declaredIn(returns, period)
   const declared = declarado === null ? null : micros(declarado.iva_a_cargo)! - micros(declarado.iva_a_favor)!
@@ -123,7 +125,7 @@ function rowOf(insight: Insight, tally: Tally, returns: readonly ReturnRow[], pe
     pendiente_por_cobrar_iva: money(of('pendiente_por_cobrar_iva')),
     pendiente_por_acreditar_iva: money(of('pendiente_por_acreditar_iva')),
     pagos_sin_conciliar: {
-      count: tally.unreconciled.get(period) ?? 0,
+      count: sums.unreconciled.get(period) ?? 0,
       iva: money(of('pagos_sin_conciliar')),
       iva_cobrado: money(of('pagos_sin_conciliar.iva_cobrado')),
       iva_pagado: money(of('pagos_sin_conciliar.iva_pagado')),

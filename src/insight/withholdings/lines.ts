@@ -21,8 +21,8 @@ export interface Line {
   missing: boolean
 }
 
-export type Position = [day: string, uuid: string, applies_to: string, n: number, impuesto: string]
-export const positionOf = ({ row, impuesto }: Line): Position => [row.day, row.uuid, row.applies_to ?? '', row.n, impuesto]
+export type LinePosition = [day: string, uuid: string, applies_to: string, n: number, impuesto: string]
+export const positionOf = ({ row, impuesto }: Line): LinePosition => [row.day, row.uuid, row.applies_to ?? '', row.n, impuesto]
 
 const TAXES = ['ISR', 'IVA', 'IEPS'] as const
 

@@ -1,6 +1,7 @@
 import { cashEvents } from '../../cfdi/cash/events.ts'
 import { withheldDocuments } from '../../cfdi/cash/withheld.ts'
 import type { Days } from '../../cfdi/population/population.ts'
+import { sumOf } from '../../cfdi/population/sums.ts'
 import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import type { Rules } from '../../rules/dated.ts'
 import type { DirectionNumber, Partition } from '../../visibility/scoped-ledger.ts'
@@ -111,9 +112,9 @@ export const MISSING_AMOUNT = (['isr', 'iva'] as const)
 export const readWithheld = (rows: Fragment, page: Fragment, limit: number): Fragment => sql`
   with e as materialized (${rows})
   select 'group' as kind, json_object('month', substr(day, 1, 7), 'is_ours', ${raw(IS_OURS)}, 'reason', reason,
-    'pairs', count(distinct uuid || coalesce(applies_to, '')), 'isr', cast(sum(isr_retenido + 0) as text),
-    'iva', cast(sum(iva_retenido + 0) as text), 'missing', sum(${raw(MISSING.ISR)} + ${raw(MISSING.IVA)}),
-    'missing_amount', cast(sum(${raw(MISSING_AMOUNT)}) as text)) as row
+    'pairs', count(distinct uuid || coalesce(applies_to, '')), 'isr', ${sumOf('isr_retenido')},
+    'iva', ${sumOf('iva_retenido')}, 'missing', sum(${raw(MISSING.ISR)} + ${raw(MISSING.IVA)}),
+    'missing_amount', ${sumOf(`(${MISSING_AMOUNT})`)}) as row
   from e where is_odd = 0 or reason is not null group by substr(day, 1, 7), ${raw(IS_OURS)}, reason
   union all select 'odd', ${raw(ROW)} from e where is_odd = 1 and reason is null
   union all select 'page', row from (select ${raw(ROW)} as row from e where is_odd = 0 and reason is null and ${page}

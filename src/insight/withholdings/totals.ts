@@ -1,4 +1,5 @@
 import type { Micros } from '../../cfdi/money.ts'
+import { parseSum } from '../../cfdi/population/sums.ts'
 import type { Line } from './lines.ts'
 import type { WithheldGroup, WithheldRow } from './store.ts'
 
@@ -8,8 +9,8 @@ type Sums = typeof NOTHING
 /** What is missing of a line: nothing when more is withheld than is expected. */
 export const missingOf = ({ missing, expected, amount }: Line): Micros => (missing && expected! > amount ? expected! - amount : 0n)
 
-/** Totals by month, and the paid parts that are no cash events. */
-export class Totals {
+/** WithholdingSums by month, and the paid parts that are no cash events. */
+export class WithholdingSums {
   readonly #months = new Map<string, Sums>()
   unreconciled = 0
   otherParties = 0
@@ -27,10 +28,10 @@ export class Totals {
       return
     }
     const sums = this.#at(month)
-    sums[is_ours ? 'isr_por_enterar' : 'isr_a_favor'] += BigInt(isr)
-    sums[is_ours ? 'iva_por_enterar' : 'iva_a_favor'] += BigInt(iva)
+    sums[is_ours ? 'isr_por_enterar' : 'isr_a_favor'] += parseSum(isr)
+    sums[is_ours ? 'iva_por_enterar' : 'iva_a_favor'] += parseSum(iva)
     sums.missing_count += missing
-    sums.missing_amount += BigInt(missing_amount)
+    sums.missing_amount += parseSum(missing_amount)
   }
 
   /** `lines` are null when the exchange rate is not known. */

@@ -1,7 +1,7 @@
 import type { Measurable } from '../../cfdi/cash/measure.ts'
 import { decimal as money } from '../../cfdi/money.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { type Fragment, sql } from '../../platform/db/fragment.ts'
+import { type Fragment, sql, withLiterals } from '../../platform/db/fragment.ts'
 import { openCursor, sealCursor } from '../../platform/paging/cursor.ts'
 import { partitionsToRead } from '../../visibility/scoped-ledger.ts'
 import { aggregateOf, type Insight, openInsight } from '../common/insight.ts'
@@ -12,11 +12,11 @@ import { BASIS } from './basis.ts'
 import { FIGURES, type Withholdings, type WithholdingsQuery } from './contract.ts'
 import { PATH } from './entries.ts'
 import { conditionOf, isMatch } from './filters.ts'
-import { type Line, linesOf, type Position, positionOf, viewOf } from './lines.ts'
+import { type Line, type LinePosition, linesOf, positionOf, viewOf } from './lines.ts'
 import { readWithheld, type WithheldGroup, type WithheldRow, withheld } from './store.ts'
-import { Totals } from './totals.ts'
+import { WithholdingSums } from './totals.ts'
 
-const after = (a: Position, b: Position): boolean => {
+const after = (a: LinePosition, b: LinePosition): boolean => {
   for (const [n, one] of a.entries()) if (one !== b[n]) return n < 2 ? one < b[n]! : one > b[n]!
   return false
 }
@@ -52,7 +52,7 @@ function statementsOf({ ledger, span, rules }: Insight, page: Fragment, limit: n
       notes: (named('notes') as { n: number }[]).reduce((sum, { n }) => sum + n, 0),
     }
   }
-  return { statements: reads.map(({ statement }) => statement), parse }
+  return { statements: reads.map(({ statement }) => withLiterals(statement)), parse }
 }
 
 /**
@@ -65,14 +65,14 @@ export async function listWithholdings(ctx: Ctx, query: WithholdingsQuery): Prom
   const { limit, cursor, fiscal_entity_id: _, fiscalEntityId: __, ...asked } = query
   const filters = { ...asked, from: span.from, to: span.to }
   const scope = { list: 'withholdings', filters: { ...filters, fiscal_entity_id: ledger.fiscal_entity_id } }
-  const position = (await openCursor(ctx, scope, cursor)) as Position | undefined
+  const position = (await openCursor(ctx, scope, cursor)) as LinePosition | undefined
   const tolerance = rules.get('withholding.tolerance')
   const due_day = rules.get('obligation.due_day')
   const reads = statementsOf(insight, sql`${conditionOf(asked)} and ${fromOn(position)}`, limit + 2)
   const { envelope, found: answers } = await aggregateOf(insight, reads.statements)
   const found = reads.parse(answers)
   const { outcomeOf } = await measurer(ctx, [...(found.odd.filter(isMeasurable) as Measurable[]), ...found.unpriced])
-  const totals = new Totals()
+  const totals = new WithholdingSums()
   for (const group of found.groups) totals.addGroup(group)
   const lines: Line[] = []
   for (const row of found.odd) {
@@ -111,7 +111,7 @@ export async function listWithholdings(ctx: Ctx, query: WithholdingsQuery): Prom
 const isMeasurable = ({ tipo }: WithheldRow): boolean => tipo !== 'N' && tipo !== 'R'
 
 /** The rows from a position on: the event of the position too, which may have further taxes. */
-const fromOn = (position: Position | undefined): Fragment =>
+const fromOn = (position: LinePosition | undefined): Fragment =>
   position === undefined
     ? sql`1`
     : sql`(day < ${position[0]} or (day = ${position[0]} and (uuid < ${position[1]} or (uuid = ${position[1]}
