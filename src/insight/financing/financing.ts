@@ -9,7 +9,7 @@ import { type Links, linksOf, qualityLinks } from '../common/links.ts'
 import { worstOf } from '../common/listed.ts'
 import { BUCKETS, type Debtor, type Financing, type FinancingQuery } from './contract.ts'
 import { type Parties, poolOf } from './pool.ts'
-import { type Opened, type OpenItem, openFinancing, type Punctuality, readFinancing, type SideRead } from './reading.ts'
+import { type FinancingAsOf, type OpenItem, openFinancing, type Punctuality, readFinancing, type SideRead } from './reading.ts'
 
 export const PATH = 'analytics/financing'
 
@@ -30,7 +30,7 @@ const BASIS: Omit<Basis, 'rules'> = {
 type Asked = Pick<FinancingQuery, 'as_of' | 'advance_rate' | 'max_age_days' | 'debtor_cap'>
 
 /** Links to what the answer is made of, with the parameters of its query. */
-export function linksFor({ insight, at }: Opened, { advance_rate, max_age_days, debtor_cap }: Asked): Links {
+export function linksFor({ insight, at }: FinancingAsOf, { advance_rate, max_age_days, debtor_cap }: Asked): Links {
   const own = { advance_rate, max_age_days: max_age_days?.toString(), debtor_cap }
   const given = Object.fromEntries(Object.entries(own).filter((one): one is [string, string] => one[1] !== undefined))
   const { fiscal_entity_id } = insight.ledger
