@@ -319,7 +319,7 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/analytics/fx-exposure': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/analytics/fx-exposure/entries': {
     ...{ may: ALL, answers: 200, given: entity },
-    query: (given) => ({ ...ofEntity(given), figure: 'booked_mxn' }),
+    query: (given) => ({ ...ofEntity(given), figure: 'issued_amount' }),
   },
   'GET /v1/cfdi/summary/monthly': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi/:uuid': { may: ALL, answers: 200, given: cfdi, query: ofEntity },

@@ -4,6 +4,7 @@ import type { Ctx } from '../../platform/context.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { connectedAmong } from '../../taxpayers/connected-among.ts'
 import type { Basis } from '../common/contract.ts'
+import { countDofRates } from '../common/dof-rates.ts'
 import { exact, percentOf, quotientText, sumAll } from '../common/figures.ts'
 import { type Links, linksOf, qualityLinks } from '../common/links.ts'
 import { worstOf } from '../common/listed.ts'
@@ -57,7 +58,7 @@ export async function partiesOf({ db, organization }: Ctx, rfcs: readonly string
 /**
  * Returns what is owed to the RFC and by it as of a day, how late it is, and what could be lent upon it, with a page of debtors, the largest
  * first. At most six D1 calls with authentication; one more when an exchange rate is to be looked up. Throws Failure 404, 422 as_of.future and
- * 400 for a foreign cursor.
+ * 400 for a foreign cursor. Two more calls where documents state no exchange rate.
  */
 export async function getFinancing(ctx: Ctx, query: FinancingQuery): Promise<Financing> {
   const { limit, cursor } = query
@@ -70,7 +71,7 @@ export async function getFinancing(ctx: Ctx, query: FinancingQuery): Promise<Fin
   ]
   const scope: CursorScope = { list: PATH, filters: { ...query, as_of: at.day, fiscal_entity_id: ledger.fiscal_entity_id } }
   const after = (await openCursor(ctx, scope, cursor)) as readonly [outstanding: string, rfc: string] | undefined
-  const { receivables, payables, envelope } = await readFinancing(opened)
+  const { receivables, payables, envelope, counts } = await readFinancing(opened)
   const links = linksFor(opened, query)
   const rfcs = [...new Set(receivables.open.map(({ rfc }) => rfc))]
   const { parties, listedAs } = await partiesOf(ctx, rfcs, at.past)
@@ -110,7 +111,7 @@ export async function getFinancing(ctx: Ctx, query: FinancingQuery): Promise<Fin
   const [owed, owing] = [ofSide('receivables', receivables), ofSide('payables', payables)]
   return {
     ...envelope(BASIS, rules, {
-      dof_rate: 0,
+      dof_rate: await countDofRates(insight, counts.missing_rate),
       unreconciled_payments: receivables.unreconciled + payables.unreconciled,
       drilldown: qualityLinks(links, ['unreconciled_payments']),
     }),
