@@ -296,6 +296,16 @@ export const ROWS: Record<string, Row> = {
   'POST /v1/fiscal-entities/:fiscal_entity_id/repse/refresh': { may: ALL, answers: 202, given: unasked },
   'GET /v1/cfdi/repse-suppliers': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/analytics/vat-position': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/analytics/vat-position/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), figure: 'cobrado.iva_16' }),
+  },
+  'GET /v1/cfdi/withholdings': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/cfdi/withholdings/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), figure: 'isr_a_favor' }),
+  },
   'GET /v1/cfdi/concentration': { may: ALL, answers: 200, given: entity, query: issued },
   'GET /v1/cfdi/concentration/entries': {
     ...{ may: ALL, answers: 200, given: entity },
@@ -319,7 +329,7 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/analytics/fx-exposure': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/analytics/fx-exposure/entries': {
     ...{ may: ALL, answers: 200, given: entity },
-    query: (given) => ({ ...ofEntity(given), figure: 'booked_mxn' }),
+    query: (given) => ({ ...ofEntity(given), figure: 'issued_amount' }),
   },
   'GET /v1/cfdi/summary/monthly': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi/:uuid': { may: ALL, answers: 200, given: cfdi, query: ofEntity },

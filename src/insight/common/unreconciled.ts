@@ -1,4 +1,4 @@
-import { settlements } from '../../cfdi/open/settlements.ts'
+import { paidParts } from '../../cfdi/open/paid-parts.ts'
 import { parseSum, sumOf } from '../../cfdi/population/sums.ts'
 import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import type { Partition } from '../../visibility/scoped-ledger.ts'
@@ -32,7 +32,7 @@ export function pageOfUnreconciled(
   past: string | null,
 ): Promise<EntriesPage> {
   const select = (partition: Partition, after: EntryPosition | undefined, take: number): Fragment | null => {
-    const sides = insight.span.directions.flatMap((direction) => settlements(partition, direction, insight.span, past) ?? [])
+    const sides = insight.span.directions.flatMap((direction) => paidParts(partition, direction, insight.span, past) ?? [])
     return pairs(sql`${sumOf('amount')} as amount`, sides, raw("reason is not null and reason <> 'not_counted'"), after, take)
   }
   return pageOfEntries<EntryRow & { amount: string }>(insight, path, query, select, (rows) => rows.map(({ amount }) => parseSum(amount)))

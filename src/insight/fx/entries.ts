@@ -1,8 +1,8 @@
 import type { Micros } from '../../cfdi/money.ts'
 import { measureOpen, rateWanted } from '../../cfdi/open/measure-open.ts'
-import { measureSettlement } from '../../cfdi/open/measure-settlement.ts'
+import { measurePaidPart } from '../../cfdi/open/measure-paid-part.ts'
 import { openInvoices } from '../../cfdi/open/open-invoices.ts'
-import { settlements } from '../../cfdi/open/settlements.ts'
+import { paidParts } from '../../cfdi/open/paid-parts.ts'
 import { parseSum, sumOf } from '../../cfdi/population/sums.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { type Fragment, join, raw, sql } from '../../platform/db/fragment.ts'
@@ -15,7 +15,7 @@ import { IS_UNRATED } from '../common/unrated.ts'
 import { pageOfUnreconciled, pairs } from '../common/unreconciled.ts'
 import type { FxEntriesQuery } from './contract.ts'
 import { PATH } from './fx.ts'
-import { type Opened, openFx, ownNet } from './reading.ts'
+import { type FxAsOf, openFx, ownNet } from './reading.ts'
 import { IS_FOREIGN } from './store.ts'
 
 type Asked = FxEntriesQuery & { as_of: string }
@@ -38,7 +38,7 @@ const ofCurrency = ({ currency }: Asked): Fragment[] => [
   ...(currency === undefined ? [] : [sql`own.currency = ${currency}`]),
 ]
 
-function pageOfInvoiced({ insight, at, days }: Opened, query: Asked, direction: DirectionNumber): Promise<EntriesPage> {
+function pageOfInvoiced({ insight, at, days }: FxAsOf, query: Asked, direction: DirectionNumber): Promise<EntriesPage> {
   const conditions = [raw(`own.version is not null and (own.net_mxn is not null or ${IS_UNRATED})`), ...ofCurrency(query)]
   const population = { ...days, direction, types: ['I', 'E'] as const, past: at.past, conditions }
   const columns = 'own.tipo_comprobante as tipo, own.subtotal, own.descuento'
@@ -59,7 +59,7 @@ interface OpenEntry extends EntryRow {
 }
 
 function pageOfOpen(
-  { insight, at }: Opened,
+  { insight, at }: FxAsOf,
   query: Asked,
   figure: 'open_receivable' | 'open_payable' | 'booked_mxn',
 ): Promise<EntriesPage> {
@@ -97,10 +97,10 @@ interface RealizedEntry extends EntryRow {
   odds: string | null
 }
 
-function pageOfRealized({ insight, days }: Opened, query: Asked): Promise<EntriesPage> {
+function pageOfRealized({ insight, days }: FxAsOf, query: Asked): Promise<EntriesPage> {
   const select = (partition: Partition, after: EntryPosition | undefined, take: number): Fragment | null => {
     const sides = ([0, 1] as const).flatMap((direction) => {
-      const parts = settlements(partition, direction, days, null)
+      const parts = paidParts(partition, direction, days, null)
       return parts ? [sql`select *, ${raw(String(direction))} as direction from (${parts})`] : []
     })
     const columns = sql`max(direction) as direction, ${sumOf('booked')} as booked, ${sumOf('paid')} as paid,
@@ -114,7 +114,7 @@ function pageOfRealized({ insight, days }: Opened, query: Asked): Promise<Entrie
     const rateOfDay = await ratesFor(insight.ctx, (want) => {
       for (const { odds } of parsed)
         for (const odd of odds)
-          measureSettlement(odd, (currency, day) => {
+          measurePaidPart(odd, (currency, day) => {
             want({ currency, day })
             return '1'
           })
@@ -122,7 +122,7 @@ function pageOfRealized({ insight, days }: Opened, query: Asked): Promise<Entrie
     return parsed.map(({ direction, booked, paid, odds }) => {
       let gain = parseSum(paid) - parseSum(booked)
       for (const odd of odds) {
-        const measured = measureSettlement(odd, rateOfDay)
+        const measured = measurePaidPart(odd, rateOfDay)
         if (measured.paid !== null && measured.booked !== null) gain += measured.paid - measured.booked
       }
       return direction === 0 ? gain : -gain

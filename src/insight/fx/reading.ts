@@ -1,7 +1,7 @@
 import { pastDay } from '../../cfdi/applied/past-day.ts'
 import { type Micros, micros } from '../../cfdi/money.ts'
 import { measureOpen, rateWanted } from '../../cfdi/open/measure-open.ts'
-import { measureSettlement } from '../../cfdi/open/measure-settlement.ts'
+import { measurePaidPart } from '../../cfdi/open/measure-paid-part.ts'
 import type { OpenAt } from '../../cfdi/open/open-invoices.ts'
 import type { Days } from '../../cfdi/population/population.ts'
 import { parseSum } from '../../cfdi/population/sums.ts'
@@ -12,7 +12,7 @@ import { aggregateOf, type Insight, openInsight, type RangeQuery } from '../comm
 import { inPesos, parseUnrated } from '../common/unrated.ts'
 import { type DocumentsRow, documents, type OpenRow, openByCurrency, type RealizedRow, realizedByCurrency } from './store.ts'
 
-export interface Opened {
+export interface FxAsOf {
   insight: Insight
   at: OpenAt
   /** The days of the range up to the day. */
@@ -20,7 +20,7 @@ export interface Opened {
 }
 
 /** Opens the ledger as of a day. Throws Failure 404 without one to read, 422 range.invalid and as_of.future. */
-export async function openFx(ctx: Ctx, query: RangeQuery & { as_of?: string | undefined }): Promise<Opened> {
+export async function openFx(ctx: Ctx, query: RangeQuery & { as_of?: string | undefined }): Promise<FxAsOf> {
   const { as_of } = query
   const past = pastDay(ctx, as_of)
   const insight = await openInsight(ctx, { ...query, to: query.to ?? as_of?.slice(0, 7) })
@@ -37,7 +37,7 @@ export function ownNet([tipo, subtotal, descuento]: readonly [string, string | n
 }
 
 /** What is known of a currency. Of each pair of amounts the first is of issued documents, the second of received ones. */
-export interface Position {
+export interface CurrencyPosition {
   /** Before taxes, in the currency and in MXN. */
   own: [Micros, Micros]
   pesos: [Micros, Micros]
@@ -52,7 +52,7 @@ const DIRECTIONS = [0, 1] as const
 type Odd = [string, string | null, string | null]
 
 /** Reads the positions by currency, MXN among them, and the rates of the day. Three D1 calls. */
-export async function readFx({ insight, at, days }: Opened) {
+export async function readFx({ insight, at, days }: FxAsOf) {
   const { ctx, ledger } = insight
   const statements = partitionsToRead(ledger).flatMap((partition) =>
     DIRECTIONS.flatMap((direction) =>
@@ -73,11 +73,11 @@ export async function readFx({ insight, at, days }: Opened) {
   const open = rowsOf<OpenRow>(1)
   const realized = rowsOf<RealizedRow>(2).map((row) => ({ ...row, odds: JSON.parse(row.odds ?? '[]') as string[] }))
   const rates = await ratesOfDays(ctx, at.day, { sums, open, realized })
-  const positions = new Map<string, Position>()
-  const positionOf = (currency: string): Position => {
+  const positions = new Map<string, CurrencyPosition>()
+  const positionOf = (currency: string): CurrencyPosition => {
     const known = positions.get(currency)
     if (known) return known
-    const none: Position = { own: [0n, 0n], pesos: [0n, 0n], open: [0n, 0n], booked: 0n, realized: 0n, isShown: false }
+    const none: CurrencyPosition = { own: [0n, 0n], pesos: [0n, 0n], open: [0n, 0n], booked: 0n, realized: 0n, isShown: false }
     positions.set(currency, none)
     return none
   }
@@ -112,7 +112,7 @@ export async function readFx({ insight, at, days }: Opened) {
     if (currency === null) continue
     let gain = parseSum(paid) - parseSum(booked)
     for (const odd of odds) {
-      const measured = measureSettlement(odd, rates.of)
+      const measured = measurePaidPart(odd, rates.of)
       if (measured.paid === null) unreconciled++
       else if (measured.booked !== null) gain += measured.paid - measured.booked
     }
@@ -142,7 +142,7 @@ async function ratesOfDays(ctx: Ctx, day: string, { sums, open, realized }: Read
   }
   for (const { odds } of realized)
     for (const odd of odds)
-      measureSettlement(odd, (currency, on) => {
+      measurePaidPart(odd, (currency, on) => {
         want(currency, on)
         return '1'
       })

@@ -1,6 +1,6 @@
 import { DIGITS, microsOfText, placesOf } from '../../cfdi/open/in-pesos.ts'
 import { type OpenAt, openInvoices } from '../../cfdi/open/open-invoices.ts'
-import { settlements } from '../../cfdi/open/settlements.ts'
+import { paidParts } from '../../cfdi/open/paid-parts.ts'
 import { type Days, populationOf } from '../../cfdi/population/population.ts'
 import { sumOf } from '../../cfdi/population/sums.ts'
 import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
@@ -64,7 +64,7 @@ export interface RealizedRow {
 }
 
 export function realizedByCurrency(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
-  const parts = settlements(partition, direction, days, null)
+  const parts = paidParts(partition, direction, days, null)
   return (
     parts &&
     sql`select iif(reason is null, currency, null) as currency, ${sumOf('booked')} as booked, ${sumOf('paid')} as paid,
