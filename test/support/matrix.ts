@@ -304,7 +304,7 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/cfdi/withholdings': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi/withholdings/entries': {
     ...{ may: ALL, answers: 200, given: entity },
-    query: (given) => ({ ...ofEntity(given), figure: 'isr_a_favor' }),
+    query: (given) => ({ ...ofEntity(given), figure: 'isr_por_enterar' }),
   },
   'GET /v1/cfdi/concentration': { may: ALL, answers: 200, given: entity, query: issued },
   'GET /v1/cfdi/concentration/entries': {
