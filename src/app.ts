@@ -26,6 +26,9 @@ import { concentrationRoutes } from './insight/concentration/routes.ts'
 import { conceptsRoutes } from './insight/concepts/routes.ts'
 import { efosRoutes } from './insight/efos/routes.ts'
 import { financingRoutes } from './insight/financing/routes.ts'
+import { fxRoutes } from './insight/fx/routes.ts'
+import { vatRoutes } from './insight/vat/routes.ts'
+import { withholdingRoutes } from './insight/withholdings/routes.ts'
 import { mailboxRoutes } from './mailbox/routes.ts'
 import { authRoutes } from './onboarding/routes.ts'
 import { auditRoutes } from './platform/audit/routes.ts'
@@ -135,10 +138,13 @@ app
   .route('/v1/cfdi', concentrationRoutes)
   .route('/v1/cfdi', searchRoutes)
   .route('/v1/cfdi', summaryRoutes)
+  .route('/v1/cfdi', withholdingRoutes)
   .route('/v1/cfdi', detailRoutes)
+  .route('/v1/analytics', vatRoutes)
   .route('/v1/analytics', conceptsRoutes)
   .route('/v1/analytics', efosRoutes)
   .route('/v1/analytics', financingRoutes)
+  .route('/v1/analytics', fxRoutes)
   .route('/v1/blacklists', blacklistRoutes)
   .route('/v1/blacklists/custom', customListRoutes)
   .route('/v1/blacklists', watchRoutes)

@@ -1,11 +1,7 @@
 import { fits, type Micros, micros, times } from '../../cfdi/money.ts'
-import { populationOf } from '../../cfdi/population/population.ts'
 import { MISSING_RATE } from '../../cfdi/population/sums.ts'
 import type { System } from '../../platform/context.ts'
-import { prepared, raw, sql } from '../../platform/db/fragment.ts'
 import { ratesAt } from '../../rules/rates/rates.ts'
-import { partitionsToRead } from '../../visibility/scoped-ledger.ts'
-import type { Insight } from './insight.ts'
 
 /** The condition that `own` is in another currency and states no exchange rate, although its XML is known. These documents are few. */
 export const IS_UNRATED = `(own.version is not null and ${MISSING_RATE('own')})`
@@ -39,26 +35,6 @@ export const parseUnrated = (text: string | null): Unrated[] =>
       total: BigInt(total ?? 0),
     }),
   )
-
-/** How many documents of a range, by currency and day, state no exchange rate. */
-export interface UnratedDay {
-  currency: string
-  day: string
-  n: number
-}
-
-/** Counts them. One D1 call; for surfaces that read less than all documents of their range, when these are known to be there. */
-export async function unratedDays({ ledger, span: { first, last, directions } }: Insight): Promise<UnratedDay[]> {
-  const statements = partitionsToRead(ledger).flatMap((partition) =>
-    directions.flatMap((direction) => {
-      const found = populationOf(partition, { first, last, direction, conditions: [raw(IS_UNRATED)] })
-      return found
-        ? [prepared(ledger.d1, sql`select own.currency, substr(own.fecha, 1, 10) as day, count(*) as n ${found} group by 1, 2`)]
-        : []
-    }),
-  )
-  return (await ledger.d1.batch<UnratedDay>(statements)).flatMap(({ results }) => results)
-}
 
 /** Returns MXN for one unit, as decimal text, for each of these documents. Null where no rate is known. At most one D1 call. */
 export const ratesOf = async (system: System, unrated: readonly Pick<Unrated, 'currency' | 'day'>[]): Promise<(string | null)[]> =>
