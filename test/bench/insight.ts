@@ -19,6 +19,8 @@ const range = `from=${FROM}&to=${TO}`
 const SURFACES = {
   concentration: [`cfdi/concentration?direction=issued&${range}`, [0]],
   concepts: [`analytics/concepts?direction=issued&level=key&${range}`, [0]],
+  fx: [`analytics/fx-exposure?as_of=${LAST_DAY}&${range}`, [0, 1]],
+  vat: [`analytics/vat-position?${range}`, [0, 1]],
   efos: [`analytics/efos-exposure?direction=received&${range}`, [1]],
   financing: ['analytics/financing?limit=25', [0, 1]],
   financing_past: [`analytics/financing?as_of=${LAST_DAY}`, [0, 1]],

@@ -22,12 +22,12 @@ const DIRECTIONS: Partial<Record<Asked['path'], Direction>> = {
 const COUNTED = ['missing_rate', 'dof_rate', 'not_counted', 'unreconciled_payments', 'other_parties']
 
 /** The days that a query means: those of its months, up to `as_of`. The default is the last twelve months. */
-function rangeOf({ today }: World, { path, query: { period, from, to, as_of = today } }: Asked): Range {
+function rangeOf({ today }: World, { path, query: { period, from, to, as_of = '9999-12-31' } }: Asked): Range {
   if (path === '/analytics/financing') return { from: addDays(monthsBefore(as_of, 12), 1), to: as_of }
   const last = period ?? to ?? monthOf(today)
   const first = period ?? from ?? addMonths(monthOf(last), -11)
   const end = last.length === 7 ? lastDayOf(last) : last
-  return { from: first.length === 7 ? `${first}-01` : first, to: path === '/analytics/efos-exposure' && as_of < end ? as_of : end }
+  return { from: first.length === 7 ? `${first}-01` : first, to: as_of < end ? as_of : end }
 }
 
 interface Month {
