@@ -11,6 +11,7 @@ import { searchRoutes } from './cfdi/search/routes.ts'
 import { summaryRoutes } from './cfdi/summary/routes.ts'
 import { entityRoutes } from './connections/routes.ts'
 import { seatRoutes } from './connections/seats-routes.ts'
+import { obligationRoutes } from './documents/obligations/routes.ts'
 import { documentRoutes } from './documents/routes.ts'
 import { syncRoutes } from './downloads/routes.ts'
 import { extractorRoutes } from './extractors/routes.ts'
@@ -121,6 +122,7 @@ app
   .route('/v1/fiscal-entities', entityRoutes)
   .route('/v1/fiscal-entities', syncRoutes)
   .route('/v1/fiscal-entities', documentRoutes)
+  .route('/v1/fiscal-entities', obligationRoutes)
   .route('/v1/fiscal-entities', mailboxRoutes)
   .route('/v1/fiscal-entities', importRoutes)
   .route('/v1/fiscal-entities', repseRoutes)

@@ -4,6 +4,7 @@ import { issueInvoices } from './billing/invoices/issue.ts'
 import { reviewSubscriptions } from './billing/subscription/review.ts'
 import { refreshLists } from './blacklists/loading/load.ts'
 import { alertCertificates } from './documents/certificates.ts'
+import { tellDueSoon } from './documents/obligations/due-soon.ts'
 import { readPending } from './documents/pending.ts'
 import { sweepJobs } from './downloads/downloads.ts'
 import { pruneJobs } from './downloads/pruning/prune.ts'
@@ -77,6 +78,7 @@ export const TASKS = {
   pruneAttempts: once(pruneAttempts),
   verifyIdle,
   alertCertificates,
+  tellDueSoon,
   readPending,
   reviewConnectors,
   reportLetters: once(reportLetters),
@@ -120,6 +122,7 @@ export const DAILY: readonly (keyof typeof TASKS)[] = [
   'pruneAttempts',
   'verifyIdle',
   'alertCertificates',
+  'tellDueSoon',
   'reviewConnectors',
   'reportLetters',
 ]

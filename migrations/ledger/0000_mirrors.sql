@@ -246,6 +246,12 @@ CREATE TABLE `documents` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `documents_pending` ON `documents` (`read_attempts`,`created_at`) WHERE fields_status = 'pending';--> statement-breakpoint
+CREATE TABLE `obligation_rules` (
+	`due_rule` text NOT NULL,
+	`entity` integer NOT NULL,
+	PRIMARY KEY(`due_rule`, `entity`)
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `import_holdings` (
 	`book` integer NOT NULL,
 	`part` integer NOT NULL,

@@ -16,6 +16,9 @@ export const EVENT_KEYS = [
   'mailbox.notification_received',
 ] as const
 
+/** Events that the specification does not send: the feed records them, and no endpoint gets them. */
+export const RECORDED_ONLY: readonly EventKey[] = ['document.csf.updated', 'document.opinion_32d.changed']
+
 /** The key of a test event. It is not in the catalog: a test is sent only on request. */
 export const TEST_KEY = 'webhook.test'
 

@@ -1,5 +1,5 @@
 import { DESCRIPTIONS } from './catalog.ts'
-import type { EventKey } from './contract.ts'
+import { type EventKey, RECORDED_ONLY } from './contract.ts'
 import { PAYLOADS } from './payload-contract.ts'
 
 const HEADERS = {
@@ -15,9 +15,11 @@ const HEADERS = {
 
 /** Returns a description of each request that webhooks send, for the OpenAPI document. */
 export const notices = () =>
-  Object.entries(PAYLOADS).map(([key, schema]) => ({
-    key,
-    description: DESCRIPTIONS[key as EventKey] ?? 'A test event, sent on request.',
-    headers: HEADERS,
-    schema,
-  }))
+  Object.entries(PAYLOADS)
+    .filter(([key]) => !RECORDED_ONLY.includes(key as EventKey))
+    .map(([key, schema]) => ({
+      key,
+      description: DESCRIPTIONS[key as EventKey] ?? 'A test event, sent on request.',
+      headers: HEADERS,
+      schema,
+    }))

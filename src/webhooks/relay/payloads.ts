@@ -1,5 +1,6 @@
 import { hasAppliedPayments, paymentStatusAt } from '../../cfdi/payment-thresholds.ts'
 import type { DocumentNews } from '../../documents/news.ts'
+import type { DueObligation } from '../../documents/obligations/due-soon.ts'
 import type { CancellationBody } from '../../downloads/cancellation-events.ts'
 import type { JobCounts } from '../../downloads/counts/counts.ts'
 import { deadlinesOf } from '../../mailbox/deadlines.ts'
@@ -107,6 +108,15 @@ export function contentOf({ kind }: StoredOutboxEvent, body: unknown, recipient:
 
 /** The event of a document that an organization got. */
 export const documentContent = ({ got_at: _, ...news }: DocumentNews, recipient: Recipient): Content => ({ ...headOf(recipient), ...news })
+
+/** The event of an obligation that is due soon. */
+export const dueSoonContent = (due: DueObligation, recipient: Recipient): Content => ({
+  event: 'obligation.due_soon',
+  ...headOf(recipient),
+  ...due,
+  periodicity: due.periodicity as 'monthly',
+})
+
 /** A notification under the identifier that the recipient's connection knows. */
 type NotificationOfRecipient = NotificationBody & { notification_id: string }
 

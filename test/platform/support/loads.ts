@@ -516,6 +516,28 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     expect(await countOf('alerts', "kind = 'certificate.expiring'", env.EVENTS_0)).toBe(600)
   },
 
+  /** Many RFCs whose obligations are due, each with a listener, and as many without one. */
+  async tellDueSoon(platform) {
+    const of = await manyConnections(4_000, {})
+    await env.LEDGER_0.prepare(
+      `with recursive n (i) as (select 1 union all select i + 1 from n where i < 8000)
+       insert into documents (entity, document_id, source, kind, series, name, title, content_type, size, sha256, document_date, attributes,
+         organizations, created_at, fields_status, fields)
+       select 1000000 + i, 'doc', 'sat_obligations', 'obligations', 'obligations', '', '', '', 0, '', '2026-05-01', '{}', ?1, 0, 'read', ?2 from n`,
+    )
+      .bind(
+        JSON.stringify({ [of.id]: 1 }),
+        JSON.stringify({ obligations: [{ description: 'IVA', due_rule: 'El día 17 del mes inmediato posterior', from: null, to: null }] }),
+      )
+      .run()
+    await env.LEDGER_0.prepare(
+      "insert into obligation_rules select fields->>'$.obligations[0].due_rule', entity from documents where document_id = 'doc'",
+    ).run()
+    await env.DB.prepare('update organizations set extractor_count = 0 where id = ?').bind(of.id).run()
+    await finish(platform, 'tellDueSoon', Date.parse('2026-06-12T10:00:00Z'))
+    expect(await countOf('outbox', "kind = 'obligation.due_soon'", env.LEDGER_0)).toBe(3_999)
+  },
+
   async sweepUploadObjects(platform) {
     bindLedgers(platform, 800)
     // The bucket's clock is the real one.

@@ -295,9 +295,9 @@ describe('the catalog', () => {
       ['sync.failed', true],
       ['connection.ciec_invalid', true],
       ['cfdi.issued', false],
-      ['document.csf.updated', true],
-      ['document.opinion_32d.changed', true],
-      ['obligation.due_soon', false],
+      ['document.csf.updated', false],
+      ['document.opinion_32d.changed', false],
+      ['obligation.due_soon', true],
       ['storage.failed', true],
       ['mailbox.notification_received', true],
     ])
