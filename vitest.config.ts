@@ -118,6 +118,7 @@ const RULES = [
   'test/billing/subscription/trial-email.test.ts',
   'test/extractors/{cadence,cadence-oracle,promises}.test.ts',
   'test/extractors/runs/scope.test.ts',
+  'test/insight/*-example.test.ts',
   'test/pdf/*.test.ts',
   'test/platform/hash.test.ts',
   'test/platform/time/zone-of-postcode.test.ts',

@@ -31,11 +31,28 @@ function creditOf(note: Document, invoice: Document): Micros | null {
   return from === null || to === null ? null : over(times(amount, from), to)
 }
 
+const indexes = new WeakMap<World, Map<string, Document[]>>()
+
+/** The documents that name an invoice, in payments or relations. */
+function naming(world: World, uuid: string): readonly Document[] {
+  let index = indexes.get(world)
+  if (!index) {
+    index = new Map()
+    for (const one of world.documents) {
+      const paid = one.pagos.flatMap(({ documentos }) => documentos.map((docto) => docto.uuid))
+      for (const named of new Set([...paid, ...one.relacionados.map((relation) => relation.uuid)]))
+        index.set(named, [...(index.get(named) ?? []), one])
+    }
+    indexes.set(world, index)
+  }
+  return index.get(uuid) ?? []
+}
+
 /** What is applied to an invoice as of a day, or today. */
 export function appliedTo(world: World, invoice: Document, asOf: Day | null): Applied[] {
   const counted = countedAt(world, asOf)
   const isUntil = (day: Day) => asOf === null || day <= asOf
-  return world.documents
+  return naming(world, invoice.uuid)
     .filter(
       (source) =>
         counted.has(source.uuid) &&

@@ -18,6 +18,8 @@ export interface CashEvent {
   document: Document
   forma: string | null
   paid: Micros
+  /** What was paid in the invoice's currency. */
+  own: Micros
   net: Micros
   taxes: Tax[]
 }
@@ -69,7 +71,8 @@ export function movementsOf(world: World): Movements {
   const movements: Movements = { events: [], unreconciled: [] }
   kept.set(world, movements)
   const counted = countedAt(world, null)
-  const find = (uuid: string, { origin }: Document) => world.documents.find((one) => one.uuid === uuid && one.origin === origin)
+  const byUuid = new Map(world.documents.map((one) => [`${one.origin}|${one.uuid}`, one]))
+  const find = (uuid: string, { origin }: Document) => byUuid.get(`${origin}|${uuid}`)
   for (const payment of world.documents) {
     if (payment.tipo_comprobante !== 'P' || !counted.has(payment.uuid) || !payment.has_xml || isToItself(payment)) continue
     for (const pago of payment.pagos)
@@ -98,7 +101,12 @@ export function movementsOf(world: World): Movements {
     const f = (amount: Micros) => times(amount, rate) * signOf(document)
     movements.events.push({
       ...{ uuid: document.uuid, applies_to: null, source: 'cfdi', direction: document.direction, day: dayOf(document.fecha), document },
-      ...{ forma: document.forma_pago, paid: f(micros(document.total)), net: f(netOf(document)) },
+      ...{
+        forma: document.forma_pago,
+        paid: f(micros(document.total)),
+        own: micros(document.total) * signOf(document),
+        net: f(netOf(document)),
+      },
       taxes: taxesOf(document).map((tax) => scaled(tax, f)),
     })
   }
@@ -111,7 +119,7 @@ function eventOf(pago: Pago, docto: Docto, invoice: Document, own: Tax[], conver
   const taxes = own.length > 0 || docto.objeto_imp_dr === '01' ? own : taxesOf(invoice).map((tax) => scaled(tax, share))
   return {
     ...{ source: 'pago' as const, direction: invoice.direction, document: invoice, forma: pago.forma_pago_p },
-    ...{ paid: convert(paid), net: convert(share(netOf(invoice))), taxes: taxes.map((tax) => scaled(tax, convert)) },
+    ...{ paid: convert(paid), own: paid, net: convert(share(netOf(invoice))), taxes: taxes.map((tax) => scaled(tax, convert)) },
   }
 }
 

@@ -98,10 +98,10 @@ export const DEFAULT_RULES: Rules = {
     unclassified: ['01010101'],
   },
   withholding: {
-    honorarios: { isr: '0.10', iva: 'two_thirds' },
-    arrendamiento: { isr: '0.10', iva: 'two_thirds' },
+    honorarios: { isr: '0.1', iva: 'two_thirds' },
+    arrendamiento: { isr: '0.1', iva: 'two_thirds' },
     resico_pf: { isr: '0.0125', iva: 'two_thirds' },
-    comision: { isr: '0.10', iva: 'two_thirds' },
+    comision: { isr: '0.1', iva: 'two_thirds' },
     autotransporte: { isr: null, iva: '0.04' },
     otros: { isr: null, iva: null },
   },

@@ -110,6 +110,7 @@ export function conceptsOf(
     const add = (figure: string) => tally.add(figure, line.document.uuid, line.amount)
     add('total')
     add(`amount|${line.key ?? ''}`)
+    if (line.document.tipo_comprobante === 'I') add(`invoice_count|${line.key ?? ''}`)
     if (hasPrefix(line.clave, world.rules.claves.unclassified)) add('unclassified_amount')
     if (outliers.has(line)) add('outliers')
   }

@@ -42,6 +42,7 @@ export function efosOf(world: World, query: EfosQuery) {
     const uuids = new Set(list.map(({ uuid }) => uuid))
     for (const one of list) {
       tally.add(`amount|${rfc}`, one.uuid, net(one))
+      if (one.tipo_comprobante === 'I') tally.add(`invoice_count|${rfc}`, one.uuid, net(one))
       tally.add(`${dayOf(one.fecha) < listed ? 'before_listing_amount' : 'after_listing_amount'}|${rfc}`, one.uuid, net(one))
       const open = unpaid.get(one.uuid) ?? 0n
       if (open !== 0n) tally.add(`unpaid_amount|${rfc}`, one.uuid, open)

@@ -1,4 +1,4 @@
-import { type Micros, micros, money, percent, quotient, sum, times } from '../amounts.ts'
+import { type Micros, money, percent, quotient, sum, times } from '../amounts.ts'
 import type { FxRow } from '../analytics-shapes.ts'
 import { openInvoices } from '../balances.ts'
 import { movementsOf } from '../cash.ts'
@@ -72,14 +72,8 @@ export function fxOf(world: World, query: FxQuery) {
 
 /** What payments of the range brought more in MXN than their invoices were booked with. */
 function addRealized(world: World, range: Range, asOf: Day, tally: ReturnType<typeof newTally>): void {
-  for (const { uuid, applies_to, source, document, day, paid, direction } of movementsOf(world).events) {
+  for (const { uuid, applies_to, source, document, day, paid, own, direction } of movementsOf(world).events) {
     if (source !== 'pago' || !isForeign(document) || !within(range, day) || day > asOf || rateOf(world, document) === null) continue
-    const pago = world.documents.find((one) => one.uuid === uuid)!.pagos
-    const own = sum(
-      pago
-        .filter((one) => dayOf(one.fecha_pago) === day)
-        .flatMap(({ documentos }) => documentos.filter((one) => one.uuid === applies_to).map((one) => micros(one.imp_pagado))),
-    )
     const difference = paid - inPesos(world, document, own)
     tally.add(`realized_gain_loss|${document.currency}`, uuid, direction === 'issued' ? difference : -difference, applies_to)
   }

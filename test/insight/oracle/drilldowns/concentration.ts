@@ -25,7 +25,11 @@ export function concentrationOf(world: World, query: ConcentrationQuery) {
   const documents = populationOf(world, query, ['I', 'E']).filter((one) => one.direction === direction)
   const netOfOne = (one: Document) => inPesos(world, one, netOf(one)) * signOf(one)
   const groups = [...Map.groupBy(documents, ({ counterparty }) => counterparty.rfc)].map(([rfc, list]) => {
-    for (const one of list) for (const figure of ['total', `total|${rfc}`]) tally.add(figure, one.uuid, netOfOne(one))
+    for (const one of list) {
+      const isInvoice = one.tipo_comprobante === 'I'
+      for (const figure of ['total', `total|${rfc}`, ...(isInvoice ? [`invoice_count|${rfc}`] : [])])
+        tally.add(figure, one.uuid, netOfOne(one))
+    }
     return { rfc, list, total: sum(list.map(netOfOne)) }
   })
   groups.sort((a, b) => compare([-a.total, a.rfc], [-b.total, b.rfc]))

@@ -1,0 +1,68 @@
+import { expect } from 'vitest'
+import { micros } from '../oracle/amounts.ts'
+import type { Entry } from '../oracle/shapes.ts'
+import type { Range, World } from '../oracle/world.ts'
+import { type Asked, surfacesOf } from './surfaces.ts'
+
+type Answer = Record<string, unknown> & { data: Record<string, unknown>[]; has_more?: boolean; next_cursor?: string | null }
+
+/** Asks the service for a path below /v1. The fiscal entity is the asker's business. */
+export type Ask = (path: string, query: Record<string, string>) => Promise<Answer>
+
+/** The first page of an answer with the rows of all. */
+async function wholeOf(ask: Ask, path: string, query: Record<string, string>): Promise<Answer> {
+  const first = await ask(path, query)
+  const rows = [...first.data]
+  for (let page = first; page.has_more; ) {
+    page = await ask(path, { ...query, cursor: page.next_cursor! })
+    rows.push(...page.data)
+  }
+  return { ...first, data: rows }
+}
+
+const KEYS = ['period', 'year', 'category', 'rfc', 'key', 'month', 'currency']
+const sorted = (entries: readonly Entry[]): Entry[] =>
+  entries
+    .filter(({ amount }) => micros(amount) !== 0n)
+    .map(({ uuid, amount, applies_to }) => ({ uuid, amount, applies_to }))
+    .sort((a, b) => (`${a.uuid}|${a.applies_to}` < `${b.uuid}|${b.applies_to}` ? -1 : 1))
+
+/** The figure of the oracle that a path of entries names, with the keys of its row. */
+export function figureOf(url: string): { path: string; query: Record<string, string>; figure: string } {
+  const { pathname, searchParams } = new URL(url, 'https://service')
+  const keys = KEYS.filter((name) => searchParams.has(name)).map((name) => searchParams.get(name)!)
+  return {
+    path: pathname.replace(/^\/v1/, ''),
+    query: Object.fromEntries([...searchParams].filter(([name]) => !/^fiscal_?entity_?id$/i.test(name))),
+    figure: [searchParams.get('figure') ?? '', ...keys].join('|'),
+  }
+}
+
+/** All drilldowns of an answer that lead to entries. */
+const drilldownsOf = (value: unknown): string[] => {
+  if (Array.isArray(value)) return value.flatMap(drilldownsOf)
+  if (value === null || typeof value !== 'object') return []
+  return Object.entries(value).flatMap(([name, one]) => {
+    if (name === 'data_quality') return []
+    return name === 'drilldown'
+      ? Object.values(one as Record<string, string>).filter((url) => url.includes('/entries?'))
+      : drilldownsOf(one)
+  })
+}
+
+/** Asks for one surface, and compares its figures, and the entries of every `every`th drilldown, with the oracle's. */
+export async function expectSurface(ask: Ask, { path, query, head, rows, tally }: Asked, every = 1): Promise<void> {
+  const answer = await wholeOf(ask, path, query)
+  const what = `${path} ${JSON.stringify(query)}`
+  expect(answer, what).toMatchObject({ ...head, data: rows })
+  for (const url of drilldownsOf(answer).filter((_, n) => n % every === 0)) {
+    const { path: entries, query: asked, figure } = figureOf(url)
+    const found = await wholeOf(ask, entries, asked)
+    expect(sorted(found.data as unknown as Entry[]), url).toEqual(sorted(tally.entries(figure)))
+  }
+}
+
+/** Compares every surface of a range with the oracle. */
+export async function expectSurfaces(ask: Ask, world: World, range: Range, every = 1): Promise<void> {
+  for (const asked of surfacesOf(world, range)) await expectSurface(ask, asked, every)
+}
