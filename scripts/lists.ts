@@ -1,22 +1,24 @@
 /**
- * `npm run lists -- <file>` loads a file of the authority's 69-B list by hand. The file goes into the bucket and is checked like a fetched
- * one: the held list stays when the file is not such a list, is older, or lost more than a tenth of its rows. With `--env test` or
- * `--env live`, the hosted service loads it in its next daily cron (10:00 UTC). Otherwise, the local service loads it at once if it runs.
- * Without a file, the command shows which list is held.
+ * `npm run lists -- <file> [<list>]` loads a file of one of the authority's lists by hand, by default of 69-B (`sat_69b`). The file goes into
+ * the bucket and is checked like a fetched one: the held list stays when the file is not such a list, is older, or lost too many of its rows.
+ * With `--env test` or `--env live`, the hosted service loads it in its next daily cron (10:00 UTC). Otherwise, the local service loads it at
+ * once if it runs. Without a file, the command shows which lists are held.
  */
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { objectOf, PUBLIC_SOURCES, type PublicSource } from '../src/blacklists/catalog.ts'
 import { scheduledPath } from './crons.ts'
 import { runnerOf } from './leftovers.ts'
 import { placeOf } from './service.ts'
 import { wrangler } from './wrangler.ts'
 
-const OBJECT = 'lists/sat_69b.csv'
+const isPublicSource = (text: string): text is PublicSource => (PUBLIC_SOURCES as readonly string[]).includes(text)
+
 const DAILY = '0 10 * * *'
 const LOADING_MS = 3_000
 const STATE = `select source, list_date, row_count, datetime(fetched_at / 1000, 'unixepoch') as fetched_at,
-  refused_code, refused_detail, datetime(refused_at / 1000, 'unixepoch') as refused_at from blacklist_lists where organization_id = ''`
+  refused_code, refused_detail, datetime(refused_at / 1000, 'unixepoch') as refused_at from blacklist_lists where organization_id = '' order by source`
 
 interface ListState {
   source: string
@@ -38,10 +40,10 @@ const show = ({ source, list_date, row_count, fetched_at, refused_code, refused_
 }
 
 /** Uploads the file to the place where the daily cron looks for it. */
-async function put(file: string, bucket: string, where: readonly string[]): Promise<void> {
+async function put(file: string, source: PublicSource, bucket: string, where: readonly string[]): Promise<void> {
   if (!existsSync(file)) throw new Error(`There is no file ${file}.`)
-  await wrangler('r2', 'object', 'put', `${bucket}/${OBJECT}`, '--file', file, '--content-type', 'text/csv', ...where)
-  console.log(`${file} is in the bucket ${bucket} as ${OBJECT}.`)
+  await wrangler('r2', 'object', 'put', `${bucket}/${objectOf(source)}`, '--file', file, '--content-type', 'text/csv', ...where)
+  console.log(`${file} is in the bucket ${bucket} as ${objectOf(source)}.`)
 }
 
 /** Fires the local service's daily cron now, if the service runs. */
@@ -56,14 +58,15 @@ async function work(stateDir: string): Promise<void> {
 
 try {
   const { values, positionals } = parseArgs({ allowPositionals: true, options: { env: { type: 'string' } } })
-  const [given, ...rest] = positionals
+  const [given, source = 'sat_69b', ...rest] = positionals
   const environment = values.env
   if (rest.length > 0 || (environment !== undefined && environment !== 'test' && environment !== 'live'))
-    throw new Error('npm run lists -- [<file>] [--env test|live]')
+    throw new Error('npm run lists -- [<file> [<list>]] [--env test|live]')
+  if (!isPublicSource(source)) throw new Error(`There is no list ${source}. The lists are ${PUBLIC_SOURCES.join(', ')}.`)
   const { stateDir } = placeOf(process.env)
   const where = environment === undefined ? ['--local', '--persist-to', stateDir] : ['--remote', '--env', environment]
   if (given !== undefined) {
-    await put(resolve(process.env['INIT_CWD'] ?? '.', given), `fiscal-${environment ?? 'local'}-files`, where)
+    await put(resolve(process.env['INIT_CWD'] ?? '.', given), source, `fiscal-${environment ?? 'local'}-files`, where)
     if (environment === undefined) await work(stateDir)
     else console.log('The daily cron at 10:00 UTC loads it. Run this command without a file after that to see the result.')
   }

@@ -5,6 +5,7 @@ import { alertRoutes } from './alerts/routes.ts'
 import { sourceRoutes } from './authority/routes.ts'
 import { checkPaid } from './billing/entitlements.ts'
 import { billingRoutes } from './billing/routes.ts'
+import { customListRoutes } from './blacklists/custom/routes.ts'
 import { blacklistRoutes } from './blacklists/lookups/routes.ts'
 import { detailRoutes } from './cfdi/detail/routes.ts'
 import { searchRoutes } from './cfdi/search/routes.ts'
@@ -22,6 +23,7 @@ import { organizationRoutes } from './identity/organization/routes.ts'
 import { identityRoutes } from './identity/routes.ts'
 import { teamRoutes } from './identity/team/routes.ts'
 import { importRoutes } from './imports/routes.ts'
+import { concentrationRoutes } from './insight/concentration/routes.ts'
 import { mailboxRoutes } from './mailbox/routes.ts'
 import { authRoutes } from './onboarding/routes.ts'
 import { auditRoutes } from './platform/audit/routes.ts'
@@ -36,6 +38,7 @@ import { repseRoutes, supplierRoutes } from './repse/routes.ts'
 import { connectorRoutes } from './storage/connectors/routes.ts'
 import { FiscalEntityId } from './taxpayers/contract.ts'
 import { testHelperRoutes } from './test-helpers/routes.ts'
+import { watchRoutes } from './watch/routes.ts'
 import { eventCatalogRoutes } from './webhooks/catalog/routes.ts'
 import { deliveryRoutes } from './webhooks/deliveries/routes.ts'
 import { webhookRoutes } from './webhooks/endpoints/routes.ts'
@@ -128,10 +131,13 @@ app
   .route('/v1/fiscal-entities', repseRoutes)
   // Before the other CFDI routes, because `/v1/cfdi/:uuid` would match its path.
   .route('/v1/cfdi', supplierRoutes)
+  .route('/v1/cfdi', concentrationRoutes)
   .route('/v1/cfdi', searchRoutes)
   .route('/v1/cfdi', summaryRoutes)
   .route('/v1/cfdi', detailRoutes)
   .route('/v1/blacklists', blacklistRoutes)
+  .route('/v1/blacklists/custom', customListRoutes)
+  .route('/v1/blacklists', watchRoutes)
   .route('/v1/test-helpers', testHelperRoutes)
 
 app.onError(problem)

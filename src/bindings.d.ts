@@ -25,7 +25,7 @@ interface __BaseEnv_Env {
 	ADDRESS_REQUESTS_PER_MINUTE: string;
 	PUBLIC_HOSTS: string;
 	CLOSED_DATABASES: string;
-	LIST_69B_URL: string;
+	LIST_URLS: string;
 	FX_RATES_URL: string;
 	BILLING_PROVIDER: string;
 	CHECKOUT_URL: string;
@@ -72,7 +72,7 @@ declare namespace Cloudflare {
 		ADDRESS_REQUESTS_PER_MINUTE: string;
 		PUBLIC_HOSTS: string;
 		CLOSED_DATABASES: string;
-		LIST_69B_URL: string;
+		LIST_URLS: string;
 		FX_RATES_URL: string;
 		BILLING_PROVIDER: string;
 		CHECKOUT_URL: string;
@@ -114,7 +114,7 @@ declare namespace Cloudflare {
 		ADDRESS_REQUESTS_PER_MINUTE: string;
 		PUBLIC_HOSTS: string;
 		CLOSED_DATABASES: string;
-		LIST_69B_URL: string;
+		LIST_URLS: string;
 		FX_RATES_URL: string;
 		BILLING_PROVIDER: string;
 		CHECKOUT_URL: string;
@@ -138,7 +138,7 @@ type StringifyValues<EnvType extends Record<string, unknown>> = {
 	[Binding in keyof EnvType]: EnvType[Binding] extends string ? EnvType[Binding] : string;
 };
 declare namespace NodeJS {
-	interface ProcessEnv extends StringifyValues<Pick<Cloudflare.Env, "ENVIRONMENT" | "TAX_AUTHORITY" | "REPSE_REGISTRY" | "REPSE_REGISTRY_URL" | "SPREAD_SECONDS" | "CREDENTIAL_REQUESTS_PER_MINUTE" | "ADDRESS_REQUESTS_PER_MINUTE" | "PUBLIC_HOSTS" | "CLOSED_DATABASES" | "LIST_69B_URL" | "FX_RATES_URL" | "BILLING_PROVIDER" | "CHECKOUT_URL" | "STRIPE_API_BASE" | "API_SECRET_KEYS" | "CIEC_KEYS" | "CURSOR_KEYS" | "WEBHOOK_KEYS">> {}
+	interface ProcessEnv extends StringifyValues<Pick<Cloudflare.Env, "ENVIRONMENT" | "TAX_AUTHORITY" | "REPSE_REGISTRY" | "REPSE_REGISTRY_URL" | "SPREAD_SECONDS" | "CREDENTIAL_REQUESTS_PER_MINUTE" | "ADDRESS_REQUESTS_PER_MINUTE" | "PUBLIC_HOSTS" | "CLOSED_DATABASES" | "LIST_URLS" | "FX_RATES_URL" | "BILLING_PROVIDER" | "CHECKOUT_URL" | "STRIPE_API_BASE" | "API_SECRET_KEYS" | "CIEC_KEYS" | "CURSOR_KEYS" | "WEBHOOK_KEYS">> {}
 }
 declare module "*.txt" {
 	const value: string;

@@ -23,6 +23,7 @@ import { reviewConnectors } from './storage/mirror/sweep.ts'
 import { rewrapCredentials } from './storage/rewrap.ts'
 import { pruneAttempts } from './taxpayers/attempts.ts'
 import { verifyIdle } from './taxpayers/verification.ts'
+import { tellListings } from './watch/tell.ts'
 import { pruneEvents } from './webhooks/deliveries/prune.ts'
 import { rewrapSecrets } from './webhooks/endpoints/signing.ts'
 import { sweepOutboxes } from './webhooks/relay/relay.ts'
@@ -67,7 +68,8 @@ export const TASKS = {
   pruneEvents,
   rewrapSecrets,
   rewrapCredentials,
-  refreshLists: once(refreshLists),
+  refreshLists,
+  tellListings,
   refreshRates: once(refreshRates),
   refreshRepse: once(refreshRepse),
   pruneKeys,
@@ -112,6 +114,7 @@ export const DAILY: readonly (keyof typeof TASKS)[] = [
   'rewrapSecrets',
   'rewrapCredentials',
   'refreshLists',
+  'tellListings',
   'refreshRates',
   'refreshRepse',
   'pruneKeys',

@@ -26,6 +26,8 @@ CREATE TABLE `connections` (
 	`received_reaches` text DEFAULT '[]' NOT NULL,
 	`imported_at` integer,
 	`untold` text,
+	`listed` text,
+	`listed_version` integer DEFAULT 0 NOT NULL,
 	`linked_at` integer NOT NULL,
 	`updated_at` integer NOT NULL
 );
@@ -295,6 +297,19 @@ CREATE TABLE `zones` (
 	`evaluated_day` text NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `blacklist_changes` (
+	`organization_id` text NOT NULL,
+	`source` text NOT NULL,
+	`rfc` text NOT NULL,
+	`version` integer NOT NULL,
+	`name` text NOT NULL,
+	`change` text NOT NULL,
+	`situacion_before` text,
+	`situacion` text,
+	`changed_at` integer NOT NULL,
+	PRIMARY KEY(`organization_id`, `source`, `rfc`, `version`)
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `blacklist_entries` (
 	`organization_id` text NOT NULL,
 	`source` text NOT NULL,
@@ -310,6 +325,7 @@ CREATE TABLE `blacklist_lists` (
 	`organization_id` text NOT NULL,
 	`source` text NOT NULL,
 	`version` integer NOT NULL,
+	`told_version` integer DEFAULT 0 NOT NULL,
 	`label` text,
 	`digest` text,
 	`list_date` text,
@@ -322,6 +338,7 @@ CREATE TABLE `blacklist_lists` (
 	PRIMARY KEY(`organization_id`, `source`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE INDEX `blacklist_lists_untold` ON `blacklist_lists` (`organization_id`) WHERE told_version < version;--> statement-breakpoint
 CREATE TABLE `billing_customers` (
 	`organization_id` text PRIMARY KEY NOT NULL,
 	`customer_ref` text NOT NULL
@@ -395,7 +412,8 @@ CREATE TABLE `mailbox_requests` (
 	`sent_at` integer NOT NULL,
 	`notification` text NOT NULL,
 	`shard` integer NOT NULL,
-	`opens` integer NOT NULL,
+	`notification_id` text NOT NULL,
+	`acknowledged_by` text,
 	`attempts` integer NOT NULL,
 	`not_before` integer NOT NULL,
 	`token` text,

@@ -31,6 +31,7 @@ CREATE TABLE `cfdi` (
 	`receptor_domicilio_fiscal` text,
 	`counterparty_rfc` text NOT NULL,
 	`uso_cfdi` text,
+	`tipo_relacion` text,
 	`metodo_pago` text,
 	`forma_pago` text,
 	`condiciones_pago` text,

@@ -91,6 +91,8 @@ const QUOTA_DESCRIPTIONS: Record<Quota, Doc> = {
   extractors: doc('Extractors, disabled ones included.'),
   webhooks: doc('Webhook endpoints, disabled ones included.'),
   storage_connectors: doc('Storage connectors, paused ones included.'),
+  blacklists: doc('Blacklists of your own.'),
+  blacklist_entries: doc('RFCs on all blacklists of your own.'),
   drafts: doc('Connections without a CIEC, paused ones included.'),
   credentials: doc('Credentials that are not revoked. Members need one each.'),
   invitations: doc('Invitations that are pending and have not expired.'),

@@ -1,3 +1,4 @@
+import { entriesUsed, listsUsed } from '../blacklists/custom/custom.ts'
 import { credentialsUsed } from '../identity/credentials/credentials.ts'
 import { invitationsUsed } from '../identity/team/invitations.ts'
 import { importUsage } from '../imports/usage/usage.ts'
@@ -20,6 +21,8 @@ const unitOf = (quota: Quota): QuotaUsage['unit'] =>
 async function usedNow(ctx: Ctx): Promise<Record<Quota, number>> {
   const { db, organization, now } = ctx
   const counts: Record<string, Fragment> = {
+    blacklists: listsUsed(organization.id),
+    blacklist_entries: entriesUsed(organization.id),
     drafts: draftsUsed(organization.id),
     credentials: credentialsUsed(organization.id),
     invitations: invitationsUsed(organization.id, now),

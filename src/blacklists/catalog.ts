@@ -2,6 +2,11 @@
 
 export const SITUACIONES = ['presunto', 'definitivo', 'desvirtuado', 'sentencia_favorable'] as const
 export type Situacion = (typeof SITUACIONES)[number]
+export const isSituacion = (text: string): text is Situacion => (SITUACIONES as readonly string[]).includes(text)
+
+/** How a load can change a taxpayer's place on a list. */
+export const LIST_CHANGES = ['listed', 'situacion_changed', 'removed'] as const
+export type ListChange = (typeof LIST_CHANGES)[number]
 
 export const SEVERITIES = ['info', 'low', 'medium', 'high', 'critical'] as const
 export type Severity = (typeof SEVERITIES)[number]
@@ -27,6 +32,10 @@ export const PUBLIC_LISTS = {
   sat_csd_sin_efectos: { label: 'CSD sin efectos (Art. 17-H)', severity: 'high' },
 } as const satisfies Record<string, PublicList>
 export type PublicSource = keyof typeof PUBLIC_LISTS
+export const PUBLIC_SOURCES = Object.keys(PUBLIC_LISTS) as [PublicSource, ...PublicSource[]]
+
+/** The key of a list's file in the bucket FILES. An operator or the daily work puts it there. */
+export const objectOf = (source: PublicSource): string => `lists/${source}.csv`
 
 const OF_SITUACION: Record<Situacion, Severity> = {
   definitivo: 'critical',
@@ -38,11 +47,13 @@ const OF_SITUACION: Record<Situacion, Severity> = {
 /** An organization's own list. */
 const CUSTOM = /^custom:[a-z0-9]+(?:-[a-z0-9]+)*$/
 
+export const isCustom = (text: string): boolean => text.length <= 64 && CUSTOM.test(text)
+
 const publicList = (source: string): PublicList | undefined =>
   Object.hasOwn(PUBLIC_LISTS, source) ? PUBLIC_LISTS[source as PublicSource] : undefined
 
 /** Whether a text is the key of a public list or `custom:<slug>`. */
-export const isSource = (text: string): boolean => publicList(text) !== undefined || (text.length <= 64 && CUSTOM.test(text))
+export const isSource = (text: string): boolean => publicList(text) !== undefined || isCustom(text)
 
 /** Returns the Spanish name of a list. `label` is the name that an organization gave its own list. */
 export const labelOf = (source: string, label: string | null): string => publicList(source)?.label ?? label ?? source

@@ -47,3 +47,6 @@ export function listingStatus(history: readonly ListingStep[], seen_on: string |
   }
   return { step, is_active: !CLEARED.includes(step?.situacion ?? null), since, until, history: known }
 }
+
+/** Whether a listing was active on a day, `YYYY-MM-DD`, as far as its history says: for example when a supplier was paid. */
+export const wasActiveOn = (history: readonly ListingStep[], day: string): boolean => listingStatus(history, null, day)?.is_active ?? false

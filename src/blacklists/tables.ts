@@ -1,6 +1,7 @@
-import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { sql } from 'drizzle-orm'
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { instant } from '../platform/db/columns.ts'
-import { SITUACIONES } from './catalog.ts'
+import { LIST_CHANGES, SITUACIONES } from './catalog.ts'
 
 /** The loaded lists, each with the last file that was refused since it was loaded. */
 export const blacklistLists = sqliteTable(
@@ -12,6 +13,8 @@ export const blacklistLists = sqliteTable(
     source: text().notNull(),
     /** The number of loads; 0 while no list is loaded. A load is committed on the version that it was checked against. */
     version: integer().notNull(),
+    /** The version up to which counterparties are marked, and changes told (watch/tell.ts). */
+    told_version: integer().notNull().default(0),
     /** The name that an organization gave its own list. */
     label: text(),
     /** SHA-256 of the loaded file, in hexadecimal. */
@@ -25,7 +28,11 @@ export const blacklistLists = sqliteTable(
     refused_detail: text(),
     refused_at: instant(),
   },
-  (table) => [primaryKey({ columns: [table.organization_id, table.source] })],
+  (table) => [
+    primaryKey({ columns: [table.organization_id, table.source] }),
+    // The task that tells of changes.
+    index('blacklist_lists_untold').on(table.organization_id).where(sql`told_version < version`),
+  ],
 )
 
 /** A row of `blacklist_lists` as D1 returns it: instants are milliseconds. */
@@ -50,4 +57,26 @@ export const blacklistEntries = sqliteTable(
     seen_on: text(),
   },
   (table) => [primaryKey({ columns: [table.organization_id, table.source, table.rfc] })],
+)
+
+/**
+ * What the loads of a list have changed: who came onto it, left it, or got another situation. Not of its first load, which tells nothing
+ * new. Kept for 90 days, up to the list's next load.
+ */
+export const blacklistChanges = sqliteTable(
+  'blacklist_changes',
+  {
+    organization_id: text().notNull(),
+    source: text().notNull(),
+    rfc: text().notNull(),
+    /** The version of the list with which it changed. */
+    version: integer().notNull(),
+    name: text().notNull(),
+    change: text({ enum: LIST_CHANGES }).notNull(),
+    situacion_before: text({ enum: SITUACIONES }),
+    /** The situation since; null when it left the list, and on a list without situations. */
+    situacion: text({ enum: SITUACIONES }),
+    changed_at: instant().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.organization_id, table.source, table.rfc, table.version] })],
 )

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { type Doc, doc } from '#doc'
+import { SITUACIONES } from '../blacklists/catalog.ts'
 import { documented, pageOf, UUID } from '../platform/http/shapes.ts'
 
 /** The UUID of a CFDI in a request, converted to upper case. */
@@ -51,9 +52,22 @@ export const Cfdi = z
     receptor_regimen_fiscal: text,
     receptor_domicilio_fiscal: text,
     counterparty: z
-      .strictObject({ rfc: z.string(), nombre: text })
+      .strictObject({
+        rfc: z.string(),
+        nombre: text,
+        blacklist: z
+          .strictObject({ source: z.string(), situacion: z.enum(SITUACIONES).nullable() })
+          .nullable()
+          .meta({
+            description: doc(
+              'The severest list that the counterparty is on now, a public one or your own, and its situation, null on lists without ' +
+                'situations. It follows a list within minutes of its load. `/v1/blacklists/lookup` has every list, with dates.',
+            ),
+          }),
+      })
       .meta({ description: doc('The receiver of an issued document, the issuer of a received one.') }),
     uso_cfdi: text,
+    tipo_relacion: described(doc('TipoRelacion of its related documents, such as `01`; several are separated by commas.')),
     metodo_pago: described(doc('PUE (paid at once) or PPD (paid in parts or later).')),
     forma_pago: text,
     condiciones_pago: text,

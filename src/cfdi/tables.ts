@@ -60,6 +60,8 @@ export const cfdi = sqliteTable(
     /** The receiver of an issued document, the issuer of a received one. */
     counterparty_rfc: text('counterparty_rfc').notNull(),
     uso_cfdi: text('uso_cfdi'),
+    /** TipoRelacion of its related documents, each once, separated by commas. */
+    tipo_relacion: text('tipo_relacion'),
     metodo_pago: text('metodo_pago'),
     forma_pago: text('forma_pago'),
     condiciones_pago: text('condiciones_pago'),

@@ -1,3 +1,4 @@
+import { type ListedParties, severest } from '../blacklists/listed/listed.ts'
 import { offsetText } from '../platform/time/zone-of-postcode.ts'
 import { boundsOf, type Partition } from '../visibility/scoped-ledger.ts'
 import { type Applied, type Balance, balanceOf, isDeferred, type Payable } from './balances.ts'
@@ -15,6 +16,9 @@ export interface RowContext {
   /** What visible documents apply to this one; undefined when the stored balance counts nothing else. */
   applied?: readonly Applied[] | undefined
 }
+
+/** No counterparty is on a list. */
+const NOBODY: ListedParties = new Map()
 
 const instant = (milliseconds: number): string => new Date(milliseconds).toISOString()
 
@@ -52,19 +56,20 @@ function copiedMembers(row: ReadRow): Copied {
   return members
 }
 
-/** A row as it crosses the wire, with its members in the order of the contract. */
-export function view(row: ReadRow, { fiscal_entity_id, partition, applied }: RowContext): Cfdi {
+/** A row as it crosses the wire, with its members in the order of the contract. `listed` are the counterparties that are on a list. */
+export function view(row: ReadRow, { fiscal_entity_id, partition, applied }: RowContext, listed = NOBODY): Cfdi {
   const balance = visibleBalance(row, applied)
   // Metadata does not state the metodo_pago, so nobody knows what is paid.
   const hasBalance = row.tipo_comprobante === 'I' && row.version !== null
   const isIssued = row.direction === 0
   const until = boundsOf(partition, row.direction)?.until ?? null
+  const [rfc, nombre] = isIssued ? [row.receptor_rfc, row.receptor_nombre] : [row.emisor_rfc, row.emisor_nombre]
   return {
     ...copiedMembers(row),
     fiscal_entity_id,
     direction: isIssued ? 'issued' : 'received',
     issued_at: localTime(row.issued_at, row.utc_offset),
-    counterparty: isIssued ? { rfc: row.receptor_rfc, nombre: row.receptor_nombre } : { rfc: row.emisor_rfc, nombre: row.emisor_nombre },
+    counterparty: { rfc, nombre, blacklist: severest(listed.get(rfc)) },
     moneda: row.currency,
     es_cancelable: null,
     estatus_cancelacion: null,

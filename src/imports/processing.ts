@@ -1,3 +1,4 @@
+import { refreshListed } from '../blacklists/listed/counterparties.ts'
 import type { EntryResult, IngestTarget, XmlContent } from '../cfdi/ingest/ingest.ts'
 import { ingestUpload, type UploadProgress } from '../cfdi/ingest/upload.ts'
 import { bytesOfObject } from '../cfdi/package/bytes.ts'
@@ -95,6 +96,7 @@ async function ingestRest(system: System, ledger: D1Database, row: ImportRow, to
       : await ingest(importer, ledger, row, token, upload.size, progress)
   const events = eventsOf(importer).$client
   // Before the import is completed, so that a crash in between repeats it.
+  await refreshListed(system, row.entity)
   await commit(events, [markDue(events, row.organization_id, row.fiscal_entity_id)])
   const done = await commit<{ documents: number }>(ledger, [
     // When another consumer has taken the import over, it still needs the upload.

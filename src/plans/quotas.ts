@@ -12,6 +12,9 @@ export interface Limits {
   webhooks: number | null
   /** Storage connectors, paused ones included. */
   storage_connectors: number | null
+  /** Blacklists of its own, and the RFCs on all of them. */
+  blacklists: number | null
+  blacklist_entries: number | null
   /** Connections without a CIEC, paused ones included. */
   drafts: number | null
   /** Credentials that are not revoked. */
@@ -38,6 +41,8 @@ const ENTERPRISE: Limits = {
   extractors: null,
   webhooks: 20,
   storage_connectors: 20,
+  blacklists: 100,
+  blacklist_entries: 500_000,
   drafts: 10_000,
   credentials: 1_000,
   invitations: 500,
@@ -57,6 +62,8 @@ const LISTS: readonly [LimitList, ...LimitList[]] = [
         extractors: 2,
         webhooks: 20,
         storage_connectors: 1,
+        blacklists: 2,
+        blacklist_entries: 5_000,
         drafts: 25,
         credentials: 20,
         invitations: 25,
@@ -69,6 +76,8 @@ const LISTS: readonly [LimitList, ...LimitList[]] = [
         extractors: 2,
         webhooks: 20,
         storage_connectors: 2,
+        blacklists: 5,
+        blacklist_entries: 20_000,
         drafts: 10_000,
         credentials: 100,
         invitations: 50,
@@ -81,6 +90,8 @@ const LISTS: readonly [LimitList, ...LimitList[]] = [
         extractors: 5,
         webhooks: 20,
         storage_connectors: 5,
+        blacklists: 20,
+        blacklist_entries: 100_000,
         drafts: 10_000,
         credentials: 100,
         invitations: 100,
@@ -105,6 +116,13 @@ const TOLD: Record<Quota, { code: string; things: string; taken: string; remedy:
     things: 'storage connectors',
     taken: 'exist',
     remedy: 'Delete a storage connector',
+  },
+  blacklists: { code: 'blacklist.plan_limit', things: 'blacklists of your own', taken: 'exist', remedy: 'Delete a blacklist' },
+  blacklist_entries: {
+    code: 'blacklist_entry.plan_limit',
+    things: 'RFCs on blacklists of your own',
+    taken: 'would be on them',
+    remedy: 'Send fewer',
   },
   drafts: { code: 'fiscal_entity.plan_limit', things: 'drafts', taken: 'exist', remedy: 'Unlink a draft, send its CIEC' },
   credentials: { code: 'credential.plan_limit', things: 'credentials', taken: 'exist', remedy: 'Revoke a credential' },

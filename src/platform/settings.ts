@@ -23,8 +23,8 @@ export interface Settings {
   spreadSeconds: number
   credentialRequestsPerMinute: number
   addressRequestsPerMinute: number
-  /** Null when no list is fetched and an operator loads it. */
-  list69bUrl: string | null
+  /** Where lists are fetched, by source. An operator loads the others. */
+  listUrls: Readonly<Record<string, string>>
   /** Null when no rates are fetched and an operator loads them. */
   fxRatesUrl: string | null
   billingProvider: 'manual' | 'stripe'
@@ -124,7 +124,7 @@ function readSettings(env: Env): Settings {
     spreadSeconds: whole('SPREAD_SECONDS', 86_400),
     credentialRequestsPerMinute: whole('CREDENTIAL_REQUESTS_PER_MINUTE', 1_000_000),
     addressRequestsPerMinute: whole('ADDRESS_REQUESTS_PER_MINUTE', 1_000_000),
-    list69bUrl: optionalUrl('LIST_69B_URL'),
+    listUrls: read(() => listUrlsOf(text('LIST_URLS'))),
     fxRatesUrl: optionalUrl('FX_RATES_URL'),
     billingProvider: oneOf('BILLING_PROVIDER', ['manual', 'stripe']),
     checkoutUrl: url('CHECKOUT_URL'),
@@ -137,6 +137,21 @@ function readSettings(env: Env): Settings {
       if (text(name) === '') faults.push(`${name} must be set, because BILLING_PROVIDER is stripe.`)
   if (faults.length > 0) throw new UnusableSettings(faults)
   return settings
+}
+
+const LIST_URL = /^(sat_[a-z0-9_]+)=(https?:\/\/\S+)$/
+
+/** Parses `sat_69b=https://… sat_69_firmes=https://…`. */
+function listUrlsOf(text: string): Record<string, string> {
+  const pairs = text.split(/\s+/).filter((pair) => pair !== '')
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const [, source, url] = LIST_URL.exec(pair) ?? []
+      if (source === undefined || url === undefined || !URL.canParse(url))
+        throw new Error('LIST_URLS must be pairs such as sat_69b=https://…, with an http or https URL each, separated by spaces.')
+      return [source, url]
+    }),
+  )
 }
 
 type Shards = 'LEDGER' | 'EVENTS'

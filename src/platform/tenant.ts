@@ -72,4 +72,7 @@ export interface Connection {
   received_reaches: string
   /** When the organization first imported a file for this RFC, in milliseconds since 1970; null before. */
   imported_at: number | null
+  /** The counterparties that are on a blacklist, as JSON; null when that is to be found out. */
+  listed: string | null
+  listed_version: number
 }

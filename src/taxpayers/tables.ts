@@ -82,6 +82,10 @@ export const connections = sqliteTable(
      * Set by a trigger when the connection leaves active, and cleared when all cancellations since are told: an Untold (untold.ts) as JSON.
      */
     untold: text(),
+    /** The counterparties that are on a blacklist, as JSON (blacklists/listed/listed.ts). Null when that is to be found out. */
+    listed: text(),
+    /** Incremented when `listed` no longer holds. What was found out before does not replace it. */
+    listed_version: integer().notNull().default(0),
     linked_at: instant().notNull(),
     updated_at: instant().notNull(),
   },
@@ -103,9 +107,9 @@ export const connections = sqliteTable(
   ],
 )
 
-const { issued_reaches: _, received_reaches: __, ...connectionColumns } = getTableColumns(connections)
+const { issued_reaches: _, received_reaches: __, listed: ___, listed_version: ____, ...connectionColumns } = getTableColumns(connections)
 
-/** The columns of a connection without its reaches, which are long and matter only where CFDIs are shown. */
+/** The columns of a connection without its reaches and listed counterparties, which are long and matter only where CFDIs are shown. */
 export { connectionColumns }
 
 /**

@@ -5,10 +5,10 @@ import { assertThat } from '../platform/db/guard.ts'
 import type { ConnectionState } from '../platform/tenant.ts'
 import { connectionColumns, connections, fiscalEntities } from './tables.ts'
 
-/** A connection as it is read alone. Lists leave out its reaches, which are long. */
+/** A connection as it is read alone. Lists leave out its reaches and listed counterparties, which are long. */
 export type WithReaches = typeof connections.$inferSelect
 export type StoredReaches = Pick<WithReaches, 'issued_reaches' | 'received_reaches'>
-export type ConnectionRow = Omit<WithReaches, keyof StoredReaches>
+export type ConnectionRow = Omit<WithReaches, keyof StoredReaches | 'listed' | 'listed_version'>
 export type EntityRow = typeof fiscalEntities.$inferSelect
 
 /** Returns the entity of an RFC, and creates it when no organization connected the RFC before. */

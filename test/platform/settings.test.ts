@@ -22,7 +22,7 @@ const RIGHT = {
   SPREAD_SECONDS: '10800',
   CREDENTIAL_REQUESTS_PER_MINUTE: '600',
   ADDRESS_REQUESTS_PER_MINUTE: '10',
-  LIST_69B_URL: 'https://sat.example/69b.csv',
+  LIST_URLS: 'sat_69b=https://sat.example/69b.csv sat_69_firmes=http://sat.example/firmes',
   FX_RATES_URL: 'https://rates.example/fix.csv',
   BILLING_PROVIDER: 'stripe',
   CHECKOUT_URL: 'https://checkout.example.com/seats',
@@ -71,12 +71,13 @@ const VARIABLES: [name: string, must: string, wrong: unknown[], right: unknown[]
     [undefined, '', 'many', '1000001', 600],
     ['0', '1000000'],
   ]),
-  ...['LIST_69B_URL', 'FX_RATES_URL'].map((name): (typeof VARIABLES)[number] => [
-    name,
-    'must be an http or https URL.',
-    ['sat', 'file:///etc/passwd'],
-    [undefined, '', ' ', 'http://sat.example/'],
-  ]),
+  [
+    'LIST_URLS',
+    'must be pairs such as sat_69b=https://…, with an http or https URL each, separated by spaces.',
+    ['sat', 'sat_69b=file:///etc/passwd', 'sat_69b'],
+    [undefined, '', ' ', 'sat_69b=http://sat.example/'],
+  ],
+  ['FX_RATES_URL', 'must be an http or https URL.', ['sat', 'file:///etc/passwd'], [undefined, '', ' ', 'http://sat.example/']],
   ['BILLING_PROVIDER', 'must be manual or stripe.', [undefined, '', 'paypal'], ['manual', 'stripe']],
   ['CHECKOUT_URL', 'must be an http or https URL.', [undefined, '', '/seats'], ['http://127.0.0.1/']],
   ['STRIPE_API_BASE', 'must be an http or https URL.', [undefined, '', 'api.stripe.com'], ['https://api.stripe.com']],
@@ -104,7 +105,7 @@ describe('settings', () => {
       spreadSeconds: 10_800,
       credentialRequestsPerMinute: 600,
       addressRequestsPerMinute: 10,
-      list69bUrl: 'https://sat.example/69b.csv',
+      listUrls: { sat_69b: 'https://sat.example/69b.csv', sat_69_firmes: 'http://sat.example/firmes' },
       fxRatesUrl: 'https://rates.example/fix.csv',
       billingProvider: 'stripe',
       checkoutUrl: 'https://checkout.example.com/seats',
@@ -131,7 +132,7 @@ describe('settings', () => {
       'EVENTS_1',
     ])
     expect(read({ PUBLIC_HOSTS: undefined }).publicHosts).toEqual([])
-    expect([read({ LIST_69B_URL: '' }).list69bUrl, read({ FX_RATES_URL: '' }).fxRatesUrl]).toEqual([null, null])
+    expect([read({ LIST_URLS: '' }).listUrls, read({ FX_RATES_URL: '' }).fxRatesUrl]).toEqual([{}, null])
   })
 
   it('need no secret of Stripe when operators record payments', () => {

@@ -65,6 +65,8 @@ export const contextOf = (
     issued_reaches: '[]',
     received_reaches: '[]',
     imported_at: null,
+    listed: '{}',
+    listed_version: 0,
     ...connection,
   },
 })

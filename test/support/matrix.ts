@@ -1,8 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
 import { newKeyPair } from '../../src/identity/credentials/key.ts'
-import { newId } from '../../src/platform/db/id.ts'
+import { newId, uuidOf } from '../../src/platform/db/id.ts'
 import type { Role } from '../../src/platform/tenant.ts'
+import { SAMPLES } from '../../src/webhooks/catalog/samples.ts'
 import { insertEvents } from '../../src/webhooks/events/store.ts'
 import { api } from './client.ts'
 import { freshRfc, joined } from './tenants.ts'
@@ -100,12 +101,34 @@ const freshConnector = async (side: Side): Promise<Given> => {
   return { connector_id: (await api(side.callers.owner, 'POST', '/v1/storage-connectors', CONNECTOR)).body.connector_id }
 }
 
+let slugs = 0
+const withListRoom = async ({ organization_id }: Side): Promise<Given> => {
+  await env.DB.prepare(
+    'delete from blacklist_lists where organization_id = ?1 and (select count(*) from blacklist_lists where organization_id = ?1) > 50',
+  )
+    .bind(organization_id)
+    .run()
+  return {}
+}
+const freshList = async (side: Side): Promise<Given> => {
+  await withListRoom(side)
+  return {
+    slug: (await api(side.callers.owner, 'POST', '/v1/blacklists/custom', { slug: `lista-${++slugs}`, label: 'Vetados' })).body.slug,
+  }
+}
+
 /** An event as if it had been relayed: what comes by itself would go on by itself while others count. */
 const freshEvent = async ({ organization_id }: Side): Promise<Given> => {
   const event_id = newId('evt')
   const body = JSON.stringify({ event: 'webhook.test', event_id, occurred_at: new Date().toISOString(), webhook_id: newId('wh') })
   await env.EVENTS_0.batch(insertEvents(env.EVENTS_0, [{ organization_id, event_id, body, isUnique: false }], Date.now()))
   return { event_id }
+}
+/** The same of a change on a list. */
+const freshChange = async ({ organization_id, fiscal_entity_id }: Side): Promise<void> => {
+  const event_id = newId('evt')
+  const body = JSON.stringify({ ...SAMPLES['blacklist.changed'], event_id, fiscal_entity_id: uuidOf(fiscal_entity_id) })
+  await env.EVENTS_0.batch(insertEvents(env.EVENTS_0, [{ organization_id, event_id, body, isUnique: false }], Date.now()))
 }
 /** The same, with a delivery that was lost, to a webhook of its own or to this one. */
 const freshLoss = async (side: Side, webhook?: Given): Promise<Given> => {
@@ -150,6 +173,7 @@ const paidInvoice = async (side: Side): Promise<void> => {
 export const fill = async (side: Side): Promise<void> => {
   const spare = { ...side, fiscal_entity_id: side.spare_entity_id }
   for (let n = 0; n < 4; n++) {
+    await freshChange(side)
     await Promise.all([
       freshWebhook(side),
       freshConnector(side),
@@ -256,6 +280,11 @@ export const ROWS: Record<string, Row> = {
   'POST /v1/fiscal-entities/:fiscal_entity_id/repse/refresh': { may: ALL, answers: 202, given: unasked },
   'GET /v1/cfdi/repse-suppliers': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/cfdi/concentration': { may: ALL, answers: 200, given: entity, query: (given) => ({ ...ofEntity(given), direction: 'issued' }) },
+  'GET /v1/cfdi/concentration/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), direction: 'issued', figure: 'total' }),
+  },
   'GET /v1/cfdi/summary/monthly': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi/:uuid': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
   'GET /v1/cfdi/:uuid/payments': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
@@ -297,6 +326,19 @@ export const ROWS: Record<string, Row> = {
   'POST /v1/alerts/:alert_id/read': { may: WRITERS, answers: 200, given: freshAlert },
   'GET /v1/blacklists/lookup': { may: ALL, answers: 200, query: () => ({ rfc: 'EKU9003173C9' }) },
   'POST /v1/blacklists/lookup': { may: ALL, answers: 200, json: () => ({ rfcs: ['EKU9003173C9'] }) },
+  'GET /v1/blacklists/watch': { may: ALL, answers: 200 },
+  'GET /v1/blacklists/custom': { may: ALL, answers: 200 },
+  'POST /v1/blacklists/custom': {
+    may: WRITERS,
+    answers: 201,
+    given: withListRoom,
+    json: () => ({ slug: `lista-${++slugs}`, label: 'Vetados' }),
+  },
+  'PUT /v1/blacklists/custom/:slug': {
+    ...{ may: WRITERS, answers: 200, given: freshList },
+    json: () => ({ entries: [{ rfc: freshRfc(), name: 'Vetado' }] }),
+  },
+  'DELETE /v1/blacklists/custom/:slug': { may: WRITERS, answers: 204, given: freshList },
   'POST /v1/test-helpers/organization': { may: OWNER, answers: 200, json: () => ({ rfc_allowance: null }) },
   'POST /v1/test-helpers/repse': { may: OWNER, answers: 200, json: () => ({ rfc: 'EKU9003173C9', is_registered: false }) },
   'POST /v1/test-helpers/mailbox': { may: OWNER, answers: 200, given: entity, json: (given) => ({ ...ofEntity(given), kind: 'aviso' }) },
@@ -328,6 +370,7 @@ export const givenOf = async ({ row }: Entry, side: Side): Promise<Given> => (aw
 
 /** Well-formed, and of nobody. */
 export function absent(name: string): string {
+  if (name === 'slug') return 'lista-de-nadie'
   if (name === 'uuid') return crypto.randomUUID().toUpperCase()
   if (name === 'api_key') return newKeyPair('test').api_key
   return newId(PREFIXES[name]!)
@@ -350,6 +393,7 @@ export const PREFIXES: Record<string, Parameters<typeof newId>[0]> = {
 
 /** Malformed in a path, by the parameter's name. */
 export const malformed = (name: string): string[] => {
+  if (name === 'slug') return ['Vetados', 'a_b', '-a', 'a-', 'a--b', '%00', '%27%3B--', '%ff', '%20a', 'a'.repeat(58), 'a'.repeat(4_000)]
   const right = absent(name)
   const other = newId(name === 'extractor_id' ? 'fe' : 'ext')
   return [

@@ -2,7 +2,7 @@ import { isRfc, normalRfc } from '../../taxpayers/rfc.ts'
 import { SITUACIONES, type Situacion } from '../catalog.ts'
 import { type ListingStep, publishedOn } from '../listing-status.ts'
 import { datesIn } from './dates.ts'
-import { type ListRow, type Publication, situacionOf } from './list-69b.ts'
+import { type ListRow, type Publication, situacionOf } from './read-list.ts'
 
 /** An RFC's entry on a list. */
 export interface ListEntry {
@@ -54,6 +54,7 @@ function publicationsIn({ oficio, date }: Publication): { oficio: string | null;
  * when there are more of one kind than of the other.
  */
 function stepsIn(situacion: Situacion, cells: ListRow['steps'][Situacion]): ListingStep[] {
+  if (cells === undefined) return []
   const sat = publicationsIn(cells.sat)
   const dof = publicationsIn(cells.dof)
   const stepOf = (a: (typeof sat)[number] | undefined, b: (typeof dof)[number] | undefined): ListingStep => ({
@@ -90,24 +91,74 @@ function placed(row: ListRow): PlacedStep[] {
     : all.map((one) => (one === current ? { ...one, published: last!.published, isStatedCurrent: true } : one))
 }
 
+/** What a list's rows add up to. */
+export interface ListEntries {
+  /** One for each RFC, in the order of the RFCs. Made when they are iterated, because a list may have hundreds of thousands. */
+  entries: Iterable<ListEntry>
+  /** The number of RFCs. */
+  rfcs: number
+  /** The number of readable rows. */
+  row_count: number
+  suppressed: number
+  illegible: number
+  /** The number of readable rows that say that they belong to another list. */
+  others: number
+}
+
 /**
- * Returns one entry per RFC of a list, and the number of readable rows. The rows of an RFC share one history, whose latest publication is
- * current (sat.md 5). Rows with a suppressed RFC are counted but have no entry.
+ * Returns one entry per RFC of a list. The rows of an RFC share one history, whose latest publication is current (sat.md 5). Rows with a
+ * suppressed RFC are counted but have no entry.
  */
-export function entriesOf(rows: Iterable<ListRow>): { entries: ListEntry[]; row_count: number; suppressed: number; illegible: number } {
+export function entriesOf(rows: Iterable<ListRow>): ListEntries {
   const found = new Map<string, PlacedStep[]>()
-  let [suppressed, illegible, row_count] = [0, 0, 0]
+  const counts = countRows(rows, (rfc, row) => {
+    const steps = placed(row)
+    if (steps.length > 0 && !SUPPRESSED.test(rfc)) found.set(rfc, [...(found.get(rfc) ?? []), ...steps])
+    return SUPPRESSED.test(rfc) || steps.length > 0
+  })
+  return { entries: inOrder(found, entryOf), rfcs: found.size, ...counts }
+}
+
+/** The same of a list without situations. Its entry says when the RFC was first published, and the name in that row. */
+export function plainEntriesOf(rows: Iterable<ListRow>): ListEntries {
+  // One text for each RFC takes a third of the memory of an object.
+  const found = new Map<string, string>()
+  const counts = countRows(rows, (rfc, { published, nombre }) => {
+    if (SUPPRESSED.test(rfc)) return true
+    const text = `${datesIn(published)[0] ?? LATER}${nombre.replace(/\s+/g, ' ').trim()}`
+    const known = found.get(rfc)
+    if (known === undefined || text.slice(0, LATER.length) < known.slice(0, LATER.length)) found.set(rfc, text)
+    return true
+  })
+  const entry = (rfc: string, text: string): ListEntry => {
+    const day = text.slice(0, LATER.length)
+    const sat_at = day === LATER ? null : day
+    const name = text.slice(LATER.length)
+    return { rfc, name, situacion: null, history: [{ situacion: null, sat_at, dof_at: null, oficio: null }], has_undated: sat_at === null }
+  }
+  return { entries: inOrder(found, entry), rfcs: found.size, ...counts }
+}
+
+/** In the place of a date that cannot be read. */
+const LATER = '9999-99-99'
+
+/** Counts rows. `take` keeps a row with an RFC, and returns whether it is readable. */
+function countRows(rows: Iterable<ListRow>, take: (rfc: string, row: ListRow) => boolean) {
+  const counts = { row_count: 0, suppressed: 0, illegible: 0, others: 0 }
   for (const row of rows) {
     const rfc = normalRfc(row.rfc)
-    const steps = placed(row)
-    if (SUPPRESSED.test(rfc)) suppressed++
-    else if (!isRfc(rfc) || steps.length === 0) {
-      illegible++
-      continue
-    } else found.set(rfc, [...(found.get(rfc) ?? []), ...steps])
-    row_count++
+    const isSuppressed = SUPPRESSED.test(rfc)
+    if ((isSuppressed || isRfc(rfc)) && take(rfc, row)) {
+      counts.row_count++
+      counts.suppressed += isSuppressed ? 1 : 0
+      counts.others += row.isOfOther ? 1 : 0
+    } else counts.illegible++
   }
-  return { entries: [...found].map(([rfc, steps]) => entryOf(rfc, steps)), row_count, suppressed, illegible }
+  return counts
+}
+
+function* inOrder<T>(found: ReadonlyMap<string, T>, entry: (rfc: string, value: T) => ListEntry): Generator<ListEntry> {
+  for (const rfc of [...found.keys()].sort()) yield entry(rfc, found.get(rfc)!)
 }
 
 const textOf = ({ situacion, sat_at, dof_at, oficio }: ListingStep): string => JSON.stringify([situacion, sat_at, dof_at, oficio])

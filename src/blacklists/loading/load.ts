@@ -2,57 +2,121 @@ import { Failure } from '../../failures.ts'
 import type { System } from '../../platform/context.ts'
 import { retryOnConflict } from '../../platform/db/retry.ts'
 import { log } from '../../platform/log.ts'
-import type { PublicSource } from '../catalog.ts'
+import { MemoryLimiter } from '../../platform/memory-limiter.ts'
+import { START } from '../../platform/pages.ts'
+import { sendAll, sendHints } from '../../platform/queues/send.ts'
+import { objectOf, PUBLIC, PUBLIC_SOURCES, type PublicSource } from '../catalog.ts'
 import type { ListState } from '../tables.ts'
-import { entriesOf } from './entries.ts'
+import { entriesOf, plainEntriesOf } from './entries.ts'
 import { fetchInto } from './fetch.ts'
-import { readList69b } from './list-69b.ts'
+import { formatOf } from './formats.ts'
+import { readList } from './read-list.ts'
 import { ListRefused, refuseImplausible } from './refusal.ts'
+import { SANDBOX_DAY, sandboxEntries } from './sandbox.ts'
 import { findList, loadStatements, recordRefusal } from './store.ts'
 
-const SOURCE: PublicSource = 'sat_69b'
+/** The largest files of the authority have 21 MB. A file is read into memory as a whole. */
+const MAX_FILE_BYTES = 24 * 1024 * 1024
 
-/** The key of the list's file in the bucket FILES. An operator or `refreshLists` puts it there. */
-export const LIST_OBJECT = 'lists/sat_69b.csv'
+/** One list at a time in an isolate. */
+const limiter = new MemoryLimiter(1, 5 * 60_000)
 
-/** The authority's file has 5 MB. It is read into memory as a whole. */
-const MAX_FILE_BYTES = 16 * 1024 * 1024
+/** Stands for the digest of the sandbox's list. */
+const SANDBOX = 'sandbox'
 
 export type LoadOutcome = 'loaded' | 'unchanged' | 'refused'
 
 interface ListFile {
+  source: PublicSource
   /** SHA-256 of its content, in hexadecimal. */
   digest: string
   fetched_at: Date
+  /** When the authority wrote it, `YYYY-MM-DD`. */
+  day: string
 }
 
 /**
- * Brings the list up to date: loads the file in the bucket, and then, when LIST_69B_URL is set, the file at that address if it is newer.
- * Throws when the address cannot be read; the loaded list stays in use.
+ * Brings every list up to date, each in an invocation of its own. A task, whose place is a list.
  */
-export async function refreshLists(system: System): Promise<void> {
-  const before = await loadObject(system)
-  const url = system.settings.list69bUrl
-  if (url !== null && (await fetchInto(system.env.FILES, LIST_OBJECT, url, before, MAX_FILE_BYTES))) await loadObject(system)
+export async function refreshLists(system: System, place: string): Promise<string> {
+  const source = PUBLIC_SOURCES.find((one) => one === place)
+  const at = system.now.getTime()
+  const tell = { body: { task: 'tellListings', at, place: START } }
+  if (source === undefined)
+    await sendAll(
+      system.env.TASKS,
+      PUBLIC_SOURCES.map((one) => ({ body: { task: 'refreshLists', at, place: one } })),
+    )
+  else if (await refreshList(system, source)) await sendHints(system, system.env.TASKS, [tell])
+  return ''
 }
 
-async function loadObject(system: System): Promise<R2Object | null> {
-  const object = await system.env.FILES.get(LIST_OBJECT)
-  if (object === null) return null
+/**
+ * Brings a list up to date: loads its file in the bucket, and then, when LIST_URLS has its address, the file there if it is newer. Returns
+ * whether the list changed. Throws when the address cannot be read; the loaded list stays in use.
+ */
+export const refreshList = (system: System, source: PublicSource): Promise<boolean> =>
+  limiter.hold(1, async () => {
+    const { object, isLoaded } = await loadObject(system, source)
+    const url = system.settings.listUrls[source]
+    if (url === undefined) return isLoaded
+    const at = { url, name: `The URL of ${source} in LIST_URLS` }
+    const isFetched = await fetchInto(system.env.FILES, objectOf(source), at, object, MAX_FILE_BYTES)
+    return (isFetched && (await loadObject(system, source)).isLoaded) || isLoaded
+  })
+
+async function loadObject(system: System, source: PublicSource): Promise<{ object: R2Object | null; isLoaded: boolean }> {
+  const object = await system.env.FILES.get(objectOf(source))
+  if (object === null) return { object, isLoaded: await loadSandboxList(system, source) }
   if (object.size > MAX_FILE_BYTES) {
     await object.body.cancel()
     const refusal = new ListRefused('list.too_large', `The file has ${object.size} bytes. The limit is ${MAX_FILE_BYTES} bytes.`)
-    await refuse(system, await findList(system.db.$client, SOURCE), object.etag, refusal)
-  } else await loadList(system, await object.bytes(), object.uploaded)
-  return object
+    await refuse(system, source, await findList(system.db.$client, PUBLIC, source), object.etag, refusal)
+    return { object, isLoaded: false }
+  }
+  const outcome = await loadList(system, source, await object.bytes(), object.uploaded, modifiedAt(object))
+  return { object, isLoaded: outcome === 'loaded' }
+}
+
+/** Loads the sandbox's list when there is no other. Any file replaces it. Returns whether it was loaded. */
+async function loadSandboxList(system: System, source: PublicSource): Promise<boolean> {
+  const d1 = system.db.$client
+  if (system.settings.taxAuthority !== 'sandbox' || (await findList(d1, PUBLIC, source)) !== null) return false
+  const entries = sandboxEntries(source)
+  const fetched_at = system.now.getTime()
+  const load = {
+    organization_id: PUBLIC,
+    source,
+    version: 0,
+    label: null,
+    digest: SANDBOX,
+    list_date: SANDBOX_DAY,
+    fetched_at,
+    row_count: entries.length,
+  }
+  await d1.batch(loadStatements(d1, load, entries))
+  return true
+}
+
+/** When the authority wrote a fetched file, as it said; otherwise when an operator put it into the bucket. */
+function modifiedAt({ customMetadata, uploaded }: R2Object): Date {
+  const at = new Date(customMetadata?.['last_modified'] ?? uploaded)
+  return Number.isNaN(at.getTime()) ? uploaded : at
 }
 
 /**
- * Replaces the loaded list by a file, or refuses the file as a whole. A file that is loaded or refused a second time writes nothing. Throws
- * Failure 409 list.changed when other loads keep replacing the list at the same time.
+ * Replaces a loaded list by a file, or refuses the file as a whole. A file that is loaded or refused a second time writes nothing. A list that
+ * does not state its date has that of `modified_at`. Throws Failure 409 list.changed when other loads keep replacing the list at the same time.
  */
-export async function loadList(system: System, bytes: Uint8Array, fetched_at: Date): Promise<LoadOutcome> {
-  const file = { digest: new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex(), fetched_at }
+export async function loadList(
+  system: System,
+  source: PublicSource,
+  bytes: Uint8Array,
+  fetched_at: Date,
+  modified_at = fetched_at,
+): Promise<LoadOutcome> {
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex()
+  const file = { source, digest, fetched_at, day: modified_at.toISOString().slice(0, 10) }
   return retryOnConflict(
     () => attemptLoad(system, file, bytes),
     () => new Failure('contention', 'list.changed', 'Other loads keep replacing the list at the same time. Try again.'),
@@ -60,34 +124,44 @@ export async function loadList(system: System, bytes: Uint8Array, fetched_at: Da
 }
 
 async function attemptLoad(system: System, file: ListFile, bytes: Uint8Array): Promise<LoadOutcome> {
-  const loaded = await findList(system.db.$client, SOURCE)
+  const loaded = await findList(system.db.$client, PUBLIC, file.source)
   if (loaded?.digest === file.digest) return 'unchanged'
   try {
     await replace(system, loaded, file, bytes)
     return 'loaded'
   } catch (error) {
-    if (error instanceof ListRefused) return refuse(system, loaded, file.digest, error)
+    if (error instanceof ListRefused) return refuse(system, file.source, loaded, file.digest, error)
     throw error
   }
 }
 
-const vintageOf = (loaded: ListState | null) => (loaded?.list_date ? { list_date: loaded.list_date, row_count: loaded.row_count } : null)
+const vintageOf = (loaded: ListState | null) =>
+  loaded?.list_date && loaded.digest !== SANDBOX ? { list_date: loaded.list_date, row_count: loaded.row_count } : null
 
-async function replace(system: System, loaded: ListState | null, { digest, fetched_at }: ListFile, bytes: Uint8Array): Promise<void> {
-  const { list_date, rows } = readList69b(bytes)
-  const { entries, row_count, suppressed, illegible } = entriesOf(rows)
-  refuseImplausible(vintageOf(loaded), { list_date, row_count }, system.now)
-  const load = { source: SOURCE, version: loaded?.version ?? 0, digest, list_date, fetched_at: fetched_at.getTime(), row_count }
-  await system.db.$client.batch(loadStatements(system.db.$client, load, entries))
-  const members = { source: SOURCE, list_date, row_count, rfcs: entries.length, suppressed, illegible }
-  log.info(system, { message: 'A list was loaded.', ...members })
+async function replace(system: System, loaded: ListState | null, file: ListFile, bytes: Uint8Array): Promise<void> {
+  const { source, digest, fetched_at, day } = file
+  const d1 = system.db.$client
+  const format = formatOf(source, day)
+  const { list_date, rows } = readList(bytes, format, day)
+  const { entries, row_count, rfcs, suppressed, illegible, others } = format.steps.length > 0 ? entriesOf(rows) : plainEntriesOf(rows)
+  refuseImplausible(vintageOf(loaded), { list_date, row_count, others }, system.now, format.least_share)
+  const version = loaded?.version ?? 0
+  const load = { organization_id: PUBLIC, source, version, label: null, digest, list_date, fetched_at: fetched_at.getTime(), row_count }
+  await d1.batch(loadStatements(d1, load, entries))
+  log.info(system, { message: 'A list was loaded.', source, list_date, row_count, rfcs, suppressed, illegible })
 }
 
-async function refuse(system: System, loaded: ListState | null, digest: string, { code, message }: ListRefused): Promise<'refused'> {
-  const refusal = { source: SOURCE, digest, code, detail: message, at: system.now.getTime() }
+async function refuse(
+  system: System,
+  source: PublicSource,
+  loaded: ListState | null,
+  digest: string,
+  { code, message }: ListRefused,
+): Promise<'refused'> {
+  const refusal = { source, digest, code, detail: message, at: system.now.getTime() }
   const isRecorded = loaded?.refused_digest === digest && loaded.refused_code === code && loaded.refused_detail === message
   if (!isRecorded) await recordRefusal(system.db.$client, refusal).run()
-  const members = { source: SOURCE, code, detail: message, loaded: loaded?.list_date ?? null }
+  const members = { source, code, detail: message, loaded: loaded?.list_date ?? null }
   log.error(system, 'A list was refused. The loaded list stays in use.', members)
   return 'refused'
 }

@@ -1,45 +1,13 @@
 import type { Ctx } from '../../platform/context.ts'
 import { isRfc, normalRfc } from '../../taxpayers/rfc.ts'
-import { highest, labelOf, PUBLIC, severityOf } from '../catalog.ts'
-import { type ListingStep, listingStatus } from '../listing-status.ts'
+import { highest, labelOf, PUBLIC } from '../catalog.ts'
+import { listingsOf } from '../listings/listing.ts'
+import { findEntries } from '../listings/store.ts'
 import type { ListState } from '../tables.ts'
-import type { BlacklistBatch, BlacklistHit, BlacklistItem, BlacklistLookup, CheckedSource, LookupBatch, LookupQuery } from './contract.ts'
-import { type FoundRow, findEntries } from './store.ts'
+import type { BlacklistBatch, BlacklistItem, BlacklistLookup, CheckedSource, LookupBatch, LookupQuery } from './contract.ts'
 
 /** The authority publishes about once a month. */
 const STALE_AFTER_MS = 60 * 86_400_000
-
-type StoredStep = [ListingStep['situacion'], ...(string | null)[]]
-
-const historyOf = (json: string): ListingStep[] =>
-  (JSON.parse(json) as StoredStep[]).map(([situacion, sat_at = null, dof_at = null, oficio = null]) => ({
-    situacion,
-    sat_at,
-    dof_at,
-    oficio,
-  }))
-
-/** Returns the hit of a list's row, or none when nothing had been published by the day `as_of`. */
-function hitsOf({ source, label }: ListState, row: FoundRow | undefined, as_of: string | null): BlacklistHit[] {
-  const status = row ? listingStatus(historyOf(row.history), row.seen_on, as_of) : null
-  if (!row || status === null) return []
-  const { step, ...members } = status
-  const situacion = step?.situacion ?? null
-  return [
-    {
-      rfc: row.rfc,
-      source,
-      list_label: labelOf(source, label),
-      situacion,
-      severity: severityOf(source, situacion),
-      name: row.name,
-      published_sat_at: step?.sat_at ?? null,
-      published_dof_at: step?.dof_at ?? null,
-      oficio: step?.oficio ?? null,
-      ...members,
-    },
-  ]
-}
 
 const checkedSource = (list: ListState, now: Date): CheckedSource => ({
   source: list.source,
@@ -54,17 +22,14 @@ const checkedSource = (list: ListState, now: Date): CheckedSource => ({
       : { code: list.refused_code, detail: list.refused_detail ?? '', refused_at: new Date(list.refused_at).toISOString() },
 })
 
-const keyOf = ({ organization_id, source }: Pick<FoundRow, 'organization_id' | 'source'>, rfc: string): string =>
-  `${organization_id} ${source} ${rfc}`
-
 /** Reads the lists. Returns the checked sources, and a function that returns the result of one of the RFCs. */
 async function readLists({ db, organization, now }: Ctx, rfcs: readonly string[], as_of: string | null, sources: readonly string[] | null) {
   const { lists, found } = await findEntries(db.$client, organization.id, rfcs, sources)
-  const rows = new Map(found.map((row) => [keyOf(row, row.rfc), row]))
+  const listings = listingsOf(lists, found, as_of)
   return {
     checked_sources: lists.map((list) => checkedSource(list, now)),
     resultOf: (rfc: string) => {
-      const hits = lists.flatMap((list) => hitsOf(list, rows.get(keyOf(list, rfc)), as_of))
+      const hits = listings.get(rfc) ?? []
       return { rfc, is_listed: lists.length === 0 ? null : hits.length > 0, severity: highest(hits.map(({ severity }) => severity)), hits }
     },
   }

@@ -1,3 +1,4 @@
+import { listedOf } from '../../blacklists/listed/counterparties.ts'
 import { Failure, notFound } from '../../failures.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { openLedger, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
@@ -15,7 +16,7 @@ export async function getCfdi(ctx: Ctx, uuid: string): Promise<CfdiDetail> {
   const ledger = openLedger(ctx)
   const found = await findWithContent(ledger, uuid)
   if (!found) throw notFound('cfdi')
-  return { ...view(found.row, contextOf(ledger, found)), ...found.content, aplicaciones: applicationsOf(found) }
+  return { ...view(found.row, contextOf(ledger, found), await listedOf(ctx)), ...found.content, aplicaciones: applicationsOf(found) }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { type Fragment, join, raw, sql } from '../../platform/db/fragment.ts'
 import { isAfterCeiling, type Partition } from '../../visibility/scoped-ledger.ts'
 import { afterDay, isDay } from '../literal-day.ts'
 import { micros } from '../money.ts'
@@ -48,6 +48,15 @@ export function indexedConditions(filters: Filters, partition: Partition): Map<I
   return conditions
 }
 
+/**
+ * Whether the index of counterparties serves these few: then each has a stream of its own in each direction, and there are at most four. When
+ * the search names a counterparty itself, that one is sought.
+ */
+export const areIndexed = ({ counterparties, direction, counterparty_rfc, emisor_rfc, receptor_rfc, uuid }: Filters): boolean =>
+  counterparties !== undefined &&
+  counterparties.length <= (direction === undefined ? 2 : 4) &&
+  [counterparty_rfc, emisor_rfc, receptor_rfc, uuid].every((one) => one === undefined)
+
 const EQUAL = ['metodo_pago', 'forma_pago', 'uso_cfdi', 'currency', 'serie', 'folio', 'version'] as const
 
 /** The conditions of the filters that no index serves, on a row of the alias `page`. */
@@ -78,6 +87,11 @@ export function scannedConditions(filters: Filters, partition: Partition): Fragm
     const isBeyond = isAfterCeiling(partition, 'page', 'substituted_from')
     const isUnknown = isBeyond === null ? raw('substituted_from is null') : sql`(substituted_from is null or ${isBeyond})`
     conditions.push(filters.is_substituted === 'true' ? sql`not ${isUnknown}` : isUnknown)
+  }
+  if (filters.counterparties && !areIndexed(filters)) conditions.push(among('counterparty_rfc', filters.counterparties))
+  if (filters.tipo_relacion) {
+    const isRelated = filters.tipo_relacion.map((one) => sql`instr(',' || tipo_relacion || ',', ${`,${one},`}) > 0`)
+    conditions.push(sql`(${join(isRelated, ' or ')})`)
   }
   if (has_xml) conditions.push(sql`has_xml = ${has_xml === 'true' ? 1 : 0}`)
   return conditions

@@ -1,8 +1,11 @@
 import * as z from 'zod'
 import { type Doc, doc } from '#doc'
+import { isSituacion, isSource } from '../../blacklists/catalog.ts'
 import { Paging } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { CfdiUuid, Direction, Estatus, Kind, PaymentStatus } from '../contract.ts'
+
+const isListed = (text: string): boolean => isSource(text) || isSituacion(text)
 
 const TipoComprobante = z.enum(['I', 'E', 'P', 'N', 'T'])
 
@@ -91,6 +94,15 @@ export const CfdiSearch = z
     total_min: money(doc('Least total, in the document’s own currency.')),
     total_max: money(doc('Greatest total, in the document’s own currency.')),
     balance_min: money(doc('Least balance, in the document’s own currency. Only invoices (I) whose XML is known have a balance.')),
+    blacklist: list(z.string().refine(isListed, 'Must be a list, custom:<slug>, or a situation.'), 20, {
+      description: doc(
+        'Only documents whose counterparty is now on one of these lists or in one of these situations: `sat_69b`, `custom:<slug>`, `definitivo`, …, ' +
+          'separated by commas.',
+      ),
+    }),
+    tipo_relacion: list(z.string().regex(/^\d{2}$/, 'Must be two digits.'), 9, {
+      description: doc('One or more relations to other documents, such as 01, separated by commas.'),
+    }),
     has_xml: z.enum(['true', 'false']).optional(),
     has_pdf: z
       .enum(['true', 'false'])
@@ -114,5 +126,5 @@ export const CfdiSearch = z
 export type CfdiSearch = z.infer<typeof CfdiSearch>
 
 type Filter = Exclude<keyof CfdiSearch, 'limit' | 'cursor' | keyof typeof ofFiscalEntity>
-/** The filters of a search, without its page and its fiscal entity. */
-export type Filters = Pick<CfdiSearch, Filter>
+/** The filters of a search, without its page and its fiscal entity; `counterparties` are those that the filter `blacklist` means. */
+export type Filters = Omit<Pick<CfdiSearch, Filter>, 'blacklist'> & { counterparties?: readonly string[] | undefined }

@@ -2,7 +2,7 @@ import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import { boundsOf, type DirectionNumber, hasCeiling, type Partition } from '../../visibility/scoped-ledger.ts'
 import { centralStartOf, earliestOf, latestOf } from '../../visibility/window.ts'
 import { isDay } from '../literal-day.ts'
-import { type IndexedFilter, indexedConditions, literalDays, scannedConditions } from './conditions.ts'
+import { areIndexed, type IndexedFilter, indexedConditions, literalDays, scannedConditions } from './conditions.ts'
 import type { Filters } from './contract.ts'
 
 /** Rows read along an index in the order of the page: its leading columns are fixed. */
@@ -49,7 +49,8 @@ const MAX_STREAMS = 4
 export function planSearch(rfc: string, requested: Filters, partition: Partition): SearchPlan {
   const isOfCancelled = requested.cancelled_from !== undefined || requested.cancelled_to !== undefined
   const filters = isOfCancelled ? { ...requested, estatus: requested.estatus ?? ('cancelado' as const) } : requested
-  const branches = filters.has_pdf === 'true' ? [] : branchesOf(rfc, filters)
+  const isNobody = filters.has_pdf === 'true' || filters.counterparties?.length === 0
+  const branches = isNobody ? [] : branchesOf(rfc, filters)
   const conditions = indexedConditions(filters, partition)
   const scanned = scannedConditions(filters, partition)
   const { payment_status, balance_min, paid_from, paid_to } = filters
@@ -110,12 +111,14 @@ function streamOf(range: IndexRange, filters: Filters, partition: Partition): St
   return [{ ...range, since: greatest(since, bounds.since), until: least(until, bounds.until) }]
 }
 
-function branchesOf(rfc: string, { direction, counterparty_rfc, emisor_rfc, receptor_rfc }: Filters): Branch[] {
+function branchesOf(rfc: string, filters: Filters): Branch[] {
+  const { direction, counterparty_rfc, emisor_rfc, receptor_rfc, counterparties } = filters
   let branches: Branch[] = [{}]
   const narrow = (...alternatives: Branch[]) => {
     branches = branches.flatMap((one) => alternatives.flatMap((other) => both(one, other)))
   }
   if (direction) narrow({ direction: direction === 'issued' ? 0 : 1 })
+  if (counterparties && areIndexed(filters)) narrow(...counterparties.map((counterparty) => ({ counterparty })))
   if (counterparty_rfc) narrow({ counterparty: counterparty_rfc })
   if (emisor_rfc) narrow(emisor_rfc === rfc ? { direction: 0 } : { direction: 1, counterparty: emisor_rfc })
   // A document that the RFC issued to itself is stored as issued, and the RFC is its receiver too.

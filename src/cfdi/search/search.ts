@@ -1,3 +1,5 @@
+import { listedOf } from '../../blacklists/listed/counterparties.ts'
+import { listedAs } from '../../blacklists/listed/listed.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { type CursorScope, openCursor, type Page, sealCursor } from '../../platform/paging/cursor.ts'
 import { openLedger } from '../../visibility/scoped-ledger.ts'
@@ -14,8 +16,11 @@ export async function searchCfdi(ctx: Ctx, query: CfdiSearch): Promise<Page<Cfdi
   const { limit, cursor, fiscal_entity_id: _, fiscalEntityId: __, ...filters } = query
   const scope: CursorScope = { list: 'cfdi', filters: { ...filters, fiscal_entity_id: ledger.fiscal_entity_id } }
   const after = (await openCursor(ctx, scope, cursor)) as PagePosition | undefined
-  const { items, next } = await findPage(ledger, filters satisfies Filters, after, limit, (item) => isMatch(item, filters))
-  const data = items.map(({ row, context }) => view(row, context))
+  const listed = await listedOf(ctx)
+  const { blacklist, ...others } = filters
+  const counterparties = blacklist && { counterparties: listedAs(listed, blacklist) }
+  const { items, next } = await findPage(ledger, { ...others, ...counterparties }, after, limit, (item) => isMatch(item, others))
+  const data = items.map(({ row, context }) => view(row, context, listed))
   return { data, has_more: next !== null, next_cursor: next && (await sealCursor(ctx, scope, next)) }
 }
 

@@ -1,5 +1,5 @@
 import { complemento } from './complemento.ts'
-import { newConcepto, type Tax } from './document.ts'
+import { newConcepto, type Tax, withRelation } from './document.ts'
 import { amount, asRfc, freeText, lastEight, rfc, text, upper } from './fields.ts'
 import { add, append, beginLine, children, endLine, type Node, path, readFecha, single } from './parse-state.ts'
 import type { Attributes } from './xml.ts'
@@ -15,6 +15,7 @@ const tax = (a: Attributes): Tax => ({
 const relacionados: Node = {
   open: (state, a) => {
     state.tipo_relacion = text(a, 'TipoRelacion') ?? ''
+    state.document.tipo_relacion = withRelation(state.document.tipo_relacion, state.tipo_relacion)
   },
   ...path({
     CfdiRelacionado: {

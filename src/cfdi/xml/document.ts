@@ -73,6 +73,10 @@ export const newConcepto = () => ({
 })
 export type Concepto = ReturnType<typeof newConcepto>
 
+/** The relations of a document, separated by commas, with one more, unless it has that or it is no code of two digits. */
+export const withRelation = (known: string | null, relation: string): string | null =>
+  !/^\d{2}$/.test(relation) || known?.includes(relation) ? known : known === null ? relation : `${known},${relation}`
+
 export const REPAIRS = [
   ...(['bom', 'encoding_fallback', 'trimmed_junk', 'control_characters', 'addenda_cut'] as const),
   ...(['several_timbres', 'negative_total', 'unknown_version'] as const),

@@ -1,5 +1,5 @@
 import { complemento } from './complemento.ts'
-import type { Retencion } from './document.ts'
+import { type Retencion, withRelation } from './document.ts'
 import { amount, lastEight, rfc, text, upper } from './fields.ts'
 import { add, type Node, type ParseState, path, readFecha, single } from './parse-state.ts'
 import type { Attributes } from './xml.ts'
@@ -123,7 +123,9 @@ const retenciones = (names: Names): Node => ({
       CfdiRetenRelacionados: {
         open: ({ document }, a) => {
           const uuid = upper(a, 'UUID')
-          if (uuid !== null) add(document.relacionados, { tipo_relacion: text(a, 'TipoRelacion') ?? '', uuid }, 'related documents')
+          const tipo_relacion = text(a, 'TipoRelacion') ?? ''
+          document.tipo_relacion = withRelation(document.tipo_relacion, tipo_relacion)
+          if (uuid !== null) add(document.relacionados, { tipo_relacion, uuid }, 'related documents')
         },
       },
       Emisor: {

@@ -230,7 +230,10 @@ const prefersCsv = (c: Context): boolean =>
 export const returnsFile = (description: Doc, ...contentTypes: string[]) =>
   described({ outputs: [{ status: 200, description, contentTypes }] }, refuseUndeclared())
 
-/** Declares that the header Range may ask for a part of the file, which is answered with 206, and 416 when the file has no such part. */
+/**
+ * Declares that the header Range may ask for a part of the file, which is answered with 206, and 416 when the file has no such part; and that
+ * If-None-Match may name the ETag of what the caller has, which is answered with 304.
+ */
 export const returnsRanges = (...contentTypes: string[]) =>
   described(
     {
@@ -238,6 +241,11 @@ export const returnsRanges = (...contentTypes: string[]) =>
         {
           ...{ status: 206, description: doc('The part that Range asks for'), contentTypes },
           headers: { 'Content-Range': doc('Which bytes the part has, and how many there are.') },
+        },
+        {
+          status: 304,
+          description: doc('The content is what If-None-Match names. There is no body.'),
+          headers: { ETag: doc('The SHA-256 of the content.') },
         },
         { status: 416, description: doc('The file has none of the bytes that Range asks for. Content-Range says how many it has.') },
       ],

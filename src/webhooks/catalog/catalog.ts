@@ -32,6 +32,9 @@ export const DESCRIPTIONS: Record<EventKey, string> = {
   'mailbox.notification_received':
     'The tax authority sent a notification to the tax mailbox. Sent once for each notification. The first run of a connection tells only of ' +
     'notifications of the last four business days that nobody has opened.',
+  'blacklist.changed':
+    'A counterparty of a CFDI that your windows show came onto a blacklist, left it, or got another situation there, with a new version of the ' +
+    'list: a public one or your own. Sent once for each change and fiscal entity. The first load of a public list sends nothing.',
 }
 
 interface CatalogEntry {

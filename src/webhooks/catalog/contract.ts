@@ -14,6 +14,7 @@ export const EVENT_KEYS = [
   'obligation.due_soon',
   'storage.failed',
   'mailbox.notification_received',
+  'blacklist.changed',
 ] as const
 
 /** Events that the specification does not send: the feed records them, and no endpoint gets them. */

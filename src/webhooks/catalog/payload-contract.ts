@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { SENSES } from '../../authority/port/fields-contract.ts'
 import { NOTIFICATION_KINDS } from '../../authority/port/mailbox.ts'
-import { NOTIFICATION_SEVERITIES, NOTIFICATION_STATUSES } from '../../mailbox/deadlines.ts'
+import { LIST_CHANGES, SEVERITIES, SITUACIONES } from '../../blacklists/catalog.ts'
+import { DEADLINE_BASES, NOTIFICATION_SEVERITIES, NOTIFICATION_STATUSES } from '../../mailbox/deadlines.ts'
 import { TEST_KEY } from './contract.ts'
 
 /** 128 bits in the form of a UUID. `z.uuid()` is too strict: the UUID of a CFDI need not have a version that RFC 9562 defines. */
@@ -189,9 +190,30 @@ const NotificationReceived = z
     status: z.enum(NOTIFICATION_STATUSES).meta({ description: 'Its status when the service recorded it.' }),
     severity: z.enum(NOTIFICATION_SEVERITIES).meta({ description: 'Its severity when the service recorded it.' }),
     open_deadline: z.iso.date().nullable().meta({ description: 'The last day on which it can be opened; null if it only informs.' }),
+    deadline_basis: z.enum(DEADLINE_BASES).nullable().meta({
+      description:
+        '`estimated`: the authority may have published days off that are not known, so that the deadline may be later. Null if it only informs.',
+    }),
     effective_at: Instant.nullable().meta({ description: 'When it takes or took effect; null if it only informs.' }),
   })
   .meta({ id: 'MailboxNotificationReceivedEvent' })
+const situacion = z.enum(SITUACIONES).nullable()
+const BlacklistChanged = z
+  .strictObject({
+    ...head('blacklist.changed'),
+    ...fiscalEntity,
+    counterparty_rfc: z.string().meta({ description: 'The RFC that came onto the list, left it, or got another situation there.' }),
+    counterparty_name: z.string().meta({ description: 'Its name as the list spells it.' }),
+    source: z.string().meta({ description: 'The list: a key such as `sat_69b`, or `custom:<slug>` for your own.' }),
+    list_label: z.string().meta({ description: 'The Spanish name of the list.' }),
+    change: z.enum(LIST_CHANGES).meta({ description: 'What changed: it came onto the list, got another situation, or left the list.' }),
+    situacion_before: situacion.meta({
+      description: 'The situation before; null if it was not on the list, or the list has no situations.',
+    }),
+    situacion: situacion.meta({ description: 'The situation now; null if it left the list, or the list has no situations.' }),
+    severity: z.enum(SEVERITIES).nullable().meta({ description: 'How severe its situation on the list is now; null if it left the list.' }),
+  })
+  .meta({ id: 'BlacklistChangedEvent' })
 const Test = z
   .strictObject({ ...head('webhook.test'), webhook_id: z.string().meta({ description: 'The webhook that the test is for.' }) })
   .meta({ id: 'WebhookTestEvent' })
@@ -208,6 +230,7 @@ export const PAYLOADS = {
   'obligation.due_soon': ObligationDueSoon,
   'storage.failed': StorageFailed,
   'mailbox.notification_received': NotificationReceived,
+  'blacklist.changed': BlacklistChanged,
   [TEST_KEY]: Test,
 } as const
 

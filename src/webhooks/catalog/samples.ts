@@ -61,12 +61,26 @@ export const SAMPLES = {
     status: 'pending',
     severity: 'warning',
     open_deadline: '2026-11-25',
+    deadline_basis: 'published',
     effective_at: '2026-11-26T06:00:00.000Z',
   },
   'connection.ciec_invalid': { event: 'connection.ciec_invalid', ...event, rejected_at: '2026-11-20T18:00:05.000Z' },
   'obligation.due_soon': {
     ...{ event: 'obligation.due_soon', ...event, description: 'Pago definitivo mensual de IVA.', periodicity: 'monthly' },
     ...{ period: '2026-10', due_date: '2026-11-17', extended_due_date: '2026-11-20', days_left: 5 },
+  },
+  'blacklist.changed': {
+    ...{ event: 'blacklist.changed', ...event },
+    counterparty_rfc: 'JES900109Q90',
+    counterparty_name: 'JIMENEZ ESTRADA SALAS A A',
+    ...{
+      source: 'sat_69b',
+      list_label: 'Art. 69-B (EFOS)',
+      change: 'situacion_changed',
+      situacion_before: 'presunto',
+      situacion: 'definitivo',
+    },
+    severity: 'critical',
   },
   'storage.failed': {
     event: 'storage.failed',

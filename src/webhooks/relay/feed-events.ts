@@ -1,4 +1,5 @@
 import type { AlertDraft } from '../../alerts/alerts.ts'
+import { BLACKLIST_CHANGED, type BlacklistChangedBody } from '../../blacklists/listed/changed.ts'
 import { DOCUMENT_READ, type DocumentNews } from '../../documents/news.ts'
 import { DUE_SOON, type DueSoonBody } from '../../documents/obligations/due-soon.ts'
 import type { CancellationBody } from '../../downloads/cancellation-events.ts'
@@ -38,6 +39,7 @@ export async function feedEventsOf(
   if (event.organizations === null) throw new Error(`An event of the kind ${event.kind} names no organization.`)
   if (!isNamed(event, row)) return []
   if (event.kind === NOTIFICATION_RECEIVED) return notificationsOf(event, JSON.parse(event.body) as NotificationBody, row)
+  if (event.kind === BLACKLIST_CHANGED) return listingsOf(event, JSON.parse(event.body) as BlacklistChangedBody, row)
   const recipient = recipientOf(row, event.created_at, event.created_at)
   if (event.kind === DUE_SOON) return obligationsOf(event, JSON.parse(event.body) as DueSoonBody, row, recipient)
   // The same document can be told of with its job and when it is read.
@@ -97,6 +99,12 @@ const obligationsOf = ({ entity }: StoredOutboxEvent, { day, obligations }: DueS
       return feedEvent(row, dueSoonContent(due, recipient), change, Date.parse(day), true)
     }),
   )
+
+/** A change of a list, at the time of the load. A task that is repeated reports it again. */
+async function listingsOf(event: StoredOutboxEvent, body: BlacklistChangedBody, row: RecipientRow): Promise<FeedEvent[]> {
+  const content = contentOf(event, body, recipientOf(row, body.changed_at, body.changed_at))
+  return [await feedEvent(row, content, event.outbox_event_id, body.changed_at, true)]
+}
 
 const isNamed = ({ organizations }: StoredOutboxEvent, { organization_id }: RecipientRow): boolean =>
   organizations !== null && (JSON.parse(organizations) as string[]).includes(organization_id)

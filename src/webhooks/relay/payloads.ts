@@ -1,3 +1,5 @@
+import { severityOf } from '../../blacklists/catalog.ts'
+import { BLACKLIST_CHANGED, type BlacklistChangedBody } from '../../blacklists/listed/changed.ts'
 import { hasAppliedPayments, paymentStatusAt } from '../../cfdi/payment-thresholds.ts'
 import type { DocumentNews } from '../../documents/news.ts'
 import type { DueObligation } from '../../documents/obligations/due-soon.ts'
@@ -99,12 +101,19 @@ export function contentOf({ kind }: StoredOutboxEvent, body: unknown, recipient:
     }
     case 'connection.ciec_invalid':
       return { event: kind, ...head, rejected_at: (body as { rejected_at: string }).rejected_at }
+    case BLACKLIST_CHANGED:
+      return { event: kind, ...head, ...listingOf(body as BlacklistChangedBody) }
     case 'mailbox.notification_received':
       return { event: kind, ...head, ...notificationOf(body as NotificationOfRecipient, new Date(recipient.known_at)) }
     default:
       throw new Error(`There is no payload for the kind ${kind}.`)
   }
 }
+
+const listingOf = ({ changed_at: _, ...change }: BlacklistChangedBody) => ({
+  ...change,
+  severity: change.change === 'removed' ? null : severityOf(change.source, change.situacion),
+})
 
 /** The event of a document that an organization got. */
 export const documentContent = ({ got_at: _, ...news }: DocumentNews, recipient: Recipient): Content => ({ ...headOf(recipient), ...news })
@@ -122,8 +131,15 @@ type NotificationOfRecipient = NotificationBody & { notification_id: string }
 
 function notificationOf({ notification_id, kind, title, authority, document_number, ...times }: NotificationOfRecipient, now: Date) {
   const [sent_at, opened_at] = [new Date(times.sent_at), times.opened_at === null ? null : new Date(times.opened_at)]
-  const { status, severity, open_deadline, effective_at } = deadlinesOf({ kind, sent_at, opened_at }, now)
-  const dates = { sent_at: sent_at.toISOString(), status, severity, open_deadline, effective_at: effective_at?.toISOString() ?? null }
+  const { status, severity, open_deadline, deadline_basis, effective_at } = deadlinesOf({ kind, sent_at, opened_at }, now)
+  const dates = {
+    sent_at: sent_at.toISOString(),
+    status,
+    severity,
+    open_deadline,
+    deadline_basis,
+    effective_at: effective_at?.toISOString() ?? null,
+  }
   return { notification_id, kind, title, authority, document_number, ...dates }
 }
 

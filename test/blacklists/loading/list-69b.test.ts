@@ -4,10 +4,17 @@ import { highest, labelOf, severityOf } from '../../../src/blacklists/catalog.ts
 import { type ListingStep, listingStatus } from '../../../src/blacklists/listing-status.ts'
 import { recordsOf } from '../../../src/blacklists/loading/csv.ts'
 import { datesIn } from '../../../src/blacklists/loading/dates.ts'
-import { entriesOf } from '../../../src/blacklists/loading/entries.ts'
-import { readList69b } from '../../../src/blacklists/loading/list-69b.ts'
+import { entriesOf as entriesOfRows } from '../../../src/blacklists/loading/entries.ts'
+import { formatOf } from '../../../src/blacklists/loading/formats.ts'
+import { type ListRow, readList } from '../../../src/blacklists/loading/read-list.ts'
 import { refuseImplausible } from '../../../src/blacklists/loading/refusal.ts'
 import { bytesOf, csvOf, HEADER, type Listed, listOf, listText } from '../support/list-csv.ts'
+
+const readList69b = (bytes: Uint8Array) => readList(bytes, formatOf('sat_69b', '2026-08-05'), '2026-08-05')
+const entriesOf = (rows: Iterable<ListRow>) => {
+  const { rfcs: _, others: __, ...read } = entriesOfRows(rows)
+  return { ...read, entries: [...read.entries] }
+}
 
 /** A CSV reader one character at a time: slow, and plain to see through. */
 function slowRecords(text: string): string[][] {

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { LIST_OBJECT, loadList, refreshLists } from '../../../src/blacklists/loading/load.ts'
+import { objectOf } from '../../../src/blacklists/catalog.ts'
+import { loadList, refreshList } from '../../../src/blacklists/loading/load.ts'
 import { api } from '../../support/client.ts'
 import { daily as dailyCron } from '../../support/crons.ts'
 import { costOf } from '../../support/meter.ts'
@@ -18,8 +19,9 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
+const LIST_OBJECT = objectOf('sat_69b')
 const FETCHED = new Date('2026-08-05T09:59:00Z')
-const load = (bytes: Uint8Array, system = systemAt()) => loadList(system, bytes, FETCHED)
+const load = (bytes: Uint8Array, system = systemAt()) => loadList(system, 'sat_69b', bytes, FETCHED)
 const cost = async (work: () => Promise<unknown>) => (await costOf(env.LEDGER_0, env.FILES, work)).cost
 
 const row = (n: number, more: Partial<Listed> = {}): Listed => ({
@@ -38,7 +40,8 @@ describe('loading', () => {
   /** What breaks without it: a daily refresh that nobody pays attention to costs the operator as much as the first one. */
   it('15,000 rows takes a handful of statements in two calls; again unchanged it writes nothing; and else what changed', async () => {
     const first = await cost(() => load(bytes))
-    expect(first).toMatchObject({ d1_calls: 2, rows_written: 15_001 })
+    // The list itself, and that it is to be told.
+    expect(first).toMatchObject({ d1_calls: 2, rows_written: 15_002 })
     expect(first.d1_statements).toBeLessThanOrEqual(12)
     expect((await held()).lists).toMatchObject([{ source: 'sat_69b', version: 1, list_date: '2026-06-30', row_count: 15_000 }])
 
@@ -46,8 +49,8 @@ describe('loading', () => {
     expect(await cost(() => load(bytes))).toMatchObject({ d1_calls: 1, d1_statements: 1, rows_read: 1, rows_written: 0 })
 
     const next = [...rows.slice(3), { ...rows[2]!, situacion: 'Definitivo', definitivo: '01/07/2026|15/07/2026' }, row(20_000)]
-    // The list itself, one changed, one new, two gone.
-    expect(await cost(() => load(listOf(next, JULY)))).toMatchObject({ d1_calls: 2, rows_written: 5 })
+    // The list itself and its index, one changed, one new, two gone, and the record of each of these changes.
+    expect(await cost(() => load(listOf(next, JULY)))).toMatchObject({ d1_calls: 2, rows_written: 10 })
     const { lists, entries } = await held()
     expect(lists).toMatchObject([{ version: 2, list_date: '2026-07-31', row_count: 14_999 }])
     const of = (n: number) => entries.find(({ rfc }) => rfc === rfcOf(n))
@@ -242,17 +245,18 @@ describe('the daily work', () => {
     })
     return site
   }
-  const daily = (more: object = {}) => refreshLists(systemAt(NOW, { LIST_69B_URL: ADDRESS, ...more }))
+  const daily = (more: object = {}) => refreshList(systemAt(NOW, { LIST_URLS: `sat_69b=${ADDRESS}`, ...more }), 'sat_69b')
   const dates = async () => (await held()).lists.map(({ list_date }) => list_date)
 
   it('loads what an operator has put into the bucket, and asks nobody where no address is configured', async () => {
     const asked = vi.spyOn(globalThis, 'fetch')
-    await refreshLists(systemAt())
-    expect(await held()).toEqual({ lists: [], entries: [] })
+    await refreshList(systemAt(), 'sat_69b')
+    expect((await held()).lists).toMatchObject([{ digest: 'sandbox', list_date: '2026-01-01', row_count: 8 }])
     await put(july)
     await dailyCron(env, new Date(NOW))
-    expect(await dates()).toEqual(['2026-07-31'])
-    expect((await held()).lists[0]!['fetched_at']).toBe((await env.FILES.head(LIST_OBJECT))!.uploaded.getTime())
+    const list = (await held()).lists.find(({ source }) => source === 'sat_69b')!
+    expect(list).toMatchObject({ version: 2, list_date: '2026-07-31', row_count: 2 })
+    expect(list['fetched_at']).toBe((await env.FILES.head(LIST_OBJECT))!.uploaded.getTime())
     expect(asked).not.toHaveBeenCalled()
   })
 
@@ -297,7 +301,7 @@ describe('the daily work', () => {
     async (status) => {
       const site = published(july, status)
       await put(listOf([row(1)], JUNE))
-      await expect(daily()).rejects.toThrow(`LIST_69B_URL, at lists.example, answered ${status}.`)
+      await expect(daily()).rejects.toThrow(`The URL of sat_69b in LIST_URLS, at lists.example, answered ${status}.`)
       expect(await dates()).toEqual(['2026-06-30'])
       site.status = 200
       await daily()
@@ -307,16 +311,18 @@ describe('the daily work', () => {
   )
 
   it('does not say the address either when it is none, or nobody is there', async () => {
-    expect(() => daily({ LIST_69B_URL: 'no address, secreto' })).toThrow(/^LIST_69B_URL must be an http or https URL\.$/)
+    expect(() => daily({ LIST_URLS: 'sat_69b=no_address_secreto' })).toThrow(
+      /^LIST_URLS must be pairs such as sat_69b=https:\/\/…, with an http or https URL each/,
+    )
     vi.spyOn(globalThis, 'fetch').mockRejectedValue(new TypeError(`Nobody at ${ADDRESS}`))
-    await expect(daily()).rejects.toThrow(/^LIST_69B_URL could not be fetched \(TypeError\)\.$/)
+    await expect(daily()).rejects.toThrow(/^The URL of sat_69b in LIST_URLS could not be fetched \(TypeError\)\.$/)
   })
 
   it('refuses a file that is too large to be read', async () => {
     await put(listOf([row(1)], JUNE))
-    await refreshLists(systemAt())
-    await put(new Uint8Array(16 * 1024 * 1024 + 1))
-    await refreshLists(systemAt())
+    await refreshList(systemAt(), 'sat_69b')
+    await put(new Uint8Array(24 * 1024 * 1024 + 1))
+    await refreshList(systemAt(), 'sat_69b')
     expect((await held()).lists).toMatchObject([{ list_date: '2026-06-30', refused_code: 'list.too_large' }])
   })
 

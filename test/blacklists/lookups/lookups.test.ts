@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   await forgetLists()
-  await loadList(systemAt(), listOf(ROWS), new Date(FETCHED))
+  await loadList(systemAt(), 'sat_69b', listOf(ROWS), new Date(FETCHED))
 })
 
 const one = (rfc: string, more = '', of = ours) => api(of, 'GET', `${LOOKUP}?rfc=${encodeURIComponent(rfc)}${more}`)
@@ -174,6 +174,7 @@ describe('a look-up', () => {
   it('tells of a list that nobody has brought up to date for two months', async () => {
     await loadList(
       systemAt(),
+      'sat_69b',
       listOf(
         ROWS.map((row) => ({ ...row, situacion: 'Presunto' })),
         new Date().toISOString().slice(0, 10),
@@ -244,7 +245,7 @@ describe('a look-up of many', () => {
 
   /** What breaks without it: a company’s whole list of suppliers, checked every day, reads a database of a million rows. */
   it('of 500 among 15,000 is one round trip, and reads a row for each RFC and one for each hit', async () => {
-    await loadList(systemAt(), listOf(manyRows(15_000), '1 de agosto de 2026'), new Date(FETCHED))
+    await loadList(systemAt(), 'sat_69b', listOf(manyRows(15_000), '1 de agosto de 2026'), new Date(FETCHED))
     const costing = async (rfcs: string[]) => (await costOf(env.LEDGER_0, env.FILES, () => many(rfcs))).cost
     const strangers = Array.from({ length: 500 }, (_, n) => rfcOf(30_000 + n))
     const none = await costing(strangers)
@@ -303,7 +304,7 @@ describe('an organization’s own list', () => {
     await listed(ours.organization_id, SOURCE, [NOBODY])
     await listed(ours.organization_id, 'sat_69b', [NOBODY])
     await listed('', 'sat_69_firmes', [NOBODY])
-    await loadList(systemAt(), listOf(ROWS, '1 de agosto de 2026'), new Date(FETCHED))
+    await loadList(systemAt(), 'sat_69b', listOf(ROWS, '1 de agosto de 2026'), new Date(FETCHED))
     expect(hitsOf(await one(NOBODY)).map(({ source }) => source)).toEqual(['sat_69_firmes', SOURCE, 'sat_69b'])
   })
 })

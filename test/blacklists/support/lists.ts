@@ -1,4 +1,5 @@
 import { env } from 'cloudflare:workers'
+import { PUBLIC_SOURCES } from '../../../src/blacklists/catalog.ts'
 import { type System, systemOf } from '../../../src/platform/context.ts'
 
 export const NOW = '2026-08-05T10:00:00Z'
@@ -18,6 +19,6 @@ export const held = async () => {
 
 /** No list of an earlier test is left. */
 export const forgetLists = async (): Promise<void> => {
-  await env.DB.batch([env.DB.prepare('delete from blacklist_lists'), env.DB.prepare('delete from blacklist_entries')])
-  await env.FILES.delete('lists/sat_69b.csv')
+  await env.DB.batch(['blacklist_lists', 'blacklist_entries', 'blacklist_changes'].map((table) => env.DB.prepare(`delete from ${table}`)))
+  await env.FILES.delete(PUBLIC_SOURCES.map((source) => `lists/${source}.csv`))
 }

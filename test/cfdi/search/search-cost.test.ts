@@ -59,7 +59,8 @@ async function costs(
   d1_calls = 1,
 ) {
   const isOpen = windows === 'everything'
-  const ctx = contextOf({ entity, ...(isOpen ? reaching(null) : reaching(...windows)) }, { extractor_count: isOpen ? 0 : 2 })
+  const listed = JSON.stringify({ 'sat_69b|definitivo': ['BBB010101BB1', 'CCC010101CC1'] })
+  const ctx = contextOf({ entity, listed, ...(isOpen ? reaching(null) : reaching(...windows)) }, { extractor_count: isOpen ? 0 : 2 })
   const read: { page: number; rows: number; data: number }[] = []
   let cursor: string | null = null
   for (let page = 1; page <= Math.max(...pages); page += 1) {
@@ -92,6 +93,8 @@ const INDEXED: Record<string, string>[] = [
   { payment_status: 'paid', direction: 'received' },
   { counterparty_rfc: 'BBB010101BB1' },
   { counterparty_rfc: 'BBB010101BB1', direction: 'issued' },
+  { blacklist: 'definitivo' },
+  { blacklist: 'sat_69b', direction: 'received' },
   { emisor_rfc: 'BBB010101BB1' },
   { emisor_rfc: RFC },
   { receptor_rfc: 'CCC010101CC1' },

@@ -11,7 +11,10 @@ import { shows, windowsOf } from '../../../src/visibility/window.ts'
 import { contextOf, FISCAL_ENTITY, RFC, reaching } from '../../support/context.ts'
 import { applicationsOf, documents, insertApplications, insertCfdi, isSubstitutedFor, type Row, rowOf } from '../support/ledger.ts'
 
-const OWN = documents(1, 600, '2026-01-01', 40)
+/** Relations of some documents. */
+const related = (rows: Row[]): Row[] =>
+  rows.map((row, n) => ({ ...row, tipo_relacion: n % 7 === 0 ? '01' : n % 11 === 0 ? '04,07' : null }))
+const OWN = related(documents(1, 600, '2026-01-01', 40))
 // Half of what was imported is known from the authority too.
 const IMPORTED = [...documents(2, 60, '2026-01-01', 60, -9), ...OWN.filter((_, n) => n % 10 === 0).map((row) => ({ ...row, entity: -9 }))]
 const STRANGERS = documents(3, 50, '2026-01-01', 40, 2)
@@ -42,9 +45,22 @@ const csv = (text: string | undefined, value: string) => text === undefined || t
 const is = (text: string | undefined, value: unknown) => text === undefined || text === value
 const day = (text: string) => text.length === 10
 
+/** The counterparties that are on lists. */
+const LISTED: Record<string, string[]> = {
+  'sat_69_firmes|': ['BBB010101BB1', RFC],
+  'sat_69_exigibles|': ['XAXX010101000', 'CCC010101CC1', 'BBB010101BB1', RFC],
+  'sat_69b|definitivo': ['CCC010101CC1'],
+  'sat_69b|presunto': ['BBB010101BB1'],
+}
+const isListed = (text: string | undefined, rfc: string): boolean =>
+  text === undefined ||
+  Object.entries(LISTED).some(([key, rfcs]) => rfcs.includes(rfc) && key.split('|').some((word) => word !== '' && csv(text, word)))
+
 const matches = (ctx: Ctx, q: Query, row: Row): boolean =>
   is(q['direction'], row.direction === 0 ? 'issued' : 'received') &&
   is(q['estatus'], row.estatus) &&
+  isListed(q['blacklist'], row.counterparty_rfc) &&
+  (q['tipo_relacion'] === undefined || (row.tipo_relacion ?? '').split(',').some((one) => csv(q['tipo_relacion'], one))) &&
   csv(q['tipo_comprobante'], row.tipo_comprobante!) &&
   csv(q['payment_status'], row.payment_status ?? 'not_applicable') &&
   is(q['counterparty_rfc'], row.counterparty_rfc) &&
@@ -87,27 +103,29 @@ function oracle(ctx: Ctx, query: Query): string[] {
     .map(({ uuid }) => uuid)
 }
 
-const WINDOWS: [string, Ctx][] = [
-  ['everything', contextOf()],
-  ['before the first extraction', contextOf({}, { extractor_count: 2 })],
-  ['a floor and a ceiling', contextOf(reaching(['2026-01-10', '2026-01-25T06:30:00.400Z']), { extractor_count: 2 })],
-  ['issued ones alone', contextOf(reaching(['2026-01-10', '2026-01-25T06:30:00.400Z'], null), { extractor_count: 2 })],
-  ['received ones alone', contextOf(reaching(null, ['2026-01-10', '2026-01-25T06:30:00.400Z']), { extractor_count: 2 })],
+const WINDOWS: [string, Ctx][] = (
   [
-    'two windows',
-    contextOf(reaching(['2026-01-03', '2026-01-20T18:00:00Z'], ['2026-01-10', '2026-01-25T06:30:00.400Z']), { extractor_count: 2 }),
-  ],
-  [
-    'two windows and imports',
-    contextOf(
-      { imported_at: 1, ...reaching(['2026-01-12', '2026-01-20T18:00:00Z'], ['2026-01-03', '2026-01-15T06:00:00Z']) },
-      { extractor_count: 1 },
-    ),
-  ],
-  ['imports', contextOf({ imported_at: 1 })],
-  ['imports only', contextOf({ imported_at: 1 }, { extractor_count: 1 })],
-  ['imports and a window', contextOf({ imported_at: 1, ...reaching(['2026-01-12', '2026-01-20T18:00:00Z']) }, { extractor_count: 1 })],
-]
+    ['everything', contextOf()],
+    ['before the first extraction', contextOf({}, { extractor_count: 2 })],
+    ['a floor and a ceiling', contextOf(reaching(['2026-01-10', '2026-01-25T06:30:00.400Z']), { extractor_count: 2 })],
+    ['issued ones alone', contextOf(reaching(['2026-01-10', '2026-01-25T06:30:00.400Z'], null), { extractor_count: 2 })],
+    ['received ones alone', contextOf(reaching(null, ['2026-01-10', '2026-01-25T06:30:00.400Z']), { extractor_count: 2 })],
+    [
+      'two windows',
+      contextOf(reaching(['2026-01-03', '2026-01-20T18:00:00Z'], ['2026-01-10', '2026-01-25T06:30:00.400Z']), { extractor_count: 2 }),
+    ],
+    [
+      'two windows and imports',
+      contextOf(
+        { imported_at: 1, ...reaching(['2026-01-12', '2026-01-20T18:00:00Z'], ['2026-01-03', '2026-01-15T06:00:00Z']) },
+        { extractor_count: 1 },
+      ),
+    ],
+    ['imports', contextOf({ imported_at: 1 })],
+    ['imports only', contextOf({ imported_at: 1 }, { extractor_count: 1 })],
+    ['imports and a window', contextOf({ imported_at: 1, ...reaching(['2026-01-12', '2026-01-20T18:00:00Z']) }, { extractor_count: 1 })],
+  ] as [string, Ctx][]
+).map(([name, ctx]) => [name, { ...ctx, connection: { ...ctx.connection!, listed: JSON.stringify(LISTED) } }])
 
 const QUERIES: Query[] = [
   {},
@@ -139,6 +157,24 @@ const QUERIES: Query[] = [
   { issued_from: '2026-01-12T06:00:00-06:00', issued_to: '2026-01-14T12:00:00Z', direction: 'issued' },
   { cancelled_from: '2026-01-05', cancelled_to: '2026-01-20T10:00:00-06:00' },
   { updated_since: new Date(1_700_000_500_000).toISOString() },
+  { blacklist: 'definitivo' },
+  { blacklist: 'sat_69_firmes', limit: '7' },
+  { blacklist: 'sat_69b,sat_69_exigibles', direction: 'received', estatus: 'vigente' },
+  { blacklist: 'sat_69_exigibles', issued_from: '2026-01-12' },
+  { blacklist: 'presunto,definitivo', payment_status: 'unpaid', tipo_comprobante: 'I' },
+  { blacklist: 'presunto', counterparty_rfc: 'CCC010101CC1' },
+  { blacklist: 'presunto', receptor_rfc: RFC },
+  { blacklist: 'desvirtuado,sat_csd_sin_efectos' },
+  {
+    blacklist: 'sat_69b',
+    uuid: OWN.slice(0, 40)
+      .map(({ uuid }) => uuid)
+      .join(','),
+  },
+  { tipo_relacion: '01' },
+  { tipo_relacion: '04,01', direction: 'issued' },
+  { tipo_relacion: '07', blacklist: 'sat_69b' },
+  { tipo_relacion: '09' },
   { total_min: '5000', total_max: '9000.5' },
   { balance_min: '100' },
   { has_xml: 'true', estatus: 'vigente' },
@@ -419,12 +455,15 @@ describe('what is refused', () => {
     await expect(searchCfdi(contextOf({ state: 'paused' }), ask({}))).rejects.toEqual(absent)
   })
 
-  it.each(['q', 'sort', 'include', 'fields', 'blacklist', 'tipo_relacion', 'estado'])('knows no filter %s', (name) => {
+  it.each(['q', 'sort', 'include', 'fields', 'estado'])('knows no filter %s', (name) => {
     expect(CfdiSearch.safeParse({ fiscal_entity_id: FISCAL_ENTITY, [name]: 'x' }).success).toBe(false)
   })
 
   it.each([
     { tipo_comprobante: 'I,X' },
+    { blacklist: 'sat_70' },
+    { blacklist: 'custom:No' },
+    { tipo_relacion: '1' },
     { tipo_comprobante: '' },
     { uuid: 'nope' },
     { issued_from: '2026-02-30' },

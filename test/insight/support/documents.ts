@@ -98,7 +98,13 @@ export function documentOf(uuid: string, fecha: string, spec: Spec = {}): Docume
     ...{ issued_at: `${fecha}T12:00:00-06:00`, fecha: `${fecha}T12:00:00`, certified_at: `${fecha}T12:01:00`, pac_rfc: null },
     ...{ emisor_rfc: isIssued ? SELF : party, emisor_nombre: null, emisor_regimen_fiscal: '601' },
     ...{ receptor_rfc: isIssued ? party : SELF, receptor_nombre: null, receptor_regimen_fiscal: '601', receptor_domicilio_fiscal: null },
-    ...{ counterparty: { rfc: party, nombre: `Nombre de ${party}` }, uso_cfdi: 'G03', metodo_pago: 'PUE', forma_pago: '03' },
+    ...{
+      counterparty: { rfc: party, nombre: `Nombre de ${party}`, blacklist: null },
+      uso_cfdi: 'G03',
+      tipo_relacion: null,
+      metodo_pago: 'PUE',
+      forma_pago: '03',
+    },
     ...{ condiciones_pago: null, currency, moneda: currency, tipo_cambio: null, subtotal, descuento, total, total_mxn: null },
     ...{
       iva_trasladado: iva,

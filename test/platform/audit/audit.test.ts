@@ -47,6 +47,9 @@ const ACTIONS: Record<string, string | null> = {
   'POST /v1/test-helpers/repse': 'test_helper.repse_published',
   'POST /v1/test-helpers/mailbox': 'test_helper.notification_sent',
   'POST /v1/blacklists/lookup': null,
+  'POST /v1/blacklists/custom': 'blacklist.created',
+  'PUT /v1/blacklists/custom/:slug': 'blacklist.replaced',
+  'DELETE /v1/blacklists/custom/:slug': 'blacklist.deleted',
   'PATCH /v1/billing/rfcs/:fiscal_entity_id': 'fiscal_entity.suspended',
   'POST /v1/test-helpers/invoices': 'test_helper.invoice',
   'POST /v1/test-helpers/invoices/:invoice_id/pay': 'test_helper.invoice_paid',
@@ -100,7 +103,7 @@ describe('one event for each write, of who did it', () => {
     // An import is named by the second id of its path, everything else by the first, or by that of the fiscal entity in the body.
     const id = given['import_id'] ?? ids[0] ?? given['fiscal_entity_id']
     const made = Object.entries((body ?? {}) as Record<string, string>).find(([name]) =>
-      /^(extractor_id|fiscal_entity_id|import_id|invoice_id|invitation_id|webhook_id|connector_id|api_key)$/.test(name),
+      /^(extractor_id|fiscal_entity_id|import_id|invoice_id|invitation_id|webhook_id|connector_id|api_key|slug)$/.test(name),
     )?.[1]
     expect(left).toEqual([
       expect.objectContaining({

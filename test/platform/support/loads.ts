@@ -3,6 +3,7 @@ import { expect, vi } from 'vitest'
 import * as adapters from '../../../src/authority/adapters.ts'
 import type { Package } from '../../../src/authority/port/authority.ts'
 import type { MailboxNotification } from '../../../src/authority/port/mailbox.ts'
+import { loadList } from '../../../src/blacklists/loading/load.ts'
 import { runMessages } from '../../../src/extractors/runs/dispatch.ts'
 import { insertOutboxEvents } from '../../../src/outbox/outbox.ts'
 import type { System } from '../../../src/platform/context.ts'
@@ -11,7 +12,8 @@ import { dayOfEpoch } from '../../../src/platform/time/calendar.ts'
 import { sealCredentials } from '../../../src/storage/credentials.ts'
 import { DAILY, type TASKS } from '../../../src/tasks.ts'
 import { newSecret, wrapDigests } from '../../../src/webhooks/endpoints/secret.ts'
-import { listOf, manyRows } from '../../blacklists/support/list-csv.ts'
+import { type Listed, listOf, manyRows } from '../../blacklists/support/list-csv.ts'
+import { forgetLists, systemAt } from '../../blacklists/support/lists.ts'
 import { packageOf, plainOf } from '../../cfdi/support/documents.ts'
 import { cfdiOf, subscriber } from '../../downloads/support/downloads.ts'
 import { created, draft, EXTRACTORS } from '../../extractors/support/extractors.ts'
@@ -82,7 +84,11 @@ async function manyNotifications(rfc: string, count: number) {
   }
   await env.DB.batch([
     env.DB.prepare("insert into sandbox_notifications values (?, 'n0', ?, null)").bind(rfc, JSON.stringify(notification)),
-    env.DB.prepare("insert into mailbox_requests values (?, ?, 0, 'n0', ?, 1, 0, 0, null, 0)").bind(organization_id, entity, shard),
+    env.DB.prepare("insert into mailbox_requests values (?, ?, 0, 'n0', ?, 'ntf', 'key', 0, 0, null, 0)").bind(
+      organization_id,
+      entity,
+      shard,
+    ),
   ])
   const n = "'n' || n.i"
   await multiply('sandbox_notifications', count - 1, { notification: n, sent: `json_set(t.j->>'$.sent', '$.notification', ${n})` })
@@ -419,6 +425,19 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     await env.FILES.put('lists/sat_69b.csv', listOf(manyRows(3_000)))
     await finish(platform, 'refreshLists', Date.parse('2026-08-05T10:00:00Z'))
     expect(await countOf('blacklist_entries')).toBeGreaterThan(2_000)
+  },
+
+  async tellListings(platform) {
+    const rows = manyRows(400)
+    const lists = (day: string, more: readonly Listed[]) => loadList(systemAt(), 'sat_69b', listOf([...rows, ...more], day), new Date())
+    await lists('30 de junio de 2026', [])
+    await finish(platform, 'tellListings')
+    await manyConnections(4_000, {})
+    await lists('31 de julio de 2026', [{ rfc: 'STA050101AB7', situacion: 'Presunto', presunto: '01/01/2019|02/01/2019' }])
+    await finish(platform, 'tellListings')
+    expect(await countOf('blacklist_lists', 'told_version < version')).toBe(0)
+    expect(await countOf('connections', 'listed is null')).toBe(0)
+    await forgetLists()
   },
 
   async refreshRates(platform) {

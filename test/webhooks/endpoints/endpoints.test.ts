@@ -300,6 +300,7 @@ describe('the catalog', () => {
       ['obligation.due_soon', true],
       ['storage.failed', true],
       ['mailbox.notification_received', true],
+      ['blacklist.changed', true],
     ])
     expect(
       (await items()).every(({ available, schema, sample }) => [schema !== null, sample !== null].every((it) => it === available)),

@@ -1,3 +1,4 @@
+import { LISTED } from '../lists/listed.ts'
 import { COMPANIES, FOREIGNERS, PEOPLE } from './names.ts'
 import { CANCUN, CENTRAL_PLACES, type Locality, TIJUANA } from './places.ts'
 import { type LineOfBusiness, OWN_COMPANY_LINES, OWN_PERSON_LINES } from './products.ts'
@@ -78,6 +79,10 @@ const SUPPLIER_PEOPLE: readonly { line: LineOfBusiness; regimen: string }[] = [
   { line: 'medico', regimen: '612' },
 ]
 
+/** The companies of a circle in whose places those of the blacklists are. */
+const LISTED_SUPPLIERS = [1, 6, 8, 9]
+const LISTED_CLIENTS = [4, 5, 6, 7]
+
 function drawCircle(rfc: string): Circle {
   const draws = random(`${rfc}|circle`)
   const self = drawSelf(rfc)
@@ -117,6 +122,11 @@ function drawCircle(rfc: string): Circle {
   )
   const employees = isCompany(rfc) ? people.slice(7, 10).map((named) => party(named, { regimen: '605' })) : []
   const employer = isCompany(rfc) || draws.chance(0.3) ? null : party(companies[20]!, { regimen: '601' })
+  LISTED.forEach(({ rfc: listed, nombre }, i) => {
+    const [parties, at] =
+      i < LISTED_SUPPLIERS.length ? [suppliers, LISTED_SUPPLIERS[i]!] : [clients, LISTED_CLIENTS[i - LISTED_SUPPLIERS.length]!]
+    if (listed !== rfc) parties[at] = { ...parties[at]!, rfc: listed, nombre }
+  })
   return { self, clients, foreigners, suppliers, employees, employer }
 }
 

@@ -1,3 +1,4 @@
+import { jsonChunks } from '../../platform/db/commit.ts'
 import { PUBLIC } from '../catalog.ts'
 import type { blacklistEntries, ListState } from '../tables.ts'
 
@@ -15,16 +16,18 @@ export async function findEntries(
 ): Promise<{ lists: ListState[]; found: FoundRow[] }> {
   const isVisible = `l.organization_id in (?1, ?2) and l.version > 0 and (?3 is null or l.source in (select value from json_each(?3)))`
   const bound = [PUBLIC, organization_id, sources && JSON.stringify(sources)]
-  const [lists, found] = await d1.batch([
+  const [lists, ...found] = await d1.batch([
     d1.prepare(`select * from blacklist_lists l where ${isVisible} order by l.organization_id, l.source`).bind(...bound),
-    d1
-      .prepare(
-        `select e.organization_id, e.source, e.rfc, e.name, e.history, e.seen_on
-         from blacklist_lists l cross join json_each(?4) j
-         cross join blacklist_entries e on e.organization_id = l.organization_id and e.source = l.source and e.rfc = j.value
-         where ${isVisible}`,
-      )
-      .bind(...bound, JSON.stringify(rfcs)),
+    ...jsonChunks(rfcs).map((json) =>
+      d1
+        .prepare(
+          `select e.organization_id, e.source, e.rfc, e.name, e.history, e.seen_on
+           from blacklist_lists l cross join json_each(?4) j
+           cross join blacklist_entries e on e.organization_id = l.organization_id and e.source = l.source and e.rfc = j.value
+           where ${isVisible}`,
+        )
+        .bind(...bound, json),
+    ),
   ])
-  return { lists: lists!.results as unknown as ListState[], found: found!.results as unknown as FoundRow[] }
+  return { lists: lists!.results as unknown as ListState[], found: found.flatMap(({ results }) => results as unknown as FoundRow[]) }
 }

@@ -1,0 +1,74 @@
+import { type Fault, invalid } from '../../failures.ts'
+import { isRfc, normalRfc } from '../../taxpayers/rfc.ts'
+import { recordsOf } from '../loading/csv.ts'
+import type { ListEntry } from '../loading/entries.ts'
+
+/** Faults that one answer names. */
+const MOST_FAULTS = 50
+const MOST_CHARACTERS = 300
+
+/** A row of an upload, and how the answer names it. */
+interface UploadedRow {
+  at: string
+  rfc: unknown
+  name: unknown
+}
+
+const unreadable = (message: string) => invalid('blacklist.unreadable', [{ path: 'body', message }])
+
+const textOf = (bytes: Uint8Array): string => {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)
+  } catch {
+    return new TextDecoder('windows-1252').decode(bytes)
+  }
+}
+
+function* rowsOfCsv(text: string): Generator<UploadedRow> {
+  const records = recordsOf(text)
+  const header = ((records.next().value as string[] | undefined) ?? []).map((cell) => cell.trim().toLowerCase())
+  const [rfc, name] = [header.indexOf('rfc'), header.findIndex((cell) => /^(name|nombre|raz[oó]n social)$/.test(cell))]
+  if (rfc === -1) throw unreadable('The first line must name the columns: rfc, and name if there are names.')
+  let line = 1
+  for (const record of records) {
+    line++
+    if (record.some((cell) => cell.trim() !== '')) yield { at: `record ${line}`, rfc: record[rfc], name: record[name] ?? '' }
+  }
+}
+
+function* rowsOfJson(text: string): Generator<UploadedRow> {
+  let entries: unknown
+  try {
+    entries = (JSON.parse(text) as { entries?: unknown } | null)?.entries
+  } catch {
+    throw unreadable('The body is not valid JSON.')
+  }
+  if (!Array.isArray(entries))
+    throw unreadable('Must be an object with the list `entries` of objects with rfc, and name if there are names.')
+  for (const [n, entry] of entries.entries()) {
+    const { rfc, name, ...others } = (entry ?? {}) as Record<string, unknown>
+    const [unknown] = Object.keys(others)
+    yield { at: `entries[${n}]`, rfc: unknown === undefined ? rfc : null, name: name ?? '' }
+  }
+}
+
+/**
+ * Reads an organization's own list: CSV with the columns rfc and name, or JSON with `entries`. An RFC that comes twice counts once. Throws
+ * Failure 422 blacklist.unreadable, or blacklist.invalid with each row that is no entry.
+ */
+export function readCustomList(bytes: Uint8Array, isJson: boolean): ListEntry[] {
+  const found = new Map<string, ListEntry>()
+  const faults: Fault[] = []
+  const text = textOf(bytes)
+  for (const { at, rfc, name } of isJson ? rowsOfJson(text) : rowsOfCsv(text)) {
+    const normal = typeof rfc === 'string' ? normalRfc(rfc) : ''
+    if (!isRfc(normal)) faults.push({ path: `${at}.rfc`, message: 'Must be an RFC: 12 or 13 characters with a valid date.' })
+    else if (typeof name !== 'string' || name.length > MOST_CHARACTERS)
+      faults.push({ path: `${at}.name`, message: `Must be a text of at most ${MOST_CHARACTERS} characters.` })
+    else found.set(normal, { rfc: normal, name: name.replace(/\s+/g, ' ').trim(), situacion: null, history: [], has_undated: false })
+    if (faults.length === MOST_FAULTS) break
+  }
+  const [first, ...others] = faults
+  if (first) throw invalid('blacklist.invalid', [first, ...others])
+  return [...found.keys()].sort().map((rfc) => found.get(rfc)!)
+}

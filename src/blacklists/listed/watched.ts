@@ -1,0 +1,87 @@
+import { jsonChunks } from '../../platform/db/commit.ts'
+import { prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { PUBLIC } from '../catalog.ts'
+import type { ListedAs } from './listed.ts'
+
+/** A connection whose listed counterparties are kept. */
+export interface Watched {
+  connection: number
+  organization_id: string
+  fiscal_entity_id: string
+  entity: number
+  shard: number
+  state: string
+  listed: string | null
+  listed_version: number
+  /** Null without imports, which have a partition of their own. */
+  imported_at: number | null
+}
+
+const COLUMNS = raw('connection, organization_id, fiscal_entity_id, entity, shard, state, listed, listed_version, imported_at')
+
+/** The connections to an RFC. */
+export const connectionsTo = async (d1: D1Database, entity: number): Promise<Watched[]> =>
+  (await prepared(d1, sql`select ${COLUMNS} from connections indexed by connections_entity where entity = ${entity}`).all<Watched>())
+    .results
+
+/** A page of connections after a number: those of an organization, or all. */
+export const connectionsAfter = async (d1: D1Database, organization_id: string, after: number, limit: number): Promise<Watched[]> => {
+  const own = organization_id === PUBLIC ? raw('') : sql`organization_id = ${organization_id} and`
+  const query = sql`select ${COLUMNS} from connections where ${own} connection > ${after} order by connection limit ${limit}`
+  return (await prepared(d1, query).all<Watched>()).results
+}
+
+/**
+ * Finds the counterparties of some partitions of a ledger, whoever may see the documents: one seek for each. Whoever tells an organization of
+ * one asks first whether its windows show a document.
+ */
+export const counterpartiesIn = async (ledger: D1Database, partitions: readonly number[]): Promise<{ entity: number; rfc: string }[]> =>
+  (
+    await ledger
+      .prepare(
+        `with recursive found (entity, rfc) as (
+           select p.value, (select min(counterparty_rfc) from cfdi indexed by cfdi_cpd where entity = p.value) from json_each(?1) p
+           union all
+           select entity, (select min(own.counterparty_rfc) from cfdi own indexed by cfdi_cpd
+             where own.entity = found.entity and own.counterparty_rfc > found.rfc) from found where rfc is not null)
+         select entity, rfc from found where rfc is not null`,
+      )
+      .bind(JSON.stringify(partitions))
+      .all<{ entity: number; rfc: string }>()
+  ).results
+
+/** An entry as counterparties are marked with it. */
+export type FoundListing = ListedAs & { organization_id: string; rfc: string }
+
+/** Finds these RFCs on the public lists and on those of the organizations, in one call. */
+export async function findListed(d1: D1Database, organizations: readonly string[], rfcs: readonly string[]): Promise<FoundListing[]> {
+  const chunks = jsonChunks(rfcs)
+  if (chunks.length === 0) return []
+  const owners = JSON.stringify([PUBLIC, ...new Set(organizations)])
+  const results = await d1.batch<FoundListing>(
+    chunks.map((json) =>
+      d1
+        .prepare(
+          `select e.organization_id, e.source, e.rfc, e.situacion
+           from blacklist_lists l cross join json_each(?2) j
+           cross join blacklist_entries e on e.organization_id = l.organization_id and e.source = l.source and e.rfc = j.value
+           where l.organization_id in (select value from json_each(?1)) and l.version > 0`,
+        )
+        .bind(owners, json),
+    ),
+  )
+  return results.flatMap((result) => result.results)
+}
+
+/** Keeps what was found out about connections that are as they were read; `kept` of its result names these. */
+export const keepListed = (d1: D1Database, rows: readonly (Watched & { found: string })[]): D1PreparedStatement =>
+  d1
+    .prepare(
+      `update connections set listed = j.value->>2, listed_version = listed_version + 1 from json_each(?1) j
+       where connections.connection = j.value->>0 and listed_version = j.value->>1 returning connection as kept`,
+    )
+    .bind(JSON.stringify(rows.map(({ connection, listed_version, found }) => [connection, listed_version, found])))
+
+/** Forgets the listed counterparties of an organization's connections, because its own lists have changed. */
+export const forgetListed = (d1: D1Database, organization_id: string): D1PreparedStatement =>
+  d1.prepare('update connections set listed = null, listed_version = listed_version + 1 where organization_id = ?1').bind(organization_id)

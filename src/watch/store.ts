@@ -1,0 +1,80 @@
+import type { BlacklistChangedBody } from '../blacklists/listed/changed.ts'
+import { jsonChunks } from '../platform/db/commit.ts'
+import { prepared, sql } from '../platform/db/fragment.ts'
+import { isVisible, partitionsToRead, type ScopedLedger } from '../visibility/scoped-ledger.ts'
+
+/** A list whose last versions are not told yet. */
+export interface UntoldList {
+  organization_id: string
+  source: string
+  label: string | null
+  version: number
+  told_version: number
+}
+
+/** The lists that have versions to be told, of the first organization that has any; public lists come first. */
+export const untoldLists = async (d1: D1Database): Promise<UntoldList[]> =>
+  (
+    await d1
+      .prepare(
+        `select organization_id, source, label, version, told_version from blacklist_lists indexed by blacklist_lists_untold
+         where told_version < version and organization_id = (
+           select min(organization_id) from blacklist_lists indexed by blacklist_lists_untold where told_version < version)`,
+      )
+      .all<UntoldList>()
+  ).results
+
+/** Notes that versions of lists are told. */
+export const markTold = (
+  d1: D1Database,
+  lists: readonly Pick<UntoldList, 'organization_id' | 'source' | 'version'>[],
+): D1PreparedStatement =>
+  d1
+    .prepare(
+      `update blacklist_lists set told_version = max(told_version, j.value->>2) from json_each(?1) j
+       where blacklist_lists.organization_id = j.value->>0 and blacklist_lists.source = j.value->>1`,
+    )
+    .bind(JSON.stringify(lists.map(({ organization_id, source, version }) => [organization_id, source, version])))
+
+/** A change of a list, as its load recorded it. */
+export type RecordedChange = Pick<BlacklistChangedBody, 'source' | 'change' | 'situacion_before' | 'situacion' | 'changed_at'> & {
+  rfc: string
+  version: number
+  name: string
+}
+
+/** Finds the changes of these RFCs in the untold versions of lists, in one call. */
+export async function findChanges(d1: D1Database, lists: readonly UntoldList[], rfcs: readonly string[]): Promise<RecordedChange[]> {
+  const chunks = jsonChunks(rfcs)
+  if (chunks.length === 0) return []
+  const of = JSON.stringify(lists.map((list) => [list.organization_id, list.source, list.told_version, list.version]))
+  const results = await d1.batch<RecordedChange>(
+    chunks.map((json) =>
+      d1
+        .prepare(
+          `select c.source, c.rfc, c.version, c.name, c.change, c.situacion_before, c.situacion, c.changed_at
+           from json_each(?1) l cross join json_each(?2) j
+           cross join blacklist_changes c on c.organization_id = l.value->>0 and c.source = l.value->>1 and c.rfc = j.value
+             and c.version > l.value->>2 and c.version <= l.value->>3`,
+        )
+        .bind(of, json),
+    ),
+  )
+  return results.flatMap((result) => result.results)
+}
+
+/** Which of these RFCs are the counterparty of a document that the organization may read. */
+export async function visibleCounterparties(ledger: ScopedLedger, rfcs: readonly string[]): Promise<Set<string>> {
+  const partitions = partitionsToRead(ledger)
+  if (partitions.length === 0) return new Set()
+  const results = await ledger.d1.batch<{ rfc: string }>(
+    partitions.map((partition) =>
+      prepared(
+        ledger.d1,
+        sql`select j.value as rfc from json_each(${JSON.stringify(rfcs)}) j
+          where exists (select 1 from cfdi own indexed by cfdi_cpd where own.counterparty_rfc = j.value and ${isVisible(partition, 'own')})`,
+      ),
+    ),
+  )
+  return new Set(results.flatMap((result) => result.results.map(({ rfc }) => rfc)))
+}

@@ -1,0 +1,75 @@
+import { labelOf } from '../blacklists/catalog.ts'
+import { BLACKLIST_CHANGED, type BlacklistChangedBody } from '../blacklists/listed/changed.ts'
+import { findMarked, type Marked, outdatedOf } from '../blacklists/listed/counterparties.ts'
+import { connectionsAfter, keepListed } from '../blacklists/listed/watched.ts'
+import { readerOf } from '../identity/organization/acting.ts'
+import { insertOutboxEvents, type OutboxEvent, wakeRelay } from '../outbox/outbox.ts'
+import type { System } from '../platform/context.ts'
+import { pageByPage, START } from '../platform/pages.ts'
+import { openLedger } from '../visibility/scoped-ledger.ts'
+import { findChanges, markTold, type RecordedChange, type UntoldList, untoldLists, visibleCounterparties } from './store.ts'
+
+/** Connections of one page, and the most statements that it takes. */
+const CONNECTIONS = 20
+const PAGE_STATEMENTS = 200
+
+/** Where the task goes on: with these versions of lists, behind a connection. */
+interface Place {
+  lists: UntoldList[]
+  after: number
+}
+
+/**
+ * Goes through the connections of those who see a list that was loaded: keeps which of their counterparties are listed, and tells of each
+ * counterparty whose place on the list has changed, once. A task. What a page does is repeated without harm, because the events derive from
+ * the change; the list is marked as told at the end.
+ */
+export const tellListings = (system: System, place: string): Promise<string> =>
+  pageByPage(system, PAGE_STATEMENTS, place, async (from) => {
+    const d1 = system.db.$client
+    const { lists, after } = from === '' ? { lists: await untoldLists(d1), after: 0 } : (JSON.parse(from) as Place)
+    if (lists.length === 0) return ''
+    const page = await connectionsAfter(d1, lists[0]!.organization_id, after, CONNECTIONS)
+    // A connection that changed meanwhile is looked at again.
+    if (page.length > 0 && !(await tellPage(system, lists, await findMarked(system, page)))) return JSON.stringify({ lists, after })
+    if (page.length === CONNECTIONS) return JSON.stringify({ lists, after: page.at(-1)!.connection } satisfies Place)
+    await markTold(d1, lists).run()
+    return START
+  })
+
+/** Keeps and tells what concerns the connections of a page, in one commit. Returns whether all could be kept. */
+async function tellPage(system: System, lists: readonly UntoldList[], marked: readonly Marked[]): Promise<boolean> {
+  const d1 = system.db.$client
+  const rfcs = [...new Set(marked.flatMap(({ counterparties }) => counterparties))]
+  const changes = Map.groupBy(await findChanges(d1, lists, rfcs), ({ rfc }) => rfc)
+  const labels = new Map(lists.map(({ source, label }) => [source, labelOf(source, label)]))
+  const events: OutboxEvent[] = []
+  for (const one of marked) {
+    const changed = one.state === 'active' ? one.counterparties.filter((rfc) => changes.has(rfc)) : []
+    const visible = changed.length === 0 ? new Set<string>() : await visibleTo(system, one, changed)
+    for (const rfc of visible) for (const change of changes.get(rfc)!) events.push(eventOf(one, change, labels.get(change.source)!))
+  }
+  const outdated = outdatedOf(marked)
+  if (outdated.length + events.length === 0) return true
+  const [kept] = await d1.batch([keepListed(d1, outdated), ...insertOutboxEvents(d1, events, Date.now())])
+  if (events.length > 0) await wakeRelay(system, 'control')
+  return kept!.results.length === outdated.length
+}
+
+async function visibleTo(system: System, { organization_id, fiscal_entity_id }: Marked, rfcs: readonly string[]): Promise<Set<string>> {
+  const reader = await readerOf(system, organization_id, fiscal_entity_id)
+  if (reader?.connection.state !== 'active') return new Set()
+  return visibleCounterparties(openLedger({ settings: system.settings, ...reader }), rfcs)
+}
+
+const eventOf = (
+  { connection, entity, organization_id }: Marked,
+  { rfc, version, name, ...change }: RecordedChange,
+  list_label: string,
+): OutboxEvent => ({
+  outbox_event_id: `${BLACKLIST_CHANGED}:${change.source}:${version}:${rfc}:${connection}`,
+  kind: BLACKLIST_CHANGED,
+  entity,
+  organizations: [organization_id],
+  body: { counterparty_rfc: rfc, counterparty_name: name, list_label, ...change } satisfies BlacklistChangedBody,
+})

@@ -1,0 +1,121 @@
+import { env } from 'cloudflare:workers'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { basic } from '../../support/client.ts'
+import { silenceQueues } from '../../support/queues.ts'
+import { audited, type Organization, organization } from '../../support/tenants.ts'
+import { send } from '../../support/wire.ts'
+import { rfcOf } from '../support/list-csv.ts'
+
+vi.spyOn(console, 'log').mockImplementation(() => {})
+
+const LISTS = '/v1/blacklists/custom'
+const [ONE, TWO, THREE] = [1, 2, 3].map(rfcOf) as [string, string, string]
+
+let ours: Organization
+let theirs: Organization
+beforeAll(async () => {
+  ;[ours, theirs] = [await organization('starter'), await organization('starter')]
+  silenceQueues()
+})
+
+const upload = async (of: Organization, slug: string, body: string, type = 'text/csv') =>
+  send('PUT', `${LISTS}/${slug}`, {
+    authorization: basic(of.owner),
+    headers: { 'content-type': type },
+    body: new TextEncoder().encode(body),
+  })
+const lookUp = async (of: Organization, rfc: string) => (await of.ask('GET', `/v1/blacklists/lookup?rfc=${rfc}`)).body
+const sourcesOf = async (of: Organization, rfc: string) => (await lookUp(of, rfc)).hits.map(({ source }: { source: string }) => source)
+
+describe('an organization’s own list', () => {
+  it('is created empty, replaced as a whole by CSV or JSON, and deleted', async () => {
+    const created = await ours.ask('POST', LISTS, { slug: 'vetados', label: 'Proveedores vetados' })
+    expect([created.status, created.body]).toEqual([
+      201,
+      {
+        source: 'custom:vetados',
+        slug: 'vetados',
+        label: 'Proveedores vetados',
+        row_count: 0,
+        version: 1,
+        uploaded_at: expect.any(String),
+      },
+    ])
+    expect(await lookUp(ours, ONE)).toMatchObject({ is_listed: false, checked_sources: [{ source: 'custom:vetados', row_count: 0 }] })
+    const csv = await upload(ours, 'vetados', `rfc,nombre\r\n${ONE},Uno\r\n ${TWO.toLowerCase()} ,"Dos, S.A."\r\n${TWO},Dos\r\n\r\n`)
+    expect([csv.status, csv.body]).toMatchObject([200, { row_count: 2, version: 2 }])
+    expect((await lookUp(ours, TWO)).hits).toMatchObject([
+      { source: 'custom:vetados', list_label: 'Proveedores vetados', name: 'Dos', severity: 'medium', situacion: null, is_active: true },
+    ])
+    const json = await upload(
+      ours,
+      'vetados',
+      JSON.stringify({ entries: [{ rfc: TWO }, { rfc: THREE, name: 'Tres' }] }),
+      'application/json',
+    )
+    expect(json.body).toMatchObject({ row_count: 2, version: 3 })
+    expect([await sourcesOf(ours, ONE), await sourcesOf(ours, THREE)]).toEqual([[], ['custom:vetados']])
+    expect(
+      (await upload(ours, 'vetados', JSON.stringify({ entries: [{ rfc: TWO }, { rfc: THREE, name: 'Tres' }] }), 'application/json')).body,
+    ).toMatchObject({ version: 3 })
+    expect((await ours.ask('GET', LISTS)).body.data).toMatchObject([{ slug: 'vetados', row_count: 2 }])
+    expect((await ours.ask('DELETE', `${LISTS}/vetados`)).status).toBe(204)
+    expect(await sourcesOf(ours, THREE)).toEqual([])
+    const left = await env.DB.prepare('select count(*) as n from blacklist_entries where organization_id = ?').bind(ours.id).first()
+    expect([(await ours.ask('GET', LISTS)).body.data, left]).toEqual([[], { n: 0 }])
+    expect(
+      [await audited(ours, 'blacklist.created'), await audited(ours, 'blacklist.replaced'), await audited(ours, 'blacklist.deleted')].map(
+        ({ length }) => length,
+      ),
+    ).toEqual([1, 2, 1])
+  })
+
+  it('is nobody else’s: the same slug is another list, and what others do touches none of ours', async () => {
+    await ours.ask('POST', LISTS, { slug: 'propia', label: 'Nuestra' })
+    await upload(ours, 'propia', `rfc\n${ONE}\n`)
+    const foreign = await upload(theirs, 'propia', `rfc\n${TWO}\n`)
+    const absent = await upload(theirs, 'de-nadie', `rfc\n${TWO}\n`)
+    expect([foreign.status, foreign.body.detail, foreign.body.code]).toEqual([404, absent.body.detail, absent.body.code])
+    expect((await theirs.ask('DELETE', `${LISTS}/propia`)).status).toBe(404)
+    expect([await sourcesOf(theirs, ONE), (await theirs.ask('GET', LISTS)).body.data]).toEqual([[], []])
+    expect((await theirs.ask('POST', LISTS, { slug: 'propia', label: 'Suya' })).status).toBe(201)
+    await upload(theirs, 'propia', `rfc\n${TWO}\n`)
+    expect([await sourcesOf(ours, ONE), await sourcesOf(ours, TWO), await sourcesOf(theirs, TWO)]).toEqual([
+      ['custom:propia'],
+      [],
+      ['custom:propia'],
+    ])
+    expect((await theirs.ask('DELETE', `${LISTS}/propia`)).status).toBe(204)
+    expect(await sourcesOf(ours, ONE)).toEqual(['custom:propia'])
+  })
+
+  it.each([
+    ['names no column', `${ONE}\n`, 'text/csv', 'body'],
+    ['has a bad RFC', `rfc\n${ONE}\nnadie\n`, 'text/csv', 'record 3.rfc'],
+    ['is no JSON', '{', 'application/json', 'body'],
+    ['has no entries', '[]', 'application/json', 'body'],
+    ['has an unknown member', JSON.stringify({ entries: [{ rfc: ONE, nota: 'x' }] }), 'application/json', 'entries[0].rfc'],
+  ])('refuses a body that %s, and keeps what it has', async (_, body, type, path) => {
+    const reply = await upload(ours, 'propia', body, type)
+    expect([reply.status, reply.body.errors[0].path]).toEqual([422, path])
+    expect(await sourcesOf(ours, ONE)).toEqual(['custom:propia'])
+  })
+
+  it('is refused with another content type, from a member, twice, and beyond the plan', async () => {
+    expect((await upload(ours, 'propia', ONE, 'application/xml')).status).toBe(415)
+    expect((await ours.ask('POST', LISTS, { slug: 'otra', label: 'Otra' }, 'member')).status).toBe(403)
+    expect((await ours.ask('POST', LISTS, { slug: 'propia', label: 'Otra' })).body.code).toBe('blacklist.exists')
+    for (const slug of ['a', 'b', 'c', 'd']) expect((await ours.ask('POST', LISTS, { slug, label: slug })).status).toBe(201)
+    expect((await ours.ask('POST', LISTS, { slug: 'e', label: 'e' })).body).toMatchObject({ code: 'blacklist.plan_limit' })
+    const many = (count: number) => `rfc\n${Array.from({ length: count }, (_, n) => rfcOf(n)).join('\n')}\n`
+    expect((await upload(ours, 'a', many(19_999))).status).toBe(200)
+    const full = await upload(ours, 'b', many(1))
+    expect([full.status, full.body.code]).toEqual([409, 'blacklist_entry.plan_limit'])
+    // What the list has already does not count twice.
+    expect((await upload(ours, 'a', many(19_998))).status).toBe(200)
+    expect((await ours.ask('GET', '/v1/billing/usage')).body.quotas).toMatchObject({
+      blacklists: { used: 5, limit: 5 },
+      blacklist_entries: { used: 19_999, limit: 20_000 },
+    })
+  })
+})
