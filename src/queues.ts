@@ -31,7 +31,7 @@ import { relayOutbox } from './webhooks/relay/relay.ts'
  */
 export interface Consumer<Message = unknown> {
   /** The binding that sends to the queue. */
-  producer: 'DOWNLOADS' | 'DOWNLOADS_SPREAD' | 'DISPATCH' | 'IMPORTS' | 'REPSE' | 'WEBHOOKS' | 'STORAGE' | 'TASKS'
+  producer: 'DOWNLOADS' | 'DOWNLOADS_SPREAD' | 'DISPATCH' | 'IMPORTS' | 'REPSE' | 'WEBHOOKS' | 'STORAGE' | 'REPORTS' | 'TASKS'
   message: z.ZodType<Message>
   /** The most D1 statements that a handler executes before it asks the budget. */
   statements: number

@@ -7,7 +7,7 @@ import type { Filing } from './obligations-of.ts'
 export type Source = Pick<DocumentRow, 'document_id' | 'source' | 'document_date'>
 
 /** What a reader can read of obligations and returns. */
-export interface Registration {
+export interface RegisteredObligations {
   source: Source | null
   obligations: ObligationList['obligations']
   returns: Filing[]
@@ -21,7 +21,7 @@ const RETURNS = { monthly: 'sat_declaracion_mensual', annual: 'sat_declaracion_a
 const KINDS = "d.kind in ('csf', 'obligations', 'declaracion')"
 
 /** Reads what these readers can read of obligations and returns, in their order. One call. */
-export async function readRegistrations(d1: D1Database, readers: readonly DocumentReader[]): Promise<Registration[]> {
+export async function readRegistrations(d1: D1Database, readers: readonly DocumentReader[]): Promise<RegisteredObligations[]> {
   const json = JSON.stringify(readers.map(readerJson))
   const [documents, jobs] = await d1.batch([
     prepared(
@@ -45,7 +45,7 @@ export async function readRegistrations(d1: D1Database, readers: readonly Docume
   return readers.map((_, n) => registrationOf(rows.get(n) ?? [], [...(rows.get(n) ?? []), ...(ended.get(n) ?? [])]))
 }
 
-function registrationOf(rows: readonly Row[], delivered: readonly { source: string }[]): Registration {
+function registrationOf(rows: readonly Row[], delivered: readonly { source: string }[]): RegisteredObligations {
   const named = ['obligations', 'csf'].map((kind) => rows.find((one) => one.kind === kind)).find((one) => one !== undefined)
   const has = (source: string): boolean => delivered.some((one) => one.source === source)
   return {

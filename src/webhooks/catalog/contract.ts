@@ -17,9 +17,6 @@ export const EVENT_KEYS = [
   'blacklist.changed',
 ] as const
 
-/** Events that the specification does not send: the feed records them, and no endpoint gets them. */
-export const RECORDED_ONLY: readonly EventKey[] = ['document.csf.updated', 'document.opinion_32d.changed']
-
 /** The key of a test event. It is not in the catalog: a test is sent only on request. */
 export const TEST_KEY = 'webhook.test'
 

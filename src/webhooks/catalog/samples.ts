@@ -36,6 +36,8 @@ const job = {
   completed_at: '2026-11-20T18:00:05.000Z',
 } as const
 
+const description = 'Pago definitivo mensual de IVA.'
+
 /** A sample payload of each event that the service sends. */
 export const SAMPLES = {
   'cfdi.cancelled': { event: 'cfdi.cancelled', ...cancelled, severity: 'warning', payment_status: 'unpaid' },
@@ -66,7 +68,7 @@ export const SAMPLES = {
   },
   'connection.ciec_invalid': { event: 'connection.ciec_invalid', ...event, rejected_at: '2026-11-20T18:00:05.000Z' },
   'obligation.due_soon': {
-    ...{ event: 'obligation.due_soon', ...event, description: 'Pago definitivo mensual de IVA.', periodicity: 'monthly' },
+    ...{ event: 'obligation.due_soon', ...event, description, periodicity: 'monthly' },
     ...{ period: '2026-10', due_date: '2026-11-17', extended_due_date: '2026-11-20', days_left: 5 },
   },
   'blacklist.changed': {

@@ -1,7 +1,7 @@
 import { jsonChunks } from '../../platform/db/commit.ts'
 import { prepared, raw, sql } from '../../platform/db/fragment.ts'
 import { assertThat } from '../../platform/db/guard.ts'
-import { RECORDED_ONLY } from '../catalog/contract.ts'
+import { RECORDED_ONLY } from '../catalog/recorded-only.ts'
 import type { DeliveryRow } from './log-store.ts'
 
 const COLUMNS = 'webhook, seq, redelivery, event_key, status, due_at, attempts, created_at'
