@@ -12,6 +12,7 @@ import { pruneRuns } from './extractors/runs/history.ts'
 import { evaluateCadences } from './extractors/ticks/ticks.ts'
 import { sweepImports, sweepUploads } from './imports/processing.ts'
 import { sweepUploadObjects } from './imports/uploads.ts'
+import { sweepReports } from './insight/reports/work.ts'
 import type { System } from './platform/context.ts'
 import { each } from './platform/each.ts'
 import { pruneKeys } from './platform/idempotency/idempotency.ts'
@@ -63,6 +64,7 @@ export const TASKS = {
   sweepJobs,
   sweepImports,
   sweepOutboxes,
+  sweepReports,
   issueInvoices,
   reviewSubscriptions,
   pruneEvents,

@@ -104,3 +104,14 @@ export const listenersOf = async (control: D1Database, entities: readonly number
         where c.entity = e.value and c.state = 'active' and o.id = c.organization_id`,
     ).all<Listener>()
   ).results
+
+/** Reads what the versions of the documents about a taxpayer say that could be read, oldest first. */
+export const readVersions = async (ledger: DocumentReader & { d1: D1Database }) =>
+  (
+    await prepared(
+      ledger.d1,
+      sql`with ${versionsOf(JSON.stringify([readerJson(ledger)]), "d.kind in ('csf', 'opinion_32d', 'certificates')")}
+        select v.kind, d.document_date, d.fields from versions v cross join documents d on d.entity = v.entity and d.document_id = v.document_id
+        where v.fields_status = 'read' order by v.kind, v.version`,
+    ).all<{ kind: string; document_date: string; fields: string }>()
+  ).results

@@ -1,6 +1,7 @@
 import { applyD1Migrations, env } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { worstListings } from '../../../src/insight/common/listed.ts'
+import { listedAmong } from '../../../src/blacklists/listings/listed-among.ts'
+import { worstOf } from '../../../src/insight/common/listed.ts'
 import { type Cells, KINDS, parseCells, writeCells } from '../../../src/insight/reports/parts/cells.ts'
 import { readMonth } from '../../../src/insight/reports/parts/month.ts'
 import { diot, payroll } from '../../../src/insight/reports/rows/filings.ts'
@@ -41,8 +42,9 @@ describe('reports are what the oracle adds up', () => {
     expect(revenueExpenses(cells.sums)).toEqual(sums.revenueExpenses(world))
     expect(annualComparison(cells.sums)).toEqual(sums.annualComparison(world))
     expect(cancellations(cells.sums)).toEqual(parties.cancellations(world))
-    const listed = await worstListings(ctx, [...new Set(cells.documents.map(({ rfc }) => String(rfc)))])
-    expect(counterpartyNetwork(cells.documents, listed)).toEqual(parties.counterpartyNetwork(world))
+    const rfcs = [...new Set(cells.documents.map(({ rfc }) => String(rfc)))]
+    const { listings } = await listedAmong({ db: ctx.db, organization_id: ctx.organization.id }, rfcs, today)
+    expect(counterpartyNetwork(cells.documents, (rfc) => worstOf(listings.get(rfc)))).toEqual(parties.counterpartyNetwork(world))
     expect(paymentBehavior(cells.payments, today)).toEqual(parties.paymentBehavior(world))
     expect(diot(cells.cash)).toEqual(filings.diot(world))
     expect(payroll(cells.payroll)).toEqual(filings.payroll(world))

@@ -18,7 +18,7 @@ export function nameOf(cells: readonly { newest: string | number }[]): string | 
 const DIRECTIONS = ['issued', 'received'] as const
 const byKey = (a: string, b: string): number => (a < b ? -1 : 1)
 
-export function counterpartyNetwork(cells: readonly Of<'documents'>[], listed: ReadonlyMap<string, Listed>) {
+export function counterpartyNetwork(cells: readonly Of<'documents'>[], listed: (rfc: string) => Listed) {
   const valid = cells.filter(({ cancelled }) => cancelled === 0)
   const lost = Map.groupBy(
     cells.filter(({ cancelled, tipo }) => cancelled === 1 && tipo === 'I'),
@@ -51,7 +51,7 @@ export function counterpartyNetwork(cells: readonly Of<'documents'>[], listed: R
           .sort()
           .at(-1)!,
         active_months: new Set(list.map((cell) => cell.of)).size,
-        blacklist: listed.get(rfc) ?? null,
+        blacklist: listed(rfc),
       }
     })
 }

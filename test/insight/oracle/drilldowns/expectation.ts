@@ -4,13 +4,13 @@ import { hasPrefix } from '../lists.ts'
 import { IVA, taxesOf, taxSum } from '../taxes.ts'
 import { type Document, isCompany, isGeneric, type World } from '../world.ts'
 
-/** The clave of the line with the largest amount, the first of equals. */
+/** The clave with the largest amount over its lines, the first of equals. */
 function mainClave({ conceptos }: Document): string | null {
+  const sums = new Map<string | null, Micros>()
+  for (const { clave_prod_serv, importe, descuento } of conceptos)
+    sums.set(clave_prod_serv, (sums.get(clave_prod_serv) ?? 0n) + micros(importe) - micros(descuento))
   let [largest, clave]: [Micros | null, string | null] = [null, null]
-  for (const line of conceptos) {
-    const amount = micros(line.importe) - micros(line.descuento)
-    if (largest === null || amount > largest) [largest, clave] = [amount, line.clave_prod_serv]
-  }
+  for (const [one, amount] of sums) if (largest === null || amount > largest) [largest, clave] = [amount, one]
   return clave
 }
 
