@@ -2,7 +2,7 @@ import { applyD1Migrations, env } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { listedAmong } from '../../../src/blacklists/listings/listed-among.ts'
 import { worstOf } from '../../../src/insight/common/listed.ts'
-import { type Cells, KINDS, parseCells, writeCells } from '../../../src/insight/reports/parts/cells.ts'
+import { KINDS, parseCells, type ReportCells, writeCells } from '../../../src/insight/reports/parts/cells.ts'
 import { readMonth } from '../../../src/insight/reports/parts/month.ts'
 import { diot, payroll } from '../../../src/insight/reports/rows/filings.ts'
 import { cancellations, counterpartyNetwork, paymentBehavior } from '../../../src/insight/reports/rows/parties.ts'
@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 
 /** The cells of all months, as they are stored. */
-type Stored = { [Kind in keyof Cells]: Of<Kind>[] }
+type Stored = { [Kind in keyof ReportCells]: Of<Kind>[] }
 
 describe('reports are what the oracle adds up', () => {
   it.each(Array.from({ length: runs(3, 100) }, (_, n) => n + 1))('of the whole history of a seeded year (%i)', async (seed) => {

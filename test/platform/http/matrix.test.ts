@@ -161,9 +161,13 @@ describe('a fiscal entity in a query', () => {
     const given = await givenOf(entry, ours)
     const path = callOf(entry, given).path.split('?')[0]!
     const [id, other] = [ours.fiscal_entity_id, ours.spare_entity_id]
-    const ask = async (query: string) => (await send(entry.route.method, `${path}?${query}`, as(ours.callers.member))).status
-    expect(await ask(`fiscalEntityId=${id}`)).toBe(200)
-    expect(await ask(`fiscalEntityId=${uuidForm(id)}&fiscal_entity_id=${id}`)).toBe(200)
+    const others = Object.entries(entry.row.query!(given)).flatMap(([name, value]) =>
+      name === 'fiscal_entity_id' ? [] : [`&${name}=${value}`],
+    )
+    const ask = async (query: string) =>
+      (await send(entry.route.method, `${path}?${query}${others.join('')}`, as(ours.callers.owner))).status
+    expect(await ask(`fiscalEntityId=${id}`)).toBe(entry.row.answers)
+    expect(await ask(`fiscalEntityId=${uuidForm(id)}&fiscal_entity_id=${id}`)).toBe(entry.row.answers)
     for (const query of [
       '',
       'fiscal_entity_id=',

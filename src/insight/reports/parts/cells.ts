@@ -28,10 +28,10 @@ export type PartKind = keyof typeof MEMBERS
 export const KINDS = Object.keys(MEMBERS) as PartKind[]
 
 export type Cell<Kind extends PartKind> = Record<(typeof MEMBERS)[Kind][number], string | number>
-export type Cells = { [Kind in PartKind]: Cell<Kind>[] }
+export type ReportCells = { [Kind in PartKind]: Cell<Kind>[] }
 
 /** What is stored of a month: the chunks of each kind. */
-export const writeCells = (cells: Cells): [kind: PartKind, n: number, data: string][] =>
+export const writeCells = (cells: ReportCells): [kind: PartKind, n: number, data: string][] =>
   KINDS.flatMap((kind) =>
     jsonChunks((cells[kind] as Record<string, unknown>[]).map((cell) => MEMBERS[kind].map((name) => cell[name]))).map(
       (data, n): [PartKind, number, string] => [kind, n, data],

@@ -1,6 +1,5 @@
 import { type Measurable, measure, type RateOfDay } from '../../../cfdi/cash/measure.ts'
 import { parseSum } from '../../../cfdi/population/sums.ts'
-import { termsOf } from '../../../cfdi/terms.ts'
 import { inMxn, rateOf } from '../../../cfdi/totals.ts'
 import type { System } from '../../../platform/context.ts'
 import { type Fragment, prepared } from '../../../platform/db/fragment.ts'
@@ -9,22 +8,23 @@ import { lastDayOf } from '../../../platform/time/months.ts'
 import type { Rules } from '../../../rules/dated.ts'
 import { ratesAt } from '../../../rules/rates/rates.ts'
 import { type DirectionNumber, type Partition, partitionsToRead, type ScopedLedger } from '../../../visibility/scoped-ledger.ts'
-import { type Cell, type Cells, KINDS } from './cells.ts'
+import { type Cell, KINDS, type ReportCells } from './cells.ts'
+import { creditDaysOf } from './credit-days.ts'
+import { cellsOf, Grouping, newestOf } from './grouping.ts'
 import { operationOf } from './operation.ts'
 import { readReceipts } from './receipts.ts'
 import {
   CASH_FIGURES,
   type CashRow,
+  type CreditInvoiceRow,
   cashStatement,
   type DocumentsRow,
   documentsStatement,
-  type InvoiceRow,
   invoicesStatement,
   type ReceiptRow,
   reasonsStatement,
   receiptsStatement,
 } from './statements.ts'
-import { cellsOf, newestOf, Tally } from './tally.ts'
 
 /** What a month is read for. */
 export interface MonthReading {
@@ -39,14 +39,14 @@ interface Read {
   documents: [DirectionNumber, DocumentsRow[]][]
   cash: CashRow[]
   reasons: { reason: string; n: number }[]
-  invoices: [DirectionNumber, InvoiceRow[]][]
+  invoices: [DirectionNumber, CreditInvoiceRow[]][]
   receipts: ReceiptRow[]
 }
 
 const DIRECTIONS: readonly DirectionNumber[] = [0, 1]
 
 /** Reads the documents of a month once, and returns what they add to the reports. One call, and one for rates and for receipts if there are any. */
-export async function readMonth(reading: MonthReading, month: string): Promise<Cells> {
+export async function readMonth(reading: MonthReading, month: string): Promise<ReportCells> {
   const { ledger, today } = reading
   const days = { first: `${month}-01`, last: lastDayOf(month) }
   const statements: Fragment[] = []
@@ -60,7 +60,7 @@ export async function readMonth(reading: MonthReading, month: string): Promise<C
     const into: Read = { partition, documents: [], cash: [], reasons: [], invoices: [], receipts: [] }
     for (const direction of DIRECTIONS) {
       ask<DocumentsRow>(documentsStatement(partition, direction, days), (rows) => into.documents.push([direction, rows]))
-      ask<InvoiceRow>(invoicesStatement(partition, direction, days, today), (rows) => into.invoices.push([direction, rows]))
+      ask<CreditInvoiceRow>(invoicesStatement(partition, direction, days, today), (rows) => into.invoices.push([direction, rows]))
     }
     ask<CashRow>(cashStatement(partition, days), (rows) => into.cash.push(...rows))
     ask<{ reason: string; n: number }>(reasonsStatement(partition, days), (rows) => into.reasons.push(...rows))
@@ -72,9 +72,9 @@ export async function readMonth(reading: MonthReading, month: string): Promise<C
     for (const take of later) take(results)
   }
   const rate = await ratesFor(reading.system, read)
-  const cells = Object.fromEntries(KINDS.map((kind) => [kind, []])) as unknown as Cells
+  const cells = Object.fromEntries(KINDS.map((kind) => [kind, []])) as unknown as ReportCells
   const quality = { dof_rate: 0, unreconciled_payments: 0, other_parties: 0 }
-  const documents = documentTally(read, rate, quality)
+  const documents = groupedDocuments(read, rate, quality)
   cells.documents = cellsOf(documents)
   cells.sums = cellsOf(withoutCounterparties(documents))
   cells.cash = cashCells(read, reading, month, rate, quality)
@@ -136,18 +136,18 @@ function amountsOf(row: DocumentsRow, rate: RateOfDay, quality: Quality): Record
 
 type Head = Pick<DocumentsRow, 'rfc' | 'tipo' | 'cancelled' | 'reason' | 'first' | 'last'> & { direction: DirectionNumber; newest: string }
 const COUNTS = ['n', 'lag', 'dated', 'after'] as const
-const newTally = () => new Tally<Head, (typeof COUNTS)[number], (typeof AMOUNTS)[number]>(COUNTS, AMOUNTS)
-type DocumentSums = ReturnType<ReturnType<typeof newTally>['rows']>
+const newGrouping = () => new Grouping<Head, (typeof COUNTS)[number], (typeof AMOUNTS)[number]>(COUNTS, AMOUNTS)
+type DocumentSums = ReturnType<ReturnType<typeof newGrouping>['rows']>
 
-function documentTally(read: readonly Read[], rate: RateOfDay, quality: Quality): DocumentSums {
-  const tally = newTally()
+function groupedDocuments(read: readonly Read[], rate: RateOfDay, quality: Quality): DocumentSums {
+  const groups = newGrouping()
   for (const { documents } of read)
     for (const [direction, rows] of documents)
       for (const row of rows) {
         const amounts = amountsOf(row, rate, quality)
         if (amounts === null && row.cancelled === 0) continue
         const { rfc, tipo, cancelled, reason, first, last } = row
-        const into = tally.at([direction, rfc, tipo, cancelled, reason].join('|'), () => ({
+        const into = groups.at([direction, rfc, tipo, cancelled, reason].join('|'), () => ({
           ...{ direction, rfc, tipo, cancelled, reason, first, last, newest: '' },
         }))
         if (first < into.first) into.first = first
@@ -156,19 +156,19 @@ function documentTally(read: readonly Read[], rate: RateOfDay, quality: Quality)
         for (const name of COUNTS) into[name] += row[name]
         if (amounts !== null) for (const name of AMOUNTS) into[name] += amounts[name]
       }
-  return tally.rows()
+  return groups.rows()
 }
 
 function withoutCounterparties(rows: DocumentSums): DocumentSums {
-  const tally = newTally()
+  const groups = newGrouping()
   for (const row of rows) {
     const { direction, tipo, cancelled, reason } = row
     const head = { direction, tipo, cancelled, reason, rfc: '', newest: '', first: '', last: '' }
-    const into = tally.at([direction, tipo, cancelled, reason].join('|'), () => head)
+    const into = groups.at([direction, tipo, cancelled, reason].join('|'), () => head)
     for (const name of COUNTS) into[name] += row[name]
     for (const name of AMOUNTS) into[name] += row[name]
   }
-  return tally.rows()
+  return groups.rows()
 }
 
 function cashCells(
@@ -179,7 +179,7 @@ function cashCells(
   quality: Quality,
 ): Cell<'cash'>[] {
   const dated = rules.on(`${month}-01`)
-  const tally = new Tally<{ rfc: string; operacion: string; newest: string }, never, (typeof CASH_FIGURES)[number]>([], CASH_FIGURES)
+  const groups = new Grouping<{ rfc: string; operacion: string; newest: string }, never, (typeof CASH_FIGURES)[number]>([], CASH_FIGURES)
   for (const row of read.flatMap(({ cash }) => cash)) {
     if (row.reason !== null) {
       countReason(quality, row.reason, row.n)
@@ -193,11 +193,11 @@ function cashCells(
     if (measured?.dof && row.tipo === 'P') quality.dof_rate++
     const { rfc } = row
     const operacion = operationOf(dated, ledger.rfc, row)
-    const into = tally.at(`${rfc}|${operacion}`, () => ({ rfc, operacion, newest: '' }))
+    const into = groups.at(`${rfc}|${operacion}`, () => ({ rfc, operacion, newest: '' }))
     into.newest = newestOf(into.newest, row.newest)
     for (const name of CASH_FIGURES) into[name] += measured === null ? parseSum(row[name]) : measured[name]
   }
-  return cellsOf(tally.rows())
+  return cellsOf(groups.rows())
 }
 
 /** Less than half a cent is nothing. */
@@ -205,7 +205,7 @@ const LEAST_OPEN = 5_000n
 
 function paymentCells(read: readonly Read[], rules: Rules, rate: RateOfDay): Cell<'payments'>[] {
   type Head = { direction: DirectionNumber; rfc: string; newest: string; due: Map<string, bigint> }
-  const tally = new Tally<Head, 'invoices' | 'count' | 'invoices_paid', 'paid' | 'weighted' | 'on_time'>(
+  const groups = new Grouping<Head, 'invoices' | 'count' | 'invoices_paid', 'paid' | 'weighted' | 'on_time'>(
     ['invoices', 'count', 'invoices_paid'],
     ['paid', 'weighted', 'on_time'],
   )
@@ -215,10 +215,10 @@ function paymentCells(read: readonly Read[], rules: Rules, rate: RateOfDay): Cel
         const stated = rateOf(currency, tipo_cambio)
         const mxn = stated ?? rate(currency!, day)
         if (mxn === null || (stated !== null && net === null)) continue
-        const into = tally.at(`${direction}|${rfc}`, () => ({ direction, rfc, newest: '', due: new Map() }))
+        const into = groups.at(`${direction}|${rfc}`, () => ({ direction, rfc, newest: '', due: new Map() }))
         into.invoices++
         into.newest = newestOf(into.newest, newest)
-        const due = dayOfEpoch(epochDayOf(day) + (termsOf(terms) ?? rules.get('financing.default_terms_days')))
+        const due = dayOfEpoch(epochDayOf(day) + (creditDaysOf(terms) ?? rules.get('financing.default_terms_days')))
         const parts = JSON.parse(payments ?? '[]') as [string, string][]
         if (parts.length > 0) into.invoices_paid++
         into.count += parts.length
@@ -232,6 +232,6 @@ function paymentCells(read: readonly Read[], rules: Rules, rate: RateOfDay): Cel
         if (left >= LEAST_OPEN) into.due.set(due, (into.due.get(due) ?? 0n) + inMxn(left, mxn)!)
       }
   return cellsOf(
-    tally.rows().map(({ due, ...row }) => ({ ...row, open: JSON.stringify([...due].map(([day, amount]) => [day, `${amount}`])) })),
+    groups.rows().map(({ due, ...row }) => ({ ...row, open: JSON.stringify([...due].map(([day, amount]) => [day, `${amount}`])) })),
   )
 }

@@ -5,8 +5,8 @@ import { inMxn, rateOf } from '../../../cfdi/totals.ts'
 import { prepared } from '../../../platform/db/fragment.ts'
 import type { Partition, ScopedLedger } from '../../../visibility/scoped-ledger.ts'
 import type { Cell } from './cells.ts'
+import { cellsOf, Grouping } from './grouping.ts'
 import { chunksStatement, type ReceiptRow } from './statements.ts'
-import { cellsOf, Tally } from './tally.ts'
 
 /** Chunks that are in memory at once. */
 const CHUNKS = 20
@@ -18,7 +18,7 @@ export async function readReceipts(
   ledger: ScopedLedger,
   receipts: readonly (readonly [Partition, readonly ReceiptRow[]])[],
 ): Promise<{ payroll: Cell<'payroll'>[]; wages: Cell<'sums'>[] }> {
-  const tally = new Tally<{ month: string; rfc: string }, 'receipts' | 'wage_count', (typeof AMOUNTS)[number]>(
+  const groups = new Grouping<{ month: string; rfc: string }, 'receipts' | 'wage_count', (typeof AMOUNTS)[number]>(
     ['receipts', 'wage_count'],
     AMOUNTS,
   )
@@ -30,7 +30,7 @@ export async function readReceipts(
       const pesos = (text: string | null): bigint => inMxn(micros(text) ?? 0n, rate)!
       const { nominas } = contentOf(part)
       const month = (nominas[0]?.fecha_pago ?? row.day).slice(0, 7)
-      const into = tally.at(`${month}|${row.rfc}`, () => ({ month, rfc: row.rfc }))
+      const into = groups.at(`${month}|${row.rfc}`, () => ({ month, rfc: row.rfc }))
       into.receipts++
       for (const one of nominas) {
         into.percepciones += pesos(one.total_percepciones)
@@ -55,7 +55,7 @@ export async function readReceipts(
             ...{ n, lag: 0, dated: 0, after: 0, ...sums },
           },
         ]
-  return { payroll: cellsOf(tally.rows()), wages }
+  return { payroll: cellsOf(groups.rows()), wages }
 }
 
 /** Yields receipts with their parts of their chunks. Some chunks are in memory at once. */

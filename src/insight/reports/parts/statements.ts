@@ -113,7 +113,7 @@ export function reasonsStatement(partition: Partition, days: Days): Fragment | n
 }
 
 /** A PPD invoice that counts. `payments` are the complements that count: JSON `[[day, micros], …]`. */
-export interface InvoiceRow {
+export interface CreditInvoiceRow {
   rfc: string
   day: string
   terms: string | null

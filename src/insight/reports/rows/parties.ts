@@ -1,7 +1,7 @@
 import { decimal } from '../../../cfdi/money.ts'
 import type { Listed } from '../../common/contract.ts'
 import { percentOf, quotientText } from '../../common/figures.ts'
-import { count, type Of, sum } from './sums.ts'
+import { addUp, count, type Of } from './sums.ts'
 
 /** Digits of issued_at and a UUID before a name. */
 const POSITION = 10 + 36
@@ -25,9 +25,9 @@ export function counterpartyNetwork(cells: readonly Of<'documents'>[], listed: (
     ({ rfc }) => String(rfc),
   )
   const of = (list: readonly Of<'documents'>[], direction: number) => list.filter((one) => one.direction === direction)
-  const totals = DIRECTIONS.map((_, direction) => sum(of(valid, direction), 'net')) as [bigint, bigint]
+  const totals = DIRECTIONS.map((_, direction) => addUp(of(valid, direction), 'net')) as [bigint, bigint]
   return [...Map.groupBy(valid, ({ rfc }) => String(rfc))]
-    .map(([rfc, list]) => ({ rfc, list, issued: sum(of(list, 0), 'net'), received: sum(of(list, 1), 'net') }))
+    .map(([rfc, list]) => ({ rfc, list, issued: addUp(of(list, 0), 'net'), received: addUp(of(list, 1), 'net') }))
     .sort((a, b) => {
       const more = b.issued + b.received - (a.issued + a.received)
       return more === 0n ? byKey(a.rfc, b.rfc) : more > 0n ? 1 : -1
@@ -64,12 +64,12 @@ export const cancellations = (cells: readonly Of<'sums'>[]) =>
     return REASONS.flatMap((reason) => {
       const list = all.filter((one) => one.reason === reason)
       if (list.length === 0) return []
-      const [found, dated] = [count(list, 'n'), sum(list, 'dated')]
+      const [found, dated] = [count(list, 'n'), addUp(list, 'dated')]
       return [
         {
-          ...{ direction, reason, count: found, amount: decimal(sum(list, 'total')) },
-          share: percentOf(BigInt(found), sum(all, 'n')),
-          lag_days: quotientText(sum(list, 'lag'), dated, 2),
+          ...{ direction, reason, count: found, amount: decimal(addUp(list, 'total')) },
+          share: percentOf(BigInt(found), addUp(all, 'n')),
+          lag_days: quotientText(addUp(list, 'lag'), dated, 2),
           after_month_close: count(list, 'after'),
         },
       ]
@@ -84,18 +84,18 @@ export const paymentBehavior = (cells: readonly Of<'payments'>[], today: string)
         ({ rfc }) => String(rfc),
       ),
     ]
-      .map(([rfc, list]) => ({ rfc, list, paid: sum(list, 'paid') }))
+      .map(([rfc, list]) => ({ rfc, list, paid: addUp(list, 'paid') }))
       .sort((a, b) => (a.paid === b.paid ? byKey(a.rfc, b.rfc) : a.paid > b.paid ? -1 : 1))
       .map(({ rfc, list, paid }) => {
         const open = list.flatMap((cell) => (JSON.parse(String(cell.open)) as [string, string][]).map(([due, amount]) => ({ due, amount })))
         return {
           ...{ direction, rfc, name: nameOf(list), paid: decimal(paid), payment_count: count(list, 'count') },
-          ...{ invoice_count: count(list, 'invoices'), weighted_days_to_pay: quotientText(sum(list, 'weighted'), paid, 2) },
-          on_time_rate: percentOf(sum(list, 'on_time'), paid),
-          average_installments: quotientText(sum(list, 'count'), sum(list, 'invoices_paid'), 2),
-          outstanding: decimal(sum(open, 'amount')),
+          ...{ invoice_count: count(list, 'invoices'), weighted_days_to_pay: quotientText(addUp(list, 'weighted'), paid, 2) },
+          on_time_rate: percentOf(addUp(list, 'on_time'), paid),
+          average_installments: quotientText(addUp(list, 'count'), addUp(list, 'invoices_paid'), 2),
+          outstanding: decimal(addUp(open, 'amount')),
           overdue: decimal(
-            sum(
+            addUp(
               open.filter(({ due }) => due < today),
               'amount',
             ),

@@ -7,12 +7,13 @@ export type Of<Kind extends PartKind> = Cell<Kind> & { of: string }
 
 type Sums = Of<'sums'>
 
-export const sum = <Name extends string>(cells: readonly Record<Name, string | number>[], name: Name): bigint => {
+export const addUp = <Name extends string>(cells: readonly Record<Name, string | number>[], name: Name): bigint => {
   let total = 0n
   for (const cell of cells) total += BigInt(cell[name])
   return total
 }
-export const count = <Name extends string>(cells: readonly Record<Name, string | number>[], name: Name): number => Number(sum(cells, name))
+export const count = <Name extends string>(cells: readonly Record<Name, string | number>[], name: Name): number =>
+  Number(addUp(cells, name))
 
 const isValid = ({ cancelled }: Sums): boolean => cancelled === 0
 const trade = (cells: readonly Sums[], direction: number, tipo?: string): Sums[] =>
@@ -25,21 +26,21 @@ export const fiscalSummary = (cells: readonly Sums[]) =>
   groups(cells.filter(isValid), ({ of }) => of.slice(0, 4)).map(([year, list]) => {
     const [issued, received, wages] = [trade(list, 0), trade(list, 1), trade(list, 0, 'N')]
     return {
-      ...{ year, ingresos: decimal(sum(issued, 'net')), egresos: decimal(sum(received, 'net')) },
-      ...{ iva_trasladado: decimal(sum(issued, 'iva')), iva_acreditable: decimal(sum(received, 'iva')) },
-      iva_retenido_por_clientes: decimal(sum(issued, 'iva_retenido')),
-      iva_retenido_a_terceros: decimal(sum(received, 'iva_retenido')),
-      isr_retenido_por_clientes: decimal(sum(issued, 'isr_retenido')),
-      isr_retenido_a_terceros: decimal(sum(received, 'isr_retenido')),
-      ...{ nomina: decimal(sum(wages, 'net')), nomina_isr: decimal(sum(wages, 'isr_retenido')) },
+      ...{ year, ingresos: decimal(addUp(issued, 'net')), egresos: decimal(addUp(received, 'net')) },
+      ...{ iva_trasladado: decimal(addUp(issued, 'iva')), iva_acreditable: decimal(addUp(received, 'iva')) },
+      iva_retenido_por_clientes: decimal(addUp(issued, 'iva_retenido')),
+      iva_retenido_a_terceros: decimal(addUp(received, 'iva_retenido')),
+      isr_retenido_por_clientes: decimal(addUp(issued, 'isr_retenido')),
+      isr_retenido_a_terceros: decimal(addUp(received, 'isr_retenido')),
+      ...{ nomina: decimal(addUp(wages, 'net')), nomina_isr: decimal(addUp(wages, 'isr_retenido')) },
     }
   })
 
 export const revenueExpenses = (cells: readonly Sums[]) =>
   groups(cells.filter(isValid), ({ of }) => of).map(([month, list]) => {
-    const of = (direction: number, tipo: string) => sum(trade(list, direction, tipo), 'net')
+    const of = (direction: number, tipo: string) => addUp(trade(list, direction, tipo), 'net')
     const [revenue, notes, expenses, received] = [of(0, 'I'), -of(0, 'E'), of(1, 'I'), -of(1, 'E')]
-    const [goods, payroll] = [sum(trade(list, 1), 'goods'), of(0, 'N')]
+    const [goods, payroll] = [addUp(trade(list, 1), 'goods'), of(0, 'N')]
     const [net_revenue, net_expenses] = [revenue - notes, expenses - received]
     return {
       ...{ month, revenue: decimal(revenue), credit_notes: decimal(notes), net_revenue: decimal(net_revenue) },
@@ -57,7 +58,7 @@ export function annualComparison(cells: readonly Sums[]) {
       ({ of }) => of,
     ),
   )
-  const net = (month: string, direction: number) => sum(trade(months.get(month) ?? [], direction), 'net')
+  const net = (month: string, direction: number) => addUp(trade(months.get(month) ?? [], direction), 'net')
   return [...months].map(([at, list]) => {
     const [year = '', month = ''] = at.split('-')
     const before = `${Number(year) - 1}-${month}`
@@ -69,7 +70,7 @@ export function annualComparison(cells: readonly Sums[]) {
     return {
       ...{ year, month, issued: decimal(net(at, 0)), received: decimal(net(at, 1)) },
       ...{ issued_count: count(trade(list, 0), 'n'), received_count: count(trade(list, 1), 'n') },
-      ...{ cancelled_issued: decimal(sum(lost(0), 'total')), cancelled_received: decimal(sum(lost(1), 'total')) },
+      ...{ cancelled_issued: decimal(addUp(lost(0), 'total')), cancelled_received: decimal(addUp(lost(1), 'total')) },
       ...{ cancelled_issued_count: count(lost(0), 'n'), cancelled_received_count: count(lost(1), 'n') },
       ...{ issued_change_pct: change(0), received_change_pct: change(1) },
     }

@@ -1,5 +1,5 @@
 /** Adds up numbers and micros under keys: `amounts` are micros, `counts` are numbers. */
-export class Tally<Head extends object, Count extends string, Amount extends string> {
+export class Grouping<Head extends object, Count extends string, Amount extends string> {
   readonly #rows = new Map<string, Head & Record<Count, number> & Record<Amount, bigint>>()
   readonly #counts: readonly Count[]
   readonly #amounts: readonly Amount[]
