@@ -25,6 +25,11 @@ import { teamRoutes } from './identity/team/routes.ts'
 import { importRoutes } from './imports/routes.ts'
 import { concentrationRoutes } from './insight/concentration/routes.ts'
 import { reportRoutes } from './insight/reports/routes.ts'
+import { conceptsRoutes } from './insight/concepts/routes.ts'
+import { efosRoutes } from './insight/efos/routes.ts'
+import { financingRoutes } from './insight/financing/routes.ts'
+import { vatRoutes } from './insight/vat/routes.ts'
+import { withholdingRoutes } from './insight/withholdings/routes.ts'
 import { mailboxRoutes } from './mailbox/routes.ts'
 import { authRoutes } from './onboarding/routes.ts'
 import { auditRoutes } from './platform/audit/routes.ts'
@@ -135,8 +140,13 @@ app
   .route('/v1/cfdi', concentrationRoutes)
   .route('/v1/cfdi', searchRoutes)
   .route('/v1/cfdi', summaryRoutes)
+  .route('/v1/cfdi', withholdingRoutes)
   .route('/v1/cfdi', detailRoutes)
   .route('/v1/reports', reportRoutes)
+  .route('/v1/analytics', vatRoutes)
+  .route('/v1/analytics', conceptsRoutes)
+  .route('/v1/analytics', efosRoutes)
+  .route('/v1/analytics', financingRoutes)
   .route('/v1/blacklists', blacklistRoutes)
   .route('/v1/blacklists/custom', customListRoutes)
   .route('/v1/blacklists', watchRoutes)

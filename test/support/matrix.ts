@@ -282,10 +282,35 @@ export const ROWS: Record<string, Row> = {
   'POST /v1/fiscal-entities/:fiscal_entity_id/repse/refresh': { may: ALL, answers: 202, given: unasked },
   'GET /v1/cfdi/repse-suppliers': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/analytics/vat-position': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/analytics/vat-position/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), figure: 'cobrado.iva_16' }),
+  },
+  'GET /v1/cfdi/withholdings': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/cfdi/withholdings/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), figure: 'isr_a_favor' }),
+  },
   'GET /v1/cfdi/concentration': { may: ALL, answers: 200, given: entity, query: (given) => ({ ...ofEntity(given), direction: 'issued' }) },
   'GET /v1/cfdi/concentration/entries': {
     ...{ may: ALL, answers: 200, given: entity },
     query: (given) => ({ ...ofEntity(given), direction: 'issued', figure: 'total' }),
+  },
+  'GET /v1/analytics/efos-exposure': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/analytics/efos-exposure/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), figure: 'missing_rate' }),
+  },
+  'GET /v1/analytics/concepts': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/analytics/concepts/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), figure: 'total' }),
+  },
+  'GET /v1/analytics/financing': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/analytics/financing/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), figure: 'pool.eligible_amount' }),
   },
   'GET /v1/cfdi/summary/monthly': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi/:uuid': { may: ALL, answers: 200, given: cfdi, query: ofEntity },

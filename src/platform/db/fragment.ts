@@ -31,4 +31,24 @@ export const join = (pieces: readonly Fragment[], separator: string): Fragment =
 /** The condition that all these conditions hold. */
 export const all = (conditions: readonly Fragment[]): Fragment => (conditions.length === 0 ? raw('1') : join(conditions, ' and '))
 
+const WORD = /^[\w:.+-]{0,64}$/
+
+/**
+ * Writes numbers and plain words, such as days, into the text. D1 takes 100 parameters at most, which statements over several selections of
+ * documents exceed.
+ */
+export function withLiterals({ text, values }: Fragment): Fragment {
+  const left: Value[] = []
+  const list = [...values]
+  const written = text.replaceAll('?', () => {
+    const value = list.shift()!
+    if (typeof value === 'number') return String(value)
+    if (value === null) return 'null'
+    if (WORD.test(value)) return `'${value}'`
+    left.push(value)
+    return '?'
+  })
+  return { text: written, values: left }
+}
+
 export const prepared = (d1: D1Database, { text, values }: Fragment): D1PreparedStatement => d1.prepare(text).bind(...values)

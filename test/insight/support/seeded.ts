@@ -3,6 +3,15 @@ import type * as z from 'zod'
 import { EntriesPage } from '../../../src/insight/common/contract.ts'
 import { getConcentration, getConcentrationEntries } from '../../../src/insight/concentration/concentration.ts'
 import { Concentration, ConcentrationEntriesQuery, ConcentrationQuery } from '../../../src/insight/concentration/contract.ts'
+import { getConcepts } from '../../../src/insight/concepts/concepts.ts'
+import { Concepts, ConceptsEntriesQuery, ConceptsQuery } from '../../../src/insight/concepts/contract.ts'
+import { getConceptsEntries } from '../../../src/insight/concepts/entries.ts'
+import { EfosEntriesQuery, EfosExposure, EfosQuery } from '../../../src/insight/efos/contract.ts'
+import { getEfosExposure } from '../../../src/insight/efos/efos.ts'
+import { getEfosEntries } from '../../../src/insight/efos/entries.ts'
+import { Financing, FinancingEntriesQuery, FinancingQuery } from '../../../src/insight/financing/contract.ts'
+import { getFinancingEntries } from '../../../src/insight/financing/entries.ts'
+import { getFinancing } from '../../../src/insight/financing/financing.ts'
 import type { Ctx } from '../../../src/platform/context.ts'
 import { newBook } from '../../cfdi/support/book.ts'
 import { contextOf, FISCAL_ENTITY, reaching } from '../../support/context.ts'
@@ -19,7 +28,13 @@ type Verb = (ctx: Ctx, query: never) => Promise<object>
 /** The verbs of the surfaces that are asked for without HTTP, by path: its query, and the shape of its answer. */
 const SURFACES: Record<string, [query: z.ZodType, verb: Verb, answer: z.ZodType]> = {
   '/cfdi/concentration': [ConcentrationQuery, getConcentration, Concentration],
+  '/analytics/efos-exposure': [EfosQuery, getEfosExposure, EfosExposure],
+  '/analytics/efos-exposure/entries': [EfosEntriesQuery, getEfosEntries, EntriesPage],
+  '/analytics/concepts': [ConceptsQuery, getConcepts, Concepts],
+  '/analytics/concepts/entries': [ConceptsEntriesQuery, getConceptsEntries, EntriesPage],
   '/cfdi/concentration/entries': [ConcentrationEntriesQuery, getConcentrationEntries, EntriesPage],
+  '/analytics/financing': [FinancingQuery, getFinancing, Financing],
+  '/analytics/financing/entries': [FinancingEntriesQuery, getFinancingEntries, EntriesPage],
 }
 
 /** Asks the verbs in the place of the API. What they answer has the shape that their contract declares. */
@@ -32,12 +47,21 @@ export const asker =
   }
 
 /** Loads the rates and lists of a year, and nothing else of their kind. */
-async function load({ rates, lists }: Year): Promise<void> {
+async function load({ rates, lists, intercompany }: Year): Promise<void> {
   const sources = [...new Set(lists.map(({ source }) => source))]
   await env.DB.batch([
     env.DB.prepare('delete from fx_rates'),
     env.DB.prepare('delete from blacklist_lists'),
     env.DB.prepare('delete from blacklist_entries'),
+    env.DB.prepare('delete from connections'),
+    env.DB.prepare('delete from fiscal_entities'),
+    env.DB.prepare('insert into fiscal_entities (entity, rfc, shard, created_at) select 900000 + key, value, 0, 0 from json_each(?)').bind(
+      JSON.stringify(intercompany),
+    ),
+    env.DB.prepare(
+      `insert into connections (organization_id, fiscal_entity_id, entity, rfc, shard, state, linked_at, updated_at)
+       select ?2, 'fe_' || key, 900000 + key, value, 0, 'active', 0, 0 from json_each(?1)`,
+    ).bind(JSON.stringify(intercompany), contextOf().organization.id),
     env.DB.prepare(
       "insert into fx_rates select value->>'currency', value->>'date', value->>'rate', value->>'source' from json_each(?)",
     ).bind(JSON.stringify(rates)),

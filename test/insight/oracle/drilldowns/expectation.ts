@@ -4,14 +4,14 @@ import { hasPrefix } from '../lists.ts'
 import { IVA, taxesOf, taxSum } from '../taxes.ts'
 import { type Document, isCompany, isGeneric, type World } from '../world.ts'
 
-/** The clave with the largest amount over its lines, the first of equals. */
-function mainClave({ conceptos }: Document): string | null {
-  const sums = new Map<string | null, Micros>()
-  for (const { clave_prod_serv, importe, descuento } of conceptos)
-    sums.set(clave_prod_serv, (sums.get(clave_prod_serv) ?? 0n) + micros(importe) - micros(descuento))
-  let [largest, clave]: [Micros | null, string | null] = [null, null]
-  for (const [one, amount] of sums) if (largest === null || amount > largest) [largest, clave] = [amount, one]
-  return clave
+/** The clave of eight digits of which the lines amount to most, the first of equals; empty for lines without one. */
+function mainClave({ conceptos }: Document): string {
+  const sums = new Map<string, Micros>()
+  for (const { clave_prod_serv, importe, descuento } of conceptos) {
+    const clave = /^\d{8}$/.test(clave_prod_serv ?? '') ? clave_prod_serv! : ''
+    sums.set(clave, (sums.get(clave) ?? 0n) + micros(importe) - micros(descuento))
+  }
+  return [...sums].reduce((one, other) => (other[1] > one[1] ? other : one), ['', -(10n ** 40n)] as [string, Micros])[0]
 }
 
 /** The class of what an invoice bills (insights 8.2); null when nothing can be expected of its receiver. */
