@@ -12,6 +12,7 @@ import { searchRoutes } from './cfdi/search/routes.ts'
 import { summaryRoutes } from './cfdi/summary/routes.ts'
 import { entityRoutes } from './connections/routes.ts'
 import { seatRoutes } from './connections/seats-routes.ts'
+import { obligationRoutes } from './documents/obligations/routes.ts'
 import { documentRoutes } from './documents/routes.ts'
 import { syncRoutes } from './downloads/routes.ts'
 import { extractorRoutes } from './extractors/routes.ts'
@@ -27,6 +28,7 @@ import { conceptsRoutes } from './insight/concepts/routes.ts'
 import { efosRoutes } from './insight/efos/routes.ts'
 import { financingRoutes } from './insight/financing/routes.ts'
 import { fxRoutes } from './insight/fx/routes.ts'
+import { reportRoutes } from './insight/reports/routes.ts'
 import { vatRoutes } from './insight/vat/routes.ts'
 import { withholdingRoutes } from './insight/withholdings/routes.ts'
 import { mailboxRoutes } from './mailbox/routes.ts'
@@ -130,6 +132,7 @@ app
   .route('/v1/fiscal-entities', entityRoutes)
   .route('/v1/fiscal-entities', syncRoutes)
   .route('/v1/fiscal-entities', documentRoutes)
+  .route('/v1/fiscal-entities', obligationRoutes)
   .route('/v1/fiscal-entities', mailboxRoutes)
   .route('/v1/fiscal-entities', importRoutes)
   .route('/v1/fiscal-entities', repseRoutes)
@@ -140,6 +143,7 @@ app
   .route('/v1/cfdi', summaryRoutes)
   .route('/v1/cfdi', withholdingRoutes)
   .route('/v1/cfdi', detailRoutes)
+  .route('/v1/reports', reportRoutes)
   .route('/v1/analytics', vatRoutes)
   .route('/v1/analytics', conceptsRoutes)
   .route('/v1/analytics', efosRoutes)

@@ -214,6 +214,8 @@ const unasked = async ({ fiscal_entity_id, rfc }: Side): Promise<Given> => {
   return { fiscal_entity_id }
 }
 
+const report = ({ fiscal_entity_id }: Side): Given => ({ key: 'payroll', fiscal_entity_id })
+
 let mails = 0
 
 const invited = async ({ callers }: Side): Promise<Given> => ({
@@ -279,6 +281,7 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/fiscal-entities/:fiscal_entity_id/sync-jobs': { may: ALL, answers: 200, given: entity },
   'GET /v1/fiscal-entities/:fiscal_entity_id/documents': { may: ALL, answers: 200, given: entity },
   'GET /v1/fiscal-entities/:fiscal_entity_id/tax-profile': { may: ALL, answers: 200, given: entity },
+  'GET /v1/fiscal-entities/:fiscal_entity_id/obligations': { may: ALL, answers: 200, given: entity },
   'GET /v1/fiscal-entities/:fiscal_entity_id/documents/:document_id/content': {
     may: ALL,
     answers: 200,
@@ -370,6 +373,10 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/events/:event_id': { may: ALL, answers: 200, given: freshEvent },
   'GET /v1/alerts': { may: ALL, answers: 200 },
   'POST /v1/alerts/:alert_id/read': { may: WRITERS, answers: 200, given: freshAlert },
+  'GET /v1/reports': { may: ALL, answers: 200 },
+  // The windows of a side are bounded.
+  'GET /v1/reports/:key': { may: ALL, answers: 409, given: report, query: ofEntity, free: ['key'] },
+  'POST /v1/reports/:key/refresh': { may: WRITERS, answers: 409, given: report, query: ofEntity, free: ['key'] },
   'GET /v1/blacklists/lookup': { may: ALL, answers: 200, query: () => ({ rfc: 'EKU9003173C9' }) },
   'POST /v1/blacklists/lookup': { may: ALL, answers: 200, json: () => ({ rfcs: ['EKU9003173C9'] }) },
   'GET /v1/blacklists/watch': { may: ALL, answers: 200 },
@@ -417,6 +424,7 @@ export const givenOf = async ({ row }: Entry, side: Side): Promise<Given> => (aw
 /** Well-formed, and of nobody. */
 export function absent(name: string): string {
   if (name === 'slug') return 'lista-de-nadie'
+  if (name === 'key') return 'reporte-de-nadie'
   if (name === 'uuid') return crypto.randomUUID().toUpperCase()
   if (name === 'api_key') return newKeyPair('test').api_key
   return newId(PREFIXES[name]!)
@@ -439,7 +447,8 @@ export const PREFIXES: Record<string, Parameters<typeof newId>[0]> = {
 
 /** Malformed in a path, by the parameter's name. */
 export const malformed = (name: string): string[] => {
-  if (name === 'slug') return ['Vetados', 'a_b', '-a', 'a-', 'a--b', '%00', '%27%3B--', '%ff', '%20a', 'a'.repeat(58), 'a'.repeat(4_000)]
+  if (name === 'slug' || name === 'key')
+    return ['Vetados', 'a_b', '-a', 'a-', 'a--b', '%00', '%27%3B--', '%ff', '%20a', 'a'.repeat(58), 'a'.repeat(4_000)]
   const right = absent(name)
   const other = newId(name === 'extractor_id' ? 'fe' : 'ext')
   return [

@@ -14,7 +14,7 @@ export const IS_ODD = `(length(own.total_micros) > ${DIGITS} or length(own.subto
 export const OWN_NET = `(${microsOfText('own.subtotal')} - ${microsOfText("coalesce(own.descuento, '0')")})`
 
 /** What the documents of a currency add up to before taxes; all of MXN are one row. */
-export interface DocumentsRow {
+export interface DocumentsByCurrency {
   currency: string
   /** In MXN, of invoices and of credit notes. */
   invoiced: string
@@ -41,7 +41,7 @@ export function documents(partition: Partition, direction: DirectionNumber, days
 }
 
 /** Open invoices in a currency, or one that SQL cannot compute. */
-export interface OpenRow {
+export interface OpenByCurrency {
   currency: string
   balance: string
   pesos: string
