@@ -331,6 +331,7 @@ CREATE TABLE `blacklist_lists` (
 	`list_date` text,
 	`fetched_at` integer,
 	`row_count` integer NOT NULL,
+	`loading` text,
 	`refused_digest` text,
 	`refused_code` text,
 	`refused_detail` text,

@@ -23,6 +23,8 @@ export const blacklistLists = sqliteTable(
     list_date: text(),
     fetched_at: instant(),
     row_count: integer().notNull(),
+    /** The digest of a file that is being loaded in parts, some of which may be in the entries already. */
+    loading: text(),
     refused_digest: text(),
     refused_code: text(),
     refused_detail: text(),

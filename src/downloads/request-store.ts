@@ -194,15 +194,10 @@ function shareDocuments(
   return [
     ledger
       .prepare(
-        `update documents set organizations = json_set(documents.organizations, '$.' || ?2, ?4)
-         from (
-           select d.entity, d.document_id
-           from ${REQUESTED}
-           cross join documents d on d.entity = s.entity and d.source = s.source and d.is_current = 1
-           where s.open = 0 and ${SERVES}
-         ) shared
-         where documents.entity = shared.entity and documents.document_id = shared.document_id
-           and json_extract(documents.organizations, '$.' || ?2) is null`,
+        // The documents of an entity are read once, however many of its sources are shared.
+        `update documents set organizations = json_set(organizations, '$.' || ?2, ?4)
+         where entity in (select value->>0 from json_each(?1)) and is_current = 1 and json_extract(organizations, '$.' || ?2) is null
+           and (+entity, source) in (select s.entity, s.source from ${REQUESTED} where s.open = 0 and ${SERVES})`,
       )
       .bind(JSON.stringify(sources), organization_id, instant, now),
   ]

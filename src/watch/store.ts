@@ -63,6 +63,20 @@ export async function findChanges(d1: D1Database, lists: readonly UntoldList[], 
   return results.flatMap((result) => result.results)
 }
 
+/** Finds all changes in the untold versions of lists, in one call; null when there are more than `most`. */
+export async function findAllChanges(d1: D1Database, lists: readonly UntoldList[], most: number): Promise<RecordedChange[] | null> {
+  const of = JSON.stringify(lists.map((list) => [list.organization_id, list.source, list.told_version, list.version]))
+  const { results } = await d1
+    .prepare(
+      `select c.source, c.rfc, c.version, c.name, c.change, c.situacion_before, c.situacion, c.changed_at
+       from json_each(?1) l cross join blacklist_changes c on c.organization_id = l.value->>0 and c.source = l.value->>1
+         and c.version > l.value->>2 and c.version <= l.value->>3 limit ?2`,
+    )
+    .bind(of, most + 1)
+    .all<RecordedChange>()
+  return results.length > most ? null : results
+}
+
 /** Which of these RFCs are the counterparty of a document that the organization may read. */
 export async function visibleCounterparties(ledger: ScopedLedger, rfcs: readonly string[]): Promise<Set<string>> {
   const partitions = partitionsToRead(ledger)

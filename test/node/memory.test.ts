@@ -1,6 +1,12 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { scheduledPath } from '../../scripts/crons.ts'
 import { Customer, randomRfc } from '../../scripts/customer.ts'
+import { wrangler } from '../../scripts/wrangler.ts'
+import { objectOf } from '../../src/blacklists/catalog.ts'
+import { rfcOf } from '../blacklists/support/list-csv.ts'
 import { zipOf } from '../support/zip.ts'
 import { wantFewMonths } from './support/books.ts'
 import { HeapWatch } from './support/heap.ts'
@@ -82,6 +88,31 @@ const rejected = (count: number) => ({ ...created(0), rejected: count })
 const heavy = (mebibytes: number) => zipOf(Array.from({ length: mebibytes * 16 }, () => invoiceOf(rfc, 2, 60_000)))
 const long = (documents: number, lines: number) => zipOf(Array.from({ length: documents }, () => invoiceOf(rfc, lines)))
 
+const LISTED = 264_000
+
+/** The taxpayers of the authority's largest list, as it writes them (20 MB), the first `moved` of which are in the list's other version only. */
+function largestList(moved: number): Buffer {
+  const rows = Array.from({ length: LISTED }, (_, n) => {
+    const rfc = rfcOf(n < moved ? n + LISTED : n)
+    return `${rfc},"PEÑA ${rfc}, S.A. DE C.V.",M,FIRMES,01/01/20${10 + (n % 10)},CIUDAD DE MEXICO\r\n`
+  })
+  return Buffer.from(`RFC,RAZON SOCIAL,TIPO PERSONA,SUPUESTO,FECHA DE PRIMERA PUBLICACION,ENTIDAD FEDERATIVA\r\n${rows.join('')}`, 'latin1')
+}
+
+/** Brings the list as an operator does, and waits until it is loaded. */
+async function bringList(file: Buffer): Promise<void> {
+  const path = join(stateDir, 'list.csv')
+  writeFileSync(path, file)
+  const key = `fiscal-local-files/${objectOf('sat_69_firmes')}`
+  await wrangler('r2', 'object', 'put', key, '--file', path, '--local', '--persist-to', stateDir)
+  const loads = () => service.said.split('A list was loaded.').length
+  const before = loads()
+  await measured(async () => {
+    await fetch(service.url + scheduledPath('0 10 * * *', Date.now()))
+    await until('the list is loaded', WITHIN, () => loads() > before)
+  })
+}
+
 describe('the memory of the Worker stays within 100 MB', { timeout: WITHIN }, () => {
   it('with 100,000 lines in five CFDIs', async () => {
     expect(await imported(long(5, 20_000))).toEqual([created(5)])
@@ -119,6 +150,14 @@ describe('the memory of the Worker stays within 100 MB', { timeout: WITHIN }, ()
     const tiny = new TextEncoder().encode('<a/>')
     const names = Array.from({ length: 30_000 }, (_, i) => ({ name: `${'x'.repeat(250)}${i}.xml`, bytes: tiny }))
     expect(await imported(zipOf(names))).toEqual([rejected(30_000)])
+  })
+
+  it('with the largest list of the authority, and with its next version', async () => {
+    await bringList(largestList(0))
+    await bringList(largestList(2_640))
+    const hitsOf = async (n: number) =>
+      (await customer.ask<{ hits: { source: string }[] }>('GET', `/v1/blacklists/lookup?rfc=${rfcOf(n)}`)).hits.map(({ source }) => source)
+    expect([await hitsOf(0), await hitsOf(LISTED), await hitsOf(LISTED - 1)]).toEqual([[], ['sat_69_firmes'], ['sat_69_firmes']])
   })
 
   it('with months of a busy taxpayer', async () => {

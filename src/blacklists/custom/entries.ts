@@ -25,7 +25,7 @@ const textOf = (bytes: Uint8Array): string => {
 }
 
 function* rowsOfCsv(text: string): Generator<UploadedRow> {
-  const records = recordsOf(text)
+  const records = recordsOf([text])
   const header = ((records.next().value as string[] | undefined) ?? []).map((cell) => cell.trim().toLowerCase())
   const [rfc, name] = [header.indexOf('rfc'), header.findIndex((cell) => /^(name|nombre|raz[oó]n social)$/.test(cell))]
   if (rfc === -1) throw unreadable('The first line must name the columns: rfc, and name if there are names.')

@@ -1,4 +1,4 @@
-import { highest, isSituacion, type Severity, type Situacion, severityOf } from '../catalog.ts'
+import { highest, isSituacion, type ListChange, type Severity, type Situacion, severityOf } from '../catalog.ts'
 
 /** The counterparties that are on a list, by RFC, each with the lists and its situation on them. */
 export type ListedParties = ReadonlyMap<string, readonly ListedAs[]>
@@ -25,6 +25,14 @@ export function parseListed(text: string): ListedParties {
     for (const rfc of rfcs) listed.set(rfc, [...(listed.get(rfc) ?? []), as])
   }
   return listed
+}
+
+/** The stored form after changes of lists, of which the last one of an RFC on a list counts. */
+export function withChanges(text: string, changes: readonly (ListedAs & { rfc: string; version: number; change: ListChange })[]): string {
+  const placeOf = ({ source, rfc }: { source: string; rfc: string }) => `${source} ${rfc}`
+  const latest = new Map(changes.toSorted((a, b) => a.version - b.version).map((change) => [placeOf(change), change]))
+  const kept = [...parseListed(text)].flatMap(([rfc, all]) => all.map((as) => ({ ...as, rfc }))).filter((one) => !latest.has(placeOf(one)))
+  return writeListed([...kept, ...[...latest.values()].filter(({ change }) => change !== 'removed')])
 }
 
 const severityAs = ({ source, situacion }: ListedAs): Severity => severityOf(source, situacion)

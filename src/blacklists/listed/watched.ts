@@ -50,6 +50,22 @@ export const counterpartiesIn = async (ledger: D1Database, partitions: readonly 
       .all<{ entity: number; rfc: string }>()
   ).results
 
+/** Which of some RFCs are counterparties in some partitions of a ledger: one seek for each pair. */
+export const counterpartiesAmong = async (
+  ledger: D1Database,
+  partitions: readonly number[],
+  rfcs: readonly string[],
+): Promise<{ entity: number; rfc: string }[]> =>
+  (
+    await ledger
+      .prepare(
+        `select p.value as entity, j.value as rfc from json_each(?1) p cross join json_each(?2) j
+         where exists (select 1 from cfdi indexed by cfdi_cpd where entity = p.value and counterparty_rfc = j.value)`,
+      )
+      .bind(JSON.stringify(partitions), JSON.stringify(rfcs))
+      .all<{ entity: number; rfc: string }>()
+  ).results
+
 /** An entry as counterparties are marked with it. */
 export type FoundListing = ListedAs & { organization_id: string; rfc: string }
 

@@ -1,11 +1,13 @@
 const SEPARATOR = /[,\r\n]/g
 
 /**
- * Yields the records of a CSV text (RFC 4180). Quoted cells may contain commas, line ends and doubled quotes. Records end with CRLF, LF or
- * CR. A quote within a cell that does not begin with a quote is literal; a quoted cell that is never closed ends with the text. Never
- * throws.
+ * Yields the records of a CSV text (RFC 4180), which comes in pieces. Quoted cells may contain commas, line ends and doubled quotes. Records
+ * end with CRLF, LF or CR. A quote within a cell that does not begin with a quote is literal; a quoted cell that is never closed ends with
+ * the text. Never throws.
  */
-export function* recordsOf(text: string): Generator<string[]> {
+export function* recordsOf(pieces: Iterable<string>): Generator<string[]> {
+  const coming = pieces[Symbol.iterator]()
+  let text = ''
   let at = 0
   /** Reads up to the next separator. */
   const plain = (): string => {
@@ -25,7 +27,8 @@ export function* recordsOf(text: string): Generator<string[]> {
       cell += '"'
     }
   }
-  while (at < text.length) {
+  for (;;) {
+    const begin = at
     const record: string[] = []
     for (let isOpen = true; isOpen; ) {
       record.push(text[at] === '"' ? quoted() + plain() : plain())
@@ -34,6 +37,12 @@ export function* recordsOf(text: string): Generator<string[]> {
     }
     if (text[at] === '\r' && text[at + 1] === '\n') at += 2
     else if (at < text.length) at++
-    yield record
+    // A record that ends with the piece may go on in the next one.
+    const next = at < text.length ? undefined : coming.next()
+    if (next?.done === false) {
+      text = text.slice(begin) + next.value
+      at = 0
+    } else if (begin < text.length) yield record
+    else return
   }
 }

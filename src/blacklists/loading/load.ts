@@ -1,5 +1,6 @@
 import { Failure } from '../../failures.ts'
 import type { System } from '../../platform/context.ts'
+import { BudgetUsedUp } from '../../platform/db/budget.ts'
 import { retryOnConflict } from '../../platform/db/retry.ts'
 import { log } from '../../platform/log.ts'
 import { MemoryLimiter } from '../../platform/memory-limiter.ts'
@@ -13,7 +14,7 @@ import { formatOf } from './formats.ts'
 import { readList } from './read-list.ts'
 import { ListRefused, refuseImplausible } from './refusal.ts'
 import { SANDBOX_DAY, sandboxEntries } from './sandbox.ts'
-import { findList, loadStatements, recordRefusal } from './store.ts'
+import { abandonStatement, findList, loadParts, loadStatements, PART_STATEMENTS, recordRefusal } from './store.ts'
 
 /** The largest files of the authority have 21 MB. A file is read into memory as a whole. */
 const MAX_FILE_BYTES = 24 * 1024 * 1024
@@ -36,7 +37,7 @@ interface ListFile {
 }
 
 /**
- * Brings every list up to date, each in an invocation of its own. A task, whose place is a list.
+ * Brings every list up to date, each in an invocation of its own, or in several when it is large. A task, whose place is a list.
  */
 export async function refreshLists(system: System, place: string): Promise<string> {
   const source = PUBLIC_SOURCES.find((one) => one === place)
@@ -47,7 +48,14 @@ export async function refreshLists(system: System, place: string): Promise<strin
       system.env.TASKS,
       PUBLIC_SOURCES.map((one) => ({ body: { task: 'refreshLists', at, place: one } })),
     )
-  else if (await refreshList(system, source)) await sendHints(system, system.env.TASKS, [tell])
+  else {
+    try {
+      if (await refreshList(system, source)) await sendHints(system, system.env.TASKS, [tell])
+    } catch (error) {
+      if (error instanceof BudgetUsedUp) return place
+      throw error
+    }
+  }
   return ''
 }
 
@@ -117,15 +125,23 @@ export async function loadList(
 ): Promise<LoadOutcome> {
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex()
   const file = { source, digest, fetched_at, day: modified_at.toISOString().slice(0, 10) }
-  return retryOnConflict(
-    () => attemptLoad(system, file, bytes),
-    () => new Failure('contention', 'list.changed', 'Other loads keep replacing the list at the same time. Try again.'),
-  )
+  const contention = () => new Failure('contention', 'list.changed', 'Other loads keep replacing the list at the same time. Try again.')
+  let isFirst = true
+  return retryOnConflict(async () => {
+    let loaded = await findList(system.db.$client, PUBLIC, source)
+    if (loaded?.loading != null && loaded.loading !== digest) {
+      // Two loads of different files would give each other up without end.
+      if (!isFirst) throw contention()
+      await abandonStatement(system.db.$client, loaded).run()
+      loaded = await findList(system.db.$client, PUBLIC, source)
+    }
+    isFirst = false
+    return attemptLoad(system, file, bytes, loaded)
+  }, contention)
 }
 
-async function attemptLoad(system: System, file: ListFile, bytes: Uint8Array): Promise<LoadOutcome> {
-  const loaded = await findList(system.db.$client, PUBLIC, file.source)
-  if (loaded?.digest === file.digest) return 'unchanged'
+async function attemptLoad(system: System, file: ListFile, bytes: Uint8Array, loaded: ListState | null): Promise<LoadOutcome> {
+  if (loaded?.digest === file.digest && loaded.loading === null) return 'unchanged'
   try {
     await replace(system, loaded, file, bytes)
     return 'loaded'
@@ -147,7 +163,10 @@ async function replace(system: System, loaded: ListState | null, file: ListFile,
   refuseImplausible(vintageOf(loaded), { list_date, row_count, others }, system.now, format.least_share)
   const version = loaded?.version ?? 0
   const load = { organization_id: PUBLIC, source, version, label: null, digest, list_date, fetched_at: fetched_at.getTime(), row_count }
-  await d1.batch(loadStatements(d1, load, entries))
+  for (const part of loadParts(d1, load, entries)) {
+    system.budget.require(PART_STATEMENTS)
+    await d1.batch(part)
+  }
   log.info(system, { message: 'A list was loaded.', source, list_date, row_count, rfcs, suppressed, illegible })
 }
 

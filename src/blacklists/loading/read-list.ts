@@ -84,12 +84,21 @@ function rowReader(header: readonly string[], format: ListFormat): (record: read
   })
 }
 
+/** A text of so many bytes is in memory at a time: that of the largest list would take 50 MB. */
+const PIECE_BYTES = 1024 * 1024
+
+function* decoded(bytes: Uint8Array, decoder: TextDecoder): Generator<string> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield decoder.decode(bytes.subarray(at, at + PIECE_BYTES), { stream: true })
+  yield decoder.decode()
+}
+
 /** Decodes valid UTF-8, and anything else as the format says; windows-1252 accepts every byte. */
-function decode(bytes: Uint8Array, encoding: ListFormat['encoding']): string {
+function textsOf(bytes: Uint8Array, encoding: ListFormat['encoding']): Iterable<string> {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)
+    for (const _ of decoded(bytes, new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })));
+    return decoded(bytes, new TextDecoder('utf-8'))
   } catch {
-    return new TextDecoder(encoding).decode(bytes)
+    return decoded(bytes, new TextDecoder(encoding))
   }
 }
 
@@ -102,7 +111,7 @@ const listDateIn = (legends: readonly string[]): string | null =>
  * are many. Throws ListRefused when the file is not this list.
  */
 export function readList(bytes: Uint8Array, format: ListFormat, day: string): ListContent {
-  const records = recordsOf(decode(bytes, format.encoding))
+  const records = recordsOf(textsOf(bytes, format.encoding))
   const isHeader = (cells: readonly string[]): boolean => {
     const others = [format.situacion, format.published].filter((one) => one !== undefined)
     return [format.rfc, ...others].every((one) => cells.some((cell) => one.test(cell)))

@@ -1,4 +1,6 @@
-import { jsonChunks } from '../../platform/db/commit.ts'
+import { eachJsonChunk } from '../../platform/db/commit.ts'
+import { sql } from '../../platform/db/fragment.ts'
+import { assertThat } from '../../platform/db/guard.ts'
 import { PUBLIC } from '../catalog.ts'
 import type { ListingStep } from '../listing-status.ts'
 import type { ListState } from '../tables.ts'
@@ -33,70 +35,141 @@ const REMOVED = `from blacklist_entries where organization_id = ?1 and source = 
 const stepsOf = (history: readonly ListingStep[]) =>
   history.map(({ situacion, sat_at, dof_at, oficio }) => [situacion, sat_at, dof_at, oficio])
 
+/** So many chunks are one part of a load: lists of some 20,000 taxpayers are replaced in one commit. */
+const PART_CHUNKS = 4
+/** The most statements of a part. */
+export const PART_STATEMENTS = 4 * PART_CHUNKS + 4
+
 /**
- * Returns the batch that replaces a list, and records what it changes. A trigger refuses it, as the guard `list.version`, when another load
- * has replaced the list meanwhile. Entries come in the order of their RFCs. Unchanged entries are not written.
+ * Yields the batches that replace a list, and record what they change, to be committed one after the other. A load that ends before the last
+ * of them is done again: a part that is committed writes nothing the second time. The guard `list.version` refuses a part when another load
+ * has begun or replaced the list meanwhile. Entries come in the order of their RFCs. Unchanged entries are not written.
  */
-export function loadStatements(d1: D1Database, load: ListLoad, entries: Iterable<ListEntry>): D1PreparedStatement[] {
+export function* loadParts(d1: D1Database, load: ListLoad, entries: Iterable<ListEntry>): Generator<D1PreparedStatement[]> {
+  let statements: D1PreparedStatement[] = []
+  let [chunks, parts] = [0, 0]
+  for (const chunk of chunksInOrder(entries, load.list_date)) {
+    if (chunks++ === PART_CHUNKS) {
+      yield [...(parts++ === 0 ? beginStatements(d1, load) : [isOurs(d1, load)]), ...statements]
+      statements = []
+      chunks = 1
+    }
+    statements.push(...chunkStatements(d1, load, chunk))
+  }
+  yield [...(parts === 0 ? [] : [isOurs(d1, load)]), ...endStatements(d1, load), ...statements]
+}
+
+/** Returns the batch that does the same at once. */
+export const loadStatements = (d1: D1Database, load: ListLoad, entries: Iterable<ListEntry>): D1PreparedStatement[] => [
+  ...endStatements(d1, load),
+  ...[...chunksInOrder(entries, load.list_date)].flatMap((chunk) => chunkStatements(d1, load, chunk)),
+]
+
+const isOurs = (d1: D1Database, { organization_id, source, version, digest }: ListLoad): D1PreparedStatement =>
+  assertThat(
+    d1,
+    sql`(select version = ${version} and loading = ${digest} from blacklist_lists
+      where organization_id = ${organization_id} and source = ${source})`,
+    'list.version',
+  )
+
+const beginStatements = (d1: D1Database, load: ListLoad): D1PreparedStatement[] => [
+  d1
+    .prepare('insert into blacklist_lists (organization_id, source, version, row_count) values (?1, ?2, 0, 0) on conflict do nothing')
+    .bind(load.organization_id, load.source),
+  d1
+    .prepare(`update blacklist_lists set loading = ?4 where organization_id = ?1 and source = ?2 and version = ?3 and loading is null`)
+    .bind(load.organization_id, load.source, load.version, load.digest),
+  isOurs(d1, load),
+]
+
+const endStatements = (d1: D1Database, load: ListLoad): D1PreparedStatement[] => {
   const { organization_id, source, version, label, digest, list_date, fetched_at, row_count } = load
-  const key = [organization_id, source]
-  const chunks = chunksInOrder(entries, list_date)
-  const changes = `insert into blacklist_changes
-    (organization_id, source, rfc, version, name, change, situacion_before, situacion, changed_at)`
   return [
     d1
       .prepare(
         `insert into blacklist_lists (organization_id, source, version, label, digest, list_date, fetched_at, row_count)
          values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
          on conflict do update set version = excluded.version, label = excluded.label, digest = excluded.digest,
-           list_date = excluded.list_date, fetched_at = excluded.fetched_at, row_count = excluded.row_count,
+           list_date = excluded.list_date, fetched_at = excluded.fetched_at, row_count = excluded.row_count, loading = null,
            refused_digest = null, refused_code = null, refused_detail = null, refused_at = null`,
       )
-      .bind(...key, version + 1, label, digest, list_date, fetched_at, row_count),
+      .bind(organization_id, source, version + 1, label, digest, list_date, fetched_at, row_count),
     d1
       .prepare('delete from blacklist_changes where organization_id = ?1 and source = ?2 and changed_at < ?3')
-      .bind(...key, fetched_at - KEPT_MS),
-    ...chunks.flatMap(({ json, from, before }) => {
-      const upsert = d1
-        .prepare(
-          `insert into blacklist_entries as held (organization_id, source, rfc, name, situacion, history, seen_on)
-           select ?1, ?2, value->>0, value->>1, value->>2, value->>3, value->>4 from json_each(?3) where true
-           on conflict do update set name = excluded.name, situacion = excluded.situacion, history = excluded.history,
-             seen_on = iif(excluded.seen_on is null, null, coalesce(held.seen_on, excluded.seen_on))
-           where held.name <> excluded.name or held.situacion is not excluded.situacion or held.history <> excluded.history`,
-        )
-        .bind(...key, json)
-      if (version === 0) return [upsert]
-      return [
-        d1
-          .prepare(
-            `${changes} select ?1, ?2, n.value->>0, ?4, n.value->>1, iif(h.rfc is null, 'listed', 'situacion_changed'), h.situacion,
-               n.value->>2, ?5
-             from json_each(?3) n left join blacklist_entries h on h.organization_id = ?1 and h.source = ?2 and h.rfc = n.value->>0
-             where h.rfc is null or h.situacion is not n.value->>2`,
-          )
-          .bind(...key, json, version + 1, fetched_at),
-        d1
-          .prepare(`${changes} select ?1, ?2, rfc, ?6, name, 'removed', situacion, null, ?7 ${REMOVED}`)
-          .bind(...key, json, from, before, version + 1, fetched_at),
-        upsert,
-        d1.prepare(`delete ${REMOVED}`).bind(...key, json, from, before),
-      ]
-    }),
+      .bind(organization_id, source, fetched_at - KEPT_MS),
+  ]
+}
+
+/**
+ * Gives up a load that did not come to its end, because another file is to be loaded. What it has changed is a version of its own, so that it
+ * is told, and no file is that list.
+ */
+export const abandonStatement = (d1: D1Database, { organization_id, source, version, loading }: ListState): D1PreparedStatement =>
+  d1
+    .prepare(
+      `update blacklist_lists set ${version === 0 ? '' : 'version = version + 1, '}digest = null, loading = null
+       where organization_id = ?1 and source = ?2 and version = ?3 and loading = ?4`,
+    )
+    .bind(organization_id, source, version, loading)
+
+interface ListChunk {
+  json: string
+  /** The range of RFCs for which the chunk stands. */
+  from: string
+  before: string
+}
+
+function chunkStatements(d1: D1Database, load: ListLoad, { json, from, before }: ListChunk): D1PreparedStatement[] {
+  const { organization_id, source, version, fetched_at } = load
+  const key = [organization_id, source]
+  const changes = `insert into blacklist_changes
+    (organization_id, source, rfc, version, name, change, situacion_before, situacion, changed_at)`
+  const upsert = d1
+    .prepare(
+      `insert into blacklist_entries as held (organization_id, source, rfc, name, situacion, history, seen_on)
+       select ?1, ?2, value->>0, value->>1, value->>2, value->>3, value->>4 from json_each(?3) where true
+       on conflict do update set name = excluded.name, situacion = excluded.situacion, history = excluded.history,
+         seen_on = iif(excluded.seen_on is null, null, coalesce(held.seen_on, excluded.seen_on))
+       where held.name <> excluded.name or held.situacion is not excluded.situacion or held.history <> excluded.history`,
+    )
+    .bind(...key, json)
+  const remove = d1.prepare(`delete ${REMOVED}`).bind(...key, json, from, before)
+  if (version === 0) return [upsert, remove]
+  return [
+    d1
+      .prepare(
+        `${changes} select ?1, ?2, n.value->>0, ?4, n.value->>1, iif(h.rfc is null, 'listed', 'situacion_changed'), h.situacion,
+           n.value->>2, ?5
+         from json_each(?3) n left join blacklist_entries h on h.organization_id = ?1 and h.source = ?2 and h.rfc = n.value->>0
+         where h.rfc is null or h.situacion is not n.value->>2`,
+      )
+      .bind(...key, json, version + 1, fetched_at),
+    d1
+      .prepare(`${changes} select ?1, ?2, rfc, ?6, name, 'removed', situacion, null, ?7 ${REMOVED}`)
+      .bind(...key, json, from, before, version + 1, fetched_at),
+    upsert,
+    remove,
   ]
 }
 
 /** The rows in chunks, each with the range of RFCs for which it stands. */
-function chunksInOrder(entries: Iterable<ListEntry>, list_date: string): { json: string; from: string; before: string }[] {
+function* chunksInOrder(entries: Iterable<ListEntry>, list_date: string): Generator<ListChunk> {
   const rows = function* () {
     for (const { rfc, name, situacion, history, has_undated } of entries)
       yield [rfc, name, situacion, stepsOf(history), has_undated ? list_date : null]
   }
-  const found = jsonChunks(rows())
-  const chunks = found.length === 0 ? ['[]'] : found
-  // A chunk begins with its first RFC: `[["RFC",…`.
-  const bounds = ['', ...chunks.slice(1).map((json) => json.slice(3, json.indexOf('"', 3))), AFTER_LAST]
-  return chunks.map((json, n) => ({ json, from: bounds[n]!, before: bounds[n + 1]! }))
+  let [json, from] = ['', '']
+  for (const next of eachJsonChunk(rows())) {
+    // A chunk begins with its first RFC: `[["RFC",…`.
+    const before = next.slice(3, next.indexOf('"', 3))
+    if (json !== '') {
+      yield { json, from, before }
+      from = before
+    }
+    json = next
+  }
+  yield { json: json || '[]', from, before: AFTER_LAST }
 }
 
 /** Records why a file was refused, once. */

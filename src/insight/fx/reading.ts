@@ -10,7 +10,7 @@ import { type FxRate, ratesAt } from '../../rules/rates/rates.ts'
 import { type DirectionNumber, partitionsToRead } from '../../visibility/scoped-ledger.ts'
 import { aggregateOf, type Insight, openInsight, type RangeQuery } from '../common/insight.ts'
 import { inPesos, parseUnrated } from '../common/unrated.ts'
-import { type DocumentsByCurrency, documents, type OpenByCurrency, openByCurrency, type RealizedRow, realizedByCurrency } from './store.ts'
+import { type CurrencyOpenRow, type DocumentsByCurrency, documents, openByCurrency, type RealizedRow, realizedByCurrency } from './store.ts'
 
 export interface FxAsOf {
   insight: Insight
@@ -75,7 +75,7 @@ export async function readFx({ insight, at, days }: FxAsOf) {
   const rowsOf = <Row>(kind: number): (Row & { direction: DirectionNumber })[] =>
     statements.flatMap(({ direction, ...one }, n) => (one.kind === kind ? (found[n] as Row[]).map((row) => ({ ...row, direction })) : []))
   const sums = rowsOf<DocumentsByCurrency>(0).map((row) => ({ ...row, unrated: parseUnrated(row.unrated) }))
-  const open = rowsOf<OpenByCurrency>(1)
+  const open = rowsOf<CurrencyOpenRow>(1)
   const realized = rowsOf<RealizedRow>(2).map((row) => ({ ...row, odds: JSON.parse(row.odds ?? '[]') as string[] }))
   const rates = await ratesOfDays(ctx, at.day, { sums, open, realized })
   const positions = new Map<string, CurrencyPosition>()
@@ -128,7 +128,7 @@ export async function readFx({ insight, at, days }: FxAsOf) {
 
 interface Read {
   sums: { currency: string; unrated: { currency: string; day: string }[] }[]
-  open: OpenByCurrency[]
+  open: CurrencyOpenRow[]
   realized: { odds: string[] }[]
 }
 

@@ -41,7 +41,7 @@ export function documents(partition: Partition, direction: DirectionNumber, days
 }
 
 /** Open invoices in a currency, or one that SQL cannot compute. */
-export interface OpenByCurrency {
+export interface CurrencyOpenRow {
   currency: string
   balance: string
   pesos: string

@@ -23,26 +23,28 @@ export const commit = <Row = Record<string, unknown>>(d1: D1Database, statements
 const CHUNK_BYTES = 1_500_000
 const CHUNK_ROWS = 10_000
 
-/** Writes rows as JSON arrays for `json_each(?)`, each of at most 10,000 rows and 1.5 MB. A slice of 1,000 documents rarely needs two. */
-export function jsonChunks(rows: Iterable<unknown>): string[] {
-  const chunks: string[] = []
+/** Writes rows as JSON arrays for `json_each(?)`, each of at most 10,000 rows and 1.5 MB, one after the other. */
+export function* eachJsonChunk(rows: Iterable<unknown>): Generator<string> {
   let pending: string[] = []
   let size = 0
-  const close = () => {
+  const close = (): string => {
     // With the brackets inside, the text is joined once and not copied again.
     pending[0] = `[${pending[0]}`
     pending.push(`${pending.pop()}]`)
-    chunks.push(pending.join(','))
+    const chunk = pending.join(',')
     pending = []
     size = 0
+    return chunk
   }
   for (const value of rows) {
     const row = JSON.stringify(value)
     const bytes = Buffer.byteLength(row)
-    if (pending.length === CHUNK_ROWS || (pending.length > 0 && size + bytes > CHUNK_BYTES)) close()
+    if (pending.length === CHUNK_ROWS || (pending.length > 0 && size + bytes > CHUNK_BYTES)) yield close()
     pending.push(row)
     size += bytes + 1
   }
-  if (pending.length > 0) close()
-  return chunks
+  if (pending.length > 0) yield close()
 }
+
+/** All of these arrays. A slice of 1,000 documents rarely needs two. */
+export const jsonChunks = (rows: Iterable<unknown>): string[] => [...eachJsonChunk(rows)]
