@@ -87,6 +87,7 @@ export function openInvoices(
   if (!first) return null
   const isOdd = `(own.settled is null or ${isOddAmount('own.total_micros')} or ${isOddRate('own')})`
   const balance = 'max(own.total_micros - own.settled, 0)'
+  // With a limit, SQLite computes `settled` once, and not once for each place that names it.
   const applied = sql`case when own.is_recomputed then ${appliedTo(partition, 'own', at.past)} || '' end`
   return sql`select uuid, issued_at, day, rfc, name, currency, is_parsed, date(day, '+' || terms || ' days') as due, balance, pesos, odd
     from (select own.uuid, own.issued_at, substr(own.fecha, 1, 10) as day, own.counterparty_rfc as rfc, own.currency,
@@ -95,6 +96,6 @@ export function openInvoices(
         ${raw(`iif(${isOdd}, null, ${balance}) as balance, iif(${isOdd}, null, ${atRate(balance, 'own')}) as pesos`)},
         case when ${raw(isOdd)} then json_array(own.uuid, substr(own.fecha, 1, 10), own.currency, own.tipo_cambio, own.total_micros, own.paid,
           own.credited, own.emisor_rfc, own.receptor_rfc, ${applied}) end as odd
-      from (${second ? sql`${first} union all ${second}` : first}) own)
+      from (${second ? sql`${first} union all ${second}` : first} limit -1) own)
     where odd is not null or balance >= 5000`
 }
