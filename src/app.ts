@@ -22,6 +22,7 @@ import { organizationRoutes } from './identity/organization/routes.ts'
 import { identityRoutes } from './identity/routes.ts'
 import { teamRoutes } from './identity/team/routes.ts'
 import { importRoutes } from './imports/routes.ts'
+import { concentrationRoutes } from './insight/concentration/routes.ts'
 import { mailboxRoutes } from './mailbox/routes.ts'
 import { authRoutes } from './onboarding/routes.ts'
 import { auditRoutes } from './platform/audit/routes.ts'
@@ -128,6 +129,7 @@ app
   .route('/v1/fiscal-entities', repseRoutes)
   // Before the other CFDI routes, because `/v1/cfdi/:uuid` would match its path.
   .route('/v1/cfdi', supplierRoutes)
+  .route('/v1/cfdi', concentrationRoutes)
   .route('/v1/cfdi', searchRoutes)
   .route('/v1/cfdi', summaryRoutes)
   .route('/v1/cfdi', detailRoutes)

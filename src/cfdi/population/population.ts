@@ -16,6 +16,10 @@ export interface Population extends Days {
   cancelled?: 0 | 1
   /** Types of document, to be found by their index. */
   types?: readonly ('I' | 'E' | 'P' | 'N')[]
+  /** The documents of one counterparty, to be found by their index. */
+  counterparty?: string | undefined
+  /** Only what comes after this position in the order of issued_at and UUID, both descending. */
+  after?: readonly [issued_at: number, uuid: string] | undefined
   /** Further conditions on the alias `own`. */
   conditions?: readonly Fragment[]
 }
@@ -35,18 +39,21 @@ export function isSubstituted(partition: Partition, alias: string): Fragment {
  */
 export function populationOf(
   partition: Partition,
-  { direction, first, last, cancelled = 0, types, conditions = [] }: Population,
+  { direction, first, last, cancelled = 0, types, counterparty, after, conditions = [] }: Population,
 ): Fragment | null {
   const bounds = boundsOf(partition, direction)
   if (!bounds) return null
   const since = Math.max(earliestOf(first), bounds.since ?? 0)
   const until = Math.min(latestOf(last), bounds.until ?? Number.MAX_SAFE_INTEGER)
-  const index = types ? 'cfdi_tipoc' : 'cfdi_dirc'
+  const index = counterparty === undefined ? (types ? 'cfdi_tipoc' : 'cfdi_dirc') : 'cfdi_cpd'
   const where = all([
     sql`own.entity = ${partition.number}`,
+    ...(counterparty === undefined ? [] : [sql`own.counterparty_rfc = ${counterparty}`]),
     ...(types ? [raw(`own.tipo_comprobante in (${types.map((type) => `'${type}'`).join()})`)] : []),
     raw(`own.direction = ${direction} and own.cancelled = ${cancelled}`),
-    sql`own.issued_at >= ${since} and own.issued_at <= ${until}`,
+    sql`own.issued_at >= ${since}`,
+    // An index takes one upper bound.
+    after && after[0] <= until ? sql`(own.issued_at, own.uuid) < (${after[0]}, ${after[1]})` : sql`own.issued_at <= ${until}`,
     sql`own.fecha >= ${first} and own.fecha < ${afterDay(last)}`,
     raw("own.kind = 'cfdi' and own.emisor_rfc <> own.receptor_rfc"),
     ...(cancelled === 0 ? [sql`not ${isSubstituted(partition, 'own')}`] : []),

@@ -100,11 +100,15 @@ const partsOfImports = (partition: Partition, _: DirectionBounds, span: Span): P
   return [whole, { statement, add: (months, row) => addRow(months, row, -1) }]
 }
 
-/** Sums the visible documents, and reads how far the months were downloaded. One call. */
+/**
+ * Sums the visible documents, and reads how far the months were downloaded. One call, in which it runs `more` statements of the caller. Their
+ * rows are `found`.
+ */
 export async function sumMonths(
   ledger: ScopedLedger,
   { directions, ...days }: Span,
-): Promise<{ months: Months; statusRows: DataStatusRow[] }> {
+  more: readonly Fragment[] = [],
+): Promise<{ months: Months; statusRows: DataStatusRow[]; found: unknown[][] }> {
   const parts = partitionsToRead(ledger).flatMap((partition) =>
     partition.bounds.flatMap((bounds) => {
       const span = { ...days, directions: directions.filter((direction) => bounds.directions.includes(direction)) }
@@ -113,11 +117,11 @@ export async function sumMonths(
     }),
   )
   const months: Months = new Map()
-  if (parts.length === 0) return { months, statusRows: [] }
-  const statements = [dataStatusRows(ledger), ...parts.map(({ statement }) => statement)]
+  if (parts.length === 0) return { months, statusRows: [], found: more.map(() => []) }
+  const statements = [dataStatusRows(ledger), ...parts.map(({ statement }) => statement), ...more]
   const [statusRows, ...results] = await ledger.d1.batch(statements.map((one) => prepared(ledger.d1, one)))
   for (const [i, { add: addTo }] of parts.entries()) for (const row of results[i]!.results) addTo(months, row as MonthCells & CountableRow)
-  return { months, statusRows: statusRows!.results as DataStatusRow[] }
+  return { months, statusRows: statusRows!.results as DataStatusRow[], found: results.slice(parts.length).map((one) => one.results) }
 }
 
 function cellsAt(months: Months, month: string, direction: number): Cells {

@@ -1,5 +1,6 @@
 import { invalid } from '../../failures.ts'
 import type { Ctx } from '../../platform/context.ts'
+import type { Fragment } from '../../platform/db/fragment.ts'
 import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
 import { latestCeilings } from '../../taxpayers/taxpayers.ts'
 import { viewWindows } from '../../visibility/contract.ts'
@@ -84,9 +85,17 @@ export interface DocumentCounts {
   months_downloading: number
 }
 
-/** Counts the visible documents of a range out of the totals of its months. One call. `now` in milliseconds. */
-export async function countDocuments(ledger: ScopedLedger, span: Span, now: number): Promise<DocumentCounts> {
-  const { months, statusRows } = await sumMonths(ledger, span)
+/**
+ * Counts the visible documents of a range out of the totals of its months. `now` in milliseconds. One call, in which it runs `more`
+ * statements of the caller, which read something visible. Their rows are `found`.
+ */
+export async function countDocuments(
+  ledger: ScopedLedger,
+  span: Span,
+  now: number,
+  more: readonly Fragment[] = [],
+): Promise<{ counts: DocumentCounts; found: unknown[][] }> {
+  const { months, statusRows, found } = await sumMonths(ledger, span, more)
   const all = [...months.values()].map(partsOf)
   const sum = (only: Only): Totals => {
     const total = nothing()
@@ -98,7 +107,7 @@ export async function countDocuments(ledger: ScopedLedger, span: Span, now: numb
   const statuses = placesOf(ledger, span, months, now).map(({ month, direction, through_date }) =>
     through_date === null ? 'missing' : statusOf(month, direction),
   )
-  return {
+  const counts: DocumentCounts = {
     cfdi_total: valid.n,
     with_xml: valid.with_xml,
     without_xml: valid.n - valid.with_xml,
@@ -107,6 +116,7 @@ export async function countDocuments(ledger: ScopedLedger, span: Span, now: numb
     substituted: valid.n - counted.n,
     ...incompleteMonths(statuses),
   }
+  return { counts, found }
 }
 
 /** The range of a query, as it was given and as days. Throws Failure 422 with this code. */

@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { doc } from '#doc'
+import { SITUACIONES } from '../../blacklists/catalog.ts'
 import { monthOrDay } from '../../cfdi/summary/contract.ts'
-import { pageOf } from '../../platform/http/shapes.ts'
+import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { RuleBasis } from '../../rules/contract.ts'
 import { ofFiscalEntity } from '../../taxpayers/contract.ts'
 import { CfdiWindows, WindowStateName } from '../../visibility/contract.ts'
@@ -43,8 +44,14 @@ export const InsightQuality = z
     without_xml: count(doc('Those of which only metadata is known. They are in no amount.')),
     missing_rate: count(doc('Documents in another currency whose exchange rate nobody states. They are in no amount.')),
     dof_rate: count(doc('Documents in another currency that are converted at the published rate, because they state none.')),
-    unreconciled_payments: count(doc('Paid parts of invoices, as complements state them, that could not be matched with an invoice.')),
-    other_parties: count(doc('Paid parts and credit notes that name an invoice of other parties.')),
+    unreconciled_payments: count(
+      doc(
+        'Paid parts of invoices, as complements state them, that could not be matched with an invoice. Null where no figure rests on payments.',
+      ),
+    ).nullable(),
+    other_parties: count(
+      doc('Paid parts and credit notes that name an invoice of other parties. Null where no figure rests on payments.'),
+    ).nullable(),
     substituted: count(doc('Documents that another vigente one substitutes.')),
     not_counted: count(doc('Documents in no amount, because one of theirs has more than 18 digits before the point in MXN.')),
     months_missing: count(doc('Months of the range, by direction, with the data_status `missing`.')),
@@ -72,6 +79,13 @@ export const Envelope = {
 }
 export type Envelope = z.infer<z.ZodObject<typeof Envelope>>
 
+/** The most severe list on which a taxpayer is. */
+export const Listed = z
+  .strictObject({ source: z.string(), situacion: z.enum(SITUACIONES).nullable() })
+  .nullable()
+  .meta({ id: 'Listed' })
+export type Listed = z.infer<typeof Listed>
+
 /** A document behind a figure, with what it adds. */
 export const Entry = z
   .strictObject({
@@ -87,4 +101,21 @@ export const Entry = z
   .meta({ id: 'InsightEntry' })
 export type Entry = z.infer<typeof Entry>
 
+/** What a surface leaves out of its documents and lists as entries. */
+export const LEFT_OUT = ['missing_rate', 'dof_rate', 'not_counted'] as const
+
 export const EntriesPage = pageOf(Entry).meta({ id: 'InsightEntriesPage' })
+export type EntriesPage = z.infer<typeof EntriesPage>
+
+/** The query of a page of entries: that of its surface, and which figure. `figures` are those of the surface itself. */
+export const entriesOf = <const Names extends readonly [string, ...string[]]>(figures: Names) => ({
+  ...Paging,
+  figure: z.enum([...figures, ...LEFT_OUT]).meta({ description: doc('The figure, as `drilldown` names it.') }),
+})
+
+/** The RFC of a counterparty, as a row names it. */
+export const CounterpartyRfc = z
+  .string()
+  .regex(/^[A-ZÑ&\d]{3,13}$/, 'Must be an RFC.')
+  .optional()
+  .meta({ documented: { type: 'string', description: doc('Only the documents of this counterparty.') } })

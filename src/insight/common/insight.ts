@@ -1,5 +1,6 @@
 import { countDocuments, type Span, spanOf } from '../../cfdi/summary/summary.ts'
 import type { Ctx } from '../../platform/context.ts'
+import type { Fragment } from '../../platform/db/fragment.ts'
 import { centralDayOf } from '../../platform/time/months.ts'
 import type { Rules } from '../../rules/dated.ts'
 import { rulesAt } from '../../rules/rules.ts'
@@ -33,17 +34,25 @@ export async function openInsight(ctx: Ctx, query: RangeQuery): Promise<Insight>
   return { ctx, ledger, span: spanOf(query, ctx.now, 'range.invalid'), today, rules: await rulesAt(ctx, today) }
 }
 
-/** What a surface says of what it left out, beside the counts of documents. */
-export type Omissions = Pick<InsightQuality, 'dof_rate' | 'unreconciled_payments' | 'other_parties' | 'drilldown'>
+/** What a surface says of what it left out, beside the counts of documents. One without payments counts none of them. */
+export type Omissions = Pick<InsightQuality, 'dof_rate' | 'drilldown'> &
+  Partial<Pick<InsightQuality, 'unreconciled_payments' | 'other_parties'>>
 
-/** The members of every aggregate but for its basis and quality. Takes two D1 calls, which a surface makes beside its own. */
-export async function aggregateOf({ ctx, ledger, span }: Insight) {
-  const [latest, counts] = await Promise.all([latestCeilings(ctx.db, [ledger.entity]), countDocuments(ledger, span, ctx.now.getTime())])
+/**
+ * The members of every aggregate but for its basis and quality. Takes two D1 calls. The statements of a surface on the ledger ride along with
+ * one of them, `more`; their rows are `found`, a list for each.
+ */
+export async function aggregateOf({ ctx, ledger, span }: Insight, more: readonly Fragment[] = []) {
+  const [latest, { counts, found }] = await Promise.all([
+    latestCeilings(ctx.db, [ledger.entity]),
+    countDocuments(ledger, span, ctx.now.getTime(), more),
+  ])
   const { windows, window } = ledger
   const [only] = span.directions.length === 1 ? span.directions : []
   const ceiling = only === undefined ? window.ceiling : windows[only === 0 ? 'issued' : 'received'].ceiling
   return {
     counts,
+    found,
     /** The envelope with what the surface found. */
     envelope: (basis: Omit<Basis, 'rules'>, rules: Rules, omitted: Omissions): Envelope => ({
       fiscal_entity_id: ledger.fiscal_entity_id,
@@ -54,7 +63,13 @@ export async function aggregateOf({ ctx, ledger, span }: Insight) {
       windows: viewWindows(windows),
       window_state: windowStateOf(windows, latest.get(ledger.entity)),
       as_of: new Date(ceiling ?? ctx.now).toISOString(),
-      data_quality: { ...counts, missing_rate: counts.missing_rate - omitted.dof_rate, ...omitted },
+      data_quality: {
+        ...counts,
+        missing_rate: counts.missing_rate - omitted.dof_rate,
+        unreconciled_payments: null,
+        other_parties: null,
+        ...omitted,
+      },
     }),
   }
 }

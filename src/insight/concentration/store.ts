@@ -1,0 +1,69 @@
+import { populationOf } from '../../cfdi/population/population.ts'
+import { sumOf } from '../../cfdi/population/sums.ts'
+import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { type DirectionNumber, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { IS_UNRATED, unratedJson } from '../common/unrated.ts'
+
+interface Days {
+  first: string
+  last: string
+}
+
+/** What a counterparty invoiced, or was invoiced, in a partition. */
+export interface CounterpartyRow {
+  rfc: string
+  /** `YYYY-MM=invoices=sum of invoices=sum of credit notes`, separated by `;`. */
+  months: string
+  /** `issued_at`, UUID and name of the newest document with a name, joined. */
+  name: string | null
+  /** Of invoices: issued_at × 10,000 + utc_offset + 5,000, which sorts as issued_at does. */
+  first: number | null
+  last: number | null
+  /** For `parseUnrated`. */
+  unrated: string | null
+}
+
+/** How many invoices of a counterparty were cancelled. */
+export interface CancelledRow {
+  rfc: string
+  cancelled: number
+  unrated: string | null
+}
+
+export const nameColumn = (direction: DirectionNumber) => (direction === 0 ? ('receptor_nombre' as const) : ('emisor_nombre' as const))
+
+const ofType = (tipo: string) => `case own.tipo_comprobante when '${tipo}' then own.net_mxn end`
+const INVOICE = "own.tipo_comprobante = 'I' and own.net_mxn is not null"
+const UNRATED = (direction: DirectionNumber) => `group_concat(case when ${IS_UNRATED} then ${unratedJson(nameColumn(direction))} end)`
+
+/** Groups the invoices and credit notes of a partition by counterparty and month, in one pass. */
+function counterparties(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
+  const population = populationOf(partition, { ...days, direction, types: ['I', 'E'] })
+  const name = `own.issued_at || own.uuid || own.${nameColumn(direction)}`
+  const order = 'own.issued_at * 10000 + own.utc_offset + 5000'
+  return (
+    population &&
+    sql`select rfc, group_concat(line, ';') as months, max(name) as name, min(first) as first, max(last) as last, group_concat(unrated) as unrated
+      from (
+        select own.counterparty_rfc as rfc, ${raw(`case when count(own.net_mxn) > 0 then
+            substr(own.fecha, 1, 7) || '=' || count(case when ${INVOICE} then 1 end) || '=' || ${sumOf(ofType('I')).text} || '=' || ${sumOf(ofType('E')).text} end as line,
+          max(case when own.net_mxn is not null then ${name} end) as name,
+          min(case when ${INVOICE} then ${order} end) as first, max(case when ${INVOICE} then ${order} end) as last, ${UNRATED(direction)} as unrated`)}
+        ${population} group by own.counterparty_rfc, substr(own.fecha, 1, 7))
+      group by rfc having months is not null or unrated is not null`
+  )
+}
+
+function cancelledInvoices(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
+  const population = populationOf(partition, { ...days, direction, cancelled: 1, types: ['I'] })
+  return (
+    population &&
+    sql`select own.counterparty_rfc as rfc, count(own.net_mxn) as cancelled, ${raw(UNRATED(direction))} as unrated ${population} group by own.counterparty_rfc`
+  )
+}
+
+/** The statements that read the counterparties of a range, and those of their cancelled invoices, by turns for each partition. */
+export const counterpartyStatements = (ledger: ScopedLedger, direction: DirectionNumber, days: Days): Fragment[] =>
+  partitionsToRead(ledger).flatMap((partition) =>
+    [counterparties(partition, direction, days), cancelledInvoices(partition, direction, days)].flatMap((one) => one ?? []),
+  )
