@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { doc } from '#doc'
 import { SITUACIONES } from '../../blacklists/catalog.ts'
-import { monthOrDay } from '../../cfdi/summary/contract.ts'
+import { Month, monthOrDay } from '../../cfdi/summary/contract.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { RuleBasis } from '../../rules/contract.ts'
 import { ofFiscalEntity } from '../../taxpayers/contract.ts'
@@ -112,6 +112,9 @@ export const entriesOf = <const Names extends readonly [string, ...string[]]>(fi
   ...Paging,
   figure: z.enum([...figures, ...LEFT_OUT]).meta({ description: doc('The figure, as `drilldown` names it.') }),
 })
+
+/** A month of the range, as a row of `by_month` names it. */
+export const EntryMonth = Month.optional().meta({ description: doc('Only the documents of this month.') })
 
 /** The RFC of a counterparty, as a row names it. */
 export const CounterpartyRfc = z

@@ -1,7 +1,7 @@
 import { countDocuments, type Span, spanOf } from '../../cfdi/summary/summary.ts'
 import type { Ctx } from '../../platform/context.ts'
 import type { Fragment } from '../../platform/db/fragment.ts'
-import { centralDayOf } from '../../platform/time/months.ts'
+import { centralDayOf, lastDayOf } from '../../platform/time/months.ts'
 import type { Rules } from '../../rules/dated.ts'
 import { rulesAt } from '../../rules/rules.ts'
 import { latestCeilings } from '../../taxpayers/taxpayers.ts'
@@ -32,6 +32,16 @@ export async function openInsight(ctx: Ctx, query: RangeQuery): Promise<Insight>
   const ledger = openLedger(ctx)
   const today = centralDayOf(ctx.now.getTime())
   return { ctx, ledger, span: spanOf(query, ctx.now, 'range.invalid'), today, rules: await rulesAt(ctx, today) }
+}
+
+/** Opens it for the entries of a figure: those of `month` alone, when it is given. Throws as `openInsight` does. */
+export async function openEntries(ctx: Ctx, query: RangeQuery & { month?: string | undefined }): Promise<Insight> {
+  const insight = await openInsight(ctx, query)
+  const { month } = query
+  if (month === undefined) return insight
+  const { first, last } = insight.span
+  const [from, to] = [`${month}-01`, lastDayOf(month)]
+  return { ...insight, span: { ...insight.span, first: from > first ? from : first, last: to < last ? to : last } }
 }
 
 /** What a surface says of what it left out, beside the counts of documents. One without payments counts none of them. */

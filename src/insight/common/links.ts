@@ -1,4 +1,4 @@
-import { lastDayOf } from '../../platform/time/months.ts'
+import { LEFT_OUT } from './contract.ts'
 import type { Insight } from './insight.ts'
 
 type Query = Record<string, string>
@@ -9,9 +9,7 @@ const DIRECTIONS = ['issued', 'received'] as const
 export interface Links {
   /** A page of entries: of a figure of the surface, of the row with these keys. */
   entries(figure: string, keys?: Query): string
-  /** The days of a month that are in the range, as `from` and `to`. */
-  days(month: string): { from: string; to: string }
-  /** The search of the documents of the range that count. */
+  /** The search of the documents of the range that are vigente and to others. */
   cfdi(more?: Query): string
 }
 
@@ -19,10 +17,6 @@ export interface Links {
 export function linksOf({ ledger: { fiscal_entity_id }, span }: Insight, path: string, own: Query = {}): Links {
   const [direction] = span.directions.length === 1 ? span.directions : []
   return {
-    days: (month) => ({
-      from: span.first > `${month}-01` ? span.first : `${month}-01`,
-      to: span.last < lastDayOf(month) ? span.last : lastDayOf(month),
-    }),
     entries: (figure, keys) =>
       `/v1/${path}/entries?${new URLSearchParams({ fiscal_entity_id, from: span.from, to: span.to, ...own, figure, ...keys })}`,
     cfdi: (more) =>
@@ -33,9 +27,9 @@ export function linksOf({ ledger: { fiscal_entity_id }, span }: Insight, path: s
   }
 }
 
-/** The links to the documents that a surface leaves out, or converts at a rate that they do not state. */
-export const leftOutLinks = ({ entries, cfdi }: Links): Query => ({
-  without_xml: cfdi({ has_xml: 'false' }).replace('&is_substituted=false', ''),
+/** The `drilldown` of data_quality. `more` are further figures of the surface's entries. */
+export const qualityLinks = ({ entries, cfdi }: Links, more: readonly string[] = []): Query => ({
+  ...{ cfdi_total: cfdi(), with_xml: cfdi({ has_xml: 'true' }), without_xml: cfdi({ has_xml: 'false' }) },
   substituted: cfdi({ is_substituted: 'true' }),
-  ...Object.fromEntries(['missing_rate', 'dof_rate', 'not_counted'].map((figure) => [figure, entries(figure)])),
+  ...Object.fromEntries([...LEFT_OUT, ...more].map((figure) => [figure, entries(figure)])),
 })

@@ -1,13 +1,14 @@
 import { decimal, type Micros } from '../../cfdi/money.ts'
 import type { Ctx } from '../../platform/context.ts'
+import { raw } from '../../platform/db/fragment.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { addMonths } from '../../platform/time/months.ts'
 import type { Basis, EntriesPage, Listed } from '../common/contract.ts'
 import { pageOfDocuments } from '../common/document-entries.ts'
 import { percentOf, sumAll } from '../common/figures.ts'
-import { aggregateOf, type Insight, openInsight } from '../common/insight.ts'
+import { aggregateOf, type Insight, openEntries, openInsight } from '../common/insight.ts'
 import { isLeftOut, pageOfLeftOut } from '../common/left-out.ts'
-import { type Links, leftOutLinks, linksOf } from '../common/links.ts'
+import { type Links, linksOf, qualityLinks } from '../common/links.ts'
 import { worstListings } from '../common/listed.ts'
 import type { Concentration, ConcentrationEntriesQuery, ConcentrationQuery, ConcentrationRow } from './contract.ts'
 import { addUp, type Counterparty } from './counterparties.ts'
@@ -63,7 +64,7 @@ export async function getConcentration(ctx: Ctx, query: ConcentrationQuery): Pro
   const rowOf = rowsOf({ ranked, base, listed, links, months: rules.get('concentration.trend_months'), to: span.last.slice(0, 7) })
   const page = await paginate(ctx, scope, limit, shown, ({ rfc, total }) => [total.toString(), rfc], rowOf)
   return {
-    ...envelope(BASIS, rules, { dof_rate, drilldown: leftOutLinks(links) }),
+    ...envelope(BASIS, rules, { dof_rate, drilldown: qualityLinks(links) }),
     direction,
     total: decimal(sumAll(counterparties.map(({ total }) => total))),
     concentration_total: decimal(base),
@@ -79,10 +80,16 @@ const isAfter = ({ total, rfc }: Counterparty, [than, last]: readonly [string, s
 
 /** Returns a page of the documents behind a figure. At most two D1 calls beside authentication. Throws Failure as `getConcentration` does. */
 export async function getConcentrationEntries(ctx: Ctx, query: ConcentrationEntriesQuery): Promise<EntriesPage> {
-  const insight = await openInsight(ctx, query)
+  const insight = await openEntries(ctx, query)
   const { figure, direction, rfc } = query
   if (isLeftOut(figure)) return pageOfLeftOut(insight, PATH, { ...query, figure })
-  return pageOfDocuments(insight, PATH, query, { ...insight.span, direction: direction === 'issued' ? 0 : 1, counterparty: rfc })
+  const conditions = figure === 'invoice_count' ? [raw("own.tipo_comprobante = 'I'")] : []
+  return pageOfDocuments(insight, PATH, query, {
+    ...insight.span,
+    direction: direction === 'issued' ? 0 : 1,
+    counterparty: rfc,
+    conditions,
+  })
 }
 
 interface Whole {
@@ -119,8 +126,8 @@ function rowsOf({ ranked, base, listed, links, months, to }: Whole): (one: Count
       by_month: one.months.map((some) => ({ month: some.month, total: decimal(some.total) })),
       drilldown: {
         total: links.entries('total', { rfc }),
-        invoice_count: links.cfdi({ counterparty_rfc: rfc, tipo_comprobante: 'I', has_xml: 'true' }),
-        ...Object.fromEntries(one.months.map(({ month }) => [`by_month.${month}`, links.entries('total', { rfc, ...links.days(month) })])),
+        invoice_count: links.entries('invoice_count', { rfc }),
+        ...Object.fromEntries(one.months.map(({ month }) => [`by_month.${month}`, links.entries('total', { rfc, month })])),
       },
     }
   }

@@ -3,7 +3,7 @@ import { doc } from '#doc'
 import { Direction } from '../../cfdi/contract.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { CounterpartyRfc, Drilldown, Envelope, entriesOf, Listed, money, percent, Range } from '../common/contract.ts'
+import { CounterpartyRfc, Drilldown, EntryMonth, Envelope, entriesOf, Listed, money, percent, Range } from '../common/contract.ts'
 
 const own = {
   ...Range,
@@ -19,7 +19,7 @@ export const ConcentrationQuery = z.strictObject({ ...own, ...Paging }).superRef
 export type ConcentrationQuery = z.infer<typeof ConcentrationQuery>
 
 export const ConcentrationEntriesQuery = z
-  .strictObject({ ...own, ...entriesOf(['total']), rfc: CounterpartyRfc })
+  .strictObject({ ...own, ...entriesOf(['total', 'invoice_count']), rfc: CounterpartyRfc, month: EntryMonth })
   .superRefine(requireFiscalEntity)
 export type ConcentrationEntriesQuery = z.infer<typeof ConcentrationEntriesQuery>
 

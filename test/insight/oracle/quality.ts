@@ -5,7 +5,7 @@ import type { DataQuality, Direction } from './shapes.ts'
 import { newTally, type Tally } from './tally.ts'
 import { dayOf, directionsOf, type Range, type World, within } from './world.ts'
 
-type Counts = Omit<DataQuality, 'months_missing' | 'months_downloading' | 'drilldown'>
+type Counts = Record<Exclude<keyof DataQuality, 'months_missing' | 'months_downloading' | 'drilldown'>, number>
 
 /** data_quality of an aggregate, without its months, and what each of its counts can be listed as. */
 export function qualityOf(world: World, range: Range, direction?: Direction): { counts: Counts; tally: Tally } {

@@ -33,8 +33,9 @@ export interface DataQuality {
   without_xml: number
   missing_rate: number
   dof_rate: number
-  unreconciled_payments: number
-  other_parties: number
+  /** Null, like other_parties, where no figure rests on payments. */
+  unreconciled_payments: number | null
+  other_parties: number | null
   substituted: number
   not_counted: number
   months_missing: number

@@ -53,6 +53,11 @@ export interface Asked extends Expected {
 const cut = ({ from, to }: Range): Record<string, string> => ({ from, to })
 const quality = (world: World, range: Range, direction?: Direction) => ({ data_quality: qualityOf(world, range, direction).counts })
 
+/** Of a surface that reads no payments. */
+const plainQuality = (world: World, range: Range, direction?: Direction) => ({
+  data_quality: { ...qualityOf(world, range, direction).counts, unreconciled_payments: null, other_parties: null },
+})
+
 /** Every surface, asked about a range, or about its last day where the answer is of a day. */
 export function surfacesOf(world: World, range: Range): Asked[] {
   const query = cut(range)
@@ -65,7 +70,7 @@ export function surfacesOf(world: World, range: Range): Asked[] {
       return {
         path: '/analytics/concepts',
         query: { ...query, direction, level },
-        head: { ...header, ...quality(world, range, direction) },
+        head: { ...header, ...plainQuality(world, range, direction) },
         rows,
         tally,
       }
@@ -73,7 +78,7 @@ export function surfacesOf(world: World, range: Range): Asked[] {
     return [
       {
         ...{ path: '/cfdi/concentration', query: { ...query, direction }, rows: concentration.rows, tally: concentration.tally },
-        head: { ...concentration.header, ...quality(world, range, direction) },
+        head: { ...concentration.header, ...plainQuality(world, range, direction) },
       },
       { path: '/analytics/efos-exposure', query: { ...query, direction, as_of }, head: efos.header, rows: efos.rows, tally: efos.tally },
       ...levels,

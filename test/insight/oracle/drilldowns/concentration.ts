@@ -27,7 +27,7 @@ export function concentrationOf(world: World, query: ConcentrationQuery) {
   const groups = [...Map.groupBy(documents, ({ counterparty }) => counterparty.rfc)].map(([rfc, list]) => {
     for (const one of list) {
       const isInvoice = one.tipo_comprobante === 'I'
-      for (const figure of ['total', `total|${rfc}`, ...(isInvoice ? [`invoice_count|${rfc}`] : [])])
+      for (const figure of ['total', `total|${rfc}`, `total|${rfc}|${monthOf(one.fecha)}`, ...(isInvoice ? [`invoice_count|${rfc}`] : [])])
         tally.add(figure, one.uuid, netOfOne(one))
     }
     return { rfc, list, total: sum(list.map(netOfOne)) }

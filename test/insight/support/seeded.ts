@@ -1,0 +1,84 @@
+import { env } from 'cloudflare:test'
+import type * as z from 'zod'
+import { EntriesPage } from '../../../src/insight/common/contract.ts'
+import { getConcentration, getConcentrationEntries } from '../../../src/insight/concentration/concentration.ts'
+import { Concentration, ConcentrationEntriesQuery, ConcentrationQuery } from '../../../src/insight/concentration/contract.ts'
+import type { Ctx } from '../../../src/platform/context.ts'
+import { newBook } from '../../cfdi/support/book.ts'
+import { contextOf, FISCAL_ENTITY, reaching } from '../../support/context.ts'
+import { rateTable } from '../oracle/rules.ts'
+import type { World } from '../oracle/world.ts'
+import { worldOfYear } from '../years/readable.ts'
+import { type Sight, sightsOf } from '../years/sights.ts'
+import type { Year } from '../years/year.ts'
+import type { Ask } from './compare.ts'
+import { ingestYear, readDocuments } from './service.ts'
+
+type Verb = (ctx: Ctx, query: never) => Promise<object>
+
+/** The verbs of the surfaces that are asked for without HTTP, by path: its query, and the shape of its answer. */
+const SURFACES: Record<string, [query: z.ZodType, verb: Verb, answer: z.ZodType]> = {
+  '/cfdi/concentration': [ConcentrationQuery, getConcentration, Concentration],
+  '/cfdi/concentration/entries': [ConcentrationEntriesQuery, getConcentrationEntries, EntriesPage],
+}
+
+/** Asks the verbs in the place of the API. What they answer has the shape that their contract declares. */
+export const asker =
+  (ctx: Ctx): Ask =>
+  async (path, query) => {
+    const [shape, verb, answer] = SURFACES[path]!
+    const asked = shape.parse({ limit: '100', ...query, fiscal_entity_id: FISCAL_ENTITY })
+    return answer.parse(JSON.parse(JSON.stringify(await verb(ctx, asked as never)))) as Awaited<ReturnType<Ask>>
+  }
+
+/** Loads the rates and lists of a year, and nothing else of their kind. */
+async function load({ rates, lists }: Year): Promise<void> {
+  const sources = [...new Set(lists.map(({ source }) => source))]
+  await env.DB.batch([
+    env.DB.prepare('delete from fx_rates'),
+    env.DB.prepare('delete from blacklist_lists'),
+    env.DB.prepare('delete from blacklist_entries'),
+    env.DB.prepare(
+      "insert into fx_rates select value->>'currency', value->>'date', value->>'rate', value->>'source' from json_each(?)",
+    ).bind(JSON.stringify(rates)),
+    env.DB.prepare(
+      "insert into blacklist_lists (organization_id, source, version, row_count) select '', value, 1, 1 from json_each(?)",
+    ).bind(JSON.stringify(sources)),
+    env.DB.prepare(
+      "insert into blacklist_entries (organization_id, source, rfc, name, history) select '', value->>0, value->>1, value->>2, value->>3 from json_each(?)",
+    ).bind(
+      JSON.stringify(
+        lists.map(({ source, rfc, name, history }) => [
+          ...[source, rfc, name],
+          JSON.stringify(history.map((step) => [step.situacion, step.sat_at, step.dof_at, step.oficio])),
+        ]),
+      ),
+    ),
+  ])
+}
+
+export interface Seen {
+  sight: Sight
+  ctx: Ctx
+  /** What the oracle reads: the documents as the API answers them. */
+  world: World
+}
+
+/** A seeded year in the service, as three organizations see it: one without windows, and two within theirs. */
+export async function seenOf(year: Year, sights = sightsOf(year)): Promise<Seen[]> {
+  const target = newBook()
+  await ingestYear(target, year)
+  await load(year)
+  const connection = { entity: target.entity, connection: target.entity, rfc: year.rfc }
+  const plain = worldOfYear({ ...year, documents: [] })
+  const seen: Seen[] = []
+  for (const sight of sights) {
+    const windows = sight && reaching(sight.issued, sight.received)
+    const more = { extractor_count: sight === null ? 0 : 1, now: new Date(plain.now) }
+    const ctx = contextOf({ ...connection, ...windows }, more)
+    // The sandbox invents the rates that nobody loaded.
+    const real = { ...ctx, settings: { ...ctx.settings, taxAuthority: 'live' as never } }
+    seen.push({ sight, ctx: real, world: { ...plain, documents: await readDocuments(real), rates: rateTable(year.rates) } })
+  }
+  return seen
+}
