@@ -23,6 +23,7 @@ import { identityRoutes } from './identity/routes.ts'
 import { teamRoutes } from './identity/team/routes.ts'
 import { importRoutes } from './imports/routes.ts'
 import { concentrationRoutes } from './insight/concentration/routes.ts'
+import { riskRoutes } from './insight/risk/routes.ts'
 import { mailboxRoutes } from './mailbox/routes.ts'
 import { authRoutes } from './onboarding/routes.ts'
 import { auditRoutes } from './platform/audit/routes.ts'
@@ -130,6 +131,7 @@ app
   // Before the other CFDI routes, because `/v1/cfdi/:uuid` would match its path.
   .route('/v1/cfdi', supplierRoutes)
   .route('/v1/cfdi', concentrationRoutes)
+  .route('/v1/cfdi', riskRoutes)
   .route('/v1/cfdi', searchRoutes)
   .route('/v1/cfdi', summaryRoutes)
   .route('/v1/cfdi', detailRoutes)

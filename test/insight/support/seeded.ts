@@ -3,6 +3,8 @@ import type * as z from 'zod'
 import { EntriesPage } from '../../../src/insight/common/contract.ts'
 import { getConcentration, getConcentrationEntries } from '../../../src/insight/concentration/concentration.ts'
 import { Concentration, ConcentrationEntriesQuery, ConcentrationQuery } from '../../../src/insight/concentration/contract.ts'
+import { Risk, RiskEntriesQuery, RiskQuery } from '../../../src/insight/risk/contract.ts'
+import { getRisk, getRiskEntries } from '../../../src/insight/risk/risk.ts'
 import type { Ctx } from '../../../src/platform/context.ts'
 import { newBook } from '../../cfdi/support/book.ts'
 import { contextOf, FISCAL_ENTITY, reaching } from '../../support/context.ts'
@@ -19,6 +21,8 @@ type Verb = (ctx: Ctx, query: never) => Promise<object>
 /** The verbs of the surfaces that are asked for without HTTP, by path: its query, and the shape of its answer. */
 const SURFACES: Record<string, [query: z.ZodType, verb: Verb, answer: z.ZodType]> = {
   '/cfdi/concentration': [ConcentrationQuery, getConcentration, Concentration],
+  '/cfdi/risk': [RiskQuery, getRisk, Risk],
+  '/cfdi/risk/entries': [RiskEntriesQuery, getRiskEntries, EntriesPage],
   '/cfdi/concentration/entries': [ConcentrationEntriesQuery, getConcentrationEntries, EntriesPage],
 }
 
@@ -32,12 +36,21 @@ export const asker =
   }
 
 /** Loads the rates and lists of a year, and nothing else of their kind. */
-async function load({ rates, lists }: Year): Promise<void> {
+async function load({ rates, lists, repse }: Year): Promise<void> {
   const sources = [...new Set(lists.map(({ source }) => source))]
   await env.DB.batch([
     env.DB.prepare('delete from fx_rates'),
     env.DB.prepare('delete from blacklist_lists'),
     env.DB.prepare('delete from blacklist_entries'),
+    env.DB.prepare('delete from repse_records'),
+    env.DB.prepare(
+      `insert into repse_records (rfc, checked_at, is_registered, vigencia_hasta, actividades, attempts)
+       select value->>0, 1, value->>1, value->>2, value->>3, 0 from json_each(?)`,
+    ).bind(
+      JSON.stringify(
+        [...repse].map(([rfc, one]) => [rfc, one.is_registered, one.vigencia_hasta, one.has_activities ? '[{"n":1}]' : '[]']),
+      ),
+    ),
     env.DB.prepare(
       "insert into fx_rates select value->>'currency', value->>'date', value->>'rate', value->>'source' from json_each(?)",
     ).bind(JSON.stringify(rates)),
@@ -69,7 +82,7 @@ export async function seenOf(year: Year, sights = sightsOf(year)): Promise<Seen[
   const target = newBook()
   await ingestYear(target, year)
   await load(year)
-  const connection = { entity: target.entity, connection: target.entity, rfc: year.rfc }
+  const connection = { entity: target.entity, connection: target.entity, rfc: year.rfc, listed: null }
   const plain = worldOfYear({ ...year, documents: [] })
   const seen: Seen[] = []
   for (const sight of sights) {

@@ -1,0 +1,69 @@
+import { listedOf } from '../../blacklists/listed/counterparties.ts'
+import { type ListedAs, listedAs } from '../../blacklists/listed/listed.ts'
+import { listedAmong } from '../../blacklists/listings/listed-among.ts'
+import type { Listing } from '../../blacklists/listings/listing.ts'
+import { type Fragment, join, raw, sql } from '../../platform/db/fragment.ts'
+import { type Lapsed, lapsedStatements } from '../../repse/registrations.ts'
+import type { Insight } from '../common/insight.ts'
+
+/** The counterparties of which flags depend on more than their documents. */
+export interface Sets {
+  /** The common table expressions with them, and a comma. */
+  ctes: Fragment
+  /** Those that have members. */
+  sets: ReadonlySet<string>
+  listings: ReadonlyMap<string, readonly Listing[]>
+  lapsed: ReadonlyMap<string, Lapsed>
+}
+
+/** The listings that each flag is about. */
+export const LISTS = {
+  list_definitivo: ({ source, situacion }: ListedAs) => source === 'sat_69b' && situacion === 'definitivo',
+  list_presunto: ({ source, situacion }: ListedAs) => source === 'sat_69b' && situacion === 'presunto',
+  list_bis: ({ source }: ListedAs) => source === 'sat_69b_bis',
+  list_csd: ({ source }: ListedAs) => source === 'sat_csd_sin_efectos',
+  list_69: ({ source }: ListedAs) => ['sat_69_no_localizados', 'sat_69_firmes', 'sat_69_exigibles'].includes(source),
+}
+
+/**
+ * Finds the counterparties that are on lists today, and the suppliers among these RFCs that the REPSE registry does not have or no longer
+ * has. One call to the control database, none when there is nobody to ask about.
+ */
+export async function setsOf({ ctx, today }: Insight, suppliers: readonly string[]): Promise<Sets> {
+  const { db, organization } = ctx
+  const rfcs = listedAs(await listedOf(ctx), [
+    'sat_69b',
+    'sat_69b_bis',
+    'sat_csd_sin_efectos',
+    'sat_69_no_localizados',
+    'sat_69_firmes',
+    'sat_69_exigibles',
+  ])
+  const registry = lapsedStatements(db, suppliers, today)
+  const { listings, rest } =
+    rfcs.length + registry.length === 0
+      ? { listings: new Map<string, Listing[]>(), rest: [] }
+      : await listedAmong({ db, organization_id: organization.id }, rfcs, today, null, registry)
+  const lapsed = new Map((rest.flat() as Lapsed[]).map((one) => [one.rfc, one]))
+  const some = (isMeant: (one: Lapsed) => boolean) => [...lapsed.values()].filter(isMeant)
+  const members: Record<string, unknown[]> = {
+    ...Object.fromEntries(
+      Object.entries(LISTS).map(([set, isMeant]) => [
+        set,
+        [...listings].flatMap(([rfc, all]) => (all.some((one) => one.is_active && isMeant(one)) ? [rfc] : [])),
+      ]),
+    ),
+    repse_absent: some((one) => one.is_registered === 0).map(({ rfc }) => rfc),
+    repse_active: some((one) => one.has_activities === 1).map(({ rfc }) => rfc),
+    repse_expired: some((one) => one.is_registered === 1).map(({ rfc, vigencia_hasta }) => [rfc, vigencia_hasta]),
+  }
+  const filled = Object.entries(members).filter(([, list]) => list.length > 0)
+  const isRepse = lapsed.size > 0
+  const named = isRepse ? Object.entries(members).filter(([name, list]) => list.length > 0 || name.startsWith('repse')) : filled
+  const ctes = named.map(([name, list]) =>
+    name === 'repse_expired'
+      ? sql`repse_expired (rfc, until) as materialized (select value->>0, value->>1 from json_each(${JSON.stringify(list)})), `
+      : sql`${raw(name)} (rfc) as (select value from json_each(${JSON.stringify(list)})), `,
+  )
+  return { ctes: join(ctes, ''), sets: new Set(filled.map(([name]) => name)), listings, lapsed }
+}
