@@ -90,7 +90,7 @@ export function surfacesOf(world: World, range: Range): Asked[] {
   const fx = fxOf(world, { ...range, as_of })
   const vat = vatPositionOf(world, months)
   return [
-    { path: '/cfdi/risk', query, head: quality(world, range), rows: riskOf(world, range), tally: newTally() },
+    { path: '/cfdi/risk', query, head: plainQuality(world, range), rows: riskOf(world, range), tally: newTally() },
     { path: '/cfdi/withholdings', query, head: { totals: withholdings.totals }, rows: withholdings.rows, tally: withholdings.tally },
     ...sides,
     {
@@ -116,7 +116,7 @@ export function surfacesOf(world: World, range: Range): Asked[] {
       ...{ path: '/analytics/vat-position', query: { from: monthOf(range.from), to: monthOf(range.to) } },
       ...{ head: {}, rows: vat.rows, tally: vat.tally },
     },
-    { path: '/analytics/risk', query, head: quality(world, range), rows: portfolioOf(world, range), tally: newTally() },
+    { path: '/analytics/risk', query, head: plainQuality(world, range), rows: portfolioOf(world, range), tally: newTally() },
   ]
 }
 
