@@ -1,5 +1,6 @@
 import { applyD1Migrations, env } from 'cloudflare:test'
 import { beforeAll, describe, it } from 'vitest'
+import rows from '../../assets/rules.json' with { type: 'json' }
 import { runs } from '../support/fuzz.ts'
 import { expectSurface } from './support/compare.ts'
 import { rulesFrom } from './support/rules.ts'
@@ -7,7 +8,6 @@ import { asker, seenOf } from './support/seeded.ts'
 import { surfacesOf } from './support/surfaces.ts'
 import { rangesOf } from './years/sights.ts'
 import { yearOf } from './years/year.ts'
-import rows from '../../assets/rules.json' with { type: 'json' }
 
 beforeAll(async () => {
   await applyD1Migrations(env.DB, env.CONTROL_MIGRATIONS)

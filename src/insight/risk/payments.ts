@@ -18,21 +18,38 @@ export const isPaidBy = (partition: Partition, cancelled: 0 | 1, more = '1'): st
     `p.kind = 'P' and source.cancelled = ${cancelled} and ${SAME_CURRENCY} and ${more}${cancelled === 0 ? ` and not ${inlined(isSubstituted(partition, 'source'))}` : ''}`,
   )})`
 
-/**
- * The condition that something is left to pay of the invoice `own`, PPD, as the ceiling shows it. The stored status says so, unless something
- * that was issued after the ceiling has changed it.
- */
-export function isOpen(partition: Partition): string {
-  const stored = "own.payment_status in ('unpaid', 'partially_paid')"
-  const isBeyond = isAfterCeiling(partition, 'own', 'applied_until')
-  if (isBeyond === null) return stored
+/** What is left to pay of the PPD invoice `own` as the ceiling shows it, in micros, computed from what counts up to the ceiling. */
+const leftAtCeiling = (partition: Partition): string => {
   const amount = `case when p.kind = 'P' then case when ${SAME_CURRENCY} then p.amount + 0 end
     when source.receptor_rfc <> own.receptor_rfc then null
     when coalesce(p.currency, 'MXN') = coalesce(own.currency, 'MXN') then p.amount + 0
     else p.amount * (${rate('p')}) / (${rate('own')}) end`
   const counts = `source.cancelled = 0 and not ${inlined(isSubstituted(partition, 'source'))}`
-  return `case when ${inlined(isBeyond)}
-    then own.total_micros - coalesce((select sum(${amount}) ${applied(partition, counts)}), 0) >= ${HALF_CENT} else ${stored} end`
+  return `(own.total_micros - coalesce((select sum(${amount}) ${applied(partition, counts)}), 0))`
+}
+
+/** The condition that something was issued after the ceiling that changed what is paid of `own`. Null without a ceiling. */
+export const isPaidBeyond = (partition: Partition): string | null => {
+  const isBeyond = isAfterCeiling(partition, 'own', 'applied_until')
+  return isBeyond && inlined(isBeyond)
+}
+
+/** What is left to pay of the PPD invoice `own`, in micros of its currency. */
+export function leftOf(partition: Partition): string {
+  const isBeyond = isPaidBeyond(partition)
+  const stored = '(own.total_micros - own.paid - own.credited)'
+  return isBeyond === null ? stored : `case when ${isBeyond} then cast(${leftAtCeiling(partition)} as integer) else ${stored} end`
+}
+
+export const STORED_OPEN = "own.payment_status in ('unpaid', 'partially_paid')"
+
+/**
+ * The condition that something is left to pay of the invoice `own`, PPD, as the ceiling shows it. The stored status says so, unless something
+ * that was issued after the ceiling has changed it.
+ */
+export function isOpen(partition: Partition): string {
+  const isBeyond = isPaidBeyond(partition)
+  return isBeyond === null ? STORED_OPEN : `case when ${isBeyond} then ${leftAtCeiling(partition)} >= ${HALF_CENT} else ${STORED_OPEN} end`
 }
 
 /** The condition that money moved for the invoice `own`, or moved after a day: at once, or by complements. */

@@ -4,6 +4,7 @@ import { listedAmong } from '../../blacklists/listings/listed-among.ts'
 import type { Listing } from '../../blacklists/listings/listing.ts'
 import { type Fragment, join, raw, sql } from '../../platform/db/fragment.ts'
 import { type Lapsed, lapsedStatements } from '../../repse/registrations.ts'
+import { connectedStatement } from '../../taxpayers/connected.ts'
 import type { Insight } from '../common/insight.ts'
 
 /** The counterparties of which flags depend on more than their documents. */
@@ -14,6 +15,8 @@ export interface Sets {
   sets: ReadonlySet<string>
   listings: ReadonlyMap<string, readonly Listing[]>
   lapsed: ReadonlyMap<string, Lapsed>
+  /** The other RFCs that the organization connected, where they were asked for. */
+  related: ReadonlySet<string>
 }
 
 /** The listings that each flag is about. */
@@ -27,9 +30,10 @@ export const LISTS = {
 
 /**
  * Finds the counterparties that are on lists today, and the suppliers among these RFCs that the REPSE registry does not have or no longer
- * has. One call to the control database, none when there is nobody to ask about.
+ * has; with `isOwn`, the RFC itself on the lists, and the other RFCs that the organization connected. One call to the control database, none
+ * when there is nobody to ask about.
  */
-export async function setsOf({ ctx, today }: Insight, suppliers: readonly string[]): Promise<Sets> {
+export async function setsOf({ ctx, ledger, today }: Insight, suppliers: readonly string[], isOwn = false): Promise<Sets> {
   const { db, organization } = ctx
   const rfcs = listedAs(await listedOf(ctx), [
     'sat_69b',
@@ -40,11 +44,15 @@ export async function setsOf({ ctx, today }: Insight, suppliers: readonly string
     'sat_69_exigibles',
   ])
   const registry = lapsedStatements(db, suppliers, today)
+  const connected = isOwn ? [connectedStatement(db, organization.id)] : []
+  const asked = isOwn ? [...rfcs, ledger.rfc] : rfcs
   const { listings, rest } =
-    rfcs.length + registry.length === 0
+    asked.length + registry.length === 0
       ? { listings: new Map<string, Listing[]>(), rest: [] }
-      : await listedAmong({ db, organization_id: organization.id }, rfcs, today, null, registry)
-  const lapsed = new Map((rest.flat() as Lapsed[]).map((one) => [one.rfc, one]))
+      : await listedAmong({ db, organization_id: organization.id }, asked, today, null, [...registry, ...connected])
+  const lapsed = new Map((rest.slice(0, registry.length).flat() as Lapsed[]).map((one) => [one.rfc, one]))
+  const related = new Set((rest.slice(registry.length).flat() as { rfc: string }[]).map(({ rfc }) => rfc))
+  related.delete(ledger.rfc)
   const some = (isMeant: (one: Lapsed) => boolean) => [...lapsed.values()].filter(isMeant)
   const members: Record<string, unknown[]> = {
     ...Object.fromEntries(
@@ -65,5 +73,5 @@ export async function setsOf({ ctx, today }: Insight, suppliers: readonly string
       ? sql`repse_expired (rfc, until) as materialized (select value->>0, value->>1 from json_each(${JSON.stringify(list)})), `
       : sql`${raw(name)} (rfc) as (select value from json_each(${JSON.stringify(list)})), `,
   )
-  return { ctes: join(ctes, ''), sets: new Set(filled.map(([name]) => name)), listings, lapsed }
+  return { ctes: join(ctes, ''), sets: new Set(filled.map(([name]) => name)), listings, lapsed, related }
 }

@@ -3,6 +3,8 @@ import type * as z from 'zod'
 import { EntriesPage } from '../../../src/insight/common/contract.ts'
 import { getConcentration, getConcentrationEntries } from '../../../src/insight/concentration/concentration.ts'
 import { Concentration, ConcentrationEntriesQuery, ConcentrationQuery } from '../../../src/insight/concentration/contract.ts'
+import { Portfolio, PortfolioEntriesQuery, PortfolioQuery } from '../../../src/insight/portfolio/contract.ts'
+import { getPortfolio, getPortfolioEntries } from '../../../src/insight/portfolio/portfolio.ts'
 import { Risk, RiskEntriesQuery, RiskQuery } from '../../../src/insight/risk/contract.ts'
 import { getRisk, getRiskEntries } from '../../../src/insight/risk/risk.ts'
 import type { Ctx } from '../../../src/platform/context.ts'
@@ -21,6 +23,8 @@ type Verb = (ctx: Ctx, query: never) => Promise<object>
 /** The verbs of the surfaces that are asked for without HTTP, by path: its query, and the shape of its answer. */
 const SURFACES: Record<string, [query: z.ZodType, verb: Verb, answer: z.ZodType]> = {
   '/cfdi/concentration': [ConcentrationQuery, getConcentration, Concentration],
+  '/analytics/risk': [PortfolioQuery, getPortfolio, Portfolio],
+  '/analytics/risk/entries': [PortfolioEntriesQuery, getPortfolioEntries, EntriesPage],
   '/cfdi/risk': [RiskQuery, getRisk, Risk],
   '/cfdi/risk/entries': [RiskEntriesQuery, getRiskEntries, EntriesPage],
   '/cfdi/concentration/entries': [ConcentrationEntriesQuery, getConcentrationEntries, EntriesPage],
@@ -31,12 +35,12 @@ export const asker =
   (ctx: Ctx): Ask =>
   async (path, query) => {
     const [shape, verb, answer] = SURFACES[path]!
-    const asked = shape.parse({ limit: '100', ...query, fiscal_entity_id: FISCAL_ENTITY })
+    const asked = shape.parse({ ...(path === '/analytics/risk' ? {} : { limit: '100' }), ...query, fiscal_entity_id: FISCAL_ENTITY })
     return answer.parse(JSON.parse(JSON.stringify(await verb(ctx, asked as never)))) as Awaited<ReturnType<Ask>>
   }
 
 /** Loads the rates and lists of a year, and nothing else of their kind. */
-async function load({ rates, lists, repse }: Year): Promise<void> {
+async function load({ rates, lists, repse, intercompany }: Year): Promise<void> {
   const sources = [...new Set(lists.map(({ source }) => source))]
   await env.DB.batch([
     env.DB.prepare('delete from fx_rates'),
@@ -47,9 +51,7 @@ async function load({ rates, lists, repse }: Year): Promise<void> {
       `insert into repse_records (rfc, checked_at, is_registered, vigencia_hasta, actividades, attempts)
        select value->>0, 1, value->>1, value->>2, value->>3, 0 from json_each(?)`,
     ).bind(
-      JSON.stringify(
-        [...repse].map(([rfc, one]) => [rfc, one.is_registered, one.vigencia_hasta, one.has_activities ? '[{"n":1}]' : '[]']),
-      ),
+      JSON.stringify([...repse].map(([rfc, one]) => [rfc, one.is_registered, one.vigencia_hasta, one.has_activities ? '[{"n":1}]' : '[]'])),
     ),
     env.DB.prepare(
       "insert into fx_rates select value->>'currency', value->>'date', value->>'rate', value->>'source' from json_each(?)",

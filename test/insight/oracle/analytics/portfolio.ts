@@ -8,6 +8,8 @@ import { hitsAt, isPresumed, situacionAt } from '../lists.ts'
 import type { Direction } from '../shapes.ts'
 import { type Document, dayOf, type Range, type World, within } from '../world.ts'
 
+/** Counts and indexes. */
+const INTEGERS = ['blacklisted_counterparties', 'customer_concentration', 'supplier_concentration']
 const GOOD_SENSES = ['positivo', 'en_suspension', 'inscrito_sin_obligaciones']
 
 /** GET /v1/analytics/risk: the indicators in their order, without formulas. */
@@ -21,7 +23,7 @@ export function portfolioOf(world: World, range: Range): Omit<Indicator, 'formul
   const share = (key: string, numerator: Micros, denominator: Micros, sample_size: number) =>
     number(key, percent(numerator, denominator), sample_size)
   const number = (key: string, value: string | number | null, sample_size: number) => ({
-    ...{ key, value, threshold: thresholds[key]!, sample_size },
+    ...{ key, value, threshold: INTEGERS.includes(key) ? Number(thresholds[key]) : thresholds[key]!, sample_size },
     risky: value !== null && micros(String(value)) > micros(thresholds[key]!),
   })
   const [sense] = [...world.opinions].sort((a, b) => (a.date < b.date ? 1 : -1)).map((one) => one.sense)
