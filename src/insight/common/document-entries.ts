@@ -52,7 +52,7 @@ export function pageOfDocuments(
       const rows = second
         ? sql`select * from (${first}) union all select * from (${second}) order by 2 desc, 1 desc limit ${raw(String(take))}`
         : first
-      return ctes === null ? rows : sql`with ${ctes} nothing as (select 1) ${rows}`
+      return ctes === null ? rows : sql`with ${ctes} no_more as (select 1) ${rows}`
     },
     async (rows) => {
       const unrated = rows.flatMap((row) => parseUnrated(row.unrated))

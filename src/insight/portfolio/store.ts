@@ -45,7 +45,7 @@ export const partyStatements = (insight: Insight, sets: Sets): Fragment[] =>
       if (population === null) return []
       const known = 'own.net_mxn is not null'
       return [
-        sql`with ${sets.ctes} nothing as (select 1)
+        sql`with ${sets.ctes} no_more as (select 1)
           select ${raw(String(direction))} as direction, own.counterparty_rfc as rfc, ${raw(IS_CASH)} as is_cash,
             ${raw(isAtRisk(partition, direction, insight, sets))} as is_at_risk, ${raw(IS_FOREIGN)} as is_foreign,
             count(own.net_mxn) as documents, ${raw(`count(iif(${INVOICE} and ${known}, 1, null))`)} as invoices,

@@ -46,6 +46,11 @@ async function load({ rates, lists, repse, intercompany }: Year): Promise<void> 
     env.DB.prepare('delete from fx_rates'),
     env.DB.prepare('delete from blacklist_lists'),
     env.DB.prepare('delete from blacklist_entries'),
+    env.DB.prepare("delete from connections where organization_id = 'org_01kabcdefghjkmnpqrstvwxyz0'"),
+    env.DB.prepare(
+      `insert into connections (organization_id, fiscal_entity_id, entity, rfc, shard, state, linked_at, updated_at)
+       select 'org_01kabcdefghjkmnpqrstvwxyz0', 'fe_' || key, 900001 + key, value, 0, 'active', 1, 1 from json_each(?)`,
+    ).bind(JSON.stringify(intercompany)),
     env.DB.prepare('delete from repse_records'),
     env.DB.prepare(
       `insert into repse_records (rfc, checked_at, is_registered, vigencia_hasta, actividades, attempts)

@@ -6,6 +6,7 @@ import { concentrationOf } from '../drilldowns/concentration.ts'
 import { repseNotValid } from '../drilldowns/risk.ts'
 import { hitsAt, isPresumed, situacionAt } from '../lists.ts'
 import type { Direction } from '../shapes.ts'
+import { newTally, type Tally } from '../tally.ts'
 import { type Document, dayOf, type Range, type World, within } from '../world.ts'
 
 /** Counts and indexes. */
@@ -74,4 +75,19 @@ export function portfolioOf(world: World, range: Range): Omit<Indicator, 'formul
     share('ppd_overdue_share', owed(open.filter(({ due }) => due < world.today)), owed(open), open.length),
     share('repse_at_risk_share', net(atRisk), net(invoices('received')), invoices('received').length),
   ]
+}
+
+/** The documents of the numerators, and those of counterparties on the list of article 69-B. */
+export function portfolioEntries(world: World, range: Range): Tally {
+  const tally = newTally()
+  for (const one of populationOf(world, range, ['I', 'E'])) {
+    const { direction, currency, forma_pago, counterparty, tipo_comprobante, total, uuid } = one
+    const [net, isInvoice, isIssued] = [inPesos(world, one, netOf(one)) * signOf(one), tipo_comprobante === 'I', direction === 'issued']
+    if (isPresumed(situacionAt(world, counterparty.rfc, world.today))) tally.add('blacklisted_counterparties', uuid, net)
+    if (world.intercompany.includes(counterparty.rfc)) tally.add('intercompany_share', uuid, net)
+    if (isIssued && currency !== 'MXN' && currency !== 'XXX') tally.add('foreign_exchange_share', uuid, net)
+    if (isIssued && isInvoice && forma_pago === '01') tally.add('cash_share', uuid, inPesos(world, one, micros(total)))
+    if (isInvoice && repseNotValid(world, one)) tally.add('repse_at_risk_share', uuid, net)
+  }
+  return tally
 }
