@@ -23,6 +23,7 @@ import { identityRoutes } from './identity/routes.ts'
 import { teamRoutes } from './identity/team/routes.ts'
 import { importRoutes } from './imports/routes.ts'
 import { concentrationRoutes } from './insight/concentration/routes.ts'
+import { deductionRoutes } from './insight/deductions/routes.ts'
 import { portfolioRoutes } from './insight/portfolio/routes.ts'
 import { riskRoutes } from './insight/risk/routes.ts'
 import { mailboxRoutes } from './mailbox/routes.ts'
@@ -133,6 +134,7 @@ app
   .route('/v1/cfdi', supplierRoutes)
   .route('/v1/cfdi', concentrationRoutes)
   .route('/v1/cfdi', riskRoutes)
+  .route('/v1/cfdi', deductionRoutes)
   .route('/v1/cfdi', searchRoutes)
   .route('/v1/cfdi', summaryRoutes)
   .route('/v1/cfdi', detailRoutes)

@@ -15,7 +15,7 @@ beforeAll(async () => {
   await applyD1Migrations(env.LEDGER_0, env.LEDGER_MIGRATIONS)
 })
 
-const PATHS = ['/cfdi/risk', '/analytics/risk']
+const PATHS = ['/cfdi/risk', '/analytics/risk', '/cfdi/deductions']
 
 /** The drilldown of overdue balances is another surface’s, which has its own test. */
 const askerOf =

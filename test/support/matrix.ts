@@ -284,6 +284,11 @@ export const ROWS: Record<string, Row> = {
     ...{ may: ALL, answers: 200, given: entity },
     query: (given) => ({ ...ofEntity(given), direction: 'issued', figure: 'total' }),
   },
+  'GET /v1/cfdi/deductions': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/cfdi/deductions/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), figure: 'gross_amount', year: '2026', category: 'expense' }),
+  },
   'GET /v1/cfdi/risk': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi/risk/entries': {
     ...{ may: ALL, answers: 200, given: entity },

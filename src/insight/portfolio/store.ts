@@ -31,7 +31,7 @@ export const IS_CASH = `(${INVOICE} and coalesce(own.forma_pago = '01', 0))`
 export const IS_FOREIGN = "coalesce(own.currency, 'MXN') not in ('MXN', 'XXX')"
 export const isAtRisk = (partition: Partition, direction: DirectionNumber, { rules }: Insight, { sets }: Sets): string => {
   const condition = repseNotValid({ partition, direction, rules, sets })
-  return condition === null ? '0' : `(${INVOICE} and coalesce(${condition}, 0))`
+  return condition === null ? '0' : `(${INVOICE} and own.version is not null and coalesce(${condition}, 0))`
 }
 
 const ofType = (tipo: string, amount: string) => sumOf(`case own.tipo_comprobante when '${tipo}' then own.${amount} end`)

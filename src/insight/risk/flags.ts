@@ -54,23 +54,24 @@ const counted = (condition: (reading: Reading) => string | null) =>
 const onList = (set: string) =>
   valid(({ sets }) => (sets.has(set) ? `own.tipo_comprobante in ('I', 'E') and own.counterparty_rfc in ${set}` : null))
 
-/** That the registry says that a supplier of specialized services had no valid registration when it was paid. */
-export function repseNotValid({
-  partition,
-  direction,
-  rules,
-  sets,
-}: Pick<Reading, 'partition' | 'direction' | 'rules' | 'sets'>): string | null {
+/**
+ * That the registry says that a supplier of specialized services had no valid registration when it was paid. `paidAfter` is the condition
+ * that money moved for `own`, or after a day.
+ */
+export function repseNotValid(
+  { partition, direction, rules, sets }: Pick<Reading, 'partition' | 'direction' | 'rules' | 'sets'>,
+  paidAfter = (day: string | null): string => isPaid(partition, day),
+): string | null {
   if (direction === 0 || !(sets.has('repse_absent') || sets.has('repse_expired'))) return null
   const claves = rules.find('repse.claves') ?? []
   const scope = [
     ...(sets.has('repse_active') ? ['own.counterparty_rfc in repse_active'] : []),
-    ...(claves.length > 0 ? [hasKey(claves)] : []),
+    ...(claves.length > 0 ? [`coalesce(${hasKey(claves)}, 0)`] : []),
   ]
   if (scope.length === 0) return null
   const until = '(select until from repse_expired where rfc = own.counterparty_rfc)'
-  return `${KNOWN} and (own.counterparty_rfc in repse_absent or own.counterparty_rfc in (select rfc from repse_expired))
-    and (${scope.join(' or ')}) and iif(own.counterparty_rfc in repse_absent, ${isPaid(partition, null)}, ${isPaid(partition, until)})`
+  return `(own.counterparty_rfc in repse_absent or own.counterparty_rfc in (select rfc from repse_expired))
+    and (${scope.join(' or ')}) and iif(own.counterparty_rfc in repse_absent, ${paidAfter(null)}, ${paidAfter(until)})`
 }
 
 /** Asks the status query about a cancellation that is being decided. Nothing asks it yet, so that the column is null. */
@@ -81,7 +82,7 @@ export const satNotFound = (now: number, hours: number): string =>
   `own.estatus = 'no_encontrado' and own.certified_at < ${quoted(new Date(now + CENTRAL_MS - hours * HOUR_MS).toISOString().slice(0, 19))}`
 
 /** Which catalog entries say that a use is not open to a receiver's regime. */
-function usoInvalid({ rules }: Reading): string | null {
+export function usoInvalid({ rules }: Pick<Reading, 'rules'>): string | null {
   const [usos, regimes] = [rules.find('catalog.uso_cfdi'), rules.find('catalog.regimen_fiscal')]
   if (usos === null || regimes === null) return null
   const known = (names: readonly string[]) => names.map(quoted).join()
@@ -125,7 +126,10 @@ export const FLAGS: Record<FlagCode, (reading: Reading) => string | null> = {
     direction === 0 ? null : `own.forma_pago = '01' and own.total_mxn + 0 > ${Number(rules.get('cash.threshold')) * 1_000_000}`,
   ),
   withholding_missing: counted(({ rules }) => withholdingMissing(rules)),
-  repse_not_valid_at_payment: counted(repseNotValid),
+  repse_not_valid_at_payment: counted((reading) => {
+    const condition = repseNotValid(reading)
+    return condition && `${KNOWN} and ${condition}`
+  }),
   duplicate_suspected: () => null,
   substituted_not_cancelled: valid(({ partition }) => inlined(isSubstituted(partition, 'own'))),
   receptor_regimen_uso_invalid: counted(usoInvalid),

@@ -18,15 +18,16 @@ export const isPaidBy = (partition: Partition, cancelled: 0 | 1, more = '1'): st
     `p.kind = 'P' and source.cancelled = ${cancelled} and ${SAME_CURRENCY} and ${more}${cancelled === 0 ? ` and not ${inlined(isSubstituted(partition, 'source'))}` : ''}`,
   )})`
 
-/** What is left to pay of the PPD invoice `own` as the ceiling shows it, in micros, computed from what counts up to the ceiling. */
-const leftAtCeiling = (partition: Partition): string => {
+/** What counts of complements and, unless it is said otherwise, credit notes up to the ceiling for the PPD invoice `own`, in micros. */
+const appliedUpTo = (partition: Partition, more = '1'): string => {
   const amount = `case when p.kind = 'P' then case when ${SAME_CURRENCY} then p.amount + 0 end
     when source.receptor_rfc <> own.receptor_rfc then null
     when coalesce(p.currency, 'MXN') = coalesce(own.currency, 'MXN') then p.amount + 0
     else p.amount * (${rate('p')}) / (${rate('own')}) end`
-  const counts = `source.cancelled = 0 and not ${inlined(isSubstituted(partition, 'source'))}`
-  return `(own.total_micros - coalesce((select sum(${amount}) ${applied(partition, counts)}), 0))`
+  const counts = `${more} and source.cancelled = 0 and not ${inlined(isSubstituted(partition, 'source'))}`
+  return `coalesce((select sum(${amount}) ${applied(partition, counts)}), 0)`
 }
+const leftAtCeiling = (partition: Partition): string => `(own.total_micros - ${appliedUpTo(partition)})`
 
 /** The condition that something was issued after the ceiling that changed what is paid of `own`. Null without a ceiling. */
 export const isPaidBeyond = (partition: Partition): string | null => {
@@ -39,6 +40,12 @@ export function leftOf(partition: Partition): string {
   const isBeyond = isPaidBeyond(partition)
   const stored = '(own.total_micros - own.paid - own.credited)'
   return isBeyond === null ? stored : `case when ${isBeyond} then cast(${leftAtCeiling(partition)} as integer) else ${stored} end`
+}
+
+/** What complements paid of the PPD invoice `own`, in micros of its currency. */
+export function paidOf(partition: Partition): string {
+  const isBeyond = isPaidBeyond(partition)
+  return isBeyond === null ? 'own.paid' : `case when ${isBeyond} then ${appliedUpTo(partition, "p.kind = 'P'")} else own.paid end`
 }
 
 export const STORED_OPEN = "own.payment_status in ('unpaid', 'partially_paid')"

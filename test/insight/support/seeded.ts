@@ -3,6 +3,8 @@ import type * as z from 'zod'
 import { EntriesPage } from '../../../src/insight/common/contract.ts'
 import { getConcentration, getConcentrationEntries } from '../../../src/insight/concentration/concentration.ts'
 import { Concentration, ConcentrationEntriesQuery, ConcentrationQuery } from '../../../src/insight/concentration/contract.ts'
+import { DeductionEntriesQuery, Deductions, DeductionsQuery } from '../../../src/insight/deductions/contract.ts'
+import { getDeductionEntries, getDeductions } from '../../../src/insight/deductions/deductions.ts'
 import { Portfolio, PortfolioEntriesQuery, PortfolioQuery } from '../../../src/insight/portfolio/contract.ts'
 import { getPortfolio, getPortfolioEntries } from '../../../src/insight/portfolio/portfolio.ts'
 import { Risk, RiskEntriesQuery, RiskQuery } from '../../../src/insight/risk/contract.ts'
@@ -25,6 +27,8 @@ const SURFACES: Record<string, [query: z.ZodType, verb: Verb, answer: z.ZodType]
   '/cfdi/concentration': [ConcentrationQuery, getConcentration, Concentration],
   '/analytics/risk': [PortfolioQuery, getPortfolio, Portfolio],
   '/analytics/risk/entries': [PortfolioEntriesQuery, getPortfolioEntries, EntriesPage],
+  '/cfdi/deductions': [DeductionsQuery, getDeductions, Deductions],
+  '/cfdi/deductions/entries': [DeductionEntriesQuery, getDeductionEntries, EntriesPage],
   '/cfdi/risk': [RiskQuery, getRisk, Risk],
   '/cfdi/risk/entries': [RiskEntriesQuery, getRiskEntries, EntriesPage],
   '/cfdi/concentration/entries': [ConcentrationEntriesQuery, getConcentrationEntries, EntriesPage],

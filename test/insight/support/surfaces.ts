@@ -115,7 +115,13 @@ export function surfacesOf(world: World, range: Range): Asked[] {
       ...{ path: '/analytics/vat-position', query: { from: monthOf(range.from), to: monthOf(range.to) } },
       ...{ head: {}, rows: vat.rows, tally: vat.tally },
     },
-    { path: '/analytics/risk', query, head: plainQuality(world, range), rows: portfolioOf(world, range), tally: portfolioEntries(world, range) },
+    {
+      path: '/analytics/risk',
+      query,
+      head: plainQuality(world, range),
+      rows: portfolioOf(world, range),
+      tally: portfolioEntries(world, range),
+    },
   ]
 }
 
