@@ -84,7 +84,8 @@ export function reasonsOf(reading: Reading, personalOwn: string): Partial<Record
       fuel.length === 0 ? null : `${business} and ${INVOICE} and coalesce(${hasKey(fuel)}, 0) and ${paidIn(partition, isNo)}`,
     uso_s01: "own.uso_cfdi = 'S01'",
     issuer_69b_definitivo: sets.has('list_definitivo') ? 'own.counterparty_rfc in list_definitivo' : null,
-    repse_missing_at_payment: repse && `${business} and ${INVOICE} and ${repse}`,
+    repse_missing_at_payment:
+      repse && cancelled === 0 ? `${business} and ${INVOICE} and not ${inlined(isSubstituted(partition, 'own'))} and ${repse}` : null,
     wrong_receptor_regimen: `(${usoInvalid({ rules }) ?? '0'} or (${personalOwn} and own.receptor_regimen_fiscal in ${excluded}))`,
     not_electronic: isElectronicOnly && `${isElectronicOnly} and ${paidIn(partition, isNo)}`,
     not_paid: null,

@@ -2,7 +2,7 @@ import { populationOf } from '../../cfdi/population/population.ts'
 import type { ReadRow } from '../../cfdi/read-row.ts'
 import { all, type Fragment, join, raw, sql } from '../../platform/db/fragment.ts'
 import type { RuleValues } from '../../rules/dated.ts'
-import { partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { boundsOf, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import type { Insight } from '../common/insight.ts'
 import { IS_UNRATED } from '../common/unrated.ts'
 import { bitOf, FLAG_CODES, FLAGS, type FlagCode, type Reading } from './flags.ts'
@@ -116,10 +116,17 @@ export function riskStatements(
   })
 }
 
-/** Selects the RFCs of the suppliers of a range, and of the rest of its months. */
+/**
+ * Selects the RFCs of the suppliers whose documents count in a range, and of others of its months: out of the totals of suppliers, and of
+ * the documents that only this window shows as not substituted yet.
+ */
 export const supplierStatements = (ledger: ScopedLedger, { first, last }: { first: string; last: string }): Fragment[] =>
-  partitionsToRead(ledger).map(
-    ({ number }) =>
-      sql`select distinct j.key as rfc from cfdi_suppliers s cross join json_each(s.totals) j
-        where s.entity = ${number} and s.month >= ${first.slice(0, 7)} and s.month <= ${last.slice(0, 7)}`,
-  )
+  partitionsToRead(ledger).flatMap((partition) => {
+    const { number } = partition
+    const until = boundsOf(partition, 1)?.until ?? null
+    const months = sql`select distinct j.key as rfc from cfdi_suppliers s cross join json_each(s.totals) j
+      where s.entity = ${number} and s.month >= ${first.slice(0, 7)} and s.month <= ${last.slice(0, 7)}`
+    const later = sql`select distinct own.counterparty_rfc as rfc from cfdi own indexed by cfdi_substituted
+      where own.entity = ${number} and own.direction = 1 and own.substituted_from > ${until}`
+    return until === null ? [months] : [months, later]
+  })

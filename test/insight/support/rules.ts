@@ -71,7 +71,7 @@ export function rulesFrom(rows: readonly RuleRow[], day: Day): Rules {
     tuition: rules.get('deduction.tuition'),
     uma: Object.fromEntries(YEARS.map((year) => [year, rules.on(`${year}-12-31`).get('uma').annual])),
     investment_rates: Object.fromEntries(INVESTMENTS.map((uso) => [uso, rules.get(`investment.${uso}`).annual_rate])),
-    uso_regimes: Object.fromEntries(Object.entries(rules.get('catalog.uso_cfdi')).map(([uso, { regimenes }]) => [uso, regimenes])),
+    uso_regimes: Object.fromEntries(Object.entries(rules.find('catalog.uso_cfdi') ?? {}).map(([uso, { regimenes }]) => [uso, regimenes])),
     hhi: rules.get('concentration.levels'),
     outlier: { mad: Number(rules.get('concepts.outlier_mad')), least: rules.get('concepts.outlier_least') },
     default_terms_days: rules.get('financing.default_terms_days'),
