@@ -24,7 +24,7 @@ export const REASONS: readonly Reason[] = [...NOT_DEDUCTIBLE, ...REVIEW]
 export const bitOf = (reason: Reason): number => 2 ** REASONS.indexOf(reason)
 export const isNotDeductible = (mask: number): boolean => mask % bitOf('missing_rate') !== 0
 
-export interface Reading {
+export interface DeductionReading {
   partition: Partition
   cancelled: 0 | 1
   rules: Rules
@@ -44,7 +44,7 @@ const INVOICE = "own.tipo_comprobante = 'I'"
 const PPD = `${INVOICE} and own.metodo_pago is 'PPD'`
 
 /** The condition that only the paid part of the invoice `own` is deducted. */
-export function isFlow({ rules, personal }: Reading): string {
+export function isFlow({ rules, personal }: DeductionReading): string {
   const regimes = rules.find('deduction.flow_basis') ?? []
   return `(${PPD} and (${isPersonal(personal)} or iif(own.receptor_regimen_fiscal is null, length(own.receptor_rfc) = 13, own.receptor_regimen_fiscal in ${among(regimes)})))`
 }
@@ -58,7 +58,7 @@ export const paidInCash = (partition: Partition, personalOwn: string): string =>
   `(not ${personalOwn} and ${INVOICE} and ${paidIn(partition, (forma) => `coalesce(${forma} = '01', 0)`)})`
 
 /** Each reason as the condition under which the received document `own` has it, by whether it is personal; null where none can. */
-export function reasonsOf(reading: Reading, personalOwn: string): Partial<Record<Reason, string | null>> {
+export function reasonsOf(reading: DeductionReading, personalOwn: string): Partial<Record<Reason, string | null>> {
   const { partition, cancelled, rules, sets, personal, electronicOnly } = reading
   const { electronic, review } = rules.get('payment_forms')
   const isElectronicForm = [...electronic, ...review, '99']
@@ -97,4 +97,4 @@ export function reasonsOf(reading: Reading, personalOwn: string): Partial<Record
   }
 }
 
-export const openPart = (reading: Reading): string => `(${isFlow(reading)} and ${isOpen(reading.partition)})`
+export const openPart = (reading: DeductionReading): string => `(${isFlow(reading)} and ${isOpen(reading.partition)})`

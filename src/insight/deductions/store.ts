@@ -6,7 +6,7 @@ import type { Insight } from '../common/insight.ts'
 import { IS_UNRATED, unratedJson } from '../common/unrated.ts'
 import { paidOf } from '../risk/payments.ts'
 import type { Sets } from '../risk/sets.ts'
-import { bitOf, isFlow, isPersonal, NOT_DEDUCTIBLE, openPart, paidInCash, REASONS, REVIEW, type Reading, reasonsOf } from './reasons.ts'
+import { bitOf, isFlow, isPersonal, NOT_DEDUCTIBLE, openPart, paidInCash, REASONS, REVIEW, type DeductionReading, reasonsOf } from './reasons.ts'
 import { INVESTMENTS, rateOf, type Uses } from './uses.ts'
 
 /** A received invoice or credit note, as SQL decides about it. Micros are text. */
@@ -84,7 +84,7 @@ export interface BusinessTotals {
 }
 
 /** The use that decides: that of a visible invoice which a credit note of the same issuer credits, if that is personal. */
-function decisiveUse({ partition, personal }: Reading): string {
+function decisiveUse({ partition, personal }: DeductionReading): string {
   if (personal.length === 0) return 'own.uso_cfdi'
   const credited = `(select i.uso_cfdi from json_each(own.related) r cross join cfdi i where i.uuid = r.value and i.emisor_rfc = own.emisor_rfc
     and i.tipo_comprobante = 'I' and ${inlined(isVisible(partition, 'i'))} order by i.issued_at desc, i.uuid desc limit 1)`
@@ -92,7 +92,7 @@ function decisiveUse({ partition, personal }: Reading): string {
 }
 
 function documents(partition: Partition, cancelled: 0 | 1, { span, rules }: Insight, { sets }: Sets, uses: Uses): Fragment | null {
-  const reading: Reading = { partition, cancelled, rules, sets, ...uses }
+  const reading: DeductionReading = { partition, cancelled, rules, sets, ...uses }
   const { first, last } = span
   const population = populationOf(partition, {
     ...{ first, last, direction: 1, cancelled, substituted: true, types: ['I', 'E'] },

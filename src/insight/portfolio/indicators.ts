@@ -10,7 +10,7 @@ import type { Overdue } from './overdue.ts'
 import type { Party } from './parties.ts'
 
 /** What the indicators are computed from. */
-export interface Facts {
+export interface Measurements {
   parties: readonly Party[]
   invoices: readonly [issued: InvoiceCounts, received: InvoiceCounts]
   overdue: Overdue
@@ -49,7 +49,7 @@ interface Measured {
 }
 
 /** Computes the indicators (insights.md 8.1). */
-export function indicatorsOf(facts: Facts, rules: Rules): Omit<Indicator, 'drilldown'>[] {
+export function indicatorsOf(facts: Measurements, rules: Rules): Omit<Indicator, 'drilldown'>[] {
   const { parties, invoices, overdue, sense, own, related, blacklisted } = facts
   const of = (direction: 0 | 1, isMeant: (one: Party) => boolean = () => true) =>
     parties.filter((one) => one.direction === direction && isMeant(one))

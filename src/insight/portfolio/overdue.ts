@@ -2,7 +2,7 @@ import { type Micros, times } from '../../cfdi/money.ts'
 import { parseSum } from '../../cfdi/population/sums.ts'
 import { dayOfEpoch, epochDayOf } from '../../platform/time/calendar.ts'
 import type { OpenRow } from './store.ts'
-import { termsOf } from './terms.ts'
+import { daysUntilDue } from './terms.ts'
 
 /** Balances of open invoices in micros of MXN, and how many these are. */
 export interface Overdue {
@@ -32,7 +32,7 @@ export function overdueOf(rows: readonly OpenRow[], rates: readonly (string | nu
       if (rate === null) sums.invoices--
       else left += times(BigInt(amount), rate)
     }
-    const due = dayOfEpoch(epochDayOf(row.day) + (termsOf(row.condiciones) ?? defaultDays))
+    const due = dayOfEpoch(epochDayOf(row.day) + (daysUntilDue(row.condiciones) ?? defaultDays))
     sums.open += left
     if (due < today) sums.overdue += left
   }

@@ -8,7 +8,7 @@ import { hasKey, withholdingMissing } from './withholding.ts'
 export type FlagCode = keyof RuleValues['risk.weights']
 
 /** The documents that one select reads, and what flags depend on besides them. */
-export interface Reading {
+export interface FlagReading {
   partition: Partition
   direction: DirectionNumber
   /** 1 for cancelled documents. */
@@ -31,7 +31,7 @@ const monthInMexico = (at: string): string =>
   `strftime('%Y-%m', ${at}, iif(${at} < '2022-10-30' and strftime('%m', ${at}, '-5 hours') between '05' and '10', '-5 hours', '-6 hours'))`
 
 /** When a cancellation became known that has no date: as `updated_at` says it. */
-const toldAt = ({ ledger, partition }: Reading): string => {
+const toldAt = ({ ledger, partition }: FlagReading): string => {
   if (partition.origin === 'import') return 'own.updated_at'
   const reaches = quoted(JSON.stringify(ledger.reachesOf(0).map(({ at, from }) => [at, from])))
   const reached = `(select min(j.value->>0) from json_each(${reaches}) j where j.value->>0 >= own.issued_at * 1000 and j.value->>1 <= own.fecha)`
@@ -40,13 +40,13 @@ const toldAt = ({ ledger, partition }: Reading): string => {
 
 const INVOICE = "own.tipo_comprobante = 'I'"
 const KNOWN = 'own.version is not null'
-const isCurrent = ({ partition }: Reading): string => `${INVOICE} and not ${inlined(isSubstituted(partition, 'own'))}`
+const isCurrent = ({ partition }: FlagReading): string => `${INVOICE} and not ${inlined(isSubstituted(partition, 'own'))}`
 const valid =
-  (condition: (reading: Reading) => string | null) =>
-  (reading: Reading): string | null =>
+  (condition: (reading: FlagReading) => string | null) =>
+  (reading: FlagReading): string | null =>
     reading.cancelled === 1 ? null : condition(reading)
 /** Of invoices that count. */
-const counted = (condition: (reading: Reading) => string | null) =>
+const counted = (condition: (reading: FlagReading) => string | null) =>
   valid((reading) => {
     const found = condition(reading)
     return found === null ? null : `${isCurrent(reading)} and ${found}`
@@ -59,7 +59,7 @@ const onList = (set: string) =>
  * that money moved for `own`, or after a day.
  */
 export function repseNotValid(
-  { partition, direction, rules, sets }: Pick<Reading, 'partition' | 'direction' | 'rules' | 'sets'>,
+  { partition, direction, rules, sets }: Pick<FlagReading, 'partition' | 'direction' | 'rules' | 'sets'>,
   paidAfter = (day: string | null): string => isPaid(partition, day),
 ): string | null {
   if (direction === 0 || !(sets.has('repse_absent') || sets.has('repse_expired'))) return null
@@ -82,7 +82,7 @@ export const satNotFound = (now: number, hours: number): string =>
   `own.estatus = 'no_encontrado' and own.certified_at < ${quoted(new Date(now + CENTRAL_MS - hours * HOUR_MS).toISOString().slice(0, 19))}`
 
 /** Which catalog entries say that a use is not open to a receiver's regime. */
-export function usoInvalid({ rules }: Pick<Reading, 'rules'>): string | null {
+export function usoInvalid({ rules }: Pick<FlagReading, 'rules'>): string | null {
   const [usos, regimes] = [rules.find('catalog.uso_cfdi'), rules.find('catalog.regimen_fiscal')]
   if (usos === null || regimes === null) return null
   const known = (names: readonly string[]) => names.map(quoted).join()
@@ -95,7 +95,7 @@ export function usoInvalid({ rules }: Pick<Reading, 'rules'>): string | null {
  * The flags of insights.md 8.1, each as the condition under which `own` has it; null where no document that is read can have it. The one of
  * duplicates compares documents with each other: the store has it.
  */
-export const FLAGS: Record<FlagCode, (reading: Reading) => string | null> = {
+export const FLAGS: Record<FlagCode, (reading: FlagReading) => string | null> = {
   counterparty_69b_definitivo: onList('list_definitivo'),
   counterparty_69b_presunto: onList('list_presunto'),
   counterparty_69b_bis: onList('list_bis'),

@@ -5,7 +5,7 @@ import type { RuleValues } from '../../rules/dated.ts'
 import { boundsOf, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import type { Insight } from '../common/insight.ts'
 import { IS_UNRATED } from '../common/unrated.ts'
-import { bitOf, FLAG_CODES, FLAGS, type FlagCode, type Reading } from './flags.ts'
+import { bitOf, FLAG_CODES, FLAGS, type FlagCode, type FlagReading } from './flags.ts'
 import type { Sets } from './sets.ts'
 
 /** The position of a row: score and total_mxn (24 digits, or nothing) descending, UUID ascending. */
@@ -47,7 +47,7 @@ const SAME = `own.direction || own.counterparty_rfc || ' ' || coalesce(own.curre
 const MOST_UNRATED = 1_000
 
 /** A select of the visible documents of a partition, direction and status with their flags. */
-function flagged(reading: Reading, days: { first: string; last: string }): Fragment | null {
+function flagged(reading: FlagReading, days: { first: string; last: string }): Fragment | null {
   const { partition, direction, cancelled } = reading
   const population = populationOf(partition, { ...days, direction, cancelled, substituted: true })
   const bits = FLAG_CODES.flatMap((code) => {
@@ -105,7 +105,8 @@ export function riskStatements(
       cancelled === 1 ? '' : ` + iif(same is not null and count(same) over (partition by same) > 1, ${bitOf('duplicate_suspected')}, 0)`,
     )
     return [
-      sql`with ${ctes} documents as (${join(selects, ' union all ')}),
+      // The limit keeps SQLite from writing the conditions of all flags out wherever `mask` stands, for which it lacks the memory.
+      sql`with ${ctes} documents as (${join(selects, ' union all ')} limit -1),
         flagged as (select entity, uuid, pesos, unrated, counts, mask${twins} as mask from documents),
         scored as (select *, min(${raw(String(most))}, ${raw(points)}) as score from flagged),
         page as materialized (select * from scored where unrated or (${within(chosen, after)}) order by ${order('scored')} limit ${raw(String(take + MOST_UNRATED))})
