@@ -126,6 +126,7 @@ const RULES = [
   'test/rules/rates/rates-csv.test.ts',
   'test/simulate/simulation.test.ts',
   'test/storage/template.test.ts',
+  'test/storage/mirror/places.test.ts',
   'test/visibility/{coverage,slice-counts}.test.ts',
   'test/webhooks/hosts/host-places.test.ts',
   'test/webhooks/relay/turns.test.ts',

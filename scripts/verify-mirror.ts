@@ -11,8 +11,8 @@ const USAGE = `Checks what a storage connector has copied against its manifests.
   npm run verify-mirror -- <folder>                                        a copy on this computer: the folder that holds manifests/
   npm run verify-mirror -- --connector file.json --since 2026-01-31        the destination itself
 
-The file has provider, config and credentials, as for POST /v1/storage-connectors. With --since, and --until, only the manifests of these
-days are checked; at the destination, the first day is needed. The exit code is 1 if something is missing or different, and 2 if the copy
+The file has connector_id, provider and config, as GET /v1/storage-connectors/{id} answers them, and credentials. With --since, and --until,
+only the manifests of these days are checked; at the destination, the first day is needed. The exit code is 1 if something is missing or different, and 2 if the copy
 could not be checked. STORAGE_SINK=http://127.0.0.1:{port} sends every request to that server instead of the provider.`
 
 const { values, positionals } = parseArgs({
@@ -36,24 +36,30 @@ function ofFolder(root: string): MirrorCopy {
       return file.startsWith(root + sep) && existsSync(file) ? readFile(file) : null
     },
     // A part of the copy may have been downloaded.
-    lastManifest: (day) =>
-      Math.max(
-        0,
-        ...readdirSync(join(root, 'manifests', day)).map((name) => Number(/^manifest(?:-(\d{1,6}))?\.jsonl$/.exec(name)?.[1] ?? 1)),
-      ),
+    lastManifest: (folder) =>
+      Math.max(0, ...namesIn(join(root, folder)).map((name) => Number(/^manifest(?:-(\d{1,6}))?\.jsonl$/.exec(name)?.[1] ?? 1))),
   }
 }
 
-const root = folder === undefined ? '' : resolve(folder)
-const days = folder === undefined ? daysBetween(since!, until) : daysIn(root).filter((day) => (!since || day >= since) && day <= until)
-function daysIn(of: string): string[] {
-  const manifests = join(of, 'manifests')
-  return existsSync(manifests) ? readdirSync(manifests).filter(isDay).sort() : []
+function namesIn(of: string): string[] {
+  return existsSync(of) ? readdirSync(of) : []
+}
+
+function verify(): Promise<Verification> {
+  if (folder === undefined) {
+    const copy = openCopy(connector!, process.env['STORAGE_SINK'] ?? '')
+    return verifyCopy(copy, [copy.connector_id], daysBetween(since!, until))
+  }
+  const root = resolve(folder)
+  const connectors = namesIn(join(root, 'manifests')).filter((name) => name.startsWith('stc_'))
+  const days = new Set(connectors.flatMap((name) => namesIn(join(root, 'manifests', name))).filter(isDay))
+  const chosen = [...days].filter((day) => (!since || day >= since) && day <= until).sort()
+  return verifyCopy(ofFolder(root), connectors, chosen)
 }
 
 async function verified(): Promise<Verification> {
   try {
-    return await verifyCopy(folder === undefined ? openCopy(connector!, process.env['STORAGE_SINK'] ?? '') : ofFolder(root), days)
+    return await verify()
   } catch (error) {
     if (error instanceof DestinationError) console.error(`The copy could not be checked (${error.code}). ${error.message}`)
     else if (error instanceof Refusal) console.error(error.message)

@@ -23,7 +23,10 @@ import { identityRoutes } from './identity/routes.ts'
 import { teamRoutes } from './identity/team/routes.ts'
 import { importRoutes } from './imports/routes.ts'
 import { concentrationRoutes } from './insight/concentration/routes.ts'
+import { conceptsRoutes } from './insight/concepts/routes.ts'
 import { deductionRoutes } from './insight/deductions/routes.ts'
+import { efosRoutes } from './insight/efos/routes.ts'
+import { financingRoutes } from './insight/financing/routes.ts'
 import { portfolioRoutes } from './insight/portfolio/routes.ts'
 import { riskRoutes } from './insight/risk/routes.ts'
 import { mailboxRoutes } from './mailbox/routes.ts'
@@ -139,6 +142,9 @@ app
   .route('/v1/cfdi', summaryRoutes)
   .route('/v1/cfdi', detailRoutes)
   .route('/v1/analytics', portfolioRoutes)
+  .route('/v1/analytics', conceptsRoutes)
+  .route('/v1/analytics', efosRoutes)
+  .route('/v1/analytics', financingRoutes)
   .route('/v1/blacklists', blacklistRoutes)
   .route('/v1/blacklists/custom', customListRoutes)
   .route('/v1/blacklists', watchRoutes)

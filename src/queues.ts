@@ -14,7 +14,7 @@ import { sendAll } from './platform/queues/send.ts'
 import { runLookups } from './repse/lookups.ts'
 import { runRoundPage } from './repse/rounds.ts'
 import { markReadersDue } from './storage/due.ts'
-import { workOnConnector } from './storage/mirror/work.ts'
+import { mirrorInBackground } from './storage/mirror/work.ts'
 import { runTask, TaskMessage } from './tasks.ts'
 import { deliver } from './webhooks/deliveries/delivery.ts'
 import { fanOut } from './webhooks/relay/fan-out.ts'
@@ -50,9 +50,14 @@ export const CONSUMERS: Readonly<Record<string, Consumer>> = {
     producer: 'DOWNLOADS',
     message: z.union([EntityCall, z.strictObject({ mailbox: MailboxCall })]),
     statements: 200,
-    handle: (system, it) => ('mailbox' in it ? workOnMailbox(system, it.mailbox, markReadersDue) : drain(system, it)),
+    handle: (system, it) => ('mailbox' in it ? workOnMailbox(system, it.mailbox, markReadersDue) : drain(system, it, markReadersDue)),
   }),
-  'downloads-spread': consumer({ producer: 'DOWNLOADS_SPREAD', message: EntityCall, statements: 200, handle: drain }),
+  'downloads-spread': consumer({
+    producer: 'DOWNLOADS_SPREAD',
+    message: EntityCall,
+    statements: 200,
+    handle: (system, it) => drain(system, it, markReadersDue),
+  }),
   dispatch: consumer({
     producer: 'DISPATCH',
     message: z.union([z.strictObject({ page: TickPage }), z.strictObject({ runs: z.array(z.string()) })]),
@@ -90,7 +95,7 @@ export const CONSUMERS: Readonly<Record<string, Consumer>> = {
     producer: 'STORAGE',
     message: z.strictObject({ shard: z.int().min(0), connector: z.int().positive(), after: z.string().optional() }),
     statements: 100,
-    handle: workOnConnector,
+    handle: mirrorInBackground,
   }),
   tasks: consumer({ producer: 'TASKS', message: TaskMessage, statements: 600, handle: runTask }),
 }

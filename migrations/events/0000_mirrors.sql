@@ -131,7 +131,7 @@ CREATE TABLE `storage_connectors` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `storage_connectors_id` ON `storage_connectors` (`connector_id`);--> statement-breakpoint
 CREATE INDEX `storage_connectors_organization` ON `storage_connectors` (`organization_id`,`connector`) WHERE deleted_at is null;--> statement-breakpoint
-CREATE INDEX `storage_connectors_unfinished` ON `storage_connectors` (`connector`) WHERE not is_planned or deleted_at is not null or backfill->>'status' <> 'completed';--> statement-breakpoint
+CREATE INDEX `storage_connectors_unfinished` ON `storage_connectors` (`connector`) WHERE not is_planned or deleted_at is not null or backfill->>'status' <> 'completed' or manifest->>'due' is not null;--> statement-breakpoint
 CREATE TABLE `storage_mirrors` (
 	`connector` integer NOT NULL,
 	`fiscal_entity` text NOT NULL,

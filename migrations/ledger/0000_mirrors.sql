@@ -75,6 +75,7 @@ CREATE TABLE `cfdi` (
 	`taxes` text,
 	`first_paid_on` text,
 	`last_paid_on` text,
+	`terms_days` integer,
 	`products` text,
 	PRIMARY KEY(`entity`, `uuid`)
 ) WITHOUT ROWID;

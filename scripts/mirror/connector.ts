@@ -15,22 +15,26 @@ export class Refusal extends Error {}
  * Opens the destination that a file describes: over the public network, or at the server that `sink` (STORAGE_SINK) names, if it is not
  * empty. Throws Refusal. Reading throws DestinationError.
  */
-export function openCopy(file: string, sink: string): MirrorCopy {
-  const { spec, prefix } = readConnector(file)
-  const destination = destinationOf(networkOf(readSink(sink)), spec, async () => {
+export function openCopy(file: string, sink: string): MirrorCopy & { connector_id: string } {
+  const { connector_id, spec, prefix } = readConnector(file)
+  const destination = destinationOf(networkOf(readSink(sink)), spec, async (learned) => {
+    if ('drive_id' in learned) return
     console.error('The provider has replaced the refresh token: the one in the file may no longer be valid.')
   })
-  return { read: (path) => destination.read(withPrefix(prefix, path)) }
+  return { connector_id, read: (path) => destination.read(withPrefix(prefix, path)) }
 }
 
-function readConnector(file: string): { spec: DestinationSpec; prefix: string } {
+function readConnector(file: string): { connector_id: string; spec: DestinationSpec; prefix: string } {
   const given = readJson(file)
   const provider = PROVIDERS.find((one) => one === given['provider'])
   if (provider === undefined) throw new Refusal(`In ${file}, provider must be one of ${PROVIDERS.join(', ')}.`)
   try {
     const config = readMember('config', provider, given['config'])
     const credentials = readMember('credentials', provider, given['credentials'])
-    return { spec: { provider, config, credentials } as DestinationSpec, prefix: config.prefix }
+    const { connector_id } = given
+    if (typeof connector_id !== 'string')
+      throw new Refusal(`In ${file}, connector_id must be that of the connector: it is a part of the names of manifests.`)
+    return { connector_id, spec: { provider, config, credentials } as DestinationSpec, prefix: config.prefix }
   } catch (error) {
     if (!(error instanceof InvalidInput)) throw error
     throw new Refusal(error.faults.map(({ path, message }) => `In ${file}, ${path} is not valid: ${message}`).join('\n'))

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 /** A copy that a connector made. Paths are relative to its prefix. */
 export interface MirrorCopy {
   read(path: string): Promise<Uint8Array | null>
-  /** How many manifests a day has at most. Without it, its manifests are read until one is not there. */
-  lastManifest?(day: string): number
+  /** How many manifests a folder of one day has at most. Without it, its manifests are read until one is not there. */
+  lastManifest?(folder: string): number
 }
 
 interface Line {
@@ -33,16 +33,16 @@ export function daysBetween(first: string, last: string): string[] {
   return Array.from({ length: Math.max(0, count) }, (_, n) => new Date(Date.parse(first) + n * DAY_MS).toISOString().slice(0, 10))
 }
 
-/** Where the nth manifest of a day is, as the service writes it (src/storage/mirror/manifest.ts). */
-const manifestPath = (day: string, n: number): string => `manifests/${day}/manifest${n === 1 ? '' : `-${n}`}.jsonl`
+/** Where the nth manifest of a connector's day is, as the service writes it (src/storage/mirror/manifest.ts). */
+const manifestPath = (folder: string, n: number): string => `${folder}/manifest${n === 1 ? '' : `-${n}`}.jsonl`
 
-/** Checks a copy against its manifests of these days, in their order: of a path that is listed twice, the last line counts. */
-export async function verifyCopy(copy: MirrorCopy, days: readonly string[]): Promise<Verification> {
+/** Checks a copy against the manifests of connectors of these days, in their order: of a path that is listed twice, the last line counts. */
+export async function verifyCopy(copy: MirrorCopy, connectors: readonly string[], days: readonly string[]): Promise<Verification> {
   const expected = new Map<string, string>()
   const found: Verification = { manifests: 0, listed: 0, missing: [], different: [], unreadable: [] }
-  for (const day of days)
-    for (let n = 1, last = copy.lastManifest?.(day); last === undefined || n <= last; n++) {
-      const path = manifestPath(day, n)
+  for (const folder of days.flatMap((day) => connectors.map((connector) => `manifests/${connector}/${day}`)))
+    for (let n = 1, last = copy.lastManifest?.(folder); last === undefined || n <= last; n++) {
+      const path = manifestPath(folder, n)
       const bytes = await copy.read(path)
       if (bytes === null && last === undefined) break
       if (bytes === null) continue

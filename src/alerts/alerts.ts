@@ -7,7 +7,7 @@ import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import type { Alert, AlertQuery } from './contract.ts'
 import { type AlertDraft, type AlertRow, alertStatements, findAlert, listAlertRows, markRead } from './store.ts'
 
-export { type AlertDraft, alertStatements } from './store.ts'
+export { type AlertDraft, alertStatements, MOST_OF_GROUP } from './store.ts'
 
 /** An alert for the events shard of its organization. */
 export interface AddressedDraft extends AlertDraft {

@@ -12,7 +12,7 @@ const AlertKind = z.enum(ALERT_KINDS).meta({
       'five times in a row, and nothing is copied to it until you activate it again. `certificate.expiring`: an e.firma or CSD of the RFC ' +
       'expires within 30 days; another alert follows 7 days before. ' +
       '`mailbox.notification_received`: the tax mailbox received a notification that takes effect if nobody opens it; it is critical with one ' +
-      'business day left or none.',
+      'business day left or none. The first five of an RFC and day have an alert each; one alert about the fiscal entity is for all others.',
   ),
 })
 const AlertSeverity = z.enum(SEVERITIES).meta({ id: 'AlertSeverity' })

@@ -9,7 +9,11 @@ export type AlertRow = typeof alerts.$inferSelect
 export interface AlertDraft extends Pick<AlertRow, 'organization_id' | 'kind' | 'severity' | 'resource_id' | 'message'> {
   /** Identifies the situation: an organization has at most one alert for each key. */
   dedupe_key: string
+  /** What is raised in its place when the organization has had MOST_OF_GROUP alerts whose keys begin with this key and a colon. */
+  overflow?: Pick<AlertRow, 'dedupe_key' | 'resource_id' | 'message'>
 }
+
+export const MOST_OF_GROUP = 5
 
 /**
  * Returns the statements that raise alerts in an events shard. If the organization has an alert with the same key, a critical draft
@@ -17,14 +21,22 @@ export interface AlertDraft extends Pick<AlertRow, 'organization_id' | 'kind' | 
  */
 export const alertStatements = (d1: D1Database, drafts: readonly AlertDraft[], now: Date): D1PreparedStatement[] =>
   jsonChunks(
-    drafts.map(({ organization_id, kind, severity, dedupe_key, resource_id, message }) => [
+    drafts.map(({ organization_id, kind, severity, dedupe_key, resource_id, message, overflow }) => [
       ...[newId('alr'), organization_id, kind, severity, dedupe_key, resource_id, message],
+      ...(overflow ? [overflow.dedupe_key, overflow.resource_id, overflow.message] : []),
     ]),
   ).map((json) =>
     prepared(
       d1,
-      sql`insert into alerts (alert_id, organization_id, kind, severity, dedupe_key, resource_id, message, created_at)
-        select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, ${now.getTime()} from json_each(${json}) where true
+      sql`with drafts as materialized (
+          select value as v, value->>7 is not null
+            and not exists (select 1 from alerts where organization_id = value->>1 and dedupe_key = value->>4)
+            and row_number() over (partition by value->>1, value->>7 order by key) + (
+              select count(*) from alerts where organization_id = value->>1 and dedupe_key between value->>7 || ':' and value->>7 || ';'
+            ) > ${MOST_OF_GROUP} as is_over
+          from json_each(${json}))
+        insert into alerts (alert_id, organization_id, kind, severity, dedupe_key, resource_id, message, created_at)
+        select v->>0, v->>1, v->>2, v->>3, v->>iif(is_over, 7, 4), v->>iif(is_over, 8, 5), v->>iif(is_over, 9, 6), ${now.getTime()} from drafts where true
         on conflict (organization_id, dedupe_key) do update set
           kind = excluded.kind, severity = excluded.severity, message = excluded.message, created_at = excluded.created_at, read_at = null
         where alerts.severity = 'warning' and excluded.severity = 'critical'`,

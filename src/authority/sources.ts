@@ -11,20 +11,59 @@ const cfdi = { is_mandatory: false, is_premium: false, kind: 'cfdi' } as const
 const file = { is_mandatory: false, is_premium: false, kind: 'document' } as const
 
 const SOURCES: Record<DataSourceKey, CatalogEntry> = {
-  sat_cfdi_issued: { ...cfdi, label: 'CFDI emitidos', description: 'Comprobantes que el RFC emitió.' },
-  sat_cfdi_received: { ...cfdi, label: 'CFDI recibidos', description: 'Comprobantes que el RFC recibió.' },
-  sat_csf: { ...file, label: 'Constancia de situación fiscal', description: 'La constancia vigente, en PDF.' },
+  sat_cfdi_issued: {
+    ...cfdi,
+    label: 'CFDI emitidos',
+    description: 'Los CFDI y retenciones que el RFC emitió, por mes: XML y estado de cada uno.',
+  },
+  sat_cfdi_received: {
+    ...cfdi,
+    label: 'CFDI recibidos',
+    description: 'Los CFDI y retenciones que el RFC recibió, por mes: XML y estado de cada uno; de los cancelados, solo los metadatos.',
+  },
+  sat_csf: {
+    ...file,
+    label: 'Constancia de situación fiscal',
+    description: 'La constancia vigente, en PDF: identificación, domicilio, actividades, regímenes y obligaciones.',
+  },
   sat_opinion_32d: {
     ...file,
     label: 'Opinión de cumplimiento (32-D)',
-    description: 'La opinión del cumplimiento de obligaciones fiscales.',
+    description: 'La opinión del cumplimiento de obligaciones fiscales, en PDF: folio, fecha y sentido.',
   },
-  sat_obligations: { ...file, label: 'Obligaciones fiscales', description: 'Las obligaciones registradas ante el SAT.' },
-  sat_declaracion_anual: { ...file, label: 'Declaraciones anuales', description: 'Las declaraciones anuales presentadas y sus acuses.' },
-  sat_declaracion_mensual: { ...file, label: 'Declaraciones mensuales', description: 'Los pagos provisionales y definitivos presentados.' },
-  sat_miinformacion: { ...file, label: 'Mi información', description: 'Los datos con los que el RFC está inscrito.', is_mandatory: true },
-  sat_certificates: { ...file, label: 'Certificados', description: 'Los CSD y la e.firma, con sus llaves públicas.' },
-  sat_rug: { ...file, label: 'Registro Único de Garantías', description: 'Las garantías mobiliarias a cargo del RFC.', is_premium: true },
+  sat_obligations: {
+    ...file,
+    label: 'Obligaciones fiscales',
+    description: 'Las obligaciones registradas ante el SAT, con su vencimiento y sus fechas de inicio y fin.',
+  },
+  sat_declaracion_anual: {
+    ...file,
+    label: 'Declaraciones anuales',
+    description: 'Las declaraciones anuales presentadas, normales y complementarias, y sus acuses, en PDF.',
+  },
+  sat_declaracion_mensual: {
+    ...file,
+    label: 'Declaraciones mensuales',
+    description: 'Los pagos provisionales y definitivos presentados, normales y complementarios, y sus acuses, en PDF.',
+  },
+  sat_miinformacion: {
+    ...file,
+    label: 'Mi información',
+    description:
+      'Los datos con los que el RFC está inscrito, su domicilio y medios de contacto, y las notificaciones de su buzón tributario.',
+    is_mandatory: true,
+  },
+  sat_certificates: {
+    ...file,
+    label: 'Certificados',
+    description: 'Los certificados de e.firma y de sello digital (CSD): número de serie, estado y vigencia.',
+  },
+  sat_rug: {
+    ...file,
+    label: 'Registro Único de Garantías',
+    description: 'Las garantías mobiliarias a cargo del RFC: número, tipo, acreedor, inscripción y vigencia.',
+    is_premium: true,
+  },
 }
 
 /** Returns the keys of the active sources: those that the configured tax authority delivers. */

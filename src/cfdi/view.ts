@@ -1,4 +1,4 @@
-import { type Listed, severest } from '../blacklists/listed/listed.ts'
+import { type ListedParties, severest } from '../blacklists/listed/listed.ts'
 import { offsetText } from '../platform/time/zone-of-postcode.ts'
 import { boundsOf, type Partition } from '../visibility/scoped-ledger.ts'
 import { type Applied, type Balance, balanceOf, isDeferred, type Payable } from './balances.ts'
@@ -18,7 +18,7 @@ export interface RowContext {
 }
 
 /** No counterparty is on a list. */
-const NOBODY: Listed = new Map()
+const NOBODY: ListedParties = new Map()
 
 const instant = (milliseconds: number): string => new Date(milliseconds).toISOString()
 

@@ -105,7 +105,12 @@ const partOf = <S extends z.ZodType>(fields: S) =>
         created_at: Instant,
       }),
       fields,
-      changes: z.array(FieldChange).meta({ description: doc('What changed since the version before that you can read.') }),
+      changes: z.array(FieldChange).meta({
+        description: doc(
+          'What changed since the version before that you can read. `issued_on` of a certificate, and `date` and `folio` of an opinion, are in ' +
+            '`fields` and never among the changes, because every version has another one.',
+        ),
+      }),
     })
     .nullable()
 

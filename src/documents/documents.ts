@@ -1,10 +1,10 @@
-import { Failure, notFound } from '../failures.ts'
+import { notFound } from '../failures.ts'
+import { type AskedContent, openContent } from '../platform/content.ts'
 import type { Ctx } from '../platform/context.ts'
 import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import { openLedger, type ScopedLedger } from '../visibility/scoped-ledger.ts'
 import type { Document, DocumentQuery } from './contract.ts'
 import { objectOf } from './keep.ts'
-import { type ByteRange, rangeOf, UNSATISFIABLE } from './range.ts'
 import { type DocumentRow, findDocument, listDocuments, type VersionRow } from './store.ts'
 
 const view = (ctx: Ctx, row: VersionRow): Document => ({
@@ -59,21 +59,6 @@ export async function listOfDocuments(ctx: Ctx, query: DocumentQuery) {
   )
 }
 
-/** The content of a document, or a part of it. */
-export interface DocumentContent {
-  document: Pick<DocumentRow, 'name' | 'content_type' | 'size' | 'sha256'>
-  /** The part; null for all. */
-  range: ByteRange | null
-  body: ReadableStream | ''
-}
-
-/** What a request asks for of a document: only whether it is there, or its content, or what the headers Range and If-Range say. */
-export interface AskedContent {
-  isHead: boolean
-  range: string | undefined
-  ifRange: string | undefined
-}
-
 /** A document that an organization may read, as those see it who copy it elsewhere. */
 export interface MirroredDocument extends Pick<DocumentRow, 'document_id' | 'content_type' | 'size' | 'document_date'> {
   document_kind: DocumentRow['kind']
@@ -93,20 +78,12 @@ export const mirroredDocuments = async (ledger: ScopedLedger, after: string | nu
   }))
 
 /**
- * Returns a document as it was downloaded, or the bytes that are asked for. Throws Failure 404 document.not_found and
+ * Answers with a document as it was downloaded, or with what is asked for of it. Throws Failure 404 document.not_found and
  * 416 document.range_not_satisfiable.
  */
-export async function readDocument(ctx: Ctx, document_id: string, asked: AskedContent): Promise<DocumentContent> {
+export async function readDocument(ctx: Ctx, document_id: string, asked: AskedContent): Promise<Response> {
   const document = await findDocument(openLedger(ctx), document_id)
-  if (!document) throw notFound('document')
-  const isMeant = !asked.isHead && (asked.ifRange === undefined || asked.ifRange === etagOf(document))
-  const range = isMeant ? rangeOf(asked.range, document.size) : null
-  if (range === UNSATISFIABLE)
-    throw new Failure('range', 'document.range_not_satisfiable', `The document has ${document.size} bytes.`, { size: document.size })
-  const key = objectOf(document.sha256)
-  const object = asked.isHead ? await ctx.env.FILES.head(key) : await ctx.env.FILES.get(key, range ? { range } : {})
-  if (!object) throw notFound('document')
-  return { document, range, body: 'body' in object ? (object as R2ObjectBody).body : '' }
+  const answer = document && (await openContent(ctx.env.FILES, { ...document, object: objectOf(document.sha256) }, asked))
+  if (!answer) throw notFound('document')
+  return answer
 }
-
-export const etagOf = ({ sha256 }: Pick<DocumentRow, 'sha256'>): string => `"${sha256}"`

@@ -10,6 +10,7 @@ export const objectOf = (sha256: string): string => `documents/${sha256}`
 
 interface DocumentJob {
   entity: number
+  rfc: string
   source: string
   job_id: string
 }
@@ -56,11 +57,14 @@ export async function keepDocuments(
   return { statements, created }
 }
 
-/** The id is derived from the document, so that the same document is never stored twice. Ids sort by the document's date. */
-async function rowOf({ entity, source }: DocumentJob, file: DocumentFile, created_at: number): Promise<KeptRow> {
+/**
+ * The id is derived from the document, so that the same document is never stored twice, and only from what everybody sees who reads it:
+ * it is the same for all of them and tells none of the others. Ids sort by the document's date.
+ */
+async function rowOf({ entity, rfc, source }: DocumentJob, file: DocumentFile, created_at: number): Promise<KeptRow> {
   const { kind, series, name, title, content_type, bytes, document_date, period_end, attributes } = file
   const sha256 = (await sha256Of(bytes)).toHex()
-  const identity = await sha256Of(new TextEncoder().encode(JSON.stringify([entity, source, name, sha256])))
+  const identity = await sha256Of(new TextEncoder().encode(JSON.stringify([rfc, source, name, sha256])))
   const hex = identity.subarray(0, 10).toHex()
   const time = Date.parse(`${document_date}T00:00:00Z`).toString(16).padStart(12, '0')
   const uuid = `${time.slice(0, 8)}-${time.slice(8)}-${hex.slice(0, 4)}-${hex.slice(4, 8)}-${hex.slice(8, 20)}`

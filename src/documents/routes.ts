@@ -1,11 +1,12 @@
 import { doc } from '#doc'
+import { askedOf } from '../platform/content.ts'
 import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
 import { operation, params, query, refuses, returns, returnsFile, returnsRanges } from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
 import { FiscalEntityPath, NOT_READABLE } from '../taxpayers/contract.ts'
 import { Document, DocumentPath, DocumentQuery, TaxProfile } from './contract.ts'
-import { etagOf, listOfDocuments, readDocument } from './documents.ts'
+import { listOfDocuments, readDocument } from './documents.ts'
 import { getTaxProfile } from './profile.ts'
 
 const TAG = 'Documents'
@@ -53,8 +54,8 @@ export const documentRoutes = new Hono<App>()
       TAG,
       doc('Download a document'),
       doc(
-        'Returns the file byte for byte as the tax authority delivered it. The header Range may ask for one part of it, and If-Range ' +
-          'for the part only if the ETag, which is the SHA-256 of the content, is still the same.',
+        'Returns the file byte for byte as the tax authority delivered it. Its ETag is the SHA-256 of the content. The header Range may ask ' +
+          'for one part of it, If-Range for the part only if the ETag is still the same, and If-None-Match for the file only if it is not.',
       ),
     ),
     params(DocumentPath),
@@ -62,16 +63,7 @@ export const documentRoutes = new Hono<App>()
     returnsRanges(...TYPES),
     refuses(404, doc('There is no active connection to the fiscal entity, or no such document that you can read.')),
     async (c) => {
-      const asked = { isHead: c.req.method === 'HEAD', range: c.req.header('range'), ifRange: c.req.header('if-range') }
-      const { document, range, body } = await readDocument(c.var.ctx, c.req.valid('param').document_id, asked)
-      const { offset, length } = range ?? { offset: 0, length: document.size }
-      return c.body(body, range ? 206 : 200, {
-        'Content-Type': document.content_type,
-        'Content-Length': String(length),
-        'Content-Disposition': `attachment; filename="${document.name.replace(/[^\w.-]/g, '_')}"`,
-        'Accept-Ranges': 'bytes',
-        ETag: etagOf(document),
-        ...(range && { 'Content-Range': `bytes ${offset}-${offset + length - 1}/${document.size}` }),
-      })
+      const answer = await readDocument(c.var.ctx, c.req.valid('param').document_id, askedOf(c.req.raw))
+      return c.newResponse(answer.body, answer)
     },
   )

@@ -8,7 +8,9 @@ import { MonthMetadata } from '../cfdi/package/month-metadata.ts'
 import { MOST_LISTED, type Rejection } from '../cfdi/package/rejections.ts'
 import { keepDocuments } from '../documents/keep.ts'
 import { Unavailable } from '../failures.ts'
+import type { Tell } from '../mailbox/fetch.ts'
 import { keepNotifications } from '../mailbox/keep.ts'
+import { readersOfFetched } from '../mailbox/mirrored.ts'
 import { insertOutboxEvents } from '../outbox/outbox.ts'
 import type { System } from '../platform/context.ts'
 import { BudgetUsedUp } from '../platform/db/budget.ts'
@@ -55,11 +57,12 @@ const waitAfter = (attempts: number): number => Math.min(FIRST_WAIT_MS * 2 ** (a
  * the real clock. A job succeeds, returns to the queue with a wait (the authority is unavailable, or an error occurred), or fails after twelve
  * attempts. A job for whose organizations there is no verified CIEC is parked. When the budget ends, the job that is running returns to the
  * queue and another invocation continues with it. The lease fences the progress and the end of jobs, and `cfdi_commits` fences slices:
- * when two workers run the same job, each document is stored once and one of them finishes the job.
+ * when two workers run the same job, each document is stored once and one of them finishes the job. `tell` learns of those who can read a
+ * document of the mailbox that comes late, of which no event tells.
  */
-export async function drain(system: System, hint: DownloadHint): Promise<void> {
+export async function drain(system: System, hint: DownloadHint, tell: Tell): Promise<void> {
   if (await verifyOutstanding(atNow(system), hint.entity)) await resumeDownloads(system, [hint])
-  const worker = new Worker(system, hint)
+  const worker = new Worker(system, hint, tell)
   const due = await worker.take()
   if (!due) return
   let isMore = true
@@ -183,13 +186,23 @@ async function download(worker: Worker, job: Job, login: Login): Promise<void> {
   if (job.month !== '') return downloadMonth(worker, job, login, now)
   const authority = authorityOf(system)
   const files = await authority.documents(login, job.source as DataSourceKey, now)
-  const { statements, created } = await keepDocuments(system, ledger, job, files)
+  const { statements, created } = await keepDocuments(system, ledger, { ...job, rfc: login.rfc }, files)
   const received = await keepNotifications({ ledger, files: system.env.FILES, mailbox: authority.mailbox, now }, job, login)
   const progress = created === 0 ? [] : progressStatements(ledger, job, { ...NOTHING, created })
   await worker.finish(job, null, {
     isChanged: created > 0 || received.isChanged,
     more: [...statements, ...received.statements, ...progress],
   })
+  if (received.hasLate) await tellLate(worker, job, now)
+}
+
+/** Tells of late documents of the mailbox. The job is over: a failure is left to the daily review of storage, as a crash is. */
+async function tellLate({ system, ledger, tell }: Worker, { entity }: Job, since: Date): Promise<void> {
+  try {
+    await tell(system, await readersOfFetched(system, ledger, entity, since))
+  } catch (error) {
+    log.error(system, 'Late documents of a mailbox could not be told of. The daily review finds them.', { entity }, error)
+  }
 }
 
 /**

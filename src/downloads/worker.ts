@@ -1,3 +1,4 @@
+import type { Tell } from '../mailbox/fetch.ts'
 import { wakeRelay } from '../outbox/outbox.ts'
 import type { System } from '../platform/context.ts'
 import { Logins } from '../taxpayers/login.ts'
@@ -34,12 +35,15 @@ export class Worker {
 
   readonly system: System
   readonly hint: DownloadHint
+  /** Learns of those who can read a document of the mailbox that no event tells of. */
+  readonly tell: Tell
   readonly ledger: D1Database
   readonly logins: Logins
 
-  constructor(system: System, hint: DownloadHint) {
+  constructor(system: System, hint: DownloadHint, tell: Tell) {
     this.system = system
     this.hint = hint
+    this.tell = tell
     this.ledger = system.settings.ledgers[hint.shard]!
     this.logins = new Logins(system, hint.entity)
   }

@@ -1,4 +1,5 @@
 import { Failure, notFound } from '../failures.ts'
+import { withdrawOpenings } from '../mailbox/requests/requests.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx } from '../platform/context.ts'
 import { isGuardViolation } from '../platform/db/guard.ts'
@@ -9,8 +10,9 @@ import { assertCredentialActive, assertOwnerCredentialLeft, markRevoked } from '
 import { countActiveMembers, withdrawInvitationsOf } from './team/store.ts'
 
 /**
- * Revokes a credential, which fails from its next request on, and withdraws the pending invitations that were sent with it. Throws Failure
- * 403 credential.owner_only, 404 credential.not_found, and 409 credential.last_owner.
+ * Revokes a credential, which fails from its next request on, and withdraws the pending invitations that were sent with it, and the
+ * openings of notifications that were acknowledged with it and wait. Throws Failure 403 credential.owner_only, 404 credential.not_found,
+ * and 409 credential.last_owner.
  */
 export async function revokeCredential(ctx: Ctx, api_key: string): Promise<void> {
   const { db, organization, now } = ctx
@@ -21,6 +23,7 @@ export async function revokeCredential(ctx: Ctx, api_key: string): Promise<void>
       assertOwnerCredentialLeft(db, organization.id, api_key, now),
       markRevoked(db, organization.id, api_key, now),
       withdrawInvitationsOf(db, organization.id, api_key),
+      ...withdrawOpenings(ctx),
     ])
   } catch (error) {
     if (isGuardViolation(error, 'credential.active')) throw notFound('credential')

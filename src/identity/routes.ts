@@ -21,8 +21,8 @@ export const identityRoutes = new Hono<App>()
       'Credentials',
       doc('Revoke a credential'),
       doc(
-        'The credential fails from its next request on, and pending invitations that were sent with it are withdrawn. Only an owner can ' +
-          'revoke a credential with the role owner.',
+        'The credential fails from its next request on, and pending invitations that were sent with it are withdrawn. So are openings of ' +
+          'notifications that were acknowledged with it and wait. Only an owner can revoke a credential with the role owner.',
       ),
     ),
     params(CredentialPath),

@@ -1,4 +1,4 @@
-import type { AlertDraft } from '../alerts/alerts.ts'
+import { type AlertDraft, MOST_OF_GROUP } from '../alerts/alerts.ts'
 import { AUTHORITY_ZONE } from '../authority/port/business-days.ts'
 import { localDayOf } from '../platform/time/calendar.ts'
 import { deadlinesOf } from './deadlines.ts'
@@ -7,28 +7,43 @@ import type { NotificationBody } from './told.ts'
 /** The connection that a notification was received over, and the notification's identifier there. */
 interface Receiver {
   organization_id: string
+  fiscal_entity_id: string
   rfc: string
   notification_id: string
 }
 
-/** Returns the alert of a notification that takes effect and that nobody has opened; null for any other. There is one for each notification.
- * Its message says of which day it is, because nothing changes it when the notification is opened. */
-export function alertOf({ organization_id, rfc, notification_id }: Receiver, body: NotificationBody, now: Date): AlertDraft | null {
+/**
+ * Returns the alert of a notification that takes effect and that nobody has opened; null for any other. The first five of an RFC and day have
+ * one each, and those after them share one, so that hundreds at once make six alerts. A message says of which day it is, because nothing
+ * changes it when the notification is opened.
+ */
+export function alertOf(
+  { organization_id, fiscal_entity_id, rfc, notification_id }: Receiver,
+  body: NotificationBody,
+  now: Date,
+): AlertDraft | null {
   const { kind, title, sent_at, opened_at } = body
   const dated = { kind, sent_at: new Date(sent_at), opened_at: opened_at === null ? null : new Date(opened_at) }
-  const { status, severity, open_deadline, effective_at } = deadlinesOf(dated, now)
+  const { status, severity, open_deadline, effective_at, deadline_basis } = deadlinesOf(dated, now)
   if (severity === 'info' || effective_at === null) return null
-  const effective = localDayOf(effective_at, AUTHORITY_ZONE)
+  const [today, effective] = [localDayOf(now, AUTHORITY_ZONE), localDayOf(effective_at, AUTHORITY_ZONE)]
   const end =
-    status === 'pending'
-      ? `open it by ${open_deadline}, or it counts as notified on ${effective}.`
-      : `it counts as notified on ${effective}.`
+    status === 'pending' ? `open it by ${open_deadline}, or it counts as notified on ${effective}` : `it counts as notified on ${effective}`
+  const estimated = deadline_basis === 'estimated' ? ' at the earliest: a vacation of the authority may not be known yet' : ''
+  const group = `mailbox:${fiscal_entity_id}:${today}`
   return {
     organization_id,
     kind: 'mailbox.notification_received',
     severity,
-    dedupe_key: `mailbox:${notification_id}`,
+    dedupe_key: `${group}:${notification_id}`,
     resource_id: notification_id,
-    message: `The tax mailbox of ${rfc} received “${title}” on ${localDayOf(dated.sent_at, AUTHORITY_ZONE)}. As of ${localDayOf(now, AUTHORITY_ZONE)} nobody has opened it: ${end}`,
+    message: `The tax mailbox of ${rfc} received “${title}” on ${localDayOf(dated.sent_at, AUTHORITY_ZONE)}. As of ${today} nobody has opened it: ${end}${estimated}.`,
+    overflow: {
+      dedupe_key: group,
+      resource_id: fiscal_entity_id,
+      message:
+        `The tax mailbox of ${rfc} told of more than ${MOST_OF_GROUP} notifications on ${today} that nobody had opened. This alert is for all after ` +
+        `the first ${MOST_OF_GROUP}: GET /v1/fiscal-entities/${fiscal_entity_id}/buzon/notifications lists them with their deadlines.`,
+    },
   }
 }

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { doc } from '#doc'
 import { NOTIFICATION_KINDS } from '../authority/port/mailbox.ts'
 import { documented, Id, Instant, Paging } from '../platform/http/shapes.ts'
-import { NOTIFICATION_SEVERITIES, NOTIFICATION_STATUSES } from './deadlines.ts'
+import { DEADLINE_BASES, NOTIFICATION_SEVERITIES, NOTIFICATION_STATUSES } from './deadlines.ts'
 
 export const NotificationKind = z.enum(NOTIFICATION_KINDS).meta({
   id: 'NotificationKind',
@@ -44,6 +44,16 @@ export const Notification = z
       .nullable()
       .meta({
         description: doc('The last day on which it can be opened: the third business day after it was sent. Null if it only informs.'),
+      }),
+    deadline_basis: z
+      .enum(DEADLINE_BASES)
+      .nullable()
+      .meta({
+        description: doc(
+          '`published`: every day off that the authority published is counted. `estimated`: the table of these days does not reach so far, so that ' +
+            'only weekends and the holidays of the law are sure to be left out: `open_deadline`, and `effective_at` and `status` of one that nobody ' +
+            'opened, may come earlier than the true ones, and never later. Null if it only informs.',
+        ),
       }),
     effective_at: Instant.nullable().meta({
       description: doc(

@@ -1,4 +1,4 @@
-import { AUTHORITY_ZONE, addBusinessDays, businessDaysBetween } from '../authority/port/business-days.ts'
+import { AUTHORITY_ZONE, addBusinessDays, businessDaysBetween, KNOWN_FROM, KNOWN_UNTIL } from '../authority/port/business-days.ts'
 import { DAYS_TO_EXPIRY, DAYS_TO_OPEN, EFFECTIVE_KINDS, isPending, type MailboxNotification } from '../authority/port/mailbox.ts'
 import { type Day, dayOfEpoch, epochDayOf, firstInstantOf, localDayOf } from '../platform/time/calendar.ts'
 
@@ -8,14 +8,20 @@ export type NotificationStatus = (typeof NOTIFICATION_STATUSES)[number]
 export const NOTIFICATION_SEVERITIES = ['info', 'warning', 'critical'] as const
 export type NotificationSeverity = (typeof NOTIFICATION_SEVERITIES)[number]
 
+/** What a deadline is computed from: all days off that the authority published, or those of the law alone where others may be missing. */
+export const DEADLINE_BASES = ['published', 'estimated'] as const
+export type DeadlineBasis = (typeof DEADLINE_BASES)[number]
+
 type Dated = Pick<MailboxNotification, 'kind' | 'sent_at' | 'opened_at'>
 
-/** What a notification means at an instant (CFF, article 134, I). Dates and instants are null for one that only informs. */
+/** What a notification means at an instant (CFF, article 134, I). Dates, instants and their basis are null for one that only informs. */
 export interface Deadlines {
   status: NotificationStatus
   severity: NotificationSeverity
   /** The last day on which it can be opened. */
   open_deadline: Day | null
+  /** An estimated deadline, and the instant after it, are not later than the true ones. */
+  deadline_basis: DeadlineBasis | null
   /** When it takes effect, or took effect. */
   effective_at: Date | null
   /** Business days after today up to the deadline; 0 on the last one. Null unless it is pending. */
@@ -33,16 +39,18 @@ export function statusOf(dated: Dated, now: Date): NotificationStatus {
 
 export function deadlinesOf(dated: Dated, now: Date): Deadlines {
   const status = statusOf(dated, now)
-  if (status === 'informational') return { status, severity: 'info', open_deadline: null, effective_at: null, days_left: null }
+  if (status === 'informational')
+    return { status, severity: 'info', open_deadline: null, deadline_basis: null, effective_at: null, days_left: null }
   const sent = localDayOf(dated.sent_at, AUTHORITY_ZONE)
-  const open_deadline = addBusinessDays(sent, DAYS_TO_OPEN)
+  const [open_deadline, expires] = [addBusinessDays(sent, DAYS_TO_OPEN), addBusinessDays(sent, DAYS_TO_EXPIRY)]
   const days_left = status === 'pending' ? businessDaysBetween(localDayOf(now, AUTHORITY_ZONE), open_deadline) : null
   const isCritical = status === 'notified_by_expiry' || (days_left !== null && days_left <= CRITICAL_DAYS)
   return {
     status,
     severity: status === 'opened' ? 'info' : isCritical ? 'critical' : 'warning',
     open_deadline,
-    effective_at: dated.opened_at ?? firstInstantOf(addBusinessDays(sent, DAYS_TO_EXPIRY), AUTHORITY_ZONE),
+    deadline_basis: sent >= KNOWN_FROM && expires <= KNOWN_UNTIL ? 'published' : 'estimated',
+    effective_at: dated.opened_at ?? firstInstantOf(expires, AUTHORITY_ZONE),
     days_left,
   }
 }

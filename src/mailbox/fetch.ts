@@ -51,7 +51,8 @@ export async function workOnMailbox(system: System, call: MailboxCall, tell: Tel
   if (requests.length === REQUESTS) await announceRequests(system, [call])
 }
 
-type Tell = (system: System, readers: readonly NotificationReader[]) => Promise<void>
+/** What learns of those who can read a document that was fetched. */
+export type Tell = (system: System, readers: readonly NotificationReader[]) => Promise<void>
 
 /** What the mailbox lists, by the authority's identifiers; null when it cannot be listed now. */
 async function listedFor(
@@ -78,12 +79,12 @@ async function fulfil(
   listed: ReadonlyMap<string, MailboxNotification>,
   tell: Tell,
 ): Promise<void> {
-  const { notification, opens } = request
+  const { notification, acknowledged_by } = request
   const { mailbox } = authorityOf(system)
   const now = new Date()
   try {
     const found = listed.get(notification)
-    const isOpening = found !== undefined && opens === 1 && isPending(found, now)
+    const isOpening = found !== undefined && acknowledged_by !== null && isPending(found, now)
     if (isOpening && !(await isWaiting(system.db.$client, request))) return
     const opened_at = isOpening ? await mailbox.open(login, notification, now) : (found?.opened_at ?? null)
     const ledger = system.settings.ledgers[request.shard]!
@@ -106,9 +107,9 @@ async function fulfil(
 }
 
 async function postpone(system: System, request: MailboxRequest, wait = Math.min(FIRST_WAIT_MS * 2 ** request.attempts, LONGEST_WAIT_MS)) {
-  const { notification, attempts, organization_id, entity } = request
+  const { notification, attempts, organization_id, entity, acknowledged_by } = request
   if (attempts + 1 >= MAX_ATTEMPTS) {
-    log.error(system, 'A request for a notification lapses.', { notification, entity, opens: request.opens === 1 })
+    log.error(system, 'A request for a notification lapses.', { notification, entity, opens: acknowledged_by !== null })
     await deleteRequest(system.db.$client, request).run()
     return
   }

@@ -42,35 +42,38 @@ const readersOf = ({ entity, source, job_id }: MailboxJob): Readers => ({
 
 /**
  * Lists the mailbox, which opens nothing, and fetches the documents that can be read without opening anything. Returns the statements to be
- * committed with the end of the job, and whether anything is new. Nothing for a job of another source.
+ * committed with the end of the job, whether anything is new, and whether there are late documents, of notifications that were listed before.
+ * Nothing for a job of another source.
  */
 export async function keepNotifications(
   place: Place,
   job: MailboxJob,
   login: Login,
-): Promise<{ statements: D1PreparedStatement[]; isChanged: boolean }> {
-  if (job.source !== MAILBOX_SOURCE) return { statements: [], isChanged: false }
+): Promise<{ statements: D1PreparedStatement[]; isChanged: boolean; hasLate: boolean }> {
+  if (job.source !== MAILBOX_SOURCE) return { statements: [], isChanged: false, hasLate: false }
   const { ledger, mailbox, now } = place
   const listed = await mailbox.list(login, now)
   const known = new Map((await knownNotifications(ledger, job.entity)).map((row) => [keyOf(row.sent_at, row.notification), row]))
   const rows: NewNotification[] = []
-  let left = MOST_DOCUMENTS
+  let [left, hasLate] = [MOST_DOCUMENTS, false]
   for (const one of listed.toSorted((a, b) => b.sent_at.getTime() - a.sent_at.getTime())) {
     const before = known.get(keyOf(one.sent_at.getTime(), one.notification))
     const isWanted = left > 0 && one.document_kind !== null && !before?.sha256 && !isPending(one, now)
     if (isWanted) left--
     const content = isWanted ? await fetchedDocument(place, login, one.notification).catch(ifLater) : null
+    hasLate ||= before !== undefined && content !== null
     if (isChange(before, one) || content) rows.push({ ...rowOf(job.entity, one), ...(content ?? NO_CONTENT) })
   }
   const shown = new Set(listed.map(({ sent_at, notification }) => keyOf(sent_at.getTime(), notification)))
   const gone = [...known].flatMap(([key, row]) => (row.is_listed === 1 && !shown.has(key) ? [row] : []))
   return {
     statements: [
-      ...(rows.length > 0 ? [upsertNotifications(ledger, rows)] : []),
-      ...(gone.length > 0 ? [unlistNotifications(ledger, job.entity, gone)] : []),
+      ...upsertNotifications(ledger, rows),
+      ...unlistNotifications(ledger, job.entity, gone),
       ...(known.size + rows.length > 0 ? tellStatements(ledger, readersOf(job), job.job_id, now) : []),
     ],
     isChanged: rows.length > 0,
+    hasLate,
   }
 }
 

@@ -1,11 +1,13 @@
 import { AUTHORITY_ZONE } from '../authority/port/business-days.ts'
+import type { System } from '../platform/context.ts'
 import { localDayOf } from '../platform/time/calendar.ts'
 import type { ScopedLedger } from '../visibility/scoped-ledger.ts'
 import { visibleSince } from './floor.ts'
 import { MAILBOX_SOURCE, objectOf } from './keep.ts'
 import { notificationIdOf } from './notification-id.ts'
 import { findNotification } from './notifications.ts'
-import { listNotifications } from './store.ts'
+import { type NotificationReader, readersOf } from './requests/store.ts'
+import { listersOfFetched, listNotifications } from './store.ts'
 
 export { fetchedSince } from './store.ts'
 
@@ -45,3 +47,7 @@ export async function mirroredNotifications(ledger: ScopedLedger, after: string 
     }),
   )
 }
+
+/** Finds those who can read a document that was fetched of a mailbox at an instant or later, as far as floors let them. */
+export const readersOfFetched = async (system: System, ledger: D1Database, entity: number, since: Date): Promise<NotificationReader[]> =>
+  readersOf(system.db.$client, entity, await listersOfFetched(ledger, entity, since.getTime()))

@@ -1,4 +1,5 @@
 import { Failure, notFound } from '../failures.ts'
+import { type AskedContent, openContent } from '../platform/content.ts'
 import type { Ctx } from '../platform/context.ts'
 import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import { openLedger, type ScopedLedger } from '../visibility/scoped-ledger.ts'
@@ -65,51 +66,41 @@ export async function findNotification(ledger: ScopedLedger, notification_id: st
   throw notFound('notification')
 }
 
-/** The document of a notification with its bytes. */
-export interface NotificationFile {
-  name: string
-  content_type: string
-  size: number
-  /** Empty when only the headers are asked for. */
-  content: ReadableStream | string
-}
-
 /**
- * Returns the document of a notification, or NotificationFetching while it is fetched. One that is pending is opened only if the query
- * acknowledges it. `isHead` asks only what the answer would be: it acknowledges nothing, has nothing fetched and writes nothing. Throws Failure 404 notification.not_found and document.not_found, 409 would_notify without the acknowledgement, 403 credential.role
- * when a member acknowledges, 409 fiscal_entity.not_active when the document would have to be fetched over a paused connection.
+ * Answers with the document of a notification, or with what is asked for of it, or NotificationFetching while it is fetched. One that is
+ * pending is opened only if the query acknowledges it. A tentative request acknowledges nothing, has nothing fetched and writes nothing.
+ * Throws Failure 404 notification.not_found and document.not_found, 409 would_notify without the acknowledgement, 403 credential.role when a
+ * member acknowledges, 409 credential.changed when the credential was revoked meanwhile, 409 fiscal_entity.not_active when the document would
+ * have to be fetched over a paused connection, and 416 document.range_not_satisfiable.
  */
 export async function readNotificationDocument(
   ctx: Ctx,
   { notification_id, acknowledge_notification }: NotificationDocumentQuery,
-  isHead: boolean,
-): Promise<NotificationFile | NotificationFetching> {
+  content: AskedContent,
+): Promise<Response | NotificationFetching> {
   const ledger = openLedger(ctx)
   const row = await findNotification(ledger, notification_id)
   const asked: Asked = {
     ...{ organization_id: ctx.organization.id, entity: ledger.entity, shard: ctx.connection!.shard },
-    ...{ sent_at: row.sent_at, notification: row.notification },
+    ...{ sent_at: row.sent_at, notification: row.notification, notification_id },
   }
   if (statusOf(dated(row), ctx.now) === 'pending') {
-    const opens = acknowledge_notification && !isHead
-    if (opens) requireWriter(ctx)
+    const api_key = acknowledge_notification && !content.isTentative ? writerOf(ctx) : null
     if (await isOpeningRequested(ctx, asked)) return FETCHING
-    if (!opens) throw wouldNotify(row)
+    if (api_key === null) throw wouldNotify(row)
     requireActive(ctx)
-    await requestOpening(ctx, asked, {
-      action: 'notification.opening_requested',
-      resource_id: notification_id,
-      changed: ['opened_at'],
-    })
+    await requestOpening(ctx, api_key, asked)
     return FETCHING
   }
   if (row.document_kind === null) throw noDocument(row)
   const { name, content_type, size, sha256 } = row
-  const object = sha256 === null ? null : await (isHead ? ctx.env.FILES.head(objectOf(sha256)) : ctx.env.FILES.get(objectOf(sha256)))
-  if (object)
-    return { name: name!, content_type: content_type!, size: size!, content: 'body' in object ? (object as R2ObjectBody).body : '' }
+  if (sha256 !== null) {
+    const file = { object: objectOf(sha256), name: name!, content_type: content_type!, size: size!, sha256 }
+    const answer = await openContent(ctx.env.FILES, file, content)
+    if (answer) return answer
+  }
   requireActive(ctx)
-  if (!isHead) await requestDocument(ctx, asked)
+  if (!content.isTentative) await requestDocument(ctx, asked)
   return FETCHING
 }
 
@@ -131,9 +122,11 @@ const noDocument = ({ opened_at }: NotificationRow) =>
     `The notification ${opened_at === null ? '' : `was opened at ${new Date(opened_at).toISOString()} and `}has no document.`,
   )
 
-function requireWriter({ actor }: Ctx): void {
+/** The api_key of a caller who may open notifications. Throws Failure 403 credential.role. */
+function writerOf({ actor }: Ctx): string {
   if (actor.kind !== 'credential' || actor.role === 'member')
     throw new Failure('forbidden', 'credential.role', 'Opening a notification needs a credential with the role owner or admin.')
+  return actor.api_key
 }
 
 function requireActive({ connection }: Ctx): void {

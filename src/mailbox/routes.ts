@@ -1,13 +1,15 @@
 import { doc } from '#doc'
+import { askedOf } from '../platform/content.ts'
 import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
-import { operation, params, query, refuses, returns, returnsFile } from '../platform/http/operation.ts'
+import { operation, params, query, refuses, refusesAny, returns, returnsFile, returnsRanges } from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
 import { FiscalEntityPath, NOT_READABLE } from '../taxpayers/contract.ts'
 import { Notification, NotificationDocumentQuery, NotificationFetching, NotificationQuery } from './contract.ts'
 import { listOfNotifications, readNotificationDocument } from './notifications.ts'
 
 const TAG = 'Tax mailbox'
+const TYPES = ['application/pdf', 'application/octet-stream'] as const
 
 /** The tax mailbox (buzón tributario), mounted at /v1/fiscal-entities. */
 export const mailboxRoutes = new Hono<App>()
@@ -38,36 +40,33 @@ export const mailboxRoutes = new Hono<App>()
         'Returns the file byte for byte. A `pending` notification would take effect by being opened. It is opened only with ' +
           '`acknowledge_notification=true`, by an owner or admin, and the audit events record who asked for it. The answer is 202 until the ' +
           'tax authority has delivered the document: repeat the request, without the acknowledgement if you like. If the authority cannot be ' +
-          'reached for more than an hour, the request lapses. HEAD opens nothing, has nothing fetched, and ignores the acknowledgement.',
+          'reached for more than an hour, the request lapses. HEAD, and a request that is ' +
+          'marked as made in advance (Sec-Purpose: prefetch), open nothing, have nothing fetched, and ignore the acknowledgement. The waiting ' +
+          'opening is withdrawn when the credential that acknowledged it is revoked or becomes a member’s. Range, If-Range and If-None-Match ' +
+          'mean what they do for other documents; the ETag is the SHA-256.',
       ),
     ),
     params(FiscalEntityPath),
     query(NotificationDocumentQuery),
-    returnsFile(doc('The document'), 'application/pdf', 'application/octet-stream'),
+    returnsFile(doc('The document'), ...TYPES),
+    returnsRanges(...TYPES),
     returns(202, NotificationFetching, doc('The document is being fetched'), {
       'Retry-After': doc('Seconds to wait before the next request, as in the body.'),
     }),
-    refuses(
-      404,
-      doc(
+    refusesAny({
+      403: doc('A credential with the role member acknowledges.'),
+      404: doc(
         'There is no active connection to the fiscal entity, no such notification that you can read, or it has no document. The detail says when one without a document was opened.',
       ),
-    ),
-    refuses(403, doc('A credential with the role member acknowledges.')),
-    refuses(
-      409,
-      doc(
+      409: doc(
         '`would_notify`: the notification is pending, and the request does not acknowledge that it is opened. `fiscal_entity.not_active`: the ' +
-          'document is not fetched yet, and cannot be while an unpaid invoice pauses the connection.',
+          'document is not fetched yet, and cannot be while an unpaid invoice pauses the connection. `credential.changed`: the credential that ' +
+          'acknowledges was revoked, or became a member’s, while the request was carried out.',
       ),
-    ),
+    }),
     async (c) => {
-      const found = await readNotificationDocument(c.var.ctx, c.req.valid('query'), c.req.method === 'HEAD')
-      if ('status' in found) return c.json(found, 202, { 'Retry-After': String(found.retry_after_seconds) })
-      return c.body(found.content, 200, {
-        'Content-Type': found.content_type,
-        'Content-Length': String(found.size),
-        'Content-Disposition': `attachment; filename="${found.name.replace(/[^\w.-]/g, '_')}"`,
-      })
+      const found = await readNotificationDocument(c.var.ctx, c.req.valid('query'), askedOf(c.req.raw))
+      if (found instanceof Response) return c.newResponse(found.body, found)
+      return c.json(found, 202, { 'Retry-After': String(found.retry_after_seconds) })
     },
   )

@@ -1,4 +1,5 @@
 import { EFFECTIVE_KINDS } from '../authority/port/mailbox.ts'
+import { jsonChunks } from '../platform/db/commit.ts'
 import { all, type Fragment, prepared, raw, sql } from '../platform/db/fragment.ts'
 import type { ScopedLedger } from '../visibility/scoped-ledger.ts'
 import type { NotificationStatus } from './deadlines.ts'
@@ -78,26 +79,26 @@ export const knownNotifications = async (ledger: D1Database, entity: number): Pr
 export type NewNotification = Omit<NotificationRow, 'organizations' | 'is_listed'>
 
 /** Stores what the authority lists. Of what is stored, the opening, the document and that it is listed can be added. Tells nobody. */
-export const upsertNotifications = (ledger: D1Database, rows: readonly NewNotification[]): D1PreparedStatement =>
-  ledger
-    .prepare(
-      `insert into mailbox_notifications (entity, sent_at, notification, kind, title, authority, document_number, document_kind, opened_at,
-         name, content_type, size, sha256, fetched_at, is_listed, organizations)
-       select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8, value->>9, value->>10,
-         value->>11, value->>12, value->>13, 1, '{}'
-       from json_each(?) where true
-       on conflict do update set opened_at = coalesce(opened_at, excluded.opened_at), is_listed = 1, name = coalesce(name, excluded.name),
-         content_type = coalesce(content_type, excluded.content_type), size = coalesce(size, excluded.size),
-         sha256 = coalesce(sha256, excluded.sha256), fetched_at = coalesce(fetched_at, excluded.fetched_at)`,
-    )
-    .bind(
-      JSON.stringify(
-        rows.map((row) => [
-          ...[row.entity, row.sent_at, row.notification, row.kind, row.title, row.authority, row.document_number, row.document_kind],
-          ...[row.opened_at, row.name, row.content_type, row.size, row.sha256, row.fetched_at],
-        ]),
-      ),
-    )
+export const upsertNotifications = (ledger: D1Database, rows: readonly NewNotification[]): D1PreparedStatement[] =>
+  jsonChunks(
+    rows.map((row) => [
+      ...[row.entity, row.sent_at, row.notification, row.kind, row.title, row.authority, row.document_number, row.document_kind],
+      ...[row.opened_at, row.name, row.content_type, row.size, row.sha256, row.fetched_at],
+    ]),
+  ).map((json) =>
+    ledger
+      .prepare(
+        `insert into mailbox_notifications (entity, sent_at, notification, kind, title, authority, document_number, document_kind, opened_at,
+           name, content_type, size, sha256, fetched_at, is_listed, organizations)
+         select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8, value->>9, value->>10,
+           value->>11, value->>12, value->>13, 1, '{}'
+         from json_each(?) where true
+         on conflict do update set opened_at = coalesce(opened_at, excluded.opened_at), is_listed = 1, name = coalesce(name, excluded.name),
+           content_type = coalesce(content_type, excluded.content_type), size = coalesce(size, excluded.size),
+           sha256 = coalesce(sha256, excluded.sha256), fetched_at = coalesce(fetched_at, excluded.fetched_at)`,
+      )
+      .bind(json),
+  )
 
 /** Returns for which of these entities a document of a notification was fetched at an instant or later, in milliseconds. */
 export const fetchedSince = async (ledger: D1Database, entities: readonly number[], since: number): Promise<Set<number>> => {
@@ -110,14 +111,26 @@ export const fetchedSince = async (ledger: D1Database, entities: readonly number
   return new Set(results.map(({ entity }) => entity))
 }
 
-/** Records that the mailbox does not show these any more. */
-export const unlistNotifications = (ledger: D1Database, entity: number, gone: readonly KnownNotification[]): D1PreparedStatement =>
-  ledger
+/** Returns the organizations, as keys of a JSON object, that listed a notification whose document was fetched at an instant or later. */
+export const listersOfFetched = async (ledger: D1Database, entity: number, since: number): Promise<string> =>
+  (await ledger
     .prepare(
-      `update mailbox_notifications set is_listed = 0
-       where entity = ?1 and (sent_at, notification) in (select value->>0, value->>1 from json_each(?2))`,
+      `select json_group_object(o.key, 1) as organizations from mailbox_notifications m cross join json_each(m.organizations) o
+       where m.entity = ?1 and m.fetched_at >= ?2`,
     )
-    .bind(entity, JSON.stringify(gone.map(({ sent_at, notification }) => [sent_at, notification])))
+    .bind(entity, since)
+    .first<string>('organizations'))!
+
+/** Records that the mailbox does not show these any more. */
+export const unlistNotifications = (ledger: D1Database, entity: number, gone: readonly KnownNotification[]): D1PreparedStatement[] =>
+  jsonChunks(gone.map(({ sent_at, notification }) => [sent_at, notification])).map((json) =>
+    ledger
+      .prepare(
+        `update mailbox_notifications set is_listed = 0
+         where entity = ?1 and (sent_at, notification) in (select value->>0, value->>1 from json_each(?2))`,
+      )
+      .bind(entity, json),
+  )
 
 type Found = Pick<NotificationRow, 'opened_at' | 'name' | 'content_type' | 'size' | 'sha256' | 'fetched_at'>
 

@@ -12,8 +12,9 @@ export type MirroredKind = (typeof MIRRORED_KINDS)[number]
 const NAME = doc('A label of your choice.')
 const FISCAL_ENTITIES = doc('The fiscal entities whose documents are copied. Null: all of them, and those that you connect later.')
 const KINDS = doc(
-  'The kinds of documents that are copied: XML of CFDIs, tax status certificates, compliance opinions, returns, messages of the tax mailbox, ' +
-    'and acknowledgements.',
+  'The kinds of documents that are copied: `cfdi_xml` XML of CFDIs and retenciones, `csf` tax status certificates, `opinion_32d` compliance ' +
+    'opinions, `declaracion` returns, `acuse` receipts for returns, `buzon` documents of the tax mailbox. No other document is copied: not the ' +
+    'registered obligations, the registration data, the lists of certificates, nor the collateral registry.',
 )
 
 const Kind = z.enum(MIRRORED_KINDS, {
@@ -123,7 +124,7 @@ export const Backfill = z
     total: z
       .int()
       .nullable()
-      .meta({ description: doc('How many documents it copies; null until they are counted.') }),
+      .meta({ description: doc('How many documents of active connections it copies; null until they are counted.') }),
     copied: z.int().meta({ description: doc('How many of them are copied.') }),
     requested_at: Instant,
     completed_at: Instant.nullable(),

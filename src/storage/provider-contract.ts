@@ -13,11 +13,15 @@ const composed = (text: string): string => text.normalize('NFC')
 
 const text = (pattern: RegExp, message: string, description: Doc) => z.string().trim().regex(pattern, message).meta({ description })
 
+/** A part that the URL parser would take for a step to another folder. */
+const STEP = /[/\\](?:\.|%2e){1,2}(?=[/\\]|$)/i
+
 const endpoint = (description: Doc) =>
   z
     .string()
     .max(500)
     .regex(/^https:\/\/[^?#]+$/i, 'Must be an https URL without query and fragment.')
+    .refine((url) => !STEP.test(url), 'Must have no . or .. as a part of its path.')
     .transform((url) => url.replace(/\/+$/, ''))
     .nullable()
     .default(null)
@@ -41,8 +45,8 @@ const place = {
     .default(DEFAULT_TEMPLATE)
     .meta({
       description: doc(
-        'The path of each CFDI below the prefix, `{rfc}/{yyyy}/{mm}/{direction}/{uuid}.xml` by default. It contains `{uuid}`; it contains `{rfc}` or `{direction}`, because two of your RFCs may have ' +
-          'the same CFDI; it ends in `.xml`. Variables: `{rfc}` (your own), `{yyyy}`, `{mm}`, `{dd}` (of `Fecha`), `{direction}` (`issued` or ' +
+        'The path of each CFDI below the prefix, `{rfc}/{yyyy}/{mm}/{direction}/{uuid}.xml` by default. It contains `{uuid}`; it contains `{rfc}`, because two of your RFCs may have ' +
+          'a CFDI of the same UUID; it ends in `.xml`. Variables: `{rfc}` (your own), `{yyyy}`, `{mm}`, `{dd}` (of `Fecha`), `{direction}` (`issued` or ' +
           '`received`), `{uuid}`, `{kind}` (`cfdi` or `retenciones`), `{tipo}` (`I`, `E`, `P`, `N`, `T`; `R` for retenciones, `X` for another ' +
           'type), `{emisor_rfc}`, `{receptor_rfc}`. In an RFC, `Ñ` is written `_N` and `&` is written `_Y`. Outside variables, letters, digits, ' +
           'spaces and `- _ . , ( ) + = @ /` are allowed, but no name that a provider reserves. A change does not move what is copied.',
@@ -61,8 +65,8 @@ export const S3Config = z
   .strictObject({
     ...place,
     bucket: text(
-      /^[A-Za-z\d][A-Za-z\d._-]{1,61}[A-Za-z\d]$/,
-      'Must be the name of a bucket: 3 to 63 letters, digits, dots, hyphens and underscores.',
+      /^(?!.*\.\.)[A-Za-z\d][A-Za-z\d._-]{1,61}[A-Za-z\d]$/,
+      'Must be the name of a bucket: 3 to 63 letters, digits, single dots, hyphens and underscores.',
       doc('The name of the bucket, which exists.'),
     ),
     region: z
@@ -105,7 +109,7 @@ export const AzureBlobConfig = z
   .meta({ id: 'AzureBlobConfig' })
 export type AzureBlobConfig = z.infer<typeof AzureBlobConfig>
 
-const folder = /^[A-Za-z\d!_.-]{1,200}$/
+const folder = /^(?!\.+$)[A-Za-z\d!_.-]{1,200}$/
 
 export const GoogleDriveConfig = z
   .strictObject({
@@ -129,14 +133,20 @@ export const OneDriveConfig = z
     tenant: z
       .string()
       .trim()
-      .regex(/^[A-Za-z\d.-]{1,100}$/, 'Must be a tenant: its identifier, its domain, common, organizations or consumers.')
+      .regex(/^(?!\.+$)[A-Za-z\d.-]{1,100}$/, 'Must be a tenant: its identifier, its domain, common, organizations or consumers.')
       .default('common')
       .meta({
         description: doc(
           'The Microsoft Entra tenant that issues tokens: its identifier or domain, or `common`, `organizations`, `consumers`.',
         ),
       }),
-    drive_id: optionalId('a drive', doc('The drive, also that of a SharePoint library. Null: the drive of the account.')),
+    drive_id: optionalId(
+      'a drive',
+      doc(
+        'The drive, also that of a SharePoint library. Null: the drive of the account, which the connector keeps here from its first test or use on, ' +
+          'also when the credentials change. Null with new credentials: the drive of their account.',
+      ),
+    ),
     folder_id: optionalId('a folder', doc('The folder (item) in the drive. Null: the root.')),
   })
   .superRefine(judgePlace)

@@ -100,6 +100,18 @@ export const replaceCredentials = (
       where connector = ${connector} and credentials_version = ${credentials_version} and deleted_at is null`,
   )
 
+/** Makes the drive of an account a part of the config, unless the customer has replaced the credentials or named a drive in the meantime. */
+export const keepDrive = (
+  d1: D1Database,
+  { connector, credentials_version }: Pick<ConnectorRow, 'connector' | 'credentials_version'>,
+  drive_id: string,
+): D1PreparedStatement =>
+  prepared(
+    d1,
+    sql`update storage_connectors set config = json_set(config, '$.drive_id', ${drive_id})
+      where connector = ${connector} and credentials_version = ${credentials_version} and config->>'drive_id' is null and deleted_at is null`,
+  )
+
 /** Replaces sealed credentials by the same ones under another key, unless they have been replaced in the meantime. */
 export const rewrapStatement = (d1: D1Database, { connector, credentials }: ConnectorRow, resealed: string): D1PreparedStatement =>
   prepared(d1, sql`update storage_connectors set credentials = ${resealed} where connector = ${connector} and credentials = ${credentials}`)

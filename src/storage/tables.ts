@@ -35,7 +35,7 @@ export const storageConnectors = sqliteTable(
     backfill: text(),
     /** Number of the last part of the manifests: each batch leaves one (mirror/manifest.ts). */
     parts: integer().notNull().default(0),
-    /** JSON `{day, n, parts}`: the last manifest that is written, the nth of its day, and the last part that is in one; null before. */
+    /** JSON `{day, numbers, parts, due}`: the last manifest, and the day for which another one is due (mirror/manifest.ts); null before. */
     manifest: text(),
     /** Who copies, and until when; null when nobody does. */
     token: text(),
@@ -49,10 +49,10 @@ export const storageConnectors = sqliteTable(
     uniqueIndex('storage_connectors_id').on(table.connector_id),
     // GET /storage-connectors; the active connectors of an organization.
     index('storage_connectors_organization').on(table.organization_id, table.connector).where(sql`deleted_at is null`),
-    // The sweep: connectors that are to be planned or cleaned up, or whose backfill is not completed.
+    // The sweep: connectors that are to be planned or cleaned up, whose backfill is not completed, or whose manifest is due.
     index('storage_connectors_unfinished')
       .on(table.connector)
-      .where(sql`not is_planned or deleted_at is not null or backfill->>'status' <> 'completed'`),
+      .where(sql`not is_planned or deleted_at is not null or backfill->>'status' <> 'completed' or manifest->>'due' is not null`),
   ],
 )
 

@@ -120,7 +120,7 @@ const EXTREMES: CfdiObject[] = [
 
 /**
  * Returns why a template cannot be used under a prefix, as the message of a 422; null if every CFDI gets a path of its own from it that every
- * provider takes. A CFDI is issued or received by any one RFC, so that `{rfc}` or `{direction}` tells two RFCs of an organization apart.
+ * provider takes. Only `{rfc}` tells two RFCs of an organization apart: imports can bring both a document of the same UUID and direction.
  */
 export function templateFault(template: string, prefix: string): string | null {
   const names = [...template.matchAll(VARIABLE)].map(([, name]) => name!)
@@ -130,8 +130,7 @@ export function templateFault(template: string, prefix: string): string | null {
       .map((name) => `{${name}}`)
       .join(', ')}.`
   if (!names.includes('uuid')) return 'Must contain {uuid}, so that each CFDI has a path of its own.'
-  if (!names.includes('rfc') && !names.includes('direction'))
-    return 'Must contain {rfc} or {direction}, because two RFCs of the organization may have the same CFDI.'
+  if (!names.includes('rfc')) return 'Must contain {rfc}, because two RFCs of the organization may have a CFDI of the same UUID.'
   const around = /([^/]*)\{uuid\}([^/]*)/.exec(template)!
   if ([around[1]!, around[2]!].every((text) => /\{(?:\w*rfc|direction|kind)\}/.test(text)))
     return 'Must have in the part with {uuid} other variables than {tipo} and those of the date on one side of it only, so that every path is unique.'

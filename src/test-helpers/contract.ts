@@ -73,8 +73,9 @@ export const MailboxScenario = z
     document_number: line,
     sent_at: z.iso
       .datetime({ offset: true })
+      .refine((text) => text >= '2018' && text < '2100', 'Must be in a year from 2018 to 2099.')
       .optional()
-      .meta({ description: doc('Now by default.') }),
+      .meta({ description: doc('In a year from 2018 to 2099; now by default. What is sent later than now is received then.') }),
     document_kind: trimmedText(1, 100)
       .nullable()
       .default('oficio')

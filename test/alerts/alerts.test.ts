@@ -123,6 +123,29 @@ describe('alerts', () => {
     expect(await alerts()).toEqual([{ ...critical, read_at: expect.any(String) }])
   })
 
+  it('of a group are five of their own and one for all others, however they come, for each organization and group by itself', async () => {
+    const [of, stranger] = [await organization(), await organization()]
+    const one = (n: number, organization_id = of.id, group = 'g', severity: 'warning' | 'critical' = 'warning'): AlertDraft => ({
+      ...({ organization_id, kind: 'mailbox.notification_received', severity, message: `${n}` } as const),
+      ...{ dedupe_key: `${group}:${n}`, resource_id: `ntf_${n}` },
+      overflow: { dedupe_key: group, resource_id: 'fe_x', message: 'others' },
+    })
+    const together = (drafts: AlertDraft[]) => env.EVENTS_0.batch(alertStatements(env.EVENTS_0, drafts, new Date()))
+    const seen = async (who: typeof of) =>
+      ((await who.ask('GET', `${ALERTS}?limit=100`)).body.data as Alert[]).map(({ message, severity }) => `${message} ${severity}`).sort()
+    await together([one(1), one(2), one(3), one(1, stranger.id), one(1, of.id, 'g2')])
+    await together(Array.from({ length: 300 }, (_, n) => one(n + 4)))
+    const five = ['1', '1', '2', '3', '4', '5'].map((message) => `${message} warning`)
+    expect(await seen(of)).toEqual([...five, 'others warning'])
+    // A repetition changes nothing, and what comes later makes the others critical when it is.
+    await together([one(2), one(5)])
+    await raise(of.id, one(400))
+    expect(await seen(of)).toEqual([...five, 'others warning'])
+    await raise(of.id, one(401, of.id, 'g', 'critical'))
+    expect(await seen(of)).toEqual([...five, 'others critical'])
+    expect(await seen(stranger)).toEqual(['1 warning'])
+  })
+
   it('are listed newest first, page by page, by kind, severity, resource, and whether they were read', async () => {
     const [of, stranger] = [await organization(), await organization()]
     const drafts = Array.from({ length: 12 }, (_, n) => ({

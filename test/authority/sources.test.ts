@@ -12,6 +12,13 @@ describe('the catalog of data sources', () => {
     expect([status, page.has_more, page.next_cursor]).toEqual([200, false, null])
     expect(page.data.map(({ key }) => key)).toEqual(DATA_SOURCE_KEYS)
     expect(page.data.filter(({ is_mandatory }) => is_mandatory).map(({ key }) => key)).toEqual(['sat_miinformacion'])
+    for (const { key, label, description } of page.data) {
+      expect(label, key).toMatch(/^[A-ZÁÉÍÓÚ][^.]+$/)
+      // A whole sentence of what the source has, that is more than its name.
+      expect(description, key).toMatch(/^(Los|Las|La|El) .{40,}\.$/)
+    }
+    const { description } = page.data.find(({ key }) => key === 'sat_miinformacion')!
+    expect(description).toContain('buzón tributario')
     expect(page.data.filter(({ is_premium }) => is_premium).map(({ key }) => key)).toEqual(['sat_rug'])
   })
 })

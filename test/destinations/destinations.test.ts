@@ -161,6 +161,36 @@ describe('a session', () => {
     expect(drive.calls.filter((call) => !call.endsWith('/token'))).toEqual([])
   })
 
+  it('keeps the drive of the account in the config from the first use on: the credentials of another account lead to no other', async () => {
+    const { drive, draft } = microsoft()
+    Object.assign(drive.config, { drive_id: null, folder_id: null })
+    silenceQueues()
+    const made = await connector(acme, 'onedrive', draft)
+    const configOf = async () => (await acme.ask('GET', made.path)).body.config
+    const putTo = async () => {
+      const row = (await rowOf(made)) as unknown as ConnectorRow
+      using destination = await openDestination(systemOf(env, new Date(), 'req_test'), env.EVENTS_0, row)
+      await destination.put('a.xml', await OBJECT)
+      return JSON.parse(row.config)
+    }
+    expect(await configOf()).toMatchObject({ drive_id: null })
+    expect((await acme.ask('POST', `${made.path}/test`)).body.ok).toBe(true)
+    expect(await configOf()).toMatchObject({ drive_id: 'b!account-1', folder_id: null })
+    await putTo()
+    // Credentials of another account, which has another drive and no access to this one.
+    const credentials = { ...drive.credentials, refresh_token: 'M.refresh-token-0.other' }
+    expect((await acme.ask('PATCH', made.path, { credentials })).body.config).toMatchObject({ drive_id: 'b!account-1' })
+    drive.accountDrive = 'b!account-2'
+    await expect(putTo()).rejects.toMatchObject({ code: 'not_found' })
+    expect(await configOf()).toMatchObject({ drive_id: 'b!account-1' })
+    // The customer moves it.
+    expect((await acme.ask('PATCH', made.path, { config: { drive_id: null } })).body.config).toMatchObject({ drive_id: null })
+    expect(await putTo()).toMatchObject({ drive_id: 'b!account-2' })
+    expect(await configOf()).toMatchObject({ drive_id: 'b!account-2' })
+    expect(drive.calls.filter((call) => call.endsWith('/me/drive'))).toHaveLength(2)
+    expect(drive.undocumented).toEqual([])
+  })
+
   it('says nothing of a destination when a driver itself fails', async () => {
     destinationsAre(() => ({ put: () => Promise.reject(new TypeError('A bug.')), read: async () => null, remove: async () => {} }))
     using destination = await opened()
@@ -181,6 +211,19 @@ describe('a session', () => {
     await called
     vi.advanceTimersByTime(15_000)
     expect((await hanging).code).toBe('timeout')
+  })
+
+  it('is not waited for any longer than the platform lets a message work in the background', async () => {
+    destinationsAre(() => ({ put: () => new Promise(() => {}), read: async () => null, remove: async () => {} }))
+    silenceQueues()
+    const made = await connector(acme)
+    const system = systemOf(env, new Date(), 'req_test')
+    using destination = await openDestination(system, env.EVENTS_0, (await rowOf(made)) as unknown as ConnectorRow)
+    // A turn has ended twelve seconds ago.
+    system.budget.restart(-11_980)
+    const began = performance.now()
+    expect(await faultOf(destination.put('a', await OBJECT))).toMatchObject({ code: 'timeout' })
+    expect(performance.now() - began).toBeLessThan(5_000)
   })
 
   it('keeps nothing of the service once it is disposed of', async () => {

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { CertificateList } from '../../src/authority/port/fields-contract.ts'
 import { filesOf } from '../../src/authority/sandbox/documents/documents.ts'
 import { alertCertificates, alertOf } from '../../src/documents/certificates.ts'
 import { systemOf } from '../../src/platform/context.ts'
@@ -35,6 +36,20 @@ const lists = (rfc: string, valid_to: string, status: 'active' | 'revoked' = 'ac
         : file,
     ),
   )
+
+describe('the list of certificates of the sandbox', () => {
+  it('says in `vence` when the next of them expires, whichever it is', () => {
+    const first = new Set<string>()
+    for (let n = 0; n < 12; n++) {
+      const [list] = filesOf(freshRfc(), 'sat_certificates', new Date())
+      const { certificates } = list!.fields as CertificateList
+      const next = certificates.toSorted((a, b) => (a.valid_to < b.valid_to ? -1 : 1))[0]!
+      expect(list!.attributes).toEqual({ vigentes: '2', vence: next.valid_to })
+      first.add(next.kind)
+    }
+    expect([...first].sort()).toEqual(['csd', 'efirma'])
+  })
+})
 
 describe('the alert before a certificate expires', () => {
   it('comes 30 and 7 days before, once each, to every organization with an active connection that got a list with it', async () => {

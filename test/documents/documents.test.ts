@@ -1,7 +1,8 @@
 import { env, exports } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { filesOf } from '../../src/authority/sandbox/documents/documents.ts'
-import { rangeOf } from '../../src/documents/range.ts'
+import { rangeOf } from '../../src/platform/content.ts'
+import { idOfUuid } from '../../src/platform/db/id.ts'
 import { losingMessages } from '../downloads/support/downloads.ts'
 import { basic, request } from '../support/client.ts'
 import { at } from '../support/clock.ts'
@@ -72,6 +73,26 @@ describe('versions', () => {
   })
 })
 
+describe('the identifier of a document', () => {
+  it('derives from what everybody sees who reads it, and from nothing that others know or that the service counts', async () => {
+    const rfc = freshRfc()
+    const [one, other] = [await reader(rfc), await reader(rfc)]
+    await runsOn('2026-03-10', rfc, [one, other])
+    const seen = await one.documents()
+    const idsOf = (some: typeof seen) => some.map(({ document_id }) => document_id)
+    expect(idsOf(await other.documents())).toEqual(idsOf(seen))
+    const derived = await Promise.all(
+      seen.map(async ({ data_source_key, name, sha256, document_date }) => {
+        const text = new TextEncoder().encode(JSON.stringify([rfc, data_source_key, name, sha256]))
+        const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', text)).toHex()
+        return idOfUuid('doc', Date.parse(document_date).toString(16).padStart(12, '0') + digest.slice(0, 20))
+      }),
+    )
+    expect(derived.length).toBeGreaterThan(3)
+    expect(idsOf(seen)).toEqual(derived)
+  })
+})
+
 describe('the list', () => {
   it('is filtered by source, kind, period and version, page by page', async () => {
     const rfc = freshRfc()
@@ -138,6 +159,11 @@ describe('the content of a document', () => {
     expect((await partOf('bytes=0-1,4-5'))[0]).toBe(200)
     expect(await partOf('bytes=0-9', { 'if-range': `"${sha256}"` })).toEqual(part(0, 9))
     expect((await partOf('bytes=0-9', { 'if-range': '"another"' }))[0]).toBe(200)
+    for (const known of [`"${sha256}"`, `"another", W/"${sha256}"`, '*']) {
+      const { status, body, headers } = await get({ 'if-none-match': known, range: 'bytes=0-9' })
+      expect([status, body, headers.get('etag'), headers.get('cache-control')]).toEqual([304, '', `"${sha256}"`, 'no-store'])
+    }
+    expect(await partOf('bytes=0-9', { 'if-none-match': '"another"' })).toEqual(part(0, 9))
     const head = await exports.default.fetch(
       new Request(`https://api.test${one.path}/documents/${document_id}/content`, {
         method: 'HEAD',
@@ -165,7 +191,7 @@ describe('the content of a document', () => {
         if (range === null || range === 'unsatisfiable') continue
         expect([header, size, range.length >= 1 && range.offset >= 0 && range.offset + range.length <= size]).toEqual([header, size, true])
       }
-    expect([rangeOf('bytes=0-', 0), rangeOf('bytes=-0', 5), rangeOf('bytes=2-1', 5), rangeOf(undefined, 5)]).toEqual([
+    expect([rangeOf('bytes=0-', 0), rangeOf('bytes=-0', 5), rangeOf('bytes=2-1', 5), rangeOf(null, 5)]).toEqual([
       ...['unsatisfiable', 'unsatisfiable', null, null],
     ])
   })

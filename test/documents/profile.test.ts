@@ -7,8 +7,9 @@ import { changesOf } from '../../src/documents/changes.ts'
 import { readPending } from '../../src/documents/pending.ts'
 import { systemOf } from '../../src/platform/context.ts'
 import { losingMessages } from '../downloads/support/downloads.ts'
+import { Messages } from '../journeys/support/messages.ts'
 import { at } from '../support/clock.ts'
-import { freshRfc } from '../support/tenants.ts'
+import { freshRfc, organization } from '../support/tenants.ts'
 import { DOWN, reader, relay, runsOn, SOURCES, work } from './support/documents.ts'
 
 beforeEach(() => {
@@ -72,6 +73,34 @@ describe('the tax profile', () => {
     expect([last.source.version, last.fields.address, last.changes]).toEqual([3, profile.tax_status.fields.address, []])
   })
 
+  it('says nothing of the day, the date and the folio, which every version has of its own', async () => {
+    const rfc = freshRfc()
+    const one = await reader(rfc)
+    const quiet = monthWhen((month) => {
+      const [before, after] = [`${addMonths(month, -1)}-10`, `${month}-10`]
+      const { self } = circleOf(rfc)
+      const facts = (day: string) => [
+        addressAt(self, day),
+        regimesAt(self, day),
+        obligationsAt(self, day),
+        isNegative(self, day.slice(0, 7)),
+      ]
+      return JSON.stringify(facts(before)) === JSON.stringify(facts(after))
+    })
+    await runsOn(`${addMonths(quiet, -1)}-10`, rfc, [one])
+    const before = await one.profile()
+    await runsOn(`${quiet}-10`, rfc, [one])
+    const after = await one.profile()
+    expect([after.tax_status.source.version, after.opinion.source.version]).toEqual([2, 2])
+    for (const [part, field] of [
+      ['tax_status', 'issued_on'],
+      ['opinion', 'date'],
+      ['opinion', 'folio'],
+    ] as const)
+      expect(after[part].fields[field], field).not.toBe(before[part].fields[field])
+    expect([after.tax_status.changes, after.opinion.changes]).toEqual([[], []])
+  })
+
   it('of an organization without documents is empty, and of no connection it is a 404', async () => {
     const rfc = freshRfc()
     const one = await reader(rfc, ['sat_csf'])
@@ -98,6 +127,36 @@ describe('the tax profile', () => {
       { field: 'regimes', from: before.regimes, to: after.regimes },
     ])
     expect(changesOf(null, after as never)).toEqual([])
+  })
+})
+
+describe('a taxpayer of the sandbox', () => {
+  it('changes in the months that the documentation names: XIA190128J61 has a negative opinion in November 2027 and moves in February 2028', () => {
+    const { self } = circleOf('XIA190128J61')
+    const senses = ['2027-10', '2027-11', '2027-12', '2028-01', '2028-02'].map((month) => isNegative(self, month))
+    expect(senses).toEqual([false, true, false, false, false])
+    const moves = ['2027-10', '2027-11', '2027-12', '2028-01', '2028-02'].map((month) => addressAt(self, `${month}-15`).moved_on)
+    expect([new Set(moves.slice(0, 4)).size, moves[4]]).toEqual([1, '2028-02-01'])
+  })
+
+  it('changes with the tick of a later month, fired by hand: its run gets the documents of that month', async () => {
+    at('2026-11-20T18:00:00Z')
+    const messages = new Messages()
+    const of = await organization('enterprise_gold')
+    await of.ask('POST', '/v1/extractors', {
+      ...{ name: 'Diario', trigger_kind: 'schedule', scope: 'last_n_months', scope_months: 1, schedule_kind: 'daily' },
+      data_source_keys: ['sat_opinion_32d'],
+    })
+    const { body } = await of.ask('POST', '/v1/fiscal-entities', { rfc: 'XIA190128J61', ciec: 'secreta1' })
+    const profile = async () => (await of.ask('GET', `/v1/fiscal-entities/${body.fiscal_entity_id}/tax-profile`)).body.opinion
+    for (const [tick, sense] of [
+      ['2027-10-02T06:00:00Z', 'positivo'],
+      ['2027-11-02T06:00:00Z', 'negativo'],
+    ] as const) {
+      await messages.cronAt('*/15 * * * *', new Date(tick))
+      expect((await profile()).fields.sense).toBe(sense)
+    }
+    expect((await profile()).changes).toEqual([{ field: 'sense', from: 'positivo', to: 'negativo' }])
   })
 })
 

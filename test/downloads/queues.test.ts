@@ -4,6 +4,7 @@ import { type DownloadHint, requestJobs, sweepJobs } from '../../src/downloads/d
 import { drain } from '../../src/downloads/drain.ts'
 import { systemOf } from '../../src/platform/context.ts'
 import { newId } from '../../src/platform/db/id.ts'
+import { markReadersDue } from '../../src/storage/due.ts'
 import { freshRfc } from '../support/tenants.ts'
 import { callOf, cfdiOf, ISSUED, jobsOf, later, ledgerOf, losingMessages, subscriber } from './support/downloads.ts'
 
@@ -84,12 +85,12 @@ describe('a scheduled download', () => {
     const one = await subscriber(rfc, cfdiOf(1), 'empty1')
     const call = await scheduled(rfc, one.id, 26)
     const { sent, system } = noting()
-    await drain(system(), call)
+    await drain(system(), call, markReadersDue)
     expect(sent).toEqual([['spread', call]])
     const two = await subscriber(failing, ISSUED, 'unavailable1')
     const next = await scheduled(failing, two.id, 1)
     vi.spyOn(console, 'error').mockImplementation(() => {})
-    await drain(system(), next)
+    await drain(system(), next, markReadersDue)
     expect(await jobsOf(failing)).toMatchObject([{ attempts: 1, error_class: 'sat_unavailable' }])
     expect(sent.slice(1)).toEqual([['spread', next]])
   })
@@ -101,7 +102,7 @@ describe('a scheduled download', () => {
     await env.DB.prepare("update connections set state = 'invalid_ciec', ciec = null where fiscal_entity_id = ?")
       .bind(one.fiscal_entity_id)
       .run()
-    await drain(noting().system(), call)
+    await drain(noting().system(), call, markReadersDue)
     expect(await jobsOf(rfc)).toMatchObject([{ error_class: 'invalid_credentials' }])
     later(60)
     expect((await one.give('secreta1')).status).toBe(200)

@@ -12,7 +12,7 @@ beforeAll(async () => {
   await applyD1Migrations(env.LEDGER_0, env.LEDGER_MIGRATIONS)
 })
 
-const PATHS = ['/cfdi/concentration']
+const PATHS = ['/cfdi/concentration', '/analytics/concepts', '/analytics/efos-exposure']
 
 describe('concentration, concepts and EFOS exposure are what the oracle adds up', () => {
   it.each(Array.from({ length: runs(2, 60) }, (_, n) => n + 1))('of a seeded year, without windows and within them (%i)', async (seed) => {

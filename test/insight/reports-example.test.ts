@@ -149,7 +149,13 @@ describe('what figures leave out, by hand', () => {
       documentOf('Q3', '2026-05-03', { has_xml: false, version: null, currency: null, total: '3.00' }),
       documentOf('Q4', '2026-05-04', { is_substituted: true, lines: [{ importe: '4' }] }),
       documentOf('Q5', '2026-05-05', { relacionados: [{ tipo_relacion: '04', uuid: 'Q4' }], lines: [{ importe: '5' }] }),
-      complementOf('Q6', '2026-05-06', [[q7, '11.60']], {}, { emisor_rfc: OTHER, counterparty: { rfc: OTHER, nombre: null } }),
+      complementOf(
+        'Q6',
+        '2026-05-06',
+        [[q7, '11.60']],
+        {},
+        { emisor_rfc: OTHER, counterparty: { rfc: OTHER, nombre: null, blacklist: null } },
+      ),
       q7,
     ]
     const rates = rateTable([{ currency: 'USD', date: '2026-04-30', rate: '20', source: 'DOF' }])

@@ -2,6 +2,7 @@ import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { isSigned } from 'virtual:documented-snippet'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import type { BlacklistLookup } from '../../src/blacklists/lookups/contract.ts'
 import type { Cfdi } from '../../src/cfdi/contract.ts'
 import type { CfdiPayments } from '../../src/cfdi/detail/contract.ts'
 import type { MonthlySummary } from '../../src/cfdi/summary/contract.ts'
@@ -419,24 +420,6 @@ it('an organization imports a file of its own, and nobody else sees it', async (
   expect((await api(bank, 'GET', `/v1/cfdi/${own}?fiscal_entity_id=${bankEntity}`)).status).toBe(404)
 })
 
-it('a supplier is looked up on the list of article 69-B', async () => {
-  const [{ emisor_rfc: supplier } = { emisor_rfc: '' }] = await cfdisOf(firm, '&direction=received&tipo_comprobante=I')
-  // An operator puts the authority's file into the bucket, and the daily cron loads it.
-  const listed = { rfc: supplier, situacion: 'Definitivo', presunto: '01/06/2018|25/06/2018', definitivo: '28/09/2018|23/10/2018' }
-  await env.FILES.put('lists/sat_69b.csv', listOf([listed], '15 de marzo de 2026'))
-  await cron('0 10 * * *')
-
-  const lookUp = async (query: string) => (await api(firm, 'GET', `/v1/blacklists/lookup?rfc=${query}`)).body
-  expect(await lookUp(supplier)).toMatchObject({
-    is_listed: true,
-    hits: [{ source: 'sat_69b', situacion: 'definitivo', since: '2018-06-01' }],
-    checked_sources: [{ source: 'sat_69b', list_updated_at: '2026-03-15' }],
-  })
-  // The list can be asked about any day.
-  expect(await lookUp(`${supplier}&as_of=2018-05-31`)).toMatchObject({ is_listed: false, hits: [] })
-  expect(await lookUp(RFC)).toMatchObject({ is_listed: false, hits: [] })
-})
-
 it('a registration in REPSE is looked up', async () => {
   await api(firm, 'POST', '/v1/test-helpers/repse', { rfc: RFC, is_registered: true, folio: '48213', vigencia_hasta: '2027-03-01' })
   // The registry is slow: the first answer says that it is being asked.
@@ -444,6 +427,32 @@ it('a registration in REPSE is looked up', async () => {
   expect([first.status, first.body.status]).toEqual([202, 'checking'])
   const status = await eventually<RepseStatus>(firm, `${ENTITIES}/${firmEntity}/repse`, ({ folio }) => folio === '48213')
   expect(status).toMatchObject({ rfc: RFC, is_registered: true, is_expired: false, vigencia_hasta: '2027-03-01', days_to_expiry: 341 })
+})
+
+it('a supplier is looked up on the list of article 69-B', async () => {
+  const [{ emisor_rfc: supplier } = { emisor_rfc: '' }] = await cfdisOf(firm, '&direction=received&tipo_comprobante=I')
+  // An operator puts the authority's file into the bucket, and the daily cron loads it.
+  const listed = { rfc: supplier, situacion: 'Definitivo', presunto: '01/06/2018|25/06/2018', definitivo: '28/09/2018|23/10/2018' }
+  await env.FILES.put('lists/sat_69b.csv', listOf([listed], '15 de marzo de 2026'))
+  await cron('0 10 * * *')
+
+  const pathOf = (query: string) => `/v1/blacklists/lookup?rfc=${query}`
+  const lookUp = async (query: string) => (await api(firm, 'GET', pathOf(query))).body
+  expect(await eventually<BlacklistLookup>(firm, pathOf(supplier), ({ is_listed }) => is_listed === true)).toMatchObject({
+    hits: [{ source: 'sat_69b', situacion: 'definitivo', since: '2018-06-01' }],
+    checked_sources: expect.arrayContaining([expect.objectContaining({ source: 'sat_69b', list_updated_at: '2026-03-15' })]),
+  })
+  // Its CFDIs say so too.
+  type Rows = { data: { counterparty: { rfc: string; blacklist: object | null } }[] }
+  const rows = await eventually<Rows>(
+    firm,
+    `/v1/cfdi?fiscal_entity_id=${firmEntity}&blacklist=definitivo`,
+    ({ data }) => data[0]?.counterparty.rfc === supplier,
+  )
+  expect(rows.data[0]!.counterparty.blacklist).toEqual({ source: 'sat_69b', situacion: 'definitivo' })
+  // The list can be asked about any day.
+  expect(await lookUp(`${supplier}&as_of=2018-05-31`)).toMatchObject({ is_listed: false, hits: [] })
+  expect(await lookUp(RFC)).toMatchObject({ is_listed: false, hits: [] })
 })
 
 it('an overdue invoice pauses the connections, and paying it resumes them', async () => {

@@ -111,6 +111,11 @@ function separated(answers: Any): Any {
     // A document that is stamped after B's run comes into its window with the next download, whosever that is.
     changed: answers.changed.filter((one: Any) => isApplied(one) && !isLate(one, ran)),
     details: answers.details.map(detail),
+    // Rows about a cancelled document show what is known of it; figures have it in none.
+    insight: answers.insight.map(({ path, status, body }: Any) => ({
+      ...{ path, status },
+      body: { ...body, data: body.data.filter(({ uuid }: Any) => uuid === undefined || vigentes.has(uuid)) },
+    })),
     payments: answers.payments
       .filter(({ body }: Any) => vigentes.has(body.uuid))
       .map(({ status, body }: Any) => ({ status, body: { ...body, data: body.data.filter(isApplied) } })),

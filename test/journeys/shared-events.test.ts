@@ -100,9 +100,9 @@ it('organizations that share an RFC are each told of what they can read of it', 
           fiscal_entity_id: uuidOf(idOf(one)),
           rfc,
           cfdi_uuid: cfdi.uuid,
-          cfdi_type: cfdi.tipo_comprobante,
+          cfdi_type: cfdi.tipo_comprobante ?? 'retenciones',
         },
-        ...{ direction, total, currency, emisor_rfc, receptor_rfc, issued_at, cancelled_at, cancellation_reason },
+        ...{ direction, total, currency: currency ?? 'XXX', emisor_rfc, receptor_rfc, issued_at, cancelled_at, cancellation_reason },
         payment_status,
       })
       expect([event_id, occurred_at, severity]).toEqual([

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { addBusinessDays, businessDaysBetween, isBusinessDay } from '../../src/authority/port/business-days.ts'
+import { addBusinessDays, businessDaysBetween, isBusinessDay, KNOWN_UNTIL } from '../../src/authority/port/business-days.ts'
 import { NOTIFICATION_KINDS } from '../../src/authority/port/mailbox.ts'
 import { deadlinesOf, pendingSince, statusOf } from '../../src/mailbox/deadlines.ts'
 
@@ -61,7 +61,7 @@ describe('the deadlines of a notification', () => {
     const sent = { kind: 'requerimiento', sent_at: noon('2026-04-30'), opened_at: null } as const
     const on = (day: string) => deadlinesOf(sent, noon(day))
     expect(on('2026-04-30')).toEqual({
-      ...{ status: 'pending', severity: 'warning', open_deadline: '2026-05-07', days_left: 3 },
+      ...{ status: 'pending', severity: 'warning', open_deadline: '2026-05-07', deadline_basis: 'published', days_left: 3 },
       effective_at: new Date('2026-05-08T06:00:00Z'),
     })
     expect(['2026-05-03', '2026-05-04', '2026-05-05', '2026-05-06', '2026-05-07'].map((day) => on(day).days_left)).toEqual([3, 2, 2, 1, 0])
@@ -80,7 +80,14 @@ describe('the deadlines of a notification', () => {
   it('take effect when it is opened', () => {
     const opened_at = noon('2026-06-02')
     expect(deadlinesOf({ kind: 'notificacion', sent_at: noon('2026-06-01'), opened_at }, noon('2026-09-01'))).toEqual({
-      ...{ status: 'opened', severity: 'info', open_deadline: '2026-06-04', effective_at: opened_at, days_left: null },
+      ...{
+        status: 'opened',
+        severity: 'info',
+        open_deadline: '2026-06-04',
+        deadline_basis: 'published',
+        effective_at: opened_at,
+        days_left: null,
+      },
     })
   })
 
@@ -88,8 +95,37 @@ describe('the deadlines of a notification', () => {
     for (const kind of NOTIFICATION_KINDS.slice(2))
       for (const opened_at of [null, noon('2026-06-02')])
         expect(deadlinesOf({ kind, sent_at: noon('2026-06-01'), opened_at }, noon('2026-06-02'))).toEqual({
-          ...{ status: 'informational', severity: 'info', open_deadline: null, effective_at: null, days_left: null },
+          ...{ status: 'informational', severity: 'info', open_deadline: null, deadline_basis: null, effective_at: null, days_left: null },
         })
+  })
+
+  it('are said to be estimated where the table of published days does not reach: before it begins, and across its end', () => {
+    const of = (sent: string) => {
+      const { open_deadline, deadline_basis } = deadlinesOf({ kind: 'notificacion', sent_at: noon(sent), opened_at: null }, noon(sent))
+      return [open_deadline, deadline_basis]
+    }
+    // The authority was on vacation in the last week of July 2023, which the table does not have.
+    expect(of('2023-07-24')).toEqual(['2023-07-27', 'estimated'])
+    expect([of('2024-12-22'), of('2024-12-23')]).toEqual([
+      ['2025-01-06', 'estimated'],
+      ['2025-01-06', 'published'],
+    ])
+    // The fourth business day after the 24th is the 30th, the last day up to which the table is complete.
+    expect([of('2026-11-24'), of('2026-11-25')]).toEqual([
+      ['2026-11-27', 'published'],
+      ['2026-11-30', 'estimated'],
+    ])
+    const opened = { kind: 'notificacion', sent_at: noon('2026-12-10'), opened_at: noon('2026-12-11') } as const
+    expect(deadlinesOf(opened, noon('2026-12-12'))).toMatchObject({ deadline_basis: 'estimated', effective_at: opened.opened_at })
+  })
+
+  it('are published for every day that the table of this test has, and for none later', () => {
+    fc.assert(
+      fc.property(anyDay, (sent) => {
+        const { effective_at, deadline_basis } = deadlinesOf({ kind: 'requerimiento', sent_at: noon(sent), opened_at: null }, noon(sent))
+        expect(deadline_basis).toBe(effective_at!.toISOString().slice(0, 10) <= KNOWN_UNTIL ? 'published' : 'estimated')
+      }),
+    )
   })
 
   it('agree with an oracle that counts day by day', () => {

@@ -96,6 +96,39 @@ describe('a pending notification', () => {
     expect(await audited(acme, 'notification.opening_requested')).toHaveLength(1)
   })
 
+  it('is not opened by a request that is made in advance, whatever it acknowledges; nothing is asked for, written or audited', async () => {
+    const acme = await pending()
+    const calls = watchMailbox()
+    const marks = { 'sec-purpose': 'prefetch;prerender', purpose: 'prefetch', 'x-moz': 'prefetch', 'x-purpose': 'preview' }
+    for (const [name, value] of Object.entries(marks))
+      for (const role of ROLES) {
+        const answer = await acme.fetchDocument(acme.id, { [name]: value }, { ack: true, role })
+        expect([answer.status, answer.body.code], `${name} ${role}`).toEqual([409, 'would_notify'])
+      }
+    await acme.open()
+    expect([await requests(), calls, await audited(acme, 'notification.opening_requested')]).toEqual([0, [], []])
+    // Nor does it have anything else fetched.
+    later(6 * DAY)
+    const prefetch = () => acme.fetchDocument(acme.id, { 'sec-purpose': 'prefetch' }, { ack: true })
+    expect([(await prefetch()).status, await requests()]).toEqual([202, 0])
+    expect((await acme.document(acme.id)).status).toBe(202)
+    await acme.open()
+    expect((await prefetch()).text).toMatch(/^%PDF/)
+    expect(calls).toEqual(['list', 'document'])
+  })
+
+  it('is not opened by what a cache repeats: no answer may be stored, and conditions and ranges change none of them', async () => {
+    const acme = await pending()
+    const conditional = { 'if-none-match': '*', range: 'bytes=0-9' }
+    const seen = [await acme.fetchDocument(acme.id, conditional)]
+    expect(seen[0]!.body.code).toBe('would_notify')
+    seen.push(await acme.fetchDocument(acme.id, conditional, { ack: true }))
+    await acme.open()
+    seen.push(await acme.fetchDocument(acme.id, {}, { ack: true }), await acme.fetchDocument(acme.id, conditional))
+    expect(seen.map(({ status }) => status)).toEqual([409, 202, 200, 304])
+    for (const { headers } of seen) expect(headers.get('cache-control')).toBe('no-store')
+  })
+
   it('is not opened any more when the RFC is unlinked, also when it is linked again', async () => {
     const acme = await pending()
     await acme.document(acme.id, { ack: true })
@@ -304,13 +337,13 @@ describe('an authority that does not answer', () => {
 
 describe('the guard', () => {
   type Call = readonly [
-    what: 'list' | 'read' | 'head' | 'ack' | 'run' | 'work' | 'wait' | 'relay',
+    what: 'list' | 'read' | 'head' | 'prefetch' | 'ack' | 'run' | 'work' | 'wait' | 'relay',
     who: number,
     role: number,
     which: number,
   ]
   const anyCall: fc.Arbitrary<Call> = fc.tuple(
-    fc.constantFrom('list', 'read', 'head', 'ack', 'run', 'work', 'wait', 'relay'),
+    fc.constantFrom('list', 'read', 'head', 'prefetch', 'ack', 'run', 'work', 'wait', 'relay'),
     fc.nat(1),
     fc.nat(2),
     fc.nat(4),
@@ -337,9 +370,12 @@ describe('the guard', () => {
           const listed = (await one.ask('GET', `${one.box}/notifications`, undefined, role)).body.data as Notification[]
           const target = listed[which % Math.max(1, listed.length)]
           if (!target) continue
-          if (what === 'head') {
+          if (what === 'head' || what === 'prefetch') {
             const before = await requests()
-            const { status } = await one.head(target.notification_id, { ack: which % 2 === 0, role })
+            const { status } =
+              what === 'head'
+                ? await one.head(target.notification_id, { ack: which % 2 === 0, role })
+                : await one.fetchDocument(target.notification_id, { 'sec-purpose': 'prefetch' }, { ack: which % 2 === 0, role })
             if (target.status !== 'pending') expect([200, 202]).toContain(status)
             else expect(status).toBe(acknowledged.has(`${who} ${target.title}`) ? 202 : 409)
             expect(await requests()).toBe(before)

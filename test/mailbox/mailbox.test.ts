@@ -1,11 +1,13 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { NOTIFICATION_KINDS } from '../../src/authority/port/mailbox.ts'
+import { alertOf } from '../../src/mailbox/alert.ts'
 import { NOTIFICATION_STATUSES } from '../../src/mailbox/deadlines.ts'
 import { mirroredNotifications } from '../../src/mailbox/mirrored.ts'
 import { openLedger } from '../../src/visibility/scoped-ledger.ts'
 import { beforeBatch } from '../authority/support/authority.ts'
 import { callOf, later, losingMessages } from '../downloads/support/downloads.ts'
+import { at } from '../support/clock.ts'
 import { contextOf } from '../support/context.ts'
 import { freshRfc } from '../support/tenants.ts'
 import { openedAtAuthority, type Reader, reader } from './support/mailbox.ts'
@@ -35,6 +37,7 @@ describe('the list of notifications', () => {
         ...LETTER,
         sent_at: '2026-05-19T16:00:00.000Z',
         open_deadline: '2026-05-22',
+        deadline_basis: 'published',
         effective_at: '2026-05-25T06:00:00.000Z',
         opened_at: null,
         status: 'pending',
@@ -102,6 +105,32 @@ describe('the list of notifications', () => {
   })
 })
 
+describe('the test helper that sends a notification', () => {
+  it('accepts the years from 2018 to 2099, whose notifications can be read, and refuses all others: 422', async () => {
+    const acme = await reader()
+    for (const sent_at of [
+      '1969-12-31T23:59:59Z',
+      '1970-01-01T00:00:00Z',
+      '2017-12-31T23:59:59Z',
+      '2100-01-01T00:00:00Z',
+      '9999-12-31T00:00:00Z',
+    ])
+      expect(await acme.send({ sent_at }), sent_at).toMatchObject({
+        status: 422,
+        body: { errors: [{ path: 'sent_at', message: 'Must be in a year from 2018 to 2099.' }] },
+      })
+    for (const sent_at of ['2018-01-01T00:00:00Z', '2099-12-31T23:59:59Z'])
+      expect((await acme.send({ sent_at, title: sent_at })).status).toBe(200)
+    await acme.receive()
+    const [old, ...others] = await acme.list()
+    expect([old!.title, old!.deadline_basis, others]).toEqual(['2018-01-01T00:00:00Z', 'estimated', []])
+    expect((await acme.document(old!.notification_id)).status).toBe(200)
+    at('2100-01-04T12:00:00Z')
+    await acme.receive()
+    expect((await acme.list())[0]).toMatchObject({ title: '2099-12-31T23:59:59Z', status: 'pending', deadline_basis: 'estimated' })
+  })
+})
+
 describe('the document of a notification', () => {
   it('is there with the run that lists it, when reading it opens nothing', async () => {
     const acme = await reader()
@@ -145,6 +174,32 @@ describe('the document of a notification', () => {
     expect([status, text]).toEqual([200, ''])
     for (const name of ['content-type', 'content-length', 'content-disposition']) expect(headers.get(name)).toBe(got.headers.get(name))
     expect(Number(headers.get('content-length'))).toBeGreaterThan(100)
+  })
+
+  it('comes whole, in part, or not at all when it is known: its ETag is the SHA-256 of its bytes', async () => {
+    const acme = await reader()
+    await acme.send({ kind: 'comunicado', title: 'Diferencias', document_kind: 'carta', sent_at: '2026-05-19T16:00:00Z' })
+    await acme.receive()
+    const [{ notification_id: id } = { notification_id: '' }] = await acme.list()
+    const whole = await acme.fetchDocument(id, {})
+    const etag = whole.headers.get('etag')!
+    const bytes = new Uint8Array(await (await env.FILES.get(`mailbox/${etag.slice(1, -1)}`))!.arrayBuffer())
+    expect(etag).toBe(`"${new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex()}"`)
+    expect([whole.status, whole.text, whole.headers.get('accept-ranges')]).toEqual([200, new TextDecoder().decode(bytes), 'bytes'])
+    const get = async (headers: Record<string, string>) => {
+      const { status, text, headers: told } = await acme.fetchDocument(id, headers)
+      return [status, status === 416 ? null : text, told.get('content-range')]
+    }
+    for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) expect(await get({ 'if-none-match': known })).toEqual([304, '', null])
+    expect(await get({ 'if-none-match': etag, range: 'bytes=0-9' })).toEqual([304, '', null])
+    expect(await get({ 'if-none-match': '"other"', range: 'bytes=0-9' })).toEqual([
+      206,
+      whole.text.slice(0, 10),
+      `bytes 0-9/${bytes.length}`,
+    ])
+    expect(await get({ range: 'bytes=-4', 'if-range': '"other"' })).toEqual([200, whole.text, null])
+    expect(await get({ range: `bytes=${bytes.length}-` })).toEqual([416, null, `bytes */${bytes.length}`])
+    expect((await acme.head(id)).headers.get('etag')).toBe(etag)
   })
 
   it('is 404 without one, under an identifier of nobody, and for who has not listed it', async () => {
@@ -236,6 +291,7 @@ describe('what an organization is told', () => {
   const DATED = {
     ...{ kind: 'requerimiento', ...LETTER, sent_at: '2026-05-19T16:00:00.000Z' },
     ...{ status: 'pending', severity: 'warning', open_deadline: '2026-05-22', effective_at: '2026-05-25T06:00:00.000Z' },
+    deadline_basis: 'published',
   }
   const titles = (told: { title: string }[]) => told.map(({ title }) => title)
   const messages = async (of: Reader) => (await of.alerts()).map(({ severity, message }) => `${severity}: ${message}`)
@@ -303,6 +359,59 @@ describe('what an organization is told', () => {
     expect(await messages(acme)).toEqual([
       expect.stringMatching(/^critical: .*“Urgente”.*As of 2026-05-20 nobody has opened it: open it by 2026-05-21/),
     ])
+  })
+
+  it('is one event of each of hundreds at once, and six alerts: one each of the first five of a day, and one for all others', async () => {
+    const acme = await reader()
+    await acme.receive()
+    const before = Date.now()
+    const many = Array.from({ length: 230 }, (_, n) =>
+      env.DB.prepare('insert into sandbox_notifications (rfc, notification, sent) values (?, ?, ?)').bind(
+        acme.rfc,
+        `n${n}`,
+        JSON.stringify({
+          ...{ notification: `n${n}`, kind: 'requerimiento', ...LETTER, title: `Requerimiento ${n}`, document_kind: 'oficio' },
+          ...{ sent_at: new Date(before - n * 60_000), opened_at: null },
+        }),
+      ),
+    )
+    await env.DB.batch(many)
+    later(601)
+    await acme.receive()
+    for (let n = 0; n < 4; n++) await acme.told()
+    const events = await env.EVENTS_0.prepare(
+      `select count(*) as n from events where organization_id = ? and body like '{"event":"mailbox.notification_received"%'`,
+    )
+      .bind(acme.id)
+      .first('n')
+    expect(events).toBe(230)
+    const alerts = await acme.alerts()
+    expect(alerts).toHaveLength(6)
+    const [others, ...own] = alerts.toSorted((a, b) => Number(b.resource_id.startsWith('fe_')) - Number(a.resource_id.startsWith('fe_')))
+    expect(others).toMatchObject({
+      ...{ kind: 'mailbox.notification_received', severity: 'warning', resource_id: acme.fiscal_entity_id },
+      message: `The tax mailbox of ${acme.rfc} told of more than 5 notifications on 2026-05-20 that nobody had opened. This alert is for all after the first 5: GET /v1/fiscal-entities/${acme.fiscal_entity_id}/buzon/notifications lists them with their deadlines.`,
+    })
+    const listed = new Set((await acme.list()).map(({ notification_id }) => notification_id))
+    expect(new Set(own.map(({ resource_id }) => resource_id)).size).toBe(5)
+    expect(listed.size).toBe(100)
+    for (const { message } of own) expect(message).toContain('As of 2026-05-20 nobody has opened it: open it by 2026-05-2')
+    // Another page of the list is bounded alike, and the next day has alerts of its own.
+    later(DAY)
+    await acme.send({ title: 'Al día siguiente', sent_at: '2026-05-21T08:00:00Z' })
+    await acme.receive()
+    await acme.told()
+    expect((await messages(acme)).filter((message) => message.includes('Al día siguiente'))).toHaveLength(1)
+    expect(await acme.alerts()).toHaveLength(7)
+  })
+
+  it('is an alert that claims no certainty of a deadline in December 2026, whose vacation is not known yet', () => {
+    const sent_at = Date.parse('2026-12-15T16:00:00Z')
+    const body = { notification: 'n', kind: 'requerimiento', ...LETTER, title: 'Incierta', sent_at, opened_at: null } as const
+    const of = { organization_id: 'org_x', fiscal_entity_id: 'fe_x', rfc: 'X', notification_id: 'ntf_x' }
+    const on = (day: string) => alertOf(of, body, new Date(`${day}T18:00:00Z`))!.message.split('nobody has opened it: ')[1]
+    const end = 'it counts as notified on 2026-12-21 at the earliest: a vacation of the authority may not be known yet.'
+    expect([on('2026-12-16'), on('2026-12-22')]).toEqual([`open it by 2026-12-18, or ${end}`, end])
   })
 
   it('is on the first run nothing of what is over, and on later runs everything', async () => {

@@ -1,6 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { limitsOf } from '../../src/plans/quotas.ts'
+import operating from '../../docs/operating.md?raw'
+import storage from '../../docs/storage.md?raw'
+import { type Limits, limitsOf, QUOTAS } from '../../src/plans/quotas.ts'
 import { losingMessages } from '../downloads/support/downloads.ts'
 import { created, draft } from '../extractors/support/extractors.ts'
 import { api, basic, request } from '../support/client.ts'
@@ -220,6 +222,8 @@ it('usage names every quota of the plan, to members too, and the day on which a 
     extractors: item(1, 2),
     webhooks: item(0, 20),
     storage_connectors: item(0, 2),
+    blacklists: item(0, 5),
+    blacklist_entries: item(0, 20_000),
     drafts: item(0, 10_000),
     credentials: item(2, 100),
     invitations: item(0, 50),
@@ -230,4 +234,37 @@ it('usage names every quota of the plan, to members too, and the day on which a 
   })
   await of.ask('POST', '/v1/test-helpers/organization', { plan: 'enterprise_gold' })
   expect((await api(of.owner, 'GET', '/v1/billing/usage')).body.quotas.extractors).toEqual(item(1, null))
+})
+
+describe('the documents', () => {
+  const PLANS = ['diagnostic', 'starter', 'api', 'enterprise_bronze'] as const
+  const GIB = 1024 ** 3
+  const textOf = (quota: keyof Limits, limit: number | null): string => {
+    if (limit === null) return 'unlimited'
+    if (!quota.startsWith('import_bytes')) return limit.toLocaleString('en')
+    return limit < GIB ? `${limit / 1024 ** 2} MiB` : `${limit / GIB} GiB`
+  }
+  const limits = (quota: keyof Limits): string[] => PLANS.map((plan) => textOf(quota, limitsOf(plan, '2026-11-01')[quota]))
+  const rowsAfter = (document: string, heading: string): string[][] =>
+    document
+      .slice(document.indexOf(heading))
+      .split('\n\n')[0]!
+      .trimEnd()
+      .split('\n')
+      .slice(2)
+      .map((line) =>
+        line
+          .split('|')
+          .slice(1, -1)
+          .map((cell) => cell.trim()),
+      )
+
+  it('say the limits of each plan as they are', () => {
+    expect(rowsAfter(operating, '| quota | Diagnostic | Starter | API | Enterprise |').map(([, ...cells]) => cells)).toEqual(
+      QUOTAS.map(limits),
+    )
+    const told = rowsAfter(storage, '| plan | connectors |')
+    expect(told.map(([plan]) => plan!.split(',')[0])).toEqual(['Diagnostic', 'Starter', 'API', 'Enterprise'])
+    expect(told.map(([, count]) => count)).toEqual(limits('storage_connectors'))
+  })
 })

@@ -4,6 +4,7 @@ import { drain } from '../../src/downloads/drain.ts'
 import { dispatchRuns } from '../../src/extractors/runs/dispatch.ts'
 import { systemOf } from '../../src/platform/context.ts'
 import { newId } from '../../src/platform/db/id.ts'
+import { markReadersDue } from '../../src/storage/due.ts'
 import { relayOutbox } from '../../src/webhooks/relay/relay.ts'
 import { multiply } from '../platform/support/rows.ts'
 import { api } from '../support/client.ts'
@@ -75,7 +76,7 @@ it('a quiet day of an RFC asks the databases for no more than the simulation sup
     await dispatchRuns(system(), [run_id])
     for (let n = 0; n < 20 && sent.length > 0; n++) {
       const { entity, shard, outbox } = sent.shift()!
-      if (entity !== undefined) await drain(system(), { shard, entity })
+      if (entity !== undefined) await drain(system(), { shard, entity }, markReadersDue)
       if (outbox !== undefined) await relayOutbox(system(), outbox)
     }
   })

@@ -160,7 +160,36 @@ describe('a backfill', () => {
     // Another one, once it is done.
     const done = { ...running, status: 'completed', copied: 12, completed_at: '2030-01-01T00:02:00.000Z' }
     await env.EVENTS_0.prepare('update storage_connectors set backfill = ?2 where connector = ?1').bind(number, JSON.stringify(done)).run()
-    expect((await acme.ask('POST', `${made.path}/backfill`)).body).toEqual({ ...backfill, requested_at: '2030-01-01T00:01:00.000Z' })
+    at('2030-01-01T00:03:00Z')
+    expect((await acme.ask('POST', `${made.path}/backfill`)).body).toEqual({ ...backfill, requested_at: '2030-01-01T00:03:00.000Z' })
+  })
+
+  it.each([
+    [0, 60],
+    [600, 60],
+    [6_010, 601],
+    [5_000_000, 86_400],
+  ])('after one that copied %i documents begins %i seconds later at the earliest, and is refused before then', async (copied, seconds) => {
+    const made = await connector(acme)
+    const end = Date.parse('2030-01-01T00:00:00Z')
+    const requested_at = '2029-12-01T00:00:00.000Z'
+    const done = { status: 'completed', total: copied, copied, requested_at, completed_at: new Date(end).toISOString() }
+    await env.EVENTS_0.prepare('update storage_connectors set backfill = ?2 where connector_id = ?1')
+      .bind(made.connector_id, JSON.stringify(done))
+      .run()
+    // A change of the place does not shorten the wait.
+    await acme.ask('PATCH', made.path, { config: { prefix: 'otro' } })
+    at(new Date(end + 1_000 * seconds - 40_500).toISOString())
+    const refused = await acme.ask('POST', `${made.path}/backfill`)
+    expect([refused.status, refused.body.code, refused.body.detail.retry_after_seconds, refused.headers.get('retry-after')]).toEqual([
+      429,
+      'storage_connector.cooldown',
+      41,
+      '41',
+    ])
+    expect((await acme.ask('GET', made.path)).body.backfill).toEqual(done)
+    at(new Date(end + 1_000 * seconds).toISOString())
+    expect((await acme.ask('POST', `${made.path}/backfill`)).status).toBe(202)
   })
 
   it('is one, when several requests ask for it at once', async () => {

@@ -75,11 +75,11 @@ describe('creating a connector', () => {
   })
 
   it('shows the paths of its template and prefix', async () => {
-    const config = { ...DRAFTS.s3.config, prefix: 'Cópia/2026/', path_template: '{direction}/{tipo}-{uuid}.xml' }
+    const config = { ...DRAFTS.s3.config, prefix: 'Cópia/2026/', path_template: '{direction}/{rfc}/{tipo}-{uuid}.xml' }
     const { preview } = await connector(acme, 's3', { config })
     expect(preview).toEqual([
-      'Cópia/2026/issued/I-5B2E1F0A-9C64-4F0E-8B1D-2A7C3D4E5F60.xml',
-      'Cópia/2026/received/I-5B2E1F0A-9C64-4F0E-8B1D-2A7C3D4E5F60.xml',
+      'Cópia/2026/issued/EKU9003173C9/I-5B2E1F0A-9C64-4F0E-8B1D-2A7C3D4E5F60.xml',
+      'Cópia/2026/received/EKU9003173C9/I-5B2E1F0A-9C64-4F0E-8B1D-2A7C3D4E5F60.xml',
       'Cópia/2026/EKU9003173C9/documents/csf/2026-11-05-doc_01kabcdefghjkmnpqrstvwxyz0.pdf',
     ])
   })
@@ -94,6 +94,7 @@ describe('creating a connector', () => {
     ['s3', { config: { bucket: 'abc', path_style: 'yes' } }, ['config.path_style']],
     ['s3', { config: { bucket: 'abc', prefix: '../a' } }, ['config.prefix']],
     ['s3', { config: { bucket: 'abc', path_template: '{uuid}.xml' } }, ['config.path_template']],
+    ['s3', { config: { bucket: 'abc', path_template: '{direction}/{uuid}.xml' } }, ['config.path_template']],
     ['s3', { config: { bucket: 'abc', path_template: 'x'.repeat(301) } }, ['config.path_template']],
     ['s3', { config: [] }, ['config']],
     ['s3', { config: null }, ['config']],
@@ -142,6 +143,31 @@ describe('creating a connector', () => {
     for (const { message } of body.errors) expect(message).toMatch(/^(Must|Is required|Unknown member).*\.$/)
     for (const secret of ['"a b', 'no key', 'sp=rw', 'refresco']) expect(JSON.stringify(body)).not.toContain(secret)
     expect((await acme.ask('GET', CONNECTORS)).body.data).toEqual([])
+  })
+
+  const STEPS = ['..', '.', 'a\\b', '..\\a', 'a\u0000b', 'a\u001fb', 'a/../b', 'a/./b', 'a/..']
+  const IDS = [...STEPS, '...', 'a\nb', 'a/b']
+  const URLS = ['/..', '/./a', '/a/../b', '/%2e%2e/a', '/.%2E', '/a\\..\\b', '/a\\b', '/a\u0000b', '/a\nb'].map(
+    (path) => `https://s3.example.com${path}`,
+  )
+  const UNSAFE: [DraftedProvider, string, readonly string[]][] = [
+    ['s3', 'prefix', STEPS],
+    ['s3', 'bucket', [...IDS, 'a..b']],
+    ['s3', 'endpoint', URLS],
+    ['azure_blob', 'container', IDS],
+    ['azure_blob', 'endpoint', URLS],
+    ['google_drive', 'folder_id', IDS],
+    ['google_drive', 'prefix', STEPS],
+    ['onedrive', 'drive_id', IDS],
+    ['onedrive', 'folder_id', IDS],
+    ['onedrive', 'tenant', IDS],
+  ]
+  it.each(UNSAFE)('at %s takes no steps, backslashes or control characters in its %s', async (provider, member, values) => {
+    for (const value of values) {
+      const config = { ...DRAFTS[provider].config, [member]: value }
+      const { status, body } = await acme.ask('POST', CONNECTORS, { name: 'Respaldo', ...DRAFTS[provider], config })
+      expect([value, status, [...new Set(pathsOf(body))]]).toEqual([value, 422, [`config.${member}`]])
+    }
   })
 
   it('says why there are no PDFs of CFDIs', async () => {

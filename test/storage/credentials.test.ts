@@ -68,9 +68,9 @@ describe('stored credentials', () => {
 describe('credentials that a provider replaces', () => {
   const opened = async (made: { connector_id: string }) => {
     let replaced: (credentials: object) => Promise<void> = async () => {}
-    destinationsAre((_, onNewCredentials) => {
-      const kept = onNewCredentials.dup()
-      replaced = async (credentials) => void (await kept(credentials))
+    destinationsAre((_, onLearned) => {
+      const kept = onLearned.dup()
+      replaced = async (credentials) => void (await kept({ credentials }))
       return { put: async () => {}, read: async () => null, remove: async () => {} }
     })
     await openDestination(systemWith(), env.EVENTS_0, await stored(made))

@@ -18,7 +18,7 @@ describe('templateFault', () => {
   it.each([
     DEFAULT_TEMPLATE,
     '{uuid}-{rfc}.xml',
-    '{direction}{uuid}.xml',
+    '{rfc}{uuid}.xml',
     'CFDI/{rfc}/{kind}-{tipo}/{emisor_rfc}/{receptor_rfc}/{yyyy}-{mm}-{dd} {uuid}.xml',
     'Facturación/{rfc}/{uuid}.xml',
     'forms2/{rfc}/{uuid}.xml',
@@ -36,8 +36,10 @@ describe('templateFault', () => {
     ['{__proto__}/{rfc}/{uuid}.xml', /no other variables/],
     ['{rfc}/{yyyy}.xml', /\{uuid\}/],
     ['', /\{uuid\}/],
-    ['{uuid}.xml', /\{rfc\} or \{direction\}/],
-    ['{emisor_rfc}/{uuid}.xml', /\{rfc\} or \{direction\}/],
+    ['{uuid}.xml', /\{rfc\}, because two RFCs/],
+    ['{emisor_rfc}/{uuid}.xml', /\{rfc\}, because two RFCs/],
+    ['{direction}/{uuid}.xml', /\{rfc\}, because two RFCs/],
+    ['{direction}/{emisor_rfc}/{receptor_rfc}/{kind}/{tipo}/{yyyy}/{mm}/{dd}/{uuid}.xml', /\{rfc\}, because two RFCs/],
     ['{rfc}/{uuid}', /end in \.xml/],
     ['{rfc}/{uuid}.pdf', /end in \.xml/],
     ['{rfc}/{uuid}.XML', /end in \.xml/],
@@ -97,18 +99,27 @@ const fecha = fc
   .date({ min: new Date('2018-01-01'), max: new Date('2030-01-01'), noInvalidDate: true })
   .map((date) => date.toISOString().slice(0, 19))
 
-/** A document between two RFCs, as each of them has it. */
+/**
+ * A document between two RFCs, as each of them has it, and another document of the same UUID that a third RFC has imported: it says the same
+ * of its parties, or has the third one in the place of either.
+ */
 const cfdis = fc
   .record({
-    rfcs: fc.tuple(rfc, rfc),
+    rfcs: fc.tuple(rfc, rfc, rfc),
+    direction: fc.constantFrom('issued' as const, 'received' as const),
+    isForged: fc.boolean(),
     uuid,
     fecha,
     kind: fc.constantFrom('cfdi' as const, 'retenciones' as const),
     tipo_comprobante: fc.constantFrom('I', 'E', 'P', 'N', 'T', 'con', '../x', null),
   })
-  .map(({ rfcs: [emisor_rfc, receptor_rfc], ...cfdi }): CfdiObject[] => [
+  .map(({ rfcs: [emisor_rfc, receptor_rfc, third], direction, isForged, ...cfdi }): CfdiObject[] => [
     { ...cfdi, rfc: emisor_rfc, direction: 'issued', emisor_rfc, receptor_rfc },
     ...(emisor_rfc === receptor_rfc ? [] : [{ ...cfdi, rfc: receptor_rfc, direction: 'received' as const, emisor_rfc, receptor_rfc }]),
+    {
+      ...{ ...cfdi, rfc: third, direction, emisor_rfc, receptor_rfc },
+      ...(isForged && (direction === 'issued' ? { emisor_rfc: third } : { receptor_rfc: third })),
+    },
   ])
 
 const PIECES = ['{rfc}', '{yyyy}', '{mm}', '{dd}', '{direction}', '{uuid}', '{kind}', '{tipo}', '{emisor_rfc}', '{receptor_rfc}']
@@ -120,7 +131,7 @@ const piece = fc.oneof(
 const template = fc
   .tuple(
     fc.array(piece, { maxLength: 8 }),
-    fc.constantFrom('{uuid}', '{rfc}/{uuid}', '{uuid}/{direction}', ''),
+    fc.constantFrom('{uuid}', '{rfc}/{uuid}', '{uuid}/{rfc}', '{direction}/{uuid}', ''),
     fc.array(piece, { maxLength: 4 }),
   )
   .map(([before, core, after]) => `${before.join('')}${core}${after.join('')}.xml`)

@@ -3,7 +3,8 @@ import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
 import worker from '../../src/index.ts'
 import { Budget } from '../../src/platform/db/budget.ts'
-import { consume } from '../../src/queues.ts'
+import { CONSUMERS, consume } from '../../src/queues.ts'
+import { workOnConnector } from '../../src/storage/mirror/work.ts'
 import { basic, type Caller } from './client.ts'
 import { type Method, ownerOf, patched } from './meter.ts'
 
@@ -45,6 +46,8 @@ export class Platform {
   #statements = 0
 
   constructor(bindings: Partial<Record<keyof Env, unknown>> = {}) {
+    // Its background belongs to the invocation.
+    vi.spyOn(CONSUMERS['storage']!, 'handle').mockImplementation(workOnConnector as never)
     const queue = (purpose: string) => ({
       send: (body: unknown) => this.#connection(async () => this.#keep(purpose, body)),
       sendBatch: (batch: Iterable<{ body: unknown }>) =>

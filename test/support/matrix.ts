@@ -299,6 +299,21 @@ export const ROWS: Record<string, Row> = {
     ...{ may: ALL, answers: 200, given: entity },
     query: (given) => ({ ...ofEntity(given), figure: 'cash_share' }),
   },
+  'GET /v1/analytics/efos-exposure': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/analytics/efos-exposure/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), figure: 'missing_rate' }),
+  },
+  'GET /v1/analytics/concepts': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/analytics/concepts/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), figure: 'total' }),
+  },
+  'GET /v1/analytics/financing': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/analytics/financing/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), figure: 'pool.eligible_amount' }),
+  },
   'GET /v1/cfdi/summary/monthly': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi/:uuid': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
   'GET /v1/cfdi/:uuid/payments': { may: ALL, answers: 200, given: cfdi, query: ofEntity },

@@ -4,9 +4,10 @@ import { type Day, dayOfEpoch, epochDayOf } from '../../platform/time/calendar.t
 export const AUTHORITY_ZONE = 'America/Mexico_City'
 
 /**
- * Days from one to another on which the authority is on holiday beyond those of the law (CFF, article 12, second paragraph), with their
- * source: rule 2.1.6 of the Resolución Miscelánea Fiscal (RMF) of the year, and its amendments (RMRMF). Add what is published. Until then a
- * deadline is computed that is earlier than the true one, and the authority still refuses to deliver what has not been opened.
+ * Days from one to another on which the authority is on holiday beyond those of the law (CFF, article 12, second paragraph), with what
+ * published them: rule 2.1.6 of the Resolución Miscelánea Fiscal (RMF) of the year, and its amendments (RMRMF). They were taken from secondary
+ * sources, not from the DOF itself. Add what is published, and move KNOWN_UNTIL. Where days are missing a deadline is computed that is earlier
+ * than the true one, and the authority still refuses to deliver what has not been opened.
  */
 const PUBLISHED: readonly (readonly [from: Day, to: Day, source: string])[] = [
   ['2024-12-23', '2024-12-31', 'RMF 2024, second general vacation'],
@@ -17,6 +18,10 @@ const PUBLISHED: readonly (readonly [from: Day, to: Day, source: string])[] = [
   ['2026-07-20', '2026-07-31', 'First RMRMF 2026 in the DOF of 2026-07-09, first general vacation'],
   ['2026-11-02', '2026-11-02', 'RMF 2026'],
 ]
+
+/** The table has all published days from the first of these to the second: none of the vacations before, nor of December 2026 and later. */
+export const KNOWN_FROM: Day = '2024-12-23'
+export const KNOWN_UNTIL: Day = '2026-11-30'
 
 /** CFF, article 12, first paragraph: the holidays on the same day of every year. */
 const FIXED = ['01-01', '05-01', '05-05', '09-16', '12-25']

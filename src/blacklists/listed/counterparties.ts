@@ -1,7 +1,7 @@
 import type { Ctx, System } from '../../platform/context.ts'
 import { log } from '../../platform/log.ts'
 import { PUBLIC } from '../catalog.ts'
-import { type Listed, parseListed, writeListed } from './listed.ts'
+import { type ListedParties, parseListed, writeListed } from './listed.ts'
 import { connectionsTo, counterpartiesIn, findListed, keepListed, type Watched } from './watched.ts'
 
 /** How often what was found out is found out again, because a connection changed meanwhile. */
@@ -52,7 +52,7 @@ export async function refreshListed(system: System, entity: number): Promise<voi
  * The listed counterparties of the connection that a request reads. They are kept with it; when they are not, they are found out with two
  * further calls, and kept.
  */
-export async function listedOf(ctx: Ctx): Promise<Listed> {
+export async function listedOf(ctx: Ctx): Promise<ListedParties> {
   const { connection, organization, db } = ctx
   if (connection === null) return new Map()
   if (connection.listed !== null) return parseListed(connection.listed)

@@ -1,7 +1,7 @@
 import { highest, isSituacion, type Severity, type Situacion, severityOf } from '../catalog.ts'
 
 /** The counterparties that are on a list, by RFC, each with the lists and its situation on them. */
-export type Listed = ReadonlyMap<string, readonly ListedAs[]>
+export type ListedParties = ReadonlyMap<string, readonly ListedAs[]>
 
 /** A list that an RFC is on, and its situation; null on a list without situations. */
 export interface ListedAs {
@@ -17,7 +17,7 @@ export function writeListed(listings: readonly (ListedAs & { rfc: string })[]): 
   )
 }
 
-export function parseListed(text: string): Listed {
+export function parseListed(text: string): ListedParties {
   const listed = new Map<string, ListedAs[]>()
   for (const [key, rfcs] of Object.entries(JSON.parse(text) as Record<string, string[]>)) {
     const [source = '', situacion = ''] = key.split('|')
@@ -37,7 +37,7 @@ export function severest(all: readonly ListedAs[] | undefined): ListedAs | null 
 }
 
 /** The RFCs that are on one of these lists, or in one of these situations on any. */
-export const listedAs = (listed: Listed, values: readonly string[]): string[] =>
+export const listedAs = (listed: ListedParties, values: readonly string[]): string[] =>
   [...listed].flatMap(([rfc, all]) =>
     all.some(({ source, situacion }) => values.includes(source) || (situacion !== null && values.includes(situacion))) ? [rfc] : [],
   )

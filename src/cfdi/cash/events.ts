@@ -1,5 +1,6 @@
 import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import { boundsOf, type DirectionNumber, isCounted, isVisible, type Partition } from '../../visibility/scoped-ledger.ts'
+import { countedOn } from '../applied/as-of.ts'
 import { afterDay } from '../literal-day.ts'
 import { type Days, isSubstituted, populationOf } from '../population/population.ts'
 import { MISSING_RATE, NOT_COUNTED, taxOf } from '../population/sums.ts'
@@ -68,20 +69,28 @@ function paidAtOnce(partition: Partition, direction: DirectionNumber, days: Days
   return sql`select ${selected} ${population}`
 }
 
-/** The payment complements of a direction that may have a payment on these days, as the alias `own`: once by date of issue, once late. */
-function complements(partition: Partition, direction: DirectionNumber, { first, last }: Days): Fragment[] {
+/**
+ * The payment complements of a direction that may have a payment on these days, as the alias `own`: once by date of issue, once late. They
+ * count now, or counted at the end of a past day.
+ */
+export function complements(
+  partition: Partition,
+  direction: DirectionNumber,
+  { first, last }: Days,
+  past: string | null = null,
+): Fragment[] {
   const bounds = boundsOf(partition, direction)
   const paid = sql`own.first_paid_on <= ${last} and own.last_paid_on >= ${first}`
   const usual = populationOf(partition, {
-    ...{ direction, first: dayFrom(first, -USUAL_DAYS), last: dayFrom(last, USUAL_DAYS), types: ['P'] },
+    ...{ direction, first: dayFrom(first, -USUAL_DAYS), last: dayFrom(last, USUAL_DAYS), types: ['P'], past },
     conditions: [paid, raw(`not coalesce(${IS_LATE}, 0)`)],
   })
   if (usual === null || !bounds) return []
   const late = all([
     sql`own.entity = ${partition.number} and own.direction = ${raw(String(direction))} and ${raw(IS_LATE)} and ${paid}`,
-    raw("own.cancelled = 0 and own.kind = 'cfdi' and own.tipo_comprobante = 'P' and own.emisor_rfc <> own.receptor_rfc"),
+    raw("own.kind = 'cfdi' and own.tipo_comprobante = 'P' and own.emisor_rfc <> own.receptor_rfc"),
     ...(bounds.until === null ? [] : [sql`own.issued_at <= ${bounds.until}`]),
-    sql`not ${isSubstituted(partition, 'own')}`,
+    past === null ? sql`own.cancelled = 0 and not ${isSubstituted(partition, 'own')}` : countedOn(partition, 'own', past),
     ...partition.conditions('own'),
   ])
   const names = raw('own.uuid, own.issued_at, own.emisor_rfc, own.counterparty_rfc, own.related')

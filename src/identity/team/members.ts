@@ -1,4 +1,5 @@
 import { Failure, notFound } from '../../failures.ts'
+import { withdrawOpenings } from '../../mailbox/requests/requests.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx } from '../../platform/context.ts'
 import type { Statement } from '../../platform/db/commit.ts'
@@ -83,7 +84,8 @@ const commitMemberChange = (
 
 /**
  * Changes a member's name or role. The member's own credentials take a new role at once, those that the member made are lowered to it where
- * theirs is higher, and invitations that it does not allow are withdrawn.
+ * theirs is higher, and invitations, and openings of notifications that wait, are
+ * withdrawn where it does not allow them.
  */
 export async function changeMember(ctx: Ctx, member_id: string, changes: MemberChanges): Promise<Member> {
   const { db, organization } = ctx
@@ -95,7 +97,11 @@ export async function changeMember(ctx: Ctx, member_id: string, changes: MemberC
     return [
       updateMember(db, read, changes),
       ...(hasNewRole
-        ? [setCredentialRole(db, organization.id, member_id, role), ...withdrawSent(db, organization.id, member_id, role)]
+        ? [
+            setCredentialRole(db, organization.id, member_id, role),
+            ...withdrawSent(db, organization.id, member_id, role),
+            ...withdrawOpenings(ctx),
+          ]
         : []),
     ]
   })
@@ -104,7 +110,8 @@ export async function changeMember(ctx: Ctx, member_id: string, changes: MemberC
 
 /**
  * Removes a member. The member's credentials fail from their next request on, and so do those that the member made, directly or through
- * other credentials, unless they are kept. The pending invitations that were sent with any of them are withdrawn. Returns what was revoked.
+ * other credentials, unless they are kept. The pending invitations that were sent with any of them are withdrawn, and the openings
+ * that were acknowledged with them and wait. Returns what was revoked.
  */
 export async function deleteMember(ctx: Ctx, member_id: string, keepsMade: boolean): Promise<MemberRemoval> {
   const { db, organization, now } = ctx
@@ -112,6 +119,7 @@ export async function deleteMember(ctx: Ctx, member_id: string, keepsMade: boole
     revokeMemberCredentials(db, organization.id, member_id, keepsMade, now),
     updateMember(db, row, { status: 'removed' }),
     ...withdrawSent(db, organization.id, member_id, null),
+    ...withdrawOpenings(ctx),
   ])
   return { member_id, revoked_api_keys: results[0]!.results.map(({ api_key }) => String(api_key)).sort() }
 }

@@ -65,7 +65,8 @@ export const teamRoutes = new Hono<App>()
       doc('Update a member'),
       doc(
         'The member’s credentials take a new role at once. Those that the member made are lowered to it where theirs is higher, and ' +
-          'pending invitations that it does not allow are withdrawn. Only an owner can change an owner or give the role owner.',
+          'pending invitations, and openings of notifications that wait, are withdrawn where it does not allow them. Only an owner can ' +
+          'change an owner or give the role owner.',
       ),
     ),
     params(MemberPath),
@@ -85,7 +86,7 @@ export const teamRoutes = new Hono<App>()
       doc(
         'The member’s credentials fail from their next request on, and the pending invitations that the member sent are withdrawn. So do ' +
           'the credentials that the member made, directly or through other credentials, unless `keep_credentials` is true: integrations ' +
-          'may use them. The answer lists what was revoked. Only an owner can remove an owner.',
+          'may use them. Openings of notifications that were acknowledged with a revoked credential and wait are withdrawn. The answer lists what was revoked. Only an owner can remove an owner.',
       ),
     ),
     params(MemberPath),

@@ -54,6 +54,25 @@ export async function pageOfEntries<Row extends EntryRow>(
   }
 }
 
+/** Returns a page of entries that are known already, in the order of `pageOfEntries`. Throws Failure 400 for a cursor of another query. */
+export async function pageOfList(
+  { ctx, ledger }: Insight,
+  path: string,
+  { limit, cursor, ...filters }: Asked,
+  entries: readonly (EntryRow & { amount: bigint })[],
+): Promise<EntriesPage> {
+  const scope: CursorScope = { list: `${path}/entries`, filters: { ...filters, fiscal_entity_id: ledger.fiscal_entity_id } }
+  const after = (await openCursor(ctx, scope, cursor)) as EntryPosition | undefined
+  const sorted = entries
+    .filter((one) => after === undefined || isBefore(after, positionOf(one)))
+    .sort((a, b) => (isBefore(positionOf(a), positionOf(b)) ? -1 : 1))
+  const page = sorted.slice(0, limit)
+  return {
+    data: page.map(({ uuid, applies_to = null, amount }) => ({ uuid, amount: exact(amount), applies_to })),
+    ...(await nextOf(ctx, scope, sorted.length > limit ? page.at(-1) : undefined)),
+  }
+}
+
 const nextOf = async (ctx: Ctx, scope: CursorScope, last: EntryRow | undefined) => ({
   has_more: last !== undefined,
   next_cursor: last ? await sealCursor(ctx, scope, positionOf(last)) : null,

@@ -3,6 +3,7 @@ import { parseSum } from '../../cfdi/population/sums.ts'
 import type { System } from '../../platform/context.ts'
 import { offsetText } from '../../platform/time/zone-of-postcode.ts'
 import { sumAll } from '../common/figures.ts'
+import { nameOf } from '../common/names.ts'
 import { inPesos, parseUnrated, ratesOf, type Unrated } from '../common/unrated.ts'
 import type { CancelledRow, CounterpartyRow } from './store.ts'
 
@@ -37,8 +38,6 @@ const timeOf = (order: number): string => {
   const seconds = Math.floor(order / SCALE)
   return `${new Date((seconds + offset * 60) * 1_000).toISOString().slice(0, 19)}${offsetText(offset)}`
 }
-
-const POSITION = 10 + 36
 
 function addMonth({ months }: Known, month: string, total: Micros, invoices: number): void {
   const known = months.get(month) ?? { total: 0n, invoices: 0 }
@@ -97,7 +96,7 @@ function counterpartyOf(rfc: string, { months, name, first, last, cancelled }: K
   const sorted = [...months].sort(([a], [b]) => (a < b ? -1 : 1)).map(([month, sums]) => ({ month, ...sums }))
   return {
     rfc,
-    name: name === '' ? null : name.slice(POSITION),
+    name: nameOf(name),
     total: sumAll(sorted.map(({ total }) => total)),
     invoices: sorted.reduce((sum, { invoices }) => sum + invoices, 0),
     cancelled,

@@ -2,6 +2,7 @@ import { populationOf } from '../../cfdi/population/population.ts'
 import { sumOf } from '../../cfdi/population/sums.ts'
 import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import { type DirectionNumber, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { nameColumn } from '../common/names.ts'
 import { IS_UNRATED, unratedJson } from '../common/unrated.ts'
 
 interface Days {
@@ -29,8 +30,6 @@ export interface CancelledRow {
   cancelled: number
   unrated: string | null
 }
-
-export const nameColumn = (direction: DirectionNumber) => (direction === 0 ? ('receptor_nombre' as const) : ('emisor_nombre' as const))
 
 const ofType = (tipo: string) => `case own.tipo_comprobante when '${tipo}' then own.net_mxn end`
 const INVOICE = "own.tipo_comprobante = 'I' and own.net_mxn is not null"

@@ -6,7 +6,18 @@ import type { Insight } from '../common/insight.ts'
 import { IS_UNRATED, unratedJson } from '../common/unrated.ts'
 import { paidOf } from '../risk/payments.ts'
 import type { Sets } from '../risk/sets.ts'
-import { bitOf, isFlow, isPersonal, NOT_DEDUCTIBLE, openPart, paidInCash, REASONS, REVIEW, type DeductionReading, reasonsOf } from './reasons.ts'
+import {
+  bitOf,
+  type DeductionReading,
+  isFlow,
+  isPersonal,
+  NOT_DEDUCTIBLE,
+  openPart,
+  paidInCash,
+  REASONS,
+  REVIEW,
+  reasonsOf,
+} from './reasons.ts'
 import { INVESTMENTS, rateOf, type Uses } from './uses.ts'
 
 /** A received invoice or credit note, as SQL decides about it. Micros are text. */

@@ -1,3 +1,4 @@
+import type { Listing } from '../../blacklists/listings/listing.ts'
 import type { Micros } from '../../cfdi/money.ts'
 import { micros } from '../../cfdi/money.ts'
 import type { InvoiceCounts } from '../../cfdi/summary/summary.ts'
@@ -22,6 +23,10 @@ export interface Measurements {
   related: ReadonlySet<string>
   blacklisted: ReadonlySet<string>
 }
+
+/** Those who are presumed, or definitively listed, to invoice nothing. */
+export const blacklistedIn = (listings: ReadonlyMap<string, readonly Listing[]>): Set<string> =>
+  new Set([...listings].flatMap(([rfc, all]) => (all.some((one) => one.source === 'sat_69b' && one.is_active) ? [rfc] : [])))
 
 /** Senses of an opinion that are no risk, besides the one of the rule. */
 const NEUTRAL = ['en_suspension', 'inscrito_sin_obligaciones']

@@ -1,22 +1,19 @@
 import { opinionIn, opinionStatement } from '../../documents/profile.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { prepared, raw, sql } from '../../platform/db/fragment.ts'
-import type { EntriesPage } from '../common/contract.ts'
-import { pageOfDocuments } from '../common/document-entries.ts'
+import { prepared } from '../../platform/db/fragment.ts'
 import { aggregateOf, type Insight, openInsight } from '../common/insight.ts'
-import { isLeftOut, pageOfLeftOut } from '../common/left-out.ts'
 import { type Links, linksOf, qualityLinks } from '../common/links.ts'
 import { worstOf } from '../common/listed.ts'
 import { ratesOf } from '../common/unrated.ts'
-import { type Sets, setsOf } from '../risk/sets.ts'
+import { setsOf } from '../risk/sets.ts'
 import { supplierStatements } from '../risk/store.ts'
-import { type IndicatorKey, LISTED, type Portfolio, type PortfolioEntriesQuery, type PortfolioQuery } from './contract.ts'
-import { indicatorsOf } from './indicators.ts'
+import { type IndicatorKey, LISTED, type Portfolio, type PortfolioQuery } from './contract.ts'
+import { blacklistedIn, indicatorsOf } from './indicators.ts'
 import { overdueOf, ratesWanted } from './overdue.ts'
 import { partiesOf, unratedOf } from './parties.ts'
-import { IS_CASH, IS_FOREIGN, isAtRisk, type OpenRow, openStatements, type PartyRow, partyStatements } from './store.ts'
+import { type OpenRow, openStatements, type PartyRow, partyStatements } from './store.ts'
 
-const PATH = 'analytics/risk'
+export const PATH = 'analytics/risk'
 
 /**
  * Returns twelve indicators of the risk of a taxpayer, each with its threshold. At most six D1 calls with authentication. Throws Failure 404
@@ -41,7 +38,7 @@ export async function getPortfolio(ctx: Ctx, query: PortfolioQuery): Promise<Por
   const indicators = indicatorsOf(
     {
       ...{ parties, invoices, sense: opinion?.sense ?? null, own: worstOf(sets.listings.get(ledger.rfc)) },
-      ...{ related: sets.related, blacklisted: blacklistedOf(sets) },
+      ...{ related: sets.related, blacklisted: blacklistedIn(sets.listings) },
       overdue: overdueOf(openRows, rates.slice(0, split), today, rules.get('financing.default_terms_days')),
     },
     rules,
@@ -62,9 +59,6 @@ export async function getPortfolio(ctx: Ctx, query: PortfolioQuery): Promise<Por
 }
 
 const rfcsOf = (found: readonly unknown[][]): string[] => [...new Set((found.flat() as { rfc: string }[]).map(({ rfc }) => rfc))]
-
-const blacklistedOf = ({ listings }: Sets): Set<string> =>
-  new Set([...listings].flatMap(([rfc, all]) => (all.some((one) => one.source === 'sat_69b' && one.is_active) ? [rfc] : [])))
 
 /** What leads from each indicator to what is behind it. */
 function leadsOf(
@@ -88,34 +82,4 @@ function leadsOf(
     ppd_overdue_share: to('analytics/financing/entries', { fiscal_entity_id, figure: 'receivables.overdue' }),
     ...Object.fromEntries(LISTED.map((key) => [key, { value: links.entries(key) }])),
   }
-}
-
-/** Returns a page of the documents behind an indicator. At most four D1 calls beside authentication. Throws Failure as `getPortfolio` does. */
-export async function getPortfolioEntries(ctx: Ctx, query: PortfolioEntriesQuery): Promise<EntriesPage> {
-  const insight = await openInsight(ctx, query)
-  const { figure } = query
-  const { ledger, span } = insight
-  if (isLeftOut(figure)) return pageOfLeftOut(insight, PATH, { ...query, figure })
-  const page = (
-    direction: 0 | 1 | 'both',
-    condition: Parameters<typeof pageOfDocuments>[3]['conditions'],
-    which: 'net' | 'total' = 'net',
-  ) => pageOfDocuments(insight, PATH, query, { ...span, direction, conditions: condition ?? [] }, which)
-  if (figure === 'foreign_exchange_share') return page(0, [raw(IS_FOREIGN)])
-  if (figure === 'cash_share') return page(0, [raw(IS_CASH)], 'total')
-  if (figure === 'repse_at_risk_share') {
-    const found = await Promise.all(supplierStatements(ledger, span).map((one) => prepared(ledger.d1, one).all()))
-    const sets = await setsOf(insight, rfcsOf(found.map(({ results }) => results)))
-    return pageOfDocuments(
-      insight,
-      PATH,
-      query,
-      { ...span, direction: 1, conditions: (partition) => [raw(isAtRisk(partition, 1, insight, sets))] },
-      'net',
-      sets.ctes,
-    )
-  }
-  const sets = await setsOf(insight, [], true)
-  const rfcs = figure === 'intercompany_share' ? sets.related : blacklistedOf(sets)
-  return page('both', [sql`own.counterparty_rfc in (select value from json_each(${JSON.stringify([...rfcs])}))`])
 }

@@ -1,8 +1,9 @@
+import { type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
 import type { mailboxRequests } from './tables.ts'
 
-export type MailboxRequest = Omit<typeof mailboxRequests.$inferSelect, 'opens'> & { opens: number }
+export type MailboxRequest = typeof mailboxRequests.$inferSelect
 type Key = Pick<MailboxRequest, 'organization_id' | 'entity' | 'sent_at' | 'notification'>
-type Asked = Key & Pick<MailboxRequest, 'shard'>
+type Asked = Key & Pick<MailboxRequest, 'shard' | 'notification_id'>
 
 const KEY = 'organization_id = ?1 and entity = ?2 and sent_at = ?3 and notification = ?4'
 const keysOf = ({ organization_id, entity, sent_at, notification }: Key) => [organization_id, entity, sent_at, notification] as const
@@ -10,21 +11,35 @@ const keysOf = ({ organization_id, entity, sent_at, notification }: Key) => [org
 /** Whether the organization has acknowledged the opening of a notification that is not opened yet. */
 export const isOpening = async (d1: D1Database, key: Key): Promise<boolean> =>
   (await d1
-    .prepare(`select 1 from mailbox_requests where ${KEY} and opens = 1`)
+    .prepare(`select 1 from mailbox_requests where ${KEY} and acknowledged_by is not null`)
     .bind(...keysOf(key))
     .first()) !== null
 
 const insert = (conflict: string) =>
-  `insert into mailbox_requests (organization_id, entity, sent_at, notification, shard, opens, attempts, not_before, lease_until)
-   values (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7, 0) ${conflict}`
+  `insert into mailbox_requests (organization_id, entity, sent_at, notification, shard, notification_id, acknowledged_by, attempts, not_before,
+     lease_until)
+   values (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, 0) ${conflict}`
 
 /** Asks for a document, if it is not asked for already. */
 export const insertRequest = (d1: D1Database, asked: Asked, now: number): D1PreparedStatement =>
-  d1.prepare(insert('on conflict do nothing')).bind(...keysOf(asked), asked.shard, 0, now)
+  d1.prepare(insert('on conflict do nothing')).bind(...keysOf(asked), asked.shard, asked.notification_id, null, now)
 
 /** Asks for a notification to be opened, whether or not its document was asked for. */
-export const insertOpening = (d1: D1Database, asked: Asked, now: number): D1PreparedStatement =>
-  d1.prepare(insert('on conflict do update set opens = 1, attempts = 0, not_before = ?7')).bind(...keysOf(asked), asked.shard, 1, now)
+export const insertOpening = (d1: D1Database, asked: Asked, api_key: string, now: number): D1PreparedStatement =>
+  d1
+    .prepare(insert('on conflict do update set acknowledged_by = ?7, attempts = 0, not_before = ?8'))
+    .bind(...keysOf(asked), asked.shard, asked.notification_id, api_key, now)
+
+/** The condition that a credential may acknowledge an opening. */
+export const mayAcknowledge = (api_key: Fragment): Fragment =>
+  sql`exists (select 1 from credentials c where c.api_key = ${api_key} and c.revoked_at is null and c.role <> 'member')`
+
+/** The condition for the openings of an organization that were acknowledged with a credential that may not do so any more. */
+export const isOrphaned = (organization_id: string): Fragment =>
+  sql`organization_id = ${organization_id} and acknowledged_by is not null and not ${mayAcknowledge(raw('acknowledged_by'))}`
+
+export const deleteOrphaned = (d1: D1Database, organization_id: string): D1PreparedStatement =>
+  prepared(d1, sql`delete from mailbox_requests where ${isOrphaned(organization_id)}`)
 
 /** Leases the organization's due requests for an RFC, at most `limit`. */
 export const claimRequests = async (
@@ -50,7 +65,10 @@ const HELD = `${KEY} and token = ?5`
 export const deleteRequest = (d1: D1Database, request: MailboxRequest): D1PreparedStatement =>
   d1.prepare(`delete from mailbox_requests where ${HELD}`).bind(...keysOf(request), request.token)
 
-/** Whether a request still waits. Unlinking the RFC withdraws those of its organization (trigger `connections_unlinked`). */
+/**
+ * Whether a request still waits. Unlinking the RFC withdraws those of its organization (trigger `connections_unlinked`), and revoking a
+ * credential those that it acknowledged (`withdrawOpenings`).
+ */
 export const isWaiting = async (d1: D1Database, request: MailboxRequest): Promise<boolean> =>
   (await d1
     .prepare(`select 1 from mailbox_requests where ${HELD}`)

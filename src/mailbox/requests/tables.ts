@@ -1,5 +1,4 @@
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import { flag } from '../../platform/db/columns.ts'
 
 /** Documents of notifications that an organization waits for, until they are fetched. Times are milliseconds since 1970. */
 export const mailboxRequests = sqliteTable(
@@ -11,8 +10,10 @@ export const mailboxRequests = sqliteTable(
     notification: text().notNull(),
     /** The number of the RFC's ledger. */
     shard: integer().notNull(),
-    /** Whether the organization acknowledged that the notification is opened for it. */
-    opens: flag().notNull(),
+    /** Under which identifier the organization knows the notification. */
+    notification_id: text().notNull(),
+    /** The api_key of the credential that acknowledged that the notification is opened; null while the request opens nothing. */
+    acknowledged_by: text(),
     attempts: integer().notNull(),
     /** It is not worked on before this time. */
     not_before: integer().notNull(),

@@ -1,6 +1,7 @@
 import { and, desc, eq, lt } from 'drizzle-orm'
 import { type Ctx, eventsOf, type System } from '../context.ts'
 import { commit, type Database, jsonChunks, type Statement } from '../db/commit.ts'
+import { type Fragment, prepared, sql } from '../db/fragment.ts'
 import { isGuardViolation } from '../db/guard.ts'
 import { newId } from '../db/id.ts'
 import { expiredAt, inFlight, refuseDone } from '../idempotency/idempotency.ts'
@@ -50,6 +51,21 @@ export const auditedEach = (
          select value->>0, value->>1, ?2, ?3, value->>2, ?4, ?5, ?6 from json_each(?1)`,
       )
       .bind(json, nameOf(actor), action, JSON.stringify(changed), requestId, now.getTime()),
+  )
+
+/** The audit rows of a change that concerns each `resource_id` that a query finds, for a commit that the caller makes itself. */
+export const auditedFound = (
+  { db, now, requestId, actor }: Author,
+  organization_id: string,
+  { action, changed = [] }: Pick<Change, 'action' | 'changed'>,
+  found: Fragment,
+): D1PreparedStatement =>
+  prepared(
+    db.$client,
+    sql`insert into audit_events (audit_event_id, organization_id, actor, action, resource_id, changed, request_id, created_at)
+      select substr(${newId('aud')}, 1, 24) || printf('%06d', row_number() over ()), ${organization_id}, ${nameOf(actor)}, ${action},
+        resource_id, ${JSON.stringify(changed)}, ${requestId}, ${now.getTime()}
+      from (${found})`,
   )
 
 /**

@@ -16,16 +16,26 @@ export class BudgetUsedUp extends Error {
  */
 export class Budget {
   #statements = 0
-  readonly #until = performance.now() + MILLISECONDS
+  #until = performance.now() + MILLISECONDS
 
   /** Counts one statement. */
   count(): void {
     this.#statements++
   }
 
+  /** From now on there are so many milliseconds: what was waited for does not count. */
+  restart(milliseconds: number): void {
+    this.#until = performance.now() + milliseconds
+  }
+
+  /** Milliseconds until the time is used up; below 0 afterwards. */
+  get left(): number {
+    return this.#until - performance.now()
+  }
+
   /** Whether a step of at most so many statements may begin. */
   allows(statements: number): boolean {
-    return this.#statements + statements <= STATEMENTS && performance.now() < this.#until
+    return this.#statements + statements <= STATEMENTS && this.left > 0
   }
 
   /** Throws BudgetUsedUp unless a step of at most so many statements may begin. */

@@ -207,9 +207,10 @@ export const returnsTable = (schema: z.ZodObject) => {
     headers: { Link: doc('`rel="next"`: the next page, of a table.') },
   }
   return described({ outputs: [output] }, (async (c, next) => {
-    c.header('Vary', 'Accept')
     await refuseUndeclared()(c, next)
-    if (c.res.status !== 200 || !prefersCsv(c)) return
+    if (c.res.status !== 200) return
+    c.res.headers.set('Vary', 'Accept')
+    if (!prefersCsv(c)) return
     const answer = (await c.res.json()) as { data?: unknown[]; next_cursor?: string | null }
     const headers = new Headers(c.res.headers)
     headers.set('Content-Type', 'text/csv; charset=utf-8; header=present')
@@ -230,7 +231,10 @@ const prefersCsv = (c: Context): boolean =>
 export const returnsFile = (description: Doc, ...contentTypes: string[]) =>
   described({ outputs: [{ status: 200, description, contentTypes }] }, refuseUndeclared())
 
-/** Declares that the header Range may ask for a part of the file, which is answered with 206, and 416 when the file has no such part. */
+/**
+ * Declares that the header Range may ask for a part of the file, which is answered with 206, and 416 when the file has no such part; and that
+ * If-None-Match may name the ETag of what the caller has, which is answered with 304.
+ */
 export const returnsRanges = (...contentTypes: string[]) =>
   described(
     {
@@ -238,6 +242,11 @@ export const returnsRanges = (...contentTypes: string[]) =>
         {
           ...{ status: 206, description: doc('The part that Range asks for'), contentTypes },
           headers: { 'Content-Range': doc('Which bytes the part has, and how many there are.') },
+        },
+        {
+          status: 304,
+          description: doc('The content is what If-None-Match names. There is no body.'),
+          headers: { ETag: doc('The SHA-256 of the content.') },
         },
         { status: 416, description: doc('The file has none of the bytes that Range asks for. Content-Range says how many it has.') },
       ],

@@ -8,9 +8,19 @@ import { wakeConnector } from '../due.ts'
 import { assertBackfillUnchanged, forgetCopied, updateConnector } from '../store.ts'
 import type { CheckPaid } from './connectors.ts'
 
+/** After a backfill, another one waits a second for each ten documents that were copied: a minute at least, a day at most. */
+const [DOCUMENTS_PER_SECOND, SHORTEST_WAIT, LONGEST_WAIT] = [10, 60, 86_400]
+
+/** Seconds until another backfill may begin after one that is completed; not above 0 when it may. */
+function waitAfter({ copied, completed_at }: Backfill): number {
+  const seconds = Math.min(Math.max(copied / DOCUMENTS_PER_SECOND, SHORTEST_WAIT), LONGEST_WAIT)
+  return Math.ceil((Date.parse(completed_at!) - Date.now()) / 1_000 + seconds)
+}
+
 /**
  * Begins to copy everything that the organization may read; returns the backfill that runs, if one does. Throws Failure 404
- * storage_connector.not_found, 402 billing.overdue, and 409 storage_connector.not_active unless the connector is active.
+ * storage_connector.not_found, 402 billing.overdue, 409 storage_connector.not_active unless the connector is active, and 429
+ * storage_connector.cooldown soon after the last one.
  */
 export async function startBackfill(ctx: Ctx, connector_id: string, checkPaid: CheckPaid): Promise<Backfill> {
   const attempt = async () => {
@@ -22,8 +32,16 @@ export async function startBackfill(ctx: Ctx, connector_id: string, checkPaid: C
         'storage_connector.not_active',
         'The storage connector is not active. Set connector_status to active first.',
       )
-    const running = stored.backfill === null ? null : (JSON.parse(stored.backfill) as Backfill)
-    if (running !== null && running.status !== 'completed') return running
+    const last = stored.backfill === null ? null : (JSON.parse(stored.backfill) as Backfill)
+    if (last !== null && last.status !== 'completed') return last
+    const retry_after_seconds = last ? waitAfter(last) : 0
+    if (retry_after_seconds > 0)
+      throw new Failure(
+        'too_many_requests',
+        'storage_connector.cooldown',
+        `The last backfill copied ${last!.copied} documents. Another one can begin in ${retry_after_seconds} s.`,
+        { retry_after_seconds },
+      )
     const backfill: Backfill = { status: 'queued', total: null, copied: 0, requested_at: ctx.now.toISOString(), completed_at: null }
     const db = eventsOf(ctx)
     const { connector } = stored

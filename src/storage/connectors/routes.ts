@@ -111,7 +111,8 @@ export const connectorRoutes = (checkPaid: CheckPaid) =>
         doc('Copy what is already held'),
         doc(
           'Copies everything that your visibility window shows and the scope includes, under the present template, also what was copied before. ' +
-            'While a backfill runs, another request changes nothing. See `backfill` of the connector for its progress.',
+            'While a backfill runs, another request changes nothing. RFCs whose connection is not active are left out: they are copied once it is ' +
+            'active again. See `backfill` of the connector for its progress.',
         ),
       ),
       params(ConnectorPath),
@@ -121,6 +122,10 @@ export const connectorRoutes = (checkPaid: CheckPaid) =>
         402: OVERDUE,
         404: NOT_FOUND,
         409: doc('The storage connector is not active (`storage_connector.not_active`).'),
+        429: doc(
+          'The last backfill ended a short time ago (`storage_connector.cooldown`): another one waits a second for each ten documents that it ' +
+            'copied, at least a minute and at most a day.',
+        ),
       }),
       idempotent(),
       async (c) => c.json(await startBackfill(c.var.ctx, c.req.valid('param').connector_id, checkPaid), 202),

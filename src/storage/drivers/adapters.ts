@@ -13,11 +13,13 @@ export type DestinationSpec =
   | ({ provider: 'google_drive' } & GoogleDriveSpec)
   | ({ provider: 'onedrive' } & OneDriveSpec)
 
-/** Stores credentials in the place of those with which the destination was opened, because the provider has replaced them. */
-export type OnNewCredentials = (credentials: object) => Promise<void>
+/** What a driver learns of a destination that lasts: credentials in the place of its own, which the provider has replaced, or its drive. */
+export type Learned = { credentials: object } | { drive_id: string }
+/** Stores what a driver has learned, before anything is done with it. */
+export type OnLearned = (learned: Learned) => Promise<void>
 
-/** Returns the customer's storage that a connector names. What `onNewCredentials` throws is passed on as it is. */
-export function destinationOf(network: Network, spec: DestinationSpec, onNewCredentials: OnNewCredentials): Destination {
+/** Returns the customer's storage that a connector names. What `onLearned` throws is passed on as it is. */
+export function destinationOf(network: Network, spec: DestinationSpec, onLearned: OnLearned): Destination {
   switch (spec.provider) {
     case 's3':
       return checked(s3(network, spec))
@@ -26,7 +28,7 @@ export function destinationOf(network: Network, spec: DestinationSpec, onNewCred
     case 'google_drive':
       return googleDrive(network, spec)
     case 'onedrive':
-      return oneDrive(network, spec, onNewCredentials)
+      return oneDrive(network, spec, onLearned)
   }
 }
 

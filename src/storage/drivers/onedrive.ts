@@ -47,25 +47,46 @@ const STATUSES: Record<number, string> = { 423: 'locked', 509: 'throttledRequest
 /**
  * A folder of OneDrive or of a SharePoint library (version 1.0 of Microsoft Graph). Names are unique in a folder and folders are created
  * with the files in them, so that one path is one file. Microsoft replaces the refresh token whenever it is used, and does not revoke the
- * old one: `onNewCredentials` stores the new credentials before anything is done with them, and a crash in between loses nothing.
+ * old one: `onLearned` stores the new credentials before anything is done with them, and a crash in between loses nothing. It stores the
+ * account's drive, too, so that the credentials of another account lead to no other place.
  */
 export function oneDrive(
   network: Network,
   { config, credentials }: OneDriveSpec,
-  onNewCredentials: (credentials: Credentials) => Promise<void>,
+  onLearned: (learned: { credentials: Credentials } | { drive_id: string }) => Promise<void>,
 ): Destination {
   const { tenant, drive_id, folder_id } = config
-  const drive = drive_id === null ? '/me/drive' : `/drives/${encodeURIComponent(drive_id)}`
-  const root = `${GRAPH}${drive}${folder_id === null ? '/root' : `/items/${encodeURIComponent(folder_id)}`}`
   const token = new AccessToken(credentials, async (old) => {
     const grant = await grantOf(network, tenant, old)
     if (grant.refresh_token === undefined || grant.refresh_token === old.refresh_token) return [grant, old]
     const renewed = { ...old, refresh_token: grant.refresh_token }
-    await onNewCredentials(renewed)
+    await onLearned({ credentials: renewed })
     return [grant, renewed]
   })
 
-  const urlOf = (path: string, segment: string): string => `${root}:/${path.split('/').map(encodeURIComponent).join('/')}:${segment}`
+  let known: Promise<string> | undefined
+  /** The URL of the folder under which paths begin. It is asked for again after a failure. */
+  const root = (): Promise<string> =>
+    (known ??= findDrive().then(
+      (drive) => `${GRAPH}/drives/${encodeURIComponent(drive)}${folder_id === null ? '/root' : `/items/${encodeURIComponent(folder_id)}`}`,
+      (error) => {
+        known = undefined
+        throw error
+      },
+    ))
+
+  async function findDrive(): Promise<string> {
+    if (drive_id !== null) return drive_id
+    const answer = await request('GET', `${GRAPH}/me/drive?$select=id`)
+    if (answer.status !== 200) throw failure(answer)
+    const { id } = jsonOf(answer)
+    if (typeof id !== 'string' || !/[^.]/.test(id)) throw unexpected(answer)
+    await onLearned({ drive_id: id })
+    return id
+  }
+
+  const urlOf = async (path: string, segment: string): Promise<string> =>
+    `${await root()}:/${path.split('/').map(encodeURIComponent).join('/')}:${segment}`
   const request = (method: string, url: string, headers: Record<string, string> = {}, body?: Uint8Array | string) =>
     token.call(network, { method, url, headers, ...(body !== undefined && { body }) })
 
@@ -80,9 +101,9 @@ export function oneDrive(
 
   async function send(path: string, { bytes, content_type }: StoredObject): Promise<ProviderAnswer> {
     if (bytes.length <= LARGEST_SINGLE)
-      return request('PUT', `${urlOf(path, '/content')}?${REPLACE}=replace`, { 'content-type': content_type }, bytes)
+      return request('PUT', `${await urlOf(path, '/content')}?${REPLACE}=replace`, { 'content-type': content_type }, bytes)
     const item = { [REPLACE]: 'replace', name: path.slice(path.lastIndexOf('/') + 1) }
-    const session = await request('POST', urlOf(path, '/createUploadSession'), JSON_TYPE, JSON.stringify({ item }))
+    const session = await request('POST', await urlOf(path, '/createUploadSession'), JSON_TYPE, JSON.stringify({ item }))
     return session.status === 200 ? sendToSession(network, session, bytes) : session
   }
 
@@ -90,7 +111,7 @@ export function oneDrive(
   async function createFolders(path: string): Promise<void> {
     const names = path.split('/').slice(0, -1)
     for (const [depth, name] of names.entries()) {
-      const url = depth === 0 ? `${root}/children` : urlOf(names.slice(0, depth).join('/'), '/children')
+      const url = depth === 0 ? `${await root()}/children` : await urlOf(names.slice(0, depth).join('/'), '/children')
       const answer = await request('POST', url, JSON_TYPE, JSON.stringify({ name, folder: {}, [REPLACE]: 'fail' }))
       if (answer.status !== 201 && answer.status !== 409) throw failure(answer)
     }
@@ -98,7 +119,7 @@ export function oneDrive(
 
   /** What is not there is absent, unless the folder or the drive is not there either. */
   async function absent(): Promise<null> {
-    const answer = await request('GET', root)
+    const answer = await request('GET', await root())
     if (answer.status !== 200) throw failure(answer)
     return null
   }
@@ -115,7 +136,7 @@ export function oneDrive(
         throw new DestinationError('refused', 'OneDrive stored other bytes than those that were sent (quickXorHash).')
     },
     async read(path) {
-      const item = await request('GET', urlOf(path, ''))
+      const item = await request('GET', await urlOf(path, ''))
       if (item.status === 404) return absent()
       if (item.status !== 200) throw failure(item)
       // The address of the content needs no token, and must not be given one.
@@ -127,7 +148,7 @@ export function oneDrive(
       return answer.body
     },
     async remove(path) {
-      const answer = await request('DELETE', urlOf(path, ''))
+      const answer = await request('DELETE', await urlOf(path, ''))
       if (answer.status === 404) await absent()
       else if (answer.status !== 204) throw failure(answer)
     },

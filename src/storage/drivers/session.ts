@@ -1,5 +1,5 @@
 import { RpcTarget } from 'cloudflare:workers'
-import { type DestinationSpec, destinationOf, type OnNewCredentials } from './adapters.ts'
+import { type DestinationSpec, destinationOf, type OnLearned } from './adapters.ts'
 import type { Network } from './call.ts'
 import { type Destination, DestinationError, type StoredObject } from './port.ts'
 
@@ -49,18 +49,18 @@ async function answerOf<T>(operation: Promise<T>): Promise<SessionAnswer<T>> {
 
 /** What is behind the binding DESTINATIONS. `publicHosts` are the service's own host names, which no destination may have. */
 export interface Destinations {
-  open(spec: DestinationSpec, publicHosts: readonly string[], onNewCredentials: OnNewCredentials): Promise<Session>
+  open(spec: DestinationSpec, publicHosts: readonly string[], onLearned: OnLearned): Promise<Session>
 }
 
-/** OnNewCredentials of the Worker that opens a session. */
-export type CredentialsCallback = Rpc.Stub<OnNewCredentials>
+/** OnLearned of the Worker that opens a session. */
+export type LearnedCallback = Rpc.Stub<OnLearned>
 
 /** Opens a destination for another Worker. */
-export function openSession(network: Network, spec: DestinationSpec, onNewCredentials: CredentialsCallback): Session {
+export function openSession(network: Network, spec: DestinationSpec, onLearned: LearnedCallback): Session {
   // The platform disposes of an argument when the call that brought it returns.
-  const kept = onNewCredentials.dup()
+  const kept = onLearned.dup()
   return new Session(
-    destinationOf(network, spec, async (credentials) => void (await kept(credentials))),
+    destinationOf(network, spec, async (learned) => void (await kept(learned))),
     () => kept[Symbol.dispose](),
   )
 }

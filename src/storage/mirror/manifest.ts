@@ -10,11 +10,15 @@ import { assertHeld, setConnector, type WorkRow } from './store.ts'
  * again. Manifests are made of them, and tell what lies at the destination.
  */
 
-/** The last manifest: its day, how many there are of that day at each place, and the part up to which nothing is to be listed any more. */
+/**
+ * The last manifest: its day, how many there are of that day at each place, and the part up to which nothing is to be listed any more. `due`
+ * is the day for which the daily review wants another one; null or absent when it wants none.
+ */
 interface Manifest {
   day: string
   numbers: Record<string, number>
   parts: number
+  due?: string | null
 }
 
 /** What a manifest has at most: bytes, and parts, each of which is read by itself. */
@@ -23,6 +27,7 @@ const PARTS = 250
 const READS_AT_ONCE = 4
 
 const NONE: Manifest = { day: '', numbers: {}, parts: 0 }
+const KNOWN = sql`coalesce(manifest, ${JSON.stringify(NONE)})`
 const LAST = ({ manifest }: Pick<WorkRow, 'manifest'>): Manifest => (manifest === null ? NONE : (JSON.parse(manifest) as Manifest))
 
 /** What of a config says where objects lie: each place has manifests of its own. */
@@ -33,7 +38,11 @@ export function placeOf(config: object): string {
 
 /** Keeps what lies at the old place of a connector that moves out of the manifests of the new one. */
 export const moveManifests = (d1: D1Database, connector: number): D1PreparedStatement =>
-  setConnector(d1, connector, sql`manifest = json_set(coalesce(manifest, ${JSON.stringify(NONE)}), '$.parts', parts)`)
+  setConnector(d1, connector, sql`manifest = json_set(${KNOWN}, '$.parts', parts, '$.due', null)`)
+
+/** Says that a manifest of the day is due, unless there is nothing left to list. The sweep finds it until it is written. */
+export const orderManifest = (d1: D1Database, { connector }: Pick<WorkRow, 'connector'>, day: string): D1PreparedStatement =>
+  setConnector(d1, connector, sql`manifest = json_set(${KNOWN}, '$.due', iif(parts > coalesce(manifest->>'parts', 0), ${day}, null))`)
 
 /** Deletes the parts that no manifest lists any more because the connector moved. What a crash leaves is deleted with the connector. */
 export async function dropParts({ env }: System, row: Pick<WorkRow, 'connector_id' | 'manifest' | 'parts'>): Promise<void> {
@@ -51,22 +60,27 @@ export const putPart = async ({ env }: System, row: WorkRow, lines: readonly str
   await env.FILES.put(keyOf(row, row.parts + 1), `${lines.join('\n')}\n`)
 }
 
-/** Whether something has been copied that is in no manifest, and none is written yet this day. */
-export const isManifestDue = (row: WorkRow, day: string): boolean => row.parts > LAST(row).parts && LAST(row).day !== day
+/** Whether something has been copied that is in no manifest. */
+export const isUnlisted = (row: WorkRow): boolean => row.parts > LAST(row).parts
 
-/** The path of the nth manifest of a day. */
-export const manifestPath = (day: string, n: number): string => `manifests/${day}/manifest${n === 1 ? '' : `-${n}`}.jsonl`
+/** The day for which a manifest is due; null when none is. */
+export const dueManifest = (row: WorkRow): string | null => (isUnlisted(row) && LAST(row).due) || null
+
+/** The path of the nth manifest of a day. Several connectors may have one place. */
+const manifestPath = (connector_id: string, day: string, n: number): string =>
+  `manifests/${connector_id}/${day}/manifest${n === 1 ? '' : `-${n}`}.jsonl`
 
 /**
  * Writes manifests of everything that is in none yet, as far as the budget allows. A manifest that a crash interrupted is written again
- * under the same name. Returns whether something is left. Throws DestinationError.
+ * under the same name. Days never go back: what is written for an earlier one counts among those of the last. Returns whether something is
+ * left. Throws DestinationError.
  */
 export async function writeManifests(
   system: System,
   d1: D1Database,
   row: WorkRow,
   destination: Destination,
-  day: string,
+  wanted: string,
 ): Promise<boolean> {
   const place = placeOf(configOf(row))
   for (let last = LAST(row); last.parts < row.parts; last = LAST(row)) {
@@ -74,10 +88,12 @@ export async function writeManifests(
     const { texts, parts } = await readParts(system, row, last.parts)
     const bytes = new TextEncoder().encode(texts.join(''))
     const sha256 = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex()
+    const day = wanted > last.day ? wanted : last.day
     const numbers = last.day === day ? last.numbers : {}
     const n = (numbers[place] ?? 0) + 1
-    await destination.put(manifestPath(day, n), { bytes, content_type: 'application/x-ndjson', sha256 })
-    row.manifest = JSON.stringify({ day, numbers: { ...numbers, [place]: n }, parts } satisfies Manifest)
+    await destination.put(manifestPath(row.connector_id, day, n), { bytes, content_type: 'application/x-ndjson', sha256 })
+    const due = parts < row.parts ? (last.due ?? null) : null
+    row.manifest = JSON.stringify({ day, numbers: { ...numbers, [place]: n }, parts, due } satisfies Manifest)
     await commit(d1, [assertHeld(d1, row), setConnector(d1, row.connector, sql`manifest = ${row.manifest}`)])
     await system.env.FILES.delete(keysOf(row, last.parts, parts))
   }

@@ -2,22 +2,32 @@ import { jsonChunks } from '../../platform/db/commit.ts'
 import { type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
 import { assertThat } from '../../platform/db/guard.ts'
 import type { storageConnectors, storageMirrors } from '../tables.ts'
+import type { Claimant } from './places.ts'
 
 /** A connector as its row has it: instants in milliseconds, flags as 0 and 1. */
 export type WorkRow = { [Name in keyof typeof storageConnectors.$inferSelect]: Stored<(typeof storageConnectors.$inferSelect)[Name]> }
 type Stored<T> = T extends Date ? number : T extends boolean ? 0 | 1 : T
 export type MirrorRow = typeof storageMirrors.$inferSelect
 
+const isClaimable = (now: number): Fragment =>
+  sql`lease_until <= ${now} and (deleted_at is not null or (connector_status = 'active' and retry_at <= ${now}))`
+
+/** Who needs a place for a connector; null when nobody can work on it. */
+export const findClaimant = (d1: D1Database, connector: number, now: number): Promise<Claimant | null> =>
+  prepared(
+    d1,
+    sql`select organization_id, coalesce(config->>'endpoint', provider) as host from storage_connectors
+      where connector = ${connector} and ${isClaimable(now)}`,
+  ).first<Claimant>()
+
 /** Takes a connector on which nobody works: one that is to be cleaned up, or an active one whose waits are over. */
 export const claimConnector = async (d1: D1Database, connector: number, token: string, now: number, leaseUntil: number) =>
   (
-    await d1
-      .prepare(
-        `update storage_connectors set token = ?2, lease_until = ?4 where connector = ?1 and lease_until <= ?3
-           and (deleted_at is not null or (connector_status = 'active' and retry_at <= ?3)) returning *`,
-      )
-      .bind(connector, token, now, leaseUntil)
-      .all<WorkRow>()
+    await prepared(
+      d1,
+      sql`update storage_connectors set token = ${token}, lease_until = ${leaseUntil}
+        where connector = ${connector} and ${isClaimable(now)} returning *`,
+    ).all<WorkRow>()
   ).results[0]
 
 export const releaseConnector = (d1: D1Database, connector: number, token: string): D1PreparedStatement =>
@@ -163,11 +173,8 @@ export const clearStatements = (d1: D1Database, connector: number, rows: number)
   ),
 ]
 
-const CLAIMABLE = (now: number): Fragment =>
-  sql`c.lease_until <= ${now} and (c.deleted_at is not null or (c.connector_status = 'active' and c.retry_at <= ${now}))`
-
 /**
- * Returns connectors after a number on which somebody could work: with a mirror that is due, or that are to be planned or cleaned up.
+ * Returns connectors after a number on which somebody could work: with a mirror or a manifest that is due, or that are to be planned or cleaned up.
  * Costs one seek for each connector that has anything due.
  */
 export const findIdle = async (d1: D1Database, now: number, after: number, limit: number): Promise<number[]> =>
@@ -179,10 +186,10 @@ export const findIdle = async (d1: D1Database, now: number, after: number, limit
           union all
           select (select min(connector) from storage_mirrors indexed by storage_mirrors_due where due and connector > waiting.connector)
           from waiting where waiting.connector is not null)
-        select c.connector from waiting cross join storage_connectors c on c.connector = waiting.connector where ${CLAIMABLE(now)}
+        select c.connector from waiting cross join storage_connectors c on c.connector = waiting.connector where ${isClaimable(now)}
         union
         select c.connector from storage_connectors c indexed by storage_connectors_unfinished
-        where (not c.is_planned or c.deleted_at is not null or c.backfill->>'status' <> 'completed') and c.connector > ${after} and ${CLAIMABLE(now)}
+        where (not c.is_planned or c.deleted_at is not null or c.backfill->>'status' <> 'completed' or c.manifest->>'due' is not null) and c.connector > ${after} and ${isClaimable(now)}
         order by connector limit ${limit}`,
     ).all<{ connector: number }>()
   ).results.map(({ connector }) => connector)

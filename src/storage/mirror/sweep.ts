@@ -1,8 +1,9 @@
 import type { System } from '../../platform/context.ts'
+import { commit } from '../../platform/db/commit.ts'
 import { each } from '../../platform/each.ts'
 import { pageByPage, START } from '../../platform/pages.ts'
 import { sendHints } from '../../platform/queues/send.ts'
-import { isManifestDue } from './manifest.ts'
+import { isUnlisted, orderManifest } from './manifest.ts'
 import { reviewPage } from './review.ts'
 import { activeConnectors, findIdle } from './store.ts'
 
@@ -29,19 +30,22 @@ export const sweepConnectors = (system: System): Promise<void> =>
   })
 
 /**
- * Marks what active connectors have to copy although no event has told of it: a resumed connection, a window that opened. Wakes those whose
- * copies are to be listed in a manifest. A task, whose place is a shard, a connector, and a connection of its organization.
+ * Marks what active connectors have to copy although no event has told of it: a resumed connection, a window that opened. Has the copies since
+ * the last manifest listed in one of this day. A task, whose place is a shard, a connector, and a connection of its organization.
  */
 export const reviewConnectors = (system: System, place = START): Promise<string> => {
   const { events, ledgers } = system.settings
-  return pageByPage(system, 6 + 2 * ledgers.length, place, async (from) => {
+  return pageByPage(system, 7 + 2 * ledgers.length, place, async (from) => {
     const [shard = 0, before = 0, after = ''] = from.split('.')
     const d1 = events[Number(shard)]!
     const [row] = await activeConnectors(d1, Number(before), 1)
     if (!row) return Number(shard) + 1 < events.length ? `${Number(shard) + 1}` : ''
     const next = await reviewPage(system, d1, row, after)
     if (next !== '') return `${shard}.${before}.${next}`
-    if (isManifestDue(row, new Date().toISOString().slice(0, 10))) await wake(system, Number(shard), [row.connector])
+    if (isUnlisted(row)) {
+      await commit(d1, [orderManifest(d1, row, system.now.toISOString().slice(0, 10))])
+      await wake(system, Number(shard), [row.connector])
+    }
     return `${shard}.${row.connector}`
   })
 }

@@ -3,7 +3,7 @@ import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { sql } from '../../platform/db/fragment.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
-import { MemoryLimiter } from '../../platform/memory-limiter.ts'
+import { inBackground } from '../../platform/queues/background.ts'
 import { ownEventStatements, wakeOwnEvent } from '../../webhooks/own-events.ts'
 import { configOf, scopeOf } from '../connector.ts'
 import type { Backfill } from '../contract.ts'
@@ -11,14 +11,16 @@ import { openDestination } from '../destination.ts'
 import { DestinationError } from '../drivers/port.ts'
 import { type ConnectorHint, wakeConnector } from '../due.ts'
 import { waitAfter } from './failures.ts'
-import { isManifestDue, partsPrefix, writeManifests } from './manifest.ts'
+import { dueManifest, partsPrefix, writeManifests } from './manifest.ts'
 import { beginBackfill, type Held, workOnMirror } from './mirror.ts'
+import { Places } from './places.ts'
 import { planPage, reviewPage } from './review.ts'
 import {
   assertHeld,
   claimConnector,
   clearStatements,
   completeBackfill,
+  findClaimant,
   HELD,
   isCopied,
   nextDue,
@@ -35,23 +37,57 @@ const LEASE_MS = 60_000
 const STATEMENTS = 60
 const CLEAR_ROWS = 1_000
 
-/** Four connectors at once in an isolate: each has some megabytes in memory. */
-const limiter = new MemoryLimiter(4, LEASE_MS)
+/** For how long a message waits for a place, and works on a connector: then the connector goes to the back of the queue. */
+const WAIT_MS = 5_000
+const TURN_MS = 10_000
+const LOOK_EVERY_MS = 50
+
+const places = new Places()
 
 /** A connector, and the connection behind which its planning continues. */
 export interface StorageMessage extends ConnectorHint {
   after?: string | undefined
 }
 
-/**
- * Goes on with a connector: plans it, copies what is due, and writes manifests, as far as the budget allows. One worker at a time holds a
- * connector, under a lease. What a customer changes meanwhile ends the work, which begins again with the change.
- */
-export const workOnConnector = (system: System, message: StorageMessage): Promise<void> => limiter.hold(1, () => goOn(system, message))
+/** Works on a connector, and lets its message be acknowledged after 250 ms. */
+export const mirrorInBackground = (system: System, message: StorageMessage): Promise<void> =>
+  inBackground(system, workOnConnector(system, message), 'A storage connector could not be worked on. The next sweep finds it.', {
+    ...message,
+  })
 
-async function goOn(system: System, message: StorageMessage): Promise<void> {
+/**
+ * Gives a connector its turn, once it has a place: plans it, copies what is due, and writes manifests, for ten seconds and as far as the
+ * budget allows. One worker at a time holds a connector, under a lease. What a customer changes meanwhile ends the work, which begins again
+ * with the change.
+ */
+export async function workOnConnector(system: System, message: StorageMessage): Promise<void> {
+  const d1 = system.settings.events[message.shard]!
+  const claimant = await findClaimant(d1, message.connector, Date.now())
+  if (!claimant) return
+  const key = {}
+  const until = performance.now() + WAIT_MS
+  try {
+    // Yields in any case: the local runtime answers no other request while a handler never waits.
+    for (let wait = 1; ; wait = LOOK_EVERY_MS) {
+      await scheduler.wait(wait)
+      const now = performance.now()
+      if (places.take(key, claimant, now, LEASE_MS)) break
+      if (now >= until) return await sendOn(system, message)
+    }
+    system.budget.restart(TURN_MS)
+    await goOn(system, d1, message)
+  } finally {
+    places.leave(key)
+  }
+}
+
+async function sendOn(system: System, message: StorageMessage): Promise<void> {
+  if (message.after === undefined) await wakeConnector(system, message)
+  else await system.env.STORAGE.send(message)
+}
+
+async function goOn(system: System, d1: D1Database, message: StorageMessage): Promise<void> {
   const { shard, connector } = message
-  const d1 = system.settings.events[shard]!
   const token = crypto.randomUUID()
   const now = Date.now()
   const row = await claimConnector(d1, connector, token, now, now + LEASE_MS)
@@ -64,8 +100,7 @@ async function goOn(system: System, message: StorageMessage): Promise<void> {
     next = { shard, connector }
   }
   await commit(d1, [releaseConnector(d1, connector, token)])
-  if (next?.after !== undefined) await system.env.STORAGE.send(next)
-  else if (next) await wakeConnector(system, next)
+  if (next) await sendOn(system, next)
 }
 
 /** Returns the message with which another invocation continues; null when there is nothing more to do now. */
@@ -97,9 +132,11 @@ async function pages(system: System, from: string, page: (from: string) => Promi
   return place
 }
 
-/** Copies what is due, one fiscal entity after the other, and writes manifests at the end. Returns whether something is left. */
+/** Writes the manifest that is due, and copies what is due, one fiscal entity after the other. Returns whether something is left. */
 async function copyDue(system: System, shard: number, held: Held): Promise<boolean> {
   const { d1, row, destination } = held
+  const day = dueManifest(row)
+  if (day !== null && (await writeManifests(system, d1, row, destination, day))) return true
   const backfill = row.backfill === null ? null : (JSON.parse(row.backfill) as Backfill)
   if (backfill?.status === 'queued') {
     for (let mirror = await nextUnbegun(d1, row.connector); mirror; mirror = await nextUnbegun(d1, row.connector)) {
@@ -121,11 +158,11 @@ async function copyDue(system: System, shard: number, held: Held): Promise<boole
     after = mirror.fiscal_entity
   }
   const isEnding = backfill !== null && backfill.status !== 'completed' && (await isCopied(d1, row.connector))
+  if (!isEnding) return false
   const now = new Date()
-  const day = now.toISOString().slice(0, 10)
-  if ((isEnding || isManifestDue(row, day)) && (await writeManifests(system, d1, row, destination, day))) return true
+  if (await writeManifests(system, d1, row, destination, now.toISOString().slice(0, 10))) return true
   // The manifest comes first, so that a crash in between does not leave it to the next day.
-  if (isEnding) await commit(d1, [assertHeld(d1, row), completeBackfill(d1, row.connector, now)])
+  await commit(d1, [assertHeld(d1, row), completeBackfill(d1, row.connector, now)])
   return false
 }
 

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { SENSES } from '../../authority/port/fields-contract.ts'
 import { NOTIFICATION_KINDS } from '../../authority/port/mailbox.ts'
 import { LIST_CHANGES, SEVERITIES, SITUACIONES } from '../../blacklists/catalog.ts'
-import { NOTIFICATION_SEVERITIES, NOTIFICATION_STATUSES } from '../../mailbox/deadlines.ts'
+import { DEADLINE_BASES, NOTIFICATION_SEVERITIES, NOTIFICATION_STATUSES } from '../../mailbox/deadlines.ts'
 import { TEST_KEY } from './contract.ts'
 
 /** 128 bits in the form of a UUID. `z.uuid()` is too strict: the UUID of a CFDI need not have a version that RFC 9562 defines. */
@@ -175,6 +175,10 @@ const NotificationReceived = z
     status: z.enum(NOTIFICATION_STATUSES).meta({ description: 'Its status when the service recorded it.' }),
     severity: z.enum(NOTIFICATION_SEVERITIES).meta({ description: 'Its severity when the service recorded it.' }),
     open_deadline: z.iso.date().nullable().meta({ description: 'The last day on which it can be opened; null if it only informs.' }),
+    deadline_basis: z.enum(DEADLINE_BASES).nullable().meta({
+      description:
+        '`estimated`: the authority may have published days off that are not known, so that the deadline may be later. Null if it only informs.',
+    }),
     effective_at: Instant.nullable().meta({ description: 'When it takes or took effect; null if it only informs.' }),
   })
   .meta({ id: 'MailboxNotificationReceivedEvent' })

@@ -67,6 +67,7 @@ export const SAMPLES = {
     status: 'pending',
     severity: 'warning',
     open_deadline: '2026-11-25',
+    deadline_basis: 'published',
     effective_at: '2026-11-26T06:00:00.000Z',
   },
   'connection.ciec_invalid': { event: 'connection.ciec_invalid', ...event, rejected_at: '2026-11-20T18:00:05.000Z' },

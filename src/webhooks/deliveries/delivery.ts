@@ -1,8 +1,7 @@
-import { waitUntil } from 'cloudflare:workers'
 import { alertStatements } from '../../alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
 import { each } from '../../platform/each.ts'
-import { log } from '../../platform/log.ts'
+import { inBackground } from '../../platform/queues/background.ts'
 import { targetFault } from '../../platform/target.ts'
 import type { Digests } from '../endpoints/secret.ts'
 import { openDigests } from '../endpoints/signing.ts'
@@ -33,8 +32,6 @@ const LEASE_MS = 20_000
 const WORK_MS = 2_000
 /** Batches of attempts of one message. A batch makes at most 23 D1 statements, and the platform allows an invocation 1,000. */
 const BATCHES_PER_MESSAGE = 30
-/** After this long a consumer acknowledges its message, so that no message waits behind a receiver that does not answer. */
-const ACKNOWLEDGE_AFTER_MS = 250
 /** Number of undelivered deliveries in a row that raises an alert. */
 const ALERT_AFTER = 3
 const CLEAR_ROWS = 1_000
@@ -52,15 +49,10 @@ interface Endpoint extends EndpointRow {
  * Attempts the due deliveries of an endpoint, which `endpointKey` names. Returns after 250 ms at the latest; the attempts then continue in
  * the background.
  */
-export async function deliver(system: System, endpoint: string): Promise<void> {
-  const work = deliverDue(system, endpoint)
-  waitUntil(
-    work.catch((error: unknown) =>
-      log.error(system, 'Deliveries to an endpoint could not be attempted. The next sweep finds them.', { endpoint }, error),
-    ),
-  )
-  await Promise.race([work, scheduler.wait(ACKNOWLEDGE_AFTER_MS)])
-}
+export const deliver = (system: System, endpoint: string): Promise<void> =>
+  inBackground(system, deliverDue(system, endpoint), 'Deliveries to an endpoint could not be attempted. The next sweep finds them.', {
+    endpoint,
+  })
 
 /**
  * Attempts the due deliveries of an endpoint, at most four at once and only while the host limiter has places. A delivery is claimed under

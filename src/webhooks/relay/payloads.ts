@@ -121,8 +121,15 @@ type NotificationOfRecipient = NotificationBody & { notification_id: string }
 
 function notificationOf({ notification_id, kind, title, authority, document_number, ...times }: NotificationOfRecipient, now: Date) {
   const [sent_at, opened_at] = [new Date(times.sent_at), times.opened_at === null ? null : new Date(times.opened_at)]
-  const { status, severity, open_deadline, effective_at } = deadlinesOf({ kind, sent_at, opened_at }, now)
-  const dates = { sent_at: sent_at.toISOString(), status, severity, open_deadline, effective_at: effective_at?.toISOString() ?? null }
+  const { status, severity, open_deadline, deadline_basis, effective_at } = deadlinesOf({ kind, sent_at, opened_at }, now)
+  const dates = {
+    sent_at: sent_at.toISOString(),
+    status,
+    severity,
+    open_deadline,
+    deadline_basis,
+    effective_at: effective_at?.toISOString() ?? null,
+  }
   return { notification_id, kind, title, authority, document_number, ...dates }
 }
 

@@ -4,6 +4,7 @@ import * as adapters from '../../../src/authority/adapters.ts'
 import type { DownloadRequest, Package } from '../../../src/authority/port/authority.ts'
 import { drain } from '../../../src/downloads/drain.ts'
 import { systemOf } from '../../../src/platform/context.ts'
+import { markReadersDue } from '../../../src/storage/due.ts'
 
 /** The sandbox with somebody at the port: `fetching` is told of every fetch before it begins, and may hold it up. */
 export function watchAuthority(fetching: (rfc: string, source: string, month: string) => unknown) {
@@ -31,7 +32,8 @@ export function watchAuthority(fetching: (rfc: string, source: string, month: st
 }
 
 /** What a consumer does on a call for the RFC, now. */
-export const drainNow = (entity: number): Promise<void> => drain(systemOf(env, new Date(), 'req_test'), { shard: 0, entity })
+export const drainNow = (entity: number): Promise<void> =>
+  drain(systemOf(env, new Date(), 'req_test'), { shard: 0, entity }, markReadersDue)
 
 /** What SQL a prepared statement holds, which D1 tells nobody. */
 const sqlOf = (statement: D1PreparedStatement): string => (statement as unknown as { statement: string }).statement

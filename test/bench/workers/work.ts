@@ -17,7 +17,7 @@ import { uuidOf } from '../../../src/platform/db/id.ts'
 import { sealCredentials } from '../../../src/storage/credentials.ts'
 import type { DestinationSpec } from '../../../src/storage/drivers/adapters.ts'
 import type { Network } from '../../../src/storage/drivers/call.ts'
-import { type CredentialsCallback, type Destinations, openSession, type Session } from '../../../src/storage/drivers/session.ts'
+import { type Destinations, type LearnedCallback, openSession, type Session } from '../../../src/storage/drivers/session.ts'
 import { workOnConnector } from '../../../src/storage/mirror/work.ts'
 import { countSlice } from '../../../src/visibility/slice-counts.ts'
 import { deliverDue } from '../../../src/webhooks/deliveries/delivery.ts'
@@ -87,8 +87,8 @@ class StandInWorker extends RpcTarget {
     this.#fetch = fetch
   }
 
-  open(spec: DestinationSpec, publicHosts: readonly string[], onNewCredentials: CredentialsCallback): Session {
-    return openSession({ publicHosts, fetch: this.#fetch }, spec, onNewCredentials)
+  open(spec: DestinationSpec, publicHosts: readonly string[], onLearned: LearnedCallback): Session {
+    return openSession({ publicHosts, fetch: this.#fetch }, spec, onLearned)
   }
 }
 

@@ -98,7 +98,12 @@ export function documentOf(uuid: string, fecha: string, spec: Spec = {}): Docume
     ...{ issued_at: `${fecha}T12:00:00-06:00`, fecha: `${fecha}T12:00:00`, certified_at: `${fecha}T12:01:00`, pac_rfc: null },
     ...{ emisor_rfc: isIssued ? SELF : party, emisor_nombre: null, emisor_regimen_fiscal: '601' },
     ...{ receptor_rfc: isIssued ? party : SELF, receptor_nombre: null, receptor_regimen_fiscal: '601', receptor_domicilio_fiscal: null },
-    ...{ counterparty: { rfc: party, nombre: `Nombre de ${party}` }, uso_cfdi: 'G03', metodo_pago: 'PUE', forma_pago: '03' },
+    ...{
+      counterparty: { rfc: party, nombre: `Nombre de ${party}`, blacklist: null },
+      uso_cfdi: 'G03',
+      metodo_pago: 'PUE',
+      forma_pago: '03',
+    },
     ...{ condiciones_pago: null, currency, moneda: currency, tipo_cambio: null, subtotal, descuento, total, total_mxn: null },
     ...{
       iva_trasladado: iva,
@@ -113,7 +118,16 @@ export function documentOf(uuid: string, fecha: string, spec: Spec = {}): Docume
     ...{ payment_status: 'not_applicable', paid_amount: null, credited_amount: null, balance: null, last_payment_at: null },
     ...{ fully_paid_at: null, has_xml: true, has_pdf: false, origin: 'authority', updated_at: `${fecha}T18:00:00.000Z` },
     ...{ receptor_residencia_fiscal: null, receptor_num_reg_id_trib: null, no_certificado: null, sello_ultimos_8: null },
-    ...{ informacion_global: null, impuestos, impuestos_locales: null, relacionados: [], conceptos, pagos: [], nominas: [] },
+    ...{
+      informacion_global: null,
+      impuestos,
+      impuestos_locales: null,
+      relacionados: [],
+      conceptos,
+      pagos: [],
+      nominas: [],
+      tipo_relacion: null,
+    },
     ...{ retencion: null, complementos: [], has_addenda: false, repairs: [], aplicaciones: [] },
     ...rest,
   }

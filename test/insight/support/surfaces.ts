@@ -85,7 +85,7 @@ export function surfacesOf(world: World, range: Range): Asked[] {
   })
   const withholdings = withholdingsOf(world, range)
   const deductions = deductionsOf(world, months)
-  const { receivables, payables, pool, rows: debtors, tally } = financingOf(world, { as_of })
+  const financing = financingOf(world, { as_of })
   const fx = fxOf(world, { ...range, as_of })
   const vat = vatPositionOf(world, months)
   return [
@@ -97,12 +97,8 @@ export function surfacesOf(world: World, range: Range): Asked[] {
       ...{ head: { totals: deductions.totals }, rows: deductions.rows, tally: deductions.tally },
     },
     {
-      ...{ path: '/analytics/financing', query: { as_of }, rows: debtors, tally },
-      head: {
-        receivables: sideOf(receivables, 'dso', 'expected_inflows'),
-        payables: sideOf(payables, 'dpo', 'expected_outflows'),
-        pool: { ...pool, ineligible: pool.ineligible.map(({ drilldown: _, ...one }) => one) },
-      },
+      ...{ path: '/analytics/financing', query: { as_of }, rows: financing.rows, tally: financing.tally },
+      head: financingHead(financing),
     },
     {
       path: '/analytics/fx-exposure',
@@ -125,7 +121,15 @@ export function surfacesOf(world: World, range: Range): Asked[] {
   ]
 }
 
-type Side = ReturnType<typeof financingOf>['receivables']
+type Financing = ReturnType<typeof financingOf>
+type Side = Financing['receivables']
+
+/** What the answer says of both sides and of the pool. */
+export const financingHead = ({ receivables, payables, pool }: Financing): object => ({
+  receivables: sideOf(receivables, 'dso', 'expected_inflows'),
+  payables: sideOf(payables, 'dpo', 'expected_outflows'),
+  pool: { ...pool, ineligible: pool.ineligible.map(({ drilldown: _, ...one }) => one) },
+})
 
 /** The names that a side has in the answer. */
 function sideOf(side: Side, days: string, expected: string): object {

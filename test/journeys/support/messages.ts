@@ -2,7 +2,8 @@ import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
 import worker from '../../../src/index.ts'
-import { consume } from '../../../src/queues.ts'
+import { CONSUMERS, consume } from '../../../src/queues.ts'
+import { workOnConnector } from '../../../src/storage/mirror/work.ts'
 
 interface Sent {
   queue: string
@@ -40,6 +41,8 @@ export class Messages {
     // One message is handled at a time.
     vi.spyOn(env.MUTEXES, 'getByName').mockReturnValue({ enter: async () => true, leave: async () => false } as never)
     vi.spyOn(worker, 'queue').mockResolvedValue(undefined)
+    // To its end, before another message is handled.
+    vi.spyOn(CONSUMERS['storage']!, 'handle').mockImplementation(workOnConnector as never)
     vi.spyOn(prototype, 'send').mockImplementation(async function (this: unknown, body, options) {
       keep(this, body, (options as QueueSendOptions | undefined)?.delaySeconds)
     })
@@ -72,8 +75,13 @@ export class Messages {
   }
 
   /** Runs a cron at the service's time, and everything that follows. */
-  async cron(expression: '* * * * *' | '*/15 * * * *' | '0 10 * * *'): Promise<void> {
-    await worker.scheduled(createScheduledController({ cron: expression, scheduledTime: new Date() }), env)
+  cron(expression: '* * * * *' | '*/15 * * * *' | '0 10 * * *'): Promise<void> {
+    return this.cronAt(expression, new Date())
+  }
+
+  /** The same at another time, as if it had been fired by hand. */
+  async cronAt(expression: string, scheduledTime: Date): Promise<void> {
+    await worker.scheduled(createScheduledController({ cron: expression, scheduledTime }), env)
     await this.deliverAll()
   }
 }

@@ -257,7 +257,7 @@ export async function step(history: History): Promise<void> {
     [rules.length > 0 ? 0.5 : 0, () => remove(history, player, [pick(history, rules)])],
     [rules.length > 0 ? 1 : 0, () => remove(history, player, [...rules])],
     [isLinked ? 1 : 0, () => unlink(history, player)],
-    [isLinked && history.held.size > 0 ? 2 : 0, () => cancel(history, player)],
+    [state === 'active' && history.held.size > 0 ? 2 : 0, () => cancel(history, player)],
     // What is imported while everything is visible has to stay when that ends.
     [isLinked ? (rules.length === 0 ? 8 : 2) : 0, () => upload(history, player)],
   ]

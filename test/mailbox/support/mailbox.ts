@@ -30,6 +30,16 @@ export async function reader(rfc = freshRfc(), ciec: string | null = 'empty123',
         undefined,
         role as 'owner',
       ),
+    /** A request for the document with headers of its own. */
+    fetchDocument: async (
+      notification_id: string,
+      headers: Record<string, string>,
+      { ack = false, role = 'owner' }: { ack?: boolean; role?: 'owner' | 'admin' | 'member' } = {},
+    ) =>
+      wired('GET', `${box}/document?notification_id=${notification_id}${ack ? '&acknowledge_notification=true' : ''}`, {
+        authorization: basic(await of.as(role)),
+        headers,
+      }),
     head: async (notification_id: string, { ack = false, role = 'owner' }: { ack?: boolean; role?: 'owner' | 'admin' | 'member' } = {}) =>
       wired('HEAD', `${box}/document?notification_id=${notification_id}${ack ? '&acknowledge_notification=true' : ''}`, {
         authorization: basic(await of.as(role)),

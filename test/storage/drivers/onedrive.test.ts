@@ -24,8 +24,8 @@ afterEach(() => {
 
 /** The destination as a new invocation opens it. */
 const open = (credentials = stored) =>
-  oneDrive(server.network, { config: server.config, credentials }, async (renewed) => {
-    stored = renewed
+  oneDrive(server.network, { config: server.config, credentials }, async (learned) => {
+    if ('credentials' in learned) stored = learned.credentials
   })
 const PATH = 'XAXX010101000/2026/11/issued/A.xml'
 const grants = (): number => server.calls.filter((call) => call.endsWith('/token')).length
@@ -175,6 +175,42 @@ describe('a large object', () => {
   )
 })
 
+describe('the drive of the account', () => {
+  const learnedBy = async (credentials = stored) => {
+    const learned: object[] = []
+    const drive = oneDrive(server.network, { config: server.config, credentials }, async (one) => void learned.push(one))
+    return { drive, drives: () => learned.filter((one) => 'drive_id' in one) }
+  }
+
+  it('is told before the first file is stored in it, and asked for once, however many files come at once', async () => {
+    Object.assign(server.config, { drive_id: null, folder_id: null })
+    const { drive, drives } = await learnedBy()
+    await Promise.all(['1', '2', '3', '4'].map(async (name) => drive.put(name, await objectOf(name))))
+    expect(drives()).toEqual([{ drive_id: 'b!account-1' }])
+    const graph = server.calls.filter((call) => call.includes('graph.microsoft.com'))
+    expect(graph.filter((call) => call === 'GET graph.microsoft.com/v1.0/me/drive')).toHaveLength(1)
+    expect(graph.slice(1).every((call) => call.startsWith('PUT graph.microsoft.com/v1.0/drives/b!account-1/root:/'))).toBe(true)
+  })
+
+  it('is asked for again after a failure, and is not used when it cannot be stored or is no name', async () => {
+    Object.assign(server.config, { drive_id: null, folder_id: null })
+    const { drive, drives } = await learnedBy()
+    server.faultAt = ({ url }) => (url.pathname === '/v1.0/me/drive' ? { status: 503 } : null)
+    await expect(drive.put('a', await objectOf('1'))).rejects.toMatchObject({ code: 'unavailable' })
+    server.faultAt = ({ url }) => (url.pathname === '/v1.0/me/drive' ? { status: 200, body: { id: '..' } } : null)
+    await expect(drive.put('a', await objectOf('1'))).rejects.toMatchObject({ code: 'refused' })
+    server.faultAt = () => null
+    const crash = new Error('The database is down.')
+    const other = oneDrive(server.network, { config: server.config, credentials: stored }, async (one) => {
+      if ('drive_id' in one) throw crash
+    })
+    await expect(other.put('a', await objectOf('1'))).rejects.toBe(crash)
+    expect([server.tree, drives()]).toEqual([{}, []])
+    await drive.put('a', await objectOf('1'))
+    expect([server.tree, drives()]).toEqual([{ a: ['1'] }, [{ drive_id: 'b!account-1' }]])
+  })
+})
+
 describe('the refresh token of Microsoft', () => {
   it('is replaced in the store before anything is done with the new one', async () => {
     const order: string[] = []
@@ -182,7 +218,8 @@ describe('the refresh token of Microsoft', () => {
       order.push(url.host)
       return null
     }
-    const drive = oneDrive(server.network, { config: server.config, credentials: stored }, async ({ refresh_token, ...others }) => {
+    const drive = oneDrive(server.network, { config: server.config, credentials: stored }, async (learned) => {
+      const { refresh_token, ...others } = (learned as { credentials: Credentials }).credentials
       expect(others).toEqual({ client_id: server.credentials.client_id, client_secret: 'client-secret-2' })
       order.push(refresh_token)
     })
@@ -194,8 +231,8 @@ describe('the refresh token of Microsoft', () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const crash = new Error('The process was killed.')
     for (const isStored of [false, true]) {
-      const drive = oneDrive(server.network, { config: server.config, credentials: stored }, async (renewed) => {
-        if (isStored) stored = renewed
+      const drive = oneDrive(server.network, { config: server.config, credentials: stored }, async (learned) => {
+        if (isStored) stored = (learned as { credentials: Credentials }).credentials
         throw crash
       })
       // It is the store that failed, not the provider.

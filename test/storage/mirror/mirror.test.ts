@@ -75,6 +75,6 @@ describe('a connector', () => {
         .sort(),
     ).toEqual(shelf.documents())
     for (const { path, sha256, size } of shelf.lines()) expect(shelf.objects.get(path)).toMatchObject({ sha256, bytes: { length: size } })
-    expect((await env.FILES.list({ prefix: 'storage/' })).objects).toEqual([])
+    expect((await env.FILES.list({ prefix: `storage/${connector_id}/` })).objects).toEqual([])
   })
 })

@@ -2,7 +2,10 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ingestXmlPackage } from '../../../src/cfdi/ingest/ingest.ts'
 import { systemOf } from '../../../src/platform/context.ts'
+import { commit } from '../../../src/platform/db/commit.ts'
 import { uuidOf } from '../../../src/platform/db/id.ts'
+import { DestinationError } from '../../../src/storage/drivers/port.ts'
+import { orderManifest } from '../../../src/storage/mirror/manifest.ts'
 import { reviewConnectors, sweepConnectors } from '../../../src/storage/mirror/sweep.ts'
 import { workOnConnector } from '../../../src/storage/mirror/work.ts'
 import { beforeBatch } from '../../authority/support/authority.ts'
@@ -14,7 +17,8 @@ import { at } from '../../support/clock.ts'
 import { silenceQueues } from '../../support/queues.ts'
 import { randomOf } from '../../support/random.ts'
 import { connect, freshRfc, organization } from '../../support/tenants.ts'
-import { connectorOf, type Shelf, shelves, startBackfill, stateOf } from '../support/shelf.ts'
+import { destinationsAre } from '../support/destinations.ts'
+import { connectorOf, Shelf, shelves, startBackfill, stateOf } from '../support/shelf.ts'
 
 const random = randomOf(2_026)
 let shelfOf: (key: string) => Shelf
@@ -128,6 +132,21 @@ describe('a round', () => {
     expect((await stateOf(one.connector)).copied_count).toBe(150)
   })
 
+  it('of a backfill counts and copies what active connections have, and the rest follows when they are active again', async () => {
+    const one = await mirrored()
+    await one.come(3)
+    const set = (active: boolean) => one.of.ask('PATCH', `/v1/billing/rfcs/${one.fiscal_entity_id}`, { active })
+    await set(false)
+    await startBackfill(one.connector)
+    await one.work()
+    const backfill = async () => JSON.parse((await stateOf(one.connector)).backfill!)
+    expect([await backfill(), one.shelf.puts]).toMatchObject([{ status: 'completed', total: 0, copied: 0 }, []])
+    await set(true)
+    await one.work()
+    expect(uuids(one.shelf)).toHaveLength(3)
+    expect([await backfill(), (await stateOf(one.connector)).copied_count]).toMatchObject([{ total: 0, copied: 0 }, 3])
+  })
+
   it('copies only what is in the scope when it comes', async () => {
     const kinds = await mirrored({ kinds: ['csf'] })
     const others = await mirrored({ fiscal_entity_ids: ['fe_01kabcdefghjkmnpqrstvwxyz0'] })
@@ -205,33 +224,76 @@ describe('a document of the tax mailbox', () => {
 })
 
 describe('a document of the tax mailbox that a run fetches', () => {
-  it('is copied when the run is told of, or else with the daily review', async () => {
+  /** A reader with a connector, to whom a notification came that nobody opened in time and whose document the next run fetches. */
+  async function expiring() {
     const acme = await reader()
-    const { connector, connector_id } = await connectorOf({ organization_id: acme.id })
-    const work = () => workOnConnector(system(), { shard: 0, connector })
-    await work()
-    const copies = () =>
-      shelfOf(connector_id)
-        .documents()
-        .filter((path) => path.includes('/documents/buzon/'))
-    at('2026-05-20T09:01:00Z')
+    const other = await reader(acme.rfc)
     await acme.send({ kind: 'comunicado', sent_at: '2026-05-19T16:00:00Z' })
     await acme.send({ sent_at: '2026-05-18T16:00:00Z' })
+    const connectors = await Promise.all([acme, other, await reader()].map(({ id }) => connectorOf({ organization_id: id })))
+    const work = async () => {
+      for (const { connector } of connectors) await workOnConnector(system(), { shard: 0, connector })
+    }
+    await work()
+    at('2026-05-20T09:01:00Z')
+    await acme.run()
+    await other.run()
     await acme.receive()
+    expect([(await acme.told()).length, (await other.told()).length]).toEqual([2, 2])
+    await work()
+    const copies = () =>
+      connectors.map(
+        ({ connector_id }) =>
+          shelfOf(connector_id)
+            .documents()
+            .filter((path) => path.includes('/documents/buzon/')).length,
+      )
+    const due = () =>
+      Promise.all(
+        connectors.map(({ connector }) =>
+          env.EVENTS_0.prepare('select coalesce(sum(due = 1), 0) as n from storage_mirrors where connector = ?').bind(connector).first('n'),
+        ),
+      )
+    expect([copies(), await due()]).toEqual([
+      [1, 1, 0],
+      [0, 0, 0],
+    ])
+    at('2026-05-26T09:00:00Z')
+    return { acme, work, copies, due }
+  }
+
+  it('late, of one that was not opened in time, is copied at once for each organization that reads it, although no event tells of it', async () => {
+    const { acme, work, copies, due } = await expiring()
+    await acme.receive()
+    expect(await due()).toEqual([1, 1, 0])
     expect(await acme.told()).toHaveLength(2)
     await work()
-    expect(copies()).toHaveLength(1)
-    // The other one was not opened in time. Its run says that nothing is new.
-    at('2026-05-26T09:00:00Z')
+    expect([copies(), await due()]).toEqual([
+      [2, 2, 0],
+      [0, 0, 0],
+    ])
+    // A run that fetches nothing marks nothing.
+    at('2026-05-26T09:11:00Z')
     await acme.receive()
-    expect(await acme.told()).toHaveLength(2)
+    expect(await due()).toEqual([0, 0, 0])
+  })
+
+  it('late is copied with the daily review when the service dies before it marks them', async () => {
+    const { acme, work, copies, due } = await expiring()
+    beforeBatch('insert into storage_mirrors', 'spoil')
+    await acme.receive()
+    await acme.told()
+    expect([(await acme.jobs()).map(({ status }) => status).filter((status) => status !== 'succeeded'), await due()]).toEqual([
+      [],
+      [0, 0, 0],
+    ])
     at('2026-05-27T07:00:00Z')
     await reviewConnectors(system())
     await work()
-    expect(copies()).toHaveLength(2)
+    expect(copies()).toEqual([2, 2, 0])
     at('2026-05-29T07:00:00Z')
     await reviewConnectors(system())
-    expect(await env.EVENTS_0.prepare('select sum(due) as n from storage_mirrors where connector = ?').bind(connector).first('n')).toBe(0)
+    expect(await due()).toEqual([0, 0, 0])
   })
 })
 
@@ -340,7 +402,7 @@ describe('a connector', () => {
     await one.mark()
     await one.work()
     const kept = async () => (await env.FILES.list({ prefix: `storage/${one.connector_id}/` })).objects.length
-    expect(await kept()).toBe(1)
+    expect(await kept()).toBe(2)
     await env.EVENTS_0.prepare('update storage_connectors set deleted_at = 1 where connector = ?').bind(one.connector).run()
     expect(await isSwept(one.connector)).toBe(true)
     await one.work()
@@ -411,28 +473,102 @@ describe('a connector', () => {
     expect(JSON.parse((await stateOf(one.connector)).backfill!)).toMatchObject({ status: 'completed', total: 0, copied: 0 })
   })
 
-  it('writes one manifest a day of what is in none yet, and further ones of the same day under further names', async () => {
+  it('writes a manifest of what is in none yet when the daily review wants one, and at the end of a backfill', async () => {
     const one = await mirrored()
-    const manifests = () => [...one.shelf.objects.keys()].filter((path) => path.startsWith('manifests/')).sort()
-    await one.come(2)
-    await one.mark()
-    await one.work()
-    expect(manifests()).toEqual(['manifests/2026-05-20/manifest.jsonl'])
-    await one.come(2)
-    await one.mark()
-    await one.work()
-    expect([manifests().length, one.shelf.lines().length]).toEqual([1, 2])
+    const manifests = () =>
+      [...one.shelf.objects.keys()].filter((path) => path.startsWith('manifests/')).map((path) => path.replace(one.connector_id, 'stc'))
+    const copied = async (count: number) => {
+      await one.come(count)
+      await one.mark()
+      await one.work()
+    }
+    const review = (day: string) => reviewConnectors(systemOf(env, new Date(`${day}T10:00:00Z`), 'test'))
+    await copied(2)
+    await copied(1)
+    // The first one of a day does not leave out what comes after it: none is written before the review.
+    expect(manifests()).toEqual([])
+    sent.length = 0
+    await review('2026-05-20')
+    expect(sent).toContainEqual({ shard: 0, connector: one.connector })
+    // Its message is lost. The sweep finds what it wanted, and so does the next work.
+    expect(await isSwept(one.connector)).toBe(true)
+    await copied(2)
+    expect(manifests()).toEqual(['manifests/stc/2026-05-20/manifest.jsonl'])
+    expect(one.shelf.lines()).toHaveLength(3)
     await startBackfill(one.connector)
     await one.work()
-    expect(manifests()).toEqual(['manifests/2026-05-20/manifest-2.jsonl', 'manifests/2026-05-20/manifest.jsonl'])
-    expect(one.shelf.lines().map(({ uuid }) => uuid)).toHaveLength(2 + 2 + 4)
+    expect(manifests()).toEqual(['manifests/stc/2026-05-20/manifest.jsonl', 'manifests/stc/2026-05-20/manifest-2.jsonl'])
+    expect(one.shelf.lines()).toHaveLength(3 + 2 + 5)
+    // Nothing is left, and nothing is wanted, also by a review that was late.
+    expect(await isSwept(one.connector)).toBe(false)
+    await commit(env.EVENTS_0, [orderManifest(env.EVENTS_0, one, '2026-05-20')])
+    expect(await isSwept(one.connector)).toBe(false)
+    sent.length = 0
+    await review('2026-05-20')
+    await one.work()
+    expect((sent as { connector: number }[]).filter(({ connector }) => connector === one.connector)).toEqual([])
+    expect(manifests()).toHaveLength(2)
+    expect(new Set(one.shelf.lines().map(({ path }) => path)).size).toBe(5)
+  })
+
+  it('writes the manifest of the day that the cron has, and overwrites none when a backfill ends on an earlier day', async () => {
+    const one = await mirrored()
+    const manifests = () =>
+      [...one.shelf.objects].flatMap(([path, { bytes }]) =>
+        path.startsWith('manifests/')
+          ? [`${path.split('/').slice(2).join('/')} ${new TextDecoder().decode(bytes).split('\n').length - 1}`]
+          : [],
+      )
+    await one.come(2)
+    await startBackfill(one.connector)
+    await one.work()
     await one.come(1)
     await one.mark()
     await one.work()
-    at('2026-05-22T10:00:00Z')
+    await reviewConnectors(systemOf(env, new Date('2026-05-23T10:00:00Z'), 'test'))
     await one.work()
-    expect(manifests().at(-1)).toBe('manifests/2026-05-22/manifest.jsonl')
-    expect(new Set(one.shelf.lines().map(({ path }) => path)).size).toBe(5)
+    await startBackfill(one.connector)
+    await one.work()
+    expect(manifests()).toEqual(['2026-05-20/manifest.jsonl 2', '2026-05-23/manifest.jsonl 1', '2026-05-23/manifest-2.jsonl 3'])
+  })
+
+  it('writes the manifest that is due before it copies, again after the destination refused it', async () => {
+    const one = await mirrored()
+    await one.come(2)
+    await one.mark()
+    await one.work()
+    await reviewConnectors(system())
+    one.shelf.before = (path) => {
+      if (path.startsWith('manifests/')) throw new DestinationError('unavailable', 'Not now.')
+    }
+    await one.come(1)
+    await one.mark()
+    await one.work()
+    expect([one.shelf.documents().length, (await stateOf(one.connector)).failures]).toEqual([2, 1])
+    one.shelf.before = () => {}
+    await env.EVENTS_0.prepare('update storage_connectors set retry_at = 0').run()
+    await one.work()
+    expect([one.shelf.documents().length, one.shelf.lines().length]).toEqual([3, 2])
+  })
+
+  it('shares its place with others, also of another organization, and each has manifests of its own', async () => {
+    const shelf = new Shelf()
+    const [one, other] = [await mirrored(), await mirrored()]
+    const more = await connectorOf({ organization_id: one.of.id })
+    destinationsAre(() => shelf)
+    const all = [one.connector, more.connector, other.connector]
+    const work = async () => {
+      for (const connector of all) await workOnConnector(system(), { shard: 0, connector })
+    }
+    await work()
+    await one.come(2)
+    await other.come(3)
+    for (const connector of all) await startBackfill(connector)
+    await work()
+    const listed = (connector_id: string) => shelf.lines(`manifests/${connector_id}/`).map(({ path }) => path)
+    expect([one, more, other].map(({ connector_id }) => listed(connector_id).length)).toEqual([2, 2, 3])
+    expect(listed(one.connector_id)).toEqual(listed(more.connector_id))
+    expect([...listed(one.connector_id), ...listed(other.connector_id)].sort()).toEqual(shelf.documents())
   })
 
   it('numbers the manifests of each place by themselves, and lists in them only what was copied there', async () => {
@@ -453,23 +589,23 @@ describe('a connector', () => {
     await one.mark()
     await one.work()
     const parts = async () => (await env.FILES.list({ prefix: `storage/${one.connector_id}/` })).objects.length
-    expect([listed('uno/manifests/2026-05-20/manifest.jsonl'), await parts()]).toEqual([2, 1])
+    expect([listed(`uno/manifests/${one.connector_id}/2026-05-20/manifest.jsonl`), await parts()]).toEqual([2, 1])
     // Another region, or another template, is the same place.
     await set({ region: 'eu-west-1', path_template: '{rfc}/{uuid}.xml' })
     expect(await parts()).toBe(1)
     expect((await set({ prefix: 'dos' })).status).toBe(200)
     expect(await parts()).toBe(0)
     await backfilled()
-    expect(listed('dos/manifests/2026-05-20/manifest.jsonl')).toBe(3)
+    expect(listed(`dos/manifests/${one.connector_id}/2026-05-20/manifest.jsonl`)).toBe(3)
     await set({ prefix: 'uno' })
     await backfilled()
-    expect(listed('uno/manifests/2026-05-20/manifest-2.jsonl')).toBe(3)
-    expect(listed('uno/manifests/2026-05-20/manifest.jsonl')).toBe(2)
+    expect(listed(`uno/manifests/${one.connector_id}/2026-05-20/manifest-2.jsonl`)).toBe(3)
+    expect(listed(`uno/manifests/${one.connector_id}/2026-05-20/manifest.jsonl`)).toBe(2)
     await set({ prefix: 'dos' })
     at('2026-05-21T10:00:00Z')
     await backfilled()
     const at21 = [...one.shelf.objects.keys()].filter((path) => path.includes('/2026-05-21/'))
-    expect(at21).toEqual(['dos/manifests/2026-05-21/manifest.jsonl'])
+    expect(at21).toEqual([`dos/manifests/${one.connector_id}/2026-05-21/manifest.jsonl`])
     expect(await parts()).toBe(0)
   })
 })

@@ -2,9 +2,9 @@ import { env, RpcStub, RpcTarget } from 'cloudflare:workers'
 import { vi } from 'vitest'
 import type { DestinationSpec } from '../../../src/storage/drivers/adapters.ts'
 import type { Destination } from '../../../src/storage/drivers/port.ts'
-import { type CredentialsCallback, type Destinations, openSession, Session } from '../../../src/storage/drivers/session.ts'
+import { type Destinations, type LearnedCallback, openSession, Session } from '../../../src/storage/drivers/session.ts'
 
-type Open = (spec: DestinationSpec, publicHosts: readonly string[], onNewCredentials: CredentialsCallback) => Session
+type Open = (spec: DestinationSpec, publicHosts: readonly string[], onLearned: LearnedCallback) => Session
 
 /** A Worker in the place of that of destinations/. What crosses to it and back crosses as between two Workers. */
 class StandInWorker extends RpcTarget {
@@ -32,16 +32,14 @@ const standIn = (open: Open) => {
 /** Until a test restores mocks, drivers reach this in the place of the network. */
 export function destinationsOver(fetch: (url: string, init: RequestInit) => Promise<Response>) {
   const network = vi.fn(fetch)
-  standIn((spec, publicHosts, onNewCredentials) => openSession({ publicHosts, fetch: network }, spec, onNewCredentials))
+  standIn((spec, publicHosts, onLearned) => openSession({ publicHosts, fetch: network }, spec, onLearned))
   return network
 }
 
 /** Until a test restores mocks, connectors open these destinations. */
-export function destinationsAre(
-  of: (spec: DestinationSpec, onNewCredentials: CredentialsCallback) => Destination & { end?: () => void },
-): void {
-  standIn((spec, _, onNewCredentials) => {
-    const destination = of(spec, onNewCredentials)
+export function destinationsAre(of: (spec: DestinationSpec, onLearned: LearnedCallback) => Destination & { end?: () => void }): void {
+  standIn((spec, _, onLearned) => {
+    const destination = of(spec, onLearned)
     return new Session(destination, destination.end)
   })
 }

@@ -47,6 +47,8 @@ export class OneDriveStandIn extends ScriptedProvider {
   /** Whether uploads create the folders above a file. */
   createsFolders = true
   lifeSeconds = 3_599
+  /** The drive of the account whose tokens are used. Other accounts have no access to it. */
+  accountDrive = 'b!account-1'
 
   get secrets(): string[] {
     return [this.credentials.client_secret, ...this.refreshTokens, 'Secret text', ...this.tokens.keys()]
@@ -87,7 +89,11 @@ export class OneDriveStandIn extends ScriptedProvider {
     require(url.host === 'graph.microsoft.com', 'There is no such host.')
     const [, token = ''] = /^Bearer (\S+)$/.exec(headers.get('authorization') ?? '') ?? []
     if (!(Date.now() < (this.tokens.get(token) ?? 0))) return error(401, 'InvalidAuthenticationToken')
-    const drive = this.config.drive_id === null ? '/me/drive' : `/drives/${encodeURIComponent(this.config.drive_id)}`
+    if (url.pathname === '/v1.0/me/drive') {
+      require(request.method === 'GET' && url.search === '?$select=id', 'The id of the drive.')
+      return json(200, { id: this.accountDrive })
+    }
+    const drive = `/drives/${encodeURIComponent(this.config.drive_id ?? this.accountDrive)}`
     const root = `/v1.0${drive}${this.config.folder_id === null ? '/root' : `/items/${this.config.folder_id}`}`
     if (!new RegExp(`^${RegExp.escape(root)}(?:$|/|:/)`).test(url.pathname)) return error(404, 'itemNotFound')
     const [, path = '', action = ''] =

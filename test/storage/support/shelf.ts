@@ -45,10 +45,10 @@ export class Shelf implements Destination {
     return [...this.objects.keys()].filter((path) => !path.startsWith('manifests/')).sort()
   }
 
-  /** The lines of all manifests. */
-  lines(): { sha256: string; uuid?: string; document_id?: string; path: string; rfc: string; size: number }[] {
+  /** The lines of all manifests, or of those below a path. */
+  lines(below = 'manifests/'): { sha256: string; uuid?: string; document_id?: string; path: string; rfc: string; size: number }[] {
     return [...this.objects]
-      .filter(([path]) => path.startsWith('manifests/'))
+      .filter(([path]) => path.startsWith(below))
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .flatMap(([, { bytes }]) => new TextDecoder().decode(bytes).trimEnd().split('\n'))
       .map((line) => JSON.parse(line))

@@ -1,4 +1,4 @@
-import type { DestinationSpec, OnNewCredentials } from '../../../src/storage/drivers/adapters.ts'
+import type { DestinationSpec, OnLearned } from '../../../src/storage/drivers/adapters.ts'
 import { destinationOf } from '../../../src/storage/drivers/adapters.ts'
 import type { Network } from '../../../src/storage/drivers/call.ts'
 import type { Destination, StoredObject } from '../../../src/storage/drivers/port.ts'
@@ -29,12 +29,12 @@ export class Wire {
     this.#standIn = standIn
   }
 
-  open(knowledge: Knowledge = 'right', onNewCredentials: OnNewCredentials = async () => {}): Destination {
-    return this.openSpec(this.#standIn.spec(knowledge), onNewCredentials)
+  open(knowledge: Knowledge = 'right', onLearned: OnLearned = async () => {}): Destination {
+    return this.openSpec(this.#standIn.spec(knowledge), onLearned)
   }
 
-  openSpec(spec: DestinationSpec, onNewCredentials: OnNewCredentials = async () => {}): Destination {
-    return destinationOf(networkOf(this.#fetch), spec, onNewCredentials)
+  openSpec(spec: DestinationSpec, onLearned: OnLearned = async () => {}): Destination {
+    return destinationOf(networkOf(this.#fetch), spec, onLearned)
   }
 
   /** From now on, the request of this number, counted from 0, gets this answer; when it lasts, those after it too. */

@@ -57,7 +57,7 @@ const FILES: Partial<Record<DataSourceKey, (self: Taxpayer, today: string) => Do
     return [
       json('certificates', 'certificados', 'Certificados', self, today, {
         content: { certificados: certificates },
-        attributes: { vigentes: String(certificates.length), vence: certificates[0]!.valid_to },
+        attributes: { vigentes: String(certificates.length), vence: certificates.map(({ valid_to }) => valid_to).sort()[0]! },
         fields: { certificates },
       }),
     ]
