@@ -89,5 +89,7 @@ export function portfolioEntries(world: World, range: Range): Tally {
     if (isIssued && isInvoice && forma_pago === '01') tally.add('cash_share', uuid, inPesos(world, one, micros(total)))
     if (isInvoice && repseNotValid(world, one)) tally.add('repse_at_risk_share', uuid, net)
   }
+  for (const { invoice, pesos, due } of openInvoices(world, 'issued', world.today))
+    if (pesos !== null && due < world.today) tally.add('receivables.overdue', invoice.uuid, pesos)
   return tally
 }
