@@ -1,8 +1,7 @@
-import { type Micros, times } from '../../cfdi/money.ts'
+import type { Micros } from '../../cfdi/money.ts'
+import { measureOpen, rateWanted } from '../../cfdi/open/measure-open.ts'
 import { parseSum } from '../../cfdi/population/sums.ts'
-import { dayOfEpoch, epochDayOf } from '../../platform/time/calendar.ts'
 import type { OpenRow } from './store.ts'
-import { daysUntilDue } from './terms.ts'
 
 /** Balances of open invoices in micros of MXN, and how many these are. */
 export interface Overdue {
@@ -11,30 +10,33 @@ export interface Overdue {
   invoices: number
 }
 
-type Other = [left: string | number, currency: string, rate: string | null]
-export const othersOf = ({ others }: OpenRow): Other[] => JSON.parse(`[${others ?? ''}]`) as Other[]
+const oddOf = (rows: readonly OpenRow[]): { due: string; odd: string; wanted: { currency: string; day: string } | null }[] =>
+  rows.flatMap(({ odd }) =>
+    (JSON.parse(`[${odd ?? ''}]`) as [string, unknown][]).map(([due, list]) => {
+      const text = JSON.stringify(list)
+      return { due, odd: text, wanted: rateWanted(text) }
+    }),
+  )
 
 /** The rates that open invoices do not state, as `ratesAt` is asked for them. */
 export const ratesWanted = (rows: readonly OpenRow[]): { currency: string; day: string }[] =>
-  rows.flatMap((row) => othersOf(row).flatMap(([, currency, rate]) => (isStated(rate) ? [] : [{ currency, day: row.day }])))
+  oddOf(rows).flatMap(({ wanted }) => wanted ?? [])
 
-const isStated = (rate: string | null): rate is string => Number(rate) > 0
-
-/** Adds up what is open and what is overdue on a day. `rates` answer `ratesWanted`. */
-export function overdueOf(rows: readonly OpenRow[], rates: readonly (string | null)[], today: string, defaultDays: number): Overdue {
+/** Adds up what is open, and what is overdue on a day. `rates` answer `ratesWanted`. Invoices without any rate are left out. */
+export function overdueOf(rows: readonly OpenRow[], rates: readonly (string | null)[], today: string): Overdue {
   const sums: Overdue = { open: 0n, overdue: 0n, invoices: 0 }
+  for (const { invoices, open, overdue } of rows) {
+    sums.invoices += invoices
+    sums.open += parseSum(open)
+    sums.overdue += parseSum(overdue)
+  }
   let at = 0
-  for (const row of rows) {
-    let left = parseSum(row.left)
-    sums.invoices += row.invoices
-    for (const [amount, , stated] of othersOf(row)) {
-      const rate = isStated(stated) ? stated : (rates[at++] ?? null)
-      if (rate === null) sums.invoices--
-      else left += times(BigInt(amount), rate)
-    }
-    const due = dayOfEpoch(epochDayOf(row.day) + (daysUntilDue(row.condiciones) ?? defaultDays))
-    sums.open += left
-    if (due < today) sums.overdue += left
+  for (const { due, odd, wanted } of oddOf(rows)) {
+    const pesos = measureOpen(odd, wanted === null ? null : (rates[at++] ?? null))?.pesos ?? null
+    if (pesos === null) continue
+    sums.invoices++
+    sums.open += pesos
+    if (due < today) sums.overdue += pesos
   }
   return sums
 }

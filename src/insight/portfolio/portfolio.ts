@@ -39,7 +39,7 @@ export async function getPortfolio(ctx: Ctx, query: PortfolioQuery): Promise<Por
     {
       ...{ parties, invoices, sense: opinion?.sense ?? null, own: worstOf(sets.listings.get(ledger.rfc)) },
       ...{ related: sets.related, blacklisted: blacklistedIn(sets.listings) },
-      overdue: overdueOf(openRows, rates.slice(0, split), today, rules.get('financing.default_terms_days')),
+      overdue: overdueOf(openRows, rates.slice(0, split), today),
     },
     rules,
   )

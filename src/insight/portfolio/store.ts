@@ -1,12 +1,11 @@
-import { afterDay } from '../../cfdi/literal-day.ts'
-import { isSubstituted, populationOf } from '../../cfdi/population/population.ts'
-import { NOT_COUNTED, sumOf } from '../../cfdi/population/sums.ts'
-import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
-import { boundsOf, type DirectionNumber, type Partition, partitionsToRead } from '../../visibility/scoped-ledger.ts'
+import { openInvoices } from '../../cfdi/open/open-invoices.ts'
+import { populationOf } from '../../cfdi/population/population.ts'
+import { sumOf } from '../../cfdi/population/sums.ts'
+import { type Fragment, quoted, raw, sql } from '../../platform/db/fragment.ts'
+import { type DirectionNumber, type Partition, partitionsToRead } from '../../visibility/scoped-ledger.ts'
 import type { Insight } from '../common/insight.ts'
 import { IS_UNRATED, unratedJson } from '../common/unrated.ts'
 import { repseNotValid } from '../risk/flags.ts'
-import { isOpen, isPaidBeyond, leftOf, STORED_OPEN } from '../risk/payments.ts'
 import type { Sets } from '../risk/sets.ts'
 
 /** What a counterparty invoiced, or was invoiced, split by what indicators tell apart. Sums are for `parseSum`. */
@@ -56,47 +55,23 @@ export const partyStatements = (insight: Insight, sets: Sets): Fragment[] =>
     }),
   )
 
-/** Open invoices that we issued, by day and terms. `others` are those in another currency: `[left, currency, rate]`, separated by commas. */
+/** What is open and overdue of issued PPD invoices, for `parseSum`. `odd` are those that `overdueOf` measures: `[due, list]`, with commas. */
 export interface OpenRow {
-  day: string
-  condiciones: string | null
   invoices: number
-  left: string
-  others: string | null
+  open: string
+  overdue: string
+  odd: string | null
 }
 
-/**
- * The statements that group the issued PPD invoices of which something is left to pay today. They read the open ones; the paid ones too if
- * something that the ceiling hides was applied to them.
- */
-export const openStatements = ({ ledger, today }: Insight): Fragment[] =>
+/** The statements that add up the issued PPD invoices of which something is left to pay today. */
+export const openStatements = ({ ledger, today, rules }: Insight): Fragment[] =>
   partitionsToRead(ledger).flatMap((partition) => {
-    const bounds = boundsOf(partition, 0)
-    if (!bounds) return []
-    const { since, until } = bounds
-    const of = (statuses: string, conditions: readonly Fragment[]) => {
-      const where = all([
-        sql`own.entity = ${partition.number}`,
-        raw(`own.direction = 0 and ${statuses} and own.cancelled = 0 and own.kind = 'cfdi' and own.emisor_rfc <> own.receptor_rfc`),
-        raw(`own.metodo_pago = 'PPD' and own.tipo_comprobante = 'I' and not ${NOT_COUNTED('own')}`),
-        ...(since === null ? [] : [sql`own.issued_at >= ${since}`]),
-        ...(until === null ? [] : [sql`own.issued_at <= ${until}`]),
-        sql`own.fecha < ${afterDay(today)} and not ${isSubstituted(partition, 'own')}`,
-        ...partition.conditions('own'),
-        ...conditions,
-      ])
-      const left = leftOf(partition)
-      return sql`select day, condiciones, count(*) as invoices, ${sumOf('iif(is_foreign, null, left)')} as left,
-          group_concat(case when is_foreign then json_array(left, currency, tipo_cambio) end) as others
-        from (select substr(own.fecha, 1, 10) as day, own.condiciones_pago as condiciones, own.currency, own.tipo_cambio,
-            ${raw(IS_FOREIGN)} as is_foreign, cast(${raw(left)} as text) as left
-          from cfdi own indexed by cfdi_pay where ${where})
-        group by 1, 2`
-    }
-    const open = of(STORED_OPEN, [raw(isOpen(partition))])
-    const isBeyond = isPaidBeyond(partition)
-    if (isBeyond === null) return [open]
-    const later = sql`exists (select 1 from cfdi later indexed by cfdi_dirc where later.entity = ${partition.number} and later.direction = 0
-      and later.cancelled = 0 and later.issued_at > ${until})`
-    return [open, of("own.payment_status = 'paid'", [later, raw(`${isBeyond} and ${isOpen(partition)}`)])]
+    const invoices = openInvoices(partition, 0, { day: today, past: null, terms: rules.get('financing.default_terms_days') })
+    const plain = (condition: string) => sumOf(`iif(odd is null and ${condition}, pesos, null)`)
+    return invoices === null
+      ? []
+      : [
+          sql`select count(iif(odd is null, 1, null)) as invoices, ${plain('1')} as open, ${plain(`due < ${quoted(today)}`)} as overdue,
+            group_concat(iif(odd is null, null, json_array(due, json(odd)))) as odd from (${invoices})`,
+        ]
   })

@@ -30,16 +30,9 @@ const appliedUpTo = (partition: Partition, more = '1'): string => {
 const leftAtCeiling = (partition: Partition): string => `(own.total_micros - ${appliedUpTo(partition)})`
 
 /** The condition that something was issued after the ceiling that changed what is paid of `own`. Null without a ceiling. */
-export const isPaidBeyond = (partition: Partition): string | null => {
+const isPaidBeyond = (partition: Partition): string | null => {
   const isBeyond = isAfterCeiling(partition, 'own', 'applied_until')
   return isBeyond && inlined(isBeyond)
-}
-
-/** What is left to pay of the PPD invoice `own`, in micros of its currency. */
-export function leftOf(partition: Partition): string {
-  const isBeyond = isPaidBeyond(partition)
-  const stored = '(own.total_micros - own.paid - own.credited)'
-  return isBeyond === null ? stored : `case when ${isBeyond} then cast(${leftAtCeiling(partition)} as integer) else ${stored} end`
 }
 
 /** What complements paid of the PPD invoice `own`, in micros of its currency. */
@@ -48,7 +41,7 @@ export function paidOf(partition: Partition): string {
   return isBeyond === null ? 'own.paid' : `case when ${isBeyond} then ${appliedUpTo(partition, "p.kind = 'P'")} else own.paid end`
 }
 
-export const STORED_OPEN = "own.payment_status in ('unpaid', 'partially_paid')"
+const STORED_OPEN = "own.payment_status in ('unpaid', 'partially_paid')"
 
 /**
  * The condition that something is left to pay of the invoice `own`, PPD, as the ceiling shows it. The stored status says so, unless something
