@@ -12,6 +12,7 @@ interface __BaseEnv_Env {
 	WEBHOOKS: Queue;
 	REPSE: Queue;
 	STORAGE: Queue;
+	REPORTS: Queue;
 	TASKS: Queue;
 	PER_CREDENTIAL: RateLimit;
 	PER_ADDRESS: RateLimit;
@@ -59,6 +60,7 @@ declare namespace Cloudflare {
 		WEBHOOKS: Queue;
 		REPSE: Queue;
 		STORAGE: Queue;
+		REPORTS: Queue;
 		TASKS: Queue;
 		PER_CREDENTIAL: RateLimit;
 		PER_ADDRESS: RateLimit;
@@ -101,6 +103,7 @@ declare namespace Cloudflare {
 		WEBHOOKS: Queue;
 		REPSE: Queue;
 		STORAGE: Queue;
+		REPORTS: Queue;
 		TASKS: Queue;
 		PER_CREDENTIAL: RateLimit;
 		PER_ADDRESS: RateLimit;

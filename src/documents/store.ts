@@ -45,7 +45,7 @@ export const versionsOf = (readers: string, conditions: string): Fragment => sql
   from json_each(${readers}) a cross join documents d
   where ${raw(isVisible('a.value'))} and ${raw(conditions)})`
 
-const readersOf = (ledger: ScopedLedger): string => JSON.stringify([readerJson(ledger)])
+export const readersOf = (ledger: ScopedLedger): string => JSON.stringify([readerJson(ledger)])
 
 interface DocumentFilters {
   /** The last document of the page before. */

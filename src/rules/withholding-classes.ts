@@ -17,7 +17,7 @@ export const isAmong = (clave: string, prefixes: readonly string[]): boolean => 
 const fits = (clave: string | null, prefixes: readonly string[] | null): boolean =>
   prefixes === null || (clave !== null && isAmong(clave, prefixes))
 
-/** The classes in force, in the order in which they are tried. */
+/** Returns the classes in force, in the order in which they are tried. */
 export const withholdingClasses = (rules: Rules): WithholdingClass[] =>
   KEYS.flatMap((key) => rules.find(key) ?? []).sort((a, b) => a.priority - b.priority)
 

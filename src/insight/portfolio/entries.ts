@@ -2,7 +2,7 @@ import type { Ctx } from '../../platform/context.ts'
 import { type Fragment, raw, readAll, sql } from '../../platform/db/fragment.ts'
 import type { Partition } from '../../visibility/scoped-ledger.ts'
 import type { EntriesPage } from '../common/contract.ts'
-import { amountsOfDocuments, type DocumentRow, documentsAfter } from '../common/document-entries.ts'
+import { type AmountRow, amountsOfDocuments, documentsAfter } from '../common/document-entries.ts'
 import { pageOfEntries } from '../common/entries.ts'
 import { openInsight } from '../common/insight.ts'
 import { isLeftOut, pageOfLeftOut } from '../common/left-out.ts'
@@ -45,7 +45,7 @@ export async function getPortfolioEntries(ctx: Ctx, query: PortfolioEntriesQuery
     return { directions: [0, 1], which: 'net', condition: () => condition, ctes: raw('') }
   }
   const { directions, which, condition, ctes } = await numerator()
-  return pageOfEntries<DocumentRow>(
+  return pageOfEntries<AmountRow>(
     insight,
     PATH,
     query,

@@ -3,7 +3,7 @@ import type { Micros } from '../../cfdi/money.ts'
 import { micros } from '../../cfdi/money.ts'
 import type { InvoiceCounts } from '../../cfdi/summary/summary.ts'
 import type { Rules } from '../../rules/dated.ts'
-import type { Listed } from '../common/contract.ts'
+import type { WorstListing } from '../common/contract.ts'
 import { percentOf, sumAll } from '../common/figures.ts'
 import { hhiOf, rankedOf } from '../concentration/shares.ts'
 import type { Indicator, IndicatorKey } from './contract.ts'
@@ -18,7 +18,7 @@ export interface Measurements {
   /** The sense of the latest opinion. */
   sense: string | null
   /** The most severe list on which the RFC itself is. */
-  own: Listed
+  own: WorstListing
   /** RFCs that the organization connected, and those on the list of article 69-B. */
   related: ReadonlySet<string>
   blacklisted: ReadonlySet<string>

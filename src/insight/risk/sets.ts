@@ -3,7 +3,7 @@ import { type ListedAs, listedAs } from '../../blacklists/listed/listed.ts'
 import { listedAmong } from '../../blacklists/listings/listed-among.ts'
 import type { Listing } from '../../blacklists/listings/listing.ts'
 import { type Fragment, join, raw, sql } from '../../platform/db/fragment.ts'
-import { type Lapsed, lapsedStatements } from '../../repse/registrations.ts'
+import { type KnownRegistration, lapsedStatements } from '../../repse/registrations.ts'
 import { connectedStatement } from '../../taxpayers/connected.ts'
 import type { Insight } from '../common/insight.ts'
 
@@ -14,7 +14,7 @@ export interface Sets {
   /** Those that have members. */
   sets: ReadonlySet<string>
   listings: ReadonlyMap<string, readonly Listing[]>
-  lapsed: ReadonlyMap<string, Lapsed>
+  lapsed: ReadonlyMap<string, KnownRegistration>
   /** The other RFCs that the organization connected, where they were asked for. */
   related: ReadonlySet<string>
 }
@@ -50,10 +50,10 @@ export async function setsOf({ ctx, ledger, today }: Insight, suppliers: readonl
     asked.length + registry.length === 0
       ? { listings: new Map<string, Listing[]>(), rest: [] }
       : await listedAmong({ db, organization_id: organization.id }, asked, today, null, [...registry, ...connected])
-  const lapsed = new Map((rest.slice(0, registry.length).flat() as Lapsed[]).map((one) => [one.rfc, one]))
+  const lapsed = new Map((rest.slice(0, registry.length).flat() as KnownRegistration[]).map((one) => [one.rfc, one]))
   const related = new Set((rest.slice(registry.length).flat() as { rfc: string }[]).map(({ rfc }) => rfc))
   related.delete(ledger.rfc)
-  const some = (isMeant: (one: Lapsed) => boolean) => [...lapsed.values()].filter(isMeant)
+  const some = (isMeant: (one: KnownRegistration) => boolean) => [...lapsed.values()].filter(isMeant)
   const members: Record<string, unknown[]> = {
     ...Object.fromEntries(
       Object.entries(LISTS).map(([set, isMeant]) => [

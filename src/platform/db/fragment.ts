@@ -43,6 +43,26 @@ export const inlined = ({ text, values }: Fragment): string => {
 /** A text as a literal of SQL. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
+const WORD = /^[\w:.+-]{0,64}$/
+
+/**
+ * Writes numbers and plain words, such as days, into the text. D1 takes 100 parameters at most, which statements over several selections of
+ * documents exceed.
+ */
+export function withLiterals({ text, values }: Fragment): Fragment {
+  const left: Value[] = []
+  const list = [...values]
+  const written = text.replaceAll('?', () => {
+    const value = list.shift()!
+    if (typeof value === 'number') return String(value)
+    if (value === null) return 'null'
+    if (WORD.test(value)) return `'${value}'`
+    left.push(value)
+    return '?'
+  })
+  return { text: written, values: left }
+}
+
 export const prepared = (d1: D1Database, { text, values }: Fragment): D1PreparedStatement => d1.prepare(text).bind(...values)
 
 /** Runs selects in one call, none without any, and returns the rows of all. */

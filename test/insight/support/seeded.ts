@@ -14,6 +14,9 @@ import { getEfosEntries } from '../../../src/insight/efos/entries.ts'
 import { Financing, FinancingEntriesQuery, FinancingQuery } from '../../../src/insight/financing/contract.ts'
 import { getFinancingEntries } from '../../../src/insight/financing/entries.ts'
 import { getFinancing } from '../../../src/insight/financing/financing.ts'
+import { FxEntriesQuery, FxExposure, FxQuery } from '../../../src/insight/fx/contract.ts'
+import { getFxEntries } from '../../../src/insight/fx/entries.ts'
+import { getFxExposure } from '../../../src/insight/fx/fx.ts'
 import { Portfolio, PortfolioEntriesQuery, PortfolioQuery } from '../../../src/insight/portfolio/contract.ts'
 import { getPortfolioEntries } from '../../../src/insight/portfolio/entries.ts'
 import { getPortfolio } from '../../../src/insight/portfolio/portfolio.ts'
@@ -46,6 +49,8 @@ const SURFACES: Record<string, [query: z.ZodType, verb: Verb, answer: z.ZodType]
   '/analytics/concepts': [ConceptsQuery, getConcepts, Concepts],
   '/analytics/concepts/entries': [ConceptsEntriesQuery, getConceptsEntries, EntriesPage],
   '/cfdi/concentration/entries': [ConcentrationEntriesQuery, getConcentrationEntries, EntriesPage],
+  '/analytics/fx-exposure': [FxQuery, getFxExposure, FxExposure],
+  '/analytics/fx-exposure/entries': [FxEntriesQuery, getFxEntries, EntriesPage],
   '/analytics/financing': [FinancingQuery, getFinancing, Financing],
   '/analytics/financing/entries': [FinancingEntriesQuery, getFinancingEntries, EntriesPage],
 }
@@ -55,7 +60,8 @@ export const asker =
   (ctx: Ctx): Ask =>
   async (path, query) => {
     const [shape, verb, answer] = SURFACES[path]!
-    const asked = shape.parse({ ...(path === '/analytics/risk' ? {} : { limit: '100' }), ...query, fiscal_entity_id: FISCAL_ENTITY })
+    const isPaged = !['/analytics/risk', '/analytics/fx-exposure'].includes(path)
+    const asked = shape.parse({ ...(isPaged ? { limit: '100' } : {}), ...query, fiscal_entity_id: FISCAL_ENTITY })
     return answer.parse(JSON.parse(JSON.stringify(await verb(ctx, asked as never)))) as Awaited<ReturnType<Ask>>
   }
 
