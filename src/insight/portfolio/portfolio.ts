@@ -11,7 +11,7 @@ import { type IndicatorKey, LISTED, type Portfolio, type PortfolioQuery } from '
 import { blacklistedIn, indicatorsOf } from './indicators.ts'
 import { overdueOf, ratesWanted } from './overdue.ts'
 import { partiesOf, unratedOf } from './parties.ts'
-import { type OpenRow, openStatements, type PartyRow, partyStatements } from './store.ts'
+import { type OverdueRow, openStatements, type PartyRow, partyStatements } from './store.ts'
 
 export const PATH = 'analytics/risk'
 
@@ -28,7 +28,7 @@ export async function getPortfolio(ctx: Ctx, query: PortfolioQuery): Promise<Por
   const open = openStatements(insight)
   const statements = [...open, ...partyStatements(insight, sets)]
   const results = statements.length === 0 ? [] : await ledger.d1.batch(statements.map((one) => prepared(ledger.d1, one)))
-  const openRows = results.slice(0, open.length).flatMap((one) => one.results as unknown as OpenRow[])
+  const openRows = results.slice(0, open.length).flatMap((one) => one.results as unknown as OverdueRow[])
   const rows = results.slice(open.length).flatMap((one) => one.results as unknown as PartyRow[])
   const wanted = [...ratesWanted(openRows), ...unratedOf(rows)]
   const rates = await ratesOf(ctx, wanted)

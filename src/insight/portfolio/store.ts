@@ -56,7 +56,7 @@ export const partyStatements = (insight: Insight, sets: Sets): Fragment[] =>
   )
 
 /** What is open and overdue of issued PPD invoices, for `parseSum`. `odd` are those that `overdueOf` measures: `[due, list]`, with commas. */
-export interface OpenRow {
+export interface OverdueRow {
   invoices: number
   open: string
   overdue: string
