@@ -46,7 +46,7 @@ function addMonth({ months }: Known, month: string, total: Micros, invoices: num
 
 /**
  * Adds up the rows of `counterpartyStatements`. Documents that state no exchange rate are converted at the published one; `dof_rate` is how
- * many these are, without cancelled ones. At most one D1 call.
+ * many these are. At most one D1 call.
  */
 export async function addUp(system: System, found: readonly unknown[][]): Promise<{ counterparties: Counterparty[]; dof_rate: number }> {
   const all = new Map<string, Known>()
@@ -55,13 +55,12 @@ export async function addUp(system: System, found: readonly unknown[][]): Promis
     all.set(rfc, known)
     return known
   }
-  const unrated: (Unrated & { rfc: string; isCancelled: boolean })[] = []
+  const unrated: (Unrated & { rfc: string })[] = []
   for (const row of found.flat() as (CounterpartyRow | CancelledRow)[]) {
     const known = of(row.rfc)
-    const isCancelled = 'cancelled' in row
-    for (const one of parseUnrated(row.unrated)) unrated.push({ ...one, rfc: row.rfc, isCancelled })
-    if (isCancelled) known.cancelled += row.cancelled
+    if ('cancelled' in row) known.cancelled += row.cancelled
     else {
+      for (const one of parseUnrated(row.unrated)) unrated.push({ ...one, rfc: row.rfc })
       for (const line of row.months?.split(';') ?? []) {
         const [month = '', invoices, income = '0', credit = '0'] = line.split('=')
         addMonth(known, month, parseSum(income) - parseSum(credit), Number(invoices))
@@ -74,19 +73,16 @@ export async function addUp(system: System, found: readonly unknown[][]): Promis
   }
   const rates = await ratesOf(system, unrated)
   let dof_rate = 0
-  for (const [n, { rfc, isCancelled, uuid, tipo, day, issued_at, utc_offset, name, net }] of unrated.entries()) {
+  for (const [n, { rfc, uuid, tipo, day, issued_at, utc_offset, name, net }] of unrated.entries()) {
     const [known, amount, order] = [of(rfc), inPesos(net, rates[n] ?? null), issued_at * SCALE + utc_offset + HALF]
     if (amount === null) continue
-    if (isCancelled) known.cancelled++
-    else {
-      const isInvoice = tipo === 'I'
-      dof_rate++
-      known.documents++
-      addMonth(known, day.slice(0, 7), isInvoice ? amount : -amount, isInvoice ? 1 : 0)
-      const named = `${issued_at}${uuid}${name}`
-      if (name !== null && named > known.name) known.name = named
-      if (isInvoice) [known.first, known.last] = [Math.min(known.first, order), Math.max(known.last, order)]
-    }
+    const isInvoice = tipo === 'I'
+    dof_rate++
+    known.documents++
+    addMonth(known, day.slice(0, 7), isInvoice ? amount : -amount, isInvoice ? 1 : 0)
+    const named = `${issued_at}${uuid}${name}`
+    if (name !== null && named > known.name) known.name = named
+    if (isInvoice) [known.first, known.last] = [Math.min(known.first, order), Math.max(known.last, order)]
   }
   const counterparties = [...all].flatMap(([rfc, known]) => (known.documents === 0 ? [] : [counterpartyOf(rfc, known)]))
   return { counterparties: counterparties.sort(byTotal), dof_rate }

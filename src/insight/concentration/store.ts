@@ -24,11 +24,10 @@ export interface CounterpartyRow {
   unrated: string | null
 }
 
-/** How many invoices of a counterparty were cancelled. */
+/** How many invoices of a counterparty were cancelled: whether their XML is known says when they were downloaded. */
 export interface CancelledRow {
   rfc: string
   cancelled: number
-  unrated: string | null
 }
 
 const ofType = (tipo: string) => `case own.tipo_comprobante when '${tipo}' then own.net_mxn end`
@@ -55,10 +54,7 @@ function counterparties(partition: Partition, direction: DirectionNumber, days: 
 
 function cancelledInvoices(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
   const population = populationOf(partition, { ...days, direction, cancelled: 1, types: ['I'] })
-  return (
-    population &&
-    sql`select own.counterparty_rfc as rfc, count(own.net_mxn) as cancelled, ${raw(UNRATED(direction))} as unrated ${population} group by own.counterparty_rfc`
-  )
+  return population && sql`select own.counterparty_rfc as rfc, count(*) as cancelled ${population} group by own.counterparty_rfc`
 }
 
 /** The statements that read the counterparties of a range, and those of their cancelled invoices, by turns for each partition. */

@@ -36,7 +36,8 @@ export function linksFor({ insight, at }: FinancingAsOf, { advance_rate, max_age
   const given = Object.fromEntries(Object.entries(own).filter((one): one is [string, string] => one[1] !== undefined))
   const { fiscal_entity_id } = insight.ledger
   return {
-    cfdi: (more) => linksOf(insight, PATH).cfdi({ ...(at.past === null ? {} : { as_of: at.day }), ...more }),
+    // The counts of data_quality are of documents as they stand now.
+    cfdi: linksOf(insight, PATH).cfdi,
     entries: (figure, keys) => `/v1/${PATH}/entries?${new URLSearchParams({ fiscal_entity_id, as_of: at.day, ...given, figure, ...keys })}`,
   }
 }
@@ -167,7 +168,12 @@ function sideOf(name: 'receivables' | 'payables', { open: all, sales, paid }: Si
     drilldown: {
       ...{ outstanding: link('outstanding'), invoice_count: link('outstanding'), overdue: link('overdue') },
       ...Object.fromEntries(BUCKETS.map((bucket) => [`aging.${bucket}`, link(`aging.${bucket}`)])),
-      ...Object.fromEntries(expected.map(({ month }) => [`expected.${month}`, links.entries(`${name}.expected`, { month })])),
+      ...Object.fromEntries(
+        expected.map(({ month }) => [
+          `expected_${name === 'receivables' ? 'inflows' : 'outflows'}.${month}`,
+          links.entries(`${name}.expected`, { month }),
+        ]),
+      ),
     },
   }
 }

@@ -27,7 +27,12 @@ export async function openFx(ctx: Ctx, query: RangeQuery & { as_of?: string | un
   const { span, today, rules } = insight
   const day = past ?? today
   const days = { first: span.first, last: span.last < day ? span.last : day }
-  return { insight, at: { day, past, terms: rules.get('financing.default_terms_days') }, days }
+  // What came after the day is in no figure, and in no count of data_quality.
+  return {
+    insight: { ...insight, span: { ...span, last: days.last } },
+    at: { day, past, terms: rules.get('financing.default_terms_days') },
+    days,
+  }
 }
 
 /** The net amount of a document in micros of its currency, out of `[tipo, subtotal, descuento]`; that of a credit note is negative. */

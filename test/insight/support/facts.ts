@@ -1,16 +1,25 @@
 import { env } from 'cloudflare:workers'
+import type { Registration } from '../oracle/world.ts'
 import type { Year } from '../years/year.ts'
 
+const insert = (sql: string, rows: unknown) => env.DB.prepare(sql).bind(JSON.stringify(rows))
+
+/** Inserts what the registry answered about suppliers. */
+export const insertRegistrations = (repse: ReadonlyMap<string, Registration>): D1PreparedStatement =>
+  insert(
+    `insert or replace into repse_records (rfc, checked_at, is_registered, vigencia_hasta, actividades, attempts)
+     select value->>0, 0, value->>1, value->>2, value->>3, 0 from json_each(?1)`,
+    [...repse].map(([rfc, { is_registered, vigencia_hasta, has_activities }]) => [
+      ...[rfc, Number(is_registered), vigencia_hasta, JSON.stringify(has_activities ? [{ actividad: 'Limpieza', vigencia: null }] : [])],
+    ]),
+  )
+
 /** Loads the rates, lists and answers of the registry of a year, and nothing else of their kind. */
-export async function loadFacts({ rates, lists, repse, today }: Pick<Year, 'rates' | 'lists' | 'repse' | 'today'>): Promise<void> {
+export async function loadFacts({ rates, lists, repse }: Pick<Year, 'rates' | 'lists' | 'repse'>): Promise<void> {
   const entries = lists.map(({ source, rfc, name, history }) => [
     ...[source, rfc, name, history.at(-1)?.situacion ?? null],
     JSON.stringify(history.map((step) => [step.situacion, step.sat_at, step.dof_at, step.oficio])),
   ])
-  const records = [...repse].map(([rfc, { is_registered, vigencia_hasta, has_activities }]) => [
-    ...[rfc, Number(is_registered), vigencia_hasta, JSON.stringify(has_activities ? [{ actividad: 'Limpieza', vigencia: null }] : [])],
-  ])
-  const insert = (sql: string, rows: unknown) => env.DB.prepare(sql).bind(JSON.stringify(rows))
   await env.DB.batch([
     ...['fx_rates', 'blacklist_lists', 'blacklist_entries', 'repse_records'].map((table) => env.DB.prepare(`delete from ${table}`)),
     insert("insert into fx_rates select value->>'currency', value->>'date', value->>'rate', value->>'source' from json_each(?)", rates),
@@ -22,9 +31,6 @@ export async function loadFacts({ rates, lists, repse, today }: Pick<Year, 'rate
        select '', value->>0, value->>1, value->>2, value->>3, value->>4 from json_each(?)`,
       entries,
     ),
-    env.DB.prepare(
-      `insert into repse_records (rfc, checked_at, is_registered, vigencia_hasta, actividades, attempts)
-       select value->>0, ?2, value->>1, value->>2, value->>3, 0 from json_each(?1)`,
-    ).bind(JSON.stringify(records), Date.parse(today)),
+    insertRegistrations(repse),
   ])
 }
