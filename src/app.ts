@@ -25,10 +25,13 @@ import { teamRoutes } from './identity/team/routes.ts'
 import { importRoutes } from './imports/routes.ts'
 import { concentrationRoutes } from './insight/concentration/routes.ts'
 import { conceptsRoutes } from './insight/concepts/routes.ts'
+import { deductionRoutes } from './insight/deductions/routes.ts'
 import { efosRoutes } from './insight/efos/routes.ts'
 import { financingRoutes } from './insight/financing/routes.ts'
 import { fxRoutes } from './insight/fx/routes.ts'
+import { portfolioRoutes } from './insight/portfolio/routes.ts'
 import { reportRoutes } from './insight/reports/routes.ts'
+import { riskRoutes } from './insight/risk/routes.ts'
 import { vatRoutes } from './insight/vat/routes.ts'
 import { withholdingRoutes } from './insight/withholdings/routes.ts'
 import { mailboxRoutes } from './mailbox/routes.ts'
@@ -139,10 +142,13 @@ app
   // Before the other CFDI routes, because `/v1/cfdi/:uuid` would match its path.
   .route('/v1/cfdi', supplierRoutes)
   .route('/v1/cfdi', concentrationRoutes)
+  .route('/v1/cfdi', riskRoutes)
+  .route('/v1/cfdi', deductionRoutes)
   .route('/v1/cfdi', searchRoutes)
   .route('/v1/cfdi', summaryRoutes)
   .route('/v1/cfdi', withholdingRoutes)
   .route('/v1/cfdi', detailRoutes)
+  .route('/v1/analytics', portfolioRoutes)
   .route('/v1/reports', reportRoutes)
   .route('/v1/analytics', vatRoutes)
   .route('/v1/analytics', conceptsRoutes)

@@ -314,6 +314,21 @@ export const ROWS: Record<string, Row> = {
     ...{ may: ALL, answers: 200, given: entity },
     query: (given) => ({ ...issued(given), figure: 'total' }),
   },
+  'GET /v1/cfdi/deductions': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/cfdi/deductions/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), figure: 'gross_amount', year: '2026', category: 'expense' }),
+  },
+  'GET /v1/cfdi/risk': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/cfdi/risk/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), figure: 'missing_rate' }),
+  },
+  'GET /v1/analytics/risk': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/analytics/risk/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), figure: 'cash_share' }),
+  },
   'GET /v1/analytics/efos-exposure': { may: ALL, answers: 200, given: listed, query: issued },
   'GET /v1/analytics/efos-exposure/entries': {
     ...{ may: ALL, answers: 200, given: listed, free: ['rfc'] },

@@ -15,6 +15,8 @@ export interface Population extends Days {
   direction: DirectionNumber
   /** 1 for cancelled documents. Without it, those that are not cancelled. */
   cancelled?: 0 | 1
+  /** Whether documents that another one substitutes are among them, although they do not count. */
+  substituted?: boolean
   /** Types of document, to be found by their index. */
   types?: readonly ('I' | 'E' | 'P' | 'N')[]
   /** The documents of one counterparty, to be found by their index. */
@@ -42,7 +44,7 @@ export function isSubstituted(partition: Partition, alias: string): Fragment {
  */
 export function populationOf(
   partition: Partition,
-  { direction, first, last, cancelled = 0, types, counterparty, after, past = null, conditions = [] }: Population,
+  { direction, first, last, cancelled = 0, substituted = false, types, counterparty, after, past = null, conditions = [] }: Population,
 ): Fragment | null {
   const bounds = boundsOf(partition, direction)
   if (!bounds) return null
@@ -59,7 +61,11 @@ export function populationOf(
     after && after[0] <= until ? sql`(own.issued_at, own.uuid) < (${after[0]}, ${after[1]})` : sql`own.issued_at <= ${until}`,
     sql`own.fecha >= ${first} and own.fecha < ${afterDay(last)}`,
     raw("own.kind = 'cfdi' and own.emisor_rfc <> own.receptor_rfc"),
-    ...(past !== null ? [countedOn(partition, 'own', past)] : cancelled === 0 ? [sql`not ${isSubstituted(partition, 'own')}`] : []),
+    ...(past !== null
+      ? [countedOn(partition, 'own', past)]
+      : cancelled === 0 && !substituted
+        ? [sql`not ${isSubstituted(partition, 'own')}`]
+        : []),
     ...partition.conditions('own'),
     ...conditions,
   ])

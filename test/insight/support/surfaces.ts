@@ -2,7 +2,7 @@ import { conceptsOf } from '../oracle/analytics/concepts.ts'
 import { efosOf } from '../oracle/analytics/efos.ts'
 import { financingOf } from '../oracle/analytics/financing.ts'
 import { fxOf } from '../oracle/analytics/fx.ts'
-import { portfolioOf } from '../oracle/analytics/portfolio.ts'
+import { portfolioEntries, portfolioOf } from '../oracle/analytics/portfolio.ts'
 import { vatPositionOf } from '../oracle/analytics/vat.ts'
 import type {
   ConceptsAnswer,
@@ -51,7 +51,6 @@ export interface Asked extends Expected {
 }
 
 const cut = ({ from, to }: Range): Record<string, string> => ({ from, to })
-const quality = (world: World, range: Range, direction?: Direction) => ({ data_quality: qualityOf(world, range, direction).counts })
 
 /** Of a surface that reads no payments. */
 const plainQuality = (world: World, range: Range, direction?: Direction) => ({
@@ -90,7 +89,7 @@ export function surfacesOf(world: World, range: Range): Asked[] {
   const fx = fxOf(world, { ...range, as_of })
   const vat = vatPositionOf(world, months)
   return [
-    { path: '/cfdi/risk', query, head: quality(world, range), rows: riskOf(world, range), tally: newTally() },
+    { path: '/cfdi/risk', query, head: plainQuality(world, range), rows: riskOf(world, range), tally: newTally() },
     { path: '/cfdi/withholdings', query, head: { totals: withholdings.totals }, rows: withholdings.rows, tally: withholdings.tally },
     ...sides,
     {
@@ -112,7 +111,13 @@ export function surfacesOf(world: World, range: Range): Asked[] {
       ...{ path: '/analytics/vat-position', query: { from: monthOf(range.from), to: monthOf(range.to) } },
       ...{ head: {}, rows: vat.rows, tally: vat.tally },
     },
-    { path: '/analytics/risk', query, head: quality(world, range), rows: portfolioOf(world, range), tally: newTally() },
+    {
+      path: '/analytics/risk',
+      query,
+      head: plainQuality(world, range),
+      rows: portfolioOf(world, range),
+      tally: portfolioEntries(world, range),
+    },
   ]
 }
 

@@ -79,7 +79,10 @@ export function verdictOf(world: World, document: Document, profile: Profile): V
       ...list([
         [
           'repse_missing_at_payment',
-          isInvoice && profile === 'business' && paymentsOf(world, document).some(({ day }) => isRepseInvalid(world, document, day)),
+          isInvoice &&
+            countedAt(world, null).has(document.uuid) &&
+            profile === 'business' &&
+            paymentsOf(world, document).some(({ day }) => isRepseInvalid(world, document, day)),
         ],
         [
           'wrong_receptor_regimen',
