@@ -17,14 +17,18 @@ const ROUNDS = 7
 const range = `from=${FROM}&to=${TO}`
 /** What is asked, with the directions whose documents are in the answer. */
 const SURFACES = {
+  risk: [`cfdi/risk?${range}`, [0, 1], 'payments'],
+  withholdings: [`cfdi/withholdings?${range}`, [0, 1], 'payments'],
+  deductions: [`cfdi/deductions?${range}`, [1]],
+  portfolio: [`analytics/risk?${range}`, [0, 1]],
   concentration: [`cfdi/concentration?direction=issued&${range}`, [0]],
   concepts: [`analytics/concepts?direction=issued&level=key&${range}`, [0]],
-  fx: [`analytics/fx-exposure?as_of=${LAST_DAY}&${range}`, [0, 1]],
-  vat: [`analytics/vat-position?${range}`, [0, 1]],
+  fx: [`analytics/fx-exposure?as_of=${LAST_DAY}&${range}`, [0, 1], 'payments'],
+  vat: [`analytics/vat-position?${range}`, [0, 1], 'payments'],
   efos: [`analytics/efos-exposure?direction=received&${range}`, [1]],
   financing: ['analytics/financing?limit=25', [0, 1]],
-  financing_past: [`analytics/financing?as_of=${LAST_DAY}`, [0, 1]],
-} as const satisfies Record<string, readonly [path: string, directions: readonly (0 | 1)[]]>
+  financing_past: [`analytics/financing?as_of=${LAST_DAY}`, [0, 1], 'payments'],
+} as const satisfies Record<string, readonly [path: string, directions: readonly (0 | 1)[], reads?: 'payments']>
 type Surface = keyof typeof SURFACES
 const NAMES = Object.keys(SURFACES) as Surface[]
 
@@ -123,19 +127,25 @@ const timeOf = async (run: () => Promise<void>): Promise<number> => {
   return performance.now() - began
 }
 
-/** One SELECT over the documents of the range by their index, which sums one column. */
-const bareOf = ({ entity }: Book, directions: readonly number[]): string =>
-  directions
-    .map(
-      (direction) =>
-        `select sum(total_mxn) from cfdi indexed by cfdi_dirc where entity = ${entity} and direction = ${direction} and cancelled = 0
-         and issued_at between unixepoch('${FROM}-01') and unixepoch('${TO}-01', '+1 month')`,
-    )
-    .join(' union all ')
+const isIn = `issued_at between unixepoch('${FROM}-01') and unixepoch('${TO}-01', '+1 month')`
+
+/** One SELECT over the same rows by their index that sums one column: documents, and what complements pay of which invoices. */
+const bareOf = ({ entity }: Book, name: Surface): string => {
+  const [, directions, more] = SURFACES[name] as readonly [string, readonly number[], string?]
+  const documents = (direction: number) =>
+    `select sum(total_mxn) from cfdi indexed by cfdi_dirc where entity = ${entity} and direction = ${direction} and cancelled = 0 and ${isIn}`
+  const payments = (direction: number) =>
+    `select sum(p.amount + i.total_micros) from cfdi own indexed by cfdi_tipoc cross join json_each(own.related) r
+       cross join cfdi_payments p cross join cfdi i
+     where own.entity = ${entity} and own.tipo_comprobante = 'P' and own.direction = ${direction} and own.cancelled = 0 and own.${isIn}
+       and p.entity = ${entity} and p.invoice = r.value and p.source = own.uuid and i.entity = ${entity} and i.uuid = p.invoice`
+  const statements = directions.flatMap((direction) => (more ? [documents(direction), payments(direction)] : [documents(direction)]))
+  return statements.join(' union all ')
+}
 
 /** How long a surface takes, to the bare statement of its documents; asked in turns, after one of each. */
 async function ratioOf(rig: Rig, book: Book, name: Surface): Promise<number> {
-  const statement = { database: 'ledger', sql: bareOf(book, SURFACES[name][1]), params: [] }
+  const statement = { database: 'ledger', sql: bareOf(book, name), params: [] }
   await rig.ask('/bare', JSON.stringify({ statements: [statement] }))
   const [times, bare]: [number[], number[]] = [[], []]
   for (let round = 0; round <= ROUNDS; round++) {

@@ -23,10 +23,12 @@ describe('every figure is what the oracle adds up from the documents that the AP
     const ranges = rangesOf(year)
     const { ask, world } = await serve(year, sights[seed % sights.length]!)
     const range = ranges[seed % ranges.length]!
-    for (const asked of [...surfacesOf(world, range), ...filteredOf(world, range, seed)].filter(({ path }) => isServed(path))) {
-      const answer = await expectSurface(ask, asked, 5)
+    for (const asked of [...surfacesOf(world, range), ...sample(filteredOf(world, range, seed), 3, seed)].filter(({ path }) =>
+      isServed(path),
+    )) {
+      const answer = await expectSurface(ask, asked, runs(20, 3))
       await expectLeftOut(ask, world, asked, answer)
-      for (const link of sample(linksIn(answer), 7, seed)) await expectAddedUp(ask, link)
+      for (const link of linksIn(answer).filter((_, n) => n % runs(20, 3) === seed % runs(20, 3))) await expectAddedUp(ask, link)
     }
     expect(world.documents.length).toBeGreaterThan(0)
   })

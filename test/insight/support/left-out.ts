@@ -7,10 +7,14 @@ import { type Ask, expectEntries, figureOf } from './compare.ts'
 import type { Asked } from './surfaces.ts'
 
 /** What surfaces do not count, because no figure of theirs rests on it. */
+const NO_PAYMENTS = { unreconciled_payments: null, other_parties: null }
 const BLIND: Partial<Record<Asked['path'], object>> = {
-  '/cfdi/concentration': { unreconciled_payments: null, other_parties: null },
-  '/analytics/concepts': { unreconciled_payments: null, other_parties: null },
-  '/analytics/efos-exposure': { unreconciled_payments: null, other_parties: null },
+  '/cfdi/concentration': NO_PAYMENTS,
+  '/cfdi/deductions': NO_PAYMENTS,
+  '/cfdi/risk': NO_PAYMENTS,
+  '/analytics/concepts': NO_PAYMENTS,
+  '/analytics/efos-exposure': NO_PAYMENTS,
+  '/analytics/risk': NO_PAYMENTS,
   '/analytics/financing': { other_parties: null },
   '/analytics/fx-exposure': { other_parties: null },
 }

@@ -25,7 +25,8 @@ export const isServed = (path: string): boolean => paths.has(`/v1${path}`)
 export const askerOf =
   (caller: Caller, fiscal_entity_id: string): Ask =>
   async (path, query) => {
-    const url = `/v1${path}?${new URLSearchParams({ fiscal_entity_id, ...query })}`
+    const ofEntity = path.startsWith('/blacklists/') || path.startsWith('/fiscal-entities/') ? {} : { fiscal_entity_id }
+    const url = `/v1${path}?${new URLSearchParams({ ...ofEntity, ...query })}`
     const { status, body } = await api(caller, 'GET', url)
     if (status !== 200) throw new Error(`${url} answered ${status}: ${JSON.stringify(body)}`)
     return body

@@ -24,11 +24,16 @@ const onList =
 const mexicanDay = (instant: string): string =>
   new Intl.DateTimeFormat('sv-SE', { timeZone: 'America/Mexico_City', dateStyle: 'short' }).format(new Date(instant))
 
+/** An invoice of which only metadata is known is taken to be in MXN. */
+const currencyOf = (currency: string | null): string => currency ?? 'MXN'
+
 const paysInvoice = (source: Document, invoice: Document): boolean =>
   source.tipo_comprobante === 'P' &&
   source.origin === invoice.origin &&
   source.emisor_rfc === invoice.emisor_rfc &&
-  source.pagos.some(({ documentos }) => documentos.some((one) => one.uuid === invoice.uuid && one.moneda_dr === invoice.currency))
+  source.pagos.some(({ documentos }) =>
+    documentos.some((one) => one.uuid === invoice.uuid && currencyOf(one.moneda_dr ?? invoice.currency) === currencyOf(invoice.currency)),
+  )
 
 export const cancelledAfterPayment: Flag = (world, document) => {
   if (document.estatus !== 'cancelado' || document.tipo_comprobante !== 'I') return false
