@@ -27,6 +27,7 @@ import { concentrationRoutes } from './insight/concentration/routes.ts'
 import { conceptsRoutes } from './insight/concepts/routes.ts'
 import { efosRoutes } from './insight/efos/routes.ts'
 import { financingRoutes } from './insight/financing/routes.ts'
+import { fxRoutes } from './insight/fx/routes.ts'
 import { reportRoutes } from './insight/reports/routes.ts'
 import { vatRoutes } from './insight/vat/routes.ts'
 import { withholdingRoutes } from './insight/withholdings/routes.ts'
@@ -147,6 +148,7 @@ app
   .route('/v1/analytics', conceptsRoutes)
   .route('/v1/analytics', efosRoutes)
   .route('/v1/analytics', financingRoutes)
+  .route('/v1/analytics', fxRoutes)
   .route('/v1/blacklists', blacklistRoutes)
   .route('/v1/blacklists/custom', customListRoutes)
   .route('/v1/blacklists', watchRoutes)

@@ -139,7 +139,7 @@ export const cfdi = sqliteTable(
     /** The first and the last day of the payments of a P or N, by FechaPago; of retenciones the last day of their period. */
     first_paid_on: text('first_paid_on'),
     last_paid_on: text('last_paid_on'),
-    /** The days until an I is due, as its condiciones_pago state them (terms.ts). */
+    /** The days until an I is due, as its condiciones_pago state them (payment-terms.ts). */
     terms_days: integer('terms_days'),
     /** What the lines of an I or E add up to by product key (products.ts). It is the last column, because it may be long. */
     products: text('products'),

@@ -15,10 +15,10 @@ beforeAll(async () => {
 const PATHS = ['/analytics/financing']
 
 describe('financing is what the oracle adds up', () => {
-  it.each(Array.from({ length: runs(2, 60) }, (_, n) => n + 1))('of a seeded year, without windows and within them (%i)', async (seed) => {
+  it.each(Array.from({ length: runs(2, 20) }, (_, n) => n + 1))('of a seeded year, without windows and within them (%i)', async (seed) => {
     const year = yearOf(seed)
     for (const { ctx, world } of await seenOf(year))
-      for (const range of rangesOf(year))
+      for (const range of rangesOf(year).slice(-runs(2, 4)))
         for (const asked of surfacesOf(world, range).filter(({ path }) => PATHS.includes(path))) await expectSurface(asker(ctx), asked, 5)
   })
 })

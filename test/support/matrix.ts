@@ -31,7 +31,24 @@ const OWNER = ['owner'] as const
 
 const entity = ({ fiscal_entity_id }: Side): Given => ({ fiscal_entity_id })
 export const ofEntity = ({ fiscal_entity_id }: Given) => ({ fiscal_entity_id: fiscal_entity_id! })
+const issued = (given: Given) => ({ ...ofEntity(given), direction: 'issued' })
 const cfdi = ({ fiscal_entity_id, uuid }: Side): Given => ({ fiscal_entity_id, uuid })
+
+/** The largest customers are on the list of article 69-B; `rfc` has the most invoices of them. */
+const listed = async (side: Side): Promise<Given> => {
+  const query = new URLSearchParams(issued(entity(side)))
+  const { body } = await api(side.callers.owner, 'GET', `/v1/cfdi/concentration?${query}`)
+  const customers = (body.data as { rfc: string; invoice_count: number }[]).filter(({ rfc }) => !rfc.startsWith('X'))
+  const history = JSON.stringify([['presunto', '2018-01-01', '2018-01-02', '500-05']])
+  await env.DB.batch([
+    env.DB.prepare("insert or ignore into blacklist_lists (organization_id, source, version, row_count) values ('', 'sat_69b', 1, 1)"),
+    env.DB.prepare(
+      "insert or ignore into blacklist_entries (organization_id, source, rfc, name, situacion, history) select '', 'sat_69b', value, '', 'presunto', ?2 from json_each(?1)",
+    ).bind(JSON.stringify(customers.map(({ rfc }) => rfc)), history),
+  ])
+  const [most] = customers.toSorted((a, b) => b.invoice_count - a.invoice_count)
+  return { ...entity(side), rfc: most!.rfc }
+}
 
 /** No connecting runs it, so that a connection costs the same however many of these there are. */
 const EXTRACTOR = { name: 'Uno', trigger_kind: 'connection_reactivated', scope: 'full_history', data_source_keys: ['sat_csf'] }
@@ -290,27 +307,32 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/cfdi/withholdings': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi/withholdings/entries': {
     ...{ may: ALL, answers: 200, given: entity },
-    query: (given) => ({ ...ofEntity(given), figure: 'isr_a_favor' }),
+    query: (given) => ({ ...ofEntity(given), figure: 'isr_por_enterar' }),
   },
-  'GET /v1/cfdi/concentration': { may: ALL, answers: 200, given: entity, query: (given) => ({ ...ofEntity(given), direction: 'issued' }) },
+  'GET /v1/cfdi/concentration': { may: ALL, answers: 200, given: entity, query: issued },
   'GET /v1/cfdi/concentration/entries': {
     ...{ may: ALL, answers: 200, given: entity },
-    query: (given) => ({ ...ofEntity(given), direction: 'issued', figure: 'total' }),
+    query: (given) => ({ ...issued(given), figure: 'total' }),
   },
-  'GET /v1/analytics/efos-exposure': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/analytics/efos-exposure': { may: ALL, answers: 200, given: listed, query: issued },
   'GET /v1/analytics/efos-exposure/entries': {
-    ...{ may: ALL, answers: 200, given: entity },
-    query: (given) => ({ ...ofEntity(given), figure: 'missing_rate' }),
+    ...{ may: ALL, answers: 200, given: listed, free: ['rfc'] },
+    query: (given) => ({ ...issued(given), figure: 'amount', rfc: given['rfc']! }),
   },
-  'GET /v1/analytics/concepts': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/analytics/concepts': { may: ALL, answers: 200, given: entity, query: issued },
   'GET /v1/analytics/concepts/entries': {
     ...{ may: ALL, answers: 200, given: entity },
-    query: (given) => ({ ...ofEntity(given), figure: 'total' }),
+    query: (given) => ({ ...issued(given), figure: 'total' }),
   },
   'GET /v1/analytics/financing': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/analytics/financing/entries': {
     ...{ may: ALL, answers: 200, given: entity },
     query: (given) => ({ ...ofEntity(given), figure: 'pool.eligible_amount' }),
+  },
+  'GET /v1/analytics/fx-exposure': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/analytics/fx-exposure/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), figure: 'issued_amount' }),
   },
   'GET /v1/cfdi/summary/monthly': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi/:uuid': { may: ALL, answers: 200, given: cfdi, query: ofEntity },

@@ -6,8 +6,8 @@ import { type CfdiRow, EMPTY_ROW, rowWithHeader } from '../columns.ts'
 import { fits, micros } from '../money.ts'
 import type { MetadataRow } from '../package/metadata.ts'
 import type { ReportedStatus } from '../package/reported.ts'
+import { termDaysOf } from '../payment-terms.ts'
 import { breakdownOf, type LineTaxes, taxesOf } from '../taxes/taxes.ts'
-import { termsOf } from '../terms.ts'
 import { inMxn, rateOf } from '../totals.ts'
 import type { CfdiDocument } from '../xml/document.ts'
 import { isIssueDate, isUuid, outOfRange } from '../xml/fields.ts'
@@ -52,7 +52,7 @@ export function rowOf(document: CfdiDocument, lines: LineTaxes, rfc: string, sta
     ...taxes,
     ...breakdownOf(document, lines, taxes),
     ...paidDaysOf(document),
-    terms_days: document.tipo_comprobante === 'I' ? termsOf(document.condiciones_pago) : null,
+    terms_days: document.tipo_comprobante === 'I' ? termDaysOf(document.condiciones_pago) : null,
     total_mxn: total_mxn !== null && fits(total_mxn) ? total_mxn : null,
     paid: 0n,
     credited: 0n,

@@ -1,5 +1,6 @@
 import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import { boundsOf, type DirectionNumber, isAfterCeiling, isCounted, type Partition } from '../../visibility/scoped-ledger.ts'
+import { earliestOf } from '../../visibility/window.ts'
 import { appliedTo } from '../applied/applied.ts'
 import { isSubstitutedOn, isValidOn } from '../applied/as-of.ts'
 import { afterDay } from '../literal-day.ts'
@@ -10,6 +11,8 @@ import { atRate, DIGITS, isOddAmount, isOddRate } from './in-pesos.ts'
 /** As of when invoices are open. */
 export interface OpenAt {
   day: string
+  /** Only invoices from this day on. */
+  first?: string
   /** The day, when it is before today. */
   past: string | null
   /** After how many days an invoice is due that states no terms. */
@@ -34,14 +37,14 @@ function settled(partition: Partition, past: string | null): Fragment {
 const STORED = raw(`iif(length(own.paid) > ${DIGITS} or length(own.credited) > ${DIGITS}, null, own.paid + own.credited)`)
 
 /** The visible PPD invoices of a direction that may be open, as the alias `own`, with what settles them. */
-function candidates(partition: Partition, direction: DirectionNumber, { day, past }: OpenAt, more: readonly Fragment[]): Fragment[] {
+function candidates(partition: Partition, direction: DirectionNumber, { day, past, first }: OpenAt, more: readonly Fragment[]): Fragment[] {
   const bounds = boundsOf(partition, direction)
   if (!bounds) return []
   const conditions = [raw(`own.metodo_pago = 'PPD' and own.version is not null and not ${NOT_COUNTED('own')}`), ...more]
   const columns = `own.uuid, own.issued_at, own.fecha, own.counterparty_rfc, own.currency, own.tipo_cambio, own.total_micros, own.terms_days,
     own.emisor_rfc, own.receptor_rfc, own.entity, own.direction, own.condiciones_pago, own.receptor_nombre, own.emisor_nombre, own.paid, own.credited`
   if (past !== null) {
-    const population = populationOf(partition, { direction, first: EARLIEST, last: day, types: ['I'], past, conditions })
+    const population = populationOf(partition, { direction, first: first ?? EARLIEST, last: day, types: ['I'], past, conditions })
     return population ? [sql`select ${raw(columns)}, 1 as is_recomputed, ${settled(partition, past)} as settled ${population}`] : []
   }
   const isBeyond = isAfterCeiling(partition, 'own', 'applied_until')
@@ -50,7 +53,7 @@ function candidates(partition: Partition, direction: DirectionNumber, { day, pas
       ${isBeyond ? sql`case when ${isBeyond} then ${settled(partition, null)} else ${STORED} end` : STORED} as settled
       from ${from} where ${all([
         sql`own.entity = ${partition.number} and own.payment_status in (${raw(statuses)}) and own.direction = ${raw(String(direction))}`,
-        sql`own.issued_at >= ${bounds.since ?? 0} and own.issued_at <= ${bounds.until ?? Number.MAX_SAFE_INTEGER} and own.fecha < ${afterDay(day)}`,
+        sql`own.issued_at >= ${Math.max(bounds.since ?? 0, first === undefined ? 0 : earliestOf(first))} and own.issued_at <= ${bounds.until ?? Number.MAX_SAFE_INTEGER} and own.fecha < ${afterDay(day)}`,
         raw("own.tipo_comprobante = 'I' and own.kind = 'cfdi' and own.cancelled = 0 and own.emisor_rfc <> own.receptor_rfc"),
         sql`not ${isSubstituted(partition, 'own')}`,
         ...partition.conditions('own'),

@@ -10,7 +10,7 @@ import { newestOf } from './left-out.ts'
 import { IS_UNRATED, inPesos, parseUnrated, ratesOf, unratedJson } from './unrated.ts'
 
 /** An invoice or credit note with its amount: before taxes (`net`), or including them (`total`). */
-export interface DocumentRow extends EntryRow {
+export interface AmountRow extends EntryRow {
   tipo: string
   amount: string | null
   unrated: string | null
@@ -29,7 +29,7 @@ export function documentsAfter(population: Meant, which: Which) {
 }
 
 /** Their amounts in MXN, of credit notes negative. Those that state no exchange rate are converted at the published one; null without any. */
-export async function amountsOfDocuments(ctx: Ctx, rows: readonly DocumentRow[], which: Which): Promise<(Micros | null)[]> {
+export async function amountsOfDocuments(ctx: Ctx, rows: readonly AmountRow[], which: Which): Promise<(Micros | null)[]> {
   const unrated = rows.flatMap((row) => parseUnrated(row.unrated))
   const rates = await ratesOf(ctx, unrated)
   const converted = new Map<string, Micros | null>(unrated.map((one, n) => [one.uuid, inPesos(one[which], rates[n] ?? null)]))
@@ -47,6 +47,4 @@ export const pageOfDocuments = (
   population: Meant,
   which: Which = 'net',
 ): Promise<EntriesPage> =>
-  pageOfEntries<DocumentRow>(insight, path, query, documentsAfter(population, which), (rows) =>
-    amountsOfDocuments(insight.ctx, rows, which),
-  )
+  pageOfEntries<AmountRow>(insight, path, query, documentsAfter(population, which), (rows) => amountsOfDocuments(insight.ctx, rows, which))

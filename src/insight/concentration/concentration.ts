@@ -3,7 +3,7 @@ import type { Ctx } from '../../platform/context.ts'
 import { raw } from '../../platform/db/fragment.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { addMonths } from '../../platform/time/months.ts'
-import type { Basis, EntriesPage, Listed } from '../common/contract.ts'
+import type { Basis, EntriesPage, WorstListing } from '../common/contract.ts'
 import { pageOfDocuments } from '../common/document-entries.ts'
 import { percentOf, sumAll } from '../common/figures.ts'
 import { aggregateOf, type Insight, openEntries, openInsight } from '../common/insight.ts'
@@ -96,7 +96,7 @@ export async function getConcentrationEntries(ctx: Ctx, query: ConcentrationEntr
 interface Whole {
   ranked: readonly Counterparty[]
   base: Micros
-  listed: ReadonlyMap<string, Listed>
+  listed: ReadonlyMap<string, WorstListing>
   links: Links
   /** How many months a trend compares, and the last month of the range. */
   months: number

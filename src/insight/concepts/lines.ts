@@ -6,7 +6,7 @@ import type { Concepto } from '../../cfdi/xml/document.ts'
 import type { System } from '../../platform/context.ts'
 import { sumAll } from '../common/figures.ts'
 import { type ConvertedDocument, documentsOf, pesosOf } from './documents.ts'
-import { type LineSource, MOST_DOCUMENTS } from './store.ts'
+import type { LineSource } from './store.ts'
 
 export const MIXES = ['16', '8', '0', 'exento', 'otras', 'no_objeto'] as const
 export type Mix = (typeof MIXES)[number]
@@ -58,8 +58,8 @@ function lineOf(document: ConvertedDocument, line: Concepto): ConceptLine {
 export async function linesOf(system: System, found: readonly unknown[][]): Promise<ConceptLine[] | null> {
   const lines: ConceptLine[] = []
   for (let n = 0; n < found.length; n += 2) {
-    const [sources, chunks] = [found[n]!, found[n + 1]!] as [Extract<LineSource, { document: string }>[], { chunk: number; data: string }[]]
-    if (sources.length > MOST_DOCUMENTS || (sources.length > 0 && chunks.length === 0)) return null
+    const [sources, chunks] = [found[n]!, found[n + 1]!] as [LineSource[], { chunk: number; data: string }[]]
+    if (sources.length > 0 && chunks.length === 0) return null
     const documents = new Map(
       (
         await documentsOf(

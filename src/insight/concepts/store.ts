@@ -47,26 +47,28 @@ export const foreignJson = (direction: DirectionNumber): string =>
 /** Groups the product keys of a partition's documents, cut to so many digits, by month and by counterparty, in one pass. */
 function products(partition: Partition, direction: DirectionNumber, days: Days, { digits, unclassified }: Keys): Fragment | null {
   const population = populationOf(partition, { ...days, direction, types: ['I', 'E'], conditions: [IN_AMOUNTS] })
-  const sign = "instr(j.value, '=')"
-  const amount = `case ${sign} when 0 then d.net else substr(j.value, ${sign} + 1) end`
-  const ofType = (tipo: string) => sumOf(`(case d.tipo when '${tipo}' then ${amount} end)`).text
-  return (
-    population &&
-    sql`with atoms as materialized (
-        select ${raw(`case when d.odd is not null then '${FOREIGN}' else substr(j.value, 1, min(${digits}, case ${sign} when 0 then 8 else ${sign} - 1 end)) end as key,
-          d.month, d.rfc, count(distinct case when d.tipo = 'I' then d.uuid end) as invoices, ${ofType('I')} as income, ${ofType('E')} as credit,
-          max(d.name) as name, group_concat(d.odd) as odd`)}, exists (select 1 from json_each(${JSON.stringify(unclassified)}) u where substr(j.value, 1, length(u.value)) = u.value) as none
-        from (
-          select own.uuid, own.tipo_comprobante as tipo, own.counterparty_rfc as rfc, substr(own.fecha, 1, 7) as month, own.net_mxn as net,
-            ${raw(`own.issued_at || own.uuid || own.${nameColumn(direction)} as name, case when ${IS_FOREIGN} then ${foreignJson(direction)} end as odd,
-            case when ${IS_FOREIGN} then '[0]' else '["' || replace(own.products, ',', '","') || '"]' end as keys`)}
-          ${population}) d
-        cross join json_each(d.keys) j group by 1, 2, 3, none)
-      select key, 0 as "by", month as "of", none as is_unclassified, sum(invoices) as invoices, ${sumOf('income')} as income, ${sumOf('credit')} as credit, null as name,
-        group_concat(odd) as "foreign" from atoms group by key, month, none
-      union all
-      select key, 1, rfc, 0, sum(invoices), ${sumOf('income')}, ${sumOf('credit')}, max(name), null from atoms where key <> ${FOREIGN} group by key, rfc`
-  )
+  if (population === null) return null
+  const ofType = (tipo: string) => sumOf(`(case d.tipo when '${tipo}' then d.amount end)`).text
+  // Rules allow only digits.
+  const isNone = unclassified.map((prefix) => `substr(d.key, 1, ${prefix.length}) = '${prefix}'`).join(' or ') || '0'
+  const common = `own.uuid, own.tipo_comprobante as tipo, own.counterparty_rfc as rfc, substr(own.fecha, 1, 7) as month, own.net_mxn as amount,
+    own.issued_at || own.uuid || own.${nameColumn(direction)} as name, case when ${IS_FOREIGN} then '${FOREIGN}' else own.products end as key,
+    case when ${IS_FOREIGN} then ${foreignJson(direction)} end as odd`
+  return sql`with documents as materialized (select ${raw(common)} ${population}),
+      keys as (
+        select uuid, tipo, rfc, month, amount, name, key, odd, 1 as is_whole from documents where instr(key, '=') = 0
+        union all
+        select uuid, tipo, rfc, month, substr(j.value, instr(j.value, '=') + 1), name, substr(j.value, 1, instr(j.value, '=') - 1), null, 0
+        from documents cross join json_each('["' || replace(documents.key, ',', '","') || '"]') j where instr(documents.key, '=') > 0),
+      atoms as materialized (
+        select ${raw(`substr(d.key, 1, ${digits}) as key, d.month, d.rfc, (${isNone}) as none, max(d.name) as name, group_concat(d.odd) as odd,
+          ${ofType('I')} as income, ${ofType('E')} as credit,
+          sum(d.is_whole and d.tipo = 'I') + count(distinct case when d.is_whole = 0 and d.tipo = 'I' then d.uuid end) as invoices`)}
+        from keys d group by 1, 2, 3, 4)
+    select key, 0 as "by", month as "of", none as is_unclassified, sum(invoices) as invoices, ${sumOf('income')} as income,
+      ${sumOf('credit')} as credit, null as name, group_concat(odd) as "foreign" from atoms group by key, month, none
+    union all
+    select key, 1, rfc, 0, sum(invoices), ${sumOf('income')}, ${sumOf('credit')}, max(name), null from atoms where key <> ${FOREIGN} group by key, rfc`
 }
 
 /** The statements that read the products of a range. */
@@ -77,27 +79,37 @@ export const productStatements = (ledger: ScopedLedger, direction: DirectionNumb
 export const MOST_DOCUMENTS = 5_000
 const MOST_BYTES = 3 * 1024 * 1024
 
-/** A document of which the lines are read, and a chunk that has them: `document` is for `parseForeign`, `data` is packed. */
-export type LineSource = { document: string; chunk: number; chunk_at: number; chunk_parts: number } | { chunk: number; data: string }
+/** A document of which the lines are read, for `documentsOf`, and where they are. */
+export interface LineSource {
+  document: string
+  chunk: number
+  chunk_at: number
+  chunk_parts: number
+}
+
+const FEW = raw(`(select n from counted) <= ${MOST_DOCUMENTS}`)
 
 /**
- * The statements that read documents of a range with the chunks of their lines, by turns for each partition: first at most one document
- * too many, then the chunks, none when there are too many documents or bytes.
+ * The statements that read documents of a range with the chunks of their lines, by turns for each partition: first the documents, or
+ * one row of nulls when there are too many; then the chunks, none when there are too many documents or bytes.
  */
 export const lineStatements = (ledger: ScopedLedger, direction: DirectionNumber, days: Days): Fragment[] =>
   partitionsToRead(ledger).flatMap((partition) => {
     const population = populationOf(partition, { ...days, direction, types: ['I', 'E'], conditions: [IN_AMOUNTS] })
     if (population === null) return []
-    const limit = raw(`limit ${MOST_DOCUMENTS + 1}`)
+    const some = (columns: string) => sql`select ${raw(columns)} ${population} ${raw(`limit ${MOST_DOCUMENTS + 1}`)}`
     return [
-      sql`select ${raw(foreignJson(direction))} as document, own.chunk, own.chunk_at, own.chunk_parts ${population} ${limit}`,
-      sql`with places as materialized (select own.chunk, own.chunk_parts ${population} ${limit}),
+      sql`with counted as materialized (select count(*) as n from (${some('1')}))
+        select * from (${some(`${foreignJson(direction)} as document, own.chunk, own.chunk_at, own.chunk_parts`)}) where ${FEW}
+        union all select null, null, null, null where not ${FEW}`,
+      sql`with places as materialized (${some('own.chunk, own.chunk_parts')}),
           found as materialized (
             select k.chunk, length(k.data) as bytes from (select distinct chunk, chunk_parts from places) p
-            cross join cfdi_chunks k where k.entity = ${partition.number} and k.chunk >= p.chunk and k.chunk < p.chunk + p.chunk_parts)
+            cross join cfdi_chunks k where k.entity = ${partition.number} and k.chunk >= p.chunk and k.chunk < p.chunk + p.chunk_parts
+              and ${raw(`(select count(*) from places) <= ${MOST_DOCUMENTS}`)})
         select k.chunk, hex(k.data) as data from found cross join cfdi_chunks k
         where k.entity = ${partition.number} and k.chunk = found.chunk
-          and ${raw(`(select count(*) from places) <= ${MOST_DOCUMENTS} and (select sum(bytes) from found) <= ${MOST_BYTES}`)}
+          and ${raw(`(select sum(bytes) from found) <= ${MOST_BYTES}`)}
         order by k.chunk`,
     ]
   })

@@ -16,7 +16,7 @@ import { type Links, linksOf, qualityLinks } from '../common/links.ts'
 import { directionNumber } from '../common/names.ts'
 import { EFOS_FIGURES, type EfosExposure, type EfosQuery, type EfosRow } from './contract.ts'
 import { type Exposure, exposuresOf, type FoundRows } from './exposure.ts'
-import { detailStatements, ivaStatements, type ListedOn, netStatements, openStatements, type Reading } from './store.ts'
+import { detailStatements, type EfosReading, ivaStatements, type ListedOn, netStatements, openStatements } from './store.ts'
 
 export const PATH = 'analytics/efos-exposure'
 const SOURCE = 'sat_69b'
@@ -38,7 +38,7 @@ const BASIS: Omit<Basis, 'rules'> = {
 }
 
 /** Opens the range: the last ten years by default, up to the day of `as_of`. Throws Failure 422 range.invalid and as_of.future. */
-export async function openEfos(ctx: Ctx, query: Omit<EfosQuery, 'limit' | 'cursor'>): Promise<{ insight: Insight; reading: Reading }> {
+export async function openEfos(ctx: Ctx, query: Omit<EfosQuery, 'limit' | 'cursor'>): Promise<{ insight: Insight; reading: EfosReading }> {
   const past = pastDay(ctx, query.as_of)
   const opened = await openInsight(ctx, query)
   const from = query.from ?? addMonths(opened.span.to.slice(0, 7), 1 - MONTHS)
@@ -62,7 +62,7 @@ export async function listedOn(
   return { listings: found, days: [...found].map(([rfc, { history }]) => [rfc, (history[0] && publishedOn(history[0])) ?? '']) }
 }
 
-async function detailsOf({ ledger }: Insight, reading: Reading, days: ListedOn): Promise<Omit<FoundRows, 'net'>> {
+async function detailsOf({ ledger }: Insight, reading: EfosReading, days: ListedOn): Promise<Omit<FoundRows, 'net'>> {
   if (days.length === 0) return { detail: [], open: [], iva: [] }
   const lists = [detailStatements, openStatements, ivaStatements].map((statements) => statements(ledger, reading, days))
   const results = await ledger.d1.batch(lists.flat().map((one) => prepared(ledger.d1, one)))

@@ -5,7 +5,7 @@ import type { Ctx } from '../../platform/context.ts'
 import { prepared, raw, sql } from '../../platform/db/fragment.ts'
 import { partitionsToRead } from '../../visibility/scoped-ledger.ts'
 import type { EntriesPage } from '../common/contract.ts'
-import { amountsOfDocuments, type DocumentRow, documentsAfter, pageOfDocuments } from '../common/document-entries.ts'
+import { type AmountRow, amountsOfDocuments, documentsAfter, pageOfDocuments } from '../common/document-entries.ts'
 import { type EntryRow, pageOfEntries } from '../common/entries.ts'
 import type { Insight } from '../common/insight.ts'
 import { isLeftOut, pageOfLeftOut } from '../common/left-out.ts'
@@ -13,7 +13,7 @@ import { ivaOf, measurer } from '../common/measured.ts'
 import type { EfosEntriesQuery } from './contract.ts'
 import { listedOn, openEfos, PATH } from './efos.ts'
 import { openPesos } from './exposure.ts'
-import { eventsOf, ODD_EVENT, openOf, type Reading } from './store.ts'
+import { type EfosReading, eventsOf, ODD_EVENT, openOf } from './store.ts'
 
 const dayBefore = (day: string): string => new Date(Date.parse(`${day}T00:00:00Z`) - 1).toISOString().slice(0, 10)
 
@@ -29,7 +29,7 @@ export async function getEfosEntries(ctx: Ctx, query: EfosEntriesQuery): Promise
   const population = { first, last, direction, past, counterparty: rfc, conditions: [] }
   if (figure === 'iva_acreditado') return pageOfIva(insight, query, reading, rfc)
   if (figure === 'paid_amount' || figure === 'unpaid_amount') {
-    return pageOfEntries<DocumentRow>(insight, PATH, query, documentsAfter({ ...population }, 'total'), async (rows) => {
+    return pageOfEntries<AmountRow>(insight, PATH, query, documentsAfter({ ...population }, 'total'), async (rows) => {
       const totals = await amountsOfDocuments(ctx, rows, 'total')
       const open = await balancesOf(
         insight,
@@ -56,7 +56,7 @@ export async function getEfosEntries(ctx: Ctx, query: EfosEntriesQuery): Promise
 }
 
 /** The open balances of some documents in MXN. */
-async function balancesOf({ ctx, ledger }: Insight, reading: Reading, uuids: readonly string[]): Promise<Map<string, Micros>> {
+async function balancesOf({ ctx, ledger }: Insight, reading: EfosReading, uuids: readonly string[]): Promise<Map<string, Micros>> {
   const meant = sql`own.uuid in (select value from json_each(${JSON.stringify(uuids)}))`
   const statements = partitionsToRead(ledger).flatMap((partition) => openOf(partition, reading, [meant]) ?? [])
   if (statements.length === 0 || uuids.length === 0) return new Map()
@@ -78,7 +78,7 @@ interface IvaEntry extends EntryRow {
 }
 
 /** A page of the cash events of a counterparty, with their IVA. */
-function pageOfIva(insight: Insight, query: EfosEntriesQuery, reading: Reading, rfc: string): Promise<EntriesPage> {
+function pageOfIva(insight: Insight, query: EfosEntriesQuery, reading: EfosReading, rfc: string): Promise<EntriesPage> {
   const part = `case when e.is_odd then ${ODD_EVENT} else json_array(cast(e.iva_16 as text), cast(e.iva_8 as text), cast(e.iva_otras as text)) end`
   return pageOfEntries<IvaEntry>(
     insight,

@@ -10,7 +10,7 @@ import { nameColumn } from '../common/names.ts'
 import { IS_UNRATED, unratedJson } from '../common/unrated.ts'
 
 /** What is read of the documents of a direction. */
-export interface Reading extends Days {
+export interface EfosReading extends Days {
   direction: DirectionNumber
   /** The day as of which is asked, and the same when it is before today. */
   day: string
@@ -62,7 +62,7 @@ const each = (ledger: ScopedLedger, statement: (partition: Partition) => Fragmen
 const ofType = (tipo: string, column: string) => raw(sumOf(`(case own.tipo_comprobante when '${tipo}' then own.${column} end)`).text)
 
 /** The net amounts of all counterparties. */
-export const netStatements = (ledger: ScopedLedger, { direction, past, ...days }: Reading): Fragment[] =>
+export const netStatements = (ledger: ScopedLedger, { direction, past, ...days }: EfosReading): Fragment[] =>
   each(ledger, (partition) => {
     const population = populationOf(partition, { ...days, direction, past, types: ['I', 'E'] })
     const name = nameColumn(direction)
@@ -83,7 +83,7 @@ const among = (column: string, listed: ListedOn): Fragment =>
   sql`${raw(column)} in (select value->>0 from json_each(${JSON.stringify(listed)}))`
 
 /** What is known of the documents of listed counterparties: sums before and since the listing. */
-export const detailStatements = (ledger: ScopedLedger, { direction, past, ...days }: Reading, listed: ListedOn): Fragment[] =>
+export const detailStatements = (ledger: ScopedLedger, { direction, past, ...days }: EfosReading, listed: ListedOn): Fragment[] =>
   each(ledger, (partition) => {
     const population = populationOf(partition, {
       ...days,
@@ -102,10 +102,17 @@ export const detailStatements = (ledger: ScopedLedger, { direction, past, ...day
   })
 
 /** The open invoices of listed counterparties. */
-export const openOf = (partition: Partition, { first, last, direction, day, past }: Reading, more: readonly Fragment[]): Fragment | null =>
-  openInvoices(partition, direction, { day, past, terms: 0 }, [sql`own.fecha >= ${first} and own.fecha < ${afterDay(last)}`, ...more])
+export const openOf = (
+  partition: Partition,
+  { first, last, direction, day, past }: EfosReading,
+  more: readonly Fragment[],
+): Fragment | null =>
+  openInvoices(partition, direction, { day, past, first, terms: 0 }, [
+    sql`own.fecha >= ${first} and own.fecha < ${afterDay(last)}`,
+    ...more,
+  ])
 
-export const openStatements = (ledger: ScopedLedger, reading: Reading, listed: ListedOn): Fragment[] =>
+export const openStatements = (ledger: ScopedLedger, reading: EfosReading, listed: ListedOn): Fragment[] =>
   each(ledger, (partition) => {
     const open = openOf(partition, reading, [among('own.counterparty_rfc', listed)])
     return open && sql`select rfc, ${sumOf('pesos')} as pesos, group_concat(odd) as odd from (${open}) group by rfc`
@@ -117,7 +124,7 @@ const dayBefore = (day: string, days: number): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) - days * 86_400_000).toISOString().slice(0, 10)
 
 /** The cash events of listed counterparties up to the day, as the alias `e`: of documents of the range. */
-export function eventsOf(partition: Partition, { first, last, direction, day, past }: Reading, listed: ListedOn): Fragment | null {
+export function eventsOf(partition: Partition, { first, last, direction, day, past }: EfosReading, listed: ListedOn): Fragment | null {
   const events = cashEvents(partition, direction, { first: dayBefore(first, DAYS_BEFORE), last: day })
   const counts = past === null ? raw('1') : countedOn(partition, 'x', past)
   return (
@@ -131,7 +138,7 @@ export function eventsOf(partition: Partition, { first, last, direction, day, pa
 export const ODD_EVENT = "json_object('tipo', e.tipo, 'day', e.day, 'source', e.source)"
 const plain = (name: string) => raw(sumOf(`(case when e.is_odd then 0 else e.${name} end)`).text)
 
-export const ivaStatements = (ledger: ScopedLedger, reading: Reading, listed: ListedOn): Fragment[] =>
+export const ivaStatements = (ledger: ScopedLedger, reading: EfosReading, listed: ListedOn): Fragment[] =>
   each(ledger, (partition) => {
     const events = eventsOf(partition, reading, listed)
     return (

@@ -1,15 +1,13 @@
 import { type Micros, micros } from '../../cfdi/money.ts'
 import { measureOpen, rateWanted } from '../../cfdi/open/measure-open.ts'
-import { settlements } from '../../cfdi/open/settlements.ts'
-import { parseSum, sumOf } from '../../cfdi/population/sums.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import type { Partition } from '../../visibility/scoped-ledger.ts'
 import type { EntriesPage } from '../common/contract.ts'
 import { type EntryPosition, type EntryRow, pageOfEntries } from '../common/entries.ts'
-import type { Insight } from '../common/insight.ts'
 import { isLeftOut, pageOfLeftOut } from '../common/left-out.ts'
 import { ratesOf } from '../common/unrated.ts'
+import { pageOfUnreconciled } from '../common/unreconciled.ts'
 import { BUCKETS, type FinancingEntriesQuery } from './contract.ts'
 import { PATH, partiesOf } from './financing.ts'
 import { ineligible } from './pool.ts'
@@ -47,7 +45,7 @@ export async function getFinancingEntries(ctx: Ctx, query: FinancingEntriesQuery
   const { figure, rfc, month } = query
   const asked = { ...query, as_of: at.day }
   if (isLeftOut(figure)) return pageOfLeftOut(insight, PATH, { ...asked, figure })
-  if (figure === 'unreconciled_payments') return pageOfUnreconciled(insight, asked, at.past)
+  if (figure === 'unreconciled_payments') return pageOfUnreconciled(insight, PATH, asked, at.past)
   const dot = figure.indexOf('.')
   const [side, name] = [figure.slice(0, dot), figure.slice(dot + 1)]
   const tolerance = micros(insight.rules.get('balance.tolerance'))!
@@ -75,22 +73,4 @@ export async function getFinancingEntries(ctx: Ctx, query: FinancingEntriesQuery
       return (ineligible({ ...row, pesos, is_mismatch }, parties) ?? 'eligible_amount') === name ? (pesos ?? 0n) : null
     })
   })
-}
-
-/** The paid parts that could not be matched with an invoice, in the currency that they state. */
-function pageOfUnreconciled(
-  insight: Insight,
-  query: { limit: number; cursor?: string | undefined },
-  past: string | null,
-): Promise<EntriesPage> {
-  const select = (partition: Partition, after: EntryPosition | undefined, take: number): Fragment | null => {
-    const sides = ([0, 1] as const).flatMap((direction) => settlements(partition, direction, insight.span, past) ?? [])
-    const [one, other] = sides
-    if (!one) return null
-    const later = after ? sql`and (issued_at, uuid, applies_to) < (${after[0]}, ${after[1]}, ${after[2]})` : raw('')
-    return sql`select uuid, applies_to, issued_at, ${sumOf('amount')} as amount from (${other ? sql`${one} union all ${other}` : one})
-      where reason is not null and reason <> 'not_counted' ${later}
-      group by issued_at, uuid, applies_to order by issued_at desc, uuid desc, applies_to desc limit ${raw(String(take))}`
-  }
-  return pageOfEntries<EntryRow & { amount: string }>(insight, PATH, query, select, (rows) => rows.map(({ amount }) => parseSum(amount)))
 }

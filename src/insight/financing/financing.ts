@@ -4,12 +4,13 @@ import type { Ctx } from '../../platform/context.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { connectedAmong } from '../../taxpayers/connected-among.ts'
 import type { Basis } from '../common/contract.ts'
+import { countDofRates } from '../common/dof-rates.ts'
 import { exact, percentOf, quotientText, sumAll } from '../common/figures.ts'
 import { type Links, linksOf, qualityLinks } from '../common/links.ts'
 import { worstOf } from '../common/listed.ts'
 import { BUCKETS, type Debtor, type Financing, type FinancingQuery } from './contract.ts'
 import { type Parties, poolOf } from './pool.ts'
-import { type Opened, type OpenItem, openFinancing, type Punctuality, readFinancing, type SideRead } from './reading.ts'
+import { type FinancingAsOf, type OpenItem, openFinancing, type Punctuality, readFinancing, type SideRead } from './reading.ts'
 
 export const PATH = 'analytics/financing'
 
@@ -30,7 +31,7 @@ const BASIS: Omit<Basis, 'rules'> = {
 type Asked = Pick<FinancingQuery, 'as_of' | 'advance_rate' | 'max_age_days' | 'debtor_cap'>
 
 /** Links to what the answer is made of, with the parameters of its query. */
-export function linksFor({ insight, at }: Opened, { advance_rate, max_age_days, debtor_cap }: Asked): Links {
+export function linksFor({ insight, at }: FinancingAsOf, { advance_rate, max_age_days, debtor_cap }: Asked): Links {
   const own = { advance_rate, max_age_days: max_age_days?.toString(), debtor_cap }
   const given = Object.fromEntries(Object.entries(own).filter((one): one is [string, string] => one[1] !== undefined))
   const { fiscal_entity_id } = insight.ledger
@@ -57,7 +58,7 @@ export async function partiesOf({ db, organization }: Ctx, rfcs: readonly string
 /**
  * Returns what is owed to the RFC and by it as of a day, how late it is, and what could be lent upon it, with a page of debtors, the largest
  * first. At most six D1 calls with authentication; one more when an exchange rate is to be looked up. Throws Failure 404, 422 as_of.future and
- * 400 for a foreign cursor.
+ * 400 for a foreign cursor. Two more calls where documents state no exchange rate.
  */
 export async function getFinancing(ctx: Ctx, query: FinancingQuery): Promise<Financing> {
   const { limit, cursor } = query
@@ -70,7 +71,7 @@ export async function getFinancing(ctx: Ctx, query: FinancingQuery): Promise<Fin
   ]
   const scope: CursorScope = { list: PATH, filters: { ...query, as_of: at.day, fiscal_entity_id: ledger.fiscal_entity_id } }
   const after = (await openCursor(ctx, scope, cursor)) as readonly [outstanding: string, rfc: string] | undefined
-  const { receivables, payables, envelope } = await readFinancing(opened)
+  const { receivables, payables, envelope, counts } = await readFinancing(opened)
   const links = linksFor(opened, query)
   const rfcs = [...new Set(receivables.open.map(({ rfc }) => rfc))]
   const { parties, listedAs } = await partiesOf(ctx, rfcs, at.past)
@@ -110,7 +111,7 @@ export async function getFinancing(ctx: Ctx, query: FinancingQuery): Promise<Fin
   const [owed, owing] = [ofSide('receivables', receivables), ofSide('payables', payables)]
   return {
     ...envelope(BASIS, rules, {
-      dof_rate: 0,
+      dof_rate: await countDofRates(insight, counts.missing_rate),
       unreconciled_payments: receivables.unreconciled + payables.unreconciled,
       drilldown: qualityLinks(links, ['unreconciled_payments']),
     }),

@@ -1,14 +1,14 @@
 import { pastDay } from '../../cfdi/applied/past-day.ts'
 import { type Micros, micros } from '../../cfdi/money.ts'
 import { measureOpen, rateWanted } from '../../cfdi/open/measure-open.ts'
-import { measureSettlement } from '../../cfdi/open/measure-settlement.ts'
+import { measurePaidPart } from '../../cfdi/open/measure-paid-part.ts'
 import { parseSum } from '../../cfdi/population/sums.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { addMonths, lastDayOf } from '../../platform/time/months.ts'
-import { ratesAt } from '../../rules/rates/rates.ts'
 import { type DirectionNumber, partitionsToRead } from '../../visibility/scoped-ledger.ts'
 import { sumAll } from '../common/figures.ts'
 import { aggregateOf, type Insight, openInsight } from '../common/insight.ts'
+import { ratesFor } from '../common/rates-for.ts'
 import { inPesos, parseUnrated } from '../common/unrated.ts'
 import { creditSales, type Judging, type OpenGroup, openGroups, type PaidRow, paidByDebtor, type SalesRow } from './store.ts'
 
@@ -23,7 +23,7 @@ function monthsBefore(day: string, months: number): string {
 }
 
 /** What is asked of: the months whose payments are looked at, and how invoices are judged. */
-export interface Opened {
+export interface FinancingAsOf {
   insight: Insight
   at: Judging
 }
@@ -32,7 +32,7 @@ export interface Opened {
 export async function openFinancing(
   ctx: Ctx,
   { as_of, max_age_days }: { as_of?: string | undefined; max_age_days?: number | undefined },
-): Promise<Opened> {
+): Promise<FinancingAsOf> {
   const past = pastDay(ctx, as_of)
   const insight = await openInsight(ctx, as_of === undefined ? {} : { to: as_of })
   const { rules, today } = insight
@@ -74,7 +74,7 @@ const DIRECTIONS = [0, 1] as const
 const distance = (a: bigint, b: bigint): bigint => (a > b ? a - b : b - a)
 
 /** Reads both directions. Two D1 calls, and one more when an exchange rate is to be looked up. */
-export async function readFinancing({ insight, at }: Opened) {
+export async function readFinancing({ insight, at }: FinancingAsOf) {
   const { ctx, ledger, rules, span } = insight
   const tolerance = micros(rules.get('balance.tolerance'))!
   const sales = { first: addDays(at.day, 1 - rules.get('financing.dso_days')), last: at.day }
@@ -104,7 +104,7 @@ export async function readFinancing({ insight, at }: Opened) {
       for (const { unrated } of sold) for (const one of unrated) want(one)
       for (const { odds } of paid)
         for (const [odd] of odds)
-          measureSettlement(odd, (currency, day) => {
+          measurePaidPart(odd, (currency, day) => {
             want({ currency, day })
             return '1'
           })
@@ -134,7 +134,7 @@ export async function readFinancing({ insight, at }: Opened) {
       sum.on_time += parseSum(row.on_time)
       sum.weighted += BigInt(row.weighted ?? 0) * MILLION + BigInt(row.rest ?? 0)
       for (const [odd, days, isOnTime] of row.odds) {
-        const { booked } = measureSettlement(odd, rateOfDay)
+        const { booked } = measurePaidPart(odd, rateOfDay)
         sum.paid += booked ?? 0n
         sum.weighted += (booked ?? 0n) * BigInt(days)
         if (isOnTime) sum.on_time += booked ?? 0n
@@ -143,15 +143,4 @@ export async function readFinancing({ insight, at }: Opened) {
     return side
   })
   return { receivables: sides[0]!, payables: sides[1]!, envelope, counts }
-}
-
-/** The published rates of the days that are wanted: at most one D1 call. */
-async function ratesFor(ctx: Ctx, collect: (want: (one: { currency: string; day: string } | null) => void) => void) {
-  const wanted = new Map<string, { currency: string; day: string }>()
-  collect((one) => {
-    if (one) wanted.set(`${one.currency} ${one.day}`, { currency: one.currency, day: one.day })
-  })
-  const found = wanted.size === 0 ? [] : await ratesAt(ctx, [...wanted.values()])
-  const rates = new Map([...wanted.keys()].map((key, n) => [key, found[n]?.rate ?? null]))
-  return (currency: string, day: string): string | null => rates.get(`${currency} ${day}`) ?? null
 }

@@ -1,5 +1,5 @@
 import { type OpenAt, openInvoices } from '../../cfdi/open/open-invoices.ts'
-import { settlements } from '../../cfdi/open/settlements.ts'
+import { paidParts } from '../../cfdi/open/paid-parts.ts'
 import { type Days, isSubstituted, populationOf } from '../../cfdi/population/population.ts'
 import { sumOf } from '../../cfdi/population/sums.ts'
 import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
@@ -94,7 +94,7 @@ export interface PaidRow {
 }
 
 export function paidByDebtor(partition: Partition, direction: DirectionNumber, days: Days, { past, terms }: OpenAt): Fragment | null {
-  const rows = settlements(partition, direction, days, past)
+  const rows = paidParts(partition, direction, days, past)
   const isOnTime = `day <= date(invoiced, '+' || coalesce(terms_days, ${terms}) || ' days')`
   const lasted = 'cast(julianday(day) - julianday(invoiced) as integer)'
   return (

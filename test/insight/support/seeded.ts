@@ -12,6 +12,9 @@ import { getEfosEntries } from '../../../src/insight/efos/entries.ts'
 import { Financing, FinancingEntriesQuery, FinancingQuery } from '../../../src/insight/financing/contract.ts'
 import { getFinancingEntries } from '../../../src/insight/financing/entries.ts'
 import { getFinancing } from '../../../src/insight/financing/financing.ts'
+import { FxEntriesQuery, FxExposure, FxQuery } from '../../../src/insight/fx/contract.ts'
+import { getFxEntries } from '../../../src/insight/fx/entries.ts'
+import { getFxExposure } from '../../../src/insight/fx/fx.ts'
 import type { Ctx } from '../../../src/platform/context.ts'
 import { newBook } from '../../cfdi/support/book.ts'
 import { contextOf, FISCAL_ENTITY, reaching } from '../../support/context.ts'
@@ -33,6 +36,8 @@ const SURFACES: Record<string, [query: z.ZodType, verb: Verb, answer: z.ZodType]
   '/analytics/concepts': [ConceptsQuery, getConcepts, Concepts],
   '/analytics/concepts/entries': [ConceptsEntriesQuery, getConceptsEntries, EntriesPage],
   '/cfdi/concentration/entries': [ConcentrationEntriesQuery, getConcentrationEntries, EntriesPage],
+  '/analytics/fx-exposure': [FxQuery, getFxExposure, FxExposure],
+  '/analytics/fx-exposure/entries': [FxEntriesQuery, getFxEntries, EntriesPage],
   '/analytics/financing': [FinancingQuery, getFinancing, Financing],
   '/analytics/financing/entries': [FinancingEntriesQuery, getFinancingEntries, EntriesPage],
 }
@@ -42,7 +47,7 @@ export const asker =
   (ctx: Ctx): Ask =>
   async (path, query) => {
     const [shape, verb, answer] = SURFACES[path]!
-    const asked = shape.parse({ limit: '100', ...query, fiscal_entity_id: FISCAL_ENTITY })
+    const asked = shape.parse({ ...(path === '/analytics/fx-exposure' ? {} : { limit: '100' }), ...query, fiscal_entity_id: FISCAL_ENTITY })
     return answer.parse(JSON.parse(JSON.stringify(await verb(ctx, asked as never)))) as Awaited<ReturnType<Ask>>
   }
 

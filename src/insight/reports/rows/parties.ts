@@ -1,5 +1,5 @@
 import { decimal } from '../../../cfdi/money.ts'
-import type { Listed } from '../../common/contract.ts'
+import type { WorstListing } from '../../common/contract.ts'
 import { percentOf, quotientText } from '../../common/figures.ts'
 import { addUp, count, type Of } from './sums.ts'
 
@@ -18,7 +18,7 @@ export function nameOf(cells: readonly { newest: string | number }[]): string | 
 const DIRECTIONS = ['issued', 'received'] as const
 const byKey = (a: string, b: string): number => (a < b ? -1 : 1)
 
-export function counterpartyNetwork(cells: readonly Of<'documents'>[], listed: (rfc: string) => Listed) {
+export function counterpartyNetwork(cells: readonly Of<'documents'>[], listed: (rfc: string) => WorstListing) {
   const valid = cells.filter(({ cancelled }) => cancelled === 0)
   const lost = Map.groupBy(
     cells.filter(({ cancelled, tipo }) => cancelled === 1 && tipo === 'I'),

@@ -11,9 +11,9 @@ import { atRate, isOddAmount, isOddRate } from './in-pesos.ts'
  * Selects the parts of invoices that complements of some days pay, one row each, as they count now or counted at the end of a past day.
  * Columns: `uuid`, `applies_to`, `issued_at`, `reason` (why a part does not count, as `cashEvents` has it), `rfc`, `currency`, `metodo_pago`,
  * `invoiced` and `terms_days` of the invoice, `day` and `amount` of the payment, and in micros of MXN `booked` at the invoice's exchange rate and `paid` at
- * the payment's; `odd` is a JSON list for `measureSettlement` where SQL cannot compute these, else null. Null when the window shows nothing.
+ * the payment's; `odd` is a JSON list for `measurePaidPart` where SQL cannot compute these, else null. Null when the window shows nothing.
  */
-export function settlements(partition: Partition, direction: DirectionNumber, days: Days, past: string | null): Fragment | null {
+export function paidParts(partition: Partition, direction: DirectionNumber, days: Days, past: string | null): Fragment | null {
   const [usual, late] = complements(partition, direction, days, past)
   if (!usual || !late) return null
   const isGone = past === null ? raw('i.cancelled = 1') : sql`not coalesce(${isValidOn('i', past)}, 0)`

@@ -5,7 +5,7 @@ const NET = /\bneto?\s*(?:a\s*)?(\d{1,3})\b/
 const MOST = 365
 
 /** Returns the days after its date until an invoice is due, as its CondicionesDePago state them; null when these state none (insights.md 8.6). */
-export function termsOf(condiciones: string | null): number | null {
+export function termDaysOf(condiciones: string | null): number | null {
   if (condiciones === null) return null
   const text = condiciones.normalize('NFD').replace(ACCENTS, '').toLowerCase()
   if (AT_ONCE.test(text)) return 0

@@ -3,7 +3,7 @@ import type { Micros } from '../money.ts'
 import { converted } from '../taxes/conversion.ts'
 import { inMxn, rateOf } from '../totals.ts'
 
-/** The `odd` of a settlement, parsed. */
+/** The `odd` of a paid part, parsed. */
 type Odd = [
   amount: string | number,
   conversion: string | null,
@@ -14,7 +14,7 @@ type Odd = [
 ]
 
 /** Computes what a part pays in micros of MXN at the rates of the invoice and of the payment. Null where a rate is not known. */
-export function measureSettlement(odd: string, rateOfDay: RateOfDay): { booked: Micros | null; paid: Micros | null } {
+export function measurePaidPart(odd: string, rateOfDay: RateOfDay): { booked: Micros | null; paid: Micros | null } {
   const [amount, conversion, day, currency, tipo_cambio, invoiced] = JSON.parse(odd) as Odd
   const own = rateOf(currency, tipo_cambio)
   const isPesos = rateOf(currency, null) !== null
