@@ -1,6 +1,6 @@
 import { type Measurable, measure, type RateOfDay } from '../../../cfdi/cash/measure.ts'
+import { termDaysOf } from '../../../cfdi/payment-terms.ts'
 import { parseSum } from '../../../cfdi/population/sums.ts'
-import { termsOf } from '../../../cfdi/terms.ts'
 import { inMxn, rateOf } from '../../../cfdi/totals.ts'
 import type { System } from '../../../platform/context.ts'
 import { type Fragment, prepared } from '../../../platform/db/fragment.ts'
@@ -218,7 +218,7 @@ function paymentCells(read: readonly Read[], rules: Rules, rate: RateOfDay): Cel
         const into = groups.at(`${direction}|${rfc}`, () => ({ direction, rfc, newest: '', due: new Map() }))
         into.invoices++
         into.newest = newestOf(into.newest, newest)
-        const due = dayOfEpoch(epochDayOf(day) + (termsOf(terms) ?? rules.get('financing.default_terms_days')))
+        const due = dayOfEpoch(epochDayOf(day) + (termDaysOf(terms) ?? rules.get('financing.default_terms_days')))
         const parts = JSON.parse(payments ?? '[]') as [string, string][]
         if (parts.length > 0) into.invoices_paid++
         into.count += parts.length
