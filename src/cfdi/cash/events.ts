@@ -11,10 +11,6 @@ export const USUAL_DAYS = 45
 /** As the index has it. */
 export const IS_LATE = `(own.first_paid_on < date(substr(own.fecha, 1, 10), '-${USUAL_DAYS} days') or own.last_paid_on > date(substr(own.fecha, 1, 10), '+${USUAL_DAYS} days'))`
 
-/** Why a paid part is no cash event, in the order in which the reasons are decided. */
-export const UNRECONCILED = ['unknown', 'cancelled', 'substituted', 'other_parties', 'currency_mismatch', 'missing_rate'] as const
-export type Unreconciled = (typeof UNRECONCILED)[number]
-
 export const dayFrom = (day: string, days: number): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10)
 

@@ -10,7 +10,6 @@ export const EFOS_FIGURES = [
   ...(['amount', 'invoice_count', 'iva_acreditado', 'paid_amount', 'unpaid_amount'] as const),
   ...(['before_listing_amount', 'after_listing_amount'] as const),
 ] as const
-export type EfosFigure = (typeof EFOS_FIGURES)[number]
 
 const own = {
   ...Range,
