@@ -73,7 +73,9 @@ function leadsOf(
     value: links.cfdi({ direction, tipo_comprobante: 'I', estatus: 'cancelado' }).replace('&is_substituted=false', ''),
   })
   return {
-    ...(document_id === null ? {} : { tax_compliance: { value: `/v1/fiscal-entities/${fiscal_entity_id}/documents/${document_id}` } }),
+    ...(document_id === null
+      ? {}
+      : { tax_compliance: { value: `/v1/fiscal-entities/${fiscal_entity_id}/documents/${document_id}/content` } }),
     blacklist_status: to('blacklists/lookup', { rfc }),
     customer_concentration: to('cfdi/concentration', { ...range, direction: 'issued' }),
     supplier_concentration: to('cfdi/concentration', { ...range, direction: 'received' }),
