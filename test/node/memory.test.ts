@@ -94,7 +94,7 @@ const LISTED = 264_000
 function largestList(moved: number): Buffer {
   const rows = Array.from({ length: LISTED }, (_, n) => {
     const rfc = rfcOf(n < moved ? n + LISTED : n)
-    return `${rfc},"PEÑA ${rfc}, S.A. DE C.V.",M,FIRMES,01/01/20${10 + (n % 10)},CIUDAD DE MEXICO\r\n`
+    return `${rfc},"PEÑA ${rfc}, S.A. DE C.V.",M,FIRMES,01/01/20${10 + (n % 10)},JALISCO\r\n`
   })
   return Buffer.from(`RFC,RAZON SOCIAL,TIPO PERSONA,SUPUESTO,FECHA DE PRIMERA PUBLICACION,ENTIDAD FEDERATIVA\r\n${rows.join('')}`, 'latin1')
 }
