@@ -2,6 +2,7 @@ import { globSync } from 'node:fs'
 import { defineConfig } from 'drizzle-kit'
 
 const LEDGER = ['cfdi', 'downloads', 'documents', 'imports', 'mailbox'].map((domain) => `src/${domain}/tables.ts`)
+const REPORTS = 'src/insight/reports/tables.ts'
 const EVENTS = [
   ...globSync('src/webhooks/**/tables.ts'),
   'src/alerts/tables.ts',
@@ -11,8 +12,8 @@ const EVENTS = [
 const GUARDS = 'src/platform/db/tables.ts'
 
 const SCHEMAS = {
-  control: globSync('src/**/tables.ts').filter((file) => ![...LEDGER, ...EVENTS].includes(file)),
-  ledger: [...LEDGER, 'src/outbox/tables.ts', GUARDS],
+  control: globSync('src/**/tables.ts').filter((file) => ![...LEDGER, REPORTS, ...EVENTS].includes(file)),
+  ledger: [...LEDGER, REPORTS, 'src/outbox/tables.ts', GUARDS],
   events: [...EVENTS, 'src/platform/audit/tables.ts', GUARDS],
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Customer, randomRfc } from './customer.ts'
+import { showInsight } from './demo-insight.ts'
 import { runnerOf } from './leftovers.ts'
 import { placeOf, Refusal, Service } from './service.ts'
 import { amount, short, table } from './table.ts'
@@ -90,6 +91,7 @@ async function tour(url: string): Promise<void> {
     ),
   )
 
+  const onward = await showInsight(customer, id)
   const { api_key, api_secret } = customer.credential
   console.log(`
 Try next:
@@ -97,6 +99,7 @@ Try next:
   curl -u '${api_key}:${api_secret}' '${url}/v1/cfdi?fiscal_entity_id=${id}&limit=3'
   curl -u '${api_key}:${api_secret}' '${url}/v1/cfdi/${page[0]?.uuid}/xml?fiscal_entity_id=${id}'
   curl -u '${api_key}:${api_secret}' '${url}${path}'
+${onward.map((one) => `  curl -u '${api_key}:${api_secret}' '${url}${one}'`).join('\n')}
   ${url}/docs
 `)
 }

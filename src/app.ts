@@ -12,6 +12,7 @@ import { searchRoutes } from './cfdi/search/routes.ts'
 import { summaryRoutes } from './cfdi/summary/routes.ts'
 import { entityRoutes } from './connections/routes.ts'
 import { seatRoutes } from './connections/seats-routes.ts'
+import { obligationRoutes } from './documents/obligations/routes.ts'
 import { documentRoutes } from './documents/routes.ts'
 import { syncRoutes } from './downloads/routes.ts'
 import { extractorRoutes } from './extractors/routes.ts'
@@ -23,6 +24,16 @@ import { identityRoutes } from './identity/routes.ts'
 import { teamRoutes } from './identity/team/routes.ts'
 import { importRoutes } from './imports/routes.ts'
 import { concentrationRoutes } from './insight/concentration/routes.ts'
+import { conceptsRoutes } from './insight/concepts/routes.ts'
+import { deductionRoutes } from './insight/deductions/routes.ts'
+import { efosRoutes } from './insight/efos/routes.ts'
+import { financingRoutes } from './insight/financing/routes.ts'
+import { fxRoutes } from './insight/fx/routes.ts'
+import { portfolioRoutes } from './insight/portfolio/routes.ts'
+import { reportRoutes } from './insight/reports/routes.ts'
+import { riskRoutes } from './insight/risk/routes.ts'
+import { vatRoutes } from './insight/vat/routes.ts'
+import { withholdingRoutes } from './insight/withholdings/routes.ts'
 import { mailboxRoutes } from './mailbox/routes.ts'
 import { authRoutes } from './onboarding/routes.ts'
 import { auditRoutes } from './platform/audit/routes.ts'
@@ -124,15 +135,26 @@ app
   .route('/v1/fiscal-entities', entityRoutes)
   .route('/v1/fiscal-entities', syncRoutes)
   .route('/v1/fiscal-entities', documentRoutes)
+  .route('/v1/fiscal-entities', obligationRoutes)
   .route('/v1/fiscal-entities', mailboxRoutes)
   .route('/v1/fiscal-entities', importRoutes)
   .route('/v1/fiscal-entities', repseRoutes)
   // Before the other CFDI routes, because `/v1/cfdi/:uuid` would match its path.
   .route('/v1/cfdi', supplierRoutes)
   .route('/v1/cfdi', concentrationRoutes)
+  .route('/v1/cfdi', riskRoutes)
+  .route('/v1/cfdi', deductionRoutes)
   .route('/v1/cfdi', searchRoutes)
   .route('/v1/cfdi', summaryRoutes)
+  .route('/v1/cfdi', withholdingRoutes)
   .route('/v1/cfdi', detailRoutes)
+  .route('/v1/analytics', portfolioRoutes)
+  .route('/v1/reports', reportRoutes)
+  .route('/v1/analytics', vatRoutes)
+  .route('/v1/analytics', conceptsRoutes)
+  .route('/v1/analytics', efosRoutes)
+  .route('/v1/analytics', financingRoutes)
+  .route('/v1/analytics', fxRoutes)
   .route('/v1/blacklists', blacklistRoutes)
   .route('/v1/blacklists/custom', customListRoutes)
   .route('/v1/blacklists', watchRoutes)

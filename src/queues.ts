@@ -4,6 +4,7 @@ import { tellMissed } from './downloads/missed-cancellations.ts'
 import { dispatchRuns } from './extractors/runs/dispatch.ts'
 import { planPage } from './extractors/ticks/ticks.ts'
 import { workOnImport } from './imports/processing.ts'
+import { workOnReports } from './insight/reports/work.ts'
 import { workOnMailbox } from './mailbox/fetch.ts'
 import { type System, systemOf } from './platform/context.ts'
 import { Budget } from './platform/db/budget.ts'
@@ -31,7 +32,7 @@ import { relayOutbox } from './webhooks/relay/relay.ts'
  */
 export interface Consumer<Message = unknown> {
   /** The binding that sends to the queue. */
-  producer: 'DOWNLOADS' | 'DOWNLOADS_SPREAD' | 'DISPATCH' | 'IMPORTS' | 'REPSE' | 'WEBHOOKS' | 'STORAGE' | 'TASKS'
+  producer: 'DOWNLOADS' | 'DOWNLOADS_SPREAD' | 'DISPATCH' | 'IMPORTS' | 'REPSE' | 'WEBHOOKS' | 'STORAGE' | 'REPORTS' | 'TASKS'
   message: z.ZodType<Message>
   /** The most D1 statements that a handler executes before it asks the budget. */
   statements: number
@@ -96,6 +97,12 @@ export const CONSUMERS: Readonly<Record<string, Consumer>> = {
     message: z.strictObject({ shard: z.int().min(0), connector: z.int().positive(), after: z.string().optional() }),
     statements: 100,
     handle: mirrorInBackground,
+  }),
+  reports: consumer({
+    producer: 'REPORTS',
+    message: z.strictObject({ shard: z.int().min(0), connection: z.int().positive() }),
+    statements: 100,
+    handle: workOnReports,
   }),
   tasks: consumer({ producer: 'TASKS', message: TaskMessage, statements: 600, handle: runTask }),
 }

@@ -41,6 +41,7 @@ export const CRONS: Readonly<Record<string, readonly Verb[]>> = {
     begin('sweepJobs'),
     begin('sweepImports'),
     begin('sweepOutboxes'),
+    begin('sweepReports'),
   ],
   '*/15 * * * *': [begin('midnight'), begin('readPending')],
   '0 10 * * *': [

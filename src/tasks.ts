@@ -4,6 +4,7 @@ import { issueInvoices } from './billing/invoices/issue.ts'
 import { reviewSubscriptions } from './billing/subscription/review.ts'
 import { refreshLists } from './blacklists/loading/load.ts'
 import { alertCertificates } from './documents/certificates.ts'
+import { tellDueSoon } from './documents/obligations/due-soon.ts'
 import { readPending } from './documents/pending.ts'
 import { sweepJobs } from './downloads/downloads.ts'
 import { pruneJobs } from './downloads/pruning/prune.ts'
@@ -11,6 +12,7 @@ import { pruneRuns } from './extractors/runs/history.ts'
 import { evaluateCadences } from './extractors/ticks/ticks.ts'
 import { sweepImports, sweepUploads } from './imports/processing.ts'
 import { sweepUploadObjects } from './imports/uploads.ts'
+import { sweepReports } from './insight/reports/work.ts'
 import type { System } from './platform/context.ts'
 import { each } from './platform/each.ts'
 import { pruneKeys } from './platform/idempotency/idempotency.ts'
@@ -62,6 +64,7 @@ export const TASKS = {
   sweepJobs,
   sweepImports,
   sweepOutboxes,
+  sweepReports,
   issueInvoices,
   reviewSubscriptions,
   pruneEvents,
@@ -79,6 +82,7 @@ export const TASKS = {
   pruneAttempts: once(pruneAttempts),
   verifyIdle,
   alertCertificates,
+  tellDueSoon,
   readPending,
   reviewConnectors,
   reportLetters: once(reportLetters),
@@ -123,6 +127,7 @@ export const DAILY: readonly (keyof typeof TASKS)[] = [
   'pruneAttempts',
   'verifyIdle',
   'alertCertificates',
+  'tellDueSoon',
   'reviewConnectors',
   'reportLetters',
 ]

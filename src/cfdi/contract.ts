@@ -18,6 +18,17 @@ const stated = described(doc('Decimal, as the document states it.'))
 const tax = described(doc('Decimal, in `currency`.'))
 const notQueried = doc('Always null, because the service does not query the authority’s status service yet.')
 
+/** The day as of which a request asks. */
+export const AsOf = z.iso
+  .date()
+  .optional()
+  .meta({
+    description: doc(
+      'A day up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. ' +
+        'What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.',
+    ),
+  })
+
 export const Direction = z.enum(['issued', 'received'])
 export const Estatus = z.enum(['vigente', 'cancelado'])
 export const Kind = z.enum(['cfdi', 'retenciones'])

@@ -132,12 +132,15 @@ export const cfdi = sqliteTable(
     net_mxn: micros('net_mxn'),
     /**
      * The taxes of an I or E by rate (taxes/breakdown.ts), in MXN; in its own currency when that has no exchange rate. Null when all of
-     * the document is subject to the general rate and nothing is withheld: then base_16 is net_mxn and iva_16 is iva_trasladado.
+     * the document is subject to the general rate and nothing is withheld: then base_16 is net_mxn and iva_16 is iva_trasladado. Of an N
+     * and of retenciones: what they withhold (`WITHHELD`).
      */
     taxes: text('taxes'),
-    /** The first and the last day of the payments of a P, by FechaPago. */
+    /** The first and the last day of the payments of a P or N, by FechaPago; of retenciones the last day of their period. */
     first_paid_on: text('first_paid_on'),
     last_paid_on: text('last_paid_on'),
+    /** The days until an I is due, as its condiciones_pago state them (payment-terms.ts). */
+    terms_days: integer('terms_days'),
     /** What the lines of an I or E add up to by product key (products.ts). It is the last column, because it may be long. */
     products: text('products'),
   },

@@ -120,3 +120,19 @@ export const readStatement = (
        where entity = ?1 and document_id = ?2 and fields_status = 'pending'`,
     )
     .bind(entity, document_id, fields_status, fields, fields_reason)
+
+/** Keeps the texts that say when the obligations of these documents are due, after the statement that stores their fields. */
+export const insertObligationRules = (ledger: D1Database, entity: number, ids: readonly string[]): D1PreparedStatement[] =>
+  ids.length === 0
+    ? []
+    : [
+        ledger
+          .prepare(
+            `insert into obligation_rules (due_rule, entity)
+             select distinct o.value->>'due_rule', d.entity
+             from json_each(?2) j cross join documents d on d.entity = ?1 and d.document_id = j.value
+             cross join json_each(d.fields, '$.obligations') o
+             where d.fields_status = 'read' and o.value->>'due_rule' is not null on conflict do nothing`,
+          )
+          .bind(entity, JSON.stringify(ids)),
+      ]

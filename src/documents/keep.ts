@@ -3,7 +3,7 @@ import type { CertificateList } from '../authority/port/fields-contract.ts'
 import type { System } from '../platform/context.ts'
 import { idOfUuid } from '../platform/db/id.ts'
 import { insertCertificates } from './certificates-store.ts'
-import { type KeptRow, knownDocuments, retireStatement, tellRead, upsertDocuments } from './keep-store.ts'
+import { insertObligationRules, type KeptRow, knownDocuments, retireStatement, tellRead, upsertDocuments } from './keep-store.ts'
 import { PENDING, readFields } from './reading.ts'
 
 export const objectOf = (sha256: string): string => `documents/${sha256}`
@@ -35,7 +35,7 @@ export async function keepDocuments(
   )
   let created = 0
   const certificates: CertificateList['certificates'] = []
-  const late: string[] = []
+  const [late, obliging]: [string[], string[]] = [[], []]
   for (const [n, row] of rows.entries()) {
     const file = delivered[n]!
     const status = known.get(row.document_id)
@@ -46,16 +46,20 @@ export async function keepDocuments(
       if (file.fields && 'certificates' in file.fields) certificates.push(...file.fields.certificates)
     }
     Object.assign(row, await readFields(system, file))
+    if (namesObligations(row)) obliging.push(row.document_id)
     if (status === 'pending' && row.fields_status !== 'pending') late.push(row.document_id)
   }
   const statements = [
     ...tellRead(ledger, job.entity, late, now),
     upsertDocuments(ledger, rows, job),
+    ...insertObligationRules(ledger, job.entity, obliging),
     ...(created > 0 ? [retireStatement(ledger, job, rows)] : []),
     ...(certificates.length > 0 ? [insertCertificates(ledger, job.entity, certificates)] : []),
   ]
   return { statements, created }
 }
+
+const namesObligations = ({ kind }: Pick<KeptRow, 'kind'>): boolean => kind === 'csf' || kind === 'obligations'
 
 /**
  * The id is derived from the document, so that the same document is never stored twice, and only from what everybody sees who reads it:

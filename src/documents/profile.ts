@@ -1,10 +1,11 @@
-import type { DocumentFields } from '../authority/port/fields-contract.ts'
+import type { ComplianceOpinion, DocumentFields } from '../authority/port/fields-contract.ts'
 import type { Ctx } from '../platform/context.ts'
-import { openLedger } from '../visibility/scoped-ledger.ts'
+import type { Fragment } from '../platform/db/fragment.ts'
+import { openLedger, type ScopedLedger } from '../visibility/scoped-ledger.ts'
 import { changesOf } from './changes.ts'
 import type { TaxProfile } from './contract.ts'
 import { gotAt } from './documents.ts'
-import { latestRead, type ReadVersion } from './store.ts'
+import { latestRead, latestReadStatement, type ReadVersion } from './store.ts'
 
 const KINDS = { tax_status: 'csf', opinion: 'opinion_32d', obligations: 'obligations', certificates: 'certificates' } as const
 
@@ -21,6 +22,15 @@ export async function getTaxProfile(ctx: Ctx): Promise<TaxProfile> {
     rfc: ledger.rfc,
     ...(Object.fromEntries(Object.entries(KINDS).map(([name, kind]) => [name, part(kind)])) as Pick<TaxProfile, keyof typeof KINDS>),
   }
+}
+
+/** Selects the latest compliance opinion (32-D) that the organization may read, for `opinionIn`. */
+export const opinionStatement = (ledger: ScopedLedger): Fragment => latestReadStatement(ledger, [KINDS.opinion])
+
+/** What it says, out of its rows. Null without one. */
+export function opinionIn(rows: readonly unknown[]): { document_id: string; sense: ComplianceOpinion['sense'] } | null {
+  const [row] = rows as ReadVersion[]
+  return row ? { document_id: row.document_id, sense: (JSON.parse(row.fields) as ComplianceOpinion).sense } : null
 }
 
 function partOf(ctx: Ctx, row: ReadVersion) {

@@ -45,7 +45,7 @@ export const versionsOf = (readers: string, conditions: string): Fragment => sql
   from json_each(${readers}) a cross join documents d
   where ${raw(isVisible('a.value'))} and ${raw(conditions)})`
 
-const readersOf = (ledger: ScopedLedger): string => JSON.stringify([readerJson(ledger)])
+export const readersOf = (ledger: ScopedLedger): string => JSON.stringify([readerJson(ledger)])
 
 interface DocumentFilters {
   /** The last document of the page before. */
@@ -92,22 +92,21 @@ export type ReadVersion = Pick<
   before: string | null
 }
 
-/** The latest version of each of these kinds that could be read. */
+/** Selects the latest version of each of these kinds that could be read. */
+export const latestReadStatement = (ledger: ScopedLedger, kinds: readonly string[]): Fragment =>
+  sql`with ${versionsOf(readersOf(ledger), ofKinds(kinds))},
+    ranked as (
+      select *, row_number() over (partition by kind order by version desc) as place from versions where fields_status = 'read')
+    select d.kind, d.document_id, d.source, d.document_date, d.organizations, d.created_at, r.version, r.versions, d.fields,
+      b.fields as before
+    from ranked r cross join documents d on d.entity = r.entity and d.document_id = r.document_id
+    left join ranked p on p.kind = r.kind and p.place = 2
+    left join documents b on b.entity = p.entity and b.document_id = p.document_id
+    where r.place = 1`
+
+/** Reads them. One call. */
 export const latestRead = async (ledger: ScopedLedger, kinds: readonly string[]): Promise<ReadVersion[]> =>
-  (
-    await prepared(
-      ledger.d1,
-      sql`with ${versionsOf(readersOf(ledger), ofKinds(kinds))},
-        ranked as (
-          select *, row_number() over (partition by kind order by version desc) as place from versions where fields_status = 'read')
-        select d.kind, d.document_id, d.source, d.document_date, d.organizations, d.created_at, r.version, r.versions, d.fields,
-          b.fields as before
-        from ranked r cross join documents d on d.entity = r.entity and d.document_id = r.document_id
-        left join ranked p on p.kind = r.kind and p.place = 2
-        left join documents b on b.entity = p.entity and b.document_id = p.document_id
-        where r.place = 1`,
-    ).all<ReadVersion>()
-  ).results
+  (await prepared(ledger.d1, latestReadStatement(ledger, kinds)).all<ReadVersion>()).results
 
 /** What a reader is told of documents of its own. */
 export interface NewsRow {

@@ -43,6 +43,16 @@ export const documents = sqliteTable(
   ],
 )
 
+/** The texts that say when obligations are due, of all that any document of an RFC has named, for the notices before they are. */
+export const obligationRules = sqliteTable(
+  'obligation_rules',
+  {
+    due_rule: text().notNull(),
+    entity: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.due_rule, table.entity] })],
+)
+
 /** Certificates (CSD and e.firma) that any list of the authority has named, for the alerts before they expire. */
 export const certificates = sqliteTable(
   'certificates',

@@ -7,7 +7,7 @@ import { sendHints } from '../platform/queues/send.ts'
 export interface OutboxEvent {
   /** Derived from the change: the same change always has the same identifier. */
   outbox_event_id: string
-  kind: 'cfdi.cancelled' | 'connection.ciec_invalid' | 'blacklist.changed'
+  kind: 'cfdi.cancelled' | 'connection.ciec_invalid' | 'blacklist.changed' | 'obligation.due_soon'
   /** The number under which the RFC's ledger keeps the authority's documents. */
   entity: number
   /** The organizations to notify; null for every organization whose window shows the document. */

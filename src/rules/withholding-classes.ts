@@ -17,6 +17,10 @@ export const isAmong = (clave: string, prefixes: readonly string[]): boolean => 
 const fits = (clave: string | null, prefixes: readonly string[] | null): boolean =>
   prefixes === null || (clave !== null && isAmong(clave, prefixes))
 
+/** Returns the classes in force, in the order in which they are tried. */
+export const withholdingClasses = (rules: Rules): WithholdingClass[] =>
+  KEYS.flatMap((key) => rules.find(key) ?? []).sort((a, b) => a.priority - b.priority)
+
 /**
  * Returns the withholding class of a CFDI that a company receives (insights.md 8.2): the first that fits its issuer and the key of its
  * largest line, or null for the class `otros`, of which nothing is withheld. IVA that the class withholds of certain keys alone is null
@@ -26,8 +30,7 @@ export function withholdingClassOf(
   rules: Rules,
   { isPerson, regimen, clave }: { isPerson: boolean; regimen: string | null; clave: string | null },
 ): WithholdingClass | null {
-  const classes = KEYS.flatMap((key) => rules.find(key) ?? []).sort((a, b) => a.priority - b.priority)
-  const found = classes.find(
+  const found = withholdingClasses(rules).find(
     ({ emisor, detection }) =>
       (emisor === 'any' || isPerson) &&
       detection.some((one) => (one.emisor_regimenes?.includes(regimen ?? '') ?? true) && fits(clave, one.claves)),

@@ -29,7 +29,7 @@ const APP = 'src/app.ts'
 const OPENAPI = 'src/openapi.ts'
 const WRITER = 'src/platform/http/openapi.ts'
 /** Descriptions that the API answers with. */
-const ANSWERED = ['src/authority/sources.ts', 'src/webhooks/catalog/payload-contract.ts']
+const ANSWERED = ['src/authority/sources.ts', 'src/insight/reports/catalog.ts', 'src/webhooks/catalog/payload-contract.ts']
 /** What the sandbox invents has rates and prices of its own, and contracts give examples. */
 const INVENTED = [/^src\/authority\/sandbox\//, /contract\.ts$/]
 const SETTINGS = 'src/platform/settings.ts'

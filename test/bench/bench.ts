@@ -9,6 +9,7 @@ import { quietDay } from './costs/quiet-day.ts'
 import { relayDelay } from './costs/relay.ts'
 import { deliveries } from './deliveries.ts'
 import { ingest } from './ingest.ts'
+import { insight } from './insight.ts'
 import { lists } from './lists.ts'
 import { type Figure, isMet, type Measure, targetOf } from './measures.ts'
 import { mirror } from './mirror.ts'
@@ -35,6 +36,7 @@ const MEASURES: readonly Measure[] = [
   repse,
   deliveries,
   mirror,
+  insight,
   summary,
 ]
 
@@ -47,6 +49,7 @@ const ORDER = [
   'ledger.',
   'page.',
   'summary.',
+  'insight.',
   'ingest.',
   'reingest.',
   'tick.',

@@ -67,7 +67,7 @@ const sums = (group: string): string =>
     .join(', ')}) as totals from cells group by 1, 2, 3`
 
 /** Fills the month rows from the documents, as ingest would have kept them of documents in pesos. */
-const FILL_MONTHS = `
+export const FILL_MONTHS = `
   with cells as materialized (
     select substr(fecha, 1, 7) as month, direction, substr(fecha, 9, 2) || '|' as day,
       coalesce(tipo_comprobante, '') || '|' || coalesce(metodo_pago, '') || '|' || estatus as key, count(*) as n, count(version) as with_xml,

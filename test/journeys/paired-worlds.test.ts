@@ -111,6 +111,10 @@ function separated(answers: Any): Any {
     // A document that is stamped after B's run comes into its window with the next download, whosever that is.
     changed: answers.changed.filter((one: Any) => isApplied(one) && !isLate(one, ran)),
     details: answers.details.map(detail),
+    insight: answers.insight.map(({ path, status, body }: Any) => ({
+      ...{ path, status },
+      body: { ...body, data: unrisked(body.data.filter(({ uuid }: Any) => uuid === undefined || vigentes.has(uuid))) },
+    })),
     payments: answers.payments
       .filter(({ body }: Any) => vigentes.has(body.uuid))
       .map(({ status, body }: Any) => ({ status, body: { ...body, data: body.data.filter(isApplied) } })),
@@ -123,6 +127,15 @@ function separated(answers: Any): Any {
     cancellations: answers.events.filter(({ event }: Any) => isOfCancellation(event)),
   }
 }
+
+/** What a complement paid is known while its XML is: the flag that it is cancelled, and the score with it, follow from that. */
+const unrisked = (rows: Any[]): Any[] =>
+  rows.every(({ flags }) => flags === undefined)
+    ? rows
+    : rows
+        .map(({ uuid, flags }) => [uuid, ...flags.flatMap(({ code }: Any) => (code === 'complement_cancelled' ? [] : [code]))])
+        .filter(({ length }) => length > 1)
+        .sort()
 
 /** Events about cancellations that differ. One that became known at the same moment is the same in everything. */
 function cancellationDifferences(alone: Any[], shared: Any[], bare: readonly { from: number; until: number }[]): string[] {

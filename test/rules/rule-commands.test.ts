@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
 import { FileRefused, ownRulesIn, ownRulesSql, productKeysIn, productKeysSql, ruleCommandOf } from '../../scripts/rule-commands.ts'
@@ -16,7 +16,7 @@ const faultsOf = (verb: () => unknown): string[] => {
 /** The control plane's tables of rules. */
 function database(): DatabaseSync {
   const made = new DatabaseSync(':memory:')
-  const migration = readFileSync('migrations/control/0000_mirrors.sql', 'utf8')
+  const migration = readFileSync(`migrations/control/${readdirSync('migrations/control').find((name) => name.endsWith('.sql'))}`, 'utf8')
   for (const name of ['rules', 'product_keys'])
     made.exec(new RegExp(`CREATE TABLE \`${name}\` \\([\\s\\S]*?WITHOUT ROWID;`).exec(migration)![0])
   return made

@@ -31,7 +31,24 @@ const OWNER = ['owner'] as const
 
 const entity = ({ fiscal_entity_id }: Side): Given => ({ fiscal_entity_id })
 export const ofEntity = ({ fiscal_entity_id }: Given) => ({ fiscal_entity_id: fiscal_entity_id! })
+const issued = (given: Given) => ({ ...ofEntity(given), direction: 'issued' })
 const cfdi = ({ fiscal_entity_id, uuid }: Side): Given => ({ fiscal_entity_id, uuid })
+
+/** The largest customers are on the list of article 69-B; `rfc` has the most invoices of them. */
+const listed = async (side: Side): Promise<Given> => {
+  const query = new URLSearchParams(issued(entity(side)))
+  const { body } = await api(side.callers.owner, 'GET', `/v1/cfdi/concentration?${query}`)
+  const customers = (body.data as { rfc: string; invoice_count: number }[]).filter(({ rfc }) => !rfc.startsWith('X'))
+  const history = JSON.stringify([['presunto', '2018-01-01', '2018-01-02', '500-05']])
+  await env.DB.batch([
+    env.DB.prepare("insert or ignore into blacklist_lists (organization_id, source, version, row_count) values ('', 'sat_69b', 1, 1)"),
+    env.DB.prepare(
+      "insert or ignore into blacklist_entries (organization_id, source, rfc, name, situacion, history) select '', 'sat_69b', value, '', 'presunto', ?2 from json_each(?1)",
+    ).bind(JSON.stringify(customers.map(({ rfc }) => rfc)), history),
+  ])
+  const [most] = customers.toSorted((a, b) => b.invoice_count - a.invoice_count)
+  return { ...entity(side), rfc: most!.rfc }
+}
 
 /** No connecting runs it, so that a connection costs the same however many of these there are. */
 const EXTRACTOR = { name: 'Uno', trigger_kind: 'connection_reactivated', scope: 'full_history', data_source_keys: ['sat_csf'] }
@@ -197,6 +214,8 @@ const unasked = async ({ fiscal_entity_id, rfc }: Side): Promise<Given> => {
   return { fiscal_entity_id }
 }
 
+const report = ({ fiscal_entity_id }: Side): Given => ({ key: 'payroll', fiscal_entity_id })
+
 let mails = 0
 
 const invited = async ({ callers }: Side): Promise<Given> => ({
@@ -262,6 +281,7 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/fiscal-entities/:fiscal_entity_id/sync-jobs': { may: ALL, answers: 200, given: entity },
   'GET /v1/fiscal-entities/:fiscal_entity_id/documents': { may: ALL, answers: 200, given: entity },
   'GET /v1/fiscal-entities/:fiscal_entity_id/tax-profile': { may: ALL, answers: 200, given: entity },
+  'GET /v1/fiscal-entities/:fiscal_entity_id/obligations': { may: ALL, answers: 200, given: entity },
   'GET /v1/fiscal-entities/:fiscal_entity_id/documents/:document_id/content': {
     may: ALL,
     answers: 200,
@@ -279,10 +299,55 @@ export const ROWS: Record<string, Row> = {
   'POST /v1/fiscal-entities/:fiscal_entity_id/repse/refresh': { may: ALL, answers: 202, given: unasked },
   'GET /v1/cfdi/repse-suppliers': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi': { may: ALL, answers: 200, given: entity, query: ofEntity },
-  'GET /v1/cfdi/concentration': { may: ALL, answers: 200, given: entity, query: (given) => ({ ...ofEntity(given), direction: 'issued' }) },
+  'GET /v1/analytics/vat-position': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/analytics/vat-position/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), figure: 'cobrado.iva_16' }),
+  },
+  'GET /v1/cfdi/withholdings': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/cfdi/withholdings/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), figure: 'isr_por_enterar' }),
+  },
+  'GET /v1/cfdi/concentration': { may: ALL, answers: 200, given: entity, query: issued },
   'GET /v1/cfdi/concentration/entries': {
     ...{ may: ALL, answers: 200, given: entity },
-    query: (given) => ({ ...ofEntity(given), direction: 'issued', figure: 'total' }),
+    query: (given) => ({ ...issued(given), figure: 'total' }),
+  },
+  'GET /v1/cfdi/deductions': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/cfdi/deductions/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), figure: 'gross_amount', year: '2026', category: 'expense' }),
+  },
+  'GET /v1/cfdi/risk': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/cfdi/risk/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), figure: 'missing_rate' }),
+  },
+  'GET /v1/analytics/risk': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/analytics/risk/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), figure: 'cash_share' }),
+  },
+  'GET /v1/analytics/efos-exposure': { may: ALL, answers: 200, given: listed, query: issued },
+  'GET /v1/analytics/efos-exposure/entries': {
+    ...{ may: ALL, answers: 200, given: listed, free: ['rfc'] },
+    query: (given) => ({ ...issued(given), figure: 'amount', rfc: given['rfc']! }),
+  },
+  'GET /v1/analytics/concepts': { may: ALL, answers: 200, given: entity, query: issued },
+  'GET /v1/analytics/concepts/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...issued(given), figure: 'total' }),
+  },
+  'GET /v1/analytics/financing': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/analytics/financing/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), figure: 'pool.eligible_amount' }),
+  },
+  'GET /v1/analytics/fx-exposure': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/analytics/fx-exposure/entries': {
+    ...{ may: ALL, answers: 200, given: entity },
+    query: (given) => ({ ...ofEntity(given), figure: 'issued_amount' }),
   },
   'GET /v1/cfdi/summary/monthly': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi/:uuid': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
@@ -323,6 +388,10 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/events/:event_id': { may: ALL, answers: 200, given: freshEvent },
   'GET /v1/alerts': { may: ALL, answers: 200 },
   'POST /v1/alerts/:alert_id/read': { may: WRITERS, answers: 200, given: freshAlert },
+  'GET /v1/reports': { may: ALL, answers: 200 },
+  // The windows of a side are bounded.
+  'GET /v1/reports/:key': { may: ALL, answers: 409, given: report, query: ofEntity, free: ['key'] },
+  'POST /v1/reports/:key/refresh': { may: WRITERS, answers: 409, given: report, query: ofEntity, free: ['key'] },
   'GET /v1/blacklists/lookup': { may: ALL, answers: 200, query: () => ({ rfc: 'EKU9003173C9' }) },
   'POST /v1/blacklists/lookup': { may: ALL, answers: 200, json: () => ({ rfcs: ['EKU9003173C9'] }) },
   'GET /v1/blacklists/watch': { may: ALL, answers: 200 },
@@ -370,6 +439,7 @@ export const givenOf = async ({ row }: Entry, side: Side): Promise<Given> => (aw
 /** Well-formed, and of nobody. */
 export function absent(name: string): string {
   if (name === 'slug') return 'lista-de-nadie'
+  if (name === 'key') return 'reporte-de-nadie'
   if (name === 'uuid') return crypto.randomUUID().toUpperCase()
   if (name === 'api_key') return newKeyPair('test').api_key
   return newId(PREFIXES[name]!)
@@ -392,7 +462,8 @@ export const PREFIXES: Record<string, Parameters<typeof newId>[0]> = {
 
 /** Malformed in a path, by the parameter's name. */
 export const malformed = (name: string): string[] => {
-  if (name === 'slug') return ['Vetados', 'a_b', '-a', 'a-', 'a--b', '%00', '%27%3B--', '%ff', '%20a', 'a'.repeat(58), 'a'.repeat(4_000)]
+  if (name === 'slug' || name === 'key')
+    return ['Vetados', 'a_b', '-a', 'a-', 'a--b', '%00', '%27%3B--', '%ff', '%20a', 'a'.repeat(58), 'a'.repeat(4_000)]
   const right = absent(name)
   const other = newId(name === 'extractor_id' ? 'fe' : 'ext')
   return [

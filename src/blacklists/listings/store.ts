@@ -6,19 +6,21 @@ export type FoundRow = Pick<typeof blacklistEntries.$inferSelect, 'organization_
 
 /**
  * Returns the loaded lists that an organization can see, public ones and its own, and their entries of the RFCs, in one round trip. Reads
- * one row per list and RFC, and never the lists of other organizations.
+ * one row per list and RFC, and never the lists of other organizations. It runs `more` statements of the caller on the way: `rest`.
  */
 export async function findEntries(
   d1: D1Database,
   organization_id: string,
   rfcs: readonly string[],
   sources: readonly string[] | null,
-): Promise<{ lists: ListState[]; found: FoundRow[] }> {
+  more: readonly D1PreparedStatement[] = [],
+): Promise<{ lists: ListState[]; found: FoundRow[]; rest: unknown[][] }> {
   const isVisible = `l.organization_id in (?1, ?2) and l.version > 0 and (?3 is null or l.source in (select value from json_each(?3)))`
   const bound = [PUBLIC, organization_id, sources && JSON.stringify(sources)]
-  const [lists, ...found] = await d1.batch([
+  const chunks = jsonChunks(rfcs)
+  const [lists, ...results] = await d1.batch([
     d1.prepare(`select * from blacklist_lists l where ${isVisible} order by l.organization_id, l.source`).bind(...bound),
-    ...jsonChunks(rfcs).map((json) =>
+    ...chunks.map((json) =>
       d1
         .prepare(
           `select e.organization_id, e.source, e.rfc, e.name, e.history, e.seen_on
@@ -28,6 +30,12 @@ export async function findEntries(
         )
         .bind(...bound, json),
     ),
+    ...more,
   ])
-  return { lists: lists!.results as unknown as ListState[], found: found.flatMap(({ results }) => results as unknown as FoundRow[]) }
+  const found = results.slice(0, chunks.length)
+  return {
+    lists: lists!.results as unknown as ListState[],
+    found: found.flatMap((one) => one.results as unknown as FoundRow[]),
+    rest: results.slice(chunks.length).map((one) => one.results),
+  }
 }

@@ -1,30 +1,32 @@
 import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import { boundsOf, type DirectionNumber, isCounted, isVisible, type Partition } from '../../visibility/scoped-ledger.ts'
+import { countedOn } from '../applied/as-of.ts'
 import { afterDay } from '../literal-day.ts'
-import { type Days, isSubstituted, populationOf } from '../population/population.ts'
+import { type Days, isSubstituted, type Population, populationOf } from '../population/population.ts'
 import { MISSING_RATE, NOT_COUNTED, taxOf } from '../population/sums.ts'
 import { BREAKDOWN } from '../taxes/breakdown.ts'
 
 /** How many days a payment complement is issued before or after its payments, unless the index `cfdi_late` has it. */
-const USUAL_DAYS = 45
+export const USUAL_DAYS = 45
 /** As the index has it. */
-const IS_LATE = `(own.first_paid_on < date(substr(own.fecha, 1, 10), '-${USUAL_DAYS} days') or own.last_paid_on > date(substr(own.fecha, 1, 10), '+${USUAL_DAYS} days'))`
+export const IS_LATE = `(own.first_paid_on < date(substr(own.fecha, 1, 10), '-${USUAL_DAYS} days') or own.last_paid_on > date(substr(own.fecha, 1, 10), '+${USUAL_DAYS} days'))`
 
-/** Why a paid part is no cash event, in the order in which the reasons are decided. */
-export const UNRECONCILED = ['unknown', 'cancelled', 'substituted', 'other_parties', 'currency_mismatch', 'missing_rate'] as const
-export type Unreconciled = (typeof UNRECONCILED)[number]
-
-const dayFrom = (day: string, days: number): string =>
+export const dayFrom = (day: string, days: number): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10)
 
 /** The digits up to which SQL adds amounts up itself. */
-const LARGE = 13
+export const LARGE = 13
+
+/** The condition that SQL does not add up amounts of an invoice or credit note, because they are large. */
+export const isLarge = (alias: string): string =>
+  `coalesce(max(length(${alias}.total_mxn), length(${alias}.net_mxn), length(${alias}.iva_trasladado)) > ${LARGE} or instr(${alias}.taxes, '"') > 0, 0)`
 
 /** The condition that a complement which the window shows, and which counts, refers to the invoice `own`: then it was not paid at once. */
 const hasComplement = (partition: Partition): Fragment => sql`exists (
   select 1 from cfdi_payments p cross join cfdi source
   where p.entity = ${partition.number} and p.invoice = own.uuid and p.kind = 'P' and source.uuid = p.source and source.cancelled = 0
-    and source.emisor_rfc = own.emisor_rfc and coalesce(p.currency, own.currency, 'MXN') = coalesce(own.currency, 'MXN')
+    and source.emisor_rfc = own.emisor_rfc and source.receptor_rfc <> own.emisor_rfc
+    and coalesce(p.currency, own.currency, 'MXN') = coalesce(own.currency, 'MXN')
     and not ${isSubstituted(partition, 'source')} and ${all([isCounted(partition, 'source'), ...partition.conditions('source')])})`
 
 const columns = (values: Record<string, Fragment>): Fragment => {
@@ -32,20 +34,29 @@ const columns = (values: Record<string, Fragment>): Fragment => {
   return { text: list.map(([name, { text }]) => `${text} as ${name}`).join(', '), values: list.flatMap(([, one]) => one.values) }
 }
 
-/** What is paid at once: invoices and credit notes with metodo_pago PUE. The amounts of a credit note are negative. */
-function paidAtOnce(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
-  const population = populationOf(partition, {
-    ...days,
-    direction,
-    types: ['I', 'E'],
-    conditions: [
-      raw("own.metodo_pago = 'PUE' and own.version is not null"),
-      sql`(own.tipo_comprobante = 'E' or not ${hasComplement(partition)})`,
-    ],
-  })
+/** Columns of `cfdi` under their own names. */
+const of = (alias: string, names: readonly string[]): Record<string, Fragment> =>
+  Object.fromEntries(names.map((name) => [name, raw(`${alias}.${name}`)]))
+
+/** What is paid at once: invoices and credit notes with metodo_pago PUE. */
+const paidAtOnce = (partition: Partition, direction: DirectionNumber, days: Days, more: readonly string[]): Fragment | null =>
+  whole(partition, { ...days, direction, types: ['I', 'E'] }, more, [
+    raw("own.metodo_pago = 'PUE'"),
+    sql`(own.tipo_comprobante = 'E' or not ${hasComplement(partition)})`,
+  ])
+
+/**
+ * Selects the invoices and credit notes of a direction and some days of `fecha`, whatever is paid of them, with the columns of `cashEvents`.
+ */
+export const accruedEvents = (partition: Partition, direction: DirectionNumber, days: Days): Fragment | null =>
+  whole(partition, { ...days, direction, types: ['I', 'E'] }, [], [])
+
+/** Whole documents. The amounts of a credit note are negative. */
+function whole(partition: Partition, which: Population, more: readonly string[], conditions: readonly Fragment[]): Fragment | null {
+  const population = populationOf(partition, { ...which, conditions: [raw('own.version is not null'), ...conditions] })
   if (population === null) return null
   const signed = (amount: string) => raw(`case own.tipo_comprobante when 'E' then -(${amount}) else ${amount} end`)
-  const isOdd = `(${MISSING_RATE('own')} or length(own.total_mxn) > ${LARGE} or coalesce(instr(own.taxes, '"'), 0) > 0)`
+  const isOdd = `(${MISSING_RATE('own')} or ${isLarge('own')})`
   const selected = columns({
     uuid: raw('own.uuid'),
     applies_to: raw('null'),
@@ -62,26 +73,35 @@ function paidAtOnce(partition: Partition, direction: DirectionNumber, days: Days
     net: signed('own.net_mxn'),
     ...Object.fromEntries(BREAKDOWN.map((name) => [name, signed(taxOf('own', name))])),
     source: raw(
-      `case when ${isOdd} then json_array(own.total_micros, own.currency, null, null, own.currency, own.tipo_cambio, own.total_micros, own.subtotal, own.descuento, own.taxes, own.iva_trasladado) end`,
+      `case when ${isOdd} or ${NOT_COUNTED('own')} then json_array(own.total_micros, own.currency, null, null, own.currency, own.tipo_cambio, own.total_micros, own.subtotal, own.descuento, own.taxes, own.iva_trasladado) end`,
     ),
+    ...of('own', more),
   })
   return sql`select ${selected} ${population}`
 }
 
-/** The payment complements of a direction that may have a payment on these days, as the alias `own`: once by date of issue, once late. */
-function complements(partition: Partition, direction: DirectionNumber, { first, last }: Days): Fragment[] {
+/**
+ * The payment complements of a direction that may have a payment on these days, as the alias `own`: once by date of issue, once late. They
+ * count now, or counted at the end of a past day.
+ */
+export function complements(
+  partition: Partition,
+  direction: DirectionNumber,
+  { first, last }: Days,
+  past: string | null = null,
+): Fragment[] {
   const bounds = boundsOf(partition, direction)
   const paid = sql`own.first_paid_on <= ${last} and own.last_paid_on >= ${first}`
   const usual = populationOf(partition, {
-    ...{ direction, first: dayFrom(first, -USUAL_DAYS), last: dayFrom(last, USUAL_DAYS), types: ['P'] },
+    ...{ direction, first: dayFrom(first, -USUAL_DAYS), last: dayFrom(last, USUAL_DAYS), types: ['P'], past },
     conditions: [paid, raw(`not coalesce(${IS_LATE}, 0)`)],
   })
   if (usual === null || !bounds) return []
   const late = all([
     sql`own.entity = ${partition.number} and own.direction = ${raw(String(direction))} and ${raw(IS_LATE)} and ${paid}`,
-    raw("own.cancelled = 0 and own.kind = 'cfdi' and own.tipo_comprobante = 'P' and own.emisor_rfc <> own.receptor_rfc"),
+    raw("own.kind = 'cfdi' and own.tipo_comprobante = 'P' and own.emisor_rfc <> own.receptor_rfc"),
     ...(bounds.until === null ? [] : [sql`own.issued_at <= ${bounds.until}`]),
-    sql`not ${isSubstituted(partition, 'own')}`,
+    past === null ? sql`own.cancelled = 0 and not ${isSubstituted(partition, 'own')}` : countedOn(partition, 'own', past),
     ...partition.conditions('own'),
   ])
   const names = raw('own.uuid, own.issued_at, own.emisor_rfc, own.counterparty_rfc, own.related')
@@ -89,7 +109,7 @@ function complements(partition: Partition, direction: DirectionNumber, { first, 
 }
 
 /** What complements pay of invoices, and why not. */
-function paidByComplement(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
+function paidByComplement(partition: Partition, direction: DirectionNumber, days: Days, more: readonly string[]): Fragment | null {
   const [usual, late] = complements(partition, direction, days)
   if (!usual || !late) return null
   const reason = sql`case
@@ -97,11 +117,12 @@ function paidByComplement(partition: Partition, direction: DirectionNumber, days
     when i.cancelled = 1 then 'cancelled'
     when ${isSubstituted(partition, 'i')} then 'substituted'
     when i.emisor_rfc <> own.emisor_rfc then 'other_parties'
-    when coalesce(p.currency, i.currency, 'MXN') <> coalesce(i.currency, 'MXN') then 'currency_mismatch' end`
+    when coalesce(p.currency, i.currency, 'MXN') <> coalesce(i.currency, 'MXN') then 'currency_mismatch'
+    when ${raw(NOT_COUNTED('i'))} then 'not_counted' end`
   const inPesos = "coalesce(p.currency, i.currency, 'MXN') in ('MXN', 'XXX')"
   const isWhole = 'p.amount = i.total_micros'
   const isOdd = `(length(p.amount) > ${LARGE} or (not ${inPesos} and p.amount_mxn is null) or coalesce(instr(p.taxes, '"'), 0) > 0
-    or (p.taxes is null and not (${inPesos} and ${isWhole} and i.net_mxn is not null and length(i.total_mxn) <= ${LARGE})))`
+    or (p.taxes is null and not (${inPesos} and ${isWhole} and i.net_mxn is not null and not ${isLarge('i')})))`
   const selected = columns({
     uuid: raw('own.uuid'),
     applies_to: raw('p.invoice'),
@@ -126,6 +147,7 @@ function paidByComplement(partition: Partition, direction: DirectionNumber, days
     source: raw(
       'json_array(p.amount, p.currency, p.conversion, p.taxes, i.currency, i.tipo_cambio, i.total_micros, i.subtotal, i.descuento, i.taxes, i.iva_trasladado)',
     ),
+    ...of('i', more),
   })
   return sql`select ${selected}
     from (${usual} union all ${late}) own cross join json_each(own.related) related cross join cfdi_payments p
@@ -138,11 +160,24 @@ function paidByComplement(partition: Partition, direction: DirectionNumber, days
  * Selects the cash events of a direction on some days, and the paid parts that are none (`reason`), one row each. Columns: `uuid` of the
  * document, `applies_to` and `n` of a complement, `issued_at`, `day`, `counterparty`, `tipo` (I, E, P), `forma`, `invoice` (what is paid),
  * `reason`, `is_odd`, `paid`, `net` and each of `BREAKDOWN` in micros of MXN, and `source`. The amounts of a row with `is_odd` are not to be
- * used: `measure` computes them from its `source`. Null when the window shows nothing of the direction.
+ * used: `measure` computes them from its `source`, and also the `net` of one in parts, which is null. `more` are columns of the invoice, or
+ * of the document that is paid at once, to be selected too. Null when the window shows nothing of the direction.
  */
-export function cashEvents(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
-  const selects = [paidAtOnce(partition, direction, days), paidByComplement(partition, direction, days)].flatMap((one) => one ?? [])
+export function cashEvents(partition: Partition, direction: DirectionNumber, days: Days, more: readonly string[] = []): Fragment | null {
+  const selects = [paidAtOnce, paidByComplement].flatMap((select) => select(partition, direction, days, more) ?? [])
   const [first, second] = selects
   if (!first) return null
   return second ? sql`${first} union all ${second}` : first
+}
+
+/** Selects the credit notes of a direction and some days that name a visible invoice of other parties, with the columns `uuid` … `amount`. */
+export function creditsOfOthers(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
+  const notes = populationOf(partition, { ...days, direction, types: ['E'], conditions: [raw('own.related is not null')] })
+  return (
+    notes &&
+    sql`select own.uuid, i.uuid as applies_to, own.issued_at, own.total_micros as amount
+      from (select own.* ${notes}) own cross join json_each(own.related) related cross join cfdi i
+      where i.uuid = related.value and ${isVisible(partition, 'i')}
+        and (i.emisor_rfc <> own.emisor_rfc or i.receptor_rfc <> own.receptor_rfc)`
+  )
 }

@@ -55,7 +55,8 @@ export function formChunks(documents: readonly { row: CfdiRow; content: string |
   return chunks
 }
 
-const partsOf = (data: readonly string[]): unknown[] => JSON.parse(Buffer.concat(data.map(unpacked)).toString())
+/** The parts of all documents of a chunk, or of the one document that has several. */
+export const partsOf = (data: readonly string[]): unknown[] => JSON.parse(Buffer.concat(data.map(unpacked)).toString())
 
 /** The part of a document, out of all its chunks. */
 export const partOf = (data: readonly string[], at: number): unknown => partsOf(data)[at]

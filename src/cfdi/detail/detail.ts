@@ -2,8 +2,10 @@ import { listedOf } from '../../blacklists/listed/counterparties.ts'
 import { Failure, notFound } from '../../failures.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { openLedger, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
-import { type AppliedRow, appliedOf } from '../applied.ts'
+import { type AppliedRow, appliedOf } from '../applied/applied.ts'
+import { pastDay } from '../applied/past-day.ts'
 import { creditOf, hasOtherReceiver, isDeferred, notCountedReason } from '../balances.ts'
+import { afterDay } from '../literal-day.ts'
 import { decimal, micros } from '../money.ts'
 import type { ReadRow } from '../read-row.ts'
 import { leftOf, payableOf, type RowContext, view, visibleBalance } from '../view.ts'
@@ -11,11 +13,14 @@ import { readXml } from '../xml/xml-store.ts'
 import type { Application, CfdiDetail, CfdiPayments } from './contract.ts'
 import { type FoundCfdi, findCfdi, findWithContent } from './store.ts'
 
-/** Returns a document with everything that it says. Throws Failure 404 cfdi.not_found when it is absent or not visible. */
-export async function getCfdi(ctx: Ctx, uuid: string): Promise<CfdiDetail> {
+/**
+ * Returns a document with everything that it says, and its status, substitutions and balance now or as of a day. Throws Failure 404
+ * cfdi.not_found when it is absent, not visible or of a later day, and 422 as_of.future.
+ */
+export async function getCfdi(ctx: Ctx, uuid: string, as_of?: string): Promise<CfdiDetail> {
   const ledger = openLedger(ctx)
-  const found = await findWithContent(ledger, uuid)
-  if (!found) throw notFound('cfdi')
+  const found = await findWithContent(ledger, uuid, pastDay(ctx, as_of))
+  if (!found || (as_of !== undefined && found.row.fecha >= afterDay(as_of))) throw notFound('cfdi')
   return { ...view(found.row, contextOf(ledger, found), await listedOf(ctx)), ...found.content, aplicaciones: applicationsOf(found) }
 }
 

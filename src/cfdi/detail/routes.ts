@@ -4,11 +4,12 @@ import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { operation, params, query, refuses, returns, returnsFile } from '../../platform/http/operation.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { CfdiUuid } from '../contract.ts'
+import { AsOf, CfdiUuid } from '../contract.ts'
 import { CfdiDetail, CfdiPayments } from './contract.ts'
 import { getCfdi, getXml, listPayments } from './detail.ts'
 
 const ByUuid = z.strictObject({ uuid: CfdiUuid })
+const OfEntityAsOf = z.strictObject({ ...ofFiscalEntity, as_of: AsOf }).superRefine(requireFiscalEntity)
 const OfEntity = z.strictObject(ofFiscalEntity).superRefine(requireFiscalEntity)
 
 const NOT_VISIBLE = doc('There is no active connection to the fiscal entity, or your visibility windows show no such CFDI.')
@@ -25,10 +26,10 @@ export const detailRoutes = new Hono<App>()
     '/:uuid',
     operation('getCfdi', 'CFDI', doc('Get a CFDI with its lines, taxes and complements')),
     params(ByUuid),
-    query(OfEntity),
+    query(OfEntityAsOf),
     returns(200, CfdiDetail),
     refuses(404, NOT_VISIBLE),
-    async (c) => c.json(await getCfdi(c.var.ctx, c.req.valid('param').uuid)),
+    async (c) => c.json(await getCfdi(c.var.ctx, c.req.valid('param').uuid, c.req.valid('query').as_of)),
   )
   .get(
     '/:uuid/payments',

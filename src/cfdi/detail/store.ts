@@ -1,6 +1,7 @@
-import { prepared, sql } from '../../platform/db/fragment.ts'
+import { prepared, raw, sql } from '../../platform/db/fragment.ts'
 import { isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
-import { type AppliedRow, appliedTo, parseApplied } from '../applied.ts'
+import { type AppliedRow, appliedTo, parseApplied } from '../applied/applied.ts'
+import { rowOn, stateOn } from '../applied/as-of.ts'
 import { partOf } from '../chunks/chunks.ts'
 import { contentOf, type KnownDetail } from '../chunks/content.ts'
 import { type ReadRow, readColumns, storedColumns } from '../read-row.ts'
@@ -16,10 +17,11 @@ export interface FoundCfdi {
   applied: AppliedRow[]
 }
 
-type FoundRow = ReadRow & { [K in keyof XmlPlace]: XmlPlace[K] | null } & { chunk_at: number | null; applied: string }
+type FoundRow = ReadRow & { [K in keyof XmlPlace]: XmlPlace[K] | null } & { chunk_at: number | null; applied: string; state: string | null }
 
-const selectCfdi = (partition: Partition, uuid: string) => sql`
-  select ${readColumns('page')}, page.chunk_at, page.xml_object, page.xml_offset, page.xml_length, page.xml_method, ${appliedTo(partition, 'page')} as applied
+const selectCfdi = (partition: Partition, uuid: string, past: string | null = null) => sql`
+  select ${readColumns('page')}, page.chunk_at, page.xml_object, page.xml_offset, page.xml_length, page.xml_method, ${appliedTo(partition, 'page', past)} as applied,
+    ${past === null ? raw('null') : stateOn(partition, 'page', past)} as state
   from (select ${storedColumns('cfdi')}, cfdi.chunk_at, cfdi.xml_object, cfdi.xml_offset, cfdi.xml_length, cfdi.xml_method
         from cfdi where cfdi.uuid = ${uuid} and ${isVisible(partition, 'cfdi')}) page`
 
@@ -36,12 +38,19 @@ export async function findCfdi(ledger: ScopedLedger, uuid: string): Promise<Foun
   return firstOf(partitions, results)
 }
 
-/** Finds it with its detail and lines, in the same call. These are null or empty when only metadata is known. */
-export async function findWithContent(ledger: ScopedLedger, uuid: string): Promise<(FoundCfdi & { content: KnownDetail }) | undefined> {
+/**
+ * Finds it with its detail and lines, as it was at the end of a past day when there is one, in the same call. These are null or empty when only
+ * metadata is known.
+ */
+export async function findWithContent(
+  ledger: ScopedLedger,
+  uuid: string,
+  past: string | null,
+): Promise<(FoundCfdi & { content: KnownDetail }) | undefined> {
   const partitions = partitionsToRead(ledger)
   if (partitions.length === 0) return undefined
   const statements = [
-    ...partitions.map((partition) => selectCfdi(partition, uuid)),
+    ...partitions.map((partition) => selectCfdi(partition, uuid, past)),
     ...partitions.map((partition) => selectChunks(partition, uuid)),
   ]
   const results = await ledger.d1.batch(statements.map((one) => prepared(ledger.d1, one)))
@@ -54,7 +63,7 @@ export async function findWithContent(ledger: ScopedLedger, uuid: string): Promi
 function firstOf(partitions: readonly Partition[], results: readonly D1Result<FoundRow>[]): FoundCfdi | undefined {
   const at = partitions.findIndex((_, n) => results[n]!.results.length > 0)
   if (at < 0) return undefined
-  const { chunk_at, applied, xml_object, xml_offset, xml_length, xml_method, ...row } = results[at]!.results[0]!
+  const { chunk_at, applied, state, xml_object, xml_offset, xml_length, xml_method, ...row } = results[at]!.results[0]!
   const xml = xml_object === null ? null : { xml_object, xml_offset: xml_offset!, xml_length: xml_length!, xml_method: xml_method! }
-  return { row, partition: partitions[at]!, chunk_at, xml, applied: parseApplied(applied) }
+  return { row: state === null ? row : rowOn(row, state), partition: partitions[at]!, chunk_at, xml, applied: parseApplied(applied) }
 }

@@ -1,3 +1,4 @@
+import { lastDayOf } from '../../platform/time/months.ts'
 import { centralTime, instantOf } from '../../platform/time/zone-of-postcode.ts'
 import { earliestOf, latestOf } from '../../visibility/window.ts'
 import { type Applied, balanceOf } from '../balances.ts'
@@ -5,6 +6,7 @@ import { type CfdiRow, EMPTY_ROW, rowWithHeader } from '../columns.ts'
 import { fits, micros } from '../money.ts'
 import type { MetadataRow } from '../package/metadata.ts'
 import type { ReportedStatus } from '../package/reported.ts'
+import { termDaysOf } from '../payment-terms.ts'
 import { breakdownOf, type LineTaxes, taxesOf } from '../taxes/taxes.ts'
 import { inMxn, rateOf } from '../totals.ts'
 import type { CfdiDocument } from '../xml/document.ts'
@@ -50,6 +52,7 @@ export function rowOf(document: CfdiDocument, lines: LineTaxes, rfc: string, sta
     ...taxes,
     ...breakdownOf(document, lines, taxes),
     ...paidDaysOf(document),
+    terms_days: document.tipo_comprobante === 'I' ? termDaysOf(document.condiciones_pago) : null,
     total_mxn: total_mxn !== null && fits(total_mxn) ? total_mxn : null,
     paid: 0n,
     credited: 0n,
@@ -58,8 +61,16 @@ export function rowOf(document: CfdiDocument, lines: LineTaxes, rfc: string, sta
   return withBalance(row, [])
 }
 
-/** The first and the last day of the payments of a payment complement. */
-function paidDaysOf({ pagos }: CfdiDocument): Pick<CfdiRow, 'first_paid_on' | 'last_paid_on'> {
+const DAY = /^\d{4}-\d\d-\d\d/
+const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/
+
+/** The first and the last day of the payments of a P, of an N, or of what a CFDI de retenciones withholds: the last day of its period. */
+function paidDaysOf({ pagos, nominas, retencion, tipo_comprobante, fecha }: CfdiDocument): Pick<CfdiRow, 'first_paid_on' | 'last_paid_on'> {
+  if (retencion || tipo_comprobante === 'N') {
+    const month = `${retencion?.ejercicio}-${retencion?.mes_final?.padStart(2, '0')}`
+    const day = [MONTH.test(month) ? lastDayOf(month) : nominas[0]?.fecha_pago, fecha].find((one) => one && DAY.test(one))?.slice(0, 10)
+    return { first_paid_on: day ?? null, last_paid_on: day ?? null }
+  }
   const days = pagos.flatMap(({ fecha_pago }) => (fecha_pago === '' ? [] : [fecha_pago.slice(0, 10)])).sort()
   return { first_paid_on: days[0] ?? null, last_paid_on: days.at(-1) ?? null }
 }

@@ -1,6 +1,7 @@
 import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import { boundsOf, type DirectionNumber, isAfterCeiling, type Partition } from '../../visibility/scoped-ledger.ts'
 import { earliestOf, latestOf } from '../../visibility/window.ts'
+import { countedOn } from '../applied/as-of.ts'
 import { afterDay } from '../literal-day.ts'
 
 /** Literal days, both inclusive. */
@@ -14,12 +15,16 @@ export interface Population extends Days {
   direction: DirectionNumber
   /** 1 for cancelled documents. Without it, those that are not cancelled. */
   cancelled?: 0 | 1
+  /** Whether documents that another one substitutes are among them, although they do not count. */
+  substituted?: boolean
   /** Types of document, to be found by their index. */
   types?: readonly ('I' | 'E' | 'P' | 'N')[]
   /** The documents of one counterparty, to be found by their index. */
   counterparty?: string | undefined
   /** Only what comes after this position in the order of issued_at and UUID, both descending. */
   after?: readonly [issued_at: number, uuid: string] | undefined
+  /** The documents that counted at the end of this day before today, instead of those that count now. */
+  past?: string | null | undefined
   /** Further conditions on the alias `own`. */
   conditions?: readonly Fragment[]
 }
@@ -39,7 +44,7 @@ export function isSubstituted(partition: Partition, alias: string): Fragment {
  */
 export function populationOf(
   partition: Partition,
-  { direction, first, last, cancelled = 0, types, counterparty, after, conditions = [] }: Population,
+  { direction, first, last, cancelled = 0, substituted = false, types, counterparty, after, past = null, conditions = [] }: Population,
 ): Fragment | null {
   const bounds = boundsOf(partition, direction)
   if (!bounds) return null
@@ -50,13 +55,17 @@ export function populationOf(
     sql`own.entity = ${partition.number}`,
     ...(counterparty === undefined ? [] : [sql`own.counterparty_rfc = ${counterparty}`]),
     ...(types ? [raw(`own.tipo_comprobante in (${types.map((type) => `'${type}'`).join()})`)] : []),
-    raw(`own.direction = ${direction} and own.cancelled = ${cancelled}`),
+    raw(`own.direction = ${direction} and own.cancelled ${past === null ? `= ${cancelled}` : 'in (0, 1)'}`),
     sql`own.issued_at >= ${since}`,
     // An index takes one upper bound.
     after && after[0] <= until ? sql`(own.issued_at, own.uuid) < (${after[0]}, ${after[1]})` : sql`own.issued_at <= ${until}`,
     sql`own.fecha >= ${first} and own.fecha < ${afterDay(last)}`,
     raw("own.kind = 'cfdi' and own.emisor_rfc <> own.receptor_rfc"),
-    ...(cancelled === 0 ? [sql`not ${isSubstituted(partition, 'own')}`] : []),
+    ...(past !== null
+      ? [countedOn(partition, 'own', past)]
+      : cancelled === 0 && !substituted
+        ? [sql`not ${isSubstituted(partition, 'own')}`]
+        : []),
     ...partition.conditions('own'),
     ...conditions,
   ])

@@ -1,5 +1,6 @@
 import { type Fragment, join, raw, sql } from '../../platform/db/fragment.ts'
 import { isAfterCeiling, type Partition } from '../../visibility/scoped-ledger.ts'
+import { isSubstitutedOn, isValidOn } from '../applied/as-of.ts'
 import { afterDay, isDay } from '../literal-day.ts'
 import { micros } from '../money.ts'
 import type { Filters } from './contract.ts'
@@ -39,9 +40,9 @@ export function indexedConditions(filters: Filters, partition: Partition): Map<I
   const conditions = new Map<IndexedFilter, Fragment[]>()
   const put = (name: IndexedFilter, condition: Fragment) => conditions.set(name, [...(conditions.get(name) ?? []), condition])
   if (direction) put('direction', sql`direction = ${direction === 'issued' ? 0 : 1}`)
-  if (estatus) put('estatus', sql`estatus = ${estatus}`)
+  if (estatus && !filters.past) put('estatus', sql`estatus = ${estatus}`)
   if (tipo_comprobante) put('tipo_comprobante', among('tipo_comprobante', tipo_comprobante))
-  if (payment_status) put('payment_status', ofBalance(paymentStatus(payment_status), partition))
+  if (payment_status && !filters.past) put('payment_status', ofBalance(paymentStatus(payment_status), partition))
   if (counterparty_rfc) put('party', sql`counterparty_rfc = ${counterparty_rfc}`)
   if (emisor_rfc) put('party', sql`emisor_rfc = ${emisor_rfc}`)
   if (receptor_rfc) put('party', sql`receptor_rfc = ${receptor_rfc}`)
@@ -72,18 +73,19 @@ export function scannedConditions(filters: Filters, partition: Partition): Fragm
   if (updated_since) conditions.push(...partition.isChangedSince('page', Date.parse(updated_since)))
   if (total_min) conditions.push(ofTotal('>=', total_min))
   if (total_max) conditions.push(ofTotal('<=', total_max))
-  if (balance_min)
+  if (filters.past) conditions.push(...ofPast(filters, filters.past, partition))
+  if (balance_min && !filters.past)
     conditions.push(
       ofBalance(
         sql`tipo_comprobante = 'I' and version is not null and max(total_micros - paid - credited, 0) >= ${number(balance_min)}`,
         partition,
       ),
     )
-  if (paid_from) conditions.push(ofBalance(sql`last_payment_at >= ${paid_from}`, partition))
-  if (paid_to) conditions.push(ofBalance(sql`last_payment_at < ${afterDay(paid_to)}`, partition))
+  if (paid_from && !filters.past) conditions.push(ofBalance(sql`last_payment_at >= ${paid_from}`, partition))
+  if (paid_to && !filters.past) conditions.push(ofBalance(sql`last_payment_at < ${afterDay(paid_to)}`, partition))
   if (filters.kind) conditions.push(sql`kind = ${filters.kind}`)
   if (filters.to_itself) conditions.push(sql`emisor_rfc ${raw(filters.to_itself === 'true' ? '=' : '<>')} receptor_rfc`)
-  if (filters.is_substituted) {
+  if (filters.is_substituted && !filters.past) {
     const isBeyond = isAfterCeiling(partition, 'page', 'substituted_from')
     const isUnknown = isBeyond === null ? raw('substituted_from is null') : sql`(substituted_from is null or ${isBeyond})`
     conditions.push(filters.is_substituted === 'true' ? sql`not ${isUnknown}` : isUnknown)
@@ -97,8 +99,24 @@ export function scannedConditions(filters: Filters, partition: Partition): Fragm
   return conditions
 }
 
+/** The conditions of status and substitution as of a past day, and what a balance of then needs. search.ts compares the balances. */
+function ofPast({ estatus, is_substituted, payment_status, balance_min, paid_from, paid_to }: Filters, day: string, partition: Partition) {
+  const isValid = isValidOn('page', day)
+  const isSubstituted = sql`(${isValid} and ${isSubstitutedOn(partition, 'page', day)})`
+  return [
+    ...(estatus ? [estatus === 'vigente' ? isValid : sql`not coalesce(${isValid}, 0)`] : []),
+    ...(is_substituted ? [is_substituted === 'true' ? isSubstituted : sql`not coalesce(${isSubstituted}, 0)`] : []),
+    ...(payment_status && !payment_status.includes('not_applicable')
+      ? [raw("tipo_comprobante = 'I' and metodo_pago in ('PUE', 'PPD')")]
+      : []),
+    ...(balance_min ? [sql`tipo_comprobante = 'I' and version is not null and total_micros + 0 >= ${number(balance_min)}`] : []),
+    ...(paid_from || paid_to ? [raw("tipo_comprobante = 'I' and metodo_pago = 'PPD'")] : []),
+  ]
+}
+
 /** The conditions of a document's literal day. Instants need none, because the bounds of issued_at are exact for them. */
-export const literalDays = ({ issued_from, issued_to }: Filters): Fragment[] => [
+export const literalDays = ({ issued_from, issued_to, last_day }: Filters): Fragment[] => [
   ...(issued_from && isDay(issued_from) ? [sql`fecha >= ${issued_from}`] : []),
   ...(issued_to && isDay(issued_to) ? [sql`fecha < ${afterDay(issued_to)}`] : []),
+  ...(last_day ? [sql`fecha < ${afterDay(last_day)}`] : []),
 ]

@@ -3,7 +3,7 @@ import { type Doc, doc } from '#doc'
 import { isSituacion, isSource } from '../../blacklists/catalog.ts'
 import { Paging } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { CfdiUuid, Direction, Estatus, Kind, PaymentStatus } from '../contract.ts'
+import { AsOf, CfdiUuid, Direction, Estatus, Kind, PaymentStatus } from '../contract.ts'
 
 const isListed = (text: string): boolean => isSource(text) || isSituacion(text)
 
@@ -94,6 +94,7 @@ export const CfdiSearch = z
     total_min: money(doc('Least total, in the document’s own currency.')),
     total_max: money(doc('Greatest total, in the document’s own currency.')),
     balance_min: money(doc('Least balance, in the document’s own currency. Only invoices (I) whose XML is known have a balance.')),
+    as_of: AsOf,
     blacklist: list(z.string().refine(isListed, 'Must be a list, custom:<slug>, or a situation.'), 20, {
       description: doc(
         'Only documents whose counterparty is now on one of these lists or in one of these situations: `sat_69b`, `custom:<slug>`, `definitivo`, …, ' +
@@ -126,5 +127,12 @@ export const CfdiSearch = z
 export type CfdiSearch = z.infer<typeof CfdiSearch>
 
 type Filter = Exclude<keyof CfdiSearch, 'limit' | 'cursor' | keyof typeof ofFiscalEntity>
-/** The filters of a search, without its page and its fiscal entity; `counterparties` are those that the filter `blacklist` means. */
-export type Filters = Omit<Pick<CfdiSearch, Filter>, 'blacklist'> & { counterparties?: readonly string[] | undefined }
+/** The filters of a search, without its page and its fiscal entity. */
+export type Filters = Omit<Pick<CfdiSearch, Filter>, 'blacklist' | 'as_of'> & {
+  /** Those that the filter `blacklist` means. */
+  counterparties?: readonly string[] | undefined
+  /** The last literal day of the documents, beside issued_to. */
+  last_day?: string
+  /** A day before today: what is said and filtered of status, substitutions and balances is as of its end. */
+  past?: string
+}

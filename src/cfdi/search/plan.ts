@@ -58,7 +58,9 @@ export function planSearch(rfc: string, requested: Filters, partition: Partition
     const left = new Set(chosen.flatMap(({ serves }) => [...conditions.keys()].filter((name) => !serves.includes(name))))
     return {
       streams: chosen.flatMap(({ ranges }) => ranges).flatMap((range) => streamOf(range, filters, partition)),
-      isCompared: hasCeiling(partition) && [payment_status, balance_min, paid_from, paid_to].some((one) => one !== undefined),
+      isCompared:
+        (hasCeiling(partition) || filters.past !== undefined) &&
+        [payment_status, balance_min, paid_from, paid_to].some((one) => one !== undefined),
       rest: [...[...left].flatMap((name) => conditions.get(name)!), ...scanned],
       days: literalDays(filters),
       central: {
@@ -67,7 +69,8 @@ export function planSearch(rfc: string, requested: Filters, partition: Partition
       },
     }
   }
-  const chosen = chosenOf(branches, filters)
+  // A past status is no column of an index.
+  const chosen = chosenOf(branches, filters.past ? { ...filters, estatus: undefined, payment_status: undefined } : filters)
   const plan = planOf(chosen)
   if (!hasCeiling(partition) || !chosen.some(({ serves }) => serves.includes('payment_status'))) return plan
   // Where a scan stops is told, so that a stored payment status must not decide it. Only invoices have one of these.
@@ -95,9 +98,12 @@ export function conditionsOf(filters: Filters, partition: Partition): Fragment[]
   ]
 }
 
-const issuedBounds = ({ issued_from, issued_to }: Filters): { since: number | null; until: number | null } => ({
+const issuedBounds = ({ issued_from, issued_to, last_day }: Filters): { since: number | null; until: number | null } => ({
   since: issued_from === undefined ? null : isDay(issued_from) ? earliestOf(issued_from) : Math.ceil(Date.parse(issued_from) / 1_000),
-  until: issued_to === undefined ? null : isDay(issued_to) ? latestOf(issued_to) : Math.floor(Date.parse(issued_to) / 1_000),
+  until: least(
+    issued_to === undefined ? null : isDay(issued_to) ? latestOf(issued_to) : Math.floor(Date.parse(issued_to) / 1_000),
+    last_day === undefined ? null : latestOf(last_day),
+  ),
 })
 
 export const least = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : Math.min(a, b))

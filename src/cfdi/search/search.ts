@@ -3,8 +3,9 @@ import { listedAs } from '../../blacklists/listed/listed.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { type CursorScope, openCursor, type Page, sealCursor } from '../../platform/paging/cursor.ts'
 import { openLedger } from '../../visibility/scoped-ledger.ts'
+import { pastDay } from '../applied/past-day.ts'
 import type { Cfdi } from '../contract.ts'
-import { afterDay } from '../literal-day.ts'
+import { afterDay, isDay } from '../literal-day.ts'
 import { micros } from '../money.ts'
 import { leftOf, view, visibleBalance } from '../view.ts'
 import type { CfdiSearch, Filters } from './contract.ts'
@@ -14,14 +15,27 @@ import { findPage, type PageItem, type PagePosition } from './store.ts'
 export async function searchCfdi(ctx: Ctx, query: CfdiSearch): Promise<Page<Cfdi>> {
   const ledger = openLedger(ctx)
   const { limit, cursor, fiscal_entity_id: _, fiscalEntityId: __, ...filters } = query
+  const read = filtersAt(ctx, filters)
   const scope: CursorScope = { list: 'cfdi', filters: { ...filters, fiscal_entity_id: ledger.fiscal_entity_id } }
   const after = (await openCursor(ctx, scope, cursor)) as PagePosition | undefined
   const listed = await listedOf(ctx)
-  const { blacklist, ...others } = filters
+  const { blacklist, ...others } = read
   const counterparties = blacklist && { counterparties: listedAs(listed, blacklist) }
   const { items, next } = await findPage(ledger, { ...others, ...counterparties }, after, limit, (item) => isMatch(item, others))
   const data = items.map(({ row, context }) => view(row, context, listed))
   return { data, has_more: next !== null, next_cursor: next && (await sealCursor(ctx, scope, next)) }
+}
+
+/** The filters with the bounds that `as_of` puts on them. Throws Failure 422 as_of.future. */
+function filtersAt<Asked extends Pick<CfdiSearch, 'as_of' | 'issued_to'>>(
+  ctx: Ctx,
+  { as_of, ...filters }: Asked,
+): Omit<Asked, 'as_of'> & Pick<Filters, 'last_day' | 'past'> {
+  if (as_of === undefined) return filters
+  const past = pastDay(ctx, as_of)
+  const { issued_to } = filters
+  const bound = issued_to !== undefined && !isDay(issued_to) ? { last_day: as_of } : { issued_to: [issued_to ?? as_of, as_of].sort()[0]! }
+  return { ...filters, ...bound, ...(past === null ? {} : { past }) }
 }
 
 // SQL compares the stored balance. It passes every row that may have a different visible one (appliedBeyondCeiling), to be compared here.

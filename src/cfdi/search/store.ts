@@ -1,6 +1,7 @@
 import { all, type Fragment, join, prepared, raw, sql } from '../../platform/db/fragment.ts'
 import { boundsOf, isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
-import { appliedBeyondCeiling, appliedOf, parseApplied } from '../applied.ts'
+import { appliedBeyondCeiling, appliedOf, appliedTo, parseApplied } from '../applied/applied.ts'
+import { rowOn, stateOn } from '../applied/as-of.ts'
 import { parseRow, READ_ROW_JSON, type ReadRow, ROW_JSON, storedColumns } from '../read-row.ts'
 import type { RowContext } from '../view.ts'
 import type { Filters } from './contract.ts'
@@ -22,6 +23,8 @@ const SCAN_ROWS = 250
 interface PageRow {
   row: string
   applied: string | null
+  /** For `rowOn`, as of a past day. */
+  state?: string
   fits?: 0 | 1 | null
 }
 
@@ -78,8 +81,13 @@ const limited = (rows: number): Fragment => raw(`limit ${rows}`)
 const selectPage = (partition: Partition, row: Fragment, more: Fragment, rows: Fragment): Fragment =>
   sql`select ${row} as row, ${appliedBeyondCeiling(partition, 'page')} as applied${more} from (${rows}) page`
 
-const filteredPage = (partition: Partition, rows: Fragment, rest: readonly Fragment[], take: number): Fragment =>
-  sql`${selectPage(partition, READ_ROW_JSON, raw(''), rows)} where ${all(rest)} ${limited(take)}`
+/** The same as of a past day, out of `storedColumns`. Only these invoices have a balance that applications change. */
+const selectPast = (partition: Partition, day: string, rows: Fragment): Fragment =>
+  sql`select ${READ_ROW_JSON} as row, ${stateOn(partition, 'page', day)} as state,
+    case when page.tipo_comprobante = 'I' and page.metodo_pago = 'PPD' then ${appliedTo(partition, 'page', day)} else '[]' end as applied from (${rows}) page`
+
+const filteredPage = (partition: Partition, rows: Fragment, rest: readonly Fragment[], take: number, past: string | undefined): Fragment =>
+  sql`${past === undefined ? selectPage(partition, READ_ROW_JSON, raw(''), rows) : selectPast(partition, past, rows)} where ${all(rest)} ${limited(take)}`
 
 /** The statements that read a page of a partition's rows and, where rows are scanned one by one, the position of the last one scanned. */
 interface Scan {
@@ -97,14 +105,16 @@ const restOf = (partition: Partition, { rest }: SearchPlan): Fragment[] => [
   ...(partition.origin === 'import' ? partition.conditions('page') : []),
 ]
 
-function scanStreams(partition: Partition, plan: SearchPlan, after: PagePosition | undefined, take: number): Scan {
+function scanStreams(partition: Partition, plan: SearchPlan, after: PagePosition | undefined, take: number, past?: string): Scan {
   const rest = restOf(partition, plan)
   const rows = (columns: Fragment, limit: number) => sql`${merged(partition, plan, after, columns)} ${limited(limit)}`
+  if (rest.length === 0 && past !== undefined)
+    return { partition, limit: take, statements: [selectPast(partition, past, rows(storedColumns('cfdi'), take))] }
   if (rest.length === 0) return { partition, limit: take, statements: [selectPage(partition, raw('json'), raw(''), rows(WITH_JSON, take))] }
   const last = sql`${merged(partition, plan, after, raw('cfdi.issued_at, cfdi.uuid'))} ${limited(1)} offset ${raw(String(SCAN_ROWS - 1))}`
   // Rows that `isMatch` refuses must not fill the page, which would tell where they are.
   const most = plan.isCompared ? SCAN_ROWS : take
-  return { partition, limit: most, statements: [filteredPage(partition, rows(storedColumns('cfdi'), SCAN_ROWS), rest, most), last] }
+  return { partition, limit: most, statements: [filteredPage(partition, rows(storedColumns('cfdi'), SCAN_ROWS), rest, most, past), last] }
 }
 
 /**
@@ -130,15 +140,15 @@ function scanInvoices(partition: Partition, plan: SearchPlan, after: PagePositio
   return { partition, limit: SCAN_ROWS, statements: [statement], replaces: true }
 }
 
-function scansOf(partition: Partition, plan: SearchPlan, after: PagePosition | undefined, take: number): Scan[] {
-  const scan = scanStreams(partition, plan, after, take)
+function scansOf(partition: Partition, plan: SearchPlan, after: PagePosition | undefined, take: number, past?: string): Scan[] {
+  const scan = scanStreams(partition, plan, after, take, past)
   return plan.invoices ? [scan, scanInvoices(partition, plan.invoices, after)] : [scan]
 }
 
 const byUuid = (partition: Partition, filters: Filters, after: PagePosition | undefined): Fragment => {
   const rows = sql`select ${storedColumns('cfdi')} from json_each(${JSON.stringify(filters.uuid)}) wanted cross join cfdi
     where cfdi.uuid = wanted.value and ${all([isVisible(partition, 'cfdi'), ...(after ? [sql`(+cfdi.issued_at, cfdi.uuid) < (${after[0]}, ${after[1]})`] : [])])} ${ORDER}`
-  return filteredPage(partition, rows, conditionsOf(filters, partition), filters.uuid!.length)
+  return filteredPage(partition, rows, conditionsOf(filters, partition), filters.uuid!.length, filters.past)
 }
 
 const isBefore = (a: PagePosition, b: PagePosition): boolean => a[0] > b[0] || (a[0] === b[0] && a[1] > b[1])
@@ -160,7 +170,7 @@ export async function findPage(
     const plan = planSearch(ledger.rfc, filters, partition)
     if (plan.streams.length === 0) return []
     if (filters.uuid) return [{ partition, limit: Number.POSITIVE_INFINITY, statements: [byUuid(partition, filters, after)] }]
-    return scansOf(partition, plan, after, take)
+    return scansOf(partition, plan, after, take, filters.past)
   })
   if (scans.length === 0) return { items: [], next: null }
   const results = await ledger.d1.batch(scans.flatMap(({ statements }) => statements.map((one) => prepared(ledger.d1, one!))))
@@ -181,8 +191,9 @@ export async function findPage(
     const parsed = rows.map(({ row }) => parseRow(row))
     const end = rows.length === scan.limit ? parsed.at(-1) : (last?.results[0] as ReadRow | undefined)
     if (end && (horizon === null || isBefore(positionOf(end), horizon))) horizon = positionOf(end)
-    for (const [i, { applied, fits }] of rows.entries())
-      if (fits === undefined || fits === 1) read.push(itemOf(ledger, scan.partition, parsed[i]!, applied))
+    for (const [i, { applied, state, fits }] of rows.entries())
+      if (fits === undefined || fits === 1)
+        read.push(itemOf(ledger, scan.partition, state === undefined ? parsed[i]! : rowOn(parsed[i]!, state), applied))
   }
   const items = read
     .filter((item) => (horizon === null || !isBefore(horizon, positionOf(item.row))) && isMatch(item))

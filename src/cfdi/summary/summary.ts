@@ -85,6 +85,12 @@ export interface DocumentCounts {
   months_downloading: number
 }
 
+/** The invoices (I) of a direction, counted or cancelled. Substituted ones are neither. */
+export interface InvoiceCounts {
+  counted: number
+  cancelled: number
+}
+
 /**
  * Counts the visible documents of a range out of the totals of its months. `now` in milliseconds. One call, in which it runs `more`
  * statements of the caller, which read something visible. Their rows are `found`.
@@ -94,7 +100,7 @@ export async function countDocuments(
   span: Span,
   now: number,
   more: readonly Fragment[] = [],
-): Promise<{ counts: DocumentCounts; found: unknown[][] }> {
+): Promise<{ counts: DocumentCounts; invoices: readonly [issued: InvoiceCounts, received: InvoiceCounts]; found: unknown[][] }> {
   const { months, statusRows, found } = await sumMonths(ledger, span, more)
   const all = [...months.values()].map(partsOf)
   const sum = (only: Only): Totals => {
@@ -116,7 +122,14 @@ export async function countDocuments(
     substituted: valid.n - counted.n,
     ...incompleteMonths(statuses),
   }
-  return { counts, found }
+  const invoicesOf = (direction: 0 | 1): InvoiceCounts => {
+    const of = (state: string) =>
+      [...months]
+        .filter(([key]) => key.endsWith(`|${direction}`))
+        .reduce((n, [, cells]) => n + sumOf(partsOf(cells), (tipo, _, one) => tipo === 'I' && one === state).n, 0)
+    return { counted: of('vigente'), cancelled: of('cancelado') }
+  }
+  return { counts, invoices: [invoicesOf(0), invoicesOf(1)], found }
 }
 
 /** The range of a query, as it was given and as days. Throws Failure 422 with this code. */

@@ -7,7 +7,7 @@ import type { Tax } from '../xml/document.ts'
  */
 export const BREAKDOWN = [
   ...(['base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'iva_retenido', 'isr_retenido', 'ieps'] as const),
-  ...(['base_otras', 'iva_otras'] as const),
+  ...(['base_otras', 'iva_otras', 'ieps_retenido'] as const),
 ]
 export type Breakdown = Record<(typeof BREAKDOWN)[number], Micros>
 
@@ -49,7 +49,7 @@ const RATES = new Map((['16', '8'] as const).map((percent) => [`Tasa|${Number(pe
  * The IVA by rate that the groups of a header and of the lines state. A group of the header without a base takes that of the lines, else
  * importe ÷ tasa; groups that only the lines state are added: the header of a CFDI 3.3 leaves out exempt goods.
  */
-export function transferred(header: Groups, lines: Groups): Omit<Breakdown, 'iva_retenido' | 'isr_retenido' | 'ieps'> {
+export function transferred(header: Groups, lines: Groups): Omit<Breakdown, 'iva_retenido' | 'isr_retenido' | 'ieps' | 'ieps_retenido'> {
   const sums = { base_16: 0n, iva_16: 0n, base_8: 0n, iva_8: 0n, base_0: 0n, base_exento: 0n, base_otras: 0n, iva_otras: 0n }
   for (const [key, group] of new Map([...lines, ...header])) {
     const { tipo_factor, tasa_o_cuota } = group.tax
@@ -93,6 +93,13 @@ export function writeBreakdown(breakdown: Breakdown, own?: OwnAmounts): string |
   const ownAmounts = [...BREAKDOWN.map((name) => own.breakdown[name]), own.net]
   return `[${amounts.map((amount) => listOf([amount]) || '0').join()},[${ownAmounts.map((amount) => listOf([amount]) || '0').join()}]]`
 }
+
+/** What a payroll receipt or a CFDI de retenciones withholds: the base and the amount of each of these, in this order. */
+export const WITHHELD = ['001', '002', '003'] as const
+
+/** Formats the `taxes` column of these, in MXN. Null when nothing is withheld. */
+export const writeWithheld = (taxes: readonly [base: Micros, amount: Micros][]): string | null =>
+  taxes.some(([, amount]) => amount !== 0n) && taxes.flat().every(fits) ? `[${listOf(taxes.flat())}]` : null
 
 /** Parses the `taxes` column. */
 export function parseBreakdown(text: string): Breakdown {

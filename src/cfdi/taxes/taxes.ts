@@ -1,9 +1,19 @@
 import type { CfdiRow } from '../columns.ts'
 import { fits, type Micros, micros } from '../money.ts'
 import { inMxn, rateOf } from '../totals.ts'
-import type { CfdiDocument, Concepto, DoctoRelacionado, Tax } from '../xml/document.ts'
+import type { CfdiDocument, Concepto, DoctoRelacionado, Retencion, Tax } from '../xml/document.ts'
 import { taxCode } from '../xml/fields.ts'
-import { addTax, BREAKDOWN, type Breakdown, type Groups, groupsOf, transferred, writeBreakdown } from './breakdown.ts'
+import {
+  addTax,
+  BREAKDOWN,
+  type Breakdown,
+  type Groups,
+  groupsOf,
+  transferred,
+  WITHHELD,
+  writeBreakdown,
+  writeWithheld,
+} from './breakdown.ts'
 
 type Taxes = Pick<CfdiRow, 'iva_trasladado' | 'iva_retenido' | 'isr_retenido' | 'ieps_trasladado'>
 
@@ -55,18 +65,24 @@ const NO_AMOUNTS: Amounts = { net_mxn: null, taxes: null }
 export function breakdownOf(document: CfdiDocument, lines: LineTaxes, taxes: Taxes): Amounts {
   const { kind, tipo_comprobante, currency, tipo_cambio, impuestos } = document
   const isInvoice = tipo_comprobante === 'I' || tipo_comprobante === 'E'
+  if (document.retencion) return { net_mxn: null, taxes: withheldBy(document.retencion) }
   if (kind !== 'cfdi' || !(isInvoice || tipo_comprobante === 'N')) return NO_AMOUNTS
   const rate = rateOf(currency, tipo_cambio)
   const net = (micros(document.subtotal) ?? 0n) - (micros(document.descuento) ?? 0n)
   const net_mxn = inMxn(net, rate)
   if (net_mxn !== null && !fits(net_mxn)) return NO_AMOUNTS
-  if (!isInvoice) return { net_mxn, taxes: null }
+  if (!isInvoice) {
+    const taxed = document.nominas.reduce((all, { total_gravado }) => all + (micros(total_gravado) ?? 0n), 0n)
+    const [base, isr] = [inMxn(taxed, rate), inMxn(taxes.isr_retenido ?? 0n, rate)]
+    return { net_mxn, taxes: base === null || isr === null ? null : writeWithheld([[base, isr]]) }
+  }
   const { iva_retenido, isr_retenido, ieps_trasladado } = taxes
   const stated: Breakdown = {
     ...transferred(groupsOf(impuestos.traslados), lines.transferred),
     iva_retenido: iva_retenido ?? 0n,
     isr_retenido: isr_retenido ?? 0n,
     ieps: ieps_trasladado ?? 0n,
+    ieps_retenido: impuestos.retenciones.length > 0 ? sumOf(impuestos.retenciones, '003') : lines.sum('retenciones', '003'),
   }
   const isPlain = BREAKDOWN.every((name) => stated[name] === (name === 'base_16' ? net : name === 'iva_16' ? taxes.iva_trasladado : 0n))
   if (isPlain && rate === '1') return { net_mxn, taxes: null }
@@ -92,9 +108,18 @@ export function paidTaxesOf(
     iva_retenido: sumOf(retenciones, '002'),
     isr_retenido: sumOf(retenciones, '001'),
     ieps: sumOf(traslados, '003'),
+    ieps_retenido: sumOf(retenciones, '003'),
   }
   return writeBreakdown(mapAmounts(stated, (amount) => convert(amount) ?? amount))
 }
+
+const withheldBy = ({ impuestos }: Retencion): string | null =>
+  writeWithheld(
+    WITHHELD.map((code) => {
+      const taxes = impuestos.filter((tax) => taxCode(tax.impuesto ?? '') === code)
+      return [sum(taxes.map(({ base }) => base)), sum(taxes.map(({ monto }) => monto))]
+    }),
+  )
 
 /** ObjetoImpDR of what is subject to no tax. */
 const NOT_SUBJECT = '01'

@@ -84,7 +84,7 @@ export const Listed = z
   .strictObject({ source: z.string(), situacion: z.enum(SITUACIONES).nullable() })
   .nullable()
   .meta({ id: 'Listed' })
-export type Listed = z.infer<typeof Listed>
+export type WorstListing = z.infer<typeof Listed>
 
 /** A document behind a figure, with what it adds. */
 export const Entry = z

@@ -1,5 +1,5 @@
 import type { Ctx } from '../../platform/context.ts'
-import { type Fragment, prepared } from '../../platform/db/fragment.ts'
+import { type Fragment, prepared, withLiterals } from '../../platform/db/fragment.ts'
 import { type CursorScope, openCursor, sealCursor } from '../../platform/paging/cursor.ts'
 import { type Partition, partitionsToRead } from '../../visibility/scoped-ledger.ts'
 import type { EntriesPage } from './contract.ts'
@@ -35,13 +35,13 @@ export async function pageOfEntries<Row extends EntryRow>(
   { ctx, ledger }: Insight,
   path: string,
   { limit, cursor, ...filters }: Asked,
-  select: (partition: Partition, after: EntryPosition | undefined, take: number) => Fragment | null,
+  select: (partition: Partition, after: EntryPosition | undefined, take: number) => Fragment | readonly Fragment[] | null,
   amountsOf: (rows: Row[]) => (bigint | null)[] | Promise<(bigint | null)[]>,
 ): Promise<EntriesPage> {
   const scope: CursorScope = { list: `${path}/entries`, filters: { ...filters, fiscal_entity_id: ledger.fiscal_entity_id } }
   const after = (await openCursor(ctx, scope, cursor)) as EntryPosition | undefined
   const statements = partitionsToRead(ledger).flatMap((partition) => select(partition, after, limit + 1) ?? [])
-  const found = statements.length === 0 ? [] : await ledger.d1.batch<Row>(statements.map((one) => prepared(ledger.d1, one)))
+  const found = statements.length === 0 ? [] : await ledger.d1.batch<Row>(statements.map((one) => prepared(ledger.d1, withLiterals(one))))
   const rows = found.flatMap(({ results }) => results).sort((a, b) => (isBefore(positionOf(a), positionOf(b)) ? -1 : 1))
   const page = rows.slice(0, limit)
   const amounts = await amountsOf(page)
@@ -51,6 +51,25 @@ export async function pageOfEntries<Row extends EntryRow>(
       return amount == null ? [] : [{ uuid, amount: exact(amount), applies_to }]
     }),
     ...(await nextOf(ctx, scope, rows.length > limit ? page.at(-1) : undefined)),
+  }
+}
+
+/** Returns a page of entries that are known already, in the order of `pageOfEntries`. Throws Failure 400 for a cursor of another query. */
+export async function pageOfList(
+  { ctx, ledger }: Insight,
+  path: string,
+  { limit, cursor, ...filters }: Asked,
+  entries: readonly (EntryRow & { amount: bigint })[],
+): Promise<EntriesPage> {
+  const scope: CursorScope = { list: `${path}/entries`, filters: { ...filters, fiscal_entity_id: ledger.fiscal_entity_id } }
+  const after = (await openCursor(ctx, scope, cursor)) as EntryPosition | undefined
+  const sorted = entries
+    .filter((one) => after === undefined || isBefore(after, positionOf(one)))
+    .sort((a, b) => (isBefore(positionOf(a), positionOf(b)) ? -1 : 1))
+  const page = sorted.slice(0, limit)
+  return {
+    data: page.map(({ uuid, applies_to = null, amount }) => ({ uuid, amount: exact(amount), applies_to })),
+    ...(await nextOf(ctx, scope, sorted.length > limit ? page.at(-1) : undefined)),
   }
 }
 

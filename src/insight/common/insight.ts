@@ -53,7 +53,7 @@ export type Omissions = Pick<InsightQuality, 'dof_rate' | 'drilldown'> &
  * one of them, `more`; their rows are `found`, a list for each.
  */
 export async function aggregateOf({ ctx, ledger, span }: Insight, more: readonly Fragment[] = []) {
-  const [latest, { counts, found }] = await Promise.all([
+  const [latest, { counts, invoices, found }] = await Promise.all([
     latestCeilings(ctx.db, [ledger.entity]),
     countDocuments(ledger, span, ctx.now.getTime(), more),
   ])
@@ -62,6 +62,8 @@ export async function aggregateOf({ ctx, ledger, span }: Insight, more: readonly
   const ceiling = only === undefined ? window.ceiling : windows[only === 0 ? 'issued' : 'received'].ceiling
   return {
     counts,
+    /** Invoices by direction, issued first. */
+    invoices,
     found,
     /** The envelope with what the surface found. */
     envelope: (basis: Omit<Basis, 'rules'>, rules: Rules, omitted: Omissions): Envelope => ({

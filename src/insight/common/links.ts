@@ -22,7 +22,7 @@ export function linksOf({ ledger: { fiscal_entity_id }, span }: Insight, path: s
     cfdi: (more) =>
       `/v1/cfdi?${new URLSearchParams({
         ...{ fiscal_entity_id, ...(direction === undefined ? {} : { direction: DIRECTIONS[direction] }), estatus: 'vigente' },
-        ...{ issued_from: span.first, issued_to: span.last, kind: 'cfdi', to_itself: 'false', is_substituted: 'false', ...more },
+        ...{ issued_from: span.first, issued_to: span.last, kind: 'cfdi', to_itself: 'false', ...more },
       })}`,
   }
 }

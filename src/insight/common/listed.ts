@@ -2,18 +2,18 @@ import { SEVERITIES } from '../../blacklists/catalog.ts'
 import { listedAmong } from '../../blacklists/listings/listed-among.ts'
 import type { Listing } from '../../blacklists/listings/listing.ts'
 import type { Ctx } from '../../platform/context.ts'
-import type { Listed } from './contract.ts'
+import type { WorstListing } from './contract.ts'
 
 const severity = (listing: Listing): number => SEVERITIES.indexOf(listing.severity)
 
 /** The most severe of the active listings of a taxpayer. */
-export function worstOf(listings: readonly Listing[] = []): Listed {
+export function worstOf(listings: readonly Listing[] = []): WorstListing {
   const [worst] = listings.filter(({ is_active }) => is_active).sort((a, b) => severity(b) - severity(a) || (a.source < b.source ? -1 : 1))
   return worst ? { source: worst.source, situacion: worst.situacion } : null
 }
 
 /** Finds the most severe active listing of each of these RFCs today. One call to the control database, none without RFCs. */
-export async function worstListings({ db, organization }: Ctx, rfcs: readonly string[]): Promise<Map<string, Listed>> {
+export async function worstListings({ db, organization }: Ctx, rfcs: readonly string[]): Promise<Map<string, WorstListing>> {
   if (rfcs.length === 0) return new Map()
   const { listings } = await listedAmong({ db, organization_id: organization.id }, rfcs, null)
   return new Map([...listings].map(([rfc, some]) => [rfc, worstOf(some)]))

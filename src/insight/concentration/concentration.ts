@@ -3,13 +3,14 @@ import type { Ctx } from '../../platform/context.ts'
 import { raw } from '../../platform/db/fragment.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { addMonths } from '../../platform/time/months.ts'
-import type { Basis, EntriesPage, Listed } from '../common/contract.ts'
+import type { Basis, EntriesPage, WorstListing } from '../common/contract.ts'
 import { pageOfDocuments } from '../common/document-entries.ts'
 import { percentOf, sumAll } from '../common/figures.ts'
 import { aggregateOf, type Insight, openEntries, openInsight } from '../common/insight.ts'
 import { isLeftOut, pageOfLeftOut } from '../common/left-out.ts'
 import { type Links, linksOf, qualityLinks } from '../common/links.ts'
 import { worstListings } from '../common/listed.ts'
+import { directionNumber } from '../common/names.ts'
 import type { Concentration, ConcentrationEntriesQuery, ConcentrationQuery, ConcentrationRow } from './contract.ts'
 import { addUp, type Counterparty } from './counterparties.ts'
 import { rankedOf, sharesOf } from './shares.ts'
@@ -48,7 +49,7 @@ export async function getConcentration(ctx: Ctx, query: ConcentrationQuery): Pro
   const { span, rules, ledger } = insight
   const scope: CursorScope = { list: PATH, filters: { ...query, fiscal_entity_id: ledger.fiscal_entity_id } }
   const after = (await openCursor(ctx, scope, cursor)) as readonly [total: string, rfc: string] | undefined
-  const { found, envelope } = await aggregateOf(insight, counterpartyStatements(ledger, direction === 'issued' ? 0 : 1, span))
+  const { found, envelope } = await aggregateOf(insight, counterpartyStatements(ledger, directionNumber(direction), span))
   const { counterparties, dof_rate } = await addUp(ctx, found)
   const ranked = rankedOf(counterparties, include_generic === 'true')
   const { base, ...shares } = sharesOf(
@@ -86,7 +87,7 @@ export async function getConcentrationEntries(ctx: Ctx, query: ConcentrationEntr
   const conditions = figure === 'invoice_count' ? [raw("own.tipo_comprobante = 'I'")] : []
   return pageOfDocuments(insight, PATH, query, {
     ...insight.span,
-    direction: direction === 'issued' ? 0 : 1,
+    direction: directionNumber(direction),
     counterparty: rfc,
     conditions,
   })
@@ -95,7 +96,7 @@ export async function getConcentrationEntries(ctx: Ctx, query: ConcentrationEntr
 interface Whole {
   ranked: readonly Counterparty[]
   base: Micros
-  listed: ReadonlyMap<string, Listed>
+  listed: ReadonlyMap<string, WorstListing>
   links: Links
   /** How many months a trend compares, and the last month of the range. */
   months: number

@@ -70,7 +70,6 @@ const Header = {
   level: z.enum(['low', 'moderate', 'high']).nullable(),
   drilldown: Drilldown,
 }
-export type ConcentrationHeader = Omit<z.infer<z.ZodObject<typeof Header>>, 'drilldown'>
 
 export const Concentration = z.strictObject({ ...Envelope, ...Header, ...pageOf(ConcentrationRow).shape }).meta({ id: 'Concentration' })
 export type Concentration = z.infer<typeof Concentration>

@@ -3,6 +3,7 @@ import { parseSum } from '../../cfdi/population/sums.ts'
 import type { System } from '../../platform/context.ts'
 import { offsetText } from '../../platform/time/zone-of-postcode.ts'
 import { sumAll } from '../common/figures.ts'
+import { nameOf } from '../common/names.ts'
 import { inPesos, parseUnrated, ratesOf, type Unrated } from '../common/unrated.ts'
 import type { CancelledRow, CounterpartyRow } from './store.ts'
 
@@ -38,8 +39,6 @@ const timeOf = (order: number): string => {
   return `${new Date((seconds + offset * 60) * 1_000).toISOString().slice(0, 19)}${offsetText(offset)}`
 }
 
-const POSITION = 10 + 36
-
 function addMonth({ months }: Known, month: string, total: Micros, invoices: number): void {
   const known = months.get(month) ?? { total: 0n, invoices: 0 }
   months.set(month, { total: known.total + total, invoices: known.invoices + invoices })
@@ -47,7 +46,7 @@ function addMonth({ months }: Known, month: string, total: Micros, invoices: num
 
 /**
  * Adds up the rows of `counterpartyStatements`. Documents that state no exchange rate are converted at the published one; `dof_rate` is how
- * many these are, without cancelled ones. At most one D1 call.
+ * many these are. At most one D1 call.
  */
 export async function addUp(system: System, found: readonly unknown[][]): Promise<{ counterparties: Counterparty[]; dof_rate: number }> {
   const all = new Map<string, Known>()
@@ -56,13 +55,12 @@ export async function addUp(system: System, found: readonly unknown[][]): Promis
     all.set(rfc, known)
     return known
   }
-  const unrated: (Unrated & { rfc: string; isCancelled: boolean })[] = []
+  const unrated: (Unrated & { rfc: string })[] = []
   for (const row of found.flat() as (CounterpartyRow | CancelledRow)[]) {
     const known = of(row.rfc)
-    const isCancelled = 'cancelled' in row
-    for (const one of parseUnrated(row.unrated)) unrated.push({ ...one, rfc: row.rfc, isCancelled })
-    if (isCancelled) known.cancelled += row.cancelled
+    if ('cancelled' in row) known.cancelled += row.cancelled
     else {
+      for (const one of parseUnrated(row.unrated)) unrated.push({ ...one, rfc: row.rfc })
       for (const line of row.months?.split(';') ?? []) {
         const [month = '', invoices, income = '0', credit = '0'] = line.split('=')
         addMonth(known, month, parseSum(income) - parseSum(credit), Number(invoices))
@@ -75,19 +73,16 @@ export async function addUp(system: System, found: readonly unknown[][]): Promis
   }
   const rates = await ratesOf(system, unrated)
   let dof_rate = 0
-  for (const [n, { rfc, isCancelled, uuid, tipo, day, issued_at, utc_offset, name, net }] of unrated.entries()) {
+  for (const [n, { rfc, uuid, tipo, day, issued_at, utc_offset, name, net }] of unrated.entries()) {
     const [known, amount, order] = [of(rfc), inPesos(net, rates[n] ?? null), issued_at * SCALE + utc_offset + HALF]
     if (amount === null) continue
-    if (isCancelled) known.cancelled++
-    else {
-      const isInvoice = tipo === 'I'
-      dof_rate++
-      known.documents++
-      addMonth(known, day.slice(0, 7), isInvoice ? amount : -amount, isInvoice ? 1 : 0)
-      const named = `${issued_at}${uuid}${name}`
-      if (name !== null && named > known.name) known.name = named
-      if (isInvoice) [known.first, known.last] = [Math.min(known.first, order), Math.max(known.last, order)]
-    }
+    const isInvoice = tipo === 'I'
+    dof_rate++
+    known.documents++
+    addMonth(known, day.slice(0, 7), isInvoice ? amount : -amount, isInvoice ? 1 : 0)
+    const named = `${issued_at}${uuid}${name}`
+    if (name !== null && named > known.name) known.name = named
+    if (isInvoice) [known.first, known.last] = [Math.min(known.first, order), Math.max(known.last, order)]
   }
   const counterparties = [...all].flatMap(([rfc, known]) => (known.documents === 0 ? [] : [counterpartyOf(rfc, known)]))
   return { counterparties: counterparties.sort(byTotal), dof_rate }
@@ -97,7 +92,7 @@ function counterpartyOf(rfc: string, { months, name, first, last, cancelled }: K
   const sorted = [...months].sort(([a], [b]) => (a < b ? -1 : 1)).map(([month, sums]) => ({ month, ...sums }))
   return {
     rfc,
-    name: name === '' ? null : name.slice(POSITION),
+    name: nameOf(name),
     total: sumAll(sorted.map(({ total }) => total)),
     invoices: sorted.reduce((sum, { invoices }) => sum + invoices, 0),
     cancelled,

@@ -2,6 +2,7 @@ import { populationOf } from '../../cfdi/population/population.ts'
 import { sumOf } from '../../cfdi/population/sums.ts'
 import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import { type DirectionNumber, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { nameColumn } from '../common/names.ts'
 import { IS_UNRATED, unratedJson } from '../common/unrated.ts'
 
 interface Days {
@@ -23,14 +24,11 @@ export interface CounterpartyRow {
   unrated: string | null
 }
 
-/** How many invoices of a counterparty were cancelled. */
+/** How many invoices of a counterparty were cancelled: whether their XML is known says when they were downloaded. */
 export interface CancelledRow {
   rfc: string
   cancelled: number
-  unrated: string | null
 }
-
-export const nameColumn = (direction: DirectionNumber) => (direction === 0 ? ('receptor_nombre' as const) : ('emisor_nombre' as const))
 
 const ofType = (tipo: string) => `case own.tipo_comprobante when '${tipo}' then own.net_mxn end`
 const INVOICE = "own.tipo_comprobante = 'I' and own.net_mxn is not null"
@@ -56,10 +54,7 @@ function counterparties(partition: Partition, direction: DirectionNumber, days: 
 
 function cancelledInvoices(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
   const population = populationOf(partition, { ...days, direction, cancelled: 1, types: ['I'] })
-  return (
-    population &&
-    sql`select own.counterparty_rfc as rfc, count(own.net_mxn) as cancelled, ${raw(UNRATED(direction))} as unrated ${population} group by own.counterparty_rfc`
-  )
+  return population && sql`select own.counterparty_rfc as rfc, count(*) as cancelled ${population} group by own.counterparty_rfc`
 }
 
 /** The statements that read the counterparties of a range, and those of their cancelled invoices, by turns for each partition. */

@@ -31,4 +31,40 @@ export const join = (pieces: readonly Fragment[], separator: string): Fragment =
 /** The condition that all these conditions hold. */
 export const all = (conditions: readonly Fragment[]): Fragment => (conditions.length === 0 ? raw('1') : join(conditions, ' and '))
 
+/** The text of a piece with its values written into it, for SQL that is repeated until D1’s hundred parameters would not suffice. */
+export const inlined = ({ text, values }: Fragment): string => {
+  let n = 0
+  return text.replace(/\?/g, () => {
+    const value = values[n++] ?? null
+    return typeof value === 'string' ? quoted(value) : String(value)
+  })
+}
+
+/** A text as a literal of SQL. */
+export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+const WORD = /^[\w:.+-]{0,64}$/
+
+/**
+ * Writes numbers and plain words, such as days, into the text. D1 takes 100 parameters at most, which statements over several selections of
+ * documents exceed.
+ */
+export function withLiterals({ text, values }: Fragment): Fragment {
+  const left: Value[] = []
+  const list = [...values]
+  const written = text.replaceAll('?', () => {
+    const value = list.shift()!
+    if (typeof value === 'number') return String(value)
+    if (value === null) return 'null'
+    if (WORD.test(value)) return `'${value}'`
+    left.push(value)
+    return '?'
+  })
+  return { text: written, values: left }
+}
+
 export const prepared = (d1: D1Database, { text, values }: Fragment): D1PreparedStatement => d1.prepare(text).bind(...values)
+
+/** Runs selects in one call, none without any, and returns the rows of all. */
+export const readAll = async <Row>(d1: D1Database, statements: readonly Fragment[]): Promise<Row[]> =>
+  statements.length === 0 ? [] : (await d1.batch<Row>(statements.map((one) => prepared(d1, one)))).flatMap(({ results }) => results)

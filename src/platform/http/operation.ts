@@ -207,9 +207,10 @@ export const returnsTable = (schema: z.ZodObject) => {
     headers: { Link: doc('`rel="next"`: the next page, of a table.') },
   }
   return described({ outputs: [output] }, (async (c, next) => {
-    c.header('Vary', 'Accept')
     await refuseUndeclared()(c, next)
-    if (c.res.status !== 200 || !prefersCsv(c)) return
+    if (c.res.status !== 200) return
+    c.res.headers.set('Vary', 'Accept')
+    if (!prefersCsv(c)) return
     const answer = (await c.res.json()) as { data?: unknown[]; next_cursor?: string | null }
     const headers = new Headers(c.res.headers)
     headers.set('Content-Type', 'text/csv; charset=utf-8; header=present')

@@ -19,9 +19,13 @@ export const DESCRIPTIONS: Record<EventKey, string> = {
     'for each rejected CIEC, not for each failed login, also while the connection is paused.',
   'cfdi.issued': 'A new CFDI was ingested.',
   'document.csf.updated':
-    'A run of yours downloaded a tax status certificate (CSF) that is new to you. `changes` says what differs from the one before.',
-  'document.opinion_32d.changed': 'The sense of the tax compliance opinion (article 32-D) is another one than that of the opinion before.',
-  'obligation.due_soon': 'A tax obligation is due soon.',
+    'A run of yours downloaded a tax status certificate (CSF) that is new to you. `changes` says what differs from the one before. The ' +
+    'feed has it; webhooks are not sent it.',
+  'document.opinion_32d.changed':
+    'The sense of the tax compliance opinion (article 32-D) is another one than that of the opinion before. The feed has it; webhooks are ' +
+    'not sent it.',
+  'obligation.due_soon':
+    'A tax obligation is due in five days, or in one, and no return for its period was downloaded. Sent once for each of both days.',
   'storage.failed':
     'Copying to a storage connector failed five times in a row, and the connector has the status error. Nothing is copied to it until it is ' +
     'activated again. Downloads go on. Sent once each time that a connector gets this status.',
@@ -53,8 +57,8 @@ export const CATALOG: readonly CatalogEntry[] = EVENT_KEYS.map((key) => ({
  */
 export const listCatalog = (): EventCatalog => ({
   data: CATALOG.map(({ key, description, sample }) => {
-    const payload = PAYLOADS[key as keyof typeof PAYLOADS] as z.ZodType | undefined
-    const schema = payload ? (z.toJSONSchema(payload) as Record<string, unknown>) : null
+    const payload = PAYLOADS[key as keyof typeof PAYLOADS] as z.ZodType
+    const schema = sample ? (z.toJSONSchema(payload) as Record<string, unknown>) : null
     return { key, description, available: sample !== null, schema, sample }
   }),
 })

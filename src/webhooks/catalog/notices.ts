@@ -1,6 +1,7 @@
 import { DESCRIPTIONS } from './catalog.ts'
 import type { EventKey } from './contract.ts'
 import { PAYLOADS } from './payload-contract.ts'
+import { RECORDED_ONLY } from './recorded-only.ts'
 
 const HEADERS = {
   'Service-Event': 'The event key, such as `cfdi.cancelled`.',
@@ -15,9 +16,11 @@ const HEADERS = {
 
 /** Returns a description of each request that webhooks send, for the OpenAPI document. */
 export const notices = () =>
-  Object.entries(PAYLOADS).map(([key, schema]) => ({
-    key,
-    description: DESCRIPTIONS[key as EventKey] ?? 'A test event, sent on request.',
-    headers: HEADERS,
-    schema,
-  }))
+  Object.entries(PAYLOADS)
+    .filter(([key]) => !RECORDED_ONLY.includes(key))
+    .map(([key, schema]) => ({
+      key,
+      description: DESCRIPTIONS[key as EventKey] ?? 'A test event, sent on request.',
+      headers: HEADERS,
+      schema,
+    }))

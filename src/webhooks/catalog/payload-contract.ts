@@ -150,6 +150,21 @@ const OpinionChanged = z
     to: sense.meta({ description: 'The sense of the opinion.' }),
   })
   .meta({ id: 'DocumentOpinion32dChangedEvent' })
+const ObligationDueSoon = z
+  .strictObject({
+    ...head('obligation.due_soon'),
+    ...fiscalEntity,
+    description: z.string().meta({ description: 'The obligation, in the tax authority’s words.' }),
+    periodicity: z.enum(['monthly', 'annual']).meta({ description: 'How often it is due.' }),
+    period: z.string().meta({ description: 'The month, `YYYY-MM`, or the year, `YYYY`, that the return is for.' }),
+    due_date: z.iso.date().meta({ description: 'The last day to file, without the extension.' }),
+    extended_due_date: z.iso
+      .date()
+      .nullable()
+      .meta({ description: 'The last day with the extension by the sixth digit of the RFC, which has exceptions; null without one.' }),
+    days_left: z.int().meta({ description: 'Days until `due_date` in America/Mexico_City: 5 or 1.' }),
+  })
+  .meta({ id: 'ObligationDueSoonEvent' })
 const StorageFailed = z
   .strictObject({
     ...head('storage.failed'),
@@ -212,6 +227,7 @@ export const PAYLOADS = {
   'connection.ciec_invalid': CiecInvalid,
   'document.csf.updated': CsfUpdated,
   'document.opinion_32d.changed': OpinionChanged,
+  'obligation.due_soon': ObligationDueSoon,
   'storage.failed': StorageFailed,
   'mailbox.notification_received': NotificationReceived,
   'blacklist.changed': BlacklistChanged,

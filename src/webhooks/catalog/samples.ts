@@ -36,11 +36,7 @@ const job = {
   completed_at: '2026-11-20T18:00:05.000Z',
 } as const
 
-const document = {
-  document_id: 'doc_01kabcdefghjkmnpqrstvwxyz0',
-  document_date: '2026-11-01',
-  version: 12,
-}
+const description = 'Pago definitivo mensual de IVA.'
 
 /** A sample payload of each event that the service sends. */
 export const SAMPLES = {
@@ -71,13 +67,9 @@ export const SAMPLES = {
     effective_at: '2026-11-26T06:00:00.000Z',
   },
   'connection.ciec_invalid': { event: 'connection.ciec_invalid', ...event, rejected_at: '2026-11-20T18:00:05.000Z' },
-  'document.csf.updated': {
-    ...{ event: 'document.csf.updated', ...event, ...document, fields_status: 'read' },
-    changes: [{ field: 'address.street', from: 'CALLE REFORMA', to: 'AVENIDA JUAREZ' }],
-  },
-  'document.opinion_32d.changed': {
-    ...{ event: 'document.opinion_32d.changed', ...event, ...document },
-    ...{ folio: '26NA1234567', from: 'positivo', to: 'negativo' },
+  'obligation.due_soon': {
+    ...{ event: 'obligation.due_soon', ...event, description, periodicity: 'monthly' },
+    ...{ period: '2026-10', due_date: '2026-11-17', extended_due_date: '2026-11-20', days_left: 5 },
   },
   'blacklist.changed': {
     ...{ event: 'blacklist.changed', ...event },

@@ -1,6 +1,7 @@
 import { jsonChunks } from '../../platform/db/commit.ts'
 import { prepared, raw, sql } from '../../platform/db/fragment.ts'
 import { assertThat } from '../../platform/db/guard.ts'
+import { RECORDED_ONLY } from '../catalog/recorded-only.ts'
 import type { DeliveryRow } from './log-store.ts'
 
 const COLUMNS = 'webhook, seq, redelivery, event_key, status, due_at, attempts, created_at'
@@ -54,7 +55,9 @@ export const insertRedeliveries = (
   ]
 }
 
-const SUBSCRIBES = "w.is_enabled = 1 and exists (select 1 from json_each(w.event_keys) k where k.value = e.body->>'event')"
+const SUBSCRIBES =
+  "w.is_enabled = 1 and exists (select 1 from json_each(w.event_keys) k where k.value = e.body->>'event'" +
+  ` and k.value not in ('${RECORDED_ONLY.join("', '")}'))`
 
 /** Endpoints of an organization that get their deliveries in the commit of the event. Further ones get them page by page (relay/fan-out.ts). */
 const ENDPOINTS_AT_ONCE = 20

@@ -1,6 +1,7 @@
 import type { AlertDraft } from '../../alerts/alerts.ts'
 import { BLACKLIST_CHANGED, type BlacklistChangedBody } from '../../blacklists/listed/changed.ts'
 import { DOCUMENT_READ, type DocumentNews } from '../../documents/news.ts'
+import { DUE_SOON, type DueSoonBody } from '../../documents/obligations/due-soon.ts'
 import type { CancellationBody } from '../../downloads/cancellation-events.ts'
 import type { JobCounts } from '../../downloads/counts/counts.ts'
 import { alertOf } from '../../mailbox/alert.ts'
@@ -14,7 +15,7 @@ import { parseReaches, reachedAt } from '../../visibility/reaches.ts'
 import { hullOf, NOTHING, shows, type Windows, windowsOf } from '../../visibility/window.ts'
 import { eventIdOf } from '../events/event-id.ts'
 import type { NewEvent } from '../events/store.ts'
-import { cancellationContents, contentOf, documentContent, type Recipient, type SyncBody } from './payloads.ts'
+import { cancellationContents, contentOf, documentContent, dueSoonContent, type Recipient, type SyncBody } from './payloads.ts'
 import type { RecipientRow } from './store.ts'
 
 /** An event of an organization's feed, in its events shard. */
@@ -40,6 +41,7 @@ export async function feedEventsOf(
   if (event.kind === NOTIFICATION_RECEIVED) return notificationsOf(event, JSON.parse(event.body) as NotificationBody, row)
   if (event.kind === BLACKLIST_CHANGED) return listingsOf(event, JSON.parse(event.body) as BlacklistChangedBody, row)
   const recipient = recipientOf(row, event.created_at, event.created_at)
+  if (event.kind === DUE_SOON) return obligationsOf(event, JSON.parse(event.body) as DueSoonBody, row, recipient)
   // The same document can be told of with its job and when it is read.
   const documents = (counts?.news ?? []).map((news) =>
     feedEvent(row, documentContent(news, recipient), `${news.event}:${event.entity}:${news.document_id}`, news.got_at, true),
@@ -88,6 +90,15 @@ async function notificationsOf(event: StoredOutboxEvent, body: NotificationBody,
   const told = await feedEvent(row, content, event.outbox_event_id, event.created_at, false)
   return [{ ...told, alert: alertOf({ ...row, notification_id }, body, new Date(event.created_at)) }]
 }
+
+/** What is due soon. Its identifiers derive from the day, so that it is told once. */
+const obligationsOf = ({ entity }: StoredOutboxEvent, { day, obligations }: DueSoonBody, row: RecipientRow, recipient: Recipient) =>
+  Promise.all(
+    obligations.map((due) => {
+      const change = `${DUE_SOON}:${entity}:${due.due_date}:${due.days_left}:${due.description}`
+      return feedEvent(row, dueSoonContent(due, recipient), change, Date.parse(day), true)
+    }),
+  )
 
 /** A change of a list, at the time of the load. A task that is repeated reports it again. */
 async function listingsOf(event: StoredOutboxEvent, body: BlacklistChangedBody, row: RecipientRow): Promise<FeedEvent[]> {

@@ -2,6 +2,7 @@ import { severityOf } from '../../blacklists/catalog.ts'
 import { BLACKLIST_CHANGED, type BlacklistChangedBody } from '../../blacklists/listed/changed.ts'
 import { hasAppliedPayments, paymentStatusAt } from '../../cfdi/payment-thresholds.ts'
 import type { DocumentNews } from '../../documents/news.ts'
+import type { DueObligation } from '../../documents/obligations/due-soon.ts'
 import type { CancellationBody } from '../../downloads/cancellation-events.ts'
 import type { JobCounts } from '../../downloads/counts/counts.ts'
 import { deadlinesOf } from '../../mailbox/deadlines.ts'
@@ -116,6 +117,15 @@ const listingOf = ({ changed_at: _, ...change }: BlacklistChangedBody) => ({
 
 /** The event of a document that an organization got. */
 export const documentContent = ({ got_at: _, ...news }: DocumentNews, recipient: Recipient): Content => ({ ...headOf(recipient), ...news })
+
+/** The event of an obligation that is due soon. */
+export const dueSoonContent = (due: DueObligation, recipient: Recipient): Content => ({
+  event: 'obligation.due_soon',
+  ...headOf(recipient),
+  ...due,
+  periodicity: due.periodicity as 'monthly',
+})
+
 /** A notification under the identifier that the recipient's connection knows. */
 type NotificationOfRecipient = NotificationBody & { notification_id: string }
 

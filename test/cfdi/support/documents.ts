@@ -23,7 +23,14 @@ export interface Plain {
   relacion: { tipo: string; uuids: string[] } | null
   /** What it substitutes beside another relation, in a second CfdiRelacionados. */
   sustituye?: string[]
-  pagos: { fecha: string; documentos: { uuid: string; pagado: string; moneda: string }[] }[]
+  /** CondicionesDePago. */
+  condiciones?: string
+  /** In MXN, unless the currency of a payment and its exchange rate are said. */
+  pagos: {
+    fecha: string
+    moneda?: [currency: string, tipo_cambio: string]
+    documentos: { uuid: string; pagado: string; moneda: string }[]
+  }[]
   lines: number
   /** Its lines, where they are not all alike. */
   productos?: { clave: string; importe: string; descuento: string | null }[]
@@ -86,11 +93,11 @@ export function xmlOf(document: Plain): string {
     ? document.productos.map(({ clave, importe, descuento }) => lineOf(clave, importe, descuento)).join('')
     : lineOf('84111506', document.subtotal, null).repeat(document.lines)
   return `<?xml version="1.0" encoding="UTF-8"?>
-<cfdi:Comprobante xmlns:cfdi="http://www.sat.gob.mx/cfd/4" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.sat.gob.mx/cfd/4 http://www.sat.gob.mx/sitio_internet/cfd/4/cfdv40.xsd" Version="4.0" Serie="A" Folio="17" Fecha="${document.fecha}" Sello="${SEAL}" FormaPago="99" NoCertificado="30001000000400002434" Certificado="${CERTIFICATE}" SubTotal="${document.subtotal}"${attribute('Descuento', document.descuento)} Moneda="${document.moneda}"${attribute('TipoCambio', document.tipo_cambio)} Total="${document.total}" TipoDeComprobante="${tipo}" Exportacion="01"${attribute('MetodoPago', document.metodo)} LugarExpedicion="${document.lugar}">${related}<cfdi:Emisor Rfc="${document.emisor}" Nombre="EMPRESA DE PRUEBA" RegimenFiscal="601"/><cfdi:Receptor Rfc="${document.receptor}" Nombre="CLIENTE DE PRUEBA" DomicilioFiscalReceptor="06600" RegimenFiscalReceptor="601" UsoCFDI="G03"/><cfdi:Conceptos>${lines}</cfdi:Conceptos>${taxes}<cfdi:Complemento>${complement}<tfd:TimbreFiscalDigital xmlns:tfd="http://www.sat.gob.mx/TimbreFiscalDigital" Version="1.1" UUID="${document.uuid}" FechaTimbrado="${document.fecha}" RfcProvCertif="SPR190613I52" SelloCFD="${SEAL}" NoCertificadoSAT="30001000000500003456" SelloSAT="${SEAL}"/></cfdi:Complemento></cfdi:Comprobante>`
+<cfdi:Comprobante xmlns:cfdi="http://www.sat.gob.mx/cfd/4" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.sat.gob.mx/cfd/4 http://www.sat.gob.mx/sitio_internet/cfd/4/cfdv40.xsd" Version="4.0" Serie="A" Folio="17" Fecha="${document.fecha}" Sello="${SEAL}" FormaPago="99" NoCertificado="30001000000400002434" Certificado="${CERTIFICATE}" SubTotal="${document.subtotal}"${attribute('Descuento', document.descuento)} Moneda="${document.moneda}"${attribute('TipoCambio', document.tipo_cambio)} Total="${document.total}" TipoDeComprobante="${tipo}" Exportacion="01"${attribute('MetodoPago', document.metodo)}${attribute('CondicionesDePago', document.condiciones ?? null)} LugarExpedicion="${document.lugar}">${related}<cfdi:Emisor Rfc="${document.emisor}" Nombre="EMPRESA DE PRUEBA" RegimenFiscal="601"/><cfdi:Receptor Rfc="${document.receptor}" Nombre="CLIENTE DE PRUEBA" DomicilioFiscalReceptor="06600" RegimenFiscalReceptor="601" UsoCFDI="G03"/><cfdi:Conceptos>${lines}</cfdi:Conceptos>${taxes}<cfdi:Complemento>${complement}<tfd:TimbreFiscalDigital xmlns:tfd="http://www.sat.gob.mx/TimbreFiscalDigital" Version="1.1" UUID="${document.uuid}" FechaTimbrado="${document.fecha}" RfcProvCertif="SPR190613I52" SelloCFD="${SEAL}" NoCertificadoSAT="30001000000500003456" SelloSAT="${SEAL}"/></cfdi:Complemento></cfdi:Comprobante>`
 }
 
-const pagoOf = ({ fecha, documentos }: Plain['pagos'][number]): string =>
-  `<pago20:Pago FechaPago="${fecha}" FormaDePagoP="03" MonedaP="MXN" TipoCambioP="1" Monto="1">${documentos
+const pagoOf = ({ fecha, moneda: [currency, rate] = ['MXN', '1'], documentos }: Plain['pagos'][number]): string =>
+  `<pago20:Pago FechaPago="${fecha}" FormaDePagoP="03" MonedaP="${currency}" TipoCambioP="${rate}" Monto="1">${documentos
     .map(
       ({ uuid, pagado, moneda }) =>
         `<pago20:DoctoRelacionado IdDocumento="${uuid}" MonedaDR="${moneda}" EquivalenciaDR="1" NumParcialidad="1" ImpSaldoAnt="${pagado}" ImpPagado="${pagado}" ImpSaldoInsoluto="0" ObjetoImpDR="02"/>`,

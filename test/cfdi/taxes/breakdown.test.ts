@@ -38,6 +38,7 @@ const NOTHING = {
   iva_8: 0n,
   base_0: 0n,
   base_exento: 0n,
+  ieps_retenido: 0n,
   iva_retenido: 0n,
   isr_retenido: 0n,
   ieps: 0n,
@@ -63,7 +64,7 @@ describe('the taxes of an invoice by rate', () => {
     expect(row.net_mxn).toBe(pesos(1_000))
     expect(parseBreakdown(row.taxes!)).toEqual({
       ...{ base_16: pesos(100), iva_16: pesos(16), base_8: pesos(200), iva_8: pesos(16), base_0: pesos(300), base_exento: pesos(400) },
-      ...{ iva_retenido: pesos(10.66), isr_retenido: pesos(10), ieps: pesos(8), base_otras: 0n, iva_otras: 0n },
+      ...{ iva_retenido: pesos(10.66), isr_retenido: pesos(10), ieps: pesos(8), base_otras: 0n, iva_otras: 0n, ieps_retenido: 0n },
     })
   })
 
@@ -84,9 +85,26 @@ describe('the taxes of an invoice by rate', () => {
     const { row } = stored('TipoDeComprobante="I" Moneda="USD" TipoCambio="17.5" SubTotal="100" Total="116"', { header })
     expect([row.net_mxn, parseBreakdown(row.taxes!)]).toEqual([pesos(1_750), { ...NOTHING, base_16: pesos(1_750), iva_16: pesos(280) }])
     // At its end are the same amounts in its own currency, and what it is worth before taxes there.
-    expect(JSON.parse(row.taxes!)[11]).toEqual([100e6, 16e6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 100e6])
+    expect(JSON.parse(row.taxes!)[12]).toEqual([100e6, 16e6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 100e6])
     const unrated = stored('TipoDeComprobante="I" Moneda="USD" SubTotal="100" Total="116"', { header }).row
     expect([unrated.net_mxn, parseBreakdown(unrated.taxes!)]).toEqual([null, { ...NOTHING, base_16: pesos(100), iva_16: pesos(16) }])
+  })
+
+  it('include IEPS that is withheld', () => {
+    const { row } = stored('TipoDeComprobante="I" Moneda="MXN" SubTotal="100" Total="113"', {
+      header: `<c:Retenciones>${withheld('003', '3')}</c:Retenciones><c:Traslados>${traslado('0.160000', '100', '16')}</c:Traslados>`,
+    })
+    expect(parseBreakdown(row.taxes!)).toEqual({ ...NOTHING, base_16: pesos(100), iva_16: pesos(16), ieps_retenido: pesos(3) })
+  })
+
+  it('of a payroll receipt are what it withholds and of what, on the day of payment', () => {
+    const nomina = (isr: string) =>
+      `<n:Nomina xmlns:n="http://www.sat.gob.mx/nomina12" Version="1.2" FechaPago="2025-01-31"><n:Percepciones TotalGravado="900" TotalExento="100"/><n:Deducciones><n:Deduccion TipoDeduccion="002" Importe="${isr}"/></n:Deducciones></n:Nomina>`
+    const receipt = (isr: string) =>
+      stored('TipoDeComprobante="N" Moneda="MXN" SubTotal="1000" Descuento="90" Total="910"', { complement: nomina(isr) }).row
+    const row = receipt('90')
+    expect([row.taxes, row.first_paid_on, row.last_paid_on]).toEqual(['[900000000,90000000]', '2025-01-31', '2025-01-31'])
+    expect(receipt('0').taxes).toBeNull()
   })
 
   it('are of no sum when an amount does not fit', () => {

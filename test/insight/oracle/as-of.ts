@@ -34,7 +34,7 @@ export const balancesAsOf = (world: World, asOf: Day, balance_min?: string): Bal
     .filter((one) => dayOf(one.fecha) <= asOf)
     .sort(byNewest)
     .map((one) => {
-      const isVigente = one.kind === 'retenciones' ? one.estatus !== 'cancelado' : isVigenteAt(one, asOf < world.today ? asOf : null)
+      const isVigente = isVigenteAt(one, asOf < world.today ? asOf : null)
       return {
         ...{ uuid: one.uuid, estatus: isVigente ? 'vigente' : 'cancelado' },
         is_substituted: isVigente && one.kind === 'cfdi' && !countedAt(world, asOf).has(one.uuid),

@@ -42,6 +42,7 @@ const scaled = (tax: Tax, f: (amount: Micros) => Micros): Tax => ({ ...tax, base
 
 /** Converts amounts of a DoctoRelacionado to MXN; null without a rate. */
 export function converter(world: World, pago: Pago, docto: Docto): ((amount: Micros) => Micros) | null {
+  if (docto.moneda_dr === 'MXN') return (amount) => amount
   const moneda = pago.moneda_p ?? 'MXN'
   const rate = moneda === 'MXN' ? '1' : (pago.tipo_cambio_p ?? world.rates(moneda, dayOf(pago.fecha_pago))?.rate ?? null)
   const equivalence = docto.equivalencia_dr ?? (docto.moneda_dr === null || docto.moneda_dr === moneda ? '1' : null)
@@ -71,6 +72,7 @@ export function movementsOf(world: World): Movements {
   const movements: Movements = { events: [], unreconciled: [] }
   kept.set(world, movements)
   const counted = countedAt(world, null)
+  const paidByComplements = new Set<string>()
   const byUuid = new Map(world.documents.map((one) => [`${one.origin}|${one.uuid}`, one]))
   const find = (uuid: string, { origin }: Document) => byUuid.get(`${origin}|${uuid}`)
   for (const payment of world.documents) {
@@ -80,6 +82,7 @@ export function movementsOf(world: World): Movements {
         const invoice = find(docto.uuid, payment)
         const convert = converter(world, pago, docto)
         const reason = reasonOf(payment, docto, invoice) ?? (convert === null ? 'missing_rate' : null)
+        if (reason === null || reason === 'missing_rate') paidByComplements.add(docto.uuid)
         const common = { uuid: payment.uuid, applies_to: docto.uuid, day: dayOf(pago.fecha_pago) }
         const own = statedTaxes(docto.impuestos_dr)
         if (reason !== null || convert === null) {
@@ -94,7 +97,6 @@ export function movementsOf(world: World): Movements {
         movements.events.push({ ...common, ...eventOf(pago, docto, invoice!, own, convert) })
       }
   }
-  const paidByComplements = new Set(movements.events.map(({ applies_to }) => applies_to))
   for (const document of populationOf(world, null, ['I', 'E'])) {
     if (document.metodo_pago !== 'PUE' || (document.tipo_comprobante === 'I' && paidByComplements.has(document.uuid))) continue
     const rate = rateOf(world, document)!

@@ -34,7 +34,7 @@ export function qualityOf(world: World, range: Range, direction?: Direction): { 
     for (const { tipo_relacion, uuid } of one.relacionados) {
       const invoice = world.documents.find((other) => other.uuid === uuid && other.origin === one.origin)
       const isOther = invoice !== undefined && (invoice.emisor_rfc !== one.emisor_rfc || invoice.receptor_rfc !== one.receptor_rfc)
-      add('other_parties', ['01', '03', '07'].includes(tipo_relacion) && isOther, uuid)
+      add('other_parties', ['01', '03'].includes(tipo_relacion) && isOther, uuid)
     }
   }
   for (const { uuid, applies_to, day, direction: side, reason, pagado } of movementsOf(world).unreconciled) {

@@ -101,7 +101,6 @@ export function documentOf(uuid: string, fecha: string, spec: Spec = {}): Docume
     ...{
       counterparty: { rfc: party, nombre: `Nombre de ${party}`, blacklist: null },
       uso_cfdi: 'G03',
-      tipo_relacion: null,
       metodo_pago: 'PUE',
       forma_pago: '03',
     },
@@ -119,7 +118,16 @@ export function documentOf(uuid: string, fecha: string, spec: Spec = {}): Docume
     ...{ payment_status: 'not_applicable', paid_amount: null, credited_amount: null, balance: null, last_payment_at: null },
     ...{ fully_paid_at: null, has_xml: true, has_pdf: false, origin: 'authority', updated_at: `${fecha}T18:00:00.000Z` },
     ...{ receptor_residencia_fiscal: null, receptor_num_reg_id_trib: null, no_certificado: null, sello_ultimos_8: null },
-    ...{ informacion_global: null, impuestos, impuestos_locales: null, relacionados: [], conceptos, pagos: [], nominas: [] },
+    ...{
+      informacion_global: null,
+      impuestos,
+      impuestos_locales: null,
+      relacionados: [],
+      conceptos,
+      pagos: [],
+      nominas: [],
+      tipo_relacion: null,
+    },
     ...{ retencion: null, complementos: [], has_addenda: false, repairs: [], aplicaciones: [] },
     ...rest,
   }

@@ -1,4 +1,4 @@
-import { Rules as DatedRules, type RuleRow } from '../../../src/rules/dated.ts'
+import { Rules as DatedRules, type RuleRow, type RuleValues } from '../../../src/rules/dated.ts'
 import type { Rules } from '../oracle/rules.ts'
 import type { Day } from '../oracle/shapes.ts'
 
@@ -7,6 +7,8 @@ const decimal = ({ numerator, denominator }: { numerator: number; denominator: n
 
 const YEARS = Array.from({ length: 12 }, (_, n) => String(2018 + n))
 const CLASSES = ['autotransporte', 'resico_pf', 'arrendamiento', 'comision', 'honorarios'] as const
+/** Before the class had a rule. */
+const NO_CLASS = { detection: [], isr: null, iva: null } as Pick<RuleValues['withholding.honorarios'], 'detection' | 'isr' | 'iva'>
 const USES = ['D01', 'D02', 'D03', 'D04', 'D05', 'D06', 'D07', 'D08', 'D09', 'D10'] as const
 const INVESTMENTS = ['I01', 'I02', 'I03', 'I04', 'I05', 'I06', 'I07', 'I08'] as const
 const INDICATORS = [
@@ -28,7 +30,7 @@ const OTHERS = [
 /** The service's dated rules on a day, in the oracle's form. Annual UMAs are those of the 31st of December. */
 export function rulesFrom(rows: readonly RuleRow[], day: Day): Rules {
   const rules = DatedRules.of([], rows, day)
-  const classes = CLASSES.map((name) => [name, rules.get(`withholding.${name}`)] as const)
+  const classes = CLASSES.map((name) => [name, rules.find(`withholding.${name}`) ?? NO_CLASS] as const)
   const claveOf = (name: (typeof CLASSES)[number]) =>
     classes.find(([one]) => one === name)![1].detection.flatMap(({ claves }) => claves ?? [])
   const deductions = USES.map((uso) => [uso, rules.get(`deduction.${uso}`)] as const)
@@ -69,7 +71,7 @@ export function rulesFrom(rows: readonly RuleRow[], day: Day): Rules {
     tuition: rules.get('deduction.tuition'),
     uma: Object.fromEntries(YEARS.map((year) => [year, rules.on(`${year}-12-31`).get('uma').annual])),
     investment_rates: Object.fromEntries(INVESTMENTS.map((uso) => [uso, rules.get(`investment.${uso}`).annual_rate])),
-    uso_regimes: Object.fromEntries(Object.entries(rules.get('catalog.uso_cfdi')).map(([uso, { regimenes }]) => [uso, regimenes])),
+    uso_regimes: Object.fromEntries(Object.entries(rules.find('catalog.uso_cfdi') ?? {}).map(([uso, { regimenes }]) => [uso, regimenes])),
     hhi: rules.get('concentration.levels'),
     outlier: { mad: Number(rules.get('concepts.outlier_mad')), least: rules.get('concepts.outlier_least') },
     default_terms_days: rules.get('financing.default_terms_days'),

@@ -2,7 +2,7 @@ import { conceptsOf } from '../oracle/analytics/concepts.ts'
 import { efosOf } from '../oracle/analytics/efos.ts'
 import { financingOf } from '../oracle/analytics/financing.ts'
 import { fxOf } from '../oracle/analytics/fx.ts'
-import { portfolioOf } from '../oracle/analytics/portfolio.ts'
+import { portfolioEntries, portfolioOf } from '../oracle/analytics/portfolio.ts'
 import { vatPositionOf } from '../oracle/analytics/vat.ts'
 import type {
   ConceptsAnswer,
@@ -51,7 +51,6 @@ export interface Asked extends Expected {
 }
 
 const cut = ({ from, to }: Range): Record<string, string> => ({ from, to })
-const quality = (world: World, range: Range, direction?: Direction) => ({ data_quality: qualityOf(world, range, direction).counts })
 
 /** Of a surface that reads no payments. */
 const plainQuality = (world: World, range: Range, direction?: Direction) => ({
@@ -86,11 +85,11 @@ export function surfacesOf(world: World, range: Range): Asked[] {
   })
   const withholdings = withholdingsOf(world, range)
   const deductions = deductionsOf(world, months)
-  const { receivables, payables, pool, rows: debtors, tally } = financingOf(world, { as_of })
+  const financing = financingOf(world, { as_of })
   const fx = fxOf(world, { ...range, as_of })
   const vat = vatPositionOf(world, months)
   return [
-    { path: '/cfdi/risk', query, head: quality(world, range), rows: riskOf(world, range), tally: newTally() },
+    { path: '/cfdi/risk', query, head: plainQuality(world, range), rows: riskOf(world, range), tally: newTally() },
     { path: '/cfdi/withholdings', query, head: { totals: withholdings.totals }, rows: withholdings.rows, tally: withholdings.tally },
     ...sides,
     {
@@ -98,12 +97,8 @@ export function surfacesOf(world: World, range: Range): Asked[] {
       ...{ head: { totals: deductions.totals }, rows: deductions.rows, tally: deductions.tally },
     },
     {
-      ...{ path: '/analytics/financing', query: { as_of }, rows: debtors, tally },
-      head: {
-        receivables: sideOf(receivables, 'dso', 'expected_inflows'),
-        payables: sideOf(payables, 'dpo', 'expected_outflows'),
-        pool: { ...pool, ineligible: pool.ineligible.map(({ drilldown: _, ...one }) => one) },
-      },
+      ...{ path: '/analytics/financing', query: { as_of }, rows: financing.rows, tally: financing.tally },
+      head: financingHead(financing),
     },
     {
       path: '/analytics/fx-exposure',
@@ -116,11 +111,25 @@ export function surfacesOf(world: World, range: Range): Asked[] {
       ...{ path: '/analytics/vat-position', query: { from: monthOf(range.from), to: monthOf(range.to) } },
       ...{ head: {}, rows: vat.rows, tally: vat.tally },
     },
-    { path: '/analytics/risk', query, head: quality(world, range), rows: portfolioOf(world, range), tally: newTally() },
+    {
+      path: '/analytics/risk',
+      query,
+      head: plainQuality(world, range),
+      rows: portfolioOf(world, range),
+      tally: portfolioEntries(world, range),
+    },
   ]
 }
 
-type Side = ReturnType<typeof financingOf>['receivables']
+type Financing = ReturnType<typeof financingOf>
+type Side = Financing['receivables']
+
+/** What the answer says of both sides and of the pool. */
+export const financingHead = ({ receivables, payables, pool }: Financing): object => ({
+  receivables: sideOf(receivables, 'dso', 'expected_inflows'),
+  payables: sideOf(payables, 'dpo', 'expected_outflows'),
+  pool: { ...pool, ineligible: pool.ineligible.map(({ drilldown: _, ...one }) => one) },
+})
 
 /** The names that a side has in the answer. */
 function sideOf(side: Side, days: string, expected: string): object {

@@ -18,7 +18,7 @@ function readableOf({ uuid, direction, fecha, xml, listed, isMetadataOnly }: Yea
   const status = {
     ...{ estatus: listed.cancelled ? 'cancelado' : 'vigente', cancelled_at: cancelled_at && `${cancelled_at}-06:00` },
     ...{ cancellation_reason, folio_sustitucion, issued_at: `${fecha}-06:00`, fecha, certified_at, kind, emisor_rfc, receptor_rfc },
-    counterparty: { rfc: party, nombre: direction === 'issued' ? listed.receptor_nombre : listed.emisor_nombre },
+    counterparty: { rfc: party, nombre: direction === 'issued' ? listed.receptor_nombre : listed.emisor_nombre, blacklist: null },
   } as Partial<Document>
   const plain = documentOf(uuid, fecha.slice(0, 10), { direction, party, ...status })
   if (isMetadataOnly)

@@ -20,6 +20,7 @@ const QUEUES = {
   WEBHOOKS: 'webhooks',
   REPSE: 'repse',
   STORAGE: 'storage',
+  REPORTS: 'reports',
   TASKS: 'tasks',
 } as const
 

@@ -1,4 +1,5 @@
 import { uuidOf } from '../../../src/platform/db/id.ts'
+import { isServed } from '../../insight/support/served.ts'
 import { api, basic, request } from '../../support/client.ts'
 import type { Player } from './paired-history.ts'
 
@@ -16,6 +17,27 @@ async function pages(player: Player, path: string): Promise<Any[]> {
     if (!body.has_more) return items
     cursor = `&cursor=${encodeURIComponent(body.next_cursor)}`
   }
+}
+
+/** Every surface of fiscal insight that answers a question about an RFC. */
+const INSIGHT = [
+  ...['/v1/cfdi/risk', '/v1/cfdi/withholdings', '/v1/cfdi/deductions', '/v1/analytics/financing', '/v1/analytics/vat-position'],
+  ...['/v1/analytics/fx-exposure', '/v1/analytics/risk'],
+  ...['/v1/cfdi/concentration', '/v1/analytics/concepts', '/v1/analytics/efos-exposure'].flatMap((path) =>
+    ['issued', 'received'].map((direction) => `${path}?direction=${direction}`),
+  ),
+].filter((path) => isServed(path.slice(3).split('?')[0]!))
+
+/** The first page of a surface with the rows of all. */
+async function surface(player: Player, path: string): Promise<Any> {
+  const url = `${path}${path.includes('?') ? '&' : '?'}fiscal_entity_id=${player.fiscal_entity_id}`
+  const { status, body } = await api(player, 'GET', url)
+  const data = [...(body.data ?? [])]
+  for (let page = body; page.has_more; ) {
+    page = (await api(player, 'GET', `${url}&cursor=${encodeURIComponent(page.next_cursor)}`)).body
+    data.push(...page.data)
+  }
+  return { path, status, body: { ...body, data } }
 }
 
 /** `since` divides what changed early from what changed late. */
@@ -49,6 +71,7 @@ export async function answersTo(player: Player, since: Date): Promise<Record<str
     payments: await each(some, ({ uuid }) => get(`/v1/cfdi/${uuid}/payments?fiscal_entity_id=${fe}`)),
     changed: await pages(player, `/v1/cfdi?fiscal_entity_id=${fe}&updated_since=${since.toISOString()}`),
     months: await get(`/v1/cfdi/summary/monthly?fiscal_entity_id=${fe}`),
+    insight: await each(INSIGHT, (path) => surface(player, path)),
     suppliers: await get(`/v1/cfdi/repse-suppliers?fiscal_entity_id=${fe}&months=24`),
     documents,
     tax_profile: await get(`${entity}/tax-profile`),

@@ -168,6 +168,36 @@ export const CONSUMER_LOADS: Record<string, Load> = {
 
   storage: storageLoad,
 
+  /** The whole history of an RFC, of which an invocation reads a part of the months. */
+  async reports(platform) {
+    const of = await organization('enterprise_gold')
+    await env.DB.prepare('update organizations set extractor_count = 0 where id = ?').bind(of.id).run()
+    const rfc = freshRfc()
+    const { fiscal_entity_id } = await connect(of.owner, rfc, { ciec: 'empty' })
+    const { shard, entity } = (await entityOf(rfc))!
+    const connection = (await env.DB.prepare('select connection from connections where fiscal_entity_id = ?')
+      .bind(fiscal_entity_id)
+      .first<number>('connection'))!
+    const months = Array.from({ length: 200 }, (_, n) => `${2010 + Math.floor(n / 12)}-${String((n % 12) + 1).padStart(2, '0')}`)
+    await env.LEDGER_0.batch([
+      env.LEDGER_0.prepare(
+        "insert into cfdi_months (entity, month, direction, sums, cells) select ?1, value, 0, '{}', '{}' from json_each(?2)",
+      ).bind(entity, JSON.stringify(months)),
+      env.LEDGER_0.prepare(
+        'insert into report_states (connection, organization_id, fiscal_entity_id, entity, due_at) values (?1, ?2, ?3, ?4, 0)',
+      ).bind(connection, of.id, fiscal_entity_id, entity),
+    ])
+    await platform.deliver('reports', [{ shard, connection }])
+    await platform.run(['reports'])
+    expect(
+      await countOf(
+        'report_states',
+        `connection = ${connection} and generated_at is not null and round is null and token is null`,
+        env.LEDGER_0,
+      ),
+    ).toBe(1)
+  },
+
   /** An upload of metadata with more rows than an invocation can store. */
   async imports(platform) {
     const rows = runs(30_000, 200_000)
@@ -331,6 +361,17 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     } as const
     await env.LEDGER_0.batch(insertOutboxEvents(env.LEDGER_0, [fact], 0))
     expect(await sweptBy(platform, 'sweepOutboxes', 'webhooks')).toHaveProperty('size', LEDGERS)
+  },
+
+  async sweepReports(platform) {
+    bindLedgers(platform)
+    await env.LEDGER_0.prepare(
+      "insert into report_states (connection, organization_id, fiscal_entity_id, entity, due_at) values (1, 'o', 'f', 1, 0)",
+    ).run()
+    at('2026-05-20T09:10:00Z')
+    platform.sent.splice(0)
+    await finish(platform, 'sweepReports')
+    expect(new Set((platform.of('reports') as { shard: number }[]).map(({ shard }) => shard))).toHaveProperty('size', LEDGERS)
   },
 
   /** Operators' commands, organizations to suspend, and every zone that there is. */
@@ -533,6 +574,28 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
       ])
     await finish(platform, 'alertCertificates', Date.parse('2026-05-20T10:00:00Z'))
     expect(await countOf('alerts', "kind = 'certificate.expiring'", env.EVENTS_0)).toBe(600)
+  },
+
+  /** Many RFCs whose obligations are due, each with a listener, and as many without one. */
+  async tellDueSoon(platform) {
+    const of = await manyConnections(4_000, {})
+    await env.LEDGER_0.prepare(
+      `with recursive n (i) as (select 1 union all select i + 1 from n where i < 8000)
+       insert into documents (entity, document_id, source, kind, series, name, title, content_type, size, sha256, document_date, attributes,
+         organizations, created_at, fields_status, fields)
+       select 1000000 + i, 'doc', 'sat_obligations', 'obligations', 'obligations', '', '', '', 0, '', '2026-05-01', '{}', ?1, 0, 'read', ?2 from n`,
+    )
+      .bind(
+        JSON.stringify({ [of.id]: 1 }),
+        JSON.stringify({ obligations: [{ description: 'IVA', due_rule: 'El día 17 del mes inmediato posterior', from: null, to: null }] }),
+      )
+      .run()
+    await env.LEDGER_0.prepare(
+      "insert into obligation_rules select fields->>'$.obligations[0].due_rule', entity from documents where document_id = 'doc'",
+    ).run()
+    await env.DB.prepare('update organizations set extractor_count = 0 where id = ?').bind(of.id).run()
+    await finish(platform, 'tellDueSoon', Date.parse('2026-06-12T10:00:00Z'))
+    expect(await countOf('outbox', "kind = 'obligation.due_soon'", env.LEDGER_0)).toBe(3_999)
   },
 
   async sweepUploadObjects(platform) {

@@ -18,7 +18,10 @@ interface Line {
   clave: string | null
   key: string | null
   text: string | null
+  /** In MXN, for its price; signed. */
   amount: Micros
+  /** In the document’s currency; signed. */
+  own: Micros
   quantity: Micros
   unit: string | null
   /** MXN for one unit; null on credit notes and without a quantity. */
@@ -43,18 +46,24 @@ function linesOf(world: World, query: ConceptsQuery): Line[] {
     .flatMap((document) =>
       document.conceptos.map((line): Line => {
         const sign = signOf(document)
-        const amount = times(micros(line.importe) - micros(line.descuento), rateOf(world, document)!) * sign
-        const clave = line.clave_prod_serv
+        const own = (micros(line.importe) - micros(line.descuento)) * sign
+        const amount = times(own, rateOf(world, document)!)
+        const clave = /^\d{8}$/.test(line.clave_prod_serv ?? '') ? line.clave_prod_serv : null
         const key =
           level === 'description' ? (described(line.descripcion)?.toUpperCase() ?? null) : (clave?.slice(0, DIGITS[level]) ?? null)
         const isPriced = sign > 0n && line.cantidad !== null && !isZero(line.cantidad)
         return {
-          ...{ document, clave, key, text: described(line.descripcion), amount, quantity: micros(line.cantidad) * sign },
+          ...{ document, clave, key, text: described(line.descripcion), amount, own, quantity: micros(line.cantidad) * sign },
           ...{ unit: line.clave_unidad, price: isPriced ? over(amount, line.cantidad!) : null, mix: mixOf(line) },
         }
       }),
     )
 }
+
+/** What lines add up to in MXN: rounded once for each document. */
+const amountOf = (world: World, lines: readonly Line[]): Micros =>
+  sum([...documentsOf(lines)].map(([document, some]) => times(sum(some.map(({ own }) => own)), rateOf(world, document)!)))
+const documentsOf = (lines: readonly Line[]) => Map.groupBy(lines, ({ document }) => document)
 
 const sorted = (values: readonly Micros[]): Micros[] => [...values].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
 function medianOf(values: readonly Micros[]): Micros {
@@ -106,19 +115,23 @@ export function conceptsOf(
   const tally = newTally()
   const lines = linesOf(world, query)
   const outliers = outliersAmong(world, lines)
-  for (const line of lines) {
-    const add = (figure: string) => tally.add(figure, line.document.uuid, line.amount)
-    add('total')
-    add(`amount|${line.key ?? ''}`)
-    if (line.document.tipo_comprobante === 'I') add(`invoice_count|${line.key ?? ''}`)
-    if (hasPrefix(line.clave, world.rules.claves.unclassified)) add('unclassified_amount')
-    if (outliers.has(line)) add('outliers')
+  const figuresOf = (line: Line): string[] => {
+    const row = `amount|${line.key ?? ''}`
+    return [
+      ...['total', row, `${row}|${monthOf(line.document.fecha)}`],
+      ...(line.document.tipo_comprobante === 'I' ? [`invoice_count|${line.key ?? ''}`] : []),
+      ...(hasPrefix(line.clave, world.rules.claves.unclassified) ? ['unclassified_amount'] : []),
+      ...(outliers.has(line) ? ['outliers'] : []),
+    ]
   }
+  for (const figure of new Set(lines.flatMap(figuresOf)))
+    for (const [document, some] of documentsOf(lines.filter((line) => figuresOf(line).includes(figure))))
+      tally.add(figure, document.uuid, amountOf(world, some))
   const total = tally.sum('total')
   const rows = [...Map.groupBy(lines, ({ key }) => key)]
-    .map(([key, list]) => ({ key, list, amount: sum(list.map((line) => line.amount)) }))
+    .map(([key, list]) => ({ key, list, amount: amountOf(world, list) }))
     .sort((a, b) => compare([-a.amount, a.key === null ? 1 : 0, a.key ?? ''], [-b.amount, b.key === null ? 1 : 0, b.key ?? '']))
-    .map(({ key, list, amount }) => rowOf(key, list, amount, total, outliers))
+    .map(({ key, list, amount }) => rowOf(world, key, list, amount, total, outliers))
   const unclassified = tally.sum('unclassified_amount')
   const header = {
     ...{ direction, level, total: money(total), line_count: lines.length, unclassified_amount: money(unclassified) },
@@ -128,6 +141,7 @@ export function conceptsOf(
 }
 
 function rowOf(
+  world: World,
   key: string | null,
   list: readonly Line[],
   amount: Micros,
@@ -136,11 +150,17 @@ function rowOf(
 ): Omit<ConceptRow, 'drilldown' | 'label'> {
   const prices = sorted(list.flatMap(({ price }) => (price === null ? [] : [price])))
   const parties = [...Map.groupBy(list, ({ document }) => document.counterparty.rfc)]
-    .map(([rfc, some]) => ({ rfc, amount: sum(some.map((line) => line.amount)) }))
+    .map(([rfc, some]) => ({ rfc, amount: amountOf(world, some) }))
     .sort((a, b) => compare([-a.amount, a.rfc], [-b.amount, b.rfc]))
   const top = parties[0]
   const units = new Set(list.map(({ unit }) => unit))
-  const mix = (rate: Line['mix']) => money(sum(list.filter((line) => line.mix === rate).map((line) => line.amount)))
+  const mix = (rate: Line['mix']) =>
+    money(
+      amountOf(
+        world,
+        list.filter((line) => line.mix === rate),
+      ),
+    )
   const months = Map.groupBy(list, ({ document }) => monthOf(document.fecha))
   const price = (value: Micros | null | undefined) => (value === null || value === undefined ? null : money(value))
   const documents = list.map(({ document }) => document).sort(byNewest)
@@ -154,8 +174,6 @@ function rowOf(
     top_counterparty: top ? { rfc: top.rfc, nombre: nameOf(documents, top.rfc), amount: money(top.amount) } : null,
     iva_mix: { '16': mix('16'), '8': mix('8'), '0': mix('0'), exento: mix('exento'), otras: mix('otras'), no_objeto: mix('no_objeto') },
     outlier_count: list.filter((line) => outliers.has(line)).length,
-    by_month: [...months]
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([month, some]) => ({ month, amount: money(sum(some.map((line) => line.amount))) })),
+    by_month: [...months].sort(([a], [b]) => (a < b ? -1 : 1)).map(([month, some]) => ({ month, amount: money(amountOf(world, some)) })),
   }
 }

@@ -133,12 +133,16 @@ export function financingOf(world: World, query: FinancingQuery) {
   const rows = debtors.map(({ rfc, open, outstanding }): Omit<DebtorRow, 'drilldown'> => {
     const mine = receivables.invoices.filter(({ counterparty }) => counterparty.rfc === rfc)
     const { paid, weighted, onTime } = punctuality(world, mine, { after: monthsBefore(asOf, 12), to: asOf })
-    for (const one of open) tally.add(`outstanding|${rfc}`, one.invoice.uuid, one.pesos!)
+    for (const one of open)
+      for (const figure of ['outstanding', ...(isLate(one, asOf) ? ['overdue'] : []), `aging.${agingKey(one.due, asOf)}`])
+        tally.add(`receivables.${figure}|${rfc}`, one.invoice.uuid, one.pesos!)
+    for (const one of eligible)
+      if (one.invoice.counterparty.rfc === rfc) tally.add(`pool.eligible_amount|${rfc}`, one.invoice.uuid, one.pesos!)
     return {
       ...{
         rfc,
         name: nameOf(
-          world.documents.filter(({ direction }) => direction === 'issued'),
+          open.map(({ invoice }) => invoice),
           rfc,
         ),
         outstanding: money(outstanding),

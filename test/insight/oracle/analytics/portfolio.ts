@@ -6,8 +6,11 @@ import { concentrationOf } from '../drilldowns/concentration.ts'
 import { repseNotValid } from '../drilldowns/risk.ts'
 import { hitsAt, isPresumed, situacionAt } from '../lists.ts'
 import type { Direction } from '../shapes.ts'
+import { newTally, type Tally } from '../tally.ts'
 import { type Document, dayOf, type Range, type World, within } from '../world.ts'
 
+/** Counts and indexes. */
+const INTEGERS = ['blacklisted_counterparties', 'customer_concentration', 'supplier_concentration']
 const GOOD_SENSES = ['positivo', 'en_suspension', 'inscrito_sin_obligaciones']
 
 /** GET /v1/analytics/risk: the indicators in their order, without formulas. */
@@ -21,7 +24,7 @@ export function portfolioOf(world: World, range: Range): Omit<Indicator, 'formul
   const share = (key: string, numerator: Micros, denominator: Micros, sample_size: number) =>
     number(key, percent(numerator, denominator), sample_size)
   const number = (key: string, value: string | number | null, sample_size: number) => ({
-    ...{ key, value, threshold: thresholds[key]!, sample_size },
+    ...{ key, value, threshold: INTEGERS.includes(key) ? Number(thresholds[key]) : thresholds[key]!, sample_size },
     risky: value !== null && micros(String(value)) > micros(thresholds[key]!),
   })
   const [sense] = [...world.opinions].sort((a, b) => (a.date < b.date ? 1 : -1)).map((one) => one.sense)
@@ -72,4 +75,21 @@ export function portfolioOf(world: World, range: Range): Omit<Indicator, 'formul
     share('ppd_overdue_share', owed(open.filter(({ due }) => due < world.today)), owed(open), open.length),
     share('repse_at_risk_share', net(atRisk), net(invoices('received')), invoices('received').length),
   ]
+}
+
+/** The documents of the numerators, and those of counterparties on the list of article 69-B. */
+export function portfolioEntries(world: World, range: Range): Tally {
+  const tally = newTally()
+  for (const one of populationOf(world, range, ['I', 'E'])) {
+    const { direction, currency, forma_pago, counterparty, tipo_comprobante, total, uuid } = one
+    const [net, isInvoice, isIssued] = [inPesos(world, one, netOf(one)) * signOf(one), tipo_comprobante === 'I', direction === 'issued']
+    if (isPresumed(situacionAt(world, counterparty.rfc, world.today))) tally.add('blacklisted_counterparties', uuid, net)
+    if (world.intercompany.includes(counterparty.rfc)) tally.add('intercompany_share', uuid, net)
+    if (isIssued && currency !== 'MXN' && currency !== 'XXX') tally.add('foreign_exchange_share', uuid, net)
+    if (isIssued && isInvoice && forma_pago === '01') tally.add('cash_share', uuid, inPesos(world, one, micros(total)))
+    if (isInvoice && repseNotValid(world, one)) tally.add('repse_at_risk_share', uuid, net)
+  }
+  for (const { invoice, pesos, due } of openInvoices(world, 'issued', world.today))
+    if (pesos !== null && due < world.today) tally.add('receivables.overdue', invoice.uuid, pesos)
+  return tally
 }

@@ -1,6 +1,6 @@
 import { exact, type Micros, micros, money, part, quotient, sum } from '../amounts.ts'
 import type { VatMonth } from '../analytics-shapes.ts'
-import { openInvoices } from '../balances.ts'
+import { appliedTo, LEAST_OPEN } from '../balances.ts'
 import { type CashEvent, figuresOf, ivaOf, movementsOf } from '../cash.ts'
 import { inPesos, populationOf, signOf } from '../counting.ts'
 import { exclusionsOf } from '../drilldowns/deduction-reasons.ts'
@@ -8,7 +8,7 @@ import { isRepseInvalid, situacionAt } from '../lists.ts'
 import type { Month } from '../shapes.ts'
 import { newTally, type Tally } from '../tally.ts'
 import { IVA, IVA_FIGURES, taxesOf, taxSum } from '../taxes.ts'
-import { addMonths, lastDayOf, monthOf, monthsOf, type Range, type World } from '../world.ts'
+import { addMonths, type Document, lastDayOf, monthOf, monthsOf, type Range, type World } from '../world.ts'
 
 const ONE = 1_000_000n
 const retained = ({ taxes }: CashEvent): Micros => taxSum(taxes, 'retencion', IVA)
@@ -44,7 +44,7 @@ function addCash(world: World, month: Month, tally: Tally): void {
     for (const [figure, amount] of figuresOf(event)) add(`${side}.${figure}`, amount)
     add(isIssued ? 'cobrado.retenido_por_clientes' : 'pagado.retenido_a_terceros', retained(event))
     if (isIssued) continue
-    const isExcluded = exclusionsOf(world, event.document).length > 0
+    const isExcluded = exclusionsOf(world, event.document, [event]).length > 0
     if (isExcluded) add('no_deducible_excluded', ivaOf(event))
     else {
       if (situacionAt(world, event.document.emisor_rfc, world.today) === 'presunto') add('at_risk_69b', ivaOf(event))
@@ -53,20 +53,30 @@ function addCash(world: World, month: Month, tally: Tally): void {
   }
 }
 
+/** The IVA of a part of a document in MXN, each rate converted by itself. */
+const ivaOfPart = (world: World, document: Document, paid: Micros, total: Micros): Micros =>
+  sum(
+    taxesOf(document)
+      .filter(({ kind, impuesto }) => kind === 'traslado' && impuesto === IVA)
+      .map(({ importe }) => inPesos(world, document, part(importe, paid, total))),
+  )
+
 function addAccrued(world: World, month: Month, tally: Tally): void {
   const day = lastDayOf(month) < world.today ? lastDayOf(month) : world.today
   for (const document of populationOf(world, { from: `${month}-01`, to: lastDayOf(month) }, ['I', 'E'])) {
-    const iva = inPesos(world, document, taxSum(taxesOf(document), 'traslado', IVA)) * signOf(document)
+    const iva = ivaOfPart(world, document, 1n, 1n) * signOf(document)
     const figure = document.direction === 'issued' ? 'devengado.trasladado' : 'devengado.acreditable'
     if (iva !== 0n) tally.add(`${figure}|${month}`, document.uuid, iva)
   }
-  for (const direction of ['issued', 'received'] as const)
-    for (const { invoice, balance, total, pesos } of openInvoices(world, direction, day)) {
-      if (pesos === null) continue
-      const iva = inPesos(world, invoice, part(taxSum(taxesOf(invoice), 'traslado', IVA), balance, total))
-      const figure = direction === 'issued' ? 'pendiente_por_cobrar_iva' : 'pendiente_por_acreditar_iva'
-      if (iva !== 0n) tally.add(`${figure}|${month}`, invoice.uuid, iva)
-    }
+  for (const invoice of populationOf(world, { from: '0000-01-01', to: day }, ['I'])) {
+    if (invoice.metodo_pago !== 'PPD') continue
+    const total = micros(invoice.total)
+    const balance = total - sum(appliedTo(world, invoice, null).flatMap((one) => (one.day <= day ? [one.amount] : [])))
+    if (balance < LEAST_OPEN) continue
+    const iva = ivaOfPart(world, invoice, balance, total)
+    const figure = invoice.direction === 'issued' ? 'pendiente_por_cobrar_iva' : 'pendiente_por_acreditar_iva'
+    if (iva !== 0n) tally.add(`${figure}|${month}`, invoice.uuid, iva)
+  }
   for (const { uuid, applies_to, iva, direction, day: paidOn } of movementsOf(world).unreconciled) {
     if (monthOf(paidOn) !== month) continue
     tally.add(`pagos_sin_conciliar|${month}`, uuid, iva, applies_to)

@@ -12,7 +12,7 @@ export function incomeOf(world: World, year: string): Micros | null {
   const wages = populationOf(world, range, ['N']).filter(({ direction }) => direction === 'received')
   const sales = populationOf(world, range, ['I', 'E']).filter(({ direction }) => direction === 'issued')
   if (wages.length + sales.length === 0) return null
-  const wage = (one: Document) => one.nominas.reduce((all, nomina) => all + micros(nomina.total_percepciones), 0n)
+  const wage = (one: Document) => micros(one.subtotal)
   return (
     wages.reduce((all, one) => all + inPesos(world, one, wage(one)), 0n) +
     sales.reduce((all, one) => all + inPesos(world, one, netOf(one)) * signOf(one), 0n)

@@ -1,5 +1,5 @@
 import { type Micros, money, percent, quotient, ratio, sum } from '../amounts.ts'
-import { inPesos, isToItself, isTooLarge, netOf, populationOf, rateOf, signOf } from '../counting.ts'
+import { inPesos, isToItself, netOf, populationOf, signOf } from '../counting.ts'
 import { worstAt } from '../lists.ts'
 import type { ConcentrationHeader, ConcentrationRow, Direction } from '../shapes.ts'
 import { newTally } from '../tally.ts'
@@ -51,8 +51,6 @@ export function concentrationOf(world: World, query: ConcentrationQuery) {
       one.tipo_comprobante === 'I' &&
       one.estatus === 'cancelado' &&
       !isToItself(one) &&
-      rateOf(world, one) !== null &&
-      !isTooLarge(world, one) &&
       within(query, dayOf(one.fecha)),
   )
   let cumulated = 0n

@@ -19,9 +19,12 @@ const isElectronic = ({ rules }: World, forma: string | null): Electronic => {
 }
 
 /** Reasons of the law for which an invoice or its IVA cannot be deducted by a business, apart from whether it counts and is paid. */
-export function exclusionsOf(world: World, document: Document): string[] {
+export function exclusionsOf(
+  world: World,
+  document: Document,
+  payments: { forma: string | null }[] = paymentsOf(world, document),
+): string[] {
   const { rules } = world
-  const payments = paymentsOf(world, document)
   const rate = rateOf(world, document)
   const isOver = rate !== null && inPesos(world, document, micros(document.total)) > micros(rules.cash_limit)
   const isFuel = document.conceptos.some((line) => hasPrefix(line.clave_prod_serv, rules.claves.fuel))
@@ -76,7 +79,10 @@ export function verdictOf(world: World, document: Document, profile: Profile): V
       ...list([
         [
           'repse_missing_at_payment',
-          isInvoice && profile === 'business' && paymentsOf(world, document).some(({ day }) => isRepseInvalid(world, document, day)),
+          isInvoice &&
+            countedAt(world, null).has(document.uuid) &&
+            profile === 'business' &&
+            paymentsOf(world, document).some(({ day }) => isRepseInvalid(world, document, day)),
         ],
         [
           'wrong_receptor_regimen',

@@ -4,14 +4,14 @@ import { hasPrefix } from '../lists.ts'
 import { IVA, taxesOf, taxSum } from '../taxes.ts'
 import { type Document, isCompany, isGeneric, type World } from '../world.ts'
 
-/** The clave of the line with the largest amount, the first of equals. */
-function mainClave({ conceptos }: Document): string | null {
-  let [largest, clave]: [Micros | null, string | null] = [null, null]
-  for (const line of conceptos) {
-    const amount = micros(line.importe) - micros(line.descuento)
-    if (largest === null || amount > largest) [largest, clave] = [amount, line.clave_prod_serv]
+/** The clave of eight digits of which the lines amount to most, the first of equals; empty for lines without one. */
+function mainClave({ conceptos }: Document): string {
+  const sums = new Map<string, Micros>()
+  for (const { clave_prod_serv, importe, descuento } of conceptos) {
+    const clave = /^\d{8}$/.test(clave_prod_serv ?? '') ? clave_prod_serv! : ''
+    sums.set(clave, (sums.get(clave) ?? 0n) + micros(importe) - micros(descuento))
   }
-  return clave
+  return [...sums].reduce((one, other) => (other[1] > one[1] ? other : one), ['', -(10n ** 40n)] as [string, Micros])[0]
 }
 
 /** The class of what an invoice bills (insights 8.2); null when nothing can be expected of its receiver. */

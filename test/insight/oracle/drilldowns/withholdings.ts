@@ -15,6 +15,8 @@ const CODES: [Impuesto, string][] = [
 
 interface Withheld {
   document: Document
+  /** Whose invoice, receipt or constancia it is. */
+  party: string
   applies_to: string | null
   source: WithholdingRow['source']
   role: WithholdingRow['role']
@@ -38,7 +40,13 @@ function ofEvents(world: World): Withheld[] {
       if (amount === 0n && due === null) return []
       const uuid = world.documents.find((one) => one.uuid === event.uuid)!
       return [
-        { ...{ document: uuid, applies_to, source, role, impuesto, concept_class }, date: event.day, base: net, amount, expected: due },
+        {
+          ...{ document: uuid, party: document.counterparty.rfc, applies_to, source, role, impuesto, concept_class },
+          date: event.day,
+          base: net,
+          amount,
+          expected: due,
+        },
       ]
     })
   })
@@ -54,7 +62,15 @@ function ofPayroll(world: World): Withheld[] {
     .flatMap((document) => {
       const amount = inPesos(world, document, micros(document.isr_retenido))
       const gravado = document.nominas.reduce((all, one) => all + micros(one.total_gravado), 0n)
-      const common = { document, applies_to: null, source: 'cfdi', impuesto: 'ISR', concept_class: 'sueldos', expected: null } as const
+      const common = {
+        document,
+        party: document.counterparty.rfc,
+        applies_to: null,
+        source: 'cfdi',
+        impuesto: 'ISR',
+        concept_class: 'sueldos',
+        expected: null,
+      } as const
       const role = document.direction === 'issued' ? 'withheld_by_us' : 'withheld_from_us'
       const date = dayOf(document.nominas[0]?.fecha_pago ?? document.fecha)
       return amount === 0n ? [] : [{ ...common, role, date, base: inPesos(world, document, gravado), amount } satisfies Withheld]
@@ -74,7 +90,15 @@ function ofRetenciones(world: World): Withheld[] {
         const taxes = retencion.impuestos.filter((one) => one.impuesto?.padStart(3, '0') === code)
         const sum = (of: (tax: (typeof taxes)[number]) => string | null) => taxes.reduce((all, tax) => all + micros(of(tax)), 0n)
         const amount = sum(({ monto }) => monto)
-        const common = { document, applies_to: null, source: 'retencion_cfdi', role, impuesto, concept_class: null } as const
+        const common = {
+          document,
+          party: document.counterparty.rfc,
+          applies_to: null,
+          source: 'retencion_cfdi',
+          role,
+          impuesto,
+          concept_class: null,
+        } as const
         return amount === 0n ? [] : [{ ...common, date, base: sum(({ base }) => base), amount, expected: null }]
       })
     })
@@ -150,6 +174,6 @@ function viewOf(world: World, one: Withheld): WithholdingRow {
     expected_rate: expected === null ? null : ratioOf(expected, base),
     expected_amount: expected === null ? null : money(expected),
     difference: expected === null ? null : money(amount - expected),
-    ...{ missing: isMissing(world, one), counterparty_rfc: document.counterparty.rfc },
+    ...{ missing: isMissing(world, one), counterparty_rfc: one.party },
   }
 }

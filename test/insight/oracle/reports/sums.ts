@@ -8,7 +8,12 @@ export const netPesos = (world: World, one: Document): Micros => inPesos(world, 
 export const netSum = (world: World, list: readonly Document[]): Micros => sum(list.map((one) => netPesos(world, one)))
 
 const groupsBy = (world: World, keyOf: (one: Document) => string) =>
-  [...Map.groupBy(populationOf(world, null, ['I', 'E', 'N']), keyOf)].sort(([a], [b]) => (a < b ? -1 : 1))
+  [
+    ...Map.groupBy(
+      populationOf(world, null, ['I', 'E', 'N']).filter((one) => one.tipo_comprobante !== 'N' || one.direction === 'issued'),
+      keyOf,
+    ),
+  ].sort(([a], [b]) => (a < b ? -1 : 1))
 
 const trade = (list: readonly Document[], direction: Direction) =>
   list.filter((one) => one.direction === direction && one.tipo_comprobante !== 'N')

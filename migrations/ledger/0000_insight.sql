@@ -75,6 +75,7 @@ CREATE TABLE `cfdi` (
 	`taxes` text,
 	`first_paid_on` text,
 	`last_paid_on` text,
+	`terms_days` integer,
 	`products` text,
 	PRIMARY KEY(`entity`, `uuid`)
 ) WITHOUT ROWID;
@@ -247,6 +248,39 @@ CREATE TABLE `documents` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `documents_pending` ON `documents` (`read_attempts`,`created_at`) WHERE fields_status = 'pending';--> statement-breakpoint
+CREATE TABLE `obligation_rules` (
+	`due_rule` text NOT NULL,
+	`entity` integer NOT NULL,
+	PRIMARY KEY(`due_rule`, `entity`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `report_parts` (
+	`connection` integer NOT NULL,
+	`kind` text NOT NULL,
+	`month` text NOT NULL,
+	`n` integer NOT NULL,
+	`data` text NOT NULL,
+	PRIMARY KEY(`connection`, `kind`, `month`, `n`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `report_states` (
+	`connection` integer PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`fiscal_entity_id` text NOT NULL,
+	`entity` integer NOT NULL,
+	`sequence` integer DEFAULT 0 NOT NULL,
+	`import_sequence` integer DEFAULT 0 NOT NULL,
+	`basis` text,
+	`generated_at` integer,
+	`watermark` integer,
+	`round` text,
+	`due_at` integer,
+	`token` text,
+	`lease_until` integer DEFAULT 0 NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `report_states_entity` ON `report_states` (`entity`);--> statement-breakpoint
+CREATE INDEX `report_states_left` ON `report_states` (`lease_until`) WHERE due_at is not null or round is not null;--> statement-breakpoint
 CREATE TABLE `import_holdings` (
 	`book` integer NOT NULL,
 	`part` integer NOT NULL,
@@ -345,4 +379,5 @@ CREATE TABLE `guards` (
 	`name` text NOT NULL
 );
 --> statement-breakpoint
-CREATE TRIGGER `guards_refuse` BEFORE INSERT ON `guards` BEGIN SELECT RAISE(ABORT, 'guard ' || new.name); END;
+CREATE TRIGGER `guards_refuse` BEFORE INSERT ON `guards` BEGIN SELECT RAISE(ABORT, 'guard ' || new.name); END;--> statement-breakpoint
+CREATE TRIGGER `report_states_due` AFTER INSERT ON `cfdi_commits` BEGIN UPDATE report_states SET due_at = new.committed_at + 30000 WHERE due_at IS NULL AND (entity = new.entity OR connection = -new.entity); END;

@@ -1,0 +1,25 @@
+import type { RateOfDay } from '../cash/measure.ts'
+import type { Micros } from '../money.ts'
+import { converted } from '../taxes/conversion.ts'
+import { inMxn, rateOf } from '../totals.ts'
+
+/** The `odd` of a paid part, parsed. */
+type Odd = [
+  amount: string | number,
+  conversion: string | null,
+  day: string,
+  currency: string | null,
+  tipo_cambio: string | null,
+  invoiced: string,
+]
+
+/** Computes what a part pays in micros of MXN at the rates of the invoice and of the payment. Null where a rate is not known. */
+export function measurePaidPart(odd: string, rateOfDay: RateOfDay): { booked: Micros | null; paid: Micros | null } {
+  const [amount, conversion, day, currency, tipo_cambio, invoiced] = JSON.parse(odd) as Odd
+  const own = rateOf(currency, tipo_cambio)
+  const isPesos = rateOf(currency, null) !== null
+  return {
+    booked: inMxn(BigInt(amount), own ?? rateOfDay(currency!, invoiced)),
+    paid: isPesos ? BigInt(amount) : conversion === null ? null : converted(BigInt(amount), conversion, (code) => rateOfDay(code, day)),
+  }
+}

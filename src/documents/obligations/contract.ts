@@ -1,0 +1,54 @@
+import * as z from 'zod'
+import { doc } from '#doc'
+import { Id } from '../../platform/http/shapes.ts'
+import { RuleBasis } from '../../rules/contract.ts'
+
+const day = z.iso.date().nullable()
+
+export const Obligation = z
+  .strictObject({
+    description: z.string().meta({ description: doc('The obligation, in the tax authority’s words.') }),
+    periodicity: z.enum(['monthly', 'annual', 'unknown']).meta({ description: doc('As `due_rule` says; `unknown` for any other text.') }),
+    due_rule: z
+      .string()
+      .nullable()
+      .meta({ description: doc('When it is due, in the tax authority’s words.') }),
+    period: z
+      .string()
+      .nullable()
+      .meta({ description: doc('The month, `YYYY-MM`, or the year, `YYYY`. Null when the periodicity is not known.') }),
+    due_date: day.meta({ description: doc('The last day to file for the period, without the extension.') }),
+    extended_due_date: day.meta({
+      description: doc(
+        'The last day with the 1 to 5 business days that the decree of 2013-12-26 gives by the sixth digit of the RFC. It has exceptions. ' +
+          'Null for what is not due on the 17th.',
+      ),
+    }),
+    status: z.enum(['pending', 'filed', 'overdue', 'unknown']).meta({
+      description: doc(
+        '`filed`: a return of the period was downloaded. `pending`: it is not due yet. `overdue`: it was due, and no return of the period ' +
+          'was downloaded. `unknown`: your runs have not downloaded returns, or the periodicity is not known.',
+      ),
+    }),
+    declaration_id: z
+      .string()
+      .nullable()
+      .meta({ description: doc('The document that is the latest return of the period.') }),
+  })
+  .meta({ id: 'Obligation' })
+export type Obligation = z.infer<typeof Obligation>
+
+export const Obligations = z
+  .strictObject({
+    fiscal_entity_id: z.string(),
+    rfc: z.string(),
+    as_of: z.iso.date().meta({ description: doc('The day in America/Mexico_City for which `status` holds.') }),
+    source: z
+      .strictObject({ document_id: Id('doc'), data_source_key: z.string(), document_date: z.iso.date() })
+      .nullable()
+      .meta({ description: doc('The document that names the obligations. Null while you can read none: then there are no rows.') }),
+    basis: z.strictObject({ rules: z.array(RuleBasis), notes: z.array(z.string()) }),
+    data: z.array(Obligation),
+  })
+  .meta({ id: 'Obligations' })
+export type Obligations = z.infer<typeof Obligations>

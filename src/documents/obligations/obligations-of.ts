@@ -1,0 +1,78 @@
+import { addBusinessDays } from '../../authority/port/business-days.ts'
+import type { TaxObligation } from '../../authority/port/fields-contract.ts'
+import type { Day } from '../../platform/time/calendar.ts'
+import { addMonths } from '../../platform/time/months.ts'
+import type { Rules } from '../../rules/dated.ts'
+import type { Obligation } from './contract.ts'
+import { dueRuleOf } from './due-rule.ts'
+
+/** A return as the authority lists it. */
+export interface Filing {
+  document_id: string
+  version: number
+  document_date: Day
+  period_end: Day | null
+  attributes: Record<string, string>
+}
+
+/** What the obligations of a taxpayer are computed from. */
+export interface Registered {
+  rfc: string
+  today: Day
+  rules: Rules
+  /** Those of the latest visible document. */
+  obligations: readonly TaxObligation[]
+  returns: readonly Filing[]
+  /** Whether the returns were downloaded. */
+  downloaded: Readonly<Record<'monthly' | 'annual', boolean>>
+}
+
+const PERIODS = { monthly: 12, annual: 3 }
+const WHOLE_YEAR = 'del ejercicio'
+
+/** The last periods that are over since the obligation began, and the current one. */
+function periodsOf(today: Day, periodicity: 'monthly' | 'annual', from: Day | null): string[] {
+  const current = today.slice(0, periodicity === 'monthly' ? 7 : 4)
+  const back = (n: number): string => (periodicity === 'monthly' ? addMonths(current, -n) : String(Number(current) - n))
+  const periods = Array.from({ length: PERIODS[periodicity] + 1 }, (_, n) => back(n))
+  return periods.filter((period) => from === null || period >= from.slice(0, period.length))
+}
+
+/** The latest return of a period, for any tax. */
+export function filingOf(returns: readonly Filing[], period: string): Filing | undefined {
+  const [year, month = WHOLE_YEAR] = period.split('-')
+  const filings = returns.filter(({ attributes }) => attributes['ejercicio'] === year && attributes['periodo'] === month)
+  return filings.sort((a, b) => b.version - a.version || (a.document_id < b.document_id ? 1 : -1))[0]
+}
+
+const isBefore = (a: Obligation, b: Obligation): number => {
+  const [one, other] = [a, b].map(({ due_date, description }) => `${due_date ?? '9999'} ${description}`)
+  return one === other ? 0 : one! < other! ? -1 : 1
+}
+
+/** Returns the obligations that are in force, one for each period, in the order of their due dates. */
+export function obligationsOf({ rfc, today, rules, obligations, returns, downloaded }: Registered): Obligation[] {
+  const isCompany = [...rfc].length === 12
+  const sixth = rfc.replace(/\D/g, '')[5] ?? '1'
+  const rows = obligations
+    .filter(({ to }) => to === null || to >= today)
+    .flatMap(({ description, due_rule, from }): Obligation[] => {
+      const { periodicity, dueOf, isExtended } = dueRuleOf(rules, isCompany, due_rule)
+      if (dueOf === null || periodicity === 'unknown') {
+        const unknown = { period: null, due_date: null, extended_due_date: null, status: 'unknown', declaration_id: null } as const
+        return [{ description, periodicity, due_rule, ...unknown }]
+      }
+      return periodsOf(today, periodicity, from).map((period) => {
+        const due_date = dueOf(period)
+        const filing = filingOf(returns, period)
+        const late = downloaded[periodicity] ? 'overdue' : 'unknown'
+        return {
+          ...{ description, periodicity, due_rule, period, due_date },
+          extended_due_date: isExtended ? addBusinessDays(due_date, rules.get('obligation.extension_days')[sixth] ?? 0) : null,
+          status: filing ? 'filed' : due_date >= today ? 'pending' : late,
+          declaration_id: filing?.document_id ?? null,
+        }
+      })
+    })
+  return rows.sort(isBefore)
+}

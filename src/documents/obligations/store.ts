@@ -1,0 +1,117 @@
+import type { ObligationList } from '../../authority/port/fields-contract.ts'
+import { prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { type DocumentReader, type DocumentRow, readerJson, versionsOf } from '../store.ts'
+import type { Filing } from './obligations-of.ts'
+
+/** The document that names the obligations of a taxpayer. */
+export type Source = Pick<DocumentRow, 'document_id' | 'source' | 'document_date'>
+
+/** What a reader can read of obligations and returns. */
+export interface RegisteredObligations {
+  source: Source | null
+  obligations: ObligationList['obligations']
+  returns: Filing[]
+  downloaded: { monthly: boolean; annual: boolean }
+}
+
+type Row = Source & Pick<DocumentRow, 'kind' | 'period_end' | 'attributes' | 'fields'> & { n: number; version: number }
+
+const RETURNS = { monthly: 'sat_declaracion_mensual', annual: 'sat_declaracion_anual' } as const
+
+const KINDS = "d.kind in ('csf', 'obligations', 'declaracion')"
+
+/** Reads what these readers can read of obligations and returns, in their order. One call. */
+export async function readRegistrations(d1: D1Database, readers: readonly DocumentReader[]): Promise<RegisteredObligations[]> {
+  const json = JSON.stringify(readers.map(readerJson))
+  const [documents, jobs] = await d1.batch([
+    prepared(
+      d1,
+      sql`with ${versionsOf(json, KINDS)},
+        ranked as (select *, row_number() over (partition by n, kind, fields_status order by version desc) as place from versions)
+        select r.n, r.kind, r.version, d.document_id, d.source, d.document_date, d.period_end, d.attributes,
+          iif(r.kind = 'declaracion', null, d.fields) as fields
+        from ranked r cross join documents d on d.entity = r.entity and d.document_id = r.document_id
+        where r.kind = 'declaracion' or (r.fields_status = 'read' and r.place = 1)`,
+    ),
+    prepared(
+      d1,
+      sql`select distinct a.key as n, s.source from json_each(${json}) a cross join sync_jobs s
+        where s.entity = a.value->>0 and s.source in (${RETURNS.monthly}, ${RETURNS.annual}) and s.month = '' and s.status = 'succeeded'
+          and (a.value->>2 is null or exists (select 1 from json_each(s.organizations) o where o.value = a.value->>2))`,
+    ),
+  ])
+  const rows = Map.groupBy(documents!.results as Row[], ({ n }) => n)
+  const ended = Map.groupBy(jobs!.results as { n: number; source: string }[], ({ n }) => n)
+  return readers.map((_, n) => registrationOf(rows.get(n) ?? [], [...(rows.get(n) ?? []), ...(ended.get(n) ?? [])]))
+}
+
+function registrationOf(rows: readonly Row[], delivered: readonly { source: string }[]): RegisteredObligations {
+  const named = ['obligations', 'csf'].map((kind) => rows.find((one) => one.kind === kind)).find((one) => one !== undefined)
+  const has = (source: string): boolean => delivered.some((one) => one.source === source)
+  return {
+    source: named ?? null,
+    obligations: named ? (JSON.parse(named.fields!) as ObligationList).obligations : [],
+    returns: rows
+      .filter(({ kind }) => kind === 'declaracion')
+      .map(({ attributes, ...row }) => ({ ...row, attributes: JSON.parse(attributes) as Record<string, string> })),
+    downloaded: { monthly: has(RETURNS.monthly), annual: has(RETURNS.annual) },
+  }
+}
+
+/** Returns the texts that say when something is due, as the documents of any taxpayer have them. Costs one seek for each. */
+export const dueTexts = async (ledger: D1Database): Promise<string[]> =>
+  (
+    await ledger
+      .prepare(
+        `with recursive texts (due_rule) as (
+           select (select min(due_rule) from obligation_rules)
+           union all
+           select (select min(due_rule) from obligation_rules where due_rule > texts.due_rule) from texts where due_rule is not null)
+         select due_rule from texts where due_rule is not null`,
+      )
+      .all<{ due_rule: string }>()
+  ).results.map(({ due_rule }) => due_rule)
+
+/** Returns the first entities after one whose documents have one of these texts. */
+export const entitiesWith = async (ledger: D1Database, texts: readonly string[], after: number, limit: number): Promise<number[]> =>
+  (
+    await prepared(
+      ledger,
+      sql`select distinct o.entity from json_each(${JSON.stringify(texts)}) t cross join obligation_rules o
+        on o.due_rule = t.value and o.entity > ${after} order by o.entity limit ${raw(String(limit))}`,
+    ).all<{ entity: number }>()
+  ).results.map(({ entity }) => entity)
+
+/** An active connection whose organization may be told of obligations. */
+export interface Listener {
+  entity: number
+  organization_id: string
+  rfc: string
+  extractor_count: number
+  issued_from: string | null
+  issued_to: number | null
+  received_from: string | null
+  received_to: number | null
+}
+
+/** Returns the active connections to these entities. */
+export const listenersOf = async (control: D1Database, entities: readonly number[]): Promise<Listener[]> =>
+  (
+    await prepared(
+      control,
+      sql`select c.entity, c.organization_id, c.rfc, o.extractor_count, c.issued_from, c.issued_to, c.received_from, c.received_to
+        from json_each(${JSON.stringify(entities)}) e cross join connections c indexed by connections_entity cross join organizations o
+        where c.entity = e.value and c.state = 'active' and o.id = c.organization_id`,
+    ).all<Listener>()
+  ).results
+
+/** Reads what the versions of the documents about a taxpayer say that could be read, oldest first. */
+export const readVersions = async (ledger: DocumentReader & { d1: D1Database }) =>
+  (
+    await prepared(
+      ledger.d1,
+      sql`with ${versionsOf(JSON.stringify([readerJson(ledger)]), "d.kind in ('csf', 'opinion_32d', 'certificates')")}
+        select v.kind, d.document_date, d.fields from versions v cross join documents d on d.entity = v.entity and d.document_id = v.document_id
+        where v.fields_status = 'read' order by v.kind, v.version`,
+    ).all<{ kind: string; document_date: string; fields: string }>()
+  ).results

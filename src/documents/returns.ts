@@ -1,0 +1,20 @@
+import { type Fragment, sql } from '../platform/db/fragment.ts'
+import type { ScopedLedger } from '../visibility/scoped-ledger.ts'
+import { readersOf, versionsOf } from './store.ts'
+
+/** A return as the authority lists it. */
+export interface ReturnRow {
+  document_id: string
+  version: number
+  /** The last day of its period. */
+  period_end: string
+  /** JSON, flat. */
+  attributes: string
+}
+
+/** Selects the returns whose period ends on some days and that the organization may read, in all versions: rows are `ReturnRow`. */
+export const returnsOf = (ledger: ScopedLedger, first: string, last: string): Fragment => sql`
+  with ${versionsOf(readersOf(ledger), "d.kind = 'declaracion'")}
+  select d.document_id, v.version, d.period_end, d.attributes
+  from versions v cross join documents d on d.entity = v.entity and d.document_id = v.document_id
+  where d.period_end >= ${first} and d.period_end <= ${last}`

@@ -1,0 +1,15 @@
+import type { RateOfDay } from '../../cfdi/cash/measure.ts'
+import type { System } from '../../platform/context.ts'
+import { type RateWanted, ratesAt } from '../../rules/rates/rates.ts'
+
+/** Looks up the published rates of the days that `collect` wants. At most one D1 call. */
+export async function ratesFor(system: System, collect: (want: (one: RateWanted | null) => void) => void): Promise<RateOfDay> {
+  const wanted = new Map<string, RateWanted>()
+  const keyOf = (currency: string, day: string): string => `${currency} ${day}`
+  collect((one) => {
+    if (one) wanted.set(keyOf(one.currency, one.day), { currency: one.currency, day: one.day })
+  })
+  const found = wanted.size === 0 ? [] : await ratesAt(system, [...wanted.values()])
+  const rates = new Map([...wanted.keys()].map((key, n) => [key, found[n]?.rate ?? null]))
+  return (currency, day) => rates.get(keyOf(currency, day)) ?? null
+}

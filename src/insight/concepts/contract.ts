@@ -1,0 +1,103 @@
+import * as z from 'zod'
+import { doc } from '#doc'
+import { Direction } from '../../cfdi/contract.ts'
+import { Paging, pageOf } from '../../platform/http/shapes.ts'
+import { requireFiscalEntity } from '../../taxpayers/contract.ts'
+import { Drilldown, EntryMonth, Envelope, entriesOf, money, percent, Range } from '../common/contract.ts'
+
+export const LEVELS = ['segment', 'family', 'class', 'key', 'description'] as const
+export type ConceptLevel = (typeof LEVELS)[number]
+
+const own = {
+  ...Range,
+  direction: Direction.default('received').meta({ description: doc('`received`: what was bought. `issued`: what was sold.') }),
+  level: z
+    .enum(LEVELS)
+    .default('key')
+    .meta({
+      description: doc(
+        'The first 2, 4, 6 or all 8 digits of ClaveProdServ, or the text of Descripcion without differences of case and white space.',
+      ),
+    }),
+}
+
+/** The query of GET /v1/analytics/concepts. */
+export const ConceptsQuery = z.strictObject({ ...own, ...Paging }).superRefine(requireFiscalEntity)
+export type ConceptsQuery = z.infer<typeof ConceptsQuery>
+
+export const ConceptsEntriesQuery = z
+  .strictObject({
+    ...own,
+    ...entriesOf(['total', 'amount', 'invoice_count', 'unclassified_amount', 'outliers']),
+    key: z
+      .string()
+      .max(1_000)
+      .optional()
+      .meta({ description: doc('The `key` of a row, of the figures `amount` and `invoice_count`. Empty for the row without one.') }),
+    month: EntryMonth,
+  })
+  .superRefine(requireFiscalEntity)
+  .refine(({ figure, key }) => key !== undefined || (figure !== 'amount' && figure !== 'invoice_count'), {
+    path: ['key'],
+    message: 'Is required with this figure.',
+  })
+export type ConceptsEntriesQuery = z.infer<typeof ConceptsEntriesQuery>
+
+const lineFigure = money.nullable()
+
+const ConceptRow = z
+  .strictObject({
+    key: z
+      .string()
+      .nullable()
+      .meta({ description: doc('Null for lines without a ClaveProdServ of eight digits, or without a description.') }),
+    label: z.string().nullable(),
+    amount: money,
+    share: percent,
+    quantity: z
+      .string()
+      .nullable()
+      .meta({ description: doc('With six places; of credit notes negative.') }),
+    unit: z
+      .string()
+      .nullable()
+      .meta({ description: doc('ClaveUnidad, when all lines have the same.') }),
+    avg_unit_price: lineFigure,
+    min_unit_price: lineFigure,
+    max_unit_price: lineFigure,
+    price_change_pct: percent,
+    invoice_count: z.int(),
+    counterparty_count: z.int(),
+    top_counterparty: z.strictObject({ rfc: z.string(), nombre: z.string().nullable(), amount: money }).nullable(),
+    iva_mix: z
+      .strictObject({ '16': money, '8': money, '0': money, exento: money, otras: money, no_objeto: money })
+      .nullable()
+      .meta({ description: doc('The amount by the rate of IVA of the lines.') }),
+    outlier_count: z.int().nullable(),
+    by_month: z.array(z.strictObject({ month: z.string(), amount: money })),
+    drilldown: Drilldown,
+  })
+  .meta({ id: 'ConceptRow' })
+export type ConceptRow = z.infer<typeof ConceptRow>
+
+export const Concepts = z
+  .strictObject({
+    ...Envelope,
+    direction: Direction,
+    level: z.enum(LEVELS),
+    has_line_figures: z.boolean().meta({
+      description: doc(
+        'False when the range has too many documents for their lines to be read (5,000): then quantity, unit, prices, iva_mix, line_count ' +
+          'and outlier_count are null. Ask for fewer months to get them.',
+      ),
+    }),
+    total: money,
+    line_count: z.int().nullable(),
+    unclassified_amount: money.meta({ description: doc('Of ClaveProdServ that say the product is in no catalog.') }),
+    unclassified_share: percent,
+    outlier_count: z.int().nullable(),
+    drilldown: Drilldown,
+    ...pageOf(ConceptRow).shape,
+  })
+  .meta({ id: 'Concepts' })
+export type Concepts = z.infer<typeof Concepts>

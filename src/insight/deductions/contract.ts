@@ -1,0 +1,92 @@
+import * as z from 'zod'
+import { doc } from '#doc'
+import { Month } from '../../cfdi/summary/contract.ts'
+import { Paging, pageOf } from '../../platform/http/shapes.ts'
+import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
+import { Drilldown, Envelope, entriesOf, money } from '../common/contract.ts'
+
+const own = {
+  ...ofFiscalEntity,
+  from: Month.optional().meta({ description: doc('The first month. The default is eleven months before `to`.') }),
+  to: Month.optional().meta({ description: doc('The last month. The default is the current month in America/Mexico_City.') }),
+  profile: z
+    .enum(['auto', 'personal', 'business'])
+    .default('auto')
+    .meta({ description: doc('`auto`: personal for the uses D01 to D10 of a natural person, business for all others.') }),
+  annual_income: z
+    .string()
+    .regex(/^\d{1,12}(\.\d{1,6})?$/, 'Must be a decimal number.')
+    .optional()
+    .meta({ description: doc('Income of each year, in MXN. By default what received payroll and issued CFDIs of the year show.') }),
+}
+
+/** The query of GET /v1/cfdi/deductions. */
+export const DeductionsQuery = z.strictObject({ ...own, ...Paging }).superRefine(requireFiscalEntity)
+export type DeductionsQuery = z.infer<typeof DeductionsQuery>
+
+export const FIGURES = ['gross_amount', 'deductible_amount', 'review_amount'] as const
+
+export const DeductionEntriesQuery = z
+  .strictObject({
+    ...own,
+    ...entriesOf(FIGURES),
+    year: z
+      .string()
+      .regex(/^\d{4}$/, 'Must be a year.')
+      .optional(),
+    category: z
+      .string()
+      .regex(/^[a-z_]{1,30}$/, 'Must be a category.')
+      .optional(),
+  })
+  .superRefine(requireFiscalEntity)
+export type DeductionEntriesQuery = z.infer<typeof DeductionEntriesQuery>
+
+const rate = z
+  .string()
+  .nullable()
+  .meta({ description: doc('Decimal with six places.') })
+
+const DeductionRow = z
+  .strictObject({
+    uuid: z.string(),
+    issued_at: z.string(),
+    counterparty_rfc: z.string(),
+    uso_cfdi: z.string().nullable(),
+    category: z
+      .string()
+      .nullable()
+      .meta({ description: doc('Null while only metadata is known.') }),
+    cap_group: z.string().nullable(),
+    gross_amount: money.nullable().meta({
+      description: doc('Personal: the total; business: before taxes. Negative for a credit note. Null without XML or exchange rate.'),
+    }),
+    deductible_amount: money,
+    annual_rate: rate,
+    status: z.enum(['eligible', 'capped', 'not_deductible', 'review']),
+    reasons: z.array(z.string()),
+  })
+  .meta({ id: 'DeductionRow' })
+export type DeductionRow = z.infer<typeof DeductionRow>
+
+const DeductionTotals = z
+  .strictObject({
+    year: z.string(),
+    category: z.string(),
+    cap_group: z.string().nullable(),
+    gross_amount: money,
+    deductible_amount: money,
+    review_amount: money,
+    limit: money.nullable(),
+    used: money.meta({ description: doc('Of the limit: what all categories that share it use.') }),
+    remaining: money.nullable(),
+    cap_unknown: z.boolean().meta({ description: doc('Whether an income that nothing shows would lower the limit.') }),
+    drilldown: Drilldown,
+  })
+  .meta({ id: 'DeductionTotals' })
+export type DeductionTotals = z.infer<typeof DeductionTotals>
+
+export const Deductions = z
+  .strictObject({ ...Envelope, totals: z.array(DeductionTotals), cap_unknown: z.boolean(), ...pageOf(DeductionRow).shape })
+  .meta({ id: 'Deductions' })
+export type Deductions = z.infer<typeof Deductions>

@@ -1,0 +1,82 @@
+import { portionOf } from '../../cfdi/cash/measure.ts'
+import { type Micros, micros, times } from '../../cfdi/money.ts'
+import type { Rules } from '../../rules/dated.ts'
+import { inPesos } from '../common/unrated.ts'
+import { type IncomeOf, type Limit, limitsOf, take } from './caps.ts'
+import { bitOf, isNotDeductible, REASONS } from './reasons.ts'
+import type { DeductionDocument } from './store.ts'
+import { personalRule, rateOf } from './uses.ts'
+
+export type Status = 'eligible' | 'capped' | 'not_deductible' | 'review'
+
+/** What is decided about a document. Amounts are micros of MXN; those of a credit note are negative. */
+export interface Decided {
+  document: DeductionDocument
+  category: string | null
+  cap_group: string | null
+  annual_rate: string | null
+  gross: Micros | null
+  deductible: Micros
+  status: Status
+  reasons: string[]
+  limits: readonly Limit[]
+}
+
+const RETURNS = 'G02'
+
+/** The amount of a document before what decides about it; null without XML or rate. */
+function grossOf(
+  { is_personal, is_known, is_unrated, net_mxn, total_mxn, total, subtotal, descuento, tipo }: DeductionDocument,
+  rate: string | null,
+) {
+  const own = is_personal ? BigInt(total) : (micros(subtotal) ?? 0n) - (micros(descuento) ?? 0n)
+  const stated = is_personal ? total_mxn : net_mxn
+  const amount = is_known === 0 ? null : is_unrated ? inPesos(own, rate) : stated === null ? null : BigInt(stated)
+  return amount === null ? null : tipo === 'E' ? -amount : amount
+}
+
+/** What is deducted of an amount: its paid part, and that at the annual rate of an investment. */
+export function claimOf(gross: Micros, paid: Micros, total: Micros, isFlow: boolean, rate: string | null): Micros {
+  const claimed = isFlow ? portionOf(gross, paid > total ? total : paid, total) : gross
+  return rate === null ? claimed : times(claimed, rate)
+}
+
+/** Decides about documents in their order, in which they use up limits. `rates` are the published rates of those that state none, by UUID. */
+export function decideAll(
+  documents: readonly DeductionDocument[],
+  rules: Rules,
+  incomeOf: IncomeOf,
+  rates: ReadonlyMap<string, string | null>,
+): { decided: Decided[]; used: ReadonlyMap<string, Micros> } {
+  const used = new Map<string, Micros>()
+  const cash = micros(rules.get('cash.threshold'))!
+  const decided = documents.map((document): Decided => {
+    const { uso, is_personal, is_known, is_unrated, tipo, uuid, fecha } = document
+    const rate = rates.get(uuid) ?? null
+    const gross = grossOf(document, rate)
+    const rule = is_personal ? personalRule(rules, uso!) : null
+    const annual_rate = is_personal || tipo === 'E' ? null : rateOf(rules, uso)
+    const category =
+      is_known === 0
+        ? null
+        : (rule?.category ?? (tipo === 'E' || uso === RETURNS ? 'returns' : annual_rate === null ? 'expense' : 'investment'))
+    const limits = rule === null ? [] : limitsOf(rules, uso!, fecha.slice(0, 4), incomeOf)
+    let { mask } = document
+    const total = is_unrated ? inPesos(BigInt(document.total), rate) : null
+    if (document.is_cash && total !== null && total > cash) mask |= bitOf('cash_over_2000')
+    if (is_known && is_unrated && rate === null) mask |= bitOf('missing_rate')
+    if (limits.some(({ amount, isUnknown }) => amount === null && isUnknown)) mask |= bitOf('cap_unknown')
+    const reasons: string[] = REASONS.filter((reason) => (mask & bitOf(reason)) !== 0)
+    const common = { document, category, cap_group: rule?.cap_group ?? null, annual_rate, gross, limits }
+    const as = (status: Status, deductible: Micros, more: string[] = []): Decided => {
+      const open = document.is_open && !reasons.includes('not_paid') ? ['not_paid'] : []
+      return { ...common, status, deductible, reasons: [...reasons, ...more, ...open] }
+    }
+    if (isNotDeductible(mask)) return as('not_deductible', 0n)
+    if (mask !== 0 || gross === null) return as('review', 0n)
+    const claimed = claimOf(gross, BigInt(document.paid), BigInt(document.total), document.is_flow === 1, annual_rate)
+    const deductible = take(limits, used, claimed)
+    return deductible < claimed ? as('capped', deductible, [`cap_${limits[0]!.key.split('|')[0]}`]) : as('eligible', deductible)
+  })
+  return { decided, used }
+}

@@ -1,0 +1,231 @@
+import { populationOf } from '../../cfdi/population/population.ts'
+import { NOT_COUNTED, sumOf } from '../../cfdi/population/sums.ts'
+import { type Fragment, inlined, join, quoted, raw, sql } from '../../platform/db/fragment.ts'
+import { isVisible, type Partition, partitionsToRead } from '../../visibility/scoped-ledger.ts'
+import type { Insight } from '../common/insight.ts'
+import { IS_UNRATED, unratedJson } from '../common/unrated.ts'
+import { paidOf } from '../risk/payments.ts'
+import type { Sets } from '../risk/sets.ts'
+import {
+  bitOf,
+  type DeductionReading,
+  isFlow,
+  isPersonal,
+  NOT_DEDUCTIBLE,
+  openPart,
+  paidInCash,
+  REASONS,
+  REVIEW,
+  reasonsOf,
+} from './reasons.ts'
+import { INVESTMENTS, rateOf, type Uses } from './uses.ts'
+
+/** A received invoice or credit note, as SQL decides about it. Micros are text. */
+export interface DeductionDocument {
+  uuid: string
+  fecha: string
+  issued_at: number
+  utc_offset: number
+  /** Its own use, and the one that decides: that of the invoice that a personal credit note credits. */
+  uso_cfdi: string | null
+  uso: string | null
+  counterparty_rfc: string
+  tipo: 'I' | 'E'
+  mask: number
+  is_personal: 0 | 1
+  is_known: 0 | 1
+  is_unrated: 0 | 1
+  /** An invoice of a business, without a stated exchange rate, that was paid in cash. */
+  is_cash: 0 | 1
+  /** Whether only its paid part is deducted, and whether something is left to pay then. */
+  is_flow: 0 | 1
+  is_open: 0 | 1
+  net_mxn: string | null
+  total_mxn: string | null
+  total: string
+  paid: string
+  currency: string | null
+  subtotal: string | null
+  descuento: string | null
+}
+const COLUMNS = [
+  ...([
+    'uuid',
+    'fecha',
+    'issued_at',
+    'utc_offset',
+    'uso_cfdi',
+    'uso',
+    'counterparty_rfc',
+    'tipo',
+    'mask',
+    'is_personal',
+    'is_known',
+  ] as const),
+  ...([
+    'is_unrated',
+    'is_cash',
+    'is_flow',
+    'is_open',
+    'net_mxn',
+    'total_mxn',
+    'total',
+    'paid',
+    'currency',
+    'subtotal',
+    'descuento',
+  ] as const),
+]
+const JSON_ROW = raw(`json_array(${COLUMNS.join(', ')})`)
+const parseDocument = (text: string): DeductionDocument =>
+  Object.fromEntries((JSON.parse(text) as unknown[]).map((value, n) => [COLUMNS[n], value])) as unknown as DeductionDocument
+
+/** The uses of business documents of one year that a deduction depends on. Sums are for `parseSum`. */
+export interface BusinessTotals {
+  year: string
+  category: 'expense' | 'investment' | 'returns'
+  /** Of an investment. */
+  uso: string | null
+  gross: string
+  review: string
+  /** What is deducted whole. */
+  whole: string
+  /** `[gross, paid, total]` of documents of which a part is paid, separated by commas. */
+  parts: string | null
+}
+
+/** The use that decides: that of a visible invoice which a credit note of the same issuer credits, if that is personal. */
+function decisiveUse({ partition, personal }: DeductionReading): string {
+  if (personal.length === 0) return 'own.uso_cfdi'
+  const credited = `(select i.uso_cfdi from json_each(own.related) r cross join cfdi i where i.uuid = r.value and i.emisor_rfc = own.emisor_rfc
+    and i.tipo_comprobante = 'I' and ${inlined(isVisible(partition, 'i'))} order by i.issued_at desc, i.uuid desc limit 1)`
+  return `iif(own.tipo_comprobante = 'E' and ${isPersonal(personal, credited)}, ${credited}, own.uso_cfdi)`
+}
+
+function documents(partition: Partition, cancelled: 0 | 1, { span, rules }: Insight, { sets }: Sets, uses: Uses): Fragment | null {
+  const reading: DeductionReading = { partition, cancelled, rules, sets, ...uses }
+  const { first, last } = span
+  const population = populationOf(partition, {
+    ...{ first, last, direction: 1, cancelled, substituted: true, types: ['I', 'E'] },
+    conditions: [raw(`not ${NOT_COUNTED('own')}`)],
+  })
+  if (population === null) return null
+  const uso = decisiveUse(reading)
+  const personalOwn = uses.personal.length === 0 ? '0' : isPersonal(uses.personal, `(${uso})`)
+  const bits = Object.entries(reasonsOf(reading, personalOwn)).flatMap(([reason, condition]) =>
+    condition === null ? [] : [`iif(${condition}, ${bitOf(reason as (typeof REASONS)[number])}, 0)`],
+  )
+  return sql`select own.uuid, own.fecha, own.issued_at, own.utc_offset, own.uso_cfdi, ${raw(uso)} as uso, own.counterparty_rfc,
+    own.tipo_comprobante as tipo, ${raw(bits.join(' + '))} as mask, ${raw(personalOwn)} as is_personal, own.xml_object is not null as is_known,
+    ${raw(IS_UNRATED)} as is_unrated,
+    ${raw(`iif(${IS_UNRATED}, ${paidInCash(partition, personalOwn)}, 0)`)} as is_cash, ${raw(`coalesce(${isFlow(reading)}, 0)`)} as is_flow, ${raw(`coalesce(${openPart(reading)}, 0)`)} as is_open,
+    iif(own.version is null, null, own.net_mxn) as net_mxn, iif(own.version is null, null, own.total_mxn) as total_mxn,
+    coalesce(own.total_micros, '0') as total, ${raw(`cast(${paidOf(partition)} as text)`)} as paid, own.currency, own.subtotal, own.descuento ${population}`
+}
+
+const maskOf = (reasons: readonly (typeof REASONS)[number][]): number => reasons.reduce((sum, reason) => sum + bitOf(reason), 0)
+const IS_ELIGIBLE = `mask & ${maskOf(REASONS)} = 0`
+const IS_REVIEW = `(mask & ${maskOf(NOT_DEDUCTIBLE)} = 0 and mask & ${maskOf(REVIEW)} <> 0)`
+const CATEGORY = `case when tipo = 'E' or uso = 'G02' then 'returns' when uso in (${INVESTMENTS.map(quoted).join()}) then 'investment' else 'expense' end`
+
+/** The documents of a range as the common table expression `marked`. Null when the window shows nothing of it. */
+function marked(insight: Insight, sets: Sets, uses: Uses): Fragment | null {
+  const selects = partitionsToRead(insight.ledger).flatMap((partition) =>
+    ([0, 1] as const).flatMap((cancelled) => documents(partition, cancelled, insight, sets, uses) ?? []),
+  )
+  if (selects.length === 0) return null
+  const names = raw(COLUMNS.filter((name) => name !== 'mask').join(', '))
+  return sql`with ${sets.ctes} documents as (${join(selects, ' union all ')}),
+    marked as materialized (select ${names}, mask + iif(is_flow and paid + 0 <= 0, ${raw(String(bitOf('not_paid')))}, 0) as mask from documents)`
+}
+
+/** What is deducted whole of `net`: an investment at its annual rate, rounded half up. */
+const claimed = ({ rules }: Insight): string =>
+  `case ${INVESTMENTS.map((uso) => `when category = 'investment' and uso = '${uso}' then cast((net * ${Math.round(Number(rateOf(rules, uso) ?? 1) * 1_000_000)} + 500000) / 1000000 as text)`).join(' ')} else net end`
+
+export type DeductionPosition = readonly [fecha: string, uuid: string]
+
+/**
+ * The statement that reads the documents of a range once: `single` are those that are decided one by one, because they use up limits or
+ * state no exchange rate; `page` are other ones after a position; `total` are sums over other ones. Rows of JSON, for `parsedRows`.
+ */
+export function deductionsStatement(
+  insight: Insight,
+  sets: Sets,
+  uses: Uses,
+  after: DeductionPosition | undefined,
+  take: number,
+): Fragment | null {
+  const documents = marked(insight, sets, uses)
+  if (documents === null) return null
+  const isSingle = raw('(is_personal or is_unrated)')
+  const isAfter = after ? sql`(fecha, uuid) > (${after[0]}, ${after[1]})` : raw('1')
+  const isPart = 'is_flow and paid + 0 < total + 0'
+  const signed = "iif(tipo = 'E', '-' || net_mxn, net_mxn)"
+  return sql`${documents}
+    select 'single' as kind, ${JSON_ROW} as row from marked where ${isSingle}
+    union all select 'page', ${JSON_ROW} from (select * from marked where not ${isSingle} and ${isAfter} order by fecha, uuid limit ${raw(String(take))})
+    union all select 'total', json_array(year, category, iif(category = 'investment', uso, null), ${sumOf('net')}, ${sumOf(`iif(${IS_REVIEW}, net, null)`)},
+        ${sumOf(`iif(${IS_ELIGIBLE} and not (${isPart}), ${claimed(insight)}, null)`)}, group_concat(iif(${raw(`${IS_ELIGIBLE} and ${isPart}`)}, json_array(net, paid, total), null)))
+      from (select substr(fecha, 1, 4) as year, ${raw(CATEGORY)} as category, uso, mask, is_flow, paid, total, ${raw(signed)} as net
+        from marked where not ${isSingle} and is_known)
+      group by year, category, iif(category = 'investment', uso, null)`
+}
+
+export function parsedRows(rows: readonly { kind: string; row: string }[]) {
+  const of = (kind: string) => rows.filter((one) => one.kind === kind).map(({ row }) => row)
+  return {
+    single: of('single').map(parseDocument),
+    page: of('page').map(parseDocument),
+    totals: of('total').map((text): BusinessTotals => {
+      const [year, category, uso, gross, review, whole, parts] = JSON.parse(text) as unknown[]
+      return { year, category, uso, gross, review, whole, parts } as BusinessTotals
+    }),
+  }
+}
+
+/** The statement that reads a page of the business documents of a category, newest first, in the states that a figure adds up. */
+export function businessEntries(
+  insight: Insight,
+  sets: Sets,
+  uses: Uses,
+  { category, figure }: { category: string; figure: string },
+  after: readonly [number, string, string] | undefined,
+  take: number,
+): Fragment | null {
+  const documents = marked(insight, sets, uses)
+  if (documents === null) return null
+  const state = figure === 'gross_amount' ? '1' : figure === 'review_amount' ? IS_REVIEW : IS_ELIGIBLE
+  const isAfter = after ? sql`(issued_at, uuid) < (${after[0]}, ${after[1]})` : raw('1')
+  return sql`${documents} select uuid, issued_at, ${JSON_ROW} as row from marked
+    where not is_personal and is_known and ${raw(CATEGORY)} = ${category} and (is_unrated or ${raw(state)}) and ${isAfter}
+    order by issued_at desc, uuid desc limit ${raw(String(take))}`
+}
+export const documentIn = parseDocument
+
+/**
+ * The statements that add up what a person earned by year: wages (the subtotal of received payroll) and issued net amounts.
+ */
+export const incomeStatements = ({ ledger }: Insight, years: { first: string; last: string }): Fragment[] =>
+  partitionsToRead(ledger).flatMap((partition) => {
+    const days = { first: `${years.first}-01-01`, last: `${years.last}-12-31` }
+    const wages = populationOf(partition, { ...days, direction: 1, types: ['N'] })
+    const sales = populationOf(partition, { ...days, direction: 0, types: ['I', 'E'] })
+    const year = raw('substr(own.fecha, 1, 4)')
+    const isKnown = raw(`(own.net_mxn is not null or ${IS_UNRATED})`)
+    const unrated = raw(`group_concat(case when ${IS_UNRATED} then ${unratedJson('emisor_nombre')} end)`)
+    const perceived = 'cast(cast(round(own.subtotal * 1000000) as integer) as text)'
+    return [
+      ...(wages
+        ? [
+            sql`select ${year} as year, ${sumOf(perceived)} as income, '0' as credit, null as unrated ${wages} and own.net_mxn is not null group by 1`,
+          ]
+        : []),
+      ...(sales
+        ? [
+            sql`select ${year} as year, ${sumOf("iif(own.tipo_comprobante = 'I', own.net_mxn, null)")} as income,
+              ${sumOf("iif(own.tipo_comprobante = 'E', own.net_mxn, null)")} as credit, ${unrated} as unrated ${sales} and ${isKnown} group by 1`,
+          ]
+        : []),
+    ]
+  })

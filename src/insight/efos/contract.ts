@@ -1,0 +1,72 @@
+import * as z from 'zod'
+import { doc } from '#doc'
+import { SITUACIONES } from '../../blacklists/catalog.ts'
+import { AsOf, Direction } from '../../cfdi/contract.ts'
+import { Paging, pageOf } from '../../platform/http/shapes.ts'
+import { requireFiscalEntity } from '../../taxpayers/contract.ts'
+import { CounterpartyRfc, Drilldown, Envelope, entriesOf, money, percent, Range } from '../common/contract.ts'
+
+export const EFOS_FIGURES = [
+  ...(['amount', 'invoice_count', 'iva_acreditado', 'paid_amount', 'unpaid_amount'] as const),
+  ...(['before_listing_amount', 'after_listing_amount'] as const),
+] as const
+
+const own = {
+  ...Range,
+  direction: Direction.default('received').meta({ description: doc('`received`: suppliers on the list. `issued`: customers on it.') }),
+  as_of: AsOf,
+}
+
+/** The query of GET /v1/analytics/efos-exposure. */
+export const EfosQuery = z.strictObject({ ...own, ...Paging }).superRefine(requireFiscalEntity)
+export type EfosQuery = z.infer<typeof EfosQuery>
+
+export const EfosEntriesQuery = z
+  .strictObject({ ...own, ...entriesOf(EFOS_FIGURES), rfc: CounterpartyRfc })
+  .superRefine(requireFiscalEntity)
+  .refine(({ figure, rfc }) => rfc !== undefined || !(EFOS_FIGURES as readonly string[]).includes(figure), {
+    path: ['rfc'],
+    message: 'Is required with this figure.',
+  })
+export type EfosEntriesQuery = z.infer<typeof EfosEntriesQuery>
+
+const Situacion = z.enum(SITUACIONES)
+const day = z.string().nullable()
+const effect = money
+  .nullable()
+  .meta({ description: doc('The rate of ISR of companies × amount. Null when the RFC is a natural person’s.') })
+
+const EfosRow = z
+  .strictObject({
+    rfc: z.string(),
+    name: z.string().nullable(),
+    situacion: Situacion,
+    ...{ presunto_dof_at: day, definitivo_dof_at: day, resolved_at: day },
+    invoice_count: z.int(),
+    amount: money,
+    iva_acreditado: money.meta({ description: doc('IVA of what was paid; of customers the IVA that was collected.') }),
+    isr_effect: effect,
+    ...{ paid_amount: money, unpaid_amount: money, before_listing_amount: money, after_listing_amount: money },
+    correction_deadline: day.meta({ description: doc('Business days after the definitive publication in the DOF. Only of definitivo.') }),
+    is_active: z.boolean(),
+    drilldown: Drilldown,
+  })
+  .meta({ id: 'EfosRow' })
+export type EfosRow = z.infer<typeof EfosRow>
+
+export const EfosExposure = z
+  .strictObject({
+    ...Envelope,
+    direction: Direction,
+    by_situacion: z.array(
+      z.strictObject({
+        ...{ situacion: Situacion, counterparty_count: z.int(), invoice_count: z.int() },
+        ...{ amount: money, iva_acreditado: money, isr_effect: effect },
+      }),
+    ),
+    total_purchases: money.meta({ description: doc('The net amount of the direction, with everybody.') }),
+    share_of_purchases: percent,
+    ...pageOf(EfosRow).shape,
+  })
+  .meta({ id: 'EfosExposure' })
+export type EfosExposure = z.infer<typeof EfosExposure>

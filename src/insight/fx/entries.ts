@@ -1,0 +1,131 @@
+import type { Micros } from '../../cfdi/money.ts'
+import { measureOpen, rateWanted } from '../../cfdi/open/measure-open.ts'
+import { measurePaidPart } from '../../cfdi/open/measure-paid-part.ts'
+import { openInvoices } from '../../cfdi/open/open-invoices.ts'
+import { paidParts } from '../../cfdi/open/paid-parts.ts'
+import { parseSum, sumOf } from '../../cfdi/population/sums.ts'
+import type { Ctx } from '../../platform/context.ts'
+import { type Fragment, join, raw, sql } from '../../platform/db/fragment.ts'
+import type { DirectionNumber, Partition } from '../../visibility/scoped-ledger.ts'
+import type { EntriesPage } from '../common/contract.ts'
+import { type EntryPosition, type EntryRow, pageOfEntries } from '../common/entries.ts'
+import { isLeftOut, newestOf, pageOfLeftOut } from '../common/left-out.ts'
+import { ratesFor } from '../common/rates-for.ts'
+import { IS_UNRATED } from '../common/unrated.ts'
+import { pageOfUnreconciled, pairs } from '../common/unreconciled.ts'
+import type { FxEntriesQuery } from './contract.ts'
+import { PATH } from './fx.ts'
+import { type FxAsOf, openFx, ownNet } from './reading.ts'
+import { IS_FOREIGN } from './store.ts'
+
+type Asked = FxEntriesQuery & { as_of: string }
+
+/** Returns a page of the documents behind a figure. At most four D1 calls with authentication. Throws Failure as `getFxExposure` does. */
+export async function getFxEntries(ctx: Ctx, query: FxEntriesQuery): Promise<EntriesPage> {
+  const opened = await openFx(ctx, query)
+  const { insight, at, days } = opened
+  const { figure } = query
+  const asked = { ...query, as_of: at.day }
+  if (isLeftOut(figure)) return pageOfLeftOut(insight, PATH, { ...asked, figure })
+  const until = { ...insight, span: { ...insight.span, ...days } }
+  if (figure === 'unreconciled_payments') return pageOfUnreconciled(until, PATH, asked, null)
+  if (figure === 'issued_amount' || figure === 'received_amount') return pageOfInvoiced(opened, asked, figure === 'issued_amount' ? 0 : 1)
+  return figure === 'realized_gain_loss' ? pageOfRealized(opened, asked) : pageOfOpen(opened, asked, figure)
+}
+
+const ofCurrency = ({ currency }: Asked): Fragment[] => [
+  raw(IS_FOREIGN),
+  ...(currency === undefined ? [] : [sql`own.currency = ${currency}`]),
+]
+
+function pageOfInvoiced({ insight, at, days }: FxAsOf, query: Asked, direction: DirectionNumber): Promise<EntriesPage> {
+  const conditions = [raw(`own.version is not null and (own.net_mxn is not null or ${IS_UNRATED})`), ...ofCurrency(query)]
+  const population = { ...days, direction, types: ['I', 'E'] as const, past: at.past, conditions }
+  const columns = 'own.tipo_comprobante as tipo, own.subtotal, own.descuento'
+  return pageOfEntries<EntryRow & { tipo: string; subtotal: string | null; descuento: string | null }>(
+    insight,
+    PATH,
+    query,
+    (partition, after, take) => newestOf(partition, columns, population, after, take),
+    (rows) => rows.map(({ tipo, subtotal, descuento }) => ownNet([tipo, subtotal, descuento])),
+  )
+}
+
+interface OpenEntry extends EntryRow {
+  direction: DirectionNumber
+  balance: string | null
+  pesos: string | null
+  odd: string | null
+}
+
+function pageOfOpen(
+  { insight, at }: FxAsOf,
+  query: Asked,
+  figure: 'open_receivable' | 'open_payable' | 'booked_mxn',
+): Promise<EntriesPage> {
+  const directions = figure === 'booked_mxn' ? ([0, 1] as const) : figure === 'open_receivable' ? ([0] as const) : ([1] as const)
+  const select = (partition: Partition, after: EntryPosition | undefined, take: number): Fragment | null => {
+    const sides = directions.flatMap((direction) => {
+      const open = openInvoices(partition, direction, at, ofCurrency(query))
+      return open ? [sql`select uuid, issued_at, ${raw(String(direction))} as direction, balance, pesos, odd from (${open})`] : []
+    })
+    if (sides.length === 0) return null
+    return sql`select uuid, issued_at, direction, cast(balance as text) as balance, cast(pesos as text) as pesos, odd from (${join(sides, ' union all ')})
+      ${after ? sql`where (issued_at, uuid) < (${after[0]}, ${after[1]})` : raw('')} order by issued_at desc, uuid desc limit ${raw(String(take))}`
+  }
+  return pageOfEntries<OpenEntry>(insight, PATH, query, select, async (rows) => {
+    const rateOfDay = await ratesFor(insight.ctx, (want) => {
+      for (const { odd } of rows) if (odd !== null) want(rateWanted(odd))
+    })
+    return rows.map(({ direction, balance, pesos, odd }): Micros | null => {
+      const wanted = odd === null ? null : rateWanted(odd)
+      const measured =
+        odd === null
+          ? { balance: BigInt(balance!), pesos: BigInt(pesos!) }
+          : measureOpen(odd, wanted && rateOfDay(wanted.currency, wanted.day))
+      if (measured === null) return null
+      if (figure !== 'booked_mxn') return measured.balance
+      return measured.pesos === null ? null : direction === 0 ? measured.pesos : -measured.pesos
+    })
+  })
+}
+
+interface RealizedEntry extends EntryRow {
+  direction: DirectionNumber
+  booked: string
+  paid: string
+  odds: string | null
+}
+
+function pageOfRealized({ insight, days }: FxAsOf, query: Asked): Promise<EntriesPage> {
+  const select = (partition: Partition, after: EntryPosition | undefined, take: number): Fragment | null => {
+    const sides = ([0, 1] as const).flatMap((direction) => {
+      const parts = paidParts(partition, direction, days, null)
+      return parts ? [sql`select *, ${raw(String(direction))} as direction from (${parts})`] : []
+    })
+    const columns = sql`max(direction) as direction, ${sumOf('booked')} as booked, ${sumOf('paid')} as paid,
+      json_group_array(odd) filter (where odd is not null) as odds`
+    const isMeant =
+      query.currency === undefined ? raw("coalesce(currency, 'MXN') not in ('MXN', 'XXX')") : sql`currency = ${query.currency}`
+    return pairs(columns, sides, sql`reason is null and ${isMeant}`, after, take)
+  }
+  return pageOfEntries<RealizedEntry>(insight, PATH, query, select, async (rows) => {
+    const parsed = rows.map((row) => ({ ...row, odds: JSON.parse(row.odds ?? '[]') as string[] }))
+    const rateOfDay = await ratesFor(insight.ctx, (want) => {
+      for (const { odds } of parsed)
+        for (const odd of odds)
+          measurePaidPart(odd, (currency, day) => {
+            want({ currency, day })
+            return '1'
+          })
+    })
+    return parsed.map(({ direction, booked, paid, odds }) => {
+      let gain = parseSum(paid) - parseSum(booked)
+      for (const odd of odds) {
+        const measured = measurePaidPart(odd, rateOfDay)
+        if (measured.paid !== null && measured.booked !== null) gain += measured.paid - measured.booked
+      }
+      return direction === 0 ? gain : -gain
+    })
+  })
+}

@@ -1,0 +1,160 @@
+import { pastDay } from '../../cfdi/applied/past-day.ts'
+import { type Micros, micros } from '../../cfdi/money.ts'
+import { measureOpen, rateWanted } from '../../cfdi/open/measure-open.ts'
+import { measurePaidPart } from '../../cfdi/open/measure-paid-part.ts'
+import type { OpenAt } from '../../cfdi/open/open-invoices.ts'
+import type { Days } from '../../cfdi/population/population.ts'
+import { parseSum } from '../../cfdi/population/sums.ts'
+import type { Ctx } from '../../platform/context.ts'
+import { type FxRate, ratesAt } from '../../rules/rates/rates.ts'
+import { type DirectionNumber, partitionsToRead } from '../../visibility/scoped-ledger.ts'
+import { aggregateOf, type Insight, openInsight, type RangeQuery } from '../common/insight.ts'
+import { inPesos, parseUnrated } from '../common/unrated.ts'
+import { type CurrencyOpenRow, type DocumentsByCurrency, documents, openByCurrency, type RealizedRow, realizedByCurrency } from './store.ts'
+
+export interface FxAsOf {
+  insight: Insight
+  at: OpenAt
+  /** The days of the range up to the day. */
+  days: Days
+}
+
+/** Opens the ledger as of a day. Throws Failure 404 without one to read, 422 range.invalid and as_of.future. */
+export async function openFx(ctx: Ctx, query: RangeQuery & { as_of?: string | undefined }): Promise<FxAsOf> {
+  const { as_of } = query
+  const past = pastDay(ctx, as_of)
+  const insight = await openInsight(ctx, { ...query, to: query.to ?? as_of?.slice(0, 7) })
+  const { span, today, rules } = insight
+  const day = past ?? today
+  const days = { first: span.first, last: span.last < day ? span.last : day }
+  // What came after the day is in no figure, and in no count of data_quality.
+  return {
+    insight: { ...insight, span: { ...span, last: days.last } },
+    at: { day, past, terms: rules.get('financing.default_terms_days') },
+    days,
+  }
+}
+
+/** The net amount of a document in micros of its currency, out of `[tipo, subtotal, descuento]`; that of a credit note is negative. */
+export function ownNet([tipo, subtotal, descuento]: readonly [string, string | null, string | null]): Micros {
+  const net = (micros(subtotal) ?? 0n) - (micros(descuento) ?? 0n)
+  return tipo === 'E' ? -net : net
+}
+
+/** What is known of a currency. Of each pair of amounts the first is of issued documents, the second of received ones. */
+export interface CurrencyPosition {
+  /** Before taxes, in the currency and in MXN. */
+  own: [Micros, Micros]
+  pesos: [Micros, Micros]
+  open: [Micros, Micros]
+  booked: Micros
+  realized: Micros
+  /** Whether it has a row: it is in documents of the range, or open. */
+  isShown: boolean
+}
+
+const DIRECTIONS = [0, 1] as const
+type Odd = [string, string | null, string | null]
+
+/** Reads the positions by currency, MXN among them, and the rates of the day. Three D1 calls. */
+export async function readFx({ insight, at, days }: FxAsOf) {
+  const { ctx, ledger } = insight
+  const statements = partitionsToRead(ledger).flatMap((partition) =>
+    DIRECTIONS.flatMap((direction) =>
+      [
+        documents(partition, direction, days, at.past),
+        openByCurrency(partition, direction, at),
+        realizedByCurrency(partition, direction, days),
+      ].flatMap((statement, kind) => (statement ? [{ direction, kind, statement }] : [])),
+    ),
+  )
+  const { found, envelope, counts } = await aggregateOf(
+    insight,
+    statements.map(({ statement }) => statement),
+  )
+  const rowsOf = <Row>(kind: number): (Row & { direction: DirectionNumber })[] =>
+    statements.flatMap(({ direction, ...one }, n) => (one.kind === kind ? (found[n] as Row[]).map((row) => ({ ...row, direction })) : []))
+  const sums = rowsOf<DocumentsByCurrency>(0).map((row) => ({ ...row, unrated: parseUnrated(row.unrated) }))
+  const open = rowsOf<CurrencyOpenRow>(1)
+  const realized = rowsOf<RealizedRow>(2).map((row) => ({ ...row, odds: JSON.parse(row.odds ?? '[]') as string[] }))
+  const rates = await ratesOfDays(ctx, at.day, { sums, open, realized })
+  const positions = new Map<string, CurrencyPosition>()
+  const positionOf = (currency: string): CurrencyPosition => {
+    const known = positions.get(currency)
+    if (known) return known
+    const none: CurrencyPosition = { own: [0n, 0n], pesos: [0n, 0n], open: [0n, 0n], booked: 0n, realized: 0n, isShown: false }
+    positions.set(currency, none)
+    return none
+  }
+  let dof_rate = 0
+  for (const { currency, direction, invoiced, credited, own_invoiced, own_credited, odds, unrated } of sums) {
+    const position = positionOf(currency)
+    position.isShown = true
+    position.own[direction] += parseSum(own_invoiced) - parseSum(own_credited)
+    for (const odd of JSON.parse(`[${odds ?? ''}]`) as Odd[]) position.own[direction] += ownNet(odd)
+    position.pesos[direction] += parseSum(invoiced) - parseSum(credited)
+    for (const { tipo, net, day } of unrated) {
+      const signed = tipo === 'E' ? -net : net
+      const pesos = inPesos(signed, rates.of(currency, day))
+      position.own[direction] += signed
+      position.pesos[direction] += pesos ?? 0n
+      if (pesos !== null) dof_rate++
+    }
+  }
+  for (const { currency, direction, balance, pesos, odd } of open) {
+    const wanted = odd === null ? null : rateWanted(odd)
+    const measured = odd === null ? null : measureOpen(odd, wanted && rates.of(wanted.currency, wanted.day))
+    if (odd !== null && measured === null) continue
+    const position = positionOf(currency)
+    position.isShown = true
+    position.open[direction] += measured ? measured.balance : parseSum(balance)
+    const booked = measured ? (measured.pesos ?? 0n) : parseSum(pesos)
+    position.booked += direction === 0 ? booked : -booked
+  }
+  let unreconciled = 0
+  for (const { currency, direction, booked, paid, odds, unreconciled: n } of realized) {
+    unreconciled += n
+    if (currency === null) continue
+    let gain = parseSum(paid) - parseSum(booked)
+    for (const odd of odds) {
+      const measured = measurePaidPart(odd, rates.of)
+      if (measured.paid === null) unreconciled++
+      else if (measured.booked !== null) gain += measured.paid - measured.booked
+    }
+    positionOf(currency).realized += direction === 0 ? gain : -gain
+  }
+  return { positions, rateOf: rates.onDay, dof_rate: Math.min(dof_rate, counts.missing_rate), unreconciled, envelope }
+}
+
+interface Read {
+  sums: { currency: string; unrated: { currency: string; day: string }[] }[]
+  open: CurrencyOpenRow[]
+  realized: { odds: string[] }[]
+}
+
+/** The rates that these rows need, and of each currency the one of the day. One D1 call, none without other currencies. */
+async function ratesOfDays(ctx: Ctx, day: string, { sums, open, realized }: Read) {
+  const wanted = new Map<string, { currency: string; day: string }>()
+  const want = (currency: string, on: string) => wanted.set(`${currency} ${on}`, { currency, day: on })
+  for (const { currency, unrated } of sums) {
+    want(currency, day)
+    for (const one of unrated) want(one.currency, one.day)
+  }
+  for (const { currency, odd } of open) {
+    want(currency, day)
+    const one = odd === null ? null : rateWanted(odd)
+    if (one) want(one.currency, one.day)
+  }
+  for (const { odds } of realized)
+    for (const odd of odds)
+      measurePaidPart(odd, (currency, on) => {
+        want(currency, on)
+        return '1'
+      })
+  const found = await ratesAt(ctx, [...wanted.values()])
+  const rates = new Map<string, FxRate | null>([...wanted.keys()].map((key, n) => [key, found[n] ?? null]))
+  return {
+    of: (currency: string, on: string): string | null => rates.get(`${currency} ${on}`)?.rate ?? null,
+    onDay: (currency: string): FxRate | null => rates.get(`${currency} ${day}`) ?? null,
+  }
+}

@@ -1,0 +1,75 @@
+import { DIGITS, microsOfText, placesOf } from '../../cfdi/open/in-pesos.ts'
+import { type OpenAt, openInvoices } from '../../cfdi/open/open-invoices.ts'
+import { paidParts } from '../../cfdi/open/paid-parts.ts'
+import { type Days, populationOf } from '../../cfdi/population/population.ts'
+import { sumOf } from '../../cfdi/population/sums.ts'
+import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import type { DirectionNumber, Partition } from '../../visibility/scoped-ledger.ts'
+import { IS_UNRATED, unratedJson } from '../common/unrated.ts'
+
+export const IS_FOREIGN = "coalesce(own.currency, 'MXN') not in ('MXN', 'XXX')"
+/** Whether the net amount of a document in its own currency is left to the caller, who reads it out of `[tipo, subtotal, descuento]`. */
+export const IS_ODD = `(length(own.total_micros) > ${DIGITS} or length(own.subtotal) > 16 or ${placesOf('own.subtotal')} > 6 or ${placesOf("coalesce(own.descuento, '0')")} > 6)`
+/** subtotal − descuento in micros of the document's currency. */
+export const OWN_NET = `(${microsOfText('own.subtotal')} - ${microsOfText("coalesce(own.descuento, '0')")})`
+
+/** What the documents of a currency add up to before taxes; all of MXN are one row. */
+export interface DocumentsByCurrency {
+  currency: string
+  /** In MXN, of invoices and of credit notes. */
+  invoiced: string
+  credited: string
+  /** The same in their own currency. */
+  own_invoiced: string
+  own_credited: string
+  /** JSON lists `[tipo, subtotal, descuento]`. */
+  odds: string | null
+  unrated: string | null
+}
+
+export function documents(partition: Partition, direction: DirectionNumber, days: Days, past: string | null): Fragment | null {
+  const population = populationOf(partition, { ...days, direction, types: ['I', 'E'], past })
+  const of = (tipo: string, amount: string) => sumOf(`iif(own.tipo_comprobante = '${tipo}', ${amount}, null)`).text
+  const own = `iif(${IS_FOREIGN} and own.net_mxn is not null and not ${IS_ODD}, ${OWN_NET}, null)`
+  const odd = `case when ${IS_FOREIGN} and own.net_mxn is not null and ${IS_ODD} then json_array(own.tipo_comprobante, own.subtotal, own.descuento) end`
+  return (
+    population &&
+    sql`select ${raw(`iif(${IS_FOREIGN}, own.currency, 'MXN') as currency, ${of('I', 'own.net_mxn')} as invoiced, ${of('E', 'own.net_mxn')} as credited,
+      ${of('I', own)} as own_invoiced, ${of('E', own)} as own_credited, group_concat(${odd}) as odds,
+      group_concat(case when ${IS_UNRATED} then ${unratedJson('uuid')} end) as unrated`)} ${population} and own.version is not null group by 1`
+  )
+}
+
+/** Open invoices in a currency, or one that SQL cannot compute. */
+export interface CurrencyOpenRow {
+  currency: string
+  balance: string
+  pesos: string
+  odd: string | null
+}
+
+export function openByCurrency(partition: Partition, direction: DirectionNumber, at: OpenAt): Fragment | null {
+  const open = openInvoices(partition, direction, at, [raw(IS_FOREIGN)])
+  return open && sql`select currency, ${sumOf('balance')} as balance, ${sumOf('pesos')} as pesos, odd from (${open}) group by currency, odd`
+}
+
+/** What was paid of invoices in a currency; or how many paid parts are not reconciled, without a currency. */
+export interface RealizedRow {
+  currency: string | null
+  booked: string
+  paid: string
+  /** A JSON list of `odd`. */
+  odds: string
+  unreconciled: number
+}
+
+export function realizedByCurrency(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
+  const parts = paidParts(partition, direction, days, null)
+  return (
+    parts &&
+    sql`select iif(reason is null, currency, null) as currency, ${sumOf('booked')} as booked, ${sumOf('paid')} as paid,
+        json_group_array(odd) filter (where odd is not null and reason is null) as odds,
+        count(distinct iif(reason is null, null, uuid || applies_to)) as unreconciled
+      from (${parts}) where reason is not 'not_counted' and (reason is not null or coalesce(currency, 'MXN') not in ('MXN', 'XXX')) group by 1`
+  )
+}

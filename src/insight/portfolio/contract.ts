@@ -1,0 +1,48 @@
+import * as z from 'zod'
+import { doc } from '#doc'
+import { requireFiscalEntity } from '../../taxpayers/contract.ts'
+import { Drilldown, Envelope, entriesOf, Range } from '../common/contract.ts'
+
+export const INDICATORS = [
+  ...(['tax_compliance', 'blacklist_status', 'blacklisted_counterparties', 'intercompany_share', 'customer_concentration'] as const),
+  ...(['supplier_concentration', 'foreign_exchange_share', 'cash_share', 'cancelled_issued_rate', 'cancelled_received_rate'] as const),
+  ...(['ppd_overdue_share', 'repse_at_risk_share'] as const),
+]
+export type IndicatorKey = (typeof INDICATORS)[number]
+
+/** The indicators whose documents are listed as entries. */
+export const LISTED = [
+  'blacklisted_counterparties',
+  'intercompany_share',
+  'foreign_exchange_share',
+  'cash_share',
+  'repse_at_risk_share',
+] as const
+
+/** The query of GET /v1/analytics/risk. */
+export const PortfolioQuery = z.strictObject(Range).superRefine(requireFiscalEntity)
+export type PortfolioQuery = z.infer<typeof PortfolioQuery>
+
+export const PortfolioEntriesQuery = z.strictObject({ ...Range, ...entriesOf(LISTED) }).superRefine(requireFiscalEntity)
+export type PortfolioEntriesQuery = z.infer<typeof PortfolioEntriesQuery>
+
+const Indicator = z
+  .strictObject({
+    key: z.enum(INDICATORS),
+    value: z
+      .union([z.string(), z.int()])
+      .nullable()
+      .meta({
+        description: doc('Shares and rates in percent with two places; counts and indexes are integers. Null when it is not defined.'),
+      }),
+    threshold: z.union([z.string(), z.int()]).meta({ description: doc('In the unit of the value.') }),
+    risky: z.boolean().meta({ description: doc('Whether the value exceeds the threshold.') }),
+    sample_size: z.int().meta({ description: doc('How many documents or taxpayers it rests on.') }),
+    formula: z.string(),
+    drilldown: Drilldown,
+  })
+  .meta({ id: 'RiskIndicator' })
+export type Indicator = z.infer<typeof Indicator>
+
+export const Portfolio = z.strictObject({ ...Envelope, data: z.array(Indicator) }).meta({ id: 'RiskIndicators' })
+export type Portfolio = z.infer<typeof Portfolio>

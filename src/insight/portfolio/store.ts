@@ -1,0 +1,77 @@
+import { openInvoices } from '../../cfdi/open/open-invoices.ts'
+import { populationOf } from '../../cfdi/population/population.ts'
+import { sumOf } from '../../cfdi/population/sums.ts'
+import { type Fragment, quoted, raw, sql } from '../../platform/db/fragment.ts'
+import { type DirectionNumber, type Partition, partitionsToRead } from '../../visibility/scoped-ledger.ts'
+import type { Insight } from '../common/insight.ts'
+import { IS_UNRATED, unratedJson } from '../common/unrated.ts'
+import { repseNotValid } from '../risk/flags.ts'
+import type { Sets } from '../risk/sets.ts'
+
+/** What a counterparty invoiced, or was invoiced, split by what indicators tell apart. Sums are for `parseSum`. */
+export interface PartyRow {
+  direction: DirectionNumber
+  rfc: string
+  /** An invoice that was paid in cash; a received one of a supplier without a valid REPSE registration. */
+  is_cash: 0 | 1
+  is_at_risk: 0 | 1
+  is_foreign: 0 | 1
+  documents: number
+  invoices: number
+  income: string
+  credit: string
+  /** Totals of invoices, including taxes. */
+  total: string
+  unrated: string | null
+}
+
+const INVOICE = "own.tipo_comprobante = 'I'"
+export const IS_CASH = `(${INVOICE} and coalesce(own.forma_pago = '01', 0))`
+export const IS_FOREIGN = "coalesce(own.currency, 'MXN') not in ('MXN', 'XXX')"
+export const isAtRisk = (partition: Partition, direction: DirectionNumber, { rules }: Insight, { sets }: Sets): string => {
+  const condition = repseNotValid({ partition, direction, rules, sets })
+  return condition === null ? '0' : `(${INVOICE} and own.version is not null and coalesce(${condition}, 0))`
+}
+
+const ofType = (tipo: string, amount: string) => sumOf(`case own.tipo_comprobante when '${tipo}' then own.${amount} end`)
+
+/** The statements that group the invoices and credit notes of a range, in one pass. */
+export const partyStatements = (insight: Insight, sets: Sets): Fragment[] =>
+  partitionsToRead(insight.ledger).flatMap((partition) =>
+    ([0, 1] as const).flatMap((direction) => {
+      const { first, last } = insight.span
+      const population = populationOf(partition, { first, last, direction, types: ['I', 'E'] })
+      if (population === null) return []
+      const known = 'own.net_mxn is not null'
+      return [
+        sql`with ${sets.ctes} no_more as (select 1)
+          select ${raw(String(direction))} as direction, own.counterparty_rfc as rfc, ${raw(IS_CASH)} as is_cash,
+            ${raw(isAtRisk(partition, direction, insight, sets))} as is_at_risk, ${raw(IS_FOREIGN)} as is_foreign,
+            count(own.net_mxn) as documents, ${raw(`count(iif(${INVOICE} and ${known}, 1, null))`)} as invoices,
+            ${ofType('I', 'net_mxn')} as income, ${ofType('E', 'net_mxn')} as credit, ${ofType('I', 'total_mxn')} as total,
+            ${raw(`group_concat(case when ${IS_UNRATED} then ${unratedJson('emisor_nombre')} end)`)} as unrated
+          ${population} group by 2, 3, 4, 5`,
+      ]
+    }),
+  )
+
+/** What is open and overdue of issued PPD invoices, for `parseSum`. `odd` are those that `overdueOf` measures: `[due, list]`, with commas. */
+export interface OverdueRow {
+  invoices: number
+  open: string
+  overdue: string
+  odd: string | null
+}
+
+/** The statements that add up the issued PPD invoices of which something is left to pay today. */
+export const openStatements = ({ ledger, today, rules }: Insight): Fragment[] =>
+  partitionsToRead(ledger).flatMap((partition) => {
+    const invoices = openInvoices(partition, 0, { day: today, past: null, terms: rules.get('financing.default_terms_days') })
+    const plain = (condition: string) => sumOf(`iif(odd is null and ${condition}, pesos, null)`)
+    return invoices === null
+      ? []
+      : [
+          sql`select count(iif(odd is null, 1, null)) as invoices, ${plain('1')} as open, ${plain(`due < ${quoted(today)}`)} as overdue,
+            group_concat(iif(odd is null, null, json_array(due, json(odd)))) as odd from (${invoices})`,
+        ]
+  })

@@ -1,0 +1,135 @@
+import * as z from 'zod'
+import { doc } from '#doc'
+import { Certificate, OpinionSense } from '../../authority/port/fields-contract.ts'
+import { documented, Instant } from '../../platform/http/shapes.ts'
+import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
+import { Basis, InsightQuality, Listed, money, percent } from '../common/contract.ts'
+
+export const REPORT_KEYS = [
+  ...(['fiscal-summary', 'revenue-expenses', 'annual-comparison', 'counterparty-network', 'cancellations'] as const),
+  ...(['payment-behavior', 'diot', 'compliance', 'payroll'] as const),
+]
+export type ReportKey = (typeof REPORT_KEYS)[number]
+
+export const ReportPath = z.strictObject({
+  key: documented(
+    z
+      .string()
+      .max(40)
+      .regex(/^[a-z]+(-[a-z]+)*$/, 'Must be the key of a report.'),
+    { type: 'string', enum: [...REPORT_KEYS] },
+  ),
+})
+export const ReportQuery = z.strictObject(ofFiscalEntity).superRefine(requireFiscalEntity)
+
+const Key = z.enum(REPORT_KEYS).meta({ id: 'ReportKey' })
+
+const CatalogItem = z
+  .strictObject({ key: Key, title: z.string(), description: z.string(), inputs: z.array(z.string()) })
+  .meta({ id: 'ReportCatalogItem' })
+export const ReportCatalog = z.strictObject({ data: z.array(CatalogItem) }).meta({ id: 'ReportCatalog' })
+export type ReportCatalog = z.infer<typeof ReportCatalog>
+
+const count = z.int()
+const day = z.iso.date()
+const direction = z.enum(['issued', 'received'])
+const monies = <const Names extends readonly string[]>(...names: Names) =>
+  Object.fromEntries(names.map((name) => [name, money])) as Record<Names[number], typeof money>
+const row = <Shape extends z.ZodRawShape>(id: string, shape: Shape) => z.strictObject(shape).meta({ id: `Report${id}Row` })
+
+const FiscalSummary = row('FiscalSummary', {
+  year: z.string(),
+  ...monies('ingresos', 'egresos', 'iva_trasladado', 'iva_acreditable', 'iva_retenido_por_clientes', 'iva_retenido_a_terceros'),
+  ...monies('isr_retenido_por_clientes', 'isr_retenido_a_terceros', 'nomina', 'nomina_isr'),
+})
+const RevenueExpenses = row('RevenueExpenses', {
+  month: z.string(),
+  ...monies('revenue', 'credit_notes', 'net_revenue', 'expenses', 'credit_notes_received', 'net_expenses', 'cost_of_goods', 'payroll'),
+  gross_profit: money,
+  gross_margin: percent,
+  operating_result: money,
+})
+const AnnualComparison = row('AnnualComparison', {
+  year: z.string(),
+  month: z.string(),
+  ...monies('issued', 'received', 'cancelled_issued', 'cancelled_received'),
+  ...{ issued_count: count, received_count: count, cancelled_issued_count: count, cancelled_received_count: count },
+  ...{ issued_change_pct: percent, received_change_pct: percent },
+})
+const CounterpartyNetwork = row('CounterpartyNetwork', {
+  ...{ rfc: z.string(), name: z.string().nullable(), relation: z.enum(['customer', 'supplier', 'both']) },
+  ...{ issued: money, received: money, issued_share: percent, received_share: percent },
+  ...{ invoice_count: count, credit_note_count: count, cancelled_count: count },
+  ...{ first_day: day, last_day: day, active_months: count, blacklist: Listed },
+})
+const Cancellations = row('Cancellations', {
+  ...{ direction, reason: z.enum(['01', '02', '03', '04', 'unknown']), count, amount: money, share: percent },
+  lag_days: z
+    .string()
+    .nullable()
+    .meta({ description: doc('Average days from Fecha to the cancellation, with two places.') }),
+  after_month_close: count.meta({ description: doc('Those that were cancelled in a later month than that of their Fecha.') }),
+})
+const ratio = z.string().nullable()
+const PaymentBehavior = row('PaymentBehavior', {
+  ...{ direction, rfc: z.string(), name: z.string().nullable(), paid: money, payment_count: count, invoice_count: count },
+  ...{ weighted_days_to_pay: ratio, on_time_rate: percent, average_installments: ratio, outstanding: money, overdue: money },
+})
+const Diot = row('Diot', {
+  ...{ period: z.string(), rfc: z.string(), name: z.string().nullable(), tipo_tercero: z.string(), tipo_operacion: z.string() },
+  ...monies('base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'base_otras', 'iva_otras', 'iva_retenido'),
+})
+const Payroll = row('Payroll', {
+  ...{ month: z.string(), headcount: count, receipts: count },
+  ...monies('percepciones', 'deducciones', 'otros_pagos', 'isr'),
+  average_salario_diario_integrado: ratio,
+})
+const COMPLIANCE = [
+  row('Opinion', { kind: z.literal('opinion'), date: day, sense: OpinionSense }),
+  row('CsfChange', { kind: z.literal('csf_change'), date: day, field: z.string(), from: z.json(), to: z.json() }),
+  row('Return', {
+    ...{ kind: z.literal('return'), periodicity: z.enum(['monthly', 'annual', 'unknown']), period: z.string(), due_date: day },
+    ...{ status: z.enum(['pending', 'filed', 'overdue', 'unknown']), declaration_id: z.string().nullable() },
+  }),
+  row('Certificate', {
+    ...{ kind: z.literal('certificate'), serial: z.string(), certificate_kind: Certificate.shape.kind, valid_to: day },
+    ...{ status: Certificate.shape.status, days_to_expiry: count },
+  }),
+] as const
+
+const NAMED = [
+  FiscalSummary,
+  RevenueExpenses,
+  AnnualComparison,
+  CounterpartyNetwork,
+  Cancellations,
+  PaymentBehavior,
+  Diot,
+  Payroll,
+] as const
+const rows = z.union([...NAMED, ...COMPLIANCE])
+
+export const Report = z
+  .strictObject({
+    key: Key,
+    generated_at: Instant.meta({ description: doc('When the report was last brought up to date.') }),
+    source_watermark: Instant.meta({ description: doc('Up to when documents were known then.') }),
+    is_stale: z.boolean().meta({ description: doc('Whether documents have come, or rules have changed, since then.') }),
+    data: z.strictObject({
+      basis: Basis,
+      data_quality: InsightQuality,
+      rows: z.array(rows).meta({ description: doc('Rows of the shape that is named after the report.') }),
+    }),
+  })
+  .meta({ id: 'Report' })
+export type Report = z.infer<typeof Report>
+
+export const ReportBuilding = z
+  .strictObject({ status: z.literal('building'), key: Key, retry_after_seconds: z.int() })
+  .meta({ id: 'ReportBuilding', description: doc('The report is made for the first time.') })
+export type ReportBuilding = z.infer<typeof ReportBuilding>
+
+export const ReportQueued = z
+  .strictObject({ status: z.literal('queued'), key: Key, fiscal_entity_id: z.string() })
+  .meta({ id: 'ReportQueued' })
+export type ReportQueued = z.infer<typeof ReportQueued>

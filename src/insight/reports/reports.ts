@@ -1,0 +1,179 @@
+import { listedAmong } from '../../blacklists/listings/listed-among.ts'
+import { countDocuments } from '../../cfdi/summary/summary.ts'
+import { readFilings } from '../../documents/obligations/filings.ts'
+import { Failure, notFound } from '../../failures.ts'
+import { change } from '../../platform/audit/audit.ts'
+import type { Ctx } from '../../platform/context.ts'
+import { centralDayOf } from '../../platform/time/months.ts'
+import type { Rules } from '../../rules/dated.ts'
+import { rulesAt } from '../../rules/rules.ts'
+import { latestCeilings } from '../../taxpayers/taxpayers.ts'
+import { openLedger, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { type Window, windowStateOf } from '../../visibility/window.ts'
+import { worstOf } from '../common/listed.ts'
+import { REPORTS } from './catalog.ts'
+import type { Report, ReportBuilding, ReportKey, ReportQueued } from './contract.ts'
+import { basisOf, isSameBasis } from './round.ts'
+import { compliance } from './rows/compliance.ts'
+import { diot, payroll } from './rows/filings.ts'
+import { cancellations, counterpartyNetwork, paymentBehavior } from './rows/parties.ts'
+import { annualComparison, count, fiscalSummary, revenueExpenses } from './rows/sums.ts'
+import { askStatement, readReport } from './state-store.ts'
+import { wakeReports } from './work.ts'
+
+const RETRY_AFTER_SECONDS = 15
+const COOLDOWN_SECONDS = 600
+/** The first month of which the authority has documents. */
+const FIRST_DAY = '2018-01-01'
+
+const NOTES = [
+  'A report covers everything that the service holds of the RFC and your own imports, up to source_watermark.',
+  'Amounts are in MXN at each document’s own TipoCambio, else at the published rate; a credit note counts in its own month.',
+]
+
+function keyOf(key: string): ReportKey {
+  if (!(key in REPORTS)) throw notFound('report')
+  return key as ReportKey
+}
+
+const textOf = (name: string, { isEmpty, floor, ceiling }: Window): string =>
+  isEmpty
+    ? `no ${name} CFDIs yet`
+    : `${name} CFDIs from ${floor ?? 'the first one'} to ${ceiling === null ? 'the last one' : new Date(ceiling).toISOString()}`
+
+/** Opens the ledger of the request. Throws Failure 404, and 409 report.window_bounded unless the windows show everything there is. */
+async function openWhole(ctx: Ctx): Promise<ScopedLedger> {
+  const ledger = openLedger(ctx)
+  const latest = await latestCeilings(ctx.db, [ledger.entity])
+  const { issued, received } = ledger.windows
+  if (windowStateOf(ledger.windows, latest.get(ledger.entity)) !== 'open')
+    throw new Failure(
+      'conflict',
+      'report.window_bounded',
+      `Reports cover the whole history of the RFC, and your windows show ${textOf('issued', issued)} and ${textOf('received', received)}. ` +
+        'A run of an extractor with the scope full_history and the sources sat_cfdi_issued and sat_cfdi_received lifts this.',
+    )
+  return ledger
+}
+
+/** Asks for the reports to be made or brought up to date. */
+async function ask(ctx: Ctx, ledger: ScopedLedger): Promise<void> {
+  const { connection, shard } = ctx.connection!
+  await askStatement(ledger, connection, Date.now()).run()
+  await wakeReports(ctx, [{ shard, connection }])
+}
+
+/**
+ * Returns a report, or that it is being made for the first time. Takes at most five D1 calls beside authentication. Throws Failure 404
+ * report.not_found and fiscal_entity.not_found, and 409 report.window_bounded.
+ */
+export async function getReport(ctx: Ctx, name: string): Promise<Report | ReportBuilding> {
+  const key = keyOf(name)
+  const ledger = await openWhole(ctx)
+  const today = centralDayOf(ctx.now.getTime())
+  const rules = await rulesAt(ctx, today)
+  const { kinds, formulas } = REPORTS[key]
+  const found = await readReport(ledger, ctx.connection!.connection, [...kinds, 'quality'])
+  const { state, last } = found
+  // Asked for before they are noted, so that the basis has only what the report rests on.
+  const basis = basisOf(ledger.windows, await rulesAt(ctx, today))
+  const isBehind =
+    state?.generated_at == null ||
+    last.sequence !== state.sequence ||
+    last.import_sequence !== state.import_sequence ||
+    !isSameBasis(state.basis!, basis)
+  if (isBehind && (state === null || (state.due_at === null && state.round === null))) await ask(ctx, ledger)
+  if (state === null || state.generated_at === null) return { status: 'building', key, retry_after_seconds: RETRY_AFTER_SECONDS }
+  const span = { first: FIRST_DAY, last: today, directions: [0, 1] as const }
+  const [{ counts }, rows] = await Promise.all([
+    countDocuments(ledger, span, ctx.now.getTime()),
+    rowsOf(ctx, ledger, key, { today, rules, found }),
+  ])
+  const quality = found.cellsOf('quality')
+  const dof_rate = count(quality, 'dof_rate')
+  return {
+    ...{ key, generated_at: new Date(state.generated_at).toISOString(), source_watermark: new Date(state.watermark!).toISOString() },
+    is_stale: isBehind || state.round !== null,
+    data: {
+      basis: { rules: rules.basis(), formulas, notes: NOTES },
+      data_quality: {
+        ...{ ...counts, missing_rate: Math.max(counts.missing_rate - dof_rate, 0), dof_rate },
+        unreconciled_payments: count(quality, 'unreconciled_payments'),
+        other_parties: count(quality, 'other_parties'),
+        drilldown: linksOf(ledger),
+      },
+      rows,
+    },
+  }
+}
+
+/** What leads to documents that the report leaves out, as far as whole searches do. */
+const linksOf = ({ fiscal_entity_id }: ScopedLedger): Record<string, string> => {
+  const search = (more: Record<string, string>) =>
+    `/v1/cfdi?${new URLSearchParams({ fiscal_entity_id, estatus: 'vigente', kind: 'cfdi', to_itself: 'false', ...more })}`
+  return { without_xml: search({ has_xml: 'false', is_substituted: 'false' }), substituted: search({ is_substituted: 'true' }) }
+}
+
+interface Reading {
+  today: string
+  rules: Rules
+  found: Awaited<ReturnType<typeof readReport>>
+}
+
+async function rowsOf(ctx: Ctx, ledger: ScopedLedger, key: ReportKey, { today, rules, found }: Reading): Promise<Report['data']['rows']> {
+  switch (key) {
+    case 'fiscal-summary':
+      return fiscalSummary(found.cellsOf('sums'))
+    case 'revenue-expenses':
+      return revenueExpenses(found.cellsOf('sums'))
+    case 'annual-comparison':
+      return annualComparison(found.cellsOf('sums'))
+    case 'cancellations':
+      return cancellations(found.cellsOf('sums'))
+    case 'payroll':
+      return payroll(found.cellsOf('payroll'))
+    case 'payment-behavior':
+      rules.get('financing.default_terms_days')
+      return paymentBehavior(found.cellsOf('payments'), today)
+    case 'diot':
+      for (const one of ['withholding.honorarios', 'withholding.arrendamiento'] as const) rules.find(one)
+      return diot(found.cellsOf('cash'))
+    case 'compliance':
+      return compliance(await readFilings(ledger, today, rules), today)
+    case 'counterparty-network': {
+      const cells = found.cellsOf('documents')
+      const rfcs = [...new Set(cells.map(({ rfc }) => String(rfc)))]
+      const { listings } = await listedAmong({ db: ctx.db, organization_id: ctx.organization.id }, rfcs, today)
+      return counterpartyNetwork(cells, (rfc) => worstOf(listings.get(rfc)))
+    }
+  }
+}
+
+/**
+ * Asks for the reports of an RFC to be brought up to date. Throws Failure 404 report.not_found and fiscal_entity.not_found, 409
+ * report.window_bounded, and 429 report.cooldown within ten minutes of the last request for the report.
+ */
+export async function refreshReport(ctx: Ctx, name: string): Promise<ReportQueued> {
+  const key = keyOf(name)
+  const ledger = await openWhole(ctx)
+  const { fiscal_entity_id } = ledger
+  const cooldown = ctx.env.COOLDOWNS.getByName(`report:${fiscal_entity_id}:${key}`)
+  const acquired = await cooldown.acquire(COOLDOWN_SECONDS, Date.now())
+  if (!acquired.acquired) throw tooSoon(acquired.retry_after_seconds)
+  try {
+    await change(ctx, { action: 'report.refresh_requested', resource_id: fiscal_entity_id, changed: [key] }, [])
+    await ask(ctx, ledger)
+  } catch (error) {
+    await cooldown.release()
+    throw error
+  }
+  return { status: 'queued', key, fiscal_entity_id }
+}
+
+const tooSoon = (retry_after_seconds: number) =>
+  new Failure(
+    'too_many_requests',
+    'report.cooldown',
+    `The report was refreshed less than 10 minutes ago. Try again in ${retry_after_seconds} s.`,
+    { retry_after_seconds },
+  )

@@ -1,0 +1,56 @@
+import { doc } from '#doc'
+import type { App } from '../../platform/context.ts'
+import { Hono } from '../../platform/http/hono.ts'
+import { idempotent, operation, params, query, refusesAny, returns, roles } from '../../platform/http/operation.ts'
+import { listReports } from './catalog.ts'
+import { Report, ReportBuilding, ReportCatalog, ReportPath, ReportQuery, ReportQueued } from './contract.ts'
+import { getReport, refreshReport } from './reports.ts'
+
+const BOUNDED = doc(
+  'The windows hide CFDIs that the service has or can have for the RFC (`report.window_bounded`). The detail names the floor and the ' +
+    'ceiling of each source, and the extractor that lifts this.',
+)
+const ABSENT = doc('There is no such report, or no active connection to the fiscal entity.')
+
+/** Mounted at /v1/reports. */
+export const reportRoutes = new Hono<App>()
+  .get('/', operation('listReports', 'Insight', doc('List the reports')), returns(200, ReportCatalog), (c) => c.json(listReports()))
+  .get(
+    '/:key',
+    operation(
+      'getReport',
+      'Insight',
+      doc('Get a report on the whole history of an RFC'),
+      doc(
+        'A report is made when it is first asked for, and brought up to date after each download or import that changes something: only ' +
+          'the months are read again that changed. Returns 202 while it is made for the first time. Repeat the request after the delay.',
+      ),
+    ),
+    params(ReportPath),
+    query(ReportQuery),
+    returns(200, Report),
+    returns(202, ReportBuilding, doc('The report is being made'), {
+      'Retry-After': doc('Seconds to wait before the next request, as in the body.'),
+    }),
+    refusesAny({ 404: ABSENT, 409: BOUNDED }),
+    async (c) => {
+      const it = await getReport(c.var.ctx, c.req.valid('param').key)
+      return 'status' in it ? c.json(it, 202, { 'Retry-After': String(it.retry_after_seconds) }) : c.json(it)
+    },
+  )
+  .post(
+    '/:key/refresh',
+    operation(
+      'refreshReport',
+      'Insight',
+      doc('Bring a report up to date'),
+      doc('Queues the work, at most once in ten minutes for each report of an RFC. `GET /v1/reports/{key}` returns the report.'),
+    ),
+    params(ReportPath),
+    roles('owner', 'admin'),
+    query(ReportQuery),
+    returns(202, ReportQueued, doc('The work is queued')),
+    refusesAny({ 404: ABSENT, 409: BOUNDED, 429: doc('The report was refreshed less than ten minutes ago (`report.cooldown`).') }),
+    idempotent(),
+    async (c) => c.json(await refreshReport(c.var.ctx, c.req.valid('param').key), 202),
+  )

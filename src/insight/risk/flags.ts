@@ -1,0 +1,139 @@
+import { isSubstituted } from '../../cfdi/population/population.ts'
+import { inlined, quoted } from '../../platform/db/fragment.ts'
+import type { Rules, RuleValues } from '../../rules/dated.ts'
+import type { DirectionNumber, Partition, ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { isOpen, isPaid, isPaidBy } from './payments.ts'
+import { hasKey, withholdingMissing } from './withholding.ts'
+
+export type FlagCode = keyof RuleValues['risk.weights']
+
+/** The documents that one select reads, and what flags depend on besides them. */
+export interface FlagReading {
+  partition: Partition
+  direction: DirectionNumber
+  /** 1 for cancelled documents. */
+  cancelled: 0 | 1
+  rules: Rules
+  ledger: ScopedLedger
+  /** Today in central Mexico, and now in milliseconds. */
+  today: string
+  now: number
+  /** Which of the sets of `SETS` have members. */
+  sets: ReadonlySet<string>
+}
+
+const HOUR_MS = 3_600_000
+const CENTRAL_MS = -6 * HOUR_MS
+const DAY_MS = 86_400_000
+
+/** The month in Mexico City of an instant of SQL. Months began an hour earlier under daylight saving time, which ended in 2022. */
+const monthInMexico = (at: string): string =>
+  `strftime('%Y-%m', ${at}, iif(${at} < '2022-10-30' and strftime('%m', ${at}, '-5 hours') between '05' and '10', '-5 hours', '-6 hours'))`
+
+/** When a cancellation became known that has no date: as `updated_at` says it. */
+const toldAt = ({ ledger, partition }: FlagReading): string => {
+  if (partition.origin === 'import') return 'own.updated_at'
+  const reaches = quoted(JSON.stringify(ledger.reachesOf(0).map(({ at, from }) => [at, from])))
+  const reached = `(select min(j.value->>0) from json_each(${reaches}) j where j.value->>0 >= own.issued_at * 1000 and j.value->>1 <= own.fecha)`
+  return `max(own.updated_at, ${ledger.first_active_at}, coalesce(${reached}, 0))`
+}
+
+const INVOICE = "own.tipo_comprobante = 'I'"
+const KNOWN = 'own.version is not null'
+const isCurrent = ({ partition }: FlagReading): string => `${INVOICE} and not ${inlined(isSubstituted(partition, 'own'))}`
+const valid =
+  (condition: (reading: FlagReading) => string | null) =>
+  (reading: FlagReading): string | null =>
+    reading.cancelled === 1 ? null : condition(reading)
+/** Of invoices that count. */
+const counted = (condition: (reading: FlagReading) => string | null) =>
+  valid((reading) => {
+    const found = condition(reading)
+    return found === null ? null : `${isCurrent(reading)} and ${found}`
+  })
+const onList = (set: string) =>
+  valid(({ sets }) => (sets.has(set) ? `own.tipo_comprobante in ('I', 'E') and own.counterparty_rfc in ${set}` : null))
+
+/**
+ * That the registry says that a supplier of specialized services had no valid registration when it was paid. `paidAfter` is the condition
+ * that money moved for `own`, or after a day.
+ */
+export function repseNotValid(
+  { partition, direction, rules, sets }: Pick<FlagReading, 'partition' | 'direction' | 'rules' | 'sets'>,
+  paidAfter = (day: string | null): string => isPaid(partition, day),
+): string | null {
+  if (direction === 0 || !(sets.has('repse_absent') || sets.has('repse_expired'))) return null
+  const claves = rules.find('repse.claves') ?? []
+  const scope = [
+    ...(sets.has('repse_active') ? ['own.counterparty_rfc in repse_active'] : []),
+    ...(claves.length > 0 ? [`coalesce(${hasKey(claves)}, 0)`] : []),
+  ]
+  if (scope.length === 0) return null
+  const until = '(select until from repse_expired where rfc = own.counterparty_rfc)'
+  return `(own.counterparty_rfc in repse_absent or own.counterparty_rfc in (select rfc from repse_expired))
+    and (${scope.join(' or ')}) and iif(own.counterparty_rfc in repse_absent, ${paidAfter(null)}, ${paidAfter(until)})`
+}
+
+/** Asks the status query about a cancellation that is being decided. Nothing asks it yet, so that the column is null. */
+export const cancellationInProcess = (estatus_cancelacion = 'null'): string => `${estatus_cancelacion} = 'en_proceso'`
+
+/** Whether the status query does not find a document so many hours after it was stamped. */
+export const satNotFound = (now: number, hours: number): string =>
+  `own.estatus = 'no_encontrado' and own.certified_at < ${quoted(new Date(now + CENTRAL_MS - hours * HOUR_MS).toISOString().slice(0, 19))}`
+
+/** Which catalog entries say that a use is not open to a receiver's regime. */
+export function usoInvalid({ rules }: Pick<FlagReading, 'rules'>): string | null {
+  const [usos, regimes] = [rules.find('catalog.uso_cfdi'), rules.find('catalog.regimen_fiscal')]
+  if (usos === null || regimes === null) return null
+  const known = (names: readonly string[]) => names.map(quoted).join()
+  const open = Object.entries(usos).flatMap(([uso, row]) => row.regimenes.map((regimen) => `${uso}${regimen}`))
+  return `own.uso_cfdi in (${known(Object.keys(usos))}) and own.receptor_regimen_fiscal in (${known(Object.keys(regimes))})
+    and own.uso_cfdi || own.receptor_regimen_fiscal not in (${known(open)})`
+}
+
+/**
+ * The flags of insights.md 8.1, each as the condition under which `own` has it; null where no document that is read can have it. The one of
+ * duplicates compares documents with each other: the store has it.
+ */
+export const FLAGS: Record<FlagCode, (reading: FlagReading) => string | null> = {
+  counterparty_69b_definitivo: onList('list_definitivo'),
+  counterparty_69b_presunto: onList('list_presunto'),
+  counterparty_69b_bis: onList('list_bis'),
+  csd_sin_efectos: onList('list_csd'),
+  counterparty_69: onList('list_69'),
+  cancelled_after_payment: (reading) => {
+    if (reading.cancelled === 0) return null
+    const at = `coalesce(datetime(own.cancelled_at), datetime((${toldAt(reading)}) / 1000, 'unixepoch'))`
+    const isIncome = reading.direction === 0 ? ` or ${monthInMexico(at)} > substr(own.fecha, 1, 7)` : ''
+    return `${INVOICE} and (own.metodo_pago = 'PUE'${isIncome} or ${isPaidBy(reading.partition, 0)})`
+  },
+  cancellation_in_process: () => cancellationInProcess(),
+  sat_not_found: ({ now, rules }) => satNotFound(now, rules.find('sat.not_found_hours') ?? 0),
+  ppd_missing_complement: counted(({ partition, today, rules }) => {
+    const before = new Date(Date.parse(today) - rules.get('rep.grace_days') * DAY_MS).toISOString().slice(0, 10)
+    return `own.metodo_pago = 'PPD' and ${KNOWN} and own.fecha < ${quoted(before)} and ${isOpen(partition)}`
+  }),
+  complement_late: valid(
+    ({ rules }) => `own.tipo_comprobante = 'P' and substr(own.certified_at, 1, 10) >
+      strftime('%Y-%m-', substr(own.first_paid_on, 1, 7) || '-01', '+1 month') || ${quoted(String(rules.get('rep.due_day')).padStart(2, '0'))}`,
+  ),
+  complement_cancelled: counted(
+    ({ partition }) => `own.metodo_pago = 'PPD' and ${KNOWN} and ${isOpen(partition)} and ${isPaidBy(partition, 1)}`,
+  ),
+  pue_forma_99: counted(() => "own.metodo_pago = 'PUE' and own.forma_pago = '99'"),
+  ppd_forma_not_99: counted(() => "own.metodo_pago = 'PPD' and own.forma_pago <> '99'"),
+  cash_over_2000: counted(({ direction, rules }) =>
+    direction === 0 ? null : `own.forma_pago = '01' and own.total_mxn + 0 > ${Number(rules.get('cash.threshold')) * 1_000_000}`,
+  ),
+  withholding_missing: counted(({ rules }) => withholdingMissing(rules)),
+  repse_not_valid_at_payment: counted((reading) => {
+    const condition = repseNotValid(reading)
+    return condition && `${KNOWN} and ${condition}`
+  }),
+  duplicate_suspected: () => null,
+  substituted_not_cancelled: valid(({ partition }) => inlined(isSubstituted(partition, 'own'))),
+  receptor_regimen_uso_invalid: counted(usoInvalid),
+  metadata_only: () => 'own.xml_object is null',
+}
+export const FLAG_CODES = Object.keys(FLAGS) as FlagCode[]
+export const bitOf = (code: FlagCode): number => 2 ** FLAG_CODES.indexOf(code)

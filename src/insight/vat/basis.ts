@@ -1,0 +1,23 @@
+import type { Basis } from '../common/contract.ts'
+
+export const BASIS: Omit<Basis, 'rules'> = {
+  formulas: {
+    cobrado:
+      'Σ bases and IVA by rate of the cash events of issued documents: PUE on the day of Fecha, PPD by complements on FechaPago; E are negative.',
+    pagado: 'The same of received documents.',
+    devengado: 'Σ IVA of type I − E by Fecha.',
+    prorrateo: '(base_16 + base_8 + base_0 + base_otras) ÷ (the same + base_exento) of cobrado',
+    acreditable: '(IVA of pagado − no_deducible_excluded) × prorrateo − retenido_a_terceros + retenido_a_terceros of the month before',
+    saldo: 'IVA of cobrado − acreditable − retenido_por_clientes',
+    pendiente: 'Σ IVA × balance ÷ total of PPD invoices that count today, by what was paid and credited up to the end of the month',
+    diferencia: 'saldo − (iva_a_cargo − iva_a_favor)',
+    no_deducible_excluded:
+      'IVA paid in cash above the limit, for fuel without an electronic payment, of uso S01, or to definitive 69-B issuers',
+    at_risk: 'IVA to presumed 69-B issuers, and to suppliers without valid REPSE registration on the day of payment; not excluded',
+  },
+  notes: [
+    'LIVA 1-B and 5: IVA counts when it is paid. Taxes of a complement are its own, else in proportion to its invoice.',
+    'MXN at the TipoCambio of the document or payment, else the rate published the day before (CFF 20).',
+    'What was withheld from third parties the month before is taken as paid to the authority.',
+  ],
+}

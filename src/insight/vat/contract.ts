@@ -1,0 +1,96 @@
+import * as z from 'zod'
+import { doc } from '#doc'
+import { Month } from '../../cfdi/summary/contract.ts'
+import { Paging } from '../../platform/http/shapes.ts'
+import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
+import { Drilldown, Envelope, money } from '../common/contract.ts'
+import { OMITTED } from '../common/omitted.ts'
+
+const month = (description: string | undefined) => Month.optional().meta({ description })
+
+const Months = {
+  ...ofFiscalEntity,
+  period: month(doc('One month, in the place of `from` and `to`.')),
+  from: month(doc('The first month. The default is eleven months before `to`.')),
+  to: month(doc('The last month. The default is the current month in America/Mexico_City. The range has at most 120 months.')),
+}
+
+const onePeriod = (
+  { period, from, to }: { period?: string | undefined; from?: string | undefined; to?: string | undefined },
+  context: z.RefinementCtx,
+) => {
+  if (period !== undefined && (from !== undefined || to !== undefined))
+    context.addIssue({ code: 'custom', path: ['period'], message: 'Must not be given with `from` or `to`.' })
+}
+
+export const VatQuery = z.strictObject(Months).superRefine(requireFiscalEntity).superRefine(onePeriod)
+export type VatQuery = z.infer<typeof VatQuery>
+
+const RATES = ['base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'base_otras', 'iva_otras'] as const
+const rates = Object.fromEntries(RATES.map((name) => [name, money])) as Record<(typeof RATES)[number], typeof money>
+
+export const VAT_FIGURES = [
+  ...RATES.map((name) => `cobrado.${name}` as const),
+  'cobrado.retenido_por_clientes',
+  ...RATES.map((name) => `pagado.${name}` as const),
+  ...(['pagado.retenido_a_terceros', 'devengado.trasladado', 'devengado.acreditable', 'no_deducible_excluded'] as const),
+  ...(['at_risk_69b', 'at_risk_repse', 'pendiente_por_cobrar_iva', 'pendiente_por_acreditar_iva'] as const),
+  ...(['pagos_sin_conciliar', 'pagos_sin_conciliar.iva_cobrado', 'pagos_sin_conciliar.iva_pagado'] as const),
+] as const
+export type VatFigure = (typeof VAT_FIGURES)[number]
+
+export const VatEntriesQuery = z
+  .strictObject({
+    ...Months,
+    figure: z
+      .enum([...VAT_FIGURES, ...OMITTED])
+      .meta({ description: doc('The path of the figure in its row, or a count of data_quality.') }),
+    ...Paging,
+  })
+  .superRefine(requireFiscalEntity)
+  .superRefine(onePeriod)
+export type VatEntriesQuery = z.infer<typeof VatEntriesQuery>
+
+export const VatMonth = z
+  .strictObject({
+    period: z.string(),
+    cobrado: z
+      .strictObject({ ...rates, retenido_por_clientes: money })
+      .meta({ description: doc('What was collected in the month: bases and IVA by rate, and IVA that customers withheld.') }),
+    pagado: z.strictObject({ ...rates, retenido_a_terceros: money }).meta({ description: doc('The same of what was paid.') }),
+    devengado: z
+      .strictObject({ trasladado: money, acreditable: money })
+      .meta({ description: doc('IVA of what was issued and received in the month, whenever it is paid.') }),
+    no_deducible_excluded: money.meta({ description: doc('IVA of `pagado` that the law does not let you credit.') }),
+    at_risk_69b: money.meta({
+      description: doc('IVA of `pagado` of suppliers that are presumed under article 69-B today. It is not excluded.'),
+    }),
+    at_risk_repse: money.meta({
+      description: doc('IVA of `pagado` of specialized services whose supplier had no valid REPSE registration on the day of payment.'),
+    }),
+    prorrateo: z.string().meta({ description: doc('The taxed part of what was collected, with six places; 1 without exempt sales.') }),
+    acreditable: money,
+    saldo: money.meta({ description: doc('IVA to be paid; below zero, in favour of the taxpayer.') }),
+    resultado: z.enum(['a_cargo', 'a_favor']),
+    pendiente_por_cobrar_iva: money.meta({ description: doc('IVA of what customers owe at the end of the month, or today.') }),
+    pendiente_por_acreditar_iva: money.meta({ description: doc('IVA of what is owed to suppliers at the end of the month, or today.') }),
+    pagos_sin_conciliar: z
+      .strictObject({ count: z.int(), iva: money, iva_cobrado: money, iva_pagado: money })
+      .meta({ description: doc('Paid parts that no visible invoice matches, and the IVA that they state. They are in no other figure.') }),
+    declarado: z
+      .strictObject({ iva_a_cargo: money, iva_a_favor: money, operation_number: z.string().nullable() })
+      .nullable()
+      .meta({ description: doc('What the latest visible return of the month declares. Null without one.') }),
+    diferencia: money.nullable().meta({ description: doc('saldo − (iva_a_cargo − iva_a_favor) of `declarado`.') }),
+    is_partial: z.boolean().meta({ description: doc('Whether a window divides the month, or it is not over.') }),
+    through_date: z.iso
+      .date()
+      .nullable()
+      .meta({ description: doc('The last day of which both directions are shown. Null without one.') }),
+    drilldown: Drilldown,
+  })
+  .meta({ id: 'VatMonth' })
+export type VatMonth = z.infer<typeof VatMonth>
+
+export const VatPosition = z.strictObject({ ...Envelope, data: z.array(VatMonth) }).meta({ id: 'VatPosition' })
+export type VatPosition = z.infer<typeof VatPosition>

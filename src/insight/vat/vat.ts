@@ -1,0 +1,155 @@
+import { partOf } from '../../cfdi/cash/balance-on.ts'
+import { fixed } from '../../cfdi/decimal.ts'
+import { dividedBy, type Micros, micros, decimal as money } from '../../cfdi/money.ts'
+import { parseSum } from '../../cfdi/population/sums.ts'
+import type { ReturnRow } from '../../documents/returns.ts'
+import type { Ctx } from '../../platform/context.ts'
+import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
+import { latestOf } from '../../visibility/window.ts'
+import { aggregateOf, type Insight, openInsight } from '../common/insight.ts'
+import { linksOf, qualityLinks } from '../common/links.ts'
+import { measurer } from '../common/measured.ts'
+import { UNMATCHED } from '../common/omitted.ts'
+import { BASIS } from './basis.ts'
+import { VAT_FIGURES, type VatFigure, type VatMonth, type VatPosition, type VatQuery } from './contract.ts'
+import { rateOfLimit } from './exclusions.ts'
+import { parseOdd } from './odd.ts'
+import { lookUp, monthsOf, parseOpen, readExpired, statementsOf, type VatReading } from './reading.ts'
+import type { GroupRow } from './store.ts'
+import { sumsOf, type VatSums } from './sums.ts'
+
+export const PATH = 'analytics/vat-position'
+
+export const rangeOf = ({ period, from, to, ...query }: VatQuery) => ({ ...query, from: period ?? from, to: period ?? to })
+
+/**
+ * Returns the VAT position of each month on a cash basis (LIVA 1-B, 5): what was collected, paid, withheld and excluded, what is pending, and
+ * what the return declares. Throws Failure 404 without a readable connection, and 422 range.invalid.
+ */
+export async function getVatPosition(ctx: Ctx, query: VatQuery): Promise<VatPosition> {
+  const insight = await openInsight(ctx, rangeOf(query))
+  const { rules } = insight
+  const reads = statementsOf(insight)
+  const { envelope, found } = await aggregateOf(insight, reads.statements)
+  const { sums, months, returns } = await positionOf(insight, reads.parse(found))
+  const inRange = (counts: Map<string, number>) => months.reduce((sum, { month }) => sum + (counts.get(month) ?? 0), 0)
+  const links = linksOf(insight, PATH)
+  const omitted = {
+    dof_rate: sums.dof_rate,
+    unreconciled_payments: inRange(sums.unreconciled),
+    other_parties: inRange(sums.otherParties),
+    drilldown: qualityLinks(links, UNMATCHED),
+  }
+  return {
+    ...envelope(BASIS, rules, omitted),
+    data: months.map(({ month }) => rowOf(insight, sums, returns, month)),
+  }
+}
+
+/** Adds up everything that the figures of the months are made of. */
+async function positionOf(insight: Insight, reading: VatReading) {
+  const { ctx, span } = insight
+  const months = monthsOf(insight)
+  const odds = [...reading.groups, ...reading.accrued].flatMap(({ odd }) => odd ?? [])
+  const open = reading.pending.flatMap(({ odd }) => (odd === null ? [] : [partOf(parseOpen(odd), 1n)]))
+  const first = span.first.slice(0, 7)
+  const parties = new Set(reading.groups.flatMap(({ party, month }) => (party !== null && month >= first ? [party] : [])))
+  const [measured, suppliers] = await Promise.all([
+    measurer(
+      ctx,
+      [...odds.map(parseOdd), ...open],
+      odds.flatMap((odd) => rateOfLimit(parseOdd(odd))),
+    ),
+    lookUp(insight, [...parties]),
+  ])
+  const split: GroupRow[] = []
+  const sums = sumsOf(reading, months, suppliers, measured, (row) => split.push(row))
+  for (const { month, iva } of await readExpired(insight, reading.exclusions, suppliers, split))
+    sums.add('at_risk_repse', month, parseSum(iva))
+  return { sums, months, returns: reading.returns }
+}
+
+const ONE = 1_000_000n
+const product = (amount: Micros, rate: Micros): Micros => dividedBy(amount * rate, '1000000')
+
+/** The taxed part of sales, in millionths. */
+function prorrateoOf(taxed: Micros, exempt: Micros): Micros {
+  if (exempt <= 0n) return ONE
+  return taxed <= 0n ? 0n : dividedBy(taxed * ONE, (taxed + exempt).toString())
+}
+
+type Declared = NonNullable<VatMonth['declarado']>
+
+/** The latest visible return for IVA of a month. */
+function declaredIn(returns: readonly ReturnRow[], month: string): Declared | null {
+  const found = returns
+    .filter(({ period_end }) => period_end.slice(0, 7) === month)
+    .map(
+      ({ version, attributes }) =>
+        ({ version, ...(JSON.parse(attributes) as Record<string, string>) }) as { version: number } & Record<string, string>,
+    )
+    .filter((one) => one['impuesto'] === 'IVA' && one['iva_a_cargo'] !== undefined)
+    .sort((a, b) => b.version - a.version)[0]
+  if (!found) return null
+  const amount = (name: string) => money(micros(found[name] ?? '0')!)
+  return { iva_a_cargo: amount('iva_a_cargo'), iva_a_favor: amount('iva_a_favor'), operation_number: found['numero_operacion'] ?? null }
+}
+
+function rowOf(insight: Insight, sums: VatSums, returns: readonly ReturnRow[], period: string): VatMonth {
+  const { fiscal_entity_id } = insight.ledger
+  const of = (figure: VatFigure) => sums.of(figure, period)
+  const side = (name: 'cobrado' | 'pagado') => {
+    const figures = VAT_FIGURES.filter((figure) => figure.startsWith(`${name}.`))
+    return Object.fromEntries(figures.map((figure) => [figure.slice(name.length + 1), money(of(figure))]))
+  }
+  const ivas = (name: 'cobrado' | 'pagado') => of(`${name}.iva_16`) + of(`${name}.iva_8`) + of(`${name}.iva_otras`)
+  const taxed = of('cobrado.base_16') + of('cobrado.base_8') + of('cobrado.base_0') + of('cobrado.base_otras')
+  const prorrateo = prorrateoOf(taxed, of('cobrado.base_exento'))
+  const credited = product(ivas('pagado') - of('no_deducible_excluded'), prorrateo)
+  const acreditable = credited - of('pagado.retenido_a_terceros') + sums.of('pagado.retenido_a_terceros', addMonths(period, -1))
+  const saldo = ivas('cobrado') - acreditable - of('cobrado.retenido_por_clientes')
+  const declarado = declaredIn(returns, period)
+  const declared = declarado === null ? null : micros(declarado.iva_a_cargo)! - micros(declarado.iva_a_favor)!
+  return {
+    period,
+    cobrado: side('cobrado') as VatMonth['cobrado'],
+    pagado: side('pagado') as VatMonth['pagado'],
+    devengado: { trasladado: money(of('devengado.trasladado')), acreditable: money(of('devengado.acreditable')) },
+    no_deducible_excluded: money(of('no_deducible_excluded')),
+    at_risk_69b: money(of('at_risk_69b')),
+    at_risk_repse: money(of('at_risk_repse')),
+    prorrateo: fixed(prorrateo, 6),
+    acreditable: money(acreditable),
+    saldo: money(saldo),
+    resultado: money(saldo).startsWith('-') ? 'a_favor' : 'a_cargo',
+    pendiente_por_cobrar_iva: money(of('pendiente_por_cobrar_iva')),
+    pendiente_por_acreditar_iva: money(of('pendiente_por_acreditar_iva')),
+    pagos_sin_conciliar: {
+      count: sums.unreconciled.get(period) ?? 0,
+      iva: money(of('pagos_sin_conciliar')),
+      iva_cobrado: money(of('pagos_sin_conciliar.iva_cobrado')),
+      iva_pagado: money(of('pagos_sin_conciliar.iva_pagado')),
+    },
+    declarado,
+    diferencia: declared === null ? null : money(saldo - declared),
+    ...shownOf(insight, period),
+    drilldown: Object.fromEntries(
+      VAT_FIGURES.map((figure) => [figure, `/v1/${PATH}/entries?${new URLSearchParams({ fiscal_entity_id, period, figure })}`]),
+    ),
+  }
+}
+
+/** How far the windows show a month. */
+function shownOf({ ledger: { windows }, ctx }: Insight, month: string): Pick<VatMonth, 'is_partial' | 'through_date'> {
+  const [first, last] = [`${month}-01`, lastDayOf(month)]
+  const shown = [windows.issued, windows.received].map(({ isEmpty, floor, ceiling }) => {
+    const end = ceiling ?? ctx.now.getTime()
+    const through = isEmpty || (floor !== null && floor > last) ? '' : [centralDayOf(end), last].sort()[0]!
+    return {
+      through: through < first ? '' : through,
+      isPartial: isEmpty || (floor !== null && floor > first) || latestOf(last) * 1_000 > end,
+    }
+  })
+  const through = shown.map((one) => one.through).sort()[0]!
+  return { is_partial: shown.some(({ isPartial }) => isPartial), through_date: through === '' ? null : through }
+}

@@ -1,0 +1,40 @@
+import { all, type Fragment, raw } from '../../platform/db/fragment.ts'
+import type { WithholdingsQuery } from './contract.ts'
+import type { Line } from './lines.ts'
+import { IS_OURS, MISSING } from './store.ts'
+
+type Filters = Pick<WithholdingsQuery, 'role' | 'impuesto' | 'concept_class' | 'source' | 'missing'>
+
+const SOURCES = { cfdi: "tipo in ('I', 'E', 'N')", pago: "tipo = 'P'", retencion_cfdi: "tipo = 'R'" }
+const TAXES = {
+  ISR: '(isr_retenido <> 0 or due_isr is not null)',
+  IVA: '(iva_retenido <> 0 or due_iva is not null)',
+  IEPS: 'ieps_retenido <> 0',
+}
+
+/** The condition that an event has a line that may match. */
+export function conditionOf({ role, impuesto, source, missing, concept_class }: Filters): Fragment {
+  const missed = (impuesto === undefined ? (['ISR', 'IVA'] as const) : impuesto === 'IEPS' ? [] : [impuesto]).map(
+    (one) => `${MISSING[one]} = 1`,
+  )
+  return all([
+    raw('1'),
+    ...(role ? [raw(`${role === 'withheld_by_us' ? '' : 'not '}(${IS_OURS})`)] : []),
+    ...(impuesto ? [raw(TAXES[impuesto])] : []),
+    ...(source ? [raw(SOURCES[source])] : []),
+    ...(missing ? [raw(`(${missed.join(' or ') || '0'})`)] : []),
+    ...(concept_class === undefined ? [] : [classCondition(concept_class)]),
+  ])
+}
+
+const classCondition = (concept_class: string): Fragment => ({
+  text: "(case tipo when 'N' then 'sueldos' when 'R' then '' else coalesce(class, 'otros') end) = ?",
+  values: [concept_class],
+})
+
+export const isMatch = (line: Line, { role, impuesto, concept_class, source, missing }: Filters): boolean =>
+  (role === undefined || line.role === role) &&
+  (impuesto === undefined || line.impuesto === impuesto) &&
+  (concept_class === undefined || line.concept_class === concept_class) &&
+  (source === undefined || line.source === source) &&
+  (missing === undefined || line.missing)

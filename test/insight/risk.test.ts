@@ -1,0 +1,28 @@
+import { applyD1Migrations, env } from 'cloudflare:test'
+import { beforeAll, describe, it } from 'vitest'
+import rows from '../../assets/rules.json' with { type: 'json' }
+import { runs } from '../support/fuzz.ts'
+import { expectSurface } from './support/compare.ts'
+import { rulesFrom } from './support/rules.ts'
+import { asker, seenOf } from './support/seeded.ts'
+import { surfacesOf } from './support/surfaces.ts'
+import { rangesOf } from './years/sights.ts'
+import { yearOf } from './years/year.ts'
+
+beforeAll(async () => {
+  await applyD1Migrations(env.DB, env.CONTROL_MIGRATIONS)
+  await applyD1Migrations(env.LEDGER_0, env.LEDGER_MIGRATIONS)
+})
+
+const PATHS = ['/cfdi/risk', '/analytics/risk', '/cfdi/deductions']
+
+describe('risk is what the oracle says', () => {
+  it.each(Array.from({ length: runs(1, 60) }, (_, n) => n + 1))('of a seeded year, without windows and within them (%i)', async (seed) => {
+    const year = yearOf(seed)
+    for (const { ctx, world } of await seenOf(year))
+      for (const range of rangesOf(year)) {
+        const ruled = { ...world, rules: rulesFrom(rows as never, world.today) }
+        for (const asked of surfacesOf(ruled, range).filter(({ path }) => PATHS.includes(path))) await expectSurface(asker(ctx), asked, 2)
+      }
+  })
+})

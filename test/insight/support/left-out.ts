@@ -1,0 +1,54 @@
+import { expect } from 'vitest'
+import { monthsBefore } from '../oracle/analytics/financing.ts'
+import { qualityOf } from '../oracle/quality.ts'
+import type { Direction } from '../oracle/shapes.ts'
+import { addDays, addMonths, lastDayOf, monthOf, type Range, type World } from '../oracle/world.ts'
+import { type Ask, expectEntries, figureOf } from './compare.ts'
+import type { Asked } from './surfaces.ts'
+
+/** What surfaces do not count, because no figure of theirs rests on it. */
+const BLIND: Partial<Record<Asked['path'], object>> = {
+  '/cfdi/concentration': { unreconciled_payments: null, other_parties: null },
+  '/analytics/concepts': { unreconciled_payments: null, other_parties: null },
+  '/analytics/efos-exposure': { unreconciled_payments: null, other_parties: null },
+  '/analytics/financing': { other_parties: null },
+  '/analytics/fx-exposure': { other_parties: null },
+}
+const DIRECTIONS: Partial<Record<Asked['path'], Direction>> = {
+  '/cfdi/deductions': 'received',
+  '/analytics/concepts': 'received',
+  '/analytics/efos-exposure': 'received',
+}
+const COUNTED = ['missing_rate', 'dof_rate', 'not_counted', 'unreconciled_payments', 'other_parties']
+
+/** The days that a query means: those of its months, up to `as_of`. The default is the last twelve months. */
+function rangeOf({ today }: World, { path, query: { period, from, to, as_of = '9999-12-31' } }: Asked): Range {
+  if (path === '/analytics/financing') return { from: addDays(monthsBefore(as_of, 12), 1), to: as_of }
+  const last = period ?? to ?? monthOf(today)
+  const first = period ?? from ?? addMonths(monthOf(last), -11)
+  const end = last.length === 7 ? lastDayOf(last) : last
+  return { from: first.length === 7 ? `${first}-01` : first, to: as_of < end ? as_of : end }
+}
+
+interface Month {
+  direction: Direction
+  data_status: string
+}
+
+/** Compares what an answer says that it leaves out, and the lists of it, with the oracle. */
+export async function expectLeftOut(ask: Ask, world: World, asked: Asked, answer: Record<string, unknown>): Promise<void> {
+  const { path, query } = asked
+  const range = rangeOf(world, asked)
+  const direction = (query['direction'] as Direction | undefined) ?? DIRECTIONS[path]
+  const { counts, tally } = qualityOf(world, range, direction)
+  const { months_missing, months_downloading, drilldown, ...found } = answer['data_quality'] as Record<string, unknown>
+  const what = `data_quality of ${path} ${JSON.stringify(query)}`
+  expect(found, what).toEqual({ ...counts, ...BLIND[path] })
+  for (const url of Object.values(drilldown as Record<string, string>)) {
+    const { figure } = figureOf(url)
+    if (COUNTED.includes(figure)) await expectEntries(ask, url, tally.entries(figure))
+  }
+  const months = (await ask('/cfdi/summary/monthly', { ...range, ...(direction && { direction }) })).data as unknown as Month[]
+  const having = (status: string) => months.filter(({ data_status }) => data_status === status).length
+  expect([months_missing, months_downloading], what).toEqual([having('missing'), having('downloading')])
+}

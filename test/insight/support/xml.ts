@@ -1,0 +1,72 @@
+/** A CFDI 4.0 in plain words, for worked examples. */
+export interface Written {
+  uuid: string
+  tipo?: 'I' | 'E' | 'P'
+  fecha: string
+  emisor: string
+  receptor: string
+  /** Of the issuer. */
+  regimen?: string
+  metodo?: 'PUE' | 'PPD'
+  forma?: string
+  moneda?: [moneda: string, tipo_cambio: string | null]
+  relacion?: [tipo: string, uuid: string]
+  lines?: { clave?: string; importe: number; iva?: '0.16' | '0.08' | '0.00' | 'exento'; isr?: number; iva_retenido?: number }[]
+  /** FechaPago, then what is paid of each invoice, with the IVA at 16 % that is stated of it. */
+  pago?: [
+    fecha: string,
+    paid: { uuid: string; pagado: number; moneda?: string; iva?: number }[],
+    moneda?: [moneda: string, tipo_cambio: string],
+  ]
+}
+
+const text = (amount: number): string => amount.toFixed(2)
+type Line = NonNullable<Written['lines']>[number]
+const ivaOf = ({ importe, iva = '0.16' }: Line): number => (iva === 'exento' ? 0 : Math.round(importe * Number(iva) * 100) / 100)
+const sum = (lines: readonly Line[], of: (line: Line) => number): number => lines.reduce((all, line) => all + of(line), 0)
+
+function transferred(base: number, iva: NonNullable<Line['iva']>, importe: number): string {
+  const rest = iva === 'exento' ? 'TipoFactor="Exento"' : `TipoFactor="Tasa" TasaOCuota="${iva}0000" Importe="${text(importe)}"`
+  return `<cfdi:Traslado Base="${text(base)}" Impuesto="002" ${rest}/>`
+}
+
+const retained = (impuesto: string, amount: number): string =>
+  amount === 0 ? '' : `<cfdi:Retencion Impuesto="${impuesto}" Importe="${text(amount)}"/>`
+
+function paymentOf([fecha, paid, [moneda, tipo_cambio] = ['MXN', '1']]: NonNullable<Written['pago']>): string {
+  const documents = paid.map(({ uuid, pagado, moneda: moneda_dr = 'MXN', iva }) => {
+    const taxes =
+      iva === undefined
+        ? ''
+        : `<pago20:ImpuestosDR><pago20:TrasladosDR><pago20:TrasladoDR BaseDR="${text(iva / 0.16)}" ImpuestoDR="002" TipoFactorDR="Tasa" TasaOCuotaDR="0.160000" ImporteDR="${text(iva)}"/></pago20:TrasladosDR></pago20:ImpuestosDR>`
+    return `<pago20:DoctoRelacionado IdDocumento="${uuid}" MonedaDR="${moneda_dr}" EquivalenciaDR="1" NumParcialidad="1" ImpSaldoAnt="${text(pagado)}" ImpPagado="${text(pagado)}" ImpSaldoInsoluto="0.00" ObjetoImpDR="02">${taxes}</pago20:DoctoRelacionado>`
+  })
+  return `<pago20:Pagos xmlns:pago20="http://www.sat.gob.mx/Pagos20" Version="2.0"><pago20:Totales MontoTotalPagos="0"/><pago20:Pago FechaPago="${fecha}T12:00:00" FormaDePagoP="03" MonedaP="${moneda}" TipoCambioP="${tipo_cambio}" Monto="1">${documents.join('')}</pago20:Pago></pago20:Pagos>`
+}
+
+/** The XML, with the header that its lines give. */
+export function xmlOf(document: Written): string {
+  const { uuid, tipo = 'I', fecha, emisor, receptor, regimen = '601', metodo = 'PUE', forma = '03', lines = [], relacion, pago } = document
+  const [moneda, tipo_cambio] = tipo === 'P' ? ['XXX', null] : (document.moneda ?? ['MXN', null])
+  const [net, isr, iva_retenido] = [
+    sum(lines, ({ importe }) => importe),
+    sum(lines, (line) => line.isr ?? 0),
+    sum(lines, (line) => line.iva_retenido ?? 0),
+  ]
+  const groups = [...Map.groupBy(lines, ({ iva = '0.16' }) => iva)]
+  const header = groups.map(([iva, some]) =>
+    transferred(
+      sum(some, ({ importe }) => importe),
+      iva,
+      sum(some, ivaOf),
+    ),
+  )
+  const conceptos = lines.map(
+    (line) =>
+      `<cfdi:Concepto ClaveProdServ="${line.clave ?? '43211503'}" Cantidad="1" ClaveUnidad="H87" Descripcion="Producto" ValorUnitario="${text(line.importe)}" Importe="${text(line.importe)}" ObjetoImp="02"><cfdi:Impuestos><cfdi:Traslados>${transferred(line.importe, line.iva ?? '0.16', ivaOf(line))}</cfdi:Traslados></cfdi:Impuestos></cfdi:Concepto>`,
+  )
+  const retenciones = `${retained('001', isr)}${retained('002', iva_retenido)}`
+  const attribute = (name: string, value: string | null) => (value === null ? '' : ` ${name}="${value}"`)
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<cfdi:Comprobante xmlns:cfdi="http://www.sat.gob.mx/cfd/4" Version="4.0" Fecha="${fecha}T10:00:00" Sello="c2VsbG8=" NoCertificado="30001000000400002434" Certificado="MIIF" SubTotal="${text(net)}" Moneda="${moneda}"${attribute('TipoCambio', tipo_cambio)} Total="${text(net + sum(lines, ivaOf) - isr - iva_retenido)}" TipoDeComprobante="${tipo}" Exportacion="01"${tipo === 'P' ? '' : ` MetodoPago="${metodo}" FormaPago="${metodo === 'PPD' ? '99' : forma}"`} LugarExpedicion="06600">${relacion ? `<cfdi:CfdiRelacionados TipoRelacion="${relacion[0]}"><cfdi:CfdiRelacionado UUID="${relacion[1]}"/></cfdi:CfdiRelacionados>` : ''}<cfdi:Emisor Rfc="${emisor}" Nombre="EMISOR" RegimenFiscal="${regimen}"/><cfdi:Receptor Rfc="${receptor}" Nombre="RECEPTOR" DomicilioFiscalReceptor="06600" RegimenFiscalReceptor="601" UsoCFDI="G03"/><cfdi:Conceptos>${conceptos.join('')}</cfdi:Conceptos>${lines.length === 0 ? '' : `<cfdi:Impuestos>${retenciones === '' ? '' : `<cfdi:Retenciones>${retenciones}</cfdi:Retenciones>`}<cfdi:Traslados>${header.join('')}</cfdi:Traslados></cfdi:Impuestos>`}<cfdi:Complemento>${pago ? paymentOf(pago) : ''}<tfd:TimbreFiscalDigital xmlns:tfd="http://www.sat.gob.mx/TimbreFiscalDigital" Version="1.1" UUID="${uuid}" FechaTimbrado="${fecha}T10:00:00" RfcProvCertif="SPR190613I52" SelloCFD="c2VsbG8=" NoCertificadoSAT="30001000000500003456" SelloSAT="c2VsbG8="/></cfdi:Complemento></cfdi:Comprobante>`
+}

@@ -1,0 +1,198 @@
+import { env } from 'cloudflare:workers'
+import { describe, expect, it, vi } from 'vitest'
+import { post } from '../imports/support/imports.ts'
+import { costOf } from '../support/meter.ts'
+import { connect, type Organization, organization } from '../support/tenants.ts'
+import { zipOf } from '../support/zip.ts'
+import { micros, money } from './oracle/amounts.ts'
+import { type Written, xmlOf } from './support/xml.ts'
+
+/**
+ * April to June 2026 of a company, imported as XML, by hand.
+ *
+ * May, collected: S1 is PUE, 10,000 + 1,600. S2 is PPD, 5,000 at 16 % and 2,000 at 0 %: 7,800; half is paid in May, so half of each:
+ * 2,500 + 400, and 1,000. S3 is PUE and exempt, 1,500. N1 credits 1,000 + 160 of S1.
+ *   base_16 = 10,000 + 2,500 − 1,000 = 11,500; iva_16 = 1,600 + 400 − 160 = 1,840; base_0 = 1,000; base_exento = 1,500.
+ * May, paid: R1 is PUE, 4,000 + 640. R2 is a person's fee of April, PPD, 3,000 + 480 − 300 ISR − 320 IVA = 2,860, paid in May as a whole.
+ * R3 is fuel paid in cash, 500 + 80. R4 is in USD at 18.5, 100 + 16, paid in dollars at 19: 1,900 + 304.
+ *   base_16 = 4,000 + 3,000 + 500 + 1,900 = 9,400; iva_16 = 640 + 480 + 80 + 304 = 1,504; retenido = 320; excluded = 80.
+ * In April, R0, a fee of 1,000 + 160 − 100 − 106.67, was PUE: 106.67 was withheld and is paid to the authority in May.
+ *   prorrateo = (11,500 + 1,000) ÷ (12,500 + 1,500) = 0.892857
+ *   acreditable = (1,504 − 80) × 0.892857 − 320 + 106.67 = 1,271.428368 − 213.33 = 1,058.098368
+ *   saldo = 1,840 − 1,058.098368 − 0 = 781.901632
+ * At the end of May half of S2 is to be collected: 400 of IVA. Accrued: 1,600 + 800 + 0 − 160 = 2,240, and received in May R1, R3 and R4 at
+ * 18.5: 640 + 80 + 296 = 1,016. P9 pays an invoice that nobody knows and states 50 of IVA, which are in no sum.
+ *
+ * Withheld, all by the company: April R0 100 and 106.67; May R2 300 and 320. In June R5 is a fee of 1,000 + 160 of which nothing is withheld:
+ * 10 % of 1,000 and two thirds of 160 are missing, 100 + 106.666667. R6 is freight of 2,000 + 320 less 4 % of IVA, 80, as it should be.
+ */
+const [CUSTOMER, SUPPLIER, PERSON] = ['BBB020202BB1', 'DDD040404DD3', 'EEEE850505EE4']
+const uuid = (n: number) => `0000000${n.toString(16).toUpperCase()}-0000-4000-8000-00000000000${n.toString(16).toUpperCase()}`
+const [S1, S2, S3, N1, R0, R1, R2, R3, R4, R5, R6, P2, P3, P4, P9] = Array.from({ length: 15 }, (_, n) => uuid(n)) as [string, ...string[]]
+
+const documentsOf = (rfc: string): Written[] => {
+  const sale = { emisor: rfc, receptor: CUSTOMER }
+  const purchase = { emisor: SUPPLIER, receptor: rfc }
+  const fee = { emisor: PERSON, receptor: rfc, regimen: '612' }
+  return [
+    { ...sale, uuid: S1, fecha: '2026-05-04', lines: [{ importe: 10_000 }] },
+    { ...sale, uuid: S2!, fecha: '2026-05-05', metodo: 'PPD', lines: [{ importe: 5_000 }, { importe: 2_000, iva: '0.00' }] },
+    { ...sale, uuid: S3!, fecha: '2026-05-06', lines: [{ importe: 1_500, iva: 'exento' }] },
+    { ...sale, uuid: N1!, fecha: '2026-05-20', tipo: 'E', relacion: ['01', S1], lines: [{ importe: 1_000 }] },
+    { ...fee, uuid: R0!, fecha: '2026-04-10', lines: [{ clave: '84111500', importe: 1_000, isr: 100, iva_retenido: 106.67 }] },
+    { ...purchase, uuid: R1!, fecha: '2026-05-07', lines: [{ importe: 4_000 }] },
+    { ...fee, uuid: R2!, fecha: '2026-04-15', metodo: 'PPD', lines: [{ clave: '84111500', importe: 3_000, isr: 300, iva_retenido: 320 }] },
+    { ...purchase, uuid: R3!, fecha: '2026-05-09', forma: '01', lines: [{ clave: '15101514', importe: 500 }] },
+    { ...purchase, uuid: R4!, fecha: '2026-05-10', metodo: 'PPD', moneda: ['USD', '18.5'], lines: [{ importe: 100 }] },
+    { ...fee, uuid: R5!, fecha: '2026-06-03', lines: [{ clave: '84111500', importe: 1_000 }] },
+    { ...purchase, uuid: R6!, fecha: '2026-06-04', lines: [{ clave: '78101802', importe: 2_000, iva_retenido: 80 }] },
+    { ...sale, uuid: P2!, fecha: '2026-05-28', tipo: 'P', pago: ['2026-05-28', [{ uuid: S2!, pagado: 3_900 }]] },
+    { ...fee, uuid: P3!, fecha: '2026-05-15', tipo: 'P', pago: ['2026-05-15', [{ uuid: R2!, pagado: 2_860 }]] },
+    {
+      ...purchase,
+      uuid: P4!,
+      fecha: '2026-05-30',
+      tipo: 'P',
+      pago: ['2026-05-30', [{ uuid: R4!, pagado: 116, moneda: 'USD' }], ['USD', '19']],
+    },
+    { ...sale, uuid: P9!, fecha: '2026-05-31', tipo: 'P', pago: ['2026-05-31', [{ uuid: uuid(15), pagado: 362.5, iva: 50 }]] },
+  ]
+}
+
+async function importInto(of: Organization, fiscal_entity_id: string, documents: readonly Written[]): Promise<void> {
+  const utf8 = new TextEncoder()
+  const files = documents.map((one) => ({ name: `${one.uuid}.xml`, bytes: utf8.encode(xmlOf(one)) }))
+  const { body } = await post(of.owner, fiscal_entity_id, zipOf(files))
+  const path = `/v1/fiscal-entities/${fiscal_entity_id}/cfdi/imports/${body.import_id}`
+  const done = await vi.waitUntil(
+    async () => {
+      const reply = await of.ask('GET', path)
+      return reply.body.status === 'completed' && reply.body
+    },
+    { timeout: 30_000, interval: 50 },
+  )
+  expect(done.files.filter(({ status }: { status: string }) => status !== 'created')).toEqual([])
+}
+
+async function imported(): Promise<{ of: Organization; fiscal_entity_id: string; rfc: string }> {
+  const of = await organization('enterprise_gold')
+  const { fiscal_entity_id, rfc } = await connect(of.owner)
+  await importInto(of, fiscal_entity_id, documentsOf(rfc))
+  return { of, fiscal_entity_id, rfc }
+}
+
+/** The sum of all entries of a drilldown, as the figure is written. */
+async function addedUp(of: Organization, drilldown: string): Promise<string> {
+  let sum = 0n
+  for (let cursor = ''; ; ) {
+    const { body, status } = await of.ask('GET', `${drilldown}&limit=2${cursor}`)
+    expect([status, body.detail]).toEqual([200, undefined])
+    for (const { amount } of body.data) sum += micros(amount)
+    if (!body.has_more) return money(sum)
+    cursor = `&cursor=${encodeURIComponent(body.next_cursor)}`
+  }
+}
+
+const valueAt = (row: unknown, path: string): unknown => {
+  const value = path.split('.').reduce((one, name) => (one as Record<string, unknown>)[name], row)
+  return typeof value === 'object' ? (value as { iva: string }).iva : value
+}
+
+describe('April to June 2026 of a company, by hand', async () => {
+  const { of, fiscal_entity_id, rfc } = await imported()
+  const query = `fiscal_entity_id=${fiscal_entity_id}`
+
+  it('has the VAT position of May, and every figure is what its documents add up to', async () => {
+    await of.ask('GET', `/v1/analytics/vat-position?${query}&period=2026-05`)
+    const { cost, result } = await costOf(env.LEDGER_0, env.FILES, () =>
+      of.ask('GET', `/v1/analytics/vat-position?${query}&period=2026-05`),
+    )
+    expect(cost).toMatchObject({ d1_calls: 5, rows_written: 0 })
+    const { data, data_quality, basis } = result.body
+    expect(data).toHaveLength(1)
+    expect(data[0]).toMatchObject({
+      cobrado: { base_16: '11500.00', iva_16: '1840.00', base_0: '1000.00', base_exento: '1500.00', base_8: '0.00', iva_otras: '0.00' },
+      pagado: { base_16: '9400.00', iva_16: '1504.00', retenido_a_terceros: '320.00' },
+      ...{ no_deducible_excluded: '80.00', at_risk_69b: '0.00', at_risk_repse: '0.00', prorrateo: '0.892857' },
+      ...{ acreditable: '1058.10', saldo: '781.90', resultado: 'a_cargo' },
+      ...{ pendiente_por_cobrar_iva: '400.00', pendiente_por_acreditar_iva: '0.00' },
+      devengado: { trasladado: '2240.00', acreditable: '1016.00' },
+      pagos_sin_conciliar: { count: 1, iva: '50.00', iva_cobrado: '50.00', iva_pagado: '0.00' },
+      ...{ declarado: null, diferencia: null, is_partial: false, through_date: '2026-05-31' },
+    })
+    expect(data_quality).toMatchObject({ unreconciled_payments: 1, missing_rate: 0, other_parties: 0 })
+    expect(basis.rules.map(({ key }: { key: string }) => key)).toEqual([
+      'cash.threshold',
+      'deduction.fuel',
+      'payment_forms',
+      'repse.claves',
+    ])
+    for (const [figure, drilldown] of Object.entries<string>(data[0].drilldown))
+      expect([figure, await addedUp(of, drilldown)]).toEqual([figure, valueAt(data[0], figure)])
+    expect(await addedUp(of, data_quality.drilldown.unreconciled_payments)).toBe('362.50')
+  })
+
+  it('lists what is withheld by the day of cash, with what is missing, and its totals', async () => {
+    const path = `/v1/cfdi/withholdings?${query}&from=2026-04&to=2026-06`
+    const { cost, result } = await costOf(env.LEDGER_0, env.FILES, () => of.ask('GET', path))
+    expect(cost).toMatchObject({ d1_calls: 3, rows_written: 0 })
+    const { data, totals } = result.body
+    const common = { iva_a_favor: '0.00', isr_a_favor: '0.00' }
+    expect(totals).toMatchObject([
+      { ...common, period: '2026-04', isr_por_enterar: '100.00', iva_por_enterar: '106.67', missing_count: 0, missing_amount: '0.00' },
+      { ...common, period: '2026-05', isr_por_enterar: '300.00', iva_por_enterar: '320.00', missing_count: 0, missing_amount: '0.00' },
+      { ...common, period: '2026-06', isr_por_enterar: '0.00', iva_por_enterar: '80.00', missing_count: 2, missing_amount: '206.67' },
+    ])
+    expect(
+      data.map(({ uuid: one, impuesto, amount, expected_amount, concept_class, missing }: Record<string, unknown>) => [
+        one,
+        impuesto,
+        amount,
+        expected_amount,
+        concept_class,
+        missing,
+      ]),
+    ).toEqual([
+      [R6, 'IVA', '80.00', '80.00', 'autotransporte', false],
+      [R5, 'ISR', '0.00', '100.00', 'honorarios', true],
+      [R5, 'IVA', '0.00', '106.67', 'honorarios', true],
+      [P3, 'ISR', '300.00', '300.00', 'honorarios', false],
+      [P3, 'IVA', '320.00', '320.00', 'honorarios', false],
+      [R0, 'ISR', '100.00', '100.00', 'honorarios', false],
+      [R0, 'IVA', '106.67', '106.67', 'honorarios', false],
+    ])
+    expect(data[3]).toMatchObject({
+      ...{ applies_to: R2, source: 'pago', role: 'withheld_by_us', date: '2026-05-15', period: '2026-05', due_date: '2026-06-17' },
+      ...{ base: '3000.00', rate: '0.100000', expected_rate: '0.100000', difference: '0.00', counterparty_rfc: PERSON },
+    })
+    for (const { drilldown, ...sums } of totals)
+      for (const [figure, path_] of Object.entries<string>(drilldown)) expect(await addedUp(of, path_)).toBe(sums[figure])
+    const page = await of.ask('GET', `${path}&missing=true&impuesto=IVA`)
+    expect(page.body.data.map((one: { uuid: string }) => one.uuid)).toEqual([R5])
+  })
+
+  it('reads no more rows when there are documents outside the range', async () => {
+    const paths = [`/v1/analytics/vat-position?${query}&period=2026-05`, `/v1/cfdi/withholdings?${query}&from=2026-04&to=2026-06`]
+    const rowsOf = async () => {
+      const read = []
+      for (const path of paths) read.push((await costOf(env.LEDGER_0, env.FILES, () => of.ask('GET', path))).cost.rows_read)
+      return read
+    }
+    const before = await rowsOf()
+    const older = Array.from({ length: 40 }, (_, n): Written => {
+      const id = `00000000-0000-4000-8000-0000000001${String(n).padStart(2, '0')}`
+      const [emisor, receptor] = n % 2 === 0 ? [rfc, CUSTOMER!] : [PERSON!, rfc]
+      return { uuid: id, emisor, receptor, regimen: '612', fecha: '2025-03-04', lines: [{ clave: '84111500', importe: 100 }] }
+    })
+    await importInto(of, fiscal_entity_id, older)
+    expect(await rowsOf()).toEqual(before)
+  })
+
+  it('refuses a period beside a range, half a month, and an unknown figure', async () => {
+    const path = `/v1/analytics/vat-position?${query}`
+    expect((await of.ask('GET', `${path}&period=2026-05&from=2026-04`)).body).toMatchObject({ errors: [{ path: 'period' }] })
+    expect((await of.ask('GET', `${path}&from=2026-04-02`)).status).toBe(422)
+    expect((await of.ask('GET', `/v1/analytics/vat-position/entries?${query}&figure=saldo`)).status).toBe(422)
+    expect((await of.ask('GET', `/v1/cfdi/withholdings?${query}&missing=false`)).status).toBe(422)
+  })
+})
