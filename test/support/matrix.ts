@@ -23,6 +23,8 @@ export interface Row {
   upload?: boolean
   /** Names that may say anything well formed: nothing is looked up by them. */
   free?: readonly string[]
+  /** The list has one page at most here. Its pages and cursors are tested in the tests of its own. */
+  isShort?: true
 }
 
 const ALL = ['owner', 'admin', 'member'] as const
@@ -314,14 +316,14 @@ export const ROWS: Record<string, Row> = {
     ...{ may: ALL, answers: 200, given: entity },
     query: (given) => ({ ...issued(given), figure: 'total' }),
   },
-  'GET /v1/cfdi/deductions': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/cfdi/deductions': { may: ALL, answers: 200, given: entity, query: ofEntity, isShort: true },
   'GET /v1/cfdi/deductions/entries': {
-    ...{ may: ALL, answers: 200, given: entity },
+    ...{ may: ALL, answers: 200, given: entity, isShort: true },
     query: (given) => ({ ...ofEntity(given), figure: 'gross_amount', year: '2026', category: 'expense' }),
   },
   'GET /v1/cfdi/risk': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi/risk/entries': {
-    ...{ may: ALL, answers: 200, given: entity },
+    ...{ may: ALL, answers: 200, given: entity, isShort: true },
     query: (given) => ({ ...ofEntity(given), figure: 'missing_rate' }),
   },
   'GET /v1/analytics/risk': { may: ALL, answers: 200, given: entity, query: ofEntity },

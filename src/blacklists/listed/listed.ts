@@ -9,20 +9,26 @@ export interface ListedAs {
   situacion: Situacion | null
 }
 
-/** The stored form: the RFCs of each list and situation, `{"sat_69b|definitivo": ["AAA010101AAA"]}`. It is the same for the same listings. */
+/**
+ * The stored form: the RFCs of each list and situation, or of several, `{"sat_69b|definitivo,sat_69_firmes|": ["AAA010101AAA"]}`. It is the same
+ * for the same listings.
+ */
 export function writeListed(listings: readonly (ListedAs & { rfc: string })[]): string {
-  const groups = Map.groupBy(listings, ({ source, situacion }) => `${source}|${situacion ?? ''}`)
-  return JSON.stringify(
-    Object.fromEntries([...groups.keys()].sort().map((key) => [key, [...new Set(groups.get(key)!.map(({ rfc }) => rfc))].sort()])),
-  )
+  const keysOf = Map.groupBy(listings, ({ rfc }) => rfc)
+  const keyOf = (rfc: string): string =>
+    [...new Set(keysOf.get(rfc)!.map(({ source, situacion }) => `${source}|${situacion ?? ''}`))].sort().join()
+  const groups = Map.groupBy([...keysOf.keys()].sort(), keyOf)
+  return JSON.stringify(Object.fromEntries([...groups].sort(([a], [b]) => (a < b ? -1 : 1))))
 }
 
 export function parseListed(text: string): ListedParties {
   const listed = new Map<string, ListedAs[]>()
   for (const [key, rfcs] of Object.entries(JSON.parse(text) as Record<string, string[]>)) {
-    const [source = '', situacion = ''] = key.split('|')
-    const as: ListedAs = { source, situacion: isSituacion(situacion) ? situacion : null }
-    for (const rfc of rfcs) listed.set(rfc, [...(listed.get(rfc) ?? []), as])
+    const all = key.split(',').map((one): ListedAs => {
+      const [source = '', situacion = ''] = one.split('|')
+      return { source, situacion: isSituacion(situacion) ? situacion : null }
+    })
+    for (const rfc of rfcs) listed.set(rfc, all)
   }
   return listed
 }

@@ -9,6 +9,15 @@ export function* recordsOf(pieces: Iterable<string>): Generator<string[]> {
   const coming = pieces[Symbol.iterator]()
   let text = ''
   let at = 0
+  /** Takes the next pieces, of at least so many characters together; '' when there are none. */
+  const take = (length: number): string => {
+    let taken = ''
+    for (let next = coming.next(); !next.done; next = coming.next()) {
+      taken += next.value
+      if (taken !== '' && taken.length >= length) break
+    }
+    return taken
+  }
   /** Reads up to the next separator. */
   const plain = (): string => {
     SEPARATOR.lastIndex = at
@@ -37,10 +46,10 @@ export function* recordsOf(pieces: Iterable<string>): Generator<string[]> {
     }
     if (text[at] === '\r' && text[at + 1] === '\n') at += 2
     else if (at < text.length) at++
-    // A record that ends with the piece may go on in the next one.
-    const next = at < text.length ? undefined : coming.next()
-    if (next?.done === false) {
-      text = text.slice(begin) + next.value
+    // A record that ends with the piece may go on in the next one. A long one gets as much again, so that it is not read over and over.
+    const more = at < text.length ? '' : take(text.length - begin)
+    if (more !== '') {
+      text = text.slice(begin) + more
       at = 0
     } else if (begin < text.length) yield record
     else return

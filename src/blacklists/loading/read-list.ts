@@ -84,8 +84,8 @@ function rowReader(header: readonly string[], format: ListFormat): (record: read
   })
 }
 
-/** A text of so many bytes is in memory at a time: that of the largest list would take 50 MB. */
-const PIECE_BYTES = 1024 * 1024
+/** A text of so many bytes is in memory at a time: that of the largest list takes 50 MB, and the engine is slow to collect large texts. */
+const PIECE_BYTES = 32 * 1024
 
 function* decoded(bytes: Uint8Array, decoder: TextDecoder): Generator<string> {
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield decoder.decode(bytes.subarray(at, at + PIECE_BYTES), { stream: true })

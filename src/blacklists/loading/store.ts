@@ -30,13 +30,14 @@ const KEPT_MS = 90 * 86_400_000
 const AFTER_LAST = '\u{10ffff}'
 /** The held entries of the range for which a chunk stands that the chunk does not have. */
 const REMOVED = `from blacklist_entries where organization_id = ?1 and source = ?2 and rfc >= ?4 and rfc < ?5
-  and rfc not in (select value->>0 from json_each(?3))`
+  and rfc not in (select value from json_each(?3))`
 
 const stepsOf = (history: readonly ListingStep[]) =>
   history.map(({ situacion, sat_at, dof_at, oficio }) => [situacion, sat_at, dof_at, oficio])
 
-/** So many chunks are one part of a load: lists of some 20,000 taxpayers are replaced in one commit. */
-const PART_CHUNKS = 4
+/** What one commit of a load holds at most: all of 69-B, or a part of a longer list. */
+const PART_ROWS = 16_000
+const PART_CHUNKS = 5
 /** The most statements of a part. */
 export const PART_STATEMENTS = 4 * PART_CHUNKS + 4
 
@@ -47,12 +48,14 @@ export const PART_STATEMENTS = 4 * PART_CHUNKS + 4
  */
 export function* loadParts(d1: D1Database, load: ListLoad, entries: Iterable<ListEntry>): Generator<D1PreparedStatement[]> {
   let statements: D1PreparedStatement[] = []
-  let [chunks, parts] = [0, 0]
+  let [rows, chunks, parts] = [0, 0, 0]
   for (const chunk of chunksInOrder(entries, load.list_date)) {
-    if (chunks++ === PART_CHUNKS) {
+    rows += chunk.rows
+    if (++chunks > PART_CHUNKS || (chunks > 1 && rows > PART_ROWS)) {
       yield [...(parts++ === 0 ? beginStatements(d1, load) : [isOurs(d1, load)]), ...statements]
       statements = []
       chunks = 1
+      rows = chunk.rows
     }
     statements.push(...chunkStatements(d1, load, chunk))
   }
@@ -115,12 +118,16 @@ export const abandonStatement = (d1: D1Database, { organization_id, source, vers
 
 interface ListChunk {
   json: string
+  /** Its RFCs, and perhaps one before or after. */
+  rfcs: string
+  /** How many rows it has, or one more. */
+  rows: number
   /** The range of RFCs for which the chunk stands. */
   from: string
   before: string
 }
 
-function chunkStatements(d1: D1Database, load: ListLoad, { json, from, before }: ListChunk): D1PreparedStatement[] {
+function chunkStatements(d1: D1Database, load: ListLoad, { json, rfcs, from, before }: ListChunk): D1PreparedStatement[] {
   const { organization_id, source, version, fetched_at } = load
   const key = [organization_id, source]
   const changes = `insert into blacklist_changes
@@ -134,7 +141,7 @@ function chunkStatements(d1: D1Database, load: ListLoad, { json, from, before }:
        where held.name <> excluded.name or held.situacion is not excluded.situacion or held.history <> excluded.history`,
     )
     .bind(...key, json)
-  const remove = d1.prepare(`delete ${REMOVED}`).bind(...key, json, from, before)
+  const remove = d1.prepare(`delete ${REMOVED}`).bind(...key, rfcs, from, before)
   if (version === 0) return [upsert, remove]
   return [
     d1
@@ -147,7 +154,7 @@ function chunkStatements(d1: D1Database, load: ListLoad, { json, from, before }:
       .bind(...key, json, version + 1, fetched_at),
     d1
       .prepare(`${changes} select ?1, ?2, rfc, ?6, name, 'removed', situacion, null, ?7 ${REMOVED}`)
-      .bind(...key, json, from, before, version + 1, fetched_at),
+      .bind(...key, rfcs, from, before, version + 1, fetched_at),
     upsert,
     remove,
   ]
@@ -155,21 +162,23 @@ function chunkStatements(d1: D1Database, load: ListLoad, { json, from, before }:
 
 /** The rows in chunks, each with the range of RFCs for which it stands. */
 function* chunksInOrder(entries: Iterable<ListEntry>, list_date: string): Generator<ListChunk> {
+  let taken: string[] = []
   const rows = function* () {
-    for (const { rfc, name, situacion, history, has_undated } of entries)
+    for (const { rfc, name, situacion, history, has_undated } of entries) {
+      taken.push(rfc)
       yield [rfc, name, situacion, stepsOf(history), has_undated ? list_date : null]
-  }
-  let [json, from] = ['', '']
-  for (const next of eachJsonChunk(rows())) {
-    // A chunk begins with its first RFC: `[["RFC",…`.
-    const before = next.slice(3, next.indexOf('"', 3))
-    if (json !== '') {
-      yield { json, from, before }
-      from = before
     }
-    json = next
   }
-  yield { json: json || '[]', from, before: AFTER_LAST }
+  let chunk: Omit<ListChunk, 'before'> = { json: '[]', rfcs: '[]', rows: 0, from: '' }
+  for (const json of eachJsonChunk(rows())) {
+    // A chunk begins with its first RFC: `[["RFC",…`.
+    const before = json.slice(3, json.indexOf('"', 3))
+    if (chunk.rows > 0) yield { ...chunk, before }
+    chunk = { json, rfcs: JSON.stringify(taken), rows: taken.length, from: chunk.rows > 0 ? before : '' }
+    // The last one may be the first of the next chunk.
+    taken = taken.slice(-1)
+  }
+  yield { ...chunk, before: AFTER_LAST }
 }
 
 /** Records why a file was refused, once. */

@@ -25,7 +25,8 @@ const BASIS: Omit<Basis, 'rules'> = {
     share: 'total ÷ concentration_total',
     hhi: 'Σ total² × 10000 ÷ concentration_total², of the rows with a rank',
     effective_n: '10000 ÷ hhi',
-    trend_pct: 'total of the last months of the range ÷ that of as many months before − 1 (concentration.trend_months)',
+    trend_pct:
+      'total of the last months of the range ÷ that of as many months before − 1 (concentration.trend_months); null when the range has fewer months',
     cancelled_rate: 'cancelled I ÷ (invoice_count + cancelled I)',
   },
   notes: [
@@ -62,7 +63,15 @@ export async function getConcentration(ctx: Ctx, query: ConcentrationQuery): Pro
     ctx,
     shown.slice(0, limit).map(({ rfc }) => rfc),
   )
-  const rowOf = rowsOf({ ranked, base, listed, links, months: rules.get('concentration.trend_months'), to: span.last.slice(0, 7) })
+  const rowOf = rowsOf({
+    ranked,
+    base,
+    listed,
+    links,
+    months: rules.get('concentration.trend_months'),
+    from: span.first.slice(0, 7),
+    to: span.last.slice(0, 7),
+  })
   const page = await paginate(ctx, scope, limit, shown, ({ rfc, total }) => [total.toString(), rfc], rowOf)
   return {
     ...envelope(BASIS, rules, { dof_rate, drilldown: qualityLinks(links) }),
@@ -98,12 +107,13 @@ interface Whole {
   base: Micros
   listed: ReadonlyMap<string, WorstListing>
   links: Links
-  /** How many months a trend compares, and the last month of the range. */
+  /** How many months a trend compares, and the first and the last month of the range. */
   months: number
+  from: string
   to: string
 }
 
-function rowsOf({ ranked, base, listed, links, months, to }: Whole): (one: Counterparty) => ConcentrationRow {
+function rowsOf({ ranked, base, listed, links, months, from, to }: Whole): (one: Counterparty) => ConcentrationRow {
   const places = new Map<string, { rank: number; cumulative: Micros }>()
   let cumulative = 0n
   for (const [n, { rfc, total }] of ranked.entries()) {
@@ -121,7 +131,7 @@ function rowsOf({ ranked, base, listed, links, months, to }: Whole): (one: Count
       cumulative_share: place ? percentOf(place.cumulative, base) : null,
       ...{ invoice_count: invoices, first_issued_at, last_issued_at },
       active_months: one.months.filter((some) => some.invoices > 0).length,
-      trend_pct: before > 0n ? percentOf(recent - before, before) : null,
+      trend_pct: before > 0n && from <= addMonths(to, 1 - 2 * months) ? percentOf(recent - before, before) : null,
       cancelled_rate: percentOf(BigInt(cancelled), BigInt(invoices + cancelled)),
       blacklist: listed.get(rfc) ?? null,
       by_month: one.months.map((some) => ({ month: some.month, total: decimal(some.total) })),

@@ -27,7 +27,7 @@ const BASIS: Omit<Basis, 'rules'> = {
   formulas: {
     amount: 'Σ (subtotal − descuento) of I − Σ of E, in MXN',
     iva_acreditado: 'IVA of the cash events up to as_of',
-    isr_effect: 'isr.company × amount, when the RFC is a company’s',
+    isr_effect: 'isr.company × amount of purchases, when the RFC is a company’s',
     paid_amount: 'Σ total of I − Σ of E, in MXN, − unpaid_amount',
     unpaid_amount: 'Σ balances as of as_of, at the rate of each invoice',
     before_listing_amount: 'amount of documents before the first publication of the first step; after_listing_amount is the rest',
@@ -84,7 +84,8 @@ export async function getEfosExposure(ctx: Ctx, query: EfosQuery): Promise<EfosE
   const net = found.flat() as FoundRows['net']
   const { listings, days } = await listedOn(ctx, [...new Set(net.map(({ rfc }) => rfc))], reading.day)
   const { total, dof_rate, exposures } = await exposuresOf(ctx, { net, ...(await detailsOf(insight, reading, days)) }, days)
-  const rate = [...ledger.rfc].length === 12 ? rules.get('isr.company') : null
+  // Only what is deducted can be lost: a sale to a listed customer has no such effect.
+  const rate = direction === 'received' && [...ledger.rfc].length === 12 ? rules.get('isr.company') : null
   const effectOf = (amount: Micros) => rate && decimal(times(amount, rate))
   const shown = exposures.filter(({ amount, rfc }) => {
     if (after === undefined) return true

@@ -13,13 +13,17 @@ beforeEach(forgetLists)
 
 const SOURCE = 'sat_69_firmes'
 const BASE = ['RFC', 'RAZON SOCIAL', 'TIPO PERSONA', 'SUPUESTO', 'FECHA DE PRIMERA PUBLICACION', 'ENTIDAD FEDERATIVA']
-/** Names so long that 70 rows are what 50,000 are otherwise: two parts. */
-const NAME = 'X'.repeat(100_000)
+const NAME = 'APLICA, S.A. DE C.V.'
+/** Lists of over 16,000 taxpayers are loaded in two parts. */
 const PARTS = 2
 const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => from + n)
 const fileOf = (rows: readonly number[]) =>
   bytesOf(csvOf([BASE, ...rows.map((n) => [rfcOf(n), NAME, 'M', 'FIRMES', '01/01/2014', 'JALISCO'])]))
-const [FIRST, SECOND, THIRD] = [numbers(0, 70), [...numbers(3, 70), 200, 201], [...numbers(1, 69), 201, 300]] as const
+const [FIRST, SECOND, THIRD] = [
+  numbers(0, 16_100),
+  [...numbers(3, 16_100), 50_000, 50_001],
+  [...numbers(1, 16_099), 50_001, 50_002],
+] as const
 const rfcsOf = (rows: readonly number[]) => rows.map(rfcOf).sort()
 
 const load = (rows: readonly number[], system = systemAt()) => loadList(system, SOURCE, fileOf(rows), new Date('2026-08-07T12:00:00Z'))
@@ -101,7 +105,7 @@ describe('a list of many taxpayers', () => {
   })
 
   it('is loaded in several invocations when one has no budget for it', async () => {
-    const many = numbers(0, 140)
+    const many = numbers(0, 26_200)
     await env.FILES.put(objectOf(SOURCE), fileOf(many))
     const system = systemAt()
     let parts = 1
@@ -113,7 +117,7 @@ describe('a list of many taxpayers', () => {
     expect(await refreshLists({ ...system, budget }, SOURCE)).toBe(SOURCE)
     expect(await list()).toMatchObject({ version: 0, loading: expect.any(String) })
     expect(await refreshLists(system, SOURCE)).toBe('')
-    expect(await list()).toMatchObject({ version: 1, loading: null, row_count: 140 })
+    expect(await list()).toMatchObject({ version: 1, loading: null, row_count: 26_200 })
     expect(await heldRfcs()).toEqual(rfcsOf(many))
   })
 })

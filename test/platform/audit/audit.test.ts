@@ -44,6 +44,8 @@ const ACTIONS: Record<string, string | null> = {
   'POST /v1/storage-connectors/:connector_id/test': 'storage_connector.tested',
   'POST /v1/storage-connectors/:connector_id/backfill': 'storage_connector.backfill_requested',
   'POST /v1/fiscal-entities/:fiscal_entity_id/repse/refresh': 'repse.refresh_requested',
+  // Refused here, because the windows are bounded. What it leaves is tested with the reports.
+  'POST /v1/reports/:key/refresh': null,
   'POST /v1/test-helpers/repse': 'test_helper.repse_published',
   'POST /v1/test-helpers/mailbox': 'test_helper.notification_sent',
   'POST /v1/blacklists/lookup': null,

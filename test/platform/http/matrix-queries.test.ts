@@ -21,7 +21,7 @@ const asking = closed.flatMap((entry) => {
   const query = shapeOf(entry.route, 'query')
   return query ? [{ ...entry, query }] : []
 })
-const lists = asking.filter(({ query }) => 'cursor' in query)
+const lists = asking.filter(({ query, row }) => 'cursor' in query && !row.isShort)
 
 /** What was last given to a route that only reads: it is still there, and can be asked for again. */
 let last: { entry: Entry; side: Side; given: Given } | undefined

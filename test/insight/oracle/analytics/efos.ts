@@ -57,7 +57,11 @@ export function efosOf(world: World, query: EfosQuery) {
       ...{ rfc, name: nameOf(list, rfc) ?? entry.name, situacion, presunto_dof_at: step((one) => one === 'presunto')?.dof_at ?? null },
       ...{ definitivo_dof_at: definitive?.dof_at ?? null, resolved_at: (resolved?.dof_at ?? resolved?.sat_at) || null },
       invoice_count: list.filter(({ tipo_comprobante }) => tipo_comprobante === 'I').length,
-      ...{ amount: money(amount), iva_acreditado: text('iva_acreditado'), isr_effect: isrEffect(world, amount) },
+      ...{
+        amount: money(amount),
+        iva_acreditado: text('iva_acreditado'),
+        isr_effect: direction === 'received' ? isrEffect(world, amount) : null,
+      },
       ...{ paid_amount: text('paid_amount'), unpaid_amount: text('unpaid_amount') },
       ...{ before_listing_amount: text('before_listing_amount'), after_listing_amount: text('after_listing_amount') },
       correction_deadline:
@@ -74,7 +78,11 @@ export function efosOf(world: World, query: EfosQuery) {
       const amount = sum(some.map((one) => one.amount))
       return {
         ...{ situacion, counterparty_count: some.length, invoice_count: some.reduce((all, { row }) => all + row.invoice_count, 0) },
-        ...{ amount: money(amount), iva_acreditado: money(sum(some.map(({ iva }) => iva))), isr_effect: isrEffect(world, amount) },
+        ...{
+          amount: money(amount),
+          iva_acreditado: money(sum(some.map(({ iva }) => iva))),
+          isr_effect: direction === 'received' ? isrEffect(world, amount) : null,
+        },
       }
     }),
     total_purchases: money(purchases),

@@ -20,7 +20,7 @@ export function hhiOf(totals: readonly Micros[]): number | null {
 
 /** GET /v1/cfdi/concentration: header, rows in their order, and the entries of `total` and `total|<rfc>`. */
 export function concentrationOf(world: World, query: ConcentrationQuery) {
-  const { direction, include_generic = false, to } = query
+  const { direction, include_generic = false, from, to } = query
   const tally = newTally()
   const documents = populationOf(world, query, ['I', 'E']).filter((one) => one.direction === direction)
   const netOfOne = (one: Document) => inPesos(world, one, netOf(one)) * signOf(one)
@@ -71,7 +71,7 @@ export function concentrationOf(world: World, query: ConcentrationQuery) {
         last_issued_at: invoices[0]?.issued_at ?? null,
       },
       active_months: new Set(invoices.map(({ fecha }) => monthOf(fecha))).size,
-      trend_pct: before <= 0n ? null : percent(last - before, before),
+      trend_pct: before <= 0n || monthOf(from) > addMonths(monthOf(to), -5) ? null : percent(last - before, before),
       cancelled_rate: percent(BigInt(lost), BigInt(lost + invoices.length)),
       blacklist: worstAt(world, rfc, world.today),
       by_month: [...months].sort(([a], [b]) => (a < b ? -1 : 1)).map(([month, some]) => ({ month, total: money(sum(some.map(netOfOne))) })),
