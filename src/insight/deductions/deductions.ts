@@ -149,9 +149,11 @@ function rowOf({ document, category, cap_group, annual_rate, gross, deductible, 
 const BUSINESS = ['expense', 'investment', 'returns']
 
 /** What a document adds to a figure; null for nothing. */
-const amountIn = ({ gross, deductible, status }: Decided, figure: string): Micros | null =>
+const amountIn = ({ gross, deductible, status, reasons }: Decided, figure: string): Micros | null =>
   figure === 'gross_amount'
-    ? gross
+    ? reasons.includes('cancelled')
+      ? null
+      : gross
     : figure === 'review_amount'
       ? status === 'review'
         ? gross

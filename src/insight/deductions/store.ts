@@ -124,6 +124,8 @@ function documents(partition: Partition, cancelled: 0 | 1, { span, rules }: Insi
 }
 
 const maskOf = (reasons: readonly (typeof REASONS)[number][]): number => reasons.reduce((sum, reason) => sum + bitOf(reason), 0)
+/** Whether the XML of a cancelled document is known says when it was downloaded: none is in a total. */
+const IS_VALID = `mask & ${bitOf('cancelled')} = 0`
 const IS_ELIGIBLE = `mask & ${maskOf(REASONS)} = 0`
 const IS_REVIEW = `(mask & ${maskOf(NOT_DEDUCTIBLE)} = 0 and mask & ${maskOf(REVIEW)} <> 0)`
 const CATEGORY = `case when tipo = 'E' or uso = 'G02' then 'returns' when uso in (${INVESTMENTS.map(quoted).join()}) then 'investment' else 'expense' end`
@@ -168,7 +170,7 @@ export function deductionsStatement(
     union all select 'total', json_array(year, category, iif(category = 'investment', uso, null), ${sumOf('net')}, ${sumOf(`iif(${IS_REVIEW}, net, null)`)},
         ${sumOf(`iif(${IS_ELIGIBLE} and not (${isPart}), ${claimed(insight)}, null)`)}, group_concat(iif(${raw(`${IS_ELIGIBLE} and ${isPart}`)}, json_array(net, paid, total), null)))
       from (select substr(fecha, 1, 4) as year, ${raw(CATEGORY)} as category, uso, mask, is_flow, paid, total, ${raw(signed)} as net
-        from marked where not ${isSingle} and is_known)
+        from marked where not ${isSingle} and is_known and ${raw(IS_VALID)})
       group by year, category, iif(category = 'investment', uso, null)`
 }
 
@@ -195,7 +197,7 @@ export function businessEntries(
 ): Fragment | null {
   const documents = marked(insight, sets, uses)
   if (documents === null) return null
-  const state = figure === 'gross_amount' ? '1' : figure === 'review_amount' ? IS_REVIEW : IS_ELIGIBLE
+  const state = figure === 'gross_amount' ? IS_VALID : figure === 'review_amount' ? IS_REVIEW : IS_ELIGIBLE
   const isAfter = after ? sql`(issued_at, uuid) < (${after[0]}, ${after[1]})` : raw('1')
   return sql`${documents} select uuid, issued_at, ${JSON_ROW} as row from marked
     where not is_personal and is_known and ${raw(CATEGORY)} = ${category} and (is_unrated or ${raw(state)}) and ${isAfter}

@@ -43,8 +43,8 @@ export function totalsOf(
     sums.review += parseSum(one.review)
     sums.deductible += deductibleOf(one, rules)
   }
-  for (const { document, category, cap_group, gross, deductible, status, limits } of decided) {
-    if (category === null) continue
+  for (const { document, category, cap_group, gross, deductible, status, limits, reasons } of decided) {
+    if (category === null || reasons.includes('cancelled')) continue
     const sums = of(document.fecha.slice(0, 4), category, cap_group)
     for (const limit of limits) sums.limits.set(limit.key, limit)
     sums.gross += gross ?? 0n

@@ -76,7 +76,7 @@ export function deductionsOf(world: World, query: DeductionQuery) {
       const paid = paidPartOf(world, document, profile)
       const annual_rate = category === 'investment' ? world.rules.investment_rates[document.uso_cfdi!]! : null
       const key = `${document.fecha.slice(0, 4)}|${category}`
-      if (category !== null) {
+      if (category !== null && document.estatus !== 'cancelado') {
         const group = groups.get(key) ?? { cap_group, limits: new Map<string, Limit>() }
         for (const limit of limits) group.limits.set(limit.key, limit)
         groups.set(key, group)
