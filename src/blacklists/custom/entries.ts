@@ -6,6 +6,8 @@ import type { ListEntry } from '../loading/entries.ts'
 /** Faults that one answer names. */
 const MOST_FAULTS = 50
 const MOST_CHARACTERS = 300
+/** A name has no line ends: those in a cell of CSV show that its quotes are not closed. */
+const CONTROL = /[\u0000-\u001f\u007f]/
 
 /** A row of an upload, and how the answer names it. */
 interface UploadedRow {
@@ -27,6 +29,7 @@ const textOf = (bytes: Uint8Array): string => {
 function* rowsOfCsv(text: string): Generator<UploadedRow> {
   const records = recordsOf([text])
   const header = ((records.next().value as string[] | undefined) ?? []).map((cell) => cell.trim().toLowerCase())
+  if (new Set(header).size < header.length) throw unreadable('The first line must name each column once.')
   const [rfc, name] = [header.indexOf('rfc'), header.findIndex((cell) => /^(name|nombre|raz[oó]n social)$/.test(cell))]
   if (rfc === -1) throw unreadable('The first line must name the columns: rfc, and name if there are names.')
   let line = 1
@@ -48,7 +51,9 @@ function* rowsOfJson(text: string): Generator<UploadedRow> {
   for (const [n, entry] of entries.entries()) {
     const { rfc, name, ...others } = (entry ?? {}) as Record<string, unknown>
     const [unknown] = Object.keys(others)
-    yield { at: `entries[${n}]`, rfc: unknown === undefined ? rfc : null, name: name ?? '' }
+    if (unknown !== undefined)
+      throw invalid('blacklist.invalid', [{ path: `entries[${n}].${unknown.slice(0, 100)}`, message: 'Is not a known member.' }])
+    yield { at: `entries[${n}]`, rfc, name: name ?? '' }
   }
 }
 
@@ -63,8 +68,11 @@ export function readCustomList(bytes: Uint8Array, isJson: boolean): ListEntry[] 
   for (const { at, rfc, name } of isJson ? rowsOfJson(text) : rowsOfCsv(text)) {
     const normal = typeof rfc === 'string' ? normalRfc(rfc) : ''
     if (!isRfc(normal)) faults.push({ path: `${at}.rfc`, message: 'Must be an RFC: 12 or 13 characters with a valid date.' })
-    else if (typeof name !== 'string' || name.length > MOST_CHARACTERS)
-      faults.push({ path: `${at}.name`, message: `Must be a text of at most ${MOST_CHARACTERS} characters.` })
+    else if (typeof name !== 'string' || name.length > MOST_CHARACTERS || CONTROL.test(name) || !name.isWellFormed())
+      faults.push({
+        path: `${at}.name`,
+        message: `Must be a text of at most ${MOST_CHARACTERS} characters without control characters. A quote that is not closed takes in what follows.`,
+      })
     else found.set(normal, { rfc: normal, name: name.replace(/\s+/g, ' ').trim(), situacion: null, history: [], has_undated: false })
     if (faults.length === MOST_FAULTS) break
   }

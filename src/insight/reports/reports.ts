@@ -32,7 +32,7 @@ const NOTES = [
 ]
 
 function keyOf(key: string): ReportKey {
-  if (!(key in REPORTS)) throw notFound('report')
+  if (!Object.hasOwn(REPORTS, key)) throw notFound('report')
   return key as ReportKey
 }
 

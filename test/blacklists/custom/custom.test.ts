@@ -94,7 +94,15 @@ describe('an organization’s own list', () => {
     ['has a bad RFC', `rfc\n${ONE}\nnadie\n`, 'text/csv', 'record 3.rfc'],
     ['is no JSON', '{', 'application/json', 'body'],
     ['has no entries', '[]', 'application/json', 'body'],
-    ['has an unknown member', JSON.stringify({ entries: [{ rfc: ONE, nota: 'x' }] }), 'application/json', 'entries[0].rfc'],
+    ['has an unknown member', JSON.stringify({ entries: [{ rfc: ONE, nota: 'x' }] }), 'application/json', 'entries[0].nota'],
+    ['has a quote that is not closed', `rfc,name\n${ONE},"x\nBBB010101BB1,y`, 'text/csv', 'record 2.name'],
+    ['names a column twice', `rfc,rfc\n${ONE},${ONE}`, 'text/csv', 'body'],
+    [
+      'has a control character in a name',
+      JSON.stringify({ entries: [{ rfc: ONE, name: 'a\u0000b' }] }),
+      'application/json',
+      'entries[0].name',
+    ],
   ])('refuses a body that %s, and keeps what it has', async (_, body, type, path) => {
     const reply = await upload(ours, 'propia', body, type)
     expect([reply.status, reply.body.errors[0].path]).toEqual([422, path])
