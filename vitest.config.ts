@@ -136,6 +136,7 @@ const RULES = [
 const JOURNEYS = [
   ...['test/journeys/*.test.ts', 'test/platform/budget/invocations.test.ts', 'test/destinations/*.test.ts'],
   ...['test/storage/mirror/worlds.test.ts', 'test/downloads/quiet-day.test.ts', 'test/simulate/quiet-day.test.ts'],
+  ...['test/insight/equality.test.ts'],
 ]
 
 /** The snippet in JavaScript of docs/webhooks.md is a module that tests import. */

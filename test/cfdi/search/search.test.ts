@@ -1,5 +1,7 @@
 import { applyD1Migrations, env } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { isSituacion } from '../../../src/blacklists/catalog.ts'
+import { writeListed } from '../../../src/blacklists/listed/listed.ts'
 import { getCfdi, listPayments } from '../../../src/cfdi/detail/detail.ts'
 import { findCfdi } from '../../../src/cfdi/detail/store.ts'
 import { CfdiSearch } from '../../../src/cfdi/search/contract.ts'
@@ -52,6 +54,12 @@ const LISTED: Record<string, string[]> = {
   'sat_69b|definitivo': ['CCC010101CC1'],
   'sat_69b|presunto': ['BBB010101BB1'],
 }
+const STORED = writeListed(
+  Object.entries(LISTED).flatMap(([key, rfcs]) => {
+    const [source = '', situacion = ''] = key.split('|')
+    return rfcs.map((rfc) => ({ rfc, source, situacion: isSituacion(situacion) ? situacion : null }))
+  }),
+)
 const isListed = (text: string | undefined, rfc: string): boolean =>
   text === undefined ||
   Object.entries(LISTED).some(([key, rfcs]) => rfcs.includes(rfc) && key.split('|').some((word) => word !== '' && csv(text, word)))
@@ -125,7 +133,7 @@ const WINDOWS: [string, Ctx][] = (
     ['imports only', contextOf({ imported_at: 1 }, { extractor_count: 1 })],
     ['imports and a window', contextOf({ imported_at: 1, ...reaching(['2026-01-12', '2026-01-20T18:00:00Z']) }, { extractor_count: 1 })],
   ] as [string, Ctx][]
-).map(([name, ctx]) => [name, { ...ctx, connection: { ...ctx.connection!, listed: JSON.stringify(LISTED) } }])
+).map(([name, ctx]) => [name, { ...ctx, connection: { ...ctx.connection!, listed: STORED } }])
 
 const QUERIES: Query[] = [
   {},

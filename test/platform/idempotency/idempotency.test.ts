@@ -31,8 +31,9 @@ const credentialsOf = async (caller: Caller) =>
 const isReplayed = ({ headers }: Answer): string | null => headers.get('idempotency-replayed')
 const rowOf = (key: string) => env.DB.prepare('select * from idempotency_keys where key = ?').bind(key).first<Record<string, string>>()
 
-// The refresh of a report is refused here, because the windows are bounded. It is tested with the reports.
-const keyed = TABLE.filter(({ route, row }) => row.answers < 300 && route.clauses.some(({ isIdempotent }) => isIdempotent))
+const keyed = TABLE.filter(({ route }) => route.clauses.some(({ isIdempotent }) => isIdempotent))
+/** The refresh of a report is refused here, because the windows are bounded. It is tested with the reports. */
+const carriedOut = keyed.filter(({ row }) => row.answers < 300)
 /** A read, however often it is sent. */
 const READ = 'POST /v1/blacklists/lookup'
 
@@ -60,7 +61,7 @@ describe('every POST that does something', () => {
     return (await Promise.all(counts)).reduce<number>((sum, n) => sum + n!, 0)
   }
 
-  it.each(keyed)('$name: sent again, is answered alike and done once', async (entry) => {
+  it.each(carriedOut)('$name: sent again, is answered alike and done once', async (entry) => {
     const { path, sent } = callOf(entry, await givenOf(entry, ours))
     const key = freshKey()
     const before = await changes()
@@ -87,7 +88,7 @@ describe('every POST that does something', () => {
     expect(await changes()).toBe(before + 1)
   })
 
-  it.each(keyed)('$name: fifty at once make one thing', async (entry) => {
+  it.each(carriedOut)('$name: fifty at once make one thing', async (entry) => {
     const { path, sent } = callOf(entry, await givenOf(entry, ours))
     const key = freshKey()
     const before = await changes()
