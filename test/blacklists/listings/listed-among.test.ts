@@ -44,7 +44,7 @@ describe('the listings among counterparties', () => {
   it('are those of a day, of some lists, and of nobody without RFCs', async () => {
     expect((await ask([rfcOf(9)], '2018-05-31')).listings.size).toBe(0)
     expect((await ask([rfcOf(9)], '2018-07-01')).listings.get(rfcOf(9))).toMatchObject([{ situacion: 'presunto', is_active: true }])
-    expect(await ask([rfcOf(9)], null, ['sat_69_firmes'])).toEqual({ checked: [], listings: new Map() })
+    expect(await ask([rfcOf(9)], null, ['sat_69_firmes'])).toEqual({ checked: [], listings: new Map(), rest: [] })
     expect((await ask([])).listings.size).toBe(0)
   })
 })
