@@ -26,7 +26,7 @@ const deploy = (...more: string[]): Run =>
   })
 
 const WORKER = 'fiscal-data-service-live'
-const QUEUES = ['dead-letters', 'dispatch', 'downloads', 'downloads-spread', 'imports', 'repse', 'storage', 'tasks', 'webhooks'].map(
+const QUEUES = ['dead-letters', 'dispatch', 'downloads', 'downloads-spread', 'imports', 'reports', 'repse', 'storage', 'tasks', 'webhooks'].map(
   (name) => `fiscal-live-${name}`,
 )
 const SECRETS = ['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS']
@@ -65,6 +65,7 @@ function expectWhole(): void {
       'd1 DB',
       'd1 LEDGER_0',
       'd1 EVENTS_0',
+      'queue REPORTS',
       'queue REPSE',
       'r2_bucket FILES',
       'service DESTINATIONS',
