@@ -34,7 +34,11 @@ const BASIS: Omit<Basis, 'rules'> = {
     correction_deadline: 'definitivo_dof_at + efos.correction_business_days business days',
     share_of_purchases: 'amount of presunto and definitivo ÷ total_purchases',
   },
-  notes: ['Documents count as they did at the end of as_of; cash events as they do now.'],
+  notes: [
+    'Documents count as they did at the end of as_of; cash events as they do now.',
+    'With direction=issued the figures are of customers: total_purchases is what was sold.',
+    'Business days of the authority are known from 2024-12-23 on; a correction_deadline before is an estimate.',
+  ],
 }
 
 /** Opens the range: the last ten years by default, up to the day of `as_of`. Throws Failure 422 range.invalid and as_of.future. */

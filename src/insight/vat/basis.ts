@@ -19,5 +19,6 @@ export const BASIS: Omit<Basis, 'rules'> = {
     'LIVA 1-B and 5: IVA counts when it is paid. Taxes of a complement are its own, else in proportion to its invoice.',
     'MXN at the TipoCambio of the document or payment, else the rate published the day before (CFF 20).',
     'What was withheld from third parties the month before is taken as paid to the authority.',
+    'CFDIs de retenciones are not counted here; GET /v1/cfdi/withholdings counts them.',
   ],
 }
