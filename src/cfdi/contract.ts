@@ -18,13 +18,16 @@ const stated = described(doc('Decimal, as the document states it.'))
 const tax = described(doc('Decimal, in `currency`.'))
 const notQueried = doc('Always null, because the service does not query the authority’s status service yet.')
 
+const FIRST_DAY = '2004-01-01'
+
 /** The day as of which a request asks. */
 export const AsOf = z.iso
   .date()
+  .refine((day) => day >= FIRST_DAY, `Must not be before ${FIRST_DAY}: the first CFDIs are of 2004.`)
   .optional()
   .meta({
     description: doc(
-      'A day up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. ' +
+      'A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. ' +
         'What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.',
     ),
   })

@@ -26,6 +26,15 @@ export const times = (amount: Micros, rate: string): Micros => product(amount, r
 /** Divides micros by a decimal rate, rounded half up. */
 export const dividedBy = (amount: Micros, rate: string): Micros => ratioOf(amount, rate)
 
+const PESOS = ['MXN', 'XXX']
+
+/** Whether an amount needs no exchange rate. A document without a currency is in pesos; XXX is that of documents without amounts. */
+export const isPesos = (currency: string | null): boolean => currency === null || PESOS.includes(currency)
+
+/** The same as a condition of SQL, on the first of these columns that is not null. */
+export const inPesos = (...columns: string[]): string =>
+  `coalesce(${columns.join(', ')}, 'MXN') in (${PESOS.map((one) => `'${one}'`).join(', ')})`
+
 const CENT = 10_000
 const MAX_EXACT = Number.MAX_SAFE_INTEGER - CENT
 

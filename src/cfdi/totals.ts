@@ -1,4 +1,4 @@
-import { fits, type Micros, micros, times } from './money.ts'
+import { fits, isPesos, type Micros, micros, times } from './money.ts'
 import { isSubstituted } from './substitution.ts'
 
 /** A value of an integer column: a number or decimal text as it was read, or a bigint before it is stored. */
@@ -62,7 +62,7 @@ const AMOUNTS = ['subtotal', 'descuento', 'total', 'iva_trasladado', 'iva_reteni
 
 /** MXN for one unit of the document's currency, as decimal text. Null when the document is in another currency and states no rate. */
 export function rateOf(currency: string | null, tipo_cambio: string | null): string | null {
-  if (currency === null || currency === 'MXN' || currency === 'XXX') return '1'
+  if (isPesos(currency)) return '1'
   return tipo_cambio !== null && Number(tipo_cambio) > 0 ? tipo_cambio : null
 }
 

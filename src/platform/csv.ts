@@ -30,8 +30,8 @@ const at = (row: unknown, path: readonly string[]): unknown =>
   path.reduce<unknown>((value, name) => (value as Record<string, unknown> | null | undefined)?.[name], row)
 
 const NUMBER = /^-?\d+(\.\d+)?$/
-/** A spreadsheet takes text that begins so for a formula. */
-const FORMULA = /^[=+\-@\t\r]/
+/** A spreadsheet takes text that begins so for a formula, also in full width or after marks that nobody sees. */
+const FORMULA = /^[\s\u200b-\u200f\u2060\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r]/
 
 function cell(value: unknown): string {
   if (value === null || value === undefined) return ''

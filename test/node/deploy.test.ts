@@ -26,9 +26,18 @@ const deploy = (...more: string[]): Run =>
   })
 
 const WORKER = 'fiscal-data-service-live'
-const QUEUES = ['dead-letters', 'dispatch', 'downloads', 'downloads-spread', 'imports', 'reports', 'repse', 'storage', 'tasks', 'webhooks'].map(
-  (name) => `fiscal-live-${name}`,
-)
+const QUEUES = [
+  'dead-letters',
+  'dispatch',
+  'downloads',
+  'downloads-spread',
+  'imports',
+  'reports',
+  'repse',
+  'storage',
+  'tasks',
+  'webhooks',
+].map((name) => `fiscal-live-${name}`)
 const SECRETS = ['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS']
 
 const migrationsOf = (folder: string): string =>

@@ -2,6 +2,7 @@ import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import { boundsOf, type DirectionNumber, isCounted, isVisible, type Partition } from '../../visibility/scoped-ledger.ts'
 import { countedOn } from '../applied/as-of.ts'
 import { afterDay } from '../literal-day.ts'
+import { inPesos } from '../money.ts'
 import { type Days, isSubstituted, type Population, populationOf } from '../population/population.ts'
 import { MISSING_RATE, NOT_COUNTED, taxOf } from '../population/sums.ts'
 import { BREAKDOWN } from '../taxes/breakdown.ts'
@@ -119,10 +120,10 @@ function paidByComplement(partition: Partition, direction: DirectionNumber, days
     when i.emisor_rfc <> own.emisor_rfc then 'other_parties'
     when coalesce(p.currency, i.currency, 'MXN') <> coalesce(i.currency, 'MXN') then 'currency_mismatch'
     when ${raw(NOT_COUNTED('i'))} then 'not_counted' end`
-  const inPesos = "coalesce(p.currency, i.currency, 'MXN') in ('MXN', 'XXX')"
+  const isPesos = inPesos('p.currency', 'i.currency')
   const isWhole = 'p.amount = i.total_micros'
-  const isOdd = `(length(p.amount) > ${LARGE} or (not ${inPesos} and p.amount_mxn is null) or coalesce(instr(p.taxes, '"'), 0) > 0
-    or (p.taxes is null and not (${inPesos} and ${isWhole} and i.net_mxn is not null and not ${isLarge('i')})))`
+  const isOdd = `(length(p.amount) > ${LARGE} or (not ${isPesos} and p.amount_mxn is null) or coalesce(instr(p.taxes, '"'), 0) > 0
+    or (p.taxes is null and not (${isPesos} and ${isWhole} and i.net_mxn is not null and not ${isLarge('i')})))`
   const selected = columns({
     uuid: raw('own.uuid'),
     applies_to: raw('p.invoice'),
@@ -135,9 +136,9 @@ function paidByComplement(partition: Partition, direction: DirectionNumber, days
     invoice: raw('i.uuid'),
     reason,
     is_odd: raw(isOdd),
-    paid: raw(`case when ${inPesos} then p.amount else p.amount_mxn end`),
+    paid: raw(`case when ${isPesos} then p.amount else p.amount_mxn end`),
     // In proportion to what is paid, unless all of it is: then a caller computes it (`measure`).
-    net: raw(`case when ${inPesos} and ${isWhole} then i.net_mxn end`),
+    net: raw(`case when ${isPesos} and ${isWhole} then i.net_mxn end`),
     ...Object.fromEntries(
       BREAKDOWN.map((name, n) => [
         name,

@@ -1,10 +1,11 @@
+import { inPesos } from '../money.ts'
 /** The digits of micros with which SQL computes; what has more is left to the caller. */
 export const DIGITS = 13
 
 /** Whether an amount or a rate is left to the caller: SQLite's integers could not hold the product, or the rate is not stated. */
 export const isOddAmount = (micros: string): string => `coalesce(length(${micros}) > ${DIGITS} or ${micros} < '0', 1)`
 
-const isPesos = (alias: string): string => `coalesce(${alias}.currency, 'MXN') in ('MXN', 'XXX')`
+const isPesos = (alias: string): string => inPesos(`${alias}.currency`)
 /** How many decimal places a text has. */
 export const placesOf = (text: string): string => `iif(instr(${text}, '.') = 0, 0, length(${text}) - instr(${text}, '.'))`
 

@@ -3,6 +3,7 @@ import { type DirectionNumber, isVisible, type Partition } from '../../visibilit
 import { isSubstitutedOn, isValidOn } from '../applied/as-of.ts'
 import { complements } from '../cash/events.ts'
 import { afterDay } from '../literal-day.ts'
+import { inPesos } from '../money.ts'
 import { type Days, isSubstituted } from '../population/population.ts'
 import { NOT_COUNTED } from '../population/sums.ts'
 import { atRate, isOddAmount, isOddRate } from './in-pesos.ts'
@@ -18,7 +19,7 @@ export function paidParts(partition: Partition, direction: DirectionNumber, days
   if (!usual || !late) return null
   const isGone = past === null ? raw('i.cancelled = 1') : sql`not coalesce(${isValidOn('i', past)}, 0)`
   const isReplaced = past === null ? isSubstituted(partition, 'i') : isSubstitutedOn(partition, 'i', past)
-  const isPesos = "coalesce(i.currency, 'MXN') in ('MXN', 'XXX')"
+  const isPesos = inPesos('i.currency')
   const isOdd = `(${isOddAmount('p.amount')} or ${isOddRate('i')} or (not ${isPesos} and ${isOddAmount('p.amount_mxn')}))`
   const isUnconvertible = `not ${isPesos} and p.amount_mxn is null and p.conversion is null`
   return sql`select own.uuid, p.invoice as applies_to, own.issued_at, substr(p.fecha_pago, 1, 10) as day, i.counterparty_rfc as rfc, i.currency,

@@ -1,5 +1,5 @@
 import { type Fragment, raw } from '../../platform/db/fragment.ts'
-import type { Micros } from '../money.ts'
+import { inPesos, type Micros } from '../money.ts'
 import { BREAKDOWN } from '../taxes/breakdown.ts'
 
 /** The digits of micros that SQLite adds up: 900,000 amounts of so many fit its integers. The others are listed beside the sum. */
@@ -26,5 +26,5 @@ export const taxOf = (alias: string, name: (typeof BREAKDOWN)[number]): string =
 
 /** The conditions that an invoice or credit note adds no amount: its exchange rate is not known, or one of its amounts does not fit. */
 export const MISSING_RATE = (alias: string): string =>
-  `(${alias}.version is null or (coalesce(${alias}.currency, 'MXN') not in ('MXN', 'XXX') and (${alias}.tipo_cambio is null or ${alias}.tipo_cambio + 0 <= 0)))`
+  `(${alias}.version is null or (not ${inPesos(`${alias}.currency`)} and (${alias}.tipo_cambio is null or ${alias}.tipo_cambio + 0 <= 0)))`
 export const NOT_COUNTED = (alias: string): string => `(${alias}.net_mxn is null and not ${MISSING_RATE(alias)})`

@@ -1,3 +1,4 @@
+import { inPesos } from '../../cfdi/money.ts'
 import { populationOf } from '../../cfdi/population/population.ts'
 import { sumOf } from '../../cfdi/population/sums.ts'
 import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
@@ -39,7 +40,7 @@ export const FOREIGN = '*'
 
 export const IN_AMOUNTS = raw(`own.products is not null and (own.net_mxn is not null or ${IS_UNRATED})`)
 /** Several keys of a document in another currency: each amount is to be rounded. */
-const IS_FOREIGN = `(own.net_mxn is null or (instr(own.products, '=') > 0 and coalesce(own.currency, 'MXN') not in ('MXN', 'XXX')))`
+const IS_FOREIGN = `(own.net_mxn is null or (instr(own.products, '=') > 0 and not ${inPesos('own.currency')}))`
 
 export const foreignJson = (direction: DirectionNumber): string =>
   `json_array(own.counterparty_rfc, own.tipo_cambio, json(${unratedJson(nameColumn(direction))}))`

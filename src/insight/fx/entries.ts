@@ -1,4 +1,5 @@
 import type { Micros } from '../../cfdi/money.ts'
+import { inPesos } from '../../cfdi/money.ts'
 import { measureOpen, rateWanted } from '../../cfdi/open/measure-open.ts'
 import { measurePaidPart } from '../../cfdi/open/measure-paid-part.ts'
 import { openInvoices } from '../../cfdi/open/open-invoices.ts'
@@ -105,8 +106,7 @@ function pageOfRealized({ insight, days }: FxAsOf, query: Asked): Promise<Entrie
     })
     const columns = sql`max(direction) as direction, ${sumOf('booked')} as booked, ${sumOf('paid')} as paid,
       json_group_array(odd) filter (where odd is not null) as odds`
-    const isMeant =
-      query.currency === undefined ? raw("coalesce(currency, 'MXN') not in ('MXN', 'XXX')") : sql`currency = ${query.currency}`
+    const isMeant = query.currency === undefined ? raw(`not ${inPesos('currency')}`) : sql`currency = ${query.currency}`
     return pairs(columns, sides, sql`reason is null and ${isMeant}`, after, take)
   }
   return pageOfEntries<RealizedEntry>(insight, PATH, query, select, async (rows) => {

@@ -1,3 +1,4 @@
+import { inPesos } from '../../cfdi/money.ts'
 import { DIGITS, microsOfText, placesOf } from '../../cfdi/open/in-pesos.ts'
 import { type OpenAt, openInvoices } from '../../cfdi/open/open-invoices.ts'
 import { paidParts } from '../../cfdi/open/paid-parts.ts'
@@ -7,7 +8,7 @@ import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import type { DirectionNumber, Partition } from '../../visibility/scoped-ledger.ts'
 import { IS_UNRATED, unratedJson } from '../common/unrated.ts'
 
-export const IS_FOREIGN = "coalesce(own.currency, 'MXN') not in ('MXN', 'XXX')"
+export const IS_FOREIGN = `not ${inPesos('own.currency')}`
 /** Whether the net amount of a document in its own currency is left to the caller, who reads it out of `[tipo, subtotal, descuento]`. */
 export const IS_ODD = `(length(own.total_micros) > ${DIGITS} or length(own.subtotal) > 16 or ${placesOf('own.subtotal')} > 6 or ${placesOf("coalesce(own.descuento, '0')")} > 6)`
 /** subtotal − descuento in micros of the document's currency. */
@@ -70,6 +71,6 @@ export function realizedByCurrency(partition: Partition, direction: DirectionNum
     sql`select iif(reason is null, currency, null) as currency, ${sumOf('booked')} as booked, ${sumOf('paid')} as paid,
         json_group_array(odd) filter (where odd is not null and reason is null) as odds,
         count(distinct iif(reason is null, null, uuid || applies_to)) as unreconciled
-      from (${parts}) where reason is not 'not_counted' and (reason is not null or coalesce(currency, 'MXN') not in ('MXN', 'XXX')) group by 1`
+      from (${parts}) where reason is not 'not_counted' and (reason is not null or not ${raw(inPesos('currency'))}) group by 1`
   )
 }

@@ -1,3 +1,4 @@
+import { inPesos } from '../../cfdi/money.ts'
 import { openInvoices } from '../../cfdi/open/open-invoices.ts'
 import { populationOf } from '../../cfdi/population/population.ts'
 import { sumOf } from '../../cfdi/population/sums.ts'
@@ -27,7 +28,7 @@ export interface PartyRow {
 
 const INVOICE = "own.tipo_comprobante = 'I'"
 export const IS_CASH = `(${INVOICE} and coalesce(own.forma_pago = '01', 0))`
-export const IS_FOREIGN = "coalesce(own.currency, 'MXN') not in ('MXN', 'XXX')"
+export const IS_FOREIGN = `not ${inPesos('own.currency')}`
 export const isAtRisk = (partition: Partition, direction: DirectionNumber, { rules }: Insight, { sets }: Sets): string => {
   const condition = repseNotValid({ partition, direction, rules, sets })
   return condition === null ? '0' : `(${INVOICE} and own.version is not null and coalesce(${condition}, 0))`

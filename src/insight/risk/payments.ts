@@ -1,9 +1,10 @@
+import { inPesos } from '../../cfdi/money.ts'
 import { isSubstituted } from '../../cfdi/population/population.ts'
 import { inlined } from '../../platform/db/fragment.ts'
 import { isAfterCeiling, isCounted, type Partition } from '../../visibility/scoped-ledger.ts'
 
 const HALF_CENT = 5_000
-const rate = (alias: string) => `case when coalesce(${alias}.currency, 'MXN') in ('MXN', 'XXX') then 1 else ${alias}.tipo_cambio end`
+const rate = (alias: string) => `case when ${inPesos(`${alias}.currency`)} then 1 else ${alias}.tipo_cambio end`
 
 const applied = (partition: Partition, conditions: string): string =>
   `from cfdi_payments p cross join cfdi source where p.entity = ${partition.number} and p.invoice = own.uuid and source.uuid = p.source

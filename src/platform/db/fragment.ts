@@ -40,8 +40,11 @@ export const inlined = ({ text, values }: Fragment): string => {
   })
 }
 
-/** A text as a literal of SQL. */
-export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
+/** A text as a literal of SQL. It holds no question mark, which would be taken for a placeholder when it is part of another piece. */
+export const quoted = (text: string): string => {
+  const literal = `'${text.replaceAll("'", "''")}'`
+  return literal.includes('?') ? `(${literal.replaceAll('?', "' || char(63) || '")})` : literal
+}
 
 const WORD = /^[\w:.+-]{0,64}$/
 

@@ -1,3 +1,4 @@
+import { isPesos } from '../../cfdi/money.ts'
 import { type Day, dayOfEpoch, epochDayOf } from '../../platform/time/calendar.ts'
 
 export interface LoadedRate {
@@ -80,7 +81,7 @@ function check(rates: readonly Read[], faults: string[]): void {
   const known = new Map<string, Read>()
   for (const one of rates) {
     const { currency, date, rate, line } = one
-    if (!/^[A-Z]{3}$/.test(currency) || currency === 'MXN' || currency === 'XXX')
+    if (!/^[A-Z]{3}$/.test(currency) || isPesos(currency))
       faults.push(`Line ${line}: “${currency}” is not a foreign currency (three capitals, as in c_Moneda).`)
     if (!RATE.test(rate) || Number(rate) === 0) faults.push(`Line ${line}: “${rate}” is not a rate (pesos for one unit, such as 17.4215).`)
     const before = known.get(currency + date)

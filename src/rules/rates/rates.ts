@@ -1,4 +1,5 @@
 import { sandboxRate } from '../../authority/sandbox/rates.ts'
+import { isPesos } from '../../cfdi/money.ts'
 import type { System } from '../../platform/context.ts'
 import type { Day } from '../../platform/time/calendar.ts'
 import { findRates } from './store.ts'
@@ -18,8 +19,6 @@ export interface RateWanted {
   currency: string
   day: Day
 }
-
-const isPesos = (currency: string): boolean => currency === 'MXN' || currency === 'XXX'
 
 /**
  * Returns the rate that applies on each day (CFF 20): the one that the Diario Oficial published the day before, or the last one published

@@ -73,6 +73,10 @@ it('no field is a formula, quotes are doubled, and lists are one value', () => {
     { a: '=1+1', of: { b: '-12.50', list: ['x', 'y'], drilldown: { a: '/' }, rows: [] } },
     { a: '-cmd', of: { b: 'two\r\nlines "quoted"', list: [] } },
     { a: 'a,b', of: null },
+    { a: '\u200b＝1+1', of: null },
+    { a: ' @sum', of: null },
   ]
-  expect(csvOf(columnsOf(row), rows)).toBe('a,of.b,of.list\r\n\'=1+1,-12.50,x y\r\n\'-cmd,"two\r\nlines ""quoted""",\r\n"a,b",,\r\n')
+  expect(csvOf(columnsOf(row), rows)).toBe(
+    'a,of.b,of.list\r\n\'=1+1,-12.50,x y\r\n\'-cmd,"two\r\nlines ""quoted""",\r\n"a,b",,\r\n\'\u200b＝1+1,,\r\n\' @sum,,\r\n',
+  )
 })
