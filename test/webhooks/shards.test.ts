@@ -117,7 +117,7 @@ describe('an organization', () => {
 
 describe('messages about endpoints of the same number', () => {
   it('reach each endpoint in its shard, and the sweep finds them all', async () => {
-    const all = await organizations(SHARDS.map(() => ({ extractor_count: 0 })))
+    const all = await organizations(SHARDS.map((_, events_shard) => ({ extractor_count: 0, events_shard })))
     const names = await endpoints(all.map((organization_id, n) => ({ organization_id, ...key, url: `https://hooks-${n}.example.com/` })))
     const webhook = Math.max(...names.map((name) => Number(name.split('.')[1])))
     for (const d1 of SHARDS) {
@@ -139,7 +139,7 @@ describe('messages about endpoints of the same number', () => {
 
 /** An RFC of an organization in each shard, each with an endpoint. */
 async function shared() {
-  const ids = await organizations(SHARDS.map(() => ({ extractor_count: 0 })))
+  const ids = await organizations(SHARDS.map((_, events_shard) => ({ extractor_count: 0, events_shard })))
   const entity = newEntity()
   await link(
     ids.map(

@@ -101,10 +101,10 @@ const insert = (table: string, rows: readonly Record<string, unknown>[], d1 = en
     .run()
 }
 
-/** Organizations are spread over all shards. */
+/** Organizations are spread over all shards where nobody names one. Other files of the same worker count on. */
 let made = 0
 
-export async function organizations(counts: readonly { extractor_count: number }[]): Promise<string[]> {
+export async function organizations(counts: readonly { extractor_count: number; events_shard?: number }[]): Promise<string[]> {
   const rows = counts.map((more) => ({
     id: newId('org'),
     events_shard: made++ % SHARDS.length,
