@@ -2,29 +2,52 @@ import './bytes.ts'
 import { readFileSync } from 'node:fs'
 import { InvalidInput } from '../../src/platform/http/validation/faults.ts'
 import { type DestinationSpec, destinationOf } from '../../src/storage/drivers/adapters.ts'
+import { DestinationError } from '../../src/storage/drivers/port.ts'
 import { PROVIDERS, readMember } from '../../src/storage/provider-contract.ts'
 import { withPrefix } from '../../src/storage/template.ts'
 import { sinkOf } from '../egress/sink.ts'
 import { networkOf } from './network.ts'
-import type { MirrorCopy } from './verification.ts'
+import { type Manifest, type MirrorCopy, manifestIn } from './verification.ts'
 
 /** A reason why a copy cannot be checked that the user has to fix. The message says how. */
 export class Refusal extends Error {}
 
+/** A destination with the connector that copies to it. */
+export interface ConnectorCopy extends MirrorCopy {
+  connector_id: string
+  /** What the file says is the last manifest. */
+  last_manifest: Manifest | undefined
+  /** How many objects could be read, and the first error that says that one may not be read. */
+  readonly seen: { read: number; denied: DestinationError | null }
+}
+
 /**
  * Opens the destination that a file describes: over the public network, or at the server that `sink` (STORAGE_SINK) names, if it is not
- * empty. Throws Refusal. Reading throws DestinationError.
+ * empty. What may not be read counts as not there: without the permission to list a bucket, S3 answers so for what is missing. Throws
+ * Refusal. Reading throws DestinationError.
  */
-export function openCopy(file: string, sink: string): MirrorCopy & { connector_id: string } {
-  const { connector_id, spec, prefix } = readConnector(file)
+export function openCopy(file: string, sink: string): ConnectorCopy {
+  const { connector_id, last_manifest, spec, prefix } = readConnector(file)
   const destination = destinationOf(networkOf(readSink(sink)), spec, async (learned) => {
     if ('drive_id' in learned) return
     console.error('The provider has replaced the refresh token: the one in the file may no longer be valid.')
   })
-  return { connector_id, read: (path) => destination.read(withPrefix(prefix, path)) }
+  const seen: ConnectorCopy['seen'] = { read: 0, denied: null }
+  const read = async (path: string): Promise<Uint8Array | null> => {
+    try {
+      const bytes = await destination.read(withPrefix(prefix, path))
+      if (bytes !== null) seen.read++
+      return bytes
+    } catch (error) {
+      if (!(error instanceof DestinationError && error.code === 'access_denied')) throw error
+      seen.denied ??= error
+      return null
+    }
+  }
+  return { connector_id, last_manifest, seen, read }
 }
 
-function readConnector(file: string): { connector_id: string; spec: DestinationSpec; prefix: string } {
+function readConnector(file: string) {
   const given = readJson(file)
   const provider = PROVIDERS.find((one) => one === given['provider'])
   if (provider === undefined) throw new Refusal(`In ${file}, provider must be one of ${PROVIDERS.join(', ')}.`)
@@ -34,7 +57,8 @@ function readConnector(file: string): { connector_id: string; spec: DestinationS
     const { connector_id } = given
     if (typeof connector_id !== 'string')
       throw new Refusal(`In ${file}, connector_id must be that of the connector: it is a part of the names of manifests.`)
-    return { connector_id, spec: { provider, config, credentials } as DestinationSpec, prefix: config.prefix }
+    const spec = { provider, config, credentials } as DestinationSpec
+    return { connector_id, last_manifest: manifestIn(given['last_manifest']), spec, prefix: config.prefix }
   } catch (error) {
     if (!(error instanceof InvalidInput)) throw error
     throw new Refusal(error.faults.map(({ path, message }) => `In ${file}, ${path} is not valid: ${message}`).join('\n'))

@@ -18,8 +18,8 @@ const isFull = process.env['FUZZ'] === 'full'
 const [DOCUMENTS, KILLS] = isFull ? [5_000, 10] : [120, 1]
 /** What one commit copies at most: a kill repeats no more. */
 const BATCH = 100
-/** Manifests that are put at most, the interrupted ones included. */
-const MANIFESTS = 5 + KILLS
+/** Puts for manifests at most, the interrupted ones included: each is named as the latest, too. */
+const MANIFESTS = 2 * (5 + KILLS)
 /** The lease of a worker that was killed, and the sweep after it. */
 const LEASE = 150_000
 const MINUTE = 60_000
@@ -167,7 +167,9 @@ describe(`backfills of ${DOCUMENTS} documents to ${KINDS.join(', ')}, each of th
   it.each(KINDS)(
     'leaves each document at %s once, byte for byte, listed once in a manifest, and nothing else',
     async (kind) => {
-      const isManifest = (path: string) => /^manifests\/stc_[0-9a-z]{26}\/\d{4}-\d\d-\d\d\/manifest(?:-\d+)?\.jsonl$/.test(path)
+      const isManifest = (path: string) =>
+        /^manifests\/stc_[0-9a-z]{26}\/\d{4}-\d\d-\d\d\/manifest(?:-\d+)?\.jsonl$/.test(path) ||
+        /^manifests\/stc_[0-9a-z]{26}\/latest\.json$/.test(path)
       const stored = await copies.get(kind)!.archive.objects()
       const expected = invoices
         .map(({ name, bytes }) => ({
@@ -179,7 +181,8 @@ describe(`backfills of ${DOCUMENTS} documents to ${KINDS.join(', ')}, each of th
       expect(documents.sort()).toEqual(expected.map((line) => `${line.path} ${line.sha256}`))
       const manifests = stored.filter(({ path }) => isManifest(path))
       expect(new Set(manifests.map(({ path }) => path)).size).toBe(manifests.length)
-      const lines = manifests.flatMap(({ bytes }) => new TextDecoder().decode(bytes).trimEnd().split('\n'))
+      const listing = manifests.filter(({ path }) => path.endsWith('.jsonl'))
+      const lines = listing.flatMap(({ bytes }) => new TextDecoder().decode(bytes).trimEnd().split('\n').slice(0, -1))
       expect(lines.sort()).toEqual(expected.map((line) => JSON.stringify(line)).sort())
     },
     READ_WITHIN,

@@ -52,3 +52,6 @@ export class DestinationError extends Error {
     this.retry_after_seconds = retry_after_seconds
   }
 }
+
+/** Whether a destination refuses what it was asked, and does not only fail to do it. It may accept another object. */
+export const isRefusal = ({ code }: Pick<DestinationError, 'code'>): boolean => code === 'refused' || code === 'access_denied'

@@ -2,7 +2,7 @@ import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { sql } from '../../platform/db/fragment.ts'
 import { configOf } from '../connector.ts'
-import type { Destination } from '../drivers/port.ts'
+import { type Destination, DestinationError, isRefusal } from '../drivers/port.ts'
 import { assertHeld, setConnector, type WorkRow } from './store.ts'
 
 /**
@@ -10,31 +10,45 @@ import { assertHeld, setConnector, type WorkRow } from './store.ts'
  * again. Manifests are made of them, and tell what lies at the destination.
  */
 
+/** A manifest at a destination. Each one names the one before it, so that none can be missing unnoticed. */
+interface Listed {
+  path: string
+  sha256: string
+}
+
 /**
- * The last manifest: its day, how many there are of that day at each place, and the part up to which nothing is to be listed any more. `due`
- * is the day for which the daily review wants another one; null or absent when it wants none.
+ * The last manifest of each place, with its day and the last number of that day, and the part up to which nothing is to be listed any more.
+ * `due` is the day for which the daily review wants another one; null or absent when it wants none.
  */
 interface Manifest {
-  day: string
-  numbers: Record<string, number>
+  last: Record<string, { day: string; n: number; listed: Listed | null }>
   parts: number
   due?: string | null
 }
+
+/** Places of which the last manifest is remembered. */
+const REMEMBERED = 20
 
 /** What a manifest has at most: bytes, and parts, each of which is read by itself. */
 const BYTES = 4 * 1024 * 1024
 const PARTS = 250
 const READS_AT_ONCE = 4
 
-const NONE: Manifest = { day: '', numbers: {}, parts: 0 }
+const NONE: Manifest = { last: {}, parts: 0 }
 const KNOWN = sql`coalesce(manifest, ${JSON.stringify(NONE)})`
 const LAST = ({ manifest }: Pick<WorkRow, 'manifest'>): Manifest => (manifest === null ? NONE : (JSON.parse(manifest) as Manifest))
+const encoded = (...texts: string[]): Uint8Array => new TextEncoder().encode(texts.join(''))
+const lineOf = (value: object): string => `${JSON.stringify(value)}\n`
 
 /** What of a config says where objects lie: each place has manifests of its own. */
 export function placeOf(config: object): string {
   const { path_template, region, path_style, tenant, ...place } = config as Record<string, unknown>
   return JSON.stringify(Object.entries(place).sort())
 }
+
+/** The last manifest at the place of a connector; null before the first one. */
+export const lastManifestOf = (row: Pick<WorkRow, 'manifest' | 'config'>): Listed | null =>
+  LAST(row).last[placeOf(configOf(row))]?.listed ?? null
 
 /** Keeps what lies at the old place of a connector that moves out of the manifests of the new one. */
 export const moveManifests = (d1: D1Database, connector: number): D1PreparedStatement =>
@@ -66,14 +80,31 @@ export const isUnlisted = (row: WorkRow): boolean => row.parts > LAST(row).parts
 /** The day for which a manifest is due; null when none is. */
 export const dueManifest = (row: WorkRow): string | null => (isUnlisted(row) && LAST(row).due) || null
 
+const folderOf = ({ connector_id }: Pick<WorkRow, 'connector_id'>): string => `manifests/${connector_id}`
+
 /** The path of the nth manifest of a day. Several connectors may have one place. */
-const manifestPath = (connector_id: string, day: string, n: number): string =>
-  `manifests/${connector_id}/${day}/manifest${n === 1 ? '' : `-${n}`}.jsonl`
+const manifestPath = (row: WorkRow, day: string, n: number): string => `${folderOf(row)}/${day}/manifest${n === 1 ? '' : `-${n}`}.jsonl`
+
+async function putText(destination: Destination, path: string, bytes: Uint8Array, content_type: string): Promise<Listed> {
+  const sha256 = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as BufferSource)).toHex()
+  await destination.put(path, { bytes, content_type, sha256 })
+  return { path, sha256 }
+}
+
+/** Says which manifest is the last. Where no object can be replaced, only the connector's record says it. */
+async function putLatest(destination: Destination, row: WorkRow, listed: Listed): Promise<void> {
+  try {
+    await putText(destination, `${folderOf(row)}/latest.json`, encoded(lineOf(listed)), 'application/json')
+  } catch (error) {
+    if (!(error instanceof DestinationError && isRefusal(error))) throw error
+  }
+}
 
 /**
  * Writes manifests of everything that is in none yet, as far as the budget allows. A manifest that a crash interrupted is written again
- * under the same name. Days never go back: what is written for an earlier one counts among those of the last. Returns whether something is
- * left. Throws DestinationError.
+ * under the same name, or under the next one where it cannot be replaced. Days never go back: what is written for an earlier one counts
+ * among those of the last. The last line of each says how many lines it has, and which manifest comes before it. Returns whether something
+ * is left. Throws DestinationError.
  */
 export async function writeManifests(
   system: System,
@@ -83,19 +114,29 @@ export async function writeManifests(
   wanted: string,
 ): Promise<boolean> {
   const place = placeOf(configOf(row))
-  for (let last = LAST(row); last.parts < row.parts; last = LAST(row)) {
-    if (!system.budget.allows(20)) return true
-    const { texts, parts } = await readParts(system, row, last.parts)
-    const bytes = new TextEncoder().encode(texts.join(''))
-    const sha256 = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex()
-    const day = wanted > last.day ? wanted : last.day
-    const numbers = last.day === day ? last.numbers : {}
-    const n = (numbers[place] ?? 0) + 1
-    await destination.put(manifestPath(row.connector_id, day, n), { bytes, content_type: 'application/x-ndjson', sha256 })
-    const due = parts < row.parts ? (last.due ?? null) : null
-    row.manifest = JSON.stringify({ day, numbers: { ...numbers, [place]: n }, parts, due } satisfies Manifest)
+  const keep = async (manifest: Manifest): Promise<void> => {
+    row.manifest = JSON.stringify(manifest)
     await commit(d1, [assertHeld(d1, row), setConnector(d1, row.connector, sql`manifest = ${row.manifest}`)])
-    await system.env.FILES.delete(keysOf(row, last.parts, parts))
+  }
+  for (let known = LAST(row); known.parts < row.parts; known = LAST(row)) {
+    if (!system.budget.allows(20)) return true
+    const { texts, parts } = await readParts(system, row, known.parts)
+    const { [place]: before, ...others } = known.last
+    const day = before === undefined || wanted > before.day ? wanted : before.day
+    const n = before?.day === day ? before.n + 1 : 1
+    const remembered = Object.fromEntries(Object.entries(others).slice(1 - REMEMBERED))
+    const end = lineOf({ lines: texts.reduce((sum, text) => sum + text.split('\n').length - 1, 0), previous: before?.listed ?? null })
+    const listed = await putText(destination, manifestPath(row, day, n), encoded(...texts, end), 'application/x-ndjson').catch(
+      async (error) => {
+        if (error instanceof DestinationError && error.code === 'refused')
+          await keep({ ...known, last: { ...remembered, [place]: { day, n, listed: before?.listed ?? null } } })
+        throw error
+      },
+    )
+    await putLatest(destination, row, listed)
+    const due = parts < row.parts ? (known.due ?? null) : null
+    await keep({ last: { ...remembered, [place]: { day, n, listed } }, parts, due })
+    await system.env.FILES.delete(keysOf(row, known.parts, parts))
   }
   return false
 }
