@@ -152,6 +152,18 @@ CREATE TABLE `storage_copied` (
 	PRIMARY KEY(`connector`, `document_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `storage_refused` (
+	`connector` integer NOT NULL,
+	`fiscal_entity` text NOT NULL,
+	`document` text NOT NULL,
+	`path` text NOT NULL,
+	`code` text NOT NULL,
+	`message` text NOT NULL,
+	`at` text NOT NULL,
+	`due` integer NOT NULL,
+	PRIMARY KEY(`connector`, `fiscal_entity`, `document`)
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TRIGGER `events_mirrored` AFTER INSERT ON `events`
 WHEN (new.body LIKE '{"event":"sync.completed"%' AND instr(new.body, '"created_count"') > 0)
 	OR new.body LIKE '{"event":"mailbox.notification_received"%'

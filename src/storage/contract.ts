@@ -118,6 +118,12 @@ export const LastError = z
   .meta({ id: 'StorageError' })
 export type LastError = z.infer<typeof LastError>
 
+export const RefusedDocument = LastError.extend({
+  fiscal_entity_id: Id('fe'),
+  path: z.string().meta({ description: doc('Its path below the prefix.') }),
+}).meta({ id: 'StorageRefusedDocument', description: doc('A document that the destination refused while it took others.') })
+export type RefusedDocument = z.infer<typeof RefusedDocument>
+
 export const Backfill = z
   .strictObject({
     status: z.enum(['queued', 'running', 'completed']),
@@ -126,6 +132,7 @@ export const Backfill = z
       .nullable()
       .meta({ description: doc('How many documents of active connections it copies; null until they are counted.') }),
     copied: z.int().meta({ description: doc('How many of them are copied.') }),
+    failed: z.int().meta({ description: doc('How many of them the destination refused while it took others. See `…/refused-documents`.') }),
     requested_at: Instant,
     completed_at: Instant.nullable(),
   })
@@ -146,7 +153,11 @@ export const StorageConnector = z
     scope: Scope,
     credentials_set: z.literal(true).meta({ description: doc('Credentials are stored. They are never shown.') }),
     last_copied_at: Instant.nullable().meta({ description: doc('When a document was last copied.') }),
-    last_error: LastError.nullable().meta({ description: doc('The last failure; null once copying has succeeded again.') }),
+    last_error: LastError.nullable().meta({
+      description: doc(
+        'The last failure, or one of the documents that the destination refuses; null once copying has succeeded again and none is refused.',
+      ),
+    }),
     copied_count: z.int().meta({ description: doc('Number of documents that were copied, each time that they were.') }),
     pending_count: z.int().meta({
       description: doc(
@@ -154,13 +165,19 @@ export const StorageConnector = z
       ),
     }),
     failed_count: z.int().meta({
-      description: doc('Number of times that a document could not be stored, since the connector was created. Each is tried again.'),
+      description: doc(
+        'Number of times that a document could not be stored, since the connector was created. Each is tried again: see `…/refused-documents`.',
+      ),
     }),
     consecutive_failures: z.int().meta({ description: doc('Number of failures in a row. The fifth sets the status `error`.') }),
     next_attempt_at: Instant.nullable().meta({
       description: doc('When copying is tried again after a failure; null when nothing waits for that.'),
     }),
     backfill: Backfill.nullable(),
+    last_manifest: z
+      .strictObject({ path: z.string(), sha256: z.string() })
+      .nullable()
+      .meta({ description: doc('The last manifest at the present place. Each names the one before it. Null before the first one.') }),
     preview: z
       .array(z.string())
       .meta({ description: doc('Examples of paths at the destination: of two CFDIs and of a tax status certificate.') }),

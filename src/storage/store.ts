@@ -2,9 +2,10 @@ import { and, asc, sql as drizzleSql, eq, getTableColumns, gt, isNull } from 'dr
 import type { Database } from '../platform/db/commit.ts'
 import { type Fragment, prepared, sql } from '../platform/db/fragment.ts'
 import { assertThat } from '../platform/db/guard.ts'
-import { storageConnectors } from './tables.ts'
+import { storageConnectors, type storageRefused } from './tables.ts'
 
 export type ConnectorRow = typeof storageConnectors.$inferSelect
+export type RefusedRow = typeof storageRefused.$inferSelect
 
 /** A connector with the number of its mirrors that are due. */
 export interface CountedConnector extends ConnectorRow {
@@ -86,7 +87,33 @@ export const forgetCopied = (d1: D1Database, connector: number): D1PreparedState
       where connector = ${connector}`,
   ),
   prepared(d1, sql`delete from storage_copied where connector = ${connector}`),
+  prepared(d1, sql`delete from storage_refused where connector = ${connector}`),
 ]
+
+/** The statements that let the documents which the destination refused be tried again at once. */
+export const retryRefused = (d1: D1Database, connector: number): D1PreparedStatement[] => [
+  prepared(d1, sql`update storage_refused set due = 1 where connector = ${connector} and not due`),
+  prepared(
+    d1,
+    sql`update storage_mirrors set due = 1 where connector = ${connector} and due <> 1
+      and fiscal_entity in (select fiscal_entity from storage_refused where connector = ${connector})`,
+  ),
+]
+
+/** Returns a page of the documents that the destination refused, after one of a fiscal entity. */
+export const listRefused = async (
+  d1: D1Database,
+  connector: number,
+  [fiscal_entity, document]: readonly [string, string],
+  limit: number,
+): Promise<RefusedRow[]> =>
+  (
+    await prepared(
+      d1,
+      sql`select * from storage_refused where connector = ${connector} and (fiscal_entity, document) > (${fiscal_entity}, ${document})
+        order by fiscal_entity, document limit ${limit}`,
+    ).all<RefusedRow>()
+  ).results
 
 /** Replaces sealed credentials by what a provider has issued in their place, unless the customer has replaced them in the meantime. */
 export const replaceCredentials = (

@@ -93,3 +93,23 @@ export const storageCopied = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.connector, table.document_id] })],
 )
+
+/** Documents that a destination did not store although it stored others. Each is tried again with the daily review. */
+export const storageRefused = sqliteTable(
+  'storage_refused',
+  {
+    connector: integer().notNull(),
+    /** As in storage_mirrors. */
+    fiscal_entity: text().notNull(),
+    /** The UUID of a CFDI, or the id of another document. */
+    document: text().notNull(),
+    path: text().notNull(),
+    code: text().notNull(),
+    message: text().notNull(),
+    /** ISO 8601, when it was refused last. */
+    at: text().notNull(),
+    /** Whether the next round of the mirror tries it again. */
+    due: flag().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.connector, table.fiscal_entity, table.document] })],
+)

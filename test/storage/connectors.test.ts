@@ -50,6 +50,7 @@ describe('creating a connector', () => {
         consecutive_failures: 0,
         next_attempt_at: null,
         backfill: null,
+        last_manifest: null,
         preview: [
           'EKU9003173C9/2026/11/issued/5B2E1F0A-9C64-4F0E-8B1D-2A7C3D4E5F60.xml',
           'EKU9003173C9/2026/10/received/5B2E1F0A-9C64-4F0E-8B1D-2A7C3D4E5F60.xml',

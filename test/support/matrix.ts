@@ -383,6 +383,7 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/storage-connectors': { may: ALL, answers: 200 },
   'POST /v1/storage-connectors': { may: WRITERS, answers: 201, given: withConnectorRoom, json: () => CONNECTOR },
   'GET /v1/storage-connectors/:connector_id': { may: ALL, answers: 200, given: freshConnector },
+  'GET /v1/storage-connectors/:connector_id/refused-documents': { may: ALL, answers: 200, given: freshConnector },
   'PATCH /v1/storage-connectors/:connector_id': { may: WRITERS, answers: 200, given: freshConnector, json: () => ({ name: 'Otro' }) },
   'DELETE /v1/storage-connectors/:connector_id': { may: WRITERS, answers: 204, given: freshConnector },
   'POST /v1/storage-connectors/:connector_id/test': { may: WRITERS, answers: 200, given: freshConnector },

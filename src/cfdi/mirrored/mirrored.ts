@@ -60,6 +60,18 @@ export async function readLeg(ledger: ScopedLedger, leg: Leg, place: Place): Pro
   return readTouched(ledger, partition, leg, leg.windows, place && 'commit' in place ? place : { commit: leg.after + 1, behind: 0 })
 }
 
+/** Finds the visible ones of these documents that have their XML, each once. */
+export async function findNamed(ledger: ScopedLedger, uuids: readonly string[]): Promise<MirroredRow[]> {
+  const found = new Map<string, MirroredRow>()
+  for (const partition of partitionsToRead(ledger)) {
+    const isShown = (row: MirroredRow) =>
+      partition.origin === 'import' || shows(row.direction === 0 ? ledger.windows.issued : ledger.windows.received, row)
+    for (const row of await findVisible(ledger, partition, uuids))
+      if (row.chunk !== null && !found.has(row.uuid) && isShown(row)) found.set(row.uuid, row)
+  }
+  return [...found.values()]
+}
+
 const partitionOf = (ledger: ScopedLedger, { of }: Commits): Partition | undefined =>
   partitionsToRead(ledger).find(({ origin }) => origin === of)
 

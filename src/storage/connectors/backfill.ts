@@ -42,7 +42,14 @@ export async function startBackfill(ctx: Ctx, connector_id: string, checkPaid: C
         `The last backfill copied ${last!.copied} documents. Another one can begin in ${retry_after_seconds} s.`,
         { retry_after_seconds },
       )
-    const backfill: Backfill = { status: 'queued', total: null, copied: 0, requested_at: ctx.now.toISOString(), completed_at: null }
+    const backfill: Backfill = {
+      status: 'queued',
+      total: null,
+      copied: 0,
+      failed: 0,
+      requested_at: ctx.now.toISOString(),
+      completed_at: null,
+    }
     const db = eventsOf(ctx)
     const { connector } = stored
     await changeEvents(ctx, { action: 'storage_connector.backfill_requested', resource_id: connector_id }, [

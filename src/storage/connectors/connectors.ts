@@ -2,7 +2,7 @@ import { Failure, type Fault, invalid } from '../../failures.ts'
 import { takePlace } from '../../plans/place.ts'
 import { changeEvents } from '../../platform/audit/audit.ts'
 import { type Ctx, eventsOf } from '../../platform/context.ts'
-import { newId } from '../../platform/db/id.ts'
+import { idOfUuid, newId } from '../../platform/db/id.ts'
 import { retryOnConflict } from '../../platform/db/retry.ts'
 import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { targetFault } from '../../platform/target.ts'
@@ -15,11 +15,12 @@ import type {
   ConnectorQuery,
   ConnectorScope,
   LastError,
+  RefusedDocument,
   StorageConnector,
 } from '../contract.ts'
 import { sealCredentials } from '../credentials.ts'
 import { wakeConnector } from '../due.ts'
-import { dropParts, moveManifests, placeOf } from '../mirror/manifest.ts'
+import { dropParts, lastManifestOf, moveManifests, placeOf } from '../mirror/manifest.ts'
 import { type ConnectorConfig, readMember } from '../provider-contract.ts'
 import {
   assertConnectorUnchanged,
@@ -28,7 +29,10 @@ import {
   connectorsUsed as countConnectors,
   insertConnector,
   listConnectorRows,
+  listRefused,
   markMirrorsDue,
+  type RefusedRow,
+  retryRefused,
   updateConnector,
 } from '../store.ts'
 import { previewOf } from '../template.ts'
@@ -60,6 +64,7 @@ function view(row: CountedConnector): StorageConnector {
     consecutive_failures: row.failures,
     next_attempt_at: isWaiting ? new Date(row.retry_at).toISOString() : null,
     backfill: parsed<Backfill>(row.backfill),
+    last_manifest: lastManifestOf(row),
     preview: previewOf(config.path_template, config.prefix),
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
@@ -146,6 +151,19 @@ export async function listConnectors(ctx: Ctx, query: ConnectorQuery) {
 export const getConnector = async (ctx: Ctx, connector_id: string): Promise<StorageConnector> =>
   view(await requireConnector(ctx, connector_id))
 
+/** Returns a page of the documents that the destination refused while it took others. Throws Failure 404 storage_connector.not_found. */
+export async function listRefusedDocuments(ctx: Ctx, connector_id: string, query: ConnectorQuery) {
+  const { connector } = await requireConnector(ctx, connector_id)
+  const scope = { list: 'storage_refused', filters: { ...query, connector_id } }
+  const [entity = '', document = ''] = (await openCursor(ctx, scope, query.cursor)) ?? []
+  const rows = await listRefused(eventsOf(ctx).$client, connector, [String(entity), String(document)], query.limit + 1)
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.fiscal_entity, row.document], refusedView)
+}
+
+const refusedView = ({ fiscal_entity, path, code, message, at }: RefusedRow): RefusedDocument => ({
+  ...{ fiscal_entity_id: idOfUuid('fe', fiscal_entity), path, code, message, at },
+})
+
 /** Who may change a connector may not learn its credentials: they are sent to no other server than the one for which they were given. */
 function refuseOldCredentials(stored: ConnectorConfig, config: ConnectorConfig): void {
   const serverOf = (one: ConnectorConfig & { endpoint?: string | null; account?: string }) => JSON.stringify([one.endpoint, one.account])
@@ -182,6 +200,7 @@ export async function changeConnector(
       updateConnector(db, stored.connector, columns),
       ...(isMoved ? [moveManifests(db.$client, stored.connector)] : []),
       ...(isResumed ? [markMirrorsDue(db.$client, stored.connector)] : []),
+      ...(isActivated ? retryRefused(db.$client, stored.connector) : []),
     ])
     if (isMoved) await dropParts(ctx, stored)
     if (isActivated) await wake(ctx, stored.connector)

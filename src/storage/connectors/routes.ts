@@ -3,9 +3,26 @@ import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { body, idempotent, operation, params, query, refuses, refusesAny, returns, roles } from '../../platform/http/operation.ts'
 import { pageOf } from '../../platform/http/shapes.ts'
-import { Backfill, ConnectorChanges, ConnectorDraft, ConnectorPath, ConnectorQuery, ConnectorTest, StorageConnector } from '../contract.ts'
+import {
+  Backfill,
+  ConnectorChanges,
+  ConnectorDraft,
+  ConnectorPath,
+  ConnectorQuery,
+  ConnectorTest,
+  RefusedDocument,
+  StorageConnector,
+} from '../contract.ts'
 import { startBackfill } from './backfill.ts'
-import { type CheckPaid, changeConnector, createConnector, deleteConnector, getConnector, listConnectors } from './connectors.ts'
+import {
+  type CheckPaid,
+  changeConnector,
+  createConnector,
+  deleteConnector,
+  getConnector,
+  listConnectors,
+  listRefusedDocuments,
+} from './connectors.ts'
 import { testConnector } from './probe.ts'
 
 const TAG = 'Storage connectors'
@@ -48,6 +65,20 @@ export const connectorRoutes = (checkPaid: CheckPaid) =>
       returns(200, StorageConnector),
       refuses(404, NOT_FOUND),
       async (c) => c.json(await getConnector(c.var.ctx, c.req.valid('param').connector_id)),
+    )
+    .get(
+      '/:connector_id/refused-documents',
+      operation(
+        'listRefusedDocuments',
+        TAG,
+        doc('List the documents that the destination refuses'),
+        doc('They are put aside, because the destination takes others. They are tried again daily, and when you set `active`.'),
+      ),
+      params(ConnectorPath),
+      query(ConnectorQuery),
+      returns(200, pageOf(RefusedDocument)),
+      refuses(404, NOT_FOUND),
+      async (c) => c.json(await listRefusedDocuments(c.var.ctx, c.req.valid('param').connector_id, c.req.valid('query'))),
     )
     .patch(
       '/:connector_id',

@@ -1,11 +1,13 @@
-import { type Found, inflated, type Leg, readLeg, readPacked, type XmlPlace } from '../../cfdi/mirrored/mirrored.ts'
+import { type Found, findNamed, inflated, type Leg, readLeg, readPacked, type XmlPlace } from '../../cfdi/mirrored/mirrored.ts'
 import type { System } from '../../platform/context.ts'
+import { once } from '../../platform/once.ts'
 import type { ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import type { MirroredKind } from '../contract.ts'
 import { documentPathOf, pathOf } from '../template.ts'
 import type { Item } from './copy.ts'
 import { type KnownDocument, readDocuments } from './documents.ts'
-import type { CopyRound, RoundPosition } from './round.ts'
+import { readRefused } from './refused.ts'
+import { type CopyRound, isLegOf, type RoundPosition } from './round.ts'
 import type { MirrorRow } from './store.ts'
 
 /** What one commit copies at most: documents, and bytes of them. */
@@ -18,6 +20,7 @@ const STATEMENTS = 20
 
 /** What a connector copies, and to which paths. */
 export interface Selection {
+  /** None for a fiscal entity that is not in the scope. */
   kinds: readonly MirroredKind[]
   path_template: string
 }
@@ -25,6 +28,8 @@ export interface Selection {
 /** The next documents of a round, and where it continues behind them. The legs can be others that find the same. */
 export interface Batch {
   items: Item[]
+  /** UUIDs that were refused before, and are no longer to be copied. */
+  gone: string[]
   legs: CopyRound['legs']
   end: RoundPosition
 }
@@ -47,16 +52,26 @@ export async function nextBatch(
 ): Promise<Batch> {
   const legs = [...before]
   const items: Item[] = []
+  const gone: string[] = []
   const xmls: XmlPlace[] = []
   // Those of a batch are read together, when the first one is to be copied.
   const packed = once(() => readPacked(system.env.FILES, xmls))
+  const again = async (after: string | null) => {
+    const { documents, next } = await readRefused(d1, mirror, after)
+    const uuids = documents.filter((document) => !document.includes('_'))
+    const rows = uuids.length === 0 ? [] : await findNamed(ledger, uuids)
+    gone.push(...uuids.filter((uuid) => rows.every((row) => row.uuid !== uuid)))
+    const found = rows.sort((a, b) => (a.uuid < b.uuid ? -1 : 1)).map((row) => ({ row, place: row.uuid }))
+    return { found, next }
+  }
   const pageOf = async (leg: CopyRound['legs'][number], { leg: n, place }: RoundPosition): Promise<Page> => {
     if ('documents' in leg) {
       const page = await readDocuments(d1, ledger, mirror, leg.documents, kinds, place as string | null)
       const itemOf = (one: KnownDocument) => documentItem(system, ledger.rfc, one, { leg: n, place: one.document_id })
       return { ...page, found: page.found.map((one) => ({ item: itemOf(one), size: one.size })) }
     }
-    const page = await readLeg(ledger, leg, place as Exclude<RoundPosition['place'], string>)
+    const page =
+      'refused' in leg ? await again(place as string | null) : await readLeg(ledger, leg, place as Exclude<RoundPosition['place'], string>)
     const found = page.found.map((one) => {
       const xml = one.row as unknown as XmlPlace
       const read = async () => inflated((await packed()).get(xml)!, xml.xml_method)
@@ -68,7 +83,9 @@ export async function nextBatch(
   const isFull = () => items.length >= DOCUMENTS || bytes >= BYTES
   for (let pages = 0; end.leg < legs.length && !isFull() && pages < PAGES && system.budget.allows(STATEMENTS); pages++) {
     const { leg: n } = end
-    const { found, next, instead } = await pageOf(legs[n]!, end)
+    // The scope may have become narrower since the round began.
+    const isMeant = isLegOf(legs[n]!, kinds)
+    const { found, next, instead }: Page = isMeant ? await pageOf(legs[n]!, end) : { found: [], next: null }
     if (instead) legs[n] = instead
     end = next === null && !instead ? { leg: n + 1, place: null } : { leg: n, place: next }
     for (const { item, size, xml } of found) {
@@ -80,16 +97,10 @@ export async function nextBatch(
       break
     }
   }
-  return { items, legs, end }
+  return { items, gone, legs, end }
 }
 
-/** Does the work when it is first asked for. */
-function once<T>(work: () => Promise<T>): () => Promise<T> {
-  let done: Promise<T> | undefined
-  return () => (done ??= work())
-}
-
-function xmlItem(rfc: string, template: string, { row }: Found, behind: RoundPosition, read: Item['read']): Item {
+function xmlItem(rfc: string, template: string, { row }: Pick<Found, 'row'>, behind: RoundPosition, read: Item['read']): Item {
   const path = pathOf(template, { ...row, rfc, direction: row.direction === 0 ? 'issued' : 'received' })
   return { path, content_type: 'application/xml', rfc, id: { uuid: row.uuid }, behind, read }
 }

@@ -1,5 +1,5 @@
 import type { Budget } from '../../platform/db/budget.ts'
-import { type Destination, DestinationError } from '../drivers/port.ts'
+import { type Destination, DestinationError, type DestinationFault, isRefusal } from '../drivers/port.ts'
 import type { RoundPosition } from './round.ts'
 
 /** A document on its way to a destination. */
@@ -14,12 +14,27 @@ export interface Item {
   read(): Promise<Uint8Array>
 }
 
-/** How many of the first items are at the destination, and what the manifest says of each. */
+/** How the first items of a list have been settled: each is at the destination, or it was refused while the destination took others. */
 export interface Copying {
+  settled: number
+  copied: Item[]
+  /** What the manifest says of each of these. */
   lines: string[]
-  /** How many could not be stored, and why the first one of them could not. */
+  refused: { item: Item; error: DestinationError }[]
+  /** How many others could not be stored, and why copying stopped. */
   failed: number
   error: DestinationError | null
+}
+
+/** What decides how far items are copied. */
+export interface Copier {
+  destination: Destination
+  budget: Budget
+  mayGoOn: () => Promise<boolean>
+  /** Whether the destination takes an object that nothing is wrong with. */
+  works: () => Promise<boolean>
+  /** Failures in a row before: then the first item is the one that failed. */
+  failures: number
 }
 
 /** The platform allows an invocation six connections. */
@@ -28,21 +43,21 @@ const AT_ONCE = 4
 const ASK_MS = 2_000
 /** What is left of the budget belongs to the commit. */
 const STATEMENTS = 20
+/** After so many failures in a row, an object at which the provider fails counts as refused. */
+const PATIENCE = 2
+const PROVIDER_FAILS: readonly string[] = ['unavailable', 'timeout', 'connection_failed'] satisfies DestinationFault[]
 
 /**
- * Stores items in their order, four at once, until one fails, the budget ends, or `mayGoOn` says no. Throws what is not the fault of the
- * destination.
+ * Stores items in their order, four at once, until the destination fails, the budget ends, or `mayGoOn` says no. A refusal of one does not
+ * stop the others while the destination takes any. Throws what is not the fault of the destination.
  */
-export async function copyItems(
-  destination: Destination,
-  items: readonly Item[],
-  budget: Budget,
-  mayGoOn: () => Promise<boolean>,
-): Promise<Copying> {
-  const lines: (string | undefined)[] = items.map(() => undefined)
-  const errors: (DestinationError | undefined)[] = []
+export async function copyItems(items: readonly Item[], { destination, budget, mayGoOn, works, failures }: Copier): Promise<Copying> {
+  const results: (string | DestinationError | undefined)[] = items.map(() => undefined)
+  const isOfObject = (error: DestinationError, n: number): boolean =>
+    isRefusal(error) || (n === 0 && failures >= PATIENCE && error.retry_after_seconds === null && PROVIDER_FAILS.includes(error.code))
   let next = 0
   let isOver = false
+  let isWorking = false
   let askedAt = Date.now()
   let answer = Promise.resolve(true)
   const copyNext = async (): Promise<void> => {
@@ -55,19 +70,36 @@ export async function copyItems(
       if (isOver || next >= items.length) break
       const n = next++
       try {
-        lines[n] = await copyItem(destination, items[n]!)
+        results[n] = await copyItem(destination, items[n]!)
+        isWorking = true
       } catch (error) {
-        isOver = true
+        isOver ||= !(error instanceof DestinationError && isOfObject(error, n))
         if (!(error instanceof DestinationError)) throw error
-        errors[n] = error
+        results[n] = error
+        if (!isOver && !isWorking && (await works())) isWorking = true
+        isOver ||= !isWorking
       }
     }
   }
   const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, copyNext))
   for (const end of ends) if (end.status === 'rejected') throw end.reason
-  const first = lines.indexOf(undefined)
-  const failed = errors.filter((error) => error !== undefined)
-  return { lines: (first < 0 ? lines : lines.slice(0, first)) as string[], failed: failed.length, error: failed[0] ?? null }
+  const isSettled = (result: string | DestinationError | undefined, n: number) =>
+    typeof result === 'string' || (result !== undefined && isWorking && isOfObject(result, n))
+  const first = results.findIndex((result, n) => !isSettled(result, n))
+  const settled = first < 0 ? items.length : first
+  const copying: Copying = { settled, copied: [], lines: [], refused: [], failed: 0, error: null }
+  for (const [n, result] of results.entries()) {
+    const item = items[n]!
+    if (typeof result === 'string' && n < settled) {
+      copying.copied.push(item)
+      copying.lines.push(result)
+    } else if (result instanceof DestinationError && n < settled) copying.refused.push({ item, error: result })
+    else if (result instanceof DestinationError) {
+      copying.failed++
+      if (!isSettled(result, n)) copying.error ??= result
+    }
+  }
+  return copying
 }
 
 async function copyItem(destination: Destination, { path, content_type, rfc, id, read }: Item): Promise<string> {

@@ -2,7 +2,7 @@ import { mirroredDocuments } from '../../documents/documents.ts'
 import { mirroredNotifications } from '../../mailbox/mirrored.ts'
 import type { ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { MIRRORED_KINDS, type MirroredKind } from '../contract.ts'
-import { copiedAmong, type MirrorRow } from './store.ts'
+import { doneAmong, type MirrorRow } from './store.ts'
 
 const PAGE = 100
 
@@ -16,9 +16,6 @@ export interface KnownDocument {
   /** The object that holds its bytes. */
   object: string
 }
-
-/** Whether any of these kinds is one of documents that a data source delivers. */
-export const areAny = (kinds: readonly MirroredKind[]): boolean => kinds.some((kind) => kind !== 'cfdi_xml' && kind !== 'buzon')
 
 /** A page of what the organization may read, newest first, and whether each of them is one that can be copied. */
 async function readPage(ledger: ScopedLedger, of: 'sources' | 'mailbox', after: string | null) {
@@ -37,17 +34,17 @@ const isKnown = (row: Row): row is Row & KnownDocument => row.kind !== undefined
 export async function readDocuments(
   d1: D1Database,
   ledger: ScopedLedger,
-  { connector, documents_since }: MirrorRow,
+  mirror: MirrorRow,
   of: 'sources' | 'mailbox',
   kinds: readonly MirroredKind[],
   after: string | null,
 ): Promise<{ found: KnownDocument[]; next: string | null }> {
   const page = await readPage(ledger, of, after)
-  const meant = page.filter(isKnown).filter(({ kind, got_at }) => kinds.includes(kind) && got_at > documents_since)
+  const meant = page.filter(isKnown).filter(({ kind, got_at }) => kinds.includes(kind) && got_at > mirror.documents_since)
   const ids = meant.map(({ document_id }) => document_id)
-  const copied = ids.length === 0 ? new Set() : await copiedAmong(d1, connector, ids)
+  const done = ids.length === 0 ? new Set() : await doneAmong(d1, mirror, ids)
   return {
-    found: meant.filter(({ document_id }) => !copied.has(document_id)),
+    found: meant.filter(({ document_id }) => !done.has(document_id)),
     next: page.length === PAGE ? page.at(-1)!.document_id : null,
   }
 }

@@ -91,8 +91,19 @@ async function putText(destination: Destination, path: string, bytes: Uint8Array
   return { path, sha256 }
 }
 
+/** Whether a destination takes an object of ours with which nothing is wrong. */
+export async function takesObjects(destination: Destination, row: Pick<WorkRow, 'connector_id'>): Promise<boolean> {
+  try {
+    await putText(destination, `${folderOf(row)}/check.txt`, encoded(`${new Date().toISOString()}\n`), 'text/plain')
+    return true
+  } catch (error) {
+    if (!(error instanceof DestinationError)) throw error
+    return false
+  }
+}
+
 /** Says which manifest is the last. Where no object can be replaced, only the connector's record says it. */
-async function putLatest(destination: Destination, row: WorkRow, listed: Listed): Promise<void> {
+async function putLatest(destination: Destination, row: Pick<WorkRow, 'connector_id'>, listed: Listed): Promise<void> {
   try {
     await putText(destination, `${folderOf(row)}/latest.json`, encoded(lineOf(listed)), 'application/json')
   } catch (error) {

@@ -7,14 +7,15 @@ import { type Fragment, join, sql } from '../../platform/db/fragment.ts'
 import { idOfUuid } from '../../platform/db/id.ts'
 import { isReadable } from '../../taxpayers/connection.ts'
 import { openLedger, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
-import type { ConnectorScope } from '../contract.ts'
+import type { ConnectorScope, MirroredKind } from '../contract.ts'
 import type { Destination, DestinationError } from '../drivers/port.ts'
 import { nextBatch } from './batch.ts'
-import { copyItems } from './copy.ts'
-import { areAny, readDocuments } from './documents.ts'
+import { type Copying, copyItems, type Item } from './copy.ts'
+import { readDocuments } from './documents.ts'
 import { putPart } from './manifest.ts'
+import { deleteRefused, insertRefused, type Refusal, refusedError } from './refused.ts'
 import { copiedOf } from './review.ts'
-import { type CopyRound, legsTo, type RoundPosition } from './round.ts'
+import { type CopyRound, isLegOf, legsTo, type RoundLeg, type RoundPosition } from './round.ts'
 import { assertHeld, insertCopied, isHeld, type MirrorRow, setConnector, setMirror, type WorkRow } from './store.ts'
 
 /** A connector that this invocation holds. */
@@ -24,6 +25,8 @@ export interface Held {
   scope: ConnectorScope
   path_template: string
   destination: Destination
+  /** Whether the destination takes an object that nothing is wrong with. It is asked once. */
+  works: () => Promise<boolean>
 }
 
 /** The most statements of a batch. */
@@ -71,18 +74,19 @@ async function beginRound(ledger: ScopedLedger, { scope }: Held, mirror: MirrorR
   const last = await lastCommits(d1, importPartition === null ? [entity] : [entity, importPartition], Number.MAX_SAFE_INTEGER)
   const now = { windows, sequence: last.get(entity) ?? 0, import_sequence: last.get(importPartition ?? 0) ?? 0 }
   const { legs, to } = legsTo(copiedOf(mirror), now)
-  const isMeant = scope.fiscal_entity_ids === null || scope.fiscal_entity_ids.includes(ledger.fiscal_entity_id)
-  const isOf = (isKind: boolean) => isMeant && isKind
-  return {
-    to,
-    legs: [
-      ...(isOf(scope.kinds.includes('cfdi_xml')) ? legs : []),
-      ...(isOf(areAny(scope.kinds)) ? [{ documents: 'sources' } as const] : []),
-      ...(isOf(scope.kinds.includes('buzon')) ? [{ documents: 'mailbox' } as const] : []),
-    ],
-    at: { leg: 0, place: null },
-  }
+  const all: RoundLeg[] = [
+    ...legs,
+    { documents: 'sources' },
+    { documents: 'mailbox' },
+    ...(mirror.refused ? [{ refused: true } as const] : []),
+  ]
+  const kinds = kindsOf(scope, ledger)
+  return { to, legs: all.filter((leg) => isLegOf(leg, kinds)), at: { leg: 0, place: null } }
 }
+
+/** The kinds that are copied of a fiscal entity. */
+const kindsOf = ({ fiscal_entity_ids, kinds }: ConnectorScope, { fiscal_entity_id }: ScopedLedger): readonly MirroredKind[] =>
+  fiscal_entity_ids === null || fiscal_entity_ids.includes(fiscal_entity_id) ? kinds : []
 
 /** Begins the round of a backfill, and counts what it copies. */
 export async function beginBackfill(system: System, held: Held, mirror: MirrorRow): Promise<void> {
@@ -93,8 +97,8 @@ export async function beginBackfill(system: System, held: Held, mirror: MirrorRo
   const round = await beginRound(ledger, held, mirror)
   let total = 0
   for (const leg of round.legs)
-    if (!('documents' in leg)) total += await countLeg(ledger, leg)
-    else
+    if ('of' in leg) total += await countLeg(ledger, leg)
+    else if ('documents' in leg)
       for (let after: string | null = null; ; ) {
         const page = await readDocuments(d1, ledger, mirror, leg.documents, scope.kinds, after)
         total += page.found.length
@@ -106,24 +110,29 @@ export async function beginBackfill(system: System, held: Held, mirror: MirrorRo
 
 /** Copies the next batch of a round and commits it. `round` is what is left of it; null for nothing. */
 async function copyBatch(system: System, held: Held, ledger: ScopedLedger, mirror: MirrorRow, round: CopyRound) {
-  const { d1, row, scope, path_template, destination } = held
-  const { items, legs, end } = await nextBatch(system, d1, ledger, mirror, round, { kinds: scope.kinds, path_template })
-  const { lines, failed, error } = await copyItems(destination, items, system.budget, async () => {
+  const { d1, row, scope, path_template } = held
+  const kinds = kindsOf(scope, ledger)
+  const { items, gone, legs, end } = await nextBatch(system, d1, ledger, mirror, round, { kinds, path_template })
+  const mayGoOn = async () => {
     // A connector that is paused or deleted, or whose RFC is unlinked, is sent nothing more.
     const [isOurs, opened] = await Promise.all([isHeld(d1, row), openedFor(system, held, mirror)])
     return isOurs && opened !== null
-  })
-  const copied = items.slice(0, lines.length)
-  const at: RoundPosition = lines.length === items.length ? end : (copied.at(-1)?.behind ?? round.at)
+  }
+  const copying = await copyItems(items, { ...held, budget: system.budget, failures: row.failures, mayGoOn })
+  const { settled, copied, lines, failed, error } = copying
+  const at: RoundPosition = settled === items.length ? end : settled === 0 ? round.at : items[settled - 1]!.behind
   const isOver = at.leg >= legs.length
   const left: CopyRound = { ...round, legs, at }
   // Another worker's part may have this number once the lease is over.
   if (Date.now() >= row.lease_until) await commit(d1, [assertHeld(d1, row)])
   if (lines.length > 0) await putPart(system, row, lines)
   const { sequence, import_sequence, windows, all_until } = round.to
+  const refused = copying.refused.map(({ item, error }): Refusal => ({ document: documentOf(item), path: item.path, error }))
   await commit(d1, [
     assertHeld(d1, row),
-    ...(lines.length > 0 ? [setConnector(d1, row.connector, countedColumns(held, lines.length, round.total !== undefined))] : []),
+    ...insertRefused(d1, mirror, refused, new Date()),
+    ...(mirror.refused ? deleteRefused(d1, mirror, [...copied.map(documentOf), ...gone]) : []),
+    ...(settled > 0 ? [setConnector(d1, row.connector, countedColumns(held, copying, round.total !== undefined))] : []),
     setMirror(
       d1,
       mirror,
@@ -137,19 +146,25 @@ async function copyBatch(system: System, held: Held, ledger: ScopedLedger, mirro
       copied.flatMap(({ id }) => ('document_id' in id ? [id.document_id] : [])),
     ),
   ])
-  if (lines.length > 0) {
-    row.parts++
-    row.failures = 0
-  }
+  if (lines.length > 0) row.parts++
+  if (settled > 0) row.failures = 0
   return { round: isOver ? null : left, error, failed }
 }
 
-/** What a batch changes in its connector. What works once ends a series of failures. */
-const countedColumns = ({ row }: Held, documents: number, isBackfill: boolean): Fragment =>
+const documentOf = ({ id }: Item): string => ('uuid' in id ? id.uuid : id.document_id)
+
+/** What a batch changes in its connector. What works once, or refuses one of many, ends a series of failures. */
+const countedColumns = ({ row }: Held, { lines: { length: copied }, refused }: Copying, isBackfill: boolean): Fragment =>
   join(
     [
-      sql`copied_count = copied_count + ${documents}, last_copied_at = ${Date.now()}, parts = ${row.parts + 1}, failures = 0, last_error = null`,
-      ...(isBackfill ? [sql`backfill = json_set(backfill, '$.copied', backfill->>'copied' + ${documents})`] : []),
+      sql`failures = 0, last_error = ${refusedError(row.connector)}`,
+      ...(copied > 0 ? [sql`copied_count = copied_count + ${copied}, last_copied_at = ${Date.now()}, parts = ${row.parts + 1}`] : []),
+      ...(refused.length > 0 ? [sql`failed_count = failed_count + ${refused.length}`] : []),
+      ...(isBackfill
+        ? [
+            sql`backfill = json_set(backfill, '$.copied', backfill->>'copied' + ${copied}, '$.failed', coalesce(backfill->>'failed', 0) + ${refused.length})`,
+          ]
+        : []),
     ],
     ', ',
   )

@@ -9,7 +9,7 @@ import { type ConnectionRow, listConnections, storedReachesOf } from '../../taxp
 import { boundsAt, parseReaches } from '../../visibility/reaches.ts'
 import { type Windows, windowsOf } from '../../visibility/window.ts'
 import { type Copied, legsTo, type Now } from './round.ts'
-import { findMirrors, insertMirrors, type MirrorRow, markMirrors, type WorkRow } from './store.ts'
+import { findMirrors, insertMirrors, type MirrorRow, markMirrors, markRefused, type WorkRow } from './store.ts'
 
 /** Connections of a page. */
 const PAGE = 500
@@ -72,11 +72,17 @@ export async function reviewPage(system: System, d1: D1Database, row: WorkRow, a
     const mirror = known.get(key)
     if (mirror?.due === 1) return []
     const isBehind = legsTo(mirror ? copiedOf(mirror) : NOTHING, now.get(connection)!).legs.length > 0
-    return isBehind || fetched.has(connection.entity) ? [key] : []
+    return isBehind || mirror?.refused || fetched.has(connection.entity) ? [key] : []
   })
+  const refused = [...known.values()].filter((mirror) => mirror.refused).map(({ fiscal_entity }) => fiscal_entity)
   const missing = keys.filter((key) => !known.has(key))
   const rows = missing.map((fiscal_entity) => ({ fiscal_entity, due: 1 as const, documents_since: 0, ...NOTHING, windows: null }))
-  if (keys.length > 0) await commit(d1, [...insertMirrors(d1, row.connector, rows), ...markMirrors(d1, row.connector, keys)])
+  if (keys.length + refused.length > 0)
+    await commit(d1, [
+      ...insertMirrors(d1, row.connector, rows),
+      ...markMirrors(d1, row.connector, keys),
+      ...markRefused(d1, row.connector, refused),
+    ])
   return page.next
 }
 

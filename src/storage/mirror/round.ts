@@ -2,6 +2,7 @@ import type { Leg, Place } from '../../cfdi/mirrored/mirrored.ts'
 import { ofImports } from '../../cfdi/mirrored/mirrored.ts'
 import { contain, stretchesBetween } from '../../cfdi/mirrored/stretches.ts'
 import type { Window, Windows } from '../../visibility/window.ts'
+import type { MirroredKind } from '../contract.ts'
 
 /** What has been dealt with of a fiscal entity (tables.ts). */
 export interface Copied {
@@ -18,8 +19,17 @@ export interface Now {
   windows: Windows
 }
 
-/** The documents that are not CFDIs, and those of the mailbox, are legs of their own: each finds what is not copied yet. */
-export type RoundLeg = Leg | { documents: 'sources' | 'mailbox' }
+/**
+ * The documents that are not CFDIs, and those of the mailbox, are legs of their own: each finds what is not copied yet. So are the CFDIs that
+ * the destination refused.
+ */
+export type RoundLeg = Leg | { documents: 'sources' | 'mailbox' } | { refused: true }
+
+/** Whether any of these kinds is one that a leg finds. */
+export const isLegOf = (leg: RoundLeg, kinds: readonly MirroredKind[]): boolean => {
+  if (!('documents' in leg)) return kinds.includes('cfdi_xml')
+  return leg.documents === 'mailbox' ? kinds.includes('buzon') : kinds.some((kind) => kind !== 'cfdi_xml' && kind !== 'buzon')
+}
 
 /** Where a round continues: in a leg, at a place of it. A place of documents is the last one. */
 export interface RoundPosition {

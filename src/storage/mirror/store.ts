@@ -7,7 +7,13 @@ import type { Claimant } from './places.ts'
 /** A connector as its row has it: instants in milliseconds, flags as 0 and 1. */
 export type WorkRow = { [Name in keyof typeof storageConnectors.$inferSelect]: Stored<(typeof storageConnectors.$inferSelect)[Name]> }
 type Stored<T> = T extends Date ? number : T extends boolean ? 0 | 1 : T
-export type MirrorRow = typeof storageMirrors.$inferSelect
+export type MirrorRow = typeof storageMirrors.$inferSelect & {
+  /** Whether the destination has refused documents of it. */
+  refused?: 0 | 1
+}
+
+const WITH_REFUSED = `m.*, exists (
+  select 1 from storage_refused r where r.connector = m.connector and r.fiscal_entity = m.fiscal_entity) as refused`
 
 const isClaimable = (now: number): Fragment =>
   sql`lease_until <= ${now} and (deleted_at is not null or (connector_status = 'active' and retry_at <= ${now}))`
@@ -63,7 +69,7 @@ export const nextDue = async (d1: D1Database, connector: number, after: string):
   (
     await d1
       .prepare(
-        `select * from storage_mirrors indexed by storage_mirrors_due where connector = ?1 and due and fiscal_entity > ?2
+        `select ${WITH_REFUSED} from storage_mirrors m indexed by storage_mirrors_due where connector = ?1 and due and fiscal_entity > ?2
          order by fiscal_entity limit 1`,
       )
       .bind(connector, after)
@@ -99,7 +105,7 @@ export const completeBackfill = (d1: D1Database, connector: number, now: Date): 
   setConnector(
     d1,
     connector,
-    sql`backfill = json_set(backfill, '$.status', 'completed', '$.total', backfill->>'copied', '$.completed_at', ${now.toISOString()})`,
+    sql`backfill = json_set(backfill, '$.status', 'completed', '$.total', backfill->>'copied' + coalesce(backfill->>'failed', 0), '$.completed_at', ${now.toISOString()})`,
   )
 
 export const findMirrors = async (d1: D1Database, connector: number, entities: readonly string[]): Promise<Map<string, MirrorRow>> =>
@@ -107,7 +113,7 @@ export const findMirrors = async (d1: D1Database, connector: number, entities: r
     (
       await prepared(
         d1,
-        sql`select m.* from json_each(${JSON.stringify(entities)}) j cross join storage_mirrors m
+        sql`select ${raw(WITH_REFUSED)} from json_each(${JSON.stringify(entities)}) j cross join storage_mirrors m
           on m.connector = ${connector} and m.fiscal_entity = j.value`,
       ).all<MirrorRow>()
     ).results.map((row) => [row.fiscal_entity, row]),
@@ -136,13 +142,29 @@ export const markMirrors = (d1: D1Database, connector: number, entities: readonl
     ),
   )
 
-export const copiedAmong = async (d1: D1Database, connector: number, document_ids: readonly string[]): Promise<Set<string>> =>
+/** Marks the documents of these mirrors that were refused, so that the next round tries them again. */
+export const markRefused = (d1: D1Database, connector: number, entities: readonly string[]): D1PreparedStatement[] =>
+  jsonChunks(entities).map((json) =>
+    prepared(
+      d1,
+      sql`update storage_refused set due = 1 where connector = ${connector} and not due and fiscal_entity in (select value from json_each(${json}))`,
+    ),
+  )
+
+/** Which of these documents are copied, or were refused and are not to be tried again yet. */
+export const doneAmong = async (
+  d1: D1Database,
+  { connector, fiscal_entity }: Pick<MirrorRow, 'connector' | 'fiscal_entity'>,
+  document_ids: readonly string[],
+): Promise<Set<string>> =>
   new Set(
     (
       await prepared(
         d1,
-        sql`select c.document_id as id from json_each(${JSON.stringify(document_ids)}) j cross join storage_copied c
-          on c.connector = ${connector} and c.document_id = j.value`,
+        sql`select j.value as id from json_each(${JSON.stringify(document_ids)}) j
+          where exists (select 1 from storage_copied where connector = ${connector} and document_id = j.value)
+            or exists (select 1 from storage_refused
+              where connector = ${connector} and fiscal_entity = ${fiscal_entity} and document = j.value and not due)`,
       ).all<{ id: string }>()
     ).results.map(({ id }) => id),
   )
@@ -155,21 +177,27 @@ export const insertCopied = (d1: D1Database, connector: number, document_ids: re
     ),
   )
 
+const OWNED = [
+  ['storage_mirrors', 'fiscal_entity'],
+  ['storage_copied', 'document_id'],
+  ['storage_refused', 'document'],
+] as const
+
 /** Deletes some of what is left of a deleted connector, and the connector itself once nothing is left. */
 export const clearStatements = (d1: D1Database, connector: number, rows: number): D1PreparedStatement[] => [
-  ...['fiscal_entity', 'document_id'].map((key, n) => {
-    const table = raw(['storage_mirrors', 'storage_copied'][n]!)
-    return prepared(
+  ...OWNED.map(([table, key]) =>
+    prepared(
       d1,
-      sql`delete from ${table} where connector = ${connector} and ${raw(key)} in (
-        select ${raw(key)} from ${table} where connector = ${connector} limit ${rows})`,
-    )
-  }),
+      sql`delete from ${raw(table)} where connector = ${connector} and ${raw(key)} in (
+        select ${raw(key)} from ${raw(table)} where connector = ${connector} limit ${rows})`,
+    ),
+  ),
   prepared(
     d1,
     sql`delete from storage_connectors where connector = ${connector} and deleted_at is not null
       and not exists (select 1 from storage_mirrors where connector = ${connector})
-      and not exists (select 1 from storage_copied where connector = ${connector})`,
+      and not exists (select 1 from storage_copied where connector = ${connector})
+      and not exists (select 1 from storage_refused where connector = ${connector})`,
   ),
 ]
 

@@ -3,6 +3,7 @@ import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { sql } from '../../platform/db/fragment.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
+import { once } from '../../platform/once.ts'
 import { inBackground } from '../../platform/queues/background.ts'
 import { ownEventStatements, wakeOwnEvent } from '../../webhooks/own-events.ts'
 import { configOf, scopeOf } from '../connector.ts'
@@ -11,7 +12,7 @@ import { openDestination } from '../destination.ts'
 import { DestinationError } from '../drivers/port.ts'
 import { type ConnectorHint, wakeConnector } from '../due.ts'
 import { waitAfter } from './failures.ts'
-import { dueManifest, partsPrefix, writeManifests } from './manifest.ts'
+import { dueManifest, partsPrefix, takesObjects, writeManifests } from './manifest.ts'
 import { beginBackfill, type Held, workOnMirror } from './mirror.ts'
 import { Places } from './places.ts'
 import { planPage, reviewPage } from './review.ts'
@@ -115,7 +116,8 @@ async function work(system: System, shard: number, d1: D1Database, row: WorkRow,
   }
   try {
     using destination = await openDestination(system, d1, row)
-    const held: Held = { d1, row, scope: scopeOf(row), path_template: configOf(row).path_template, destination }
+    const works = once(() => takesObjects(destination, row))
+    const held: Held = { d1, row, scope: scopeOf(row), path_template: configOf(row).path_template, destination, works }
     return (await copyDue(system, shard, held)) ? again : null
   } catch (error) {
     if (!(error instanceof DestinationError)) throw error

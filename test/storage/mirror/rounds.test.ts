@@ -3,14 +3,13 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ingestXmlPackage } from '../../../src/cfdi/ingest/ingest.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { commit } from '../../../src/platform/db/commit.ts'
-import { uuidOf } from '../../../src/platform/db/id.ts'
 import { DestinationError } from '../../../src/storage/drivers/port.ts'
 import { orderManifest } from '../../../src/storage/mirror/manifest.ts'
 import { reviewConnectors, sweepConnectors } from '../../../src/storage/mirror/sweep.ts'
 import { workOnConnector } from '../../../src/storage/mirror/work.ts'
 import { beforeBatch } from '../../authority/support/authority.ts'
 import { all } from '../../cfdi/support/book.ts'
-import { type Plain, packageOf, plainOf } from '../../cfdi/support/documents.ts'
+import { packageOf, plainOf } from '../../cfdi/support/documents.ts'
 import { callOf } from '../../downloads/support/downloads.ts'
 import { reader } from '../../mailbox/support/mailbox.ts'
 import { at } from '../../support/clock.ts'
@@ -18,6 +17,7 @@ import { silenceQueues } from '../../support/queues.ts'
 import { randomOf } from '../../support/random.ts'
 import { connect, freshRfc, organization } from '../../support/tenants.ts'
 import { destinationsAre } from '../support/destinations.ts'
+import { mirroredTo, uuids } from '../support/mirrored.ts'
 import { connectorOf, Shelf, shelves, startBackfill, stateOf } from '../support/shelf.ts'
 
 const random = randomOf(2_026)
@@ -35,36 +35,7 @@ afterEach(() => {
 })
 
 const system = () => systemOf(env, new Date(), 'test')
-let minutes = 0
-
-/** An organization that sees everything of an RFC, with a connector that is planned. Documents come when the test says so. */
-async function mirrored(scope = {}) {
-  const of = await organization('enterprise_gold')
-  const { fiscal_entity_id, rfc } = await connect(of.owner, freshRfc(), { ciec: 'empty' })
-  const { entity } = await callOf(rfc)
-  const { connector, connector_id } = await connectorOf({ organization_id: of.id }, scope)
-  const work = () => workOnConnector(system(), { shard: 0, connector })
-  await work()
-  const fiscal_entity = uuidOf(fiscal_entity_id)
-  return {
-    ...{ of, rfc, entity, connector, connector_id, fiscal_entity, fiscal_entity_id, work, shelf: shelfOf(connector_id) },
-    /** Documents come with a commit of their own. */
-    come: async (count: number): Promise<string[]> => {
-      at(new Date(Date.parse('2026-05-20T09:00:00Z') + ++minutes * 60_000).toISOString())
-      const documents: Plain[] = Array.from({ length: count }, () => plainOf(random, '2026-04', { emisor: rfc }))
-      await all(
-        ingestXmlPackage(
-          { ledger: env.LEDGER_0, files: env.FILES, entity, rfc, now: new Date(), provenance: 'authority' },
-          packageOf(documents),
-        ),
-      )
-      return documents.map(({ uuid }) => uuid)
-    },
-    mark: () => env.EVENTS_0.prepare('update storage_mirrors set due = 1 where connector = ?').bind(connector).run(),
-    mirror: () =>
-      env.EVENTS_0.prepare('select * from storage_mirrors where connector = ?').bind(connector).first<Record<string, unknown>>(),
-  }
-}
+const mirrored = (scope = {}) => mirroredTo(shelfOf, scope)
 
 /** Whether the sweep wakes a connector. */
 async function isSwept(connector: number): Promise<boolean> {
@@ -72,9 +43,6 @@ async function isSwept(connector: number): Promise<boolean> {
   await sweepConnectors(system())
   return (sent as { connector: number }[]).some((message) => message.connector === connector)
 }
-
-const uuids = ({ puts }: Shelf): string[] =>
-  puts.filter((path) => path.endsWith('.xml')).map((path) => path.split('/').at(-1)!.slice(0, 36))
 
 describe('a round', () => {
   it('finds documents whose commits are forgotten, or name no document, once', async () => {
@@ -476,7 +444,7 @@ describe('a connector', () => {
   it('writes a manifest of what is in none yet when the daily review wants one, and at the end of a backfill', async () => {
     const one = await mirrored()
     const manifests = () =>
-      [...one.shelf.objects.keys()].filter((path) => path.startsWith('manifests/')).map((path) => path.replace(one.connector_id, 'stc'))
+      [...one.shelf.objects.keys()].filter((path) => path.endsWith('.jsonl')).map((path) => path.replace(one.connector_id, 'stc'))
     const copied = async (count: number) => {
       await one.come(count)
       await one.mark()
@@ -515,9 +483,7 @@ describe('a connector', () => {
     const one = await mirrored()
     const manifests = () =>
       [...one.shelf.objects].flatMap(([path, { bytes }]) =>
-        path.startsWith('manifests/')
-          ? [`${path.split('/').slice(2).join('/')} ${new TextDecoder().decode(bytes).split('\n').length - 1}`]
-          : [],
+        path.endsWith('.jsonl') ? [`${path.split('/').slice(2).join('/')} ${new TextDecoder().decode(bytes).split('\n').length - 2}`] : [],
       )
     await one.come(2)
     await startBackfill(one.connector)
@@ -580,7 +546,7 @@ describe('a connector', () => {
     }
     const listed = (path: string) => {
       const bytes = one.shelf.objects.get(path)?.bytes
-      return bytes ? new TextDecoder().decode(bytes).trimEnd().split('\n').length : null
+      return bytes ? new TextDecoder().decode(bytes).trimEnd().split('\n').length - 1 : null
     }
     await set({ bucket: 'fiscal-archive', prefix: 'uno' })
     await one.come(2)

@@ -45,12 +45,12 @@ export class Shelf implements Destination {
     return [...this.objects.keys()].filter((path) => !path.startsWith('manifests/')).sort()
   }
 
-  /** The lines of all manifests, or of those below a path. */
+  /** The lines about objects of all manifests, or of those below a path. */
   lines(below = 'manifests/'): { sha256: string; uuid?: string; document_id?: string; path: string; rfc: string; size: number }[] {
     return [...this.objects]
-      .filter(([path]) => path.startsWith(below))
+      .filter(([path]) => path.startsWith(below) && path.endsWith('.jsonl'))
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .flatMap(([, { bytes }]) => new TextDecoder().decode(bytes).trimEnd().split('\n'))
+      .flatMap(([, { bytes }]) => new TextDecoder().decode(bytes).trimEnd().split('\n').slice(0, -1))
       .map((line) => JSON.parse(line))
   }
 
@@ -122,7 +122,14 @@ export const stateOf = async (connector: number): Promise<ConnectorState> =>
 
 /** What `POST …/backfill` commits. */
 export async function startBackfill(connector: number): Promise<void> {
-  const backfill = JSON.stringify({ status: 'queued', total: null, copied: 0, requested_at: new Date().toISOString(), completed_at: null })
+  const backfill = JSON.stringify({
+    status: 'queued',
+    total: null,
+    copied: 0,
+    failed: 0,
+    requested_at: new Date().toISOString(),
+    completed_at: null,
+  })
   const { forgetCopied } = await import('../../../src/storage/store.ts')
   await env.EVENTS_0.batch([
     env.EVENTS_0.prepare('update storage_connectors set backfill = ?2 where connector = ?1').bind(connector, backfill),
