@@ -65,12 +65,15 @@ export const assertConnectorUnchanged = (
     'storage_connector.unchanged',
   )
 
-/** Refuses the batch if the connector was deleted or stopped, or a backfill began, since the row was read. */
-export const assertBackfillUnchanged = (d1: D1Database, { connector, backfill }: ConnectorRow): D1PreparedStatement =>
+/** Refuses the batch if the connector was deleted, stopped or resumed, or its backfill has changed, since the row was read. */
+export const assertBackfillUnchanged = (
+  d1: D1Database,
+  { connector, connector_status, backfill }: Pick<ConnectorRow, 'connector' | 'connector_status' | 'backfill'>,
+): D1PreparedStatement =>
   assertThat(
     d1,
     sql`exists (select 1 from storage_connectors where connector = ${connector} and deleted_at is null
-      and connector_status = 'active' and backfill is ${backfill})`,
+      and connector_status = ${connector_status} and backfill is ${backfill})`,
     'storage_connector.unchanged',
   )
 

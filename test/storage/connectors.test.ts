@@ -312,7 +312,7 @@ describe('changing a connector', () => {
         .run()
     for (const [changes, token] of [
       [{ name: 'Otro' }, 't'],
-      [{ config: { prefix: 'x' } }, null],
+      [{ config: { region: 'x' } }, null],
       [{ scope: { kinds: ['csf'] } }, null],
       [{ credentials: DRAFTS.s3.credentials }, null],
       [{ connector_status: 'paused' }, null],

@@ -6,7 +6,7 @@ import { requireConnector } from '../connector.ts'
 import type { Backfill } from '../contract.ts'
 import { wakeConnector } from '../due.ts'
 import { assertBackfillUnchanged, forgetCopied, updateConnector } from '../store.ts'
-import type { CheckPaid } from './connectors.ts'
+import { type CheckPaid, newBackfill } from './connectors.ts'
 
 /** After a backfill, another one waits a second for each ten documents that were copied: a minute at least, a day at most. */
 const [DOCUMENTS_PER_SECOND, SHORTEST_WAIT, LONGEST_WAIT] = [10, 60, 86_400]
@@ -42,14 +42,7 @@ export async function startBackfill(ctx: Ctx, connector_id: string, checkPaid: C
         `The last backfill copied ${last!.copied} documents. Another one can begin in ${retry_after_seconds} s.`,
         { retry_after_seconds },
       )
-    const backfill: Backfill = {
-      status: 'queued',
-      total: null,
-      copied: 0,
-      failed: 0,
-      requested_at: ctx.now.toISOString(),
-      completed_at: null,
-    }
+    const backfill = newBackfill(ctx.now)
     const db = eventsOf(ctx)
     const { connector } = stored
     await changeEvents(ctx, { action: 'storage_connector.backfill_requested', resource_id: connector_id }, [

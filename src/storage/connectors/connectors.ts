@@ -20,13 +20,17 @@ import type {
 } from '../contract.ts'
 import { sealCredentials } from '../credentials.ts'
 import { wakeConnector } from '../due.ts'
+import { listRest, stopCopying } from '../mirror/leave.ts'
 import { dropParts, lastManifestOf, moveManifests, placeOf } from '../mirror/manifest.ts'
+import { changeToken } from '../mirror/store.ts'
 import { type ConnectorConfig, readMember } from '../provider-contract.ts'
 import {
+  assertBackfillUnchanged,
   assertConnectorUnchanged,
   type ConnectorRow,
   type CountedConnector,
   connectorsUsed as countConnectors,
+  forgetCopied,
   insertConnector,
   listConnectorRows,
   listRefused,
@@ -73,6 +77,12 @@ function view(row: CountedConnector): StorageConnector {
 
 /** What a worker does meanwhile is not committed: it began with the connector as it was. */
 const NOBODY = { token: null, lease_until: 0 } as const
+
+/** A backfill that has not begun. */
+export const newBackfill = (now: Date): Backfill => ({
+  ...{ status: 'queued', total: null, copied: 0, failed: 0, completed_at: null },
+  requested_at: now.toISOString(),
+})
 
 /** As one that never failed. It is planned again, for the RFCs that were connected while it was not active. */
 const UNPLANNED = { failures: 0, retry_at: 0, is_planned: false } as const
@@ -185,6 +195,7 @@ export async function changeConnector(
   changes: ConnectorChanges,
   checkPaid: CheckPaid,
 ): Promise<StorageConnector> {
+  const token = changeToken()
   const attempt = async () => {
     const stored = await requireConnector(ctx, connector_id)
     const changed = Object.keys(changes)
@@ -194,17 +205,28 @@ export async function changeConnector(
     const isActivated = changes.connector_status === 'active'
     const isResumed = isActivated && stored.connector_status !== 'active'
     if (isActivated) await checkPaid(ctx)
-    const isMoved = columns.config !== undefined && placeOf(configOf({ config: columns.config })) !== placeOf(configOf(stored))
+    const [before, config] = [configOf(stored), columns.config === undefined ? configOf(stored) : configOf({ config: columns.config })]
+    const isMoved = placeOf(config) !== placeOf(before)
+    const isElsewhere = isMoved || config.path_template !== before.path_template
+    const left = isElsewhere ? await stopCopying(db.$client, stored.connector, token) : undefined
+    if (isMoved && left) await listRest(ctx, db.$client, left)
+    // A backfill copies everything to one place, under one template.
+    const isAnew = left?.backfill != null && (JSON.parse(left.backfill) as Backfill).status !== 'completed'
+    // Another place has not failed yet.
+    if (isMoved && stored.connector_status === 'active') Object.assign(columns, { failures: 0, retry_at: 0 })
+    if (isAnew) columns.backfill = JSON.stringify(newBackfill(ctx.now))
     await changeEvents(ctx, { action: 'storage_connector.updated', resource_id: connector_id, changed }, [
       assertConnectorUnchanged(db.$client, stored),
+      ...(left ? [assertBackfillUnchanged(db.$client, left)] : []),
       updateConnector(db, stored.connector, columns),
       ...(isMoved ? [moveManifests(db.$client, stored.connector)] : []),
+      ...(isAnew ? forgetCopied(db.$client, stored.connector) : []),
       ...(isResumed ? [markMirrorsDue(db.$client, stored.connector)] : []),
       ...(isActivated ? retryRefused(db.$client, stored.connector) : []),
     ])
-    if (isMoved) await dropParts(ctx, stored)
-    if (isActivated) await wake(ctx, stored.connector)
-    return view({ ...stored, ...columns })
+    if (isMoved && left) await dropParts(ctx, left)
+    if (isActivated || left) await wake(ctx, stored.connector)
+    return left ? getConnector(ctx, connector_id) : view({ ...stored, ...columns })
   }
   return retryOnConflict(attempt, contention)
 }

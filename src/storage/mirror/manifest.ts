@@ -77,8 +77,9 @@ export const putPart = async ({ env }: System, row: WorkRow, lines: readonly str
 /** Whether something has been copied that is in no manifest. */
 export const isUnlisted = (row: WorkRow): boolean => row.parts > LAST(row).parts
 
-/** The day for which a manifest is due; null when none is. */
-export const dueManifest = (row: WorkRow): string | null => (isUnlisted(row) && LAST(row).due) || null
+/** The day for which a manifest is due: that of the daily review, or the present one when there is enough for a whole one; null when none is. */
+export const dueManifest = (row: WorkRow): string | null =>
+  (isUnlisted(row) && LAST(row).due) || (row.parts - LAST(row).parts >= PARTS ? new Date().toISOString().slice(0, 10) : null)
 
 const folderOf = ({ connector_id }: Pick<WorkRow, 'connector_id'>): string => `manifests/${connector_id}`
 

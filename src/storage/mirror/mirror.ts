@@ -4,6 +4,7 @@ import { readerOf } from '../../identity/organization/acting.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { type Fragment, join, sql } from '../../platform/db/fragment.ts'
+import { isGuardViolation } from '../../platform/db/guard.ts'
 import { idOfUuid } from '../../platform/db/id.ts'
 import { isReadable } from '../../taxpayers/connection.ts'
 import { openLedger, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
@@ -16,7 +17,7 @@ import { putPart } from './manifest.ts'
 import { deleteRefused, insertRefused, type Refusal, refusedError } from './refused.ts'
 import { copiedOf } from './review.ts'
 import { type CopyRound, isLegOf, legsTo, type RoundLeg, type RoundPosition } from './round.ts'
-import { assertHeld, insertCopied, isHeld, type MirrorRow, setConnector, setMirror, type WorkRow } from './store.ts'
+import { assertHeld, assertStopping, HELD, insertCopied, isHeld, type MirrorRow, setConnector, setMirror, type WorkRow } from './store.ts'
 
 /** A connector that this invocation holds. */
 export interface Held {
@@ -128,8 +129,7 @@ async function copyBatch(system: System, held: Held, ledger: ScopedLedger, mirro
   if (lines.length > 0) await putPart(system, row, lines)
   const { sequence, import_sequence, windows, all_until } = round.to
   const refused = copying.refused.map(({ item, error }): Refusal => ({ document: documentOf(item), path: item.path, error }))
-  await commit(d1, [
-    assertHeld(d1, row),
+  const statements = [
     ...insertRefused(d1, mirror, refused, new Date()),
     ...(mirror.refused ? deleteRefused(d1, mirror, [...copied.map(documentOf), ...gone]) : []),
     ...(settled > 0 ? [setConnector(d1, row.connector, countedColumns(held, copying, round.total !== undefined))] : []),
@@ -145,7 +145,15 @@ async function copyBatch(system: System, held: Held, ledger: ScopedLedger, mirro
       row.connector,
       copied.flatMap(({ id }) => ('document_id' in id ? [id.document_id] : [])),
     ),
-  ])
+  ]
+  try {
+    await commit(d1, [assertHeld(d1, row), ...statements])
+  } catch (error) {
+    if (!isGuardViolation(error, HELD)) throw error
+    // What moves the connector to another place lists first what lies at this one.
+    await commit(d1, [assertStopping(d1, row), ...statements])
+    throw error
+  }
   if (lines.length > 0) row.parts++
   if (settled > 0) row.failures = 0
   return { round: isOver ? null : left, error, failed }

@@ -36,8 +36,41 @@ export const claimConnector = async (d1: D1Database, connector: number, token: s
     ).all<WorkRow>()
   ).results[0]
 
+/** Releases a connector. One of which a change has asked for it stays leased for that change. */
 export const releaseConnector = (d1: D1Database, connector: number, token: string): D1PreparedStatement =>
-  d1.prepare('update storage_connectors set token = null, lease_until = 0 where connector = ?1 and token = ?2').bind(connector, token)
+  prepared(
+    d1,
+    sql`update storage_connectors set token = iif(token = ${token}, null, 'stopped'), lease_until = iif(token = ${token}, 0, lease_until)
+      where connector = ${connector} and token in (${token}, ${token + STOP})`,
+  )
+
+const STOP = '.stop'
+const CHANGE = 'change.'
+export const changeToken = (): string => `${CHANGE}${crypto.randomUUID()}`
+
+/**
+ * Takes a connector for a change, of whatever status, with such a token. While a worker holds it, asks the worker to commit what it has
+ * copied and stop, and returns undefined, unless the change waits no longer.
+ */
+export const takeConnector = async (d1: D1Database, connector: number, token: string, now: number, leaseUntil: number, isForced: boolean) =>
+  (
+    await d1.batch<WorkRow>([
+      prepared(
+        d1,
+        sql`update storage_connectors set token = token || ${STOP} where connector = ${connector} and lease_until > ${now}
+          and token not like ${`%${STOP}`} and token not like ${`${CHANGE}%`} and token <> 'stopped'`,
+      ),
+      prepared(
+        d1,
+        sql`update storage_connectors set token = ${token}, lease_until = ${leaseUntil} where connector = ${connector} and deleted_at is null
+          and (token is null or lease_until <= ${now} or token in ('stopped', ${token}) or ${isForced ? 1 : 0}) returning *`,
+      ),
+    ])
+  )[1]!.results[0]
+
+/** Refuses its batch unless a change has asked this worker to stop, and waits for it. */
+export const assertStopping = (d1: D1Database, { connector, token }: WorkRow): D1PreparedStatement =>
+  assertThat(d1, sql`exists (select 1 from storage_connectors where connector = ${connector} and token = ${token + STOP})`, HELD)
 
 export const HELD = 'storage_connector.held'
 
@@ -48,9 +81,9 @@ export const assertHeld = (d1: D1Database, row: WorkRow): D1PreparedStatement =>
 export const isHeld = async (d1: D1Database, row: WorkRow): Promise<boolean> =>
   (await prepared(d1, sql`select 1 where ${held(row)}`).first()) !== null
 
-const held = ({ connector, token, updated_at }: WorkRow): Fragment =>
+const held = ({ connector, token, updated_at, connector_status }: WorkRow): Fragment =>
   sql`exists (select 1 from storage_connectors where connector = ${connector} and token = ${token} and updated_at = ${updated_at}
-    and connector_status = 'active' and deleted_at is null)`
+    and connector_status = ${connector_status} and deleted_at is null)`
 
 /** Sets columns of a connector. */
 export const setConnector = (d1: D1Database, connector: number, changes: Fragment): D1PreparedStatement =>
