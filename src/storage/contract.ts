@@ -32,8 +32,9 @@ const scope = {
     .array(Kind)
     .min(1)
     .max(20)
-    .transform((kinds) => [...new Set(kinds)])
-    .meta({ description: KINDS }),
+    .nullable()
+    .transform((kinds) => [...new Set(kinds ?? MIRRORED_KINDS)])
+    .meta({ description: doc(`${KINDS} Null: all of them.`) }),
 }
 const everything = { fiscal_entity_ids: null, kinds: [...MIRRORED_KINDS] }
 
@@ -126,7 +127,9 @@ export type RefusedDocument = z.infer<typeof RefusedDocument>
 
 export const Backfill = z
   .strictObject({
-    status: z.enum(['queued', 'running', 'completed']),
+    status: z
+      .enum(['queued', 'running', 'paused', 'completed'])
+      .meta({ description: doc('`paused`: it goes on when the connector is active again.') }),
     total: z
       .int()
       .nullable()
@@ -161,7 +164,8 @@ export const StorageConnector = z
     copied_count: z.int().meta({ description: doc('Number of documents that were copied, each time that they were.') }),
     pending_count: z.int().meta({
       description: doc(
-        'Number of fiscal entities of which documents wait to be copied, also while the connector is paused. 0: the copy is up to date.',
+        'Number of fiscal entities, and not of documents, of which something waits to be copied, also while the connector is paused. ' +
+          'Documents are counted when they are copied. 0: the copy is up to date but for the documents that the destination refuses.',
       ),
     }),
     failed_count: z.int().meta({

@@ -61,6 +61,9 @@ const judgePlace = ({ prefix, path_template }: { prefix: string; path_template: 
   if (message !== null) context.addIssue({ code: 'custom', path: [fault === null ? 'path_template' : 'prefix'], message })
 }
 
+/** What Amazon takes: other services take more. */
+const AMAZON_BUCKET = /^(?!(?:\d+\.){3}\d+$)[a-z\d.-]+$/
+
 export const S3Config = z
   .strictObject({
     ...place,
@@ -87,6 +90,12 @@ export const S3Config = z
       }),
   })
   .superRefine(judgePlace)
+  .superRefine(({ bucket, endpoint }, context) => {
+    if (endpoint !== null || AMAZON_BUCKET.test(bucket)) return
+    const message =
+      'Must be the name of a bucket of Amazon S3, without an endpoint: lower-case letters, digits, dots and hyphens, and no IP address.'
+    context.addIssue({ code: 'custom', path: ['bucket'], message })
+  })
   .meta({ id: 'S3Config' })
 export type S3Config = z.infer<typeof S3Config>
 
@@ -162,13 +171,16 @@ const secret = (most: number) =>
     .max(most)
     .regex(/^[\x21-\x7e]+$/, 'Must contain only printable ASCII characters, and no white space.')
 
-/** Exactly one of these groups of members must be there, and whole. */
+/** Exactly one of these groups of members must be there, and whole. Members of another one are too many. */
 const oneOf =
   (...groups: readonly (readonly string[])[]) =>
   (sent: object, context: z.RefinementCtx) => {
     const names = Object.keys(sent)
     const isWhole = groups.some((group) => group.every((name) => names.includes(name)) && names.every((name) => group.includes(name)))
-    if (!isWhole) context.addIssue({ code: 'custom', message: `Must have ${groups.map((group) => group.join(', ')).join('; or else ')}.` })
+    const listed = groups.map((group) => group.join(', ')).join('; or else ')
+    const isMixed = groups.filter((group) => group.some((name) => names.includes(name))).length > 1
+    if (!isWhole)
+      context.addIssue({ code: 'custom', message: isMixed ? `Must have only one of these: ${listed}.` : `Must have ${listed}.` })
   }
 
 export const S3Credentials = z

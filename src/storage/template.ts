@@ -135,6 +135,7 @@ export function templateFault(template: string, prefix: string): string | null {
   if ([around[1]!, around[2]!].every((text) => /\{(?:\w*rfc|direction|kind)\}/.test(text)))
     return 'Must have in the part with {uuid} other variables than {tipo} and those of the date on one side of it only, so that every path is unique.'
   if (!template.endsWith('.xml')) return 'Must end in .xml.'
+  if (/^manifests\//i.test(template)) return 'Must not begin with manifests/: that is where the manifests lie.'
   for (const cfdi of EXTREMES) {
     const fault = pathFault(withPrefix(prefix, pathOf(template, cfdi)))
     if (fault !== null) return fault

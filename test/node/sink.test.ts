@@ -46,6 +46,11 @@ const put = async (path: string, body: string) => {
 }
 
 describe('the server that docs/storage.md shows for STORAGE_SINK', () => {
+  it('needs nothing that Node 20 lacks', () => {
+    const [, script] = /^```js\n(.*?)^```$/ms.exec(readFileSync(join(ROOT, 'docs/storage.md'), 'utf8'))!
+    expect(script).not.toMatch(/fromAsync|withResolvers|Promise\.try|groupBy|toSorted|\busing\b/)
+  })
+
   it('plays S3 to the driver', async () => {
     expect(await destination.read('a/1.xml')).toBeNull()
     expect(await put('a/1.xml', '<año/>')).toEqual([200, true])

@@ -137,7 +137,7 @@ describe('a backfill', () => {
     ])
     at('2030-01-01T00:00:00Z')
     const { status, body } = await acme.ask('POST', `${made.path}/backfill`)
-    const backfill = { status: 'queued', total: null, copied: 0, requested_at: '2030-01-01T00:00:00.000Z', completed_at: null }
+    const backfill = { status: 'queued', total: null, copied: 0, failed: 0, requested_at: '2030-01-01T00:00:00.000Z', completed_at: null }
     expect([status, body]).toEqual([202, backfill])
     const { results } = await env.EVENTS_0.prepare(
       'select due, sequence, import_sequence, windows, round from storage_mirrors where connector = ?',
@@ -173,7 +173,7 @@ describe('a backfill', () => {
     const made = await connector(acme)
     const end = Date.parse('2030-01-01T00:00:00Z')
     const requested_at = '2029-12-01T00:00:00.000Z'
-    const done = { status: 'completed', total: copied, copied, requested_at, completed_at: new Date(end).toISOString() }
+    const done = { status: 'completed', total: copied, copied, failed: 0, requested_at, completed_at: new Date(end).toISOString() }
     await env.EVENTS_0.prepare('update storage_connectors set backfill = ?2 where connector_id = ?1')
       .bind(made.connector_id, JSON.stringify(done))
       .run()

@@ -89,6 +89,10 @@ describe('creating a connector', () => {
     ['s3', { config: {} }, ['config.bucket']],
     ['s3', { config: { bucket: 'a', account: 'b' } }, ['config.account', 'config.bucket']],
     ['s3', { config: { bucket: '../x' } }, ['config.bucket']],
+    ['s3', { config: { bucket: 'Acme_CFDI' } }, ['config.bucket']],
+    ['s3', { config: { bucket: 'acme_cfdi' } }, ['config.bucket']],
+    ['s3', { config: { bucket: '192.168.5.4' } }, ['config.bucket']],
+    ['s3', { config: { bucket: 'abc', path_template: 'manifests/{rfc}/{uuid}.xml' } }, ['config.path_template']],
     ['s3', { config: { bucket: 'abc', region: 'x.evil.example/' } }, ['config.region']],
     ['s3', { config: { bucket: 'abc', endpoint: 'http://s3.example.com' } }, ['config.endpoint']],
     ['s3', { config: { bucket: 'abc', endpoint: 'https://s3.example.com/?a=1' } }, ['config.endpoint']],
@@ -122,6 +126,9 @@ describe('creating a connector', () => {
     ['azure_blob', { credentials: { account_key: btoa('k'), sas_token: 'sig=x' } }, ['credentials']],
     ['azure_blob', { credentials: { account_key: 'ñ' } }, ['credentials.account_key']],
     ['azure_blob', { credentials: { sas_token: 'sp=rw' } }, ['credentials.sas_token']],
+    ['azure_blob', { credentials: { sas_token: 'sp=rcd&sig=x' } }, ['credentials.sas_token']],
+    ['azure_blob', { credentials: { sas_token: 'sp=rcwd&se=2020-01-01&sig=x' } }, ['credentials.sas_token']],
+    ['azure_blob', { credentials: { sas_token: 'sp=rcwd&se=2020-01-01T00%3A00%3A00Z&sig=x' } }, ['credentials.sas_token']],
     ['google_drive', { config: {} }, ['config.folder_id']],
     ['google_drive', { config: { folder_id: 'a/b' } }, ['config.folder_id']],
     ['google_drive', { credentials: { refresh_token: 'x' } }, ['credentials']],
@@ -177,6 +184,34 @@ describe('creating a connector', () => {
       422,
       [{ path: 'scope.kinds[1]', message: 'Must not be cfdi_pdf: the service holds no PDFs of CFDIs.' }],
     ])
+  })
+
+  it('takes what another service than Amazon takes as a bucket, and a SAS that is valid, or that a policy of the container limits', async () => {
+    await connector(acme, 's3', { config: { bucket: 'Acme_CFDI', endpoint: 'https://s3.example.com' } })
+    for (const sas_token of ['sp=rcwd&se=2999-01-01&sig=x', 'si=policy&sig=x'])
+      await connector(acme, 'azure_blob', { credentials: { sas_token } })
+    const made = await connector(acme, 'azure_blob')
+    const refused = await acme.ask('PATCH', made.path, { credentials: { sas_token: 'sp=r&sig=x' } })
+    expect([codeOf(refused), refused.body.errors]).toEqual([
+      '422 storage_connector.credentials',
+      [{ path: 'credentials.sas_token', message: 'Must allow to write: its permissions (sp) have no w.' }],
+    ])
+  })
+
+  it('says of credentials of both kinds that only one of them is wanted', async () => {
+    const messageOf = async (credentials: object) =>
+      (await acme.ask('POST', CONNECTORS, { name: 'x', ...DRAFTS.azure_blob, credentials })).body.errors[0].message
+    expect(await messageOf({ account_key: btoa('k'), sas_token: 'sig=x' })).toBe(
+      'Must have only one of these: account_key; or else sas_token.',
+    )
+    expect(await messageOf({})).toBe('Must have account_key; or else sas_token.')
+  })
+
+  it('copies all kinds and all RFCs when they are null, also later', async () => {
+    const made = await connector(acme, 's3', { scope: { fiscal_entity_ids: null, kinds: null } })
+    expect(made['scope']).toEqual({ fiscal_entity_ids: null, kinds: KINDS })
+    await acme.ask('PATCH', made.path, { scope: { kinds: ['csf'] } })
+    expect((await acme.ask('PATCH', made.path, { scope: { kinds: null } })).body.scope.kinds).toEqual(KINDS)
   })
 
   it('accepts the whole key file of a service account, and keeps only what it needs', async () => {
@@ -298,6 +333,13 @@ describe('changing a connector', () => {
     const azure = await connector(acme, 'azure_blob')
     for (const config of [{ account: 'otracuenta' }, { endpoint: 'https://blobs.example.com/fiscalarchive' }])
       expect(codeOf(await acme.ask('PATCH', azure.path, { config }))).toBe('422 storage_connector.credentials_required')
+    const s3 = await connector(acme, 's3', { config: { bucket: 'uno', endpoint: 'https://s3.example.com' } })
+    expect((await acme.ask('PATCH', s3.path, { config: { bucket: 'dos' } })).status).toBe(200)
+    for (const config of [{ path_style: false }, { path_style: false, bucket: 'tres' }])
+      expect(codeOf(await acme.ask('PATCH', s3.path, { config }))).toBe('422 storage_connector.credentials_required')
+    const hosted = { config: { path_style: false, bucket: 'tres' }, credentials: DRAFTS.s3.credentials }
+    expect((await acme.ask('PATCH', s3.path, hosted)).status).toBe(200)
+    expect(codeOf(await acme.ask('PATCH', s3.path, { config: { bucket: 'uno' } }))).toBe('422 storage_connector.credentials_required')
     const { credentials } = DRAFTS.azure_blob
     expect((await acme.ask('PATCH', azure.path, { config: { account: 'otracuenta' }, credentials })).status).toBe(200)
     // The same server again, in other words.
@@ -394,6 +436,28 @@ describe('changing a connector', () => {
     expect((await acme.ask('PATCH', made.path, { connector_status: 'active' })).body).toMatchObject({ connector_status: 'active' })
     expect(isFirst).toBe(false)
     expect(await rowOf(made)).toMatchObject({ connector_status: 'active', failures: 0, is_planned: 0 })
+  })
+
+  it('shows a backfill as paused while the connector is, or is in error, and refuses another one', async () => {
+    const made = await connector(acme)
+    const statusOf = async () => (await acme.ask('GET', made.path)).body.backfill.status
+    await acme.ask('POST', `${made.path}/backfill`)
+    expect(await statusOf()).toBe('queued')
+    for (const status of ['paused', 'error']) {
+      await env.EVENTS_0.prepare('update storage_connectors set connector_status = ?2 where connector_id = ?1')
+        .bind(made.connector_id, status)
+        .run()
+      expect(await statusOf()).toBe('paused')
+      expect(codeOf(await acme.ask('POST', `${made.path}/backfill`))).toBe('409 storage_connector.not_active')
+    }
+    await acme.ask('PATCH', made.path, { connector_status: 'active' })
+    expect(await statusOf()).toBe('queued')
+    await env.EVENTS_0.prepare(
+      "update storage_connectors set connector_status = 'paused', backfill = json_set(backfill, '$.status', 'completed') where connector_id = ?1",
+    )
+      .bind(made.connector_id)
+      .run()
+    expect(await statusOf()).toBe('completed')
   })
 
   it('knows while it is paused of how many RFCs something waits', async () => {

@@ -23,7 +23,8 @@ import { wakeConnector } from '../due.ts'
 import { listRest, stopCopying } from '../mirror/leave.ts'
 import { dropParts, lastManifestOf, moveManifests, placeOf } from '../mirror/manifest.ts'
 import { changeToken } from '../mirror/store.ts'
-import { type ConnectorConfig, readMember } from '../provider-contract.ts'
+import { type ConnectorConfig, type ConnectorCredentials, readMember } from '../provider-contract.ts'
+import { sasFault } from '../sas.ts'
 import {
   assertBackfillUnchanged,
   assertConnectorUnchanged,
@@ -49,6 +50,13 @@ export const connectorsUsed = countConnectors
 
 const parsed = <T>(json: string | null): T | null => (json === null ? null : (JSON.parse(json) as T))
 
+/** A backfill stops and goes on with its connector. */
+function backfillOf({ backfill: json, connector_status }: CountedConnector): Backfill | null {
+  const backfill = parsed<Backfill>(json)
+  const isStopped = backfill !== null && backfill.status !== 'completed' && connector_status !== 'active'
+  return isStopped ? { ...backfill, status: 'paused' } : backfill
+}
+
 function view(row: CountedConnector): StorageConnector {
   const config = configOf(row)
   const isWaiting = row.connector_status === 'active' && row.retry_at > Date.now()
@@ -67,7 +75,7 @@ function view(row: CountedConnector): StorageConnector {
     failed_count: row.failed_count,
     consecutive_failures: row.failures,
     next_attempt_at: isWaiting ? new Date(row.retry_at).toISOString() : null,
-    backfill: parsed<Backfill>(row.backfill),
+    backfill: backfillOf(row),
     last_manifest: lastManifestOf(row),
     preview: previewOf(config.path_template, config.prefix),
     created_at: row.created_at.toISOString(),
@@ -92,6 +100,11 @@ function refuseTarget({ settings }: Ctx, config: ConnectorConfig): void {
   if (message !== null) throw invalid('storage_connector.endpoint', [{ path: 'config.endpoint', message }])
 }
 
+function refuseCredentials(credentials: ConnectorCredentials): void {
+  const message = 'sas_token' in credentials && credentials.sas_token ? sasFault(credentials.sas_token, Date.now()) : null
+  if (message !== null) throw invalid('storage_connector.credentials', [{ path: 'credentials.sas_token', message }])
+}
+
 async function refuseScope(ctx: Ctx, { fiscal_entity_ids: ids }: Partial<ConnectorScope>): Promise<void> {
   const linked = ids ? await findLinked(ctx.db, ctx.organization.id, ids) : new Set<string>()
   const faults = (ids ?? []).flatMap((id, n): Fault[] =>
@@ -103,13 +116,14 @@ async function refuseScope(ctx: Ctx, { fiscal_entity_ids: ids }: Partial<Connect
 
 /**
  * Creates a connector, which copies what comes from now on. Throws Failure 422 storage_connector.endpoint for an endpoint that may not be
- * called, 422 storage_connector.scope for a fiscal entity that is not linked, 402 billing.overdue, and 409 storage_connector.plan_limit.
+ * called, 422 storage_connector.credentials for a SAS token that cannot write, 422 storage_connector.scope for a fiscal entity that is not linked, 402 billing.overdue, and 409 storage_connector.plan_limit.
  */
 export async function createConnector(ctx: Ctx, draft: ConnectorDraft, checkPaid: CheckPaid): Promise<StorageConnector> {
   const { name, provider, scope } = draft
   const config = readMember('config', provider, draft.config)
   const credentials = readMember('credentials', provider, draft.credentials)
   refuseTarget(ctx, config)
+  refuseCredentials(credentials)
   await refuseScope(ctx, scope)
   await checkPaid(ctx)
   const identity = { organization_id: ctx.organization.id, connector_id: newId('stc') }
@@ -176,17 +190,21 @@ const refusedView = ({ fiscal_entity, path, code, message, at }: RefusedRow): Re
 
 /** Who may change a connector may not learn its credentials: they are sent to no other server than the one for which they were given. */
 function refuseOldCredentials(stored: ConnectorConfig, config: ConnectorConfig): void {
-  const serverOf = (one: ConnectorConfig & { endpoint?: string | null; account?: string }) => JSON.stringify([one.endpoint, one.account])
+  const serverOf = (one: ConnectorConfig & { endpoint?: string | null; account?: string; path_style?: boolean | null; bucket?: string }) =>
+    JSON.stringify([one.endpoint, one.account, one.endpoint != null && one.path_style === false ? one.bucket : null])
   if (serverOf(stored) !== serverOf(config))
     throw invalid('storage_connector.credentials_required', [
-      { path: 'credentials', message: 'Must be sent again, because the endpoint or the account changes.' },
+      {
+        path: 'credentials',
+        message: 'Must be sent again, because the server changes: its endpoint, its account, or the bucket in its host name.',
+      },
     ])
 }
 
 /**
  * Applies changes to a connector. Once it is active again, everything that waits is copied. Throws InvalidInput for a config or credentials
  * that do not have the shape of the provider, Failure 404 storage_connector.not_found, 422 storage_connector.endpoint,
- * storage_connector.credentials_required and storage_connector.scope, 402 billing.overdue for the status active, and 409
+ * storage_connector.credentials, storage_connector.credentials_required and storage_connector.scope, 402 billing.overdue for the status active, and 409
  * storage_connector.changed.
  */
 export async function changeConnector(
@@ -239,6 +257,7 @@ async function columnsOf(ctx: Ctx, stored: ConnectorRow, changes: ConnectorChang
   const columns: Partial<ConnectorRow> = { updated_at: ctx.now, ...(name !== undefined && { name }) }
   if (changes.credentials !== undefined) {
     const credentials = readMember('credentials', stored.provider, changes.credentials)
+    refuseCredentials(credentials)
     columns.credentials = await sealCredentials(ctx, stored, credentials)
     columns.credentials_version = stored.credentials_version + 1
   }

@@ -88,9 +88,12 @@ export const connectorRoutes = (checkPaid: CheckPaid) =>
         doc('Update a storage connector'),
         doc(
           'Changes only the members that you send, also within `config` and `scope`. `credentials` are replaced as a whole, and must be sent ' +
-            'with another `endpoint` or `account`. Another place, prefix or template applies to what is copied from then on: nothing is moved. ' +
+            'with another server: another `endpoint` or `account`, or another bucket in its host name. Another place, prefix or template applies to ' +
+            'what is copied from then on: nothing is moved, but a backfill that runs begins anew. The manifest of what is in none yet is ' +
+            'written to the place that is left: the answer can take 15 seconds. What a narrower scope leaves out is copied no longer. ' +
             'A wider scope applies to what comes from then on, too: `…/backfill` copies the rest. What came while the connector was paused is ' +
-            'copied when it is active again.',
+            'copied when it is active again. After a pause, or a narrower scope, nothing new is sent after two seconds; what is under way then ' +
+            'ends by itself.',
         ),
       ),
       params(ConnectorPath),
@@ -110,7 +113,7 @@ export const connectorRoutes = (checkPaid: CheckPaid) =>
         'deleteStorageConnector',
         TAG,
         doc('Delete a storage connector'),
-        doc('Its credentials are erased at once. What was copied stays at the destination.'),
+        doc('Its credentials are erased at once. Nothing new is sent after two seconds. What was copied stays at the destination.'),
       ),
       params(ConnectorPath),
       roles('owner', 'admin'),
@@ -142,7 +145,7 @@ export const connectorRoutes = (checkPaid: CheckPaid) =>
         doc('Copy what is already held'),
         doc(
           'Copies everything that your visibility window shows and the scope includes, under the present template, also what was copied before. ' +
-            'While a backfill runs, another request changes nothing. RFCs whose connection is not active are left out: they are copied once it is ' +
+            'While a backfill runs, another request changes nothing; of a connector that is paused or in error it is refused. RFCs whose connection is not active are left out: they are copied once it is ' +
             'active again. See `backfill` of the connector for its progress.',
         ),
       ),

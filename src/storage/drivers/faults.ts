@@ -48,10 +48,10 @@ export function errorOf(answer: ProviderAnswer, code: string, table: FaultTable,
 export const unexpected = ({ status }: ProviderAnswer): DestinationError =>
   new DestinationError('refused', `The answer of the destination is not what its kind of provider answers (status ${status}).`)
 
-/** Reads Retry-After: seconds, or a date. */
+/** Reads Retry-After: seconds, or a date. What is longer than 30 years is 30 years. */
 export function retryAfterOf({ headers }: ProviderAnswer): number | null {
   const value = headers.get('retry-after')?.trim() ?? ''
-  if (/^\d{1,9}$/.test(value)) return Number(value)
+  if (/^\d+$/.test(value)) return Math.min(Number(value), 1e9)
   const at = Date.parse(value)
   return Number.isNaN(at) ? null : Math.max(0, Math.ceil((at - Date.now()) / 1_000))
 }

@@ -1,6 +1,5 @@
 import { type Found, findNamed, inflated, type Leg, readLeg, readPacked, type XmlPlace } from '../../cfdi/mirrored/mirrored.ts'
 import type { System } from '../../platform/context.ts'
-import { once } from '../../platform/once.ts'
 import type { ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import type { MirroredKind } from '../contract.ts'
 import { documentPathOf, pathOf } from '../template.ts'
@@ -98,6 +97,12 @@ export async function nextBatch(
     }
   }
   return { items, gone, legs, end }
+}
+
+/** Does the work when it is first asked for. */
+function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let done: Promise<T> | undefined
+  return () => (done ??= work())
 }
 
 function xmlItem(rfc: string, template: string, { row }: Pick<Found, 'row'>, behind: RoundPosition, read: Item['read']): Item {

@@ -48,8 +48,8 @@ const PATIENCE = 2
 const PROVIDER_FAILS: readonly string[] = ['unavailable', 'timeout', 'connection_failed'] satisfies DestinationFault[]
 
 /**
- * Stores items in their order, four at once, until the destination fails, the budget ends, or `mayGoOn` says no. A refusal of one does not
- * stop the others while the destination takes any. Throws what is not the fault of the destination.
+ * Stores items in their order, four at once, until the destination fails, the budget ends, or `mayGoOn` says no. A refusal of one stops no
+ * other if the destination takes an object afterwards. Throws what is not the fault of the destination.
  */
 export async function copyItems(items: readonly Item[], { destination, budget, mayGoOn, works, failures }: Copier): Promise<Copying> {
   const results: (string | DestinationError | undefined)[] = items.map(() => undefined)
@@ -57,9 +57,23 @@ export async function copyItems(items: readonly Item[], { destination, budget, m
     isRefusal(error) || (n === 0 && failures >= PATIENCE && error.retry_after_seconds === null && PROVIDER_FAILS.includes(error.code))
   let next = 0
   let isOver = false
-  let isWorking = false
   let askedAt = Date.now()
   let answer = Promise.resolve(true)
+  // The refusals after which nothing has been taken yet, as they came.
+  let doubtful: { n: number; at: number }[] = []
+  let refusals = 0
+  let hasTaken = false
+  const taken = (began: number): void => {
+    hasTaken = true
+    doubtful = doubtful.filter(({ at }) => at > began)
+  }
+  let checking: Promise<void> | null = null
+  const check = async (): Promise<void> => {
+    const began = refusals
+    if (await works()) taken(began)
+    else isOver = true
+    checking = null
+  }
   const copyNext = async (): Promise<void> => {
     while (!isOver && next < items.length && budget.allows(STATEMENTS)) {
       if (Date.now() - askedAt >= ASK_MS) {
@@ -69,22 +83,26 @@ export async function copyItems(items: readonly Item[], { destination, budget, m
       if (!(await answer)) isOver = true
       if (isOver || next >= items.length) break
       const n = next++
+      const began = refusals
       try {
         results[n] = await copyItem(destination, items[n]!)
-        isWorking = true
+        taken(began)
       } catch (error) {
         isOver ||= !(error instanceof DestinationError && isOfObject(error, n))
         if (!(error instanceof DestinationError)) throw error
         results[n] = error
-        if (!isOver && !isWorking && (await works())) isWorking = true
-        isOver ||= !isWorking
+        if (isOfObject(error, n)) doubtful.push({ n, at: ++refusals })
+        if (isOver || doubtful.length < (hasTaken ? AT_ONCE : 1)) continue
+        checking ??= check()
+        await checking
       }
     }
   }
   const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, copyNext))
   for (const end of ends) if (end.status === 'rejected') throw end.reason
+  if (!isOver && doubtful.length > 0) await check()
   const isSettled = (result: string | DestinationError | undefined, n: number) =>
-    typeof result === 'string' || (result !== undefined && isWorking && isOfObject(result, n))
+    typeof result === 'string' || (result !== undefined && isOfObject(result, n) && doubtful.every((one) => one.n !== n))
   const first = results.findIndex((result, n) => !isSettled(result, n))
   const settled = first < 0 ? items.length : first
   const copying: Copying = { settled, copied: [], lines: [], refused: [], failed: 0, error: null }

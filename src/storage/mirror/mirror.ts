@@ -26,7 +26,7 @@ export interface Held {
   scope: ConnectorScope
   path_template: string
   destination: Destination
-  /** Whether the destination takes an object that nothing is wrong with. It is asked once. */
+  /** Whether the destination takes an object that nothing is wrong with. */
   works: () => Promise<boolean>
 }
 

@@ -1,8 +1,9 @@
 /**
- * How many connectors are copied to at a time in an isolate: in all, because each has some megabytes in memory; of one organization; and at
- * one host. What is slow leaves room for others.
+ * How many connectors are copied to at a time in an isolate: in all, because each has some megabytes in memory; of organizations whose last
+ * turn ended in a failure, which can be one that takes long; of one organization; and at one host. What is slow leaves room for others.
  */
 const PLACES = 4
+const AFTER_FAILURE = 2
 const PER_ORGANIZATION = 2
 const PER_HOST = 3
 /** Who has not asked again within this time has ended. */
@@ -19,8 +20,8 @@ export interface Claimant {
 
 /**
  * Divides the places of an isolate. A free place goes to the waiting organization that holds the fewest; between equals, to the one that had
- * its last place longest ago. So one that comes for the first time gets the next place that is free, however many others wait. Times are
- * milliseconds of a clock that only goes forward.
+ * its last place longest ago. So one that comes for the first time gets the next place that is free, however many others wait. Two places are kept for organizations that have
+ * not failed last, one of them at any host. Times are milliseconds of a clock that only goes forward.
  */
 export class Places {
   readonly #held = new Map<object, Claimant & { until: number }>()
@@ -28,6 +29,7 @@ export class Places {
   readonly #waiting = new Map<object, Claimant & { until: number }>()
   /** By organization, the number of the last place that it had. */
   readonly #last = new Map<string, number>()
+  readonly #failed = new Set<string>()
   #taken = 0
 
   /** Takes a place until `leave`, or for so many milliseconds. Returns false when it is not the claimant's turn: it has to ask again. */
@@ -39,21 +41,32 @@ export class Places {
     this.#held.set(key, { ...claimant, until: now + milliseconds })
     this.#last.delete(claimant.organization_id)
     this.#last.set(claimant.organization_id, ++this.#taken)
-    if (this.#last.size > REMEMBERED) this.#last.delete(this.#last.keys().next().value!)
+    if (this.#last.size > REMEMBERED) this.#forget(this.#last.keys().next().value!)
     return true
   }
 
-  /** Gives the place back, or waits no longer. */
-  leave(key: object): void {
+  /** Gives the place back after a turn that failed or did not, or waits no longer. */
+  leave(key: object, hasFailed = false): void {
+    const held = this.#held.get(key)
+    if (held && hasFailed) this.#failed.add(held.organization_id)
+    else if (held) this.#failed.delete(held.organization_id)
     this.#held.delete(key)
     this.#waiting.delete(key)
+  }
+
+  #forget(organization_id: string): void {
+    this.#last.delete(organization_id)
+    this.#failed.delete(organization_id)
   }
 
   #next(now: number): object | undefined {
     let next: object | undefined
     let least = Number.POSITIVE_INFINITY
-    for (const [key, { organization_id, host, until }] of this.#waiting) {
-      if (until <= now && this.#waiting.delete(key)) continue
+    const hasFailed = (one: Claimant): boolean => this.#failed.has(one.organization_id)
+    const isKept = this.#count(hasFailed) >= AFTER_FAILURE
+    for (const [key, one] of this.#waiting) {
+      const { organization_id, host, until } = one
+      if ((until <= now && this.#waiting.delete(key)) || (isKept && hasFailed(one))) continue
       const own = this.#count((held) => held.organization_id === organization_id)
       if (own >= PER_ORGANIZATION || this.#count((held) => held.host === host) >= PER_HOST) continue
       const rank = own * 1e12 + (this.#last.get(organization_id) ?? 0)

@@ -3,7 +3,6 @@ import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { sql } from '../../platform/db/fragment.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
-import { once } from '../../platform/once.ts'
 import { inBackground } from '../../platform/queues/background.ts'
 import { ownEventStatements, wakeOwnEvent } from '../../webhooks/own-events.ts'
 import { configOf, scopeOf } from '../connector.ts'
@@ -67,6 +66,7 @@ export async function workOnConnector(system: System, message: StorageMessage): 
   if (!claimant) return
   const key = {}
   const until = performance.now() + WAIT_MS
+  let hasFailed = false
   try {
     // Yields in any case: the local runtime answers no other request while a handler never waits.
     for (let wait = 1; ; wait = LOOK_EVERY_MS) {
@@ -76,9 +76,9 @@ export async function workOnConnector(system: System, message: StorageMessage): 
       if (now >= until) return await sendOn(system, message)
     }
     system.budget.restart(TURN_MS)
-    await goOn(system, d1, message)
+    hasFailed = await goOn(system, d1, message)
   } finally {
-    places.leave(key)
+    places.leave(key, hasFailed)
   }
 }
 
@@ -87,12 +87,13 @@ async function sendOn(system: System, message: StorageMessage): Promise<void> {
   else await system.env.STORAGE.send(message)
 }
 
-async function goOn(system: System, d1: D1Database, message: StorageMessage): Promise<void> {
+/** Returns whether the last that the destination did was to fail. */
+async function goOn(system: System, d1: D1Database, message: StorageMessage): Promise<boolean> {
   const { shard, connector } = message
   const token = crypto.randomUUID()
   const now = Date.now()
   const row = await claimConnector(d1, connector, token, now, now + LEASE_MS)
-  if (!row) return
+  if (!row) return false
   let next: StorageMessage | null
   try {
     next = row.deleted_at === null ? await work(system, shard, d1, row, message.after) : await cleanUp(system, shard, d1, row)
@@ -102,6 +103,7 @@ async function goOn(system: System, d1: D1Database, message: StorageMessage): Pr
   }
   await commit(d1, [releaseConnector(d1, connector, token)])
   if (next) await sendOn(system, next)
+  return row.failures > 0
 }
 
 /** Returns the message with which another invocation continues; null when there is nothing more to do now. */
@@ -116,7 +118,7 @@ async function work(system: System, shard: number, d1: D1Database, row: WorkRow,
   }
   try {
     using destination = await openDestination(system, d1, row)
-    const works = once(() => takesObjects(destination, row))
+    const works = () => takesObjects(destination, row)
     const held: Held = { d1, row, scope: scopeOf(row), path_template: configOf(row).path_template, destination, works }
     return (await copyDue(system, shard, held)) ? again : null
   } catch (error) {
@@ -178,7 +180,7 @@ async function recordFailure(
   failed: number,
 ): Promise<void> {
   const now = new Date()
-  const failures = row.failures + 1
+  const failures = ++row.failures
   const wait = waitAfter(failures, { retry_after_seconds })
   const last_error = JSON.stringify({ code, message, at: now.toISOString() })
   const { connector, connector_id, organization_id, name, provider } = row

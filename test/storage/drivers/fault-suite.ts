@@ -44,6 +44,11 @@ const HANGS: Record<string, () => Promise<Response>> = {
 const FAULTS: Record<string, Fault> = {
   '401': { answer: answers(401), codes: ['access_denied'], lasts: true },
   '403': { answer: answers(403), codes: ['access_denied'] },
+  '429 with a Retry-After that is too long': {
+    answer: answers(429, { 'retry-after': '99999999999999999999' }),
+    codes: ['rate_limited'],
+    retryAfter: 1e9,
+  },
   '429 with Retry-After': { answer: answers(429, { 'retry-after': '7' }), codes: ['rate_limited'], retryAfter: 7 },
   '500': { answer: answers(500), codes: ['unavailable'] },
   '503 with Retry-After': { answer: answers(503, { 'retry-after': '30' }), codes: ['unavailable', 'rate_limited'], retryAfter: 30 },

@@ -154,6 +154,39 @@ describe('a destination that hangs', () => {
     )
   })
 
+  it('again, of four organizations, leaves a place to one whose destination has not failed: it waits for none of them', async () => {
+    const hanging = (await Promise.all(Array.from({ length: 4 }, () => waiting(4, 1)))).flat()
+    const [fast] = (await waiting(20, 1)) as [Mirrored]
+    for (const one of hanging) {
+      one.shelf.refuse('timeout')
+      await workOnConnector(systemOf(env, new Date(), 'test'), { shard: 0, connector: one.connector })
+      expect((await stateOf(one.connector)).failures).toBe(1)
+    }
+    await env.EVENTS_0.prepare('update storage_connectors set retry_at = 0').run()
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>()
+    let begun = 0
+    for (const { shelf } of hanging)
+      shelf.before = () => {
+        begun++
+        return opened
+      }
+    for (const one of hanging) expect(await delivered(one)).toBe(true)
+    await vi.waitUntil(() => begun === 8, { timeout: 5_000 })
+    const began = performance.now()
+    expect(await delivered(fast)).toBe(true)
+    await vi.waitUntil(async () => (await copiedTo(fast)) === 20, { timeout: 10_000, interval: 20 })
+    expect(performance.now() - began).toBeLessThan(5_000)
+    // Two connectors with four documents each: the others wait for one of them.
+    expect(begun).toBe(8)
+    open()
+    const isDone = async () => {
+      for (const message of sent.splice(0)) await delivered(message as Mirrored)
+      return (await Promise.all(hanging.map(copiedTo))).every((count) => count === 4)
+    }
+    await vi.waitUntil(isDone, { timeout: 20_000, interval: 50 })
+    await vi.waitUntil(async () => (await Promise.all(hanging.map(({ connector }) => stateOf(connector)))).every(({ token }) => !token))
+  })
+
   it('loses nothing when its worker is ended from outside after the message was acknowledged: the sweep finds it', async () => {
     const [one] = (await waiting(12, 1)) as [Mirrored]
     const { promise: opened, resolve: open } = Promise.withResolvers<void>()

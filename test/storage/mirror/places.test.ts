@@ -32,9 +32,9 @@ class Isolate {
   }
 
   /** A turn ends. Its connector goes to the back of the queue, and comes again. */
-  end(n: number): void {
+  end(n: number, hasFailed = false): void {
     const [{ key, organization_id, host }] = this.held.splice(n, 1) as [Isolate['held'][number]]
-    this.places.leave(key)
+    this.places.leave(key, hasFailed)
     this.ask()
     this.come(organization_id, host)
   }
@@ -83,13 +83,48 @@ describe('the places of an isolate', () => {
     )
   })
 
+  it('are kept from those who failed last, but for two: who has not failed waits for nobody who hangs', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 4, max: 8 }),
+        fc.integer({ min: 1, max: 3 }),
+        fc.array(fc.nat(3), { maxLength: 30 }),
+        (slow, each, ends) => {
+          const isolate = new Isolate()
+          isolate.come('victim', 'a host')
+          for (let n = 0; n < slow * each; n++) isolate.come(`slow ${n % slow}`, 'a host')
+          // Everybody who hangs has done so once: until then nobody knows it.
+          isolate.end(isolate.held.findIndex(({ organization_id }) => organization_id === 'victim'))
+          const isVictim = ({ organization_id }: { organization_id: string }) => organization_id === 'victim'
+          for (let n = 0; n < 3 * slow * each; n++) isolate.end(0, !isVictim(isolate.held[0]!))
+          for (const n of ends) {
+            const at = n % isolate.held.length
+            isolate.end(at, !isVictim(isolate.held[at]!))
+            // It holds a place at any time: each of its turns begins when the last one has ended.
+            expect(isolate.count(isVictim)).toBe(1)
+            expect(isolate.held).toHaveLength(3)
+          }
+          // A turn that went well ends it.
+          const other = isolate.held.findIndex((one) => !isVictim(one))
+          const { organization_id } = isolate.held[other]!
+          isolate.end(other, false)
+          for (let n = 0; n < 20 && isolate.count((held) => held.organization_id === organization_id) === 0; n++)
+            isolate.end(isolate.held.findIndex(isVictim))
+          expect(isolate.count((held) => held.organization_id === organization_id)).toBeGreaterThan(0)
+        },
+      ),
+      { numRuns: runs(60, 3_000) },
+    )
+  })
+
   it('are never too many, and everybody that waits has one after as many turns as wait', () => {
     const arrival = fc.record({ organization: fc.nat(5), host: fc.nat(3) })
     fc.assert(
       fc.property(
         fc.array(arrival, { minLength: 1, maxLength: 25 }),
         fc.array(fc.nat(3), { minLength: 200, maxLength: 200 }),
-        (all, ends) => {
+        fc.uniqueArray(fc.nat(5)),
+        (all, ends, failing) => {
           const isolate = new Isolate()
           for (const { organization, host } of all) isolate.come(`organization ${organization}`, `host ${host}`)
           const served = new Set<string>()
@@ -101,7 +136,11 @@ describe('the places of an isolate', () => {
             }
             expect(isolate.held.length).toBeLessThanOrEqual(4)
             expect(isolate.held.length).toBeGreaterThan(0)
-            isolate.end(n % isolate.held.length)
+            const at = n % isolate.held.length
+            isolate.end(
+              at,
+              failing.some((one) => isolate.held[at]!.organization_id === `organization ${one}`),
+            )
           }
           expect(served.size).toBe(new Set(all.map(({ organization }) => organization)).size)
         },
