@@ -110,6 +110,7 @@ export const BACKGROUND: readonly string[] = [
   'src/schedule.ts',
   'src/tasks.ts',
   'src/letters.ts',
+  'src/authority/sandbox/sandbox.ts',
   'src/billing/collect.ts',
   'src/billing/operator/',
   'src/blacklists/loading/load.ts',

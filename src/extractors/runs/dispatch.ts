@@ -1,4 +1,4 @@
-import { authorityOf } from '../../authority/adapters.ts'
+import { loginsOf } from '../../authority/logins.ts'
 import type { DataSourceKey } from '../../authority/port/catalog.ts'
 import { announce, type ConnectionDemand, type Queued, requestJobs, watermarks } from '../../downloads/downloads.ts'
 import { change } from '../../platform/audit/audit.ts'
@@ -210,7 +210,7 @@ async function dispatchPage(
   extractor: ExtractorRow,
   page: readonly ConnectionRow[],
 ): Promise<Queued & { unwidened: Set<number> }> {
-  const active = authorityOf(system).sources
+  const active = loginsOf(system).sources
   const selected = page.map((connection) => {
     const enabled = sourcesOf(connection, active)
     return { connection, sources: extractor.data_source_keys.filter((key) => enabled.includes(key) && active.includes(key)) }
