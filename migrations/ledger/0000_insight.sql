@@ -151,7 +151,8 @@ CREATE TABLE `cfdi_suppliers` (
 --> statement-breakpoint
 CREATE TABLE `entities` (
 	`entity` integer PRIMARY KEY NOT NULL,
-	`rfc` text NOT NULL
+	`rfc` text NOT NULL,
+	`organization_id` text
 );
 --> statement-breakpoint
 CREATE TABLE `cancellations` (
@@ -188,7 +189,7 @@ CREATE TABLE `sync_jobs` (
 	`source` text NOT NULL,
 	`month` text NOT NULL,
 	`job_id` text NOT NULL,
-	`organizations` text NOT NULL,
+	`organizations` text,
 	`late` text,
 	`carried` text DEFAULT '{}' NOT NULL,
 	`open` integer NOT NULL,
@@ -242,6 +243,7 @@ CREATE TABLE `documents` (
 	`is_current` integer DEFAULT 1 NOT NULL,
 	`fields_status` text NOT NULL,
 	`fields` text,
+	`fields_base` text,
 	`fields_reason` text,
 	`read_attempts` integer DEFAULT 0 NOT NULL,
 	PRIMARY KEY(`entity`, `document_id`)

@@ -13,8 +13,11 @@ export const syncJobs = sqliteTable(
     month: text('month').notNull(),
     /** The jobs that one run requests for an RFC have the same identifier. Of the jobs of a source and month, the newest has the greatest. */
     job_id: text('job_id').notNull(),
-    /** The organizations whose runs created it, joined it, or found it recently finished, as a JSON array. */
-    organizations: text('organizations').notNull(),
+    /**
+     * The organizations whose runs created it, joined it, or found it recently finished, as a JSON array; null when it is only the one that
+     * asked first for jobs of the RFC (visibility/askers.ts).
+     */
+    organizations: text('organizations'),
     /** Those of them that found it finished, as a JSON array; null when there are none. */
     late: text('late'),
     /**

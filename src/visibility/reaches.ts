@@ -1,3 +1,4 @@
+import { dayOfEpoch } from '../platform/time/calendar.ts'
 import { type Bounds, latestOf } from './window.ts'
 
 /** What one run of a connection reached of a source: the documents of whole months, up to the instant of the run. */
@@ -20,11 +21,19 @@ interface Dated {
 
 const DAY_SECONDS = 86_400
 
-/** The reaches of a connection out of the text in which they are stored, in the order of their instants. */
-export const parseReaches = (text: string): Reach[] =>
-  (JSON.parse(text) as [at: number, floor: string][])
-    .map(([at, floor]) => ({ at, floor, from: `${floor.slice(0, 7)}-01` }))
+/** The reaches of a connection out of the text in which they are stored (taxpayers/reaches.ts), in the order of their instants. */
+export function parseReaches(text: string): Reach[] {
+  let [at, day] = [0, 0]
+  const next = (milliseconds: number, days: number): Reach => {
+    at += milliseconds
+    day += days
+    const floor = dayOfEpoch(day)
+    return { at, floor, from: `${floor.slice(0, 7)}-01` }
+  }
+  return (JSON.parse(text) as [milliseconds: number, days: number, times: number][])
+    .flatMap(([milliseconds, days, times]) => Array.from({ length: times }, () => next(milliseconds, days)))
     .sort((a, b) => a.at - b.at)
+}
 
 /** When the connection's own runs first reached a document, in milliseconds. Undefined when none did. */
 export const reachedAt = (reaches: readonly Reach[], { fecha, issued_at }: Dated): number | undefined =>
