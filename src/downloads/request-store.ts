@@ -92,11 +92,11 @@ export function requestStatements(
     ledger
       .prepare(
         // A clock that is behind makes no job older than the one before.
-        `insert into sync_jobs (entity, source, month, job_id, organizations, open, as_of, not_before, attempts, created_at,
+        `insert into sync_jobs (entity, source, month, job_id, organizations, open, as_of, not_before, attempts, created_after,
            created_count, updated_count, cancelled_count, rejected_count)
          select w.value->>0, w.value->>1, w.value->>2, max(w.value->>3, coalesce(s.job_id || '0', '')),
            (select json_array(?2) from entities e where e.entity = w.value->>0 and e.organization_id <> ?2), 1, ?3,
-           w.value->>4, 0, ?4, 0, 0, 0, 0
+           w.value->>4, 0, ?4 - ?3, 0, 0, 0, 0
          from ${REQUESTED.replace('cross', 'left')} where s.job_id is null or not ${SERVES}`,
       )
       .bind(json, organization_id, instant, now),

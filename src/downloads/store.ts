@@ -121,7 +121,7 @@ export const finishJobStatements = (
   ...coverageStatements(ledger, job, { outcome: error_class !== null ? 'failed' : isIncomplete ? 'incomplete' : 'complete', until }),
   ledger
     .prepare(
-      `update sync_jobs set error_class = ?5, finished_at = ?6, open = 0, not_before = 0, attempts = ?7, started_at = ?8,
+      `update sync_jobs set error_class = ?5, finished_after = ?6 - created_at, open = 0, not_before = 0, attempts = ?7, started_at = ?8,
          rejected_files = iif(rejected_files is null, null, ${DATED})
        where ${KEY}`,
     )
@@ -154,9 +154,9 @@ function carryStatements(ledger: D1Database, job: Job, now: number): D1PreparedS
   return [
     ledger
       .prepare(
-        `insert into sync_jobs (entity, source, month, job_id, organizations, carried, open, as_of, not_before, attempts, created_at,
+        `insert into sync_jobs (entity, source, month, job_id, organizations, carried, open, as_of, not_before, attempts, created_after,
            created_count, updated_count, cancelled_count, rejected_count)
-         select entity, source, month, ?5, json_group_array(w.key), json_group_object(w.key, w.value), 1, as_of, 0, 0, ?6, 0, 0, 0, 0
+         select entity, source, month, ?5, json_group_array(w.key), json_group_object(w.key, w.value), 1, as_of, 0, 0, ?6 - as_of, 0, 0, 0, 0
          from sync_jobs cross join json_each(carried) w
          where ${KEY} and w.key not in (select value from json_each(${ASKERS}))
          group by job_id`,

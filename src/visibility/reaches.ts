@@ -23,16 +23,22 @@ const DAY_SECONDS = 86_400
 
 /** The reaches of a connection out of the text in which they are stored (taxpayers/reaches.ts), in the order of their instants. */
 export function parseReaches(text: string): Reach[] {
-  let [at, day] = [0, 0]
-  const next = (milliseconds: number, days: number): Reach => {
-    at += milliseconds
-    day += days
-    const floor = dayOfEpoch(day)
-    return { at, floor, from: `${floor.slice(0, 7)}-01` }
-  }
-  return (JSON.parse(text) as [milliseconds: number, days: number, times: number][])
-    .flatMap(([milliseconds, days, times]) => Array.from({ length: times }, () => next(milliseconds, days)))
-    .sort((a, b) => a.at - b.at)
+  const [last, ...steps] = JSON.parse(text) as [at: number, day: number, times: number][]
+  if (!last) return []
+  let [at, day] = last
+  const reaches = [reachOn(at, day)]
+  for (const [milliseconds, days, times] of steps.reverse())
+    for (let n = 0; n < times; n++) {
+      at -= milliseconds
+      day -= days
+      reaches.push(reachOn(at, day))
+    }
+  return reaches.reverse().sort((a, b) => a.at - b.at)
+}
+
+function reachOn(at: number, day: number): Reach {
+  const floor = dayOfEpoch(day)
+  return { at, floor, from: `${floor.slice(0, 7)}-01` }
 }
 
 /** When the connection's own runs first reached a document, in milliseconds. Undefined when none did. */

@@ -93,8 +93,8 @@ async function store({ jobs, extractions }: ReturnType<typeof worldOf>): Promise
       `insert into entities (entity, rfc, organization_id) select value, 'RFC' || value, 'org_a' from json_each(?)`,
     ).bind(JSON.stringify(ENTITIES)),
     env.LEDGER_0.prepare(
-      `insert into sync_jobs (entity, source, month, job_id, organizations, open, error_class, as_of, not_before, attempts, created_at,
-         finished_at, created_count, updated_count, cancelled_count, rejected_count)
+      `insert into sync_jobs (entity, source, month, job_id, organizations, open, error_class, as_of, not_before, attempts, created_after,
+         finished_after, created_count, updated_count, cancelled_count, rejected_count)
        select value->>'entity', '${SOURCE}', value->>'month', value->>'job_id', ${ASKED}, value->>'finished_at' is null,
          iif(value->>'status' = 'failed', 'internal_error', null), 0, 0, 0, 0, value->>'finished_at', 1, 0, 0, 0 from json_each(?)`,
     ).bind(JSON.stringify(jobs)),
@@ -264,11 +264,11 @@ describe('jobs in which nothing changed', () => {
       ...['sync_jobs', 'extractions', 'entities', 'outbox', 'sync_work'].map((table) => env.LEDGER_0.prepare(`delete from ${table}`)),
       env.LEDGER_0.prepare("insert into entities (entity, rfc, organization_id) values (42, 'RFC42', 'org_a')"),
       env.LEDGER_0.prepare(
-        `insert into sync_jobs (entity, source, month, job_id, organizations, open, error_class, as_of, not_before, attempts, created_at,
-           finished_at, created_count, updated_count, cancelled_count, rejected_count, brought)
+        `insert into sync_jobs (entity, source, month, job_id, organizations, open, error_class, as_of, not_before, attempts, created_after,
+           finished_after, created_count, updated_count, cancelled_count, rejected_count, brought)
          select 42, '${SOURCE}', '2027-03', value->>'job_id', ${ASKED}, 0, iif(value->>'status' = 'failed', 'internal_error', null),
            value->>'finished_at', 0, 1,
-           value->>'finished_at', value->>'finished_at', 0, 0, 0, value->>'rejected', value->'brought' from json_each(?)`,
+           0, 0, 0, 0, 0, value->>'rejected', value->'brought' from json_each(?)`,
       ).bind(JSON.stringify(rows)),
     ])
     return rows

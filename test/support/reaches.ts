@@ -5,13 +5,11 @@ import { parseReaches } from '../../src/visibility/reaches.ts'
 export type Kept = [at: number, floor: string]
 
 /** Runs as the column of a connection has them. */
-export const reachesOf = (kept: readonly Kept[]): string =>
-  JSON.stringify(
-    kept.map(([at, floor], n) => {
-      const [before, day] = n === 0 ? [0, 0] : [kept[n - 1]![0], epochDayOf(kept[n - 1]![1])]
-      return [at - before, epochDayOf(floor) - day, 1]
-    }),
-  )
+export function reachesOf(kept: readonly Kept[]): string {
+  const reaches = kept.map(([at, floor]) => [at, epochDayOf(floor)] as const)
+  const steps = reaches.slice(1).map(([at, day], n) => [at - reaches[n]![0], day - reaches[n]![1], 1])
+  return JSON.stringify([...reaches.slice(-1).map((last) => [...last, kept.length]), ...steps])
+}
 
 /** The runs of a column, in the order of their instants. */
 export const keptOf = (text: string): Kept[] => parseReaches(text).map(({ at, floor }) => [at, floor])
