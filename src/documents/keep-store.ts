@@ -1,7 +1,6 @@
 import { askersOf } from '../visibility/askers.ts'
-import { fieldsOf } from './base-fields.ts'
 import { DOCUMENT_READ } from './news.ts'
-import type { DocumentRow } from './store.ts'
+import { type DocumentRow, fieldsOf } from './store.ts'
 
 /** A row as it is stored. What the job decides is left out. */
 export type KeptRow = Omit<DocumentRow, 'organizations' | 'is_current' | 'read_attempts'>

@@ -2,10 +2,11 @@ import type { DocumentFile } from '../authority/port/authority.ts'
 import type { CertificateList } from '../authority/port/fields-contract.ts'
 import type { System } from '../platform/context.ts'
 import { idOfUuid } from '../platform/db/id.ts'
-import { basesOf, keptFields } from './base-fields.ts'
 import { insertCertificates } from './certificates-store.ts'
+import { keptFields } from './changes.ts'
 import { insertObligationRules, type KeptRow, knownDocuments, retireStatement, tellRead, upsertDocuments } from './keep-store.ts'
 import { PENDING, readFields } from './reading.ts'
+import { basesOf } from './store.ts'
 
 export const objectOf = (sha256: string): string => `documents/${sha256}`
 

@@ -1,10 +1,32 @@
 import { type Fragment, prepared, raw, sql } from '../platform/db/fragment.ts'
 import type { ScopedLedger } from '../visibility/scoped-ledger.ts'
 import type { Window } from '../visibility/window.ts'
-import { fieldsOf } from './base-fields.ts'
 import type { documents } from './tables.ts'
 
 export type DocumentRow = typeof documents.$inferSelect
+
+/** Selects the fields of a document, whole, out of its row. */
+export const fieldsOf = (d: string): string =>
+  `iif(${d}.fields_base is null, ${d}.fields, (
+    select json_patch(base.fields, ${d}.fields) from documents base where base.entity = ${d}.entity and base.document_id = ${d}.fields_base))`
+
+/** A document whose row has all of its fields. */
+type Base = Pick<DocumentRow, 'series' | 'document_id'> & { fields: string }
+
+/** Finds the latest document of each of these series whose row has all of its fields. */
+export const basesOf = async (
+  ledger: D1Database,
+  { entity, source }: Pick<DocumentRow, 'entity' | 'source'>,
+  series: readonly string[],
+): Promise<Map<string, Base>> => {
+  const { results } = await prepared(
+    ledger,
+    sql`select series, max(document_id) as document_id, fields from documents
+      where entity = ${entity} and source = ${source} and series in (select value from json_each(${JSON.stringify(series)}))
+        and fields_status = 'read' and fields_base is null group by series`,
+  ).all<Base>()
+  return new Map(results.map((base) => [base.series, base]))
+}
 
 /** A document with its place among the versions of its series that the organization may read. */
 export type VersionRow = DocumentRow & { version: number; versions: number; all_fields: string | null }

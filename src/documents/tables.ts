@@ -31,7 +31,7 @@ export const documents = sqliteTable(
     /** Whether it has fields, and its DocumentFields as JSON once they are read: all, or those that differ from another document's. */
     fields_status: text({ enum: FIELDS_STATUSES }).notNull(),
     fields: text(),
-    /** That document, of the same series, which has all of its own (base-fields.ts). */
+    /** That document, of the same series, which has all of its own (changes.ts). */
     fields_base: text(),
     /** Why its fields cannot be read, in a sentence. */
     fields_reason: text(),

@@ -1,8 +1,7 @@
 import type { ObligationList } from '../../authority/port/fields-contract.ts'
 import { prepared, raw, sql } from '../../platform/db/fragment.ts'
 import { askersOf } from '../../visibility/askers.ts'
-import { fieldsOf } from '../base-fields.ts'
-import { type DocumentReader, type DocumentRow, readerJson, versionsOf } from '../store.ts'
+import { type DocumentReader, type DocumentRow, fieldsOf, readerJson, versionsOf } from '../store.ts'
 import type { Filing } from './obligations-of.ts'
 
 /** The document that names the obligations of a taxpayer. */
