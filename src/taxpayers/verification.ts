@@ -21,8 +21,8 @@ import {
   markVerified,
   requireIdle,
   requireVerification,
-  strikeReaches,
 } from './login-store.ts'
+import { strikeReaches } from './reaches.ts'
 import type { ConnectionRow } from './taxpayers.ts'
 
 /** Different CIECs of an RFC about which one call asks the authority, while the budget allows it. The next call continues. */
@@ -98,7 +98,15 @@ function invalidation(system: System, entity: number, rows: readonly ConnectionR
   return [
     assertStatesUnchanged(db, rows),
     invalidateCiec(db, rows, now),
-    ...(stopped_at === undefined ? [] : [strikeReaches(db, rows, stopped_at)]),
+    ...(stopped_at === undefined
+      ? []
+      : [
+          strikeReaches(
+            db,
+            rows.map(({ connection }) => connection),
+            stopped_at,
+          ),
+        ]),
     bumpCiecVersion(db, rows[0]!.rfc),
     ...insertOutboxEvents(
       db.$client,
