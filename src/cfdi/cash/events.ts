@@ -1,5 +1,6 @@
 import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import { boundsOf, type DirectionNumber, isCounted, isVisible, type Partition } from '../../visibility/scoped-ledger.ts'
+import { earliestOf, latestOf } from '../../visibility/window.ts'
 import { countedOn } from '../applied/as-of.ts'
 import { afterDay } from '../literal-day.ts'
 import { inPesos } from '../money.ts'
@@ -52,8 +53,12 @@ const isPaidAtOnce = (partition: Partition): Fragment =>
   sql`(own.metodo_pago is 'PUE' and (own.tipo_comprobante = 'E' or not ${hasComplement(partition)}))`
 
 /** What is paid at once: invoices and credit notes with metodo_pago PUE. */
-const paidAtOnce = (partition: Partition, direction: DirectionNumber, days: Days, more: Named): Fragment | null =>
-  whole(partition, direction, days, more, [raw("own.metodo_pago = 'PUE'"), isPaidAtOnce(partition)])
+const paidAtOnce = (
+  partition: Partition,
+  direction: DirectionNumber,
+  days: Pick<Population, 'first' | 'last' | 'counterparty'>,
+  more: Named,
+): Fragment | null => whole(partition, direction, days, more, [raw("own.metodo_pago = 'PUE'"), isPaidAtOnce(partition)])
 
 /**
  * Selects the invoices and credit notes of a direction and some days of `fecha`, whatever is paid of them, with the columns of `cashEvents`.
@@ -69,7 +74,7 @@ export const wholeEvents = (partition: Partition, direction: DirectionNumber, da
 function whole(
   partition: Partition,
   direction: DirectionNumber,
-  days: Days,
+  days: Pick<Population, 'first' | 'last' | 'counterparty'>,
   more: Named = NOTHING,
   conditions: readonly Fragment[] = [],
   reasons: Fragment = raw(''),
@@ -144,6 +149,16 @@ export function paidByComplement(
 ): Fragment | null {
   const [usual, late] = complements(partition, direction, days, { acting })
   if (!usual || !late) return null
+  return sql`${partsOf(partition, more, acting ? { is_hidden: sql`not (${all(partition.conditions('own'))})` } : {})}
+    from (${usual} union all ${late}) own cross join json_each(own.related) related cross join cfdi_payments p
+    left join cfdi i on i.uuid = p.invoice and ${isVisible(partition, 'i')}
+    where p.entity = ${partition.number} and p.invoice = related.value and p.source = own.uuid and ${isPaidOn(days)}`
+}
+
+const isPaidOn = ({ first, last }: Days): Fragment => sql`p.kind = 'P' and p.fecha_pago >= ${first} and p.fecha_pago < ${afterDay(last)}`
+
+/** The columns of the paid part `p` of an invoice `i`, by a complement `own` that counts. */
+function partsOf(partition: Partition, more: Named, others: Record<string, Fragment> = {}): Fragment {
   const reason = sql`case
     when i.uuid is null or i.version is null or i.tipo_comprobante is not 'I' or i.emisor_rfc = i.receptor_rfc then 'unknown'
     when i.cancelled = 1 then 'cancelled'
@@ -180,14 +195,33 @@ export function paidByComplement(
     source: raw(
       'json_array(p.amount, p.currency, p.conversion, p.taxes, i.currency, i.tipo_cambio, i.total_micros, i.subtotal, i.descuento, i.taxes, i.iva_trasladado)',
     ),
-    ...(acting ? { is_hidden: sql`not (${all(partition.conditions('own'))})` } : {}),
+    ...others,
     ...of('i', more),
   })
-  return sql`select ${selected}
-    from (${usual} union all ${late}) own cross join json_each(own.related) related cross join cfdi_payments p
-    left join cfdi i on i.uuid = p.invoice and ${isVisible(partition, 'i')}
-    where p.entity = ${partition.number} and p.invoice = related.value and p.source = own.uuid and p.kind = 'P'
-      and p.fecha_pago >= ${days.first} and p.fecha_pago < ${afterDay(days.last)}`
+  return sql`select ${selected}`
+}
+
+/** The same as `cashEvents` of the invoices and credit notes of some counterparties and days, which it reads by these. */
+export function cashEventsOf(
+  partition: Partition,
+  direction: DirectionNumber,
+  invoices: Days & { counterparty: readonly string[] },
+  days: Days,
+): Fragment | null {
+  const whole = paidAtOnce(partition, direction, invoices, NOTHING)
+  if (whole === null) return null
+  const { first, last, counterparty } = invoices
+  const isMeant = all([
+    sql`i.entity = ${partition.number} and i.counterparty_rfc in (select value from json_each(${JSON.stringify(counterparty)}))`,
+    sql`i.direction = ${raw(String(direction))} and i.issued_at >= ${earliestOf(first)} and i.issued_at <= ${latestOf(last)}`,
+    sql`i.fecha >= ${first} and i.fecha < ${afterDay(last)} and ${isVisible(partition, 'i')}`,
+  ])
+  const isComplement = all([
+    raw("own.kind = 'cfdi' and own.tipo_comprobante = 'P' and own.cancelled = 0 and own.emisor_rfc <> own.receptor_rfc"),
+    sql`own.direction = ${raw(String(direction))} and not ${isSubstituted(partition, 'own')} and ${isVisible(partition, 'own')}`,
+  ])
+  return sql`${whole} union all ${partsOf(partition, NOTHING)} from cfdi i indexed by cfdi_cpd cross join cfdi_payments p cross join cfdi own
+    where ${isMeant} and p.entity = ${partition.number} and p.invoice = i.uuid and own.uuid = p.source and ${isComplement} and ${isPaidOn(days)}`
 }
 
 /**

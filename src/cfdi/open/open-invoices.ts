@@ -3,7 +3,7 @@ import { boundsOf, type DirectionNumber, isAfterCeiling, type Partition } from '
 import { earliestOf } from '../../visibility/window.ts'
 import { complements } from '../cash/events.ts'
 import { afterDay } from '../literal-day.ts'
-import { isSubstituted, populationOf } from '../population/population.ts'
+import { isCounterparty, isSubstituted, populationOf } from '../population/population.ts'
 import { NOT_COUNTED } from '../population/sums.ts'
 import { countedApplications, LEAST_OPEN, listOfApplications } from './applications.ts'
 import { atRate, DIGITS, isOddAmount, isOddRate } from './in-pesos.ts'
@@ -15,6 +15,8 @@ export interface OpenAt {
   first?: string
   /** The day, when it is before today. */
   past: string | null
+  /** Only invoices of these counterparties. */
+  counterparty?: readonly string[]
   /** After how many days an invoice is due that states no terms. */
   terms: number
 }
@@ -58,7 +60,7 @@ function namedSince(partition: Partition, direction: DirectionNumber, since: str
 export function candidates(
   partition: Partition,
   direction: DirectionNumber,
-  { day, past, first, since }: Omit<OpenAt, 'terms'> & { since?: string },
+  { day, past, first, since, counterparty }: Omit<OpenAt, 'terms'> & { since?: string },
   columns: readonly string[],
   more: readonly Fragment[] = [],
 ): Fragment[] {
@@ -66,7 +68,9 @@ export function candidates(
   if (!bounds) return []
   const names = raw(columns.map((name) => `own.${name}`).join(', '))
   if (past !== null) {
-    const population = populationOf(partition, { direction, first: first ?? EARLIEST, last: day, types: ['I'], past, conditions: [raw(IS_DEFERRED('own')), ...more] })
+    const days = { first: first ?? EARLIEST, last: day }
+    const conditions = [raw(IS_DEFERRED('own')), ...more]
+    const population = populationOf(partition, { direction, ...days, types: ['I'], past, counterparty, conditions })
     return population ? [sql`select ${names}, 1 as is_recomputed, ${settled(partition, past)} as settled ${population}`] : []
   }
   const isBeyond = isAfterCeiling(partition, 'own', 'applied_until')
@@ -77,11 +81,13 @@ export function candidates(
         sql`own.entity = ${partition.number} and own.payment_status in (${raw(statuses)}) and own.direction = ${raw(String(direction))}`,
         sql`own.issued_at >= ${Math.max(bounds.since ?? 0, first === undefined ? 0 : earliestOf(first))} and own.issued_at <= ${bounds.until ?? Number.MAX_SAFE_INTEGER} and own.fecha < ${afterDay(day)}`,
         isOwed(partition, 'own'),
+        ...(counterparty === undefined ? [] : [isCounterparty(counterparty)]),
         ...partition.conditions('own'),
         ...more,
         ...own,
       ])}`
-  const open = [select("'unpaid', 'partially_paid'", raw('cfdi own indexed by cfdi_pay'))]
+  const byIndex = raw(`cfdi own indexed by ${counterparty === undefined ? 'cfdi_pay' : 'cfdi_cpd'}`)
+  const open = [select("'unpaid', 'partially_paid'", byIndex)]
   const isWithin = isBeyond ? [sql`not coalesce(${isBeyond}, 0)`] : []
   if (since !== undefined) {
     const named = sql`(${namedSince(partition, direction, since)}) named cross join cfdi own not indexed`
@@ -93,7 +99,7 @@ export function candidates(
     sql`exists (select 1 from cfdi later indexed by ${raw(index)} where later.entity = ${partition.number} and later.direction = ${raw(String(direction))}
       and ${raw(condition)} > ${bounds.until})`
   const hidden = sql`(select 1 where ${later('cfdi_tipoc', "later.cancelled = 0 and later.tipo_comprobante in ('P', 'E') and later.issued_at")}
-    or ${later('cfdi_substituted', 'later.substituted_from')}) hidden cross join cfdi own indexed by cfdi_pay`
+    or ${later('cfdi_substituted', 'later.substituted_from')}) hidden cross join ${byIndex}`
   return [...open, select("'paid'", hidden, isBeyond)]
 }
 

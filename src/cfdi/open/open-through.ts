@@ -90,7 +90,11 @@ export function openByMonth(
 ): Fragment {
   const now = candidates(partition, direction, { day: last, past: null }, COLUMNS)
   const { settled: _, ...others } = columns('own')
-  const names = raw(Object.keys(columns('own')).filter((name) => name !== 'is_unsure').join(', '))
+  const names = raw(
+    Object.keys(columns('own'))
+      .filter((name) => name !== 'is_unsure')
+      .join(', '),
+  )
   // What comes after the last day comes after its month, although that may go on.
   const monthOf = (day: string) => sql`iif(${raw(day)} > ${last}, '9999-12', substr(${raw(day)}, 1, 7))`
   return sql`changes as materialized (

@@ -39,7 +39,8 @@ export function isSubstituted(partition: Partition, alias: string): Fragment {
     : sql`(${raw(alias)}.substituted_from is not null and not ${isBeyond})`
 }
 
-const isCounterparty = (counterparty: string | readonly string[]): Fragment =>
+/** The condition that `own` is a document of one counterparty, or of some. */
+export const isCounterparty = (counterparty: string | readonly string[]): Fragment =>
   typeof counterparty === 'string'
     ? sql`own.counterparty_rfc = ${counterparty}`
     : sql`own.counterparty_rfc in (select value from json_each(${JSON.stringify(counterparty)}))`
@@ -51,7 +52,19 @@ const isCounterparty = (counterparty: string | readonly string[]): Fragment =>
  */
 export function populationOf(
   partition: Partition,
-  { direction, first, last, cancelled = 0, substituted = false, types, counterparty, after, past = null, acting = false, conditions = [] }: Population,
+  {
+    direction,
+    first,
+    last,
+    cancelled = 0,
+    substituted = false,
+    types,
+    counterparty,
+    after,
+    past = null,
+    acting = false,
+    conditions = [],
+  }: Population,
 ): Fragment | null {
   const bounds = boundsOf(partition, direction)
   if (!bounds) return null

@@ -1,7 +1,7 @@
 import { accruedEvents } from '../../cfdi/cash/events.ts'
+import type { Micros } from '../../cfdi/money.ts'
 import { measureOpenOn, partOf } from '../../cfdi/open/measure-open-on.ts'
 import { openThrough } from '../../cfdi/open/open-through.ts'
-import type { Micros } from '../../cfdi/money.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import type { DirectionNumber, Partition } from '../../visibility/scoped-ledger.ts'
@@ -63,8 +63,7 @@ function streamOf(figure: Figure, partition: Partition, direction: DirectionNumb
   }
   const from = movements(partition, direction, span, exclusions, figure.suppliers)
   if (from === null) return null
-  if (name.startsWith('pagos_sin_conciliar'))
-    return rowsOf(from, 'stated', raw("reason is not null or (is_odd = 1 and tipo = 'P')"))
+  if (name.startsWith('pagos_sin_conciliar')) return rowsOf(from, 'stated', raw("reason is not null or (is_odd = 1 and tipo = 'P')"))
   return rowsOf(from, columnOf(name), raw(`reason is null ${RISKS.includes(name) ? `and ${riskOf(name)}` : ''}`))
 }
 

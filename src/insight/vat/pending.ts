@@ -18,7 +18,7 @@ export interface OpenRow {
 }
 
 const RATES = ['iva_16', 'iva_8', 'iva_otras'] as const
-const sumOf = (valueOf: (name: (typeof RATES)[number]) => string): string => RATES.map(valueOf).join(' + ')
+const sumOf = (amount: (name: (typeof RATES)[number]) => string): string => RATES.map(amount).join(' + ')
 
 /** The place of the amounts in the currency of the document, in its taxes (taxes/breakdown.ts). */
 const OWN = BREAKDOWN.length

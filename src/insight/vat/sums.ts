@@ -1,11 +1,11 @@
-import { measureOpenOn, partOf } from '../../cfdi/open/measure-open-on.ts'
 import type { Micros } from '../../cfdi/money.ts'
+import { measureOpenOn, partOf } from '../../cfdi/open/measure-open-on.ts'
 import { ivaOf, type measurer, type Outcome } from '../common/measured.ts'
 import type { VatFigure } from './contract.ts'
 import { type Exclusions, isOverLimit } from './exclusions.ts'
 import { parseOdd } from './odd.ts'
-import type { monthsOf, VatReading } from './reading.ts'
 import type { GroupRow } from './position.ts'
+import type { monthsOf, VatReading } from './reading.ts'
 import { SUMS, type Sum } from './store.ts'
 
 type Measurer = Awaited<ReturnType<typeof measurer>>
