@@ -22,7 +22,7 @@ export function countedApplications(partition: Partition, past: string | null = 
       and (p.kind = 'E' or coalesce(p.currency, own.currency, 'MXN') = coalesce(own.currency, 'MXN')) and ${counts}`
 }
 
-/** These as a JSON list, for `settledBy`. */
+/** These as a JSON list, for `sumOfApplications`. */
 export const listOfApplications = (partition: Partition, past: string | null = null): Fragment =>
   sql`(select json_group_array(json_array(substr(p.fecha_pago, 1, 10), p.amount, p.kind, p.currency, p.tipo_cambio)) || ''
     ${countedApplications(partition, past)})`
@@ -30,7 +30,7 @@ export const listOfApplications = (partition: Partition, past: string | null = n
 type Application = [day: string, amount: string | number, kind: 'P' | 'E', currency: string | null, tipo_cambio: string | null]
 
 /** What such a list settles of an invoice, in micros of its currency; with a day, up to its end. */
-export function settledBy(list: string, invoice: { currency: string | null; tipo_cambio: string | null }, until?: string): Micros {
+export function sumOfApplications(list: string, invoice: { currency: string | null; tipo_cambio: string | null }, until?: string): Micros {
   let settled = 0n
   for (const [day, amount, kind, currency, tipo_cambio] of JSON.parse(list) as Application[]) {
     if (until !== undefined && day > until) continue

@@ -1,6 +1,6 @@
 import type { Measurable } from '../cash/measure.ts'
 import type { Micros } from '../money.ts'
-import { LEAST_OPEN, settledBy } from './applications.ts'
+import { LEAST_OPEN, sumOfApplications } from './applications.ts'
 
 /** The `invoice` of a row of `openThrough`, parsed. */
 type Invoice = [
@@ -16,7 +16,7 @@ type Invoice = [
 export function measureOpenOn(invoice: string, day: string): Micros {
   const [issued, applied, currency, tipo_cambio, total] = JSON.parse(invoice) as Invoice
   if (issued > day) return 0n
-  const left = BigInt(total) - settledBy(applied, { currency, tipo_cambio }, day)
+  const left = BigInt(total) - sumOfApplications(applied, { currency, tipo_cambio }, day)
   return left >= LEAST_OPEN ? left : 0n
 }
 

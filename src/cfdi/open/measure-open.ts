@@ -1,6 +1,6 @@
 import { fits, type Micros } from '../money.ts'
 import { inMxn, rateOf } from '../totals.ts'
-import { LEAST_OPEN, settledBy } from './applications.ts'
+import { LEAST_OPEN, sumOfApplications } from './applications.ts'
 
 /** The `odd` of an open invoice, parsed. */
 type Odd = [
@@ -27,7 +27,7 @@ export function rateWanted(odd: string): { currency: string; day: string } | nul
  */
 export function measureOpen(odd: string, tableRate: string | null): { balance: Micros; pesos: Micros | null } | null {
   const [, , currency, tipo_cambio, total, paid, credited, applied] = JSON.parse(odd) as Odd
-  const settled = applied === null ? BigInt(paid) + BigInt(credited) : settledBy(applied, { currency, tipo_cambio })
+  const settled = applied === null ? BigInt(paid) + BigInt(credited) : sumOfApplications(applied, { currency, tipo_cambio })
   const balance = BigInt(total) - settled
   if (balance < LEAST_OPEN) return null
   const rate = rateOf(currency, tipo_cambio) ?? tableRate

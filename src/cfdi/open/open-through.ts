@@ -75,8 +75,18 @@ export function creditedSince(partition: Partition, direction: DirectionNumber, 
 }
 
 /**
- * The common table expressions of what was open of the PPD invoices of a direction that count today, after `changes`, which selects what was
- * applied to them since the month of `first`: `uuid`, `day`, `amount`, and `columns`, `balanceColumns` and the caller's own. `open` has a row
+ * Selects what complements pay of PPD invoices that count, with the columns of `creditedSince`: out of `paid`, rows of `paidByComplement` with
+ * `acting` and, as `more`, `metodo_pago` and these columns.
+ */
+export function paidSince(paid: Fragment, columns: Named): Fragment {
+  const { is_unsure: _, ...others } = columns('i')
+  return sql`select invoice as uuid, day, amount + 0 as amount, ${raw(Object.keys(others).join(', '))},
+      ${raw(`(is_unsure or ${isOddAmount('amount')})`)} as is_unsure from ${paid} where reason is null and metodo_pago = 'PPD'`
+}
+
+/**
+ * The common table expressions of what was open of the PPD invoices of a direction that count today. `changes` selects what was applied to them since
+ * the month of `first` (`paidSince`, `creditedSince`); `columns` are `balanceColumns` and the caller's own. `open` has a row
  * for each balance that an invoice had at the end of a month: `uuid`, `balance` in micros of its currency, `month`, the first that ended
  * with it, `until`, the first that did not (null when none did), and `columns`. `odd` has the UUIDs of those that SQL cannot compute.
  * `invoicesIn` selects these.

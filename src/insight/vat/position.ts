@@ -1,7 +1,6 @@
 import { type Named, paidByComplement, wholeEvents } from '../../cfdi/cash/events.ts'
-import { isOddAmount } from '../../cfdi/open/in-pesos.ts'
 import { LATEST } from '../../cfdi/open/open-invoices.ts'
-import { creditedSince, invoicesIn, openByMonth, type Through } from '../../cfdi/open/open-through.ts'
+import { creditedSince, invoicesIn, openByMonth, paidSince, type Through } from '../../cfdi/open/open-through.ts'
 import type { Days } from '../../cfdi/population/population.ts'
 import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import type { DirectionNumber, Partition } from '../../visibility/scoped-ledger.ts'
@@ -73,11 +72,9 @@ export function positionOf(
   const credited = creditedSince(partition, direction, days.first, columns)
   if (whole === null || parts === null || credited === null) return null
   const own = Object.keys(columns('i'))
-  const carried = raw(own.filter((name) => name !== 'is_unsure').join(', '))
   const paid = marked(parts, direction, exclusions, suppliers, ['invoice', 'amount', 'metodo_pago', 'is_hidden', ...own])
   const moved = raw(['uuid', 'applies_to', 'day', 'tipo', 'reason', ...FLAGS, ...SUMS, 'is_odd', 'stated', 'as_json'].join(', '))
-  const changes = sql`select invoice as uuid, day, amount + 0 as amount, ${carried}, ${raw(`(is_unsure or ${isOddAmount('amount')})`)} as is_unsure
-      from paid where reason is null and metodo_pago = 'PPD' union all ${credited}`
+  const changes = sql`${paidSince(raw('paid'), columns)} union all ${credited}`
   return sql`with paid as materialized (${paid}), ${openByMonth(partition, direction, through, changes, columns)}
     select 'group' as kind, json_array(key, reason, count(distinct pair), json_group_array(as_json) filter (where is_odd), ${raw(['stated', ...SUMS].map(sumOf).join(', '))}) as row
       from (select ${raw(KEY)} as key, iif(reason is null or tipo <> 'P', null, uuid || applies_to) as pair, ${moved} from (
