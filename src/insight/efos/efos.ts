@@ -1,12 +1,14 @@
 import { addBusinessDays } from '../../authority/port/business-days.ts'
 import { SITUACIONES } from '../../blacklists/catalog.ts'
+import { listedOf } from '../../blacklists/listed/counterparties.ts'
+import { listedAs } from '../../blacklists/listed/listed.ts'
 import { publishedOn } from '../../blacklists/listing-status.ts'
 import { listedAmong } from '../../blacklists/listings/listed-among.ts'
 import type { Listing } from '../../blacklists/listings/listing.ts'
 import { pastDay } from '../../cfdi/applied/past-day.ts'
 import { decimal, type Micros, times } from '../../cfdi/money.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { prepared } from '../../platform/db/fragment.ts'
+import { type Fragment, withLiterals } from '../../platform/db/fragment.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { addMonths } from '../../platform/time/months.ts'
 import type { Basis } from '../common/contract.ts'
@@ -16,7 +18,7 @@ import { type Links, linksOf, qualityLinks } from '../common/links.ts'
 import { directionNumber } from '../common/names.ts'
 import { EFOS_FIGURES, type EfosExposure, type EfosQuery, type EfosRow } from './contract.ts'
 import { type Exposure, exposuresOf, type FoundRows } from './exposure.ts'
-import { detailStatements, type EfosReading, ivaStatements, type ListedOn, netStatements, openStatements } from './store.ts'
+import { detailStatements, type EfosReading, ivaStatements, type ListedOn, openStatements, totalStatements } from './store.ts'
 
 export const PATH = 'analytics/efos-exposure'
 const SOURCE = 'sat_69b'
@@ -66,12 +68,20 @@ export async function listedOn(
   return { listings: found, days: [...found].map(([rfc, { history }]) => [rfc, (history[0] && publishedOn(history[0])) ?? '']) }
 }
 
-async function detailsOf({ ledger }: Insight, reading: EfosReading, days: ListedOn): Promise<Omit<FoundRows, 'net'>> {
-  if (days.length === 0) return { detail: [], open: [], iva: [] }
-  const lists = [detailStatements, openStatements, ivaStatements].map((statements) => statements(ledger, reading, days))
-  const results = await ledger.d1.batch(lists.flat().map((one) => prepared(ledger.d1, one)))
-  const [detail, open, iva] = lists.map((list) => results.splice(0, list.length).flatMap((one) => one.results))
-  return { detail, open, iva } as Omit<FoundRows, 'net'>
+/** What reads all counterparties, and the listed ones. */
+function statementsOf(
+  { ledger }: Insight,
+  reading: EfosReading,
+  days: ListedOn,
+): { statements: Fragment[]; parse: (found: unknown[][]) => FoundRows } {
+  const details = days.length === 0 ? [] : [detailStatements, openStatements, ivaStatements].map((read) => read(ledger, reading, days))
+  const lists = [totalStatements(ledger, reading), ...details]
+  const parse = (found: unknown[][]): FoundRows => {
+    const left = [...found]
+    const [total = [], detail = [], open = [], iva = []] = lists.map((list) => left.splice(0, list.length).flat())
+    return { total, detail, open, iva } as FoundRows
+  }
+  return { statements: lists.flat().map(withLiterals), parse }
 }
 
 /**
@@ -84,10 +94,10 @@ export async function getEfosExposure(ctx: Ctx, query: EfosQuery): Promise<EfosE
   const { ledger, rules } = insight
   const scope: CursorScope = { list: PATH, filters: { ...query, fiscal_entity_id: ledger.fiscal_entity_id } }
   const after = (await openCursor(ctx, scope, cursor)) as readonly [amount: string, rfc: string] | undefined
-  const { found, envelope } = await aggregateOf(insight, netStatements(ledger, reading))
-  const net = found.flat() as FoundRows['net']
-  const { listings, days } = await listedOn(ctx, [...new Set(net.map(({ rfc }) => rfc))], reading.day)
-  const { total, dof_rate, exposures } = await exposuresOf(ctx, { net, ...(await detailsOf(insight, reading, days)) }, days)
+  const { listings, days } = await listedOn(ctx, listedAs(await listedOf(ctx), [SOURCE]), reading.day)
+  const reads = statementsOf(insight, reading, days)
+  const { found, envelope } = await aggregateOf(insight, reads.statements)
+  const { total, dof_rate, exposures } = await exposuresOf(ctx, reads.parse(found))
   // Only what is deducted can be lost: a sale to a listed customer has no such effect.
   const rate = direction === 'received' && [...ledger.rfc].length === 12 ? rules.get('isr.company') : null
   const effectOf = (amount: Micros) => rate && decimal(times(amount, rate))
