@@ -1,11 +1,10 @@
 import { env } from 'cloudflare:workers'
-import { describe, expect, it, vi } from 'vitest'
-import { post } from '../imports/support/imports.ts'
+import { describe, expect, it } from 'vitest'
 import { costOf } from '../support/meter.ts'
 import { connect, type Organization, organization } from '../support/tenants.ts'
-import { zipOf } from '../support/zip.ts'
 import { micros, money } from './oracle/amounts.ts'
-import { type Written, xmlOf } from './support/xml.ts'
+import { importInto } from './support/imported.ts'
+import type { Written } from './support/xml.ts'
 
 /**
  * April to June 2026 of a company, imported as XML, by hand.
@@ -57,21 +56,6 @@ const documentsOf = (rfc: string): Written[] => {
     },
     { ...sale, uuid: P9!, fecha: '2026-05-31', tipo: 'P', pago: ['2026-05-31', [{ uuid: uuid(15), pagado: 362.5, iva: 50 }]] },
   ]
-}
-
-async function importInto(of: Organization, fiscal_entity_id: string, documents: readonly Written[]): Promise<void> {
-  const utf8 = new TextEncoder()
-  const files = documents.map((one) => ({ name: `${one.uuid}.xml`, bytes: utf8.encode(xmlOf(one)) }))
-  const { body } = await post(of.owner, fiscal_entity_id, zipOf(files))
-  const path = `/v1/fiscal-entities/${fiscal_entity_id}/cfdi/imports/${body.import_id}`
-  const done = await vi.waitUntil(
-    async () => {
-      const reply = await of.ask('GET', path)
-      return reply.body.status === 'completed' && reply.body
-    },
-    { timeout: 30_000, interval: 50 },
-  )
-  expect(done.files.filter(({ status }: { status: string }) => status !== 'created')).toEqual([])
 }
 
 async function imported(): Promise<{ of: Organization; fiscal_entity_id: string; rfc: string }> {

@@ -109,8 +109,13 @@ export function complements(
   return [sql`select ${names} ${usual}`, sql`select ${names} from cfdi own indexed by cfdi_late where ${late}`]
 }
 
-/** What complements pay of invoices, and why not. */
-function paidByComplement(partition: Partition, direction: DirectionNumber, days: Days, more: readonly string[]): Fragment | null {
+/** What complements pay of invoices, and why not, with the columns of `cashEvents`. */
+export function paidByComplement(
+  partition: Partition,
+  direction: DirectionNumber,
+  days: Days,
+  more: readonly string[] = [],
+): Fragment | null {
   const [usual, late] = complements(partition, direction, days)
   if (!usual || !late) return null
   const reason = sql`case
@@ -172,8 +177,8 @@ export function cashEvents(partition: Partition, direction: DirectionNumber, day
 }
 
 /** Selects the credit notes of a direction and some days that name a visible invoice of other parties, with the columns `uuid` … `amount`. */
-export function creditsOfOthers(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
-  const notes = populationOf(partition, { ...days, direction, types: ['E'], conditions: [raw('own.related is not null')] })
+export function creditsOfOthers(partition: Partition, direction: DirectionNumber, days: Days, past: string | null = null): Fragment | null {
+  const notes = populationOf(partition, { ...days, direction, past, types: ['E'], conditions: [raw('own.related is not null')] })
   return (
     notes &&
     sql`select own.uuid, i.uuid as applies_to, own.issued_at, own.total_micros as amount

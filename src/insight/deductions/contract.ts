@@ -4,6 +4,7 @@ import { Month } from '../../cfdi/summary/contract.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { Drilldown, Envelope, entriesOf, money } from '../common/contract.ts'
+import { UNMATCHED } from '../common/omitted.ts'
 
 const own = {
   ...ofFiscalEntity,
@@ -29,7 +30,7 @@ export const FIGURES = ['gross_amount', 'deductible_amount', 'review_amount'] as
 export const DeductionEntriesQuery = z
   .strictObject({
     ...own,
-    ...entriesOf(FIGURES),
+    ...entriesOf([...FIGURES, ...UNMATCHED]),
     year: z
       .string()
       .regex(/^\d{4}$/, 'Must be a year.')

@@ -5,6 +5,7 @@ import { AsOf, Direction } from '../../cfdi/contract.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { CounterpartyRfc, Drilldown, Envelope, entriesOf, money, percent, Range } from '../common/contract.ts'
+import { UNMATCHED } from '../common/omitted.ts'
 
 export const EFOS_FIGURES = [
   ...(['amount', 'invoice_count', 'iva_acreditado', 'paid_amount', 'unpaid_amount'] as const),
@@ -22,7 +23,7 @@ export const EfosQuery = z.strictObject({ ...own, ...Paging }).superRefine(requi
 export type EfosQuery = z.infer<typeof EfosQuery>
 
 export const EfosEntriesQuery = z
-  .strictObject({ ...own, ...entriesOf(EFOS_FIGURES), rfc: CounterpartyRfc })
+  .strictObject({ ...own, ...entriesOf([...EFOS_FIGURES, ...UNMATCHED]), rfc: CounterpartyRfc })
   .superRefine(requireFiscalEntity)
   .refine(({ figure, rfc }) => rfc !== undefined || !(EFOS_FIGURES as readonly string[]).includes(figure), {
     path: ['rfc'],

@@ -14,6 +14,7 @@ import { percentOf, sumAll } from '../common/figures.ts'
 import { aggregateOf, type Insight, openInsight } from '../common/insight.ts'
 import { type Links, linksOf, qualityLinks } from '../common/links.ts'
 import { directionNumber } from '../common/names.ts'
+import { UNMATCHED, unmatchedStatements } from '../common/omitted.ts'
 import { EFOS_FIGURES, type EfosExposure, type EfosQuery, type EfosRow } from './contract.ts'
 import { type Exposure, exposuresOf, type FoundRows } from './exposure.ts'
 import { detailStatements, type EfosReading, ivaStatements, type ListedOn, netStatements, openStatements } from './store.ts'
@@ -66,12 +67,12 @@ export async function listedOn(
   return { listings: found, days: [...found].map(([rfc, { history }]) => [rfc, (history[0] && publishedOn(history[0])) ?? '']) }
 }
 
-async function detailsOf({ ledger }: Insight, reading: EfosReading, days: ListedOn): Promise<Omit<FoundRows, 'net'>> {
+async function detailsOf({ ledger }: Insight, reading: EfosReading, days: ListedOn): Promise<Omit<FoundRows, 'net' | 'unmatched'>> {
   if (days.length === 0) return { detail: [], open: [], iva: [] }
   const lists = [detailStatements, openStatements, ivaStatements].map((statements) => statements(ledger, reading, days))
   const results = await ledger.d1.batch(lists.flat().map((one) => prepared(ledger.d1, one)))
   const [detail, open, iva] = lists.map((list) => results.splice(0, list.length).flatMap((one) => one.results))
-  return { detail, open, iva } as Omit<FoundRows, 'net'>
+  return { detail, open, iva } as Omit<FoundRows, 'net' | 'unmatched'>
 }
 
 /**
@@ -84,10 +85,14 @@ export async function getEfosExposure(ctx: Ctx, query: EfosQuery): Promise<EfosE
   const { ledger, rules } = insight
   const scope: CursorScope = { list: PATH, filters: { ...query, fiscal_entity_id: ledger.fiscal_entity_id } }
   const after = (await openCursor(ctx, scope, cursor)) as readonly [amount: string, rfc: string] | undefined
-  const { found, envelope } = await aggregateOf(insight, netStatements(ledger, reading))
-  const net = found.flat() as FoundRows['net']
+  const statements = netStatements(ledger, reading)
+  const { found, envelope } = await aggregateOf(insight, [...statements, ...unmatchedStatements(insight)])
+  const [net, unmatched] = [found.slice(0, statements.length).flat(), found.slice(statements.length).flat()] as [
+    FoundRows['net'],
+    FoundRows['unmatched'],
+  ]
   const { listings, days } = await listedOn(ctx, [...new Set(net.map(({ rfc }) => rfc))], reading.day)
-  const { total, dof_rate, exposures } = await exposuresOf(ctx, { net, ...(await detailsOf(insight, reading, days)) }, days)
+  const { total, omitted, exposures } = await exposuresOf(ctx, { net, unmatched, ...(await detailsOf(insight, reading, days)) }, days)
   // Only what is deducted can be lost: a sale to a listed customer has no such effect.
   const rate = direction === 'received' && [...ledger.rfc].length === 12 ? rules.get('isr.company') : null
   const effectOf = (amount: Micros) => rate && decimal(times(amount, rate))
@@ -105,7 +110,7 @@ export async function getEfosExposure(ctx: Ctx, query: EfosQuery): Promise<EfosE
   const page = await paginate(ctx, scope, limit, shown.slice(0, limit + 1), ({ amount, rfc }) => [amount.toString(), rfc], row)
   const amountOf = (some: readonly Exposure[]) => sumAll(some.map(({ amount }) => amount))
   return {
-    ...envelope(BASIS, rules, { dof_rate, drilldown: qualityLinks(links) }),
+    ...envelope(BASIS, rules, { ...omitted, drilldown: qualityLinks(links, UNMATCHED) }),
     as_of: reading.day,
     direction,
     by_situacion: SITUACIONES.map((situacion) => {

@@ -6,6 +6,7 @@ import type { System } from '../../platform/context.ts'
 import { sumAll } from '../common/figures.ts'
 import { ivaOf, measurer } from '../common/measured.ts'
 import { nameOf } from '../common/names.ts'
+import { oddsOf, type UnmatchedRow, unmatchedOf } from '../common/omitted.ts'
 import { inPesos, parseUnrated } from '../common/unrated.ts'
 import type { DetailRow, IvaRow, ListedOn, NetRow, OpenSum } from './store.ts'
 
@@ -28,6 +29,7 @@ export interface FoundRows {
   detail: DetailRow[]
   open: OpenSum[]
   iva: IvaRow[]
+  unmatched: UnmatchedRow[]
 }
 
 const listOf = (text: string | null): unknown[] => JSON.parse(`[${text ?? ''}]`) as unknown[]
@@ -35,18 +37,18 @@ const NOTHING: Omit<Exposure, 'rfc'> = { name: null, invoices: 0, amount: 0n, be
 
 /**
  * Adds up what was read of all counterparties (`net`), and of the listed ones. Documents that state no exchange rate are converted at the
- * published one; `dof_rate` is how many these are. At most one D1 call.
+ * published one; `omitted` counts these, and what could not be matched with an invoice. At most one D1 call.
  */
-export async function exposuresOf(
-  system: System,
-  { net, detail, open, iva }: FoundRows,
-  listed: ListedOn,
-): Promise<{ total: Micros; dof_rate: number; exposures: Exposure[] }> {
+export async function exposuresOf(system: System, { net, detail, open, iva, unmatched }: FoundRows, listed: ListedOn) {
   const since = new Map(listed)
   const unrated = net.flatMap((row) => parseUnrated(row.unrated).map((one) => ({ ...one, rfc: row.rfc })))
   const balances = open.flatMap(({ rfc, odd }) => listOf(odd).map((one) => ({ rfc, odd: JSON.stringify(one) })))
   const events = iva.flatMap(({ rfc, odd }) => (listOf(odd) as Measurable[]).map((one) => ({ rfc, ...one })))
-  const { outcomeOf, rateOfDay } = await measurer(system, events, [...unrated, ...balances.flatMap(({ odd }) => rateWanted(odd) ?? [])])
+  const { outcomeOf, rateOfDay } = await measurer(
+    system,
+    [...events, ...oddsOf(unmatched).map(([, event]) => event)],
+    [...unrated, ...balances.flatMap(({ odd }) => rateWanted(odd) ?? [])],
+  )
 
   const all = new Map<string, Exposure & { documents: number; named: string }>()
   const of = (rfc: string) => {
@@ -90,7 +92,7 @@ export async function exposuresOf(
   const known = [...all.values()].filter(({ documents }) => documents > 0)
   return {
     total: sumAll(known.map(({ amount }) => amount)),
-    dof_rate,
+    omitted: { dof_rate, ...unmatchedOf(unmatched, outcomeOf) },
     exposures: known
       .filter(({ rfc }) => since.has(rfc))
       .map((one) => ({ ...one, name: nameOf(one.named), paid: one.paid - one.unpaid }))

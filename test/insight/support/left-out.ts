@@ -10,10 +10,8 @@ import type { Asked } from './surfaces.ts'
 const NO_PAYMENTS = { unreconciled_payments: null, other_parties: null }
 const BLIND: Partial<Record<Asked['path'], object>> = {
   '/cfdi/concentration': NO_PAYMENTS,
-  '/cfdi/deductions': NO_PAYMENTS,
   '/cfdi/risk': NO_PAYMENTS,
   '/analytics/concepts': NO_PAYMENTS,
-  '/analytics/efos-exposure': NO_PAYMENTS,
   '/analytics/risk': NO_PAYMENTS,
   '/analytics/financing': { other_parties: null },
   '/analytics/fx-exposure': { other_parties: null },
