@@ -3,9 +3,11 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { api } from '../support/client.ts'
 import { costOf } from '../support/meter.ts'
 import { connect, type Organization, organization } from '../support/tenants.ts'
+import { deductionsOf } from './oracle/drilldowns/deductions.ts'
 import { expectAddedUp, linksIn } from './support/added-up.ts'
+import { worldOf } from './support/documents.ts'
 import { importInto } from './support/imported.ts'
-import { askerOf } from './support/served.ts'
+import { askerOf, documentsOf as documentsIn, rulesOn } from './support/served.ts'
 import type { Written } from './support/xml.ts'
 
 /**
@@ -19,7 +21,7 @@ import type { Written } from './support/xml.ts'
 const [A, B, C] = ['AAAA200101HDFXXX01', 'BBBB140101MDFXXX02', 'CCCC160101HDFXXX03'] as const
 const [KINDER, PRIMARY, SECONDARY] = ['Preescolar', 'Primaria', 'Secundaria']
 const uuid = (n: number) => `0000000${n.toString(16).toUpperCase()}-1ED0-4000-8000-00000000000${n.toString(16).toUpperCase()}`
-const [T1, T2, N1, T3, T4, T5, T6, T7, T8, T9, T10] = Array.from({ length: 11 }, (_, n) => uuid(n + 1)) as [string, ...string[]]
+const [T1, T2, N1, T3, T4, T5, T6, T7, T8, T9, T10, P1] = Array.from({ length: 12 }, (_, n) => uuid(n + 1)) as [string, ...string[]]
 
 const documentsOf = (rfc: string): Written[] => {
   const school = { emisor: 'DDD040404DD3', receptor: rfc, uso: 'D10', regimenReceptor: '605' }
@@ -49,6 +51,8 @@ const documentsOf = (rfc: string): Written[] => {
     { ...school, uuid: T5!, fecha: '2026-09-10', lines: [line(9_000, B, SECONDARY)] },
     { ...school, uuid: T9!, fecha: '2026-09-11', forma: '01', lines: [line(400, C, PRIMARY)] },
     { ...school, uuid: T10!, fecha: '2025-12-10', lines: [line(5_000, A, KINDER)] },
+    // Pays an invoice that nobody knows.
+    { ...school, uuid: P1!, fecha: '2026-09-12', tipo: 'P', pago: ['2026-09-12', [{ uuid: uuid(15), pagado: 250 }]] },
   ]
 }
 
@@ -92,6 +96,20 @@ describe('tuition', () => {
     expect(year).toMatchObject({ year: '2026', limit: '47000.00', used: '37100.00', remaining: '9900.00', review_amount: '1300.00' })
     expect(body.basis.rules.map(({ key }: { key: string }) => key)).toContain('deduction.tuition')
     for (const link of linksIn(body)) await expectAddedUp(askerOf(of.owner, fiscal_entity_id), link)
+  })
+
+  it('is what the oracle adds up', async () => {
+    const ask = askerOf(of.owner, fiscal_entity_id)
+    const world = worldOf(await documentsIn(ask), { rfc: 'PEPJ800101AB1', rules: await rulesOn('2026-11-20') })
+    const { rows, totals } = deductionsOf(world, { from: '2025-12-01', to: '2026-11-30' })
+    expect(await ask('/cfdi/deductions', { from: '2025-12', to: '2026-11', limit: '100' })).toMatchObject({ data: rows, totals })
+  })
+
+  it('counts and lists payments that match no invoice', async () => {
+    const { body } = await api(of.owner, 'GET', `/v1/cfdi/deductions?${query()}`)
+    expect(body.data_quality).toMatchObject({ unreconciled_payments: 1, other_parties: 0 })
+    const listed = await api(of.owner, 'GET', body.data_quality.drilldown.unreconciled_payments)
+    expect(listed.body.data).toEqual([{ uuid: P1, amount: '250.000000', applies_to: uuid(15) }])
   })
 
   it('is shown in the lines of a document', async () => {

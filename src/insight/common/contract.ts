@@ -54,7 +54,14 @@ export const InsightQuality = z
     ).nullable(),
     substituted: count(doc('Documents that another vigente one substitutes.')),
     not_counted: count(doc('Documents in no amount, because one of theirs has more than 18 digits before the point in MXN.')),
-    months_missing: count(doc('Months of the range, by direction, with the data_status `missing`.')),
+    months_missing: count(
+      doc(
+        'Months of the range that have begun, by direction, with the data_status `missing`, also those outside the window. Their zeros are unknown.',
+      ),
+    ),
+    missing_months: z
+      .strictObject({ issued: z.array(z.string()), received: z.array(z.string()) })
+      .meta({ description: doc('These months.') }),
     months_downloading: count(doc('The same of the data_status `downloading`.')),
     drilldown: Drilldown,
   })

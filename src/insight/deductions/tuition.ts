@@ -2,6 +2,7 @@ import { portionOf } from '../../cfdi/cash/measure.ts'
 import { partsOf } from '../../cfdi/chunks/chunks.ts'
 import { contentOf } from '../../cfdi/chunks/content.ts'
 import { type Micros, micros } from '../../cfdi/money.ts'
+import type { Concepto } from '../../cfdi/xml/document.ts'
 import { type Fragment, inlined, quoted, raw, sql } from '../../platform/db/fragment.ts'
 import type { Rules } from '../../rules/dated.ts'
 import { isVisible, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
@@ -49,7 +50,7 @@ export function tuition(ledger: ScopedLedger, usos: readonly string[]): { tables
 /** The students of each document, by its UUID; of a credit note those of the newest invoice that it credits. */
 export function studentsOf(places: readonly string[], chunks: readonly string[]): ReadonlyMap<string, readonly Student[]> {
   const data = new Map(chunks.map((text) => JSON.parse(text) as [string, string]))
-  const kept = new Map<string, [at: number, students: Student[]]>()
+  const kept = new Map<string, { issued_at: number; students: Student[] }>()
   for (const [chunk, some] of Map.groupBy(
     places.map((text) => JSON.parse(text) as [uuid: string, chunk: string, at: number, issued_at: number]),
     ([, one]) => one,
@@ -57,17 +58,19 @@ export function studentsOf(places: readonly string[], chunks: readonly string[])
     const packed = data.get(chunk)
     if (packed === undefined) continue
     const parts = partsOf([packed])
-    for (const [uuid, , at, issued_at] of some) {
-      if ((kept.get(uuid)?.[0] ?? 0) >= issued_at) continue
-      const students = contentOf(parts[at]).conceptos.map(({ iedu, importe, descuento }) => ({
-        ...{ curp: iedu?.curp ?? null, nivel: iedu?.nivel_educativo ?? null },
-        net: (micros(importe) ?? 0n) - (micros(descuento) ?? 0n),
-      }))
-      kept.set(uuid, [issued_at, students])
+    // What `contentOf` reads is used up, and a credit note names the content of its invoice again.
+    for (const [at, same] of Map.groupBy(some, ([, , one]) => one)) {
+      const students = contentOf(parts[at]).conceptos.map(studentOf)
+      for (const [uuid, , , issued_at] of same) if ((kept.get(uuid)?.issued_at ?? 0) < issued_at) kept.set(uuid, { issued_at, students })
     }
   }
-  return new Map([...kept].map(([uuid, [, students]]) => [uuid, students]))
+  return new Map([...kept].map(([uuid, { students }]) => [uuid, students]))
 }
+
+const studentOf = ({ iedu, importe, descuento }: Concepto): Student => ({
+  ...{ curp: iedu?.curp ?? null, nivel: iedu?.nivel_educativo ?? null },
+  net: (micros(importe) ?? 0n) - (micros(descuento) ?? 0n),
+})
 
 /** A part of a tuition invoice, whose it is, and their level. */
 type Known = Student & { curp: string; nivel: string }

@@ -1,4 +1,4 @@
-import { addBusinessDays } from '../../authority/port/business-days.ts'
+import { addBusinessDays, deadlineBasisOf } from '../../authority/port/business-days.ts'
 import { SITUACIONES } from '../../blacklists/catalog.ts'
 import { publishedOn } from '../../blacklists/listing-status.ts'
 import { listedAmong } from '../../blacklists/listings/listed-among.ts'
@@ -33,12 +33,12 @@ const BASIS: Omit<Basis, 'rules'> = {
     unpaid_amount: 'Σ balances as of as_of, at the rate of each invoice',
     before_listing_amount: 'amount of documents before the first publication of the first step; after_listing_amount is the rest',
     correction_deadline: 'definitivo_dof_at + efos.correction_business_days business days',
-    share_of_purchases: 'amount of presunto and definitivo ÷ total_purchases',
+    share_of_purchases: 'amount of presunto and definitivo ÷ total_purchases; share_of_sales: of customers, ÷ total_sales',
   },
   notes: [
-    'Documents count as they did at the end of as_of; cash events as they do now.',
-    'With direction=issued the figures are of customers: total_purchases is what was sold.',
-    'Business days of the authority are known from 2024-12-23 on; a correction_deadline before is an estimate.',
+    'Documents count as they did at the end of as_of; cash events, and the counts of data_quality, as they do now.',
+    'With direction=issued the figures are of customers: iva_acreditado is the IVA that was collected from them.',
+    'A correction_deadline whose deadline_basis is estimated can be earlier than the true one.',
   ],
 }
 
@@ -124,11 +124,15 @@ export async function getEfosExposure(ctx: Ctx, query: EfosQuery): Promise<EfosE
         },
       }
     }),
-    total_purchases: decimal(total),
-    share_of_purchases: percentOf(amountOf(exposures.filter(({ rfc }) => listings.get(rfc)!.is_active)), total),
+    ...wholeOf(direction, decimal(total), percentOf(amountOf(exposures.filter(({ rfc }) => listings.get(rfc)!.is_active)), total)),
     ...page,
   }
 }
+
+const wholeOf = (direction: EfosQuery['direction'], total: string, share: string | null) =>
+  direction === 'received'
+    ? { total_purchases: total, share_of_purchases: share, total_sales: null, share_of_sales: null }
+    : { total_purchases: null, share_of_purchases: null, total_sales: total, share_of_sales: share }
 
 const efosLinks = (insight: Insight, { direction, as_of }: Pick<EfosQuery, 'direction' | 'as_of'>): Links =>
   linksOf(insight, PATH, { direction, ...(as_of === undefined ? {} : { as_of }) })
@@ -138,13 +142,15 @@ function rowOf(exposure: Exposure, listing: Listing, days: number): Omit<EfosRow
   const { situacion, history, is_active } = listing
   const step = (...names: (string | null)[]) => history.findLast((one) => names.includes(one.situacion))
   const [definitive, resolved] = [step('definitivo')?.dof_at ?? null, step('desvirtuado', 'sentencia_favorable')]
+  const deadline = situacion === 'definitivo' && definitive !== null ? addBusinessDays(definitive, days) : null
   return {
     ...{ rfc, name: name ?? listing.name, situacion: situacion!, presunto_dof_at: step('presunto')?.dof_at ?? null },
     ...{ definitivo_dof_at: definitive, resolved_at: resolved?.dof_at ?? resolved?.sat_at ?? null },
     ...{ invoice_count: invoices, amount: decimal(amount), iva_acreditado: decimal(iva) },
     ...{ paid_amount: decimal(paid), unpaid_amount: decimal(unpaid) },
     ...{ before_listing_amount: decimal(before), after_listing_amount: decimal(after) },
-    correction_deadline: situacion === 'definitivo' && definitive !== null ? addBusinessDays(definitive, days) : null,
+    correction_deadline: deadline,
+    deadline_basis: deadline === null ? null : deadlineBasisOf(definitive!, deadline),
     is_active,
   }
 }

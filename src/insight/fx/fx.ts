@@ -19,7 +19,10 @@ const BASIS: Omit<Basis, 'rules'> = {
     realized_gain_loss: 'Σ paid × (exchange rate of the payment − that of the invoice) of complements with fecha_pago in the range',
     sensitivity: 'current_mxn × 0.01, 0.05 and 0.10 (fx.sensitivity)',
   },
-  notes: ['A rate applies from the day after its publication in the Diario Oficial (CFF 20).'],
+  notes: [
+    'A rate applies from the day after its publication in the Diario Oficial (CFF 20).',
+    'Invoices and balances count as they did at the end of as_of; payments, and the counts of data_quality, as they do now.',
+  ],
 }
 
 /**

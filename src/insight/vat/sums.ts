@@ -1,6 +1,7 @@
 import type { Micros } from '../../cfdi/money.ts'
 import { parseSum } from '../../cfdi/population/sums.ts'
 import { isInvalidOn } from '../../repse/registrations.ts'
+import type { DirectionNumber } from '../../visibility/scoped-ledger.ts'
 import { ivaOf, type measurer, type Outcome } from '../common/measured.ts'
 import type { VatFigure } from './contract.ts'
 import { isOverLimit } from './exclusions.ts'
@@ -17,12 +18,17 @@ export class VatSums {
   /** Paid parts that match no invoice, and those among them that name one of other parties, by month. */
   readonly unreconciled = new Map<string, number>()
   readonly otherParties = new Map<string, number>()
+  readonly #seen = new Set<string>()
   /** Documents of the range that are converted at the published rate. */
   dof_rate = 0
 
   add(figure: VatFigure, month: string, amount: Micros): void {
     this.#sums.set(`${figure}|${month}`, this.of(figure, month) + amount)
   }
+
+  see = (month: string, direction: DirectionNumber): void => void this.#seen.add(`${month}|${direction}`)
+  /** Whether anything is known of a month and direction: a document, or a payment. */
+  isSeen = (month: string, direction: DirectionNumber): boolean => this.#seen.has(`${month}|${direction}`)
 
   of = (figure: VatFigure, month: string): Micros => this.#sums.get(`${figure}|${month}`) ?? 0n
 }
@@ -68,6 +74,7 @@ export function sumsOf(
 ): VatSums {
   const sums = new VatSums()
   const isOver = ({ odd }: GroupRow) => odd !== null && isOverLimit(parseOdd(odd), exclusions, measurer.rateOfDay)
+  for (const { month, direction } of [...groups, ...accrued]) sums.see(month, direction)
   for (const row of groups) {
     const added = addedBy(row, measurer)
     if (added === null) continue

@@ -44,6 +44,8 @@ export interface World {
   returns: readonly Return[]
   /** Senses of the visible 32-D opinions, the latest last. */
   opinions: readonly { date: Day; sense: string }[]
+  /** Whether everything is known, so that zeros are zeros. Otherwise nothing was downloaded beside the documents. */
+  isComplete?: boolean
 }
 
 export interface Range {

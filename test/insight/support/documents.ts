@@ -168,6 +168,6 @@ const noRates: RateTable = () => null
 /** All that an organization reads, on a day. */
 export const worldOf = (documents: readonly Document[], rest: Partial<World> = {}): World => ({
   ...{ rfc: SELF, documents, today: '2026-06-30', now: Date.parse('2026-07-01T00:00:00Z'), rules: DEFAULT_RULES, rates: noRates },
-  ...{ lists: [], repse: new Map(), intercompany: [], returns: [], opinions: [] },
+  ...{ lists: [], repse: new Map(), intercompany: [], returns: [], opinions: [], isComplete: true },
   ...rest,
 })
