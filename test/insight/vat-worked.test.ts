@@ -116,6 +116,41 @@ describe('April to June 2026 of a company, by hand', async () => {
     expect(await addedUp(of, data_quality.drilldown.unreconciled_payments)).toBe('362.50')
   })
 
+  it('says of a month of which nothing was downloaded that it is not known, and of one that was empty that it is zero', async () => {
+    const path = `/v1/analytics/vat-position?${query}&from=2026-01&to=2026-03`
+    const unknown = {
+      saldo: null,
+      resultado: null,
+      acreditable: null,
+      diferencia: null,
+      data_status: { issued: 'missing', received: 'missing' },
+    }
+    const before = (await of.ask('GET', path)).body
+    expect(before.data).toMatchObject([unknown, unknown, unknown])
+    const all = ['2026-01', '2026-02', '2026-03']
+    expect(before.data_quality).toMatchObject({ months_missing: 6, missing_months: { issued: all, received: all } })
+    // February was downloaded, of March only what was issued.
+    const { entity } = (await env.DB.prepare('select entity from connections where fiscal_entity_id = ?')
+      .bind(fiscal_entity_id)
+      .first<{ entity: number }>())!
+    const covered = (...months: string[]) => JSON.stringify(Object.fromEntries(months.map((month) => [month, [[0, 'over']]])))
+    await env.LEDGER_0.prepare(
+      "insert into coverage (entity, source, months) values (?1, 'sat_cfdi_issued', ?2), (?1, 'sat_cfdi_received', ?3)",
+    )
+      .bind(entity, covered('2026-02', '2026-03'), covered('2026-02'))
+      .run()
+    const after = (await of.ask('GET', path)).body
+    expect(after.data).toMatchObject([
+      unknown,
+      { saldo: '0.00', resultado: 'a_cargo', acreditable: '0.00', data_status: { issued: 'complete', received: 'complete' } },
+      { saldo: null, resultado: null, acreditable: null, data_status: { issued: 'complete', received: 'missing' } },
+    ])
+    expect(after.data_quality).toMatchObject({
+      months_missing: 3,
+      missing_months: { issued: ['2026-01'], received: ['2026-01', '2026-03'] },
+    })
+  })
+
   it('lists what is withheld by the day of cash, with what is missing, and its totals', async () => {
     const path = `/v1/cfdi/withholdings?${query}&from=2026-04&to=2026-06`
     const { cost, result } = await costOf(env.LEDGER_0, env.FILES, () => of.ask('GET', path))

@@ -4,7 +4,7 @@ import { DataStatusName } from '../../cfdi/quality/data-quality.ts'
 import { Month } from '../../cfdi/summary/contract.ts'
 import { Paging } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { Drilldown, Envelope, money } from '../common/contract.ts'
+import { CounterpartyRfc, Drilldown, Envelope, money } from '../common/contract.ts'
 import { OMITTED } from '../common/omitted.ts'
 
 const month = (description: string | undefined) => Month.optional().meta({ description })
@@ -46,10 +46,15 @@ export const VatEntriesQuery = z
     figure: z
       .enum([...VAT_FIGURES, ...OMITTED])
       .meta({ description: doc('The path of the figure in its row, or a count of data_quality.') }),
+    rfc: CounterpartyRfc,
     ...Paging,
   })
   .superRefine(requireFiscalEntity)
   .superRefine(onePeriod)
+  .refine(({ figure, rfc }) => rfc === undefined || figure.startsWith('pagado.'), {
+    path: ['rfc'],
+    message: 'Can be given with the figures of `pagado` only.',
+  })
 export type VatEntriesQuery = z.infer<typeof VatEntriesQuery>
 
 export const VatMonth = z

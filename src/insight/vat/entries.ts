@@ -21,6 +21,8 @@ import { PATH, rangeOf } from './vat.ts'
 
 interface Figure {
   name: string
+  /** The supplier whose part of it is meant. */
+  rfc: string | undefined
   insight: Insight
   exclusions: Exclusions
   /** Of the figures that depend on them. */
@@ -52,7 +54,7 @@ const columnOf = (name: string): Sum | typeof IVA =>
 
 /** The rows of a figure in a partition and direction; null when it has none there. */
 function streamOf(figure: Figure, partition: Partition, direction: DirectionNumber): Fragment | null {
-  const { name, insight, exclusions } = figure
+  const { name, rfc, insight, exclusions } = figure
   const { span } = insight
   const side =
     name.startsWith('cobrado') || name.endsWith('trasladado') || name.endsWith('cobrar_iva') || name.endsWith('iva_cobrado') ? 0 : 1
@@ -72,7 +74,12 @@ function streamOf(figure: Figure, partition: Partition, direction: DirectionNumb
   if (from === null) return null
   if (name.startsWith('pagos_sin_conciliar'))
     return rowsOf(from, `iif(source->>3 is null, 0, ${IVA})`, raw("reason is not null or (is_odd = 1 and tipo = 'P')"))
-  return rowsOf(from, columnOf(name), sql`reason is null ${figure.suppliers ? sql`and ${riskOf(figure)}` : raw('')}`)
+  return rowsOf(
+    from,
+    columnOf(name),
+    sql`reason is null ${figure.suppliers ? sql`and ${riskOf(figure)}` : raw('')}
+    ${rfc === undefined ? raw('') : sql`and party = ${rfc}`}`,
+  )
 }
 
 function streamsOf(figure: Figure, partition: Partition, direction: DirectionNumber): Fragment[] {
@@ -114,11 +121,11 @@ export async function listVatEntries(ctx: Ctx, query: VatEntriesQuery): Promise<
   const insight = await openInsight(ctx, rangeOf(query))
   const { rules } = insight
   const exclusions = exclusionsOf(rules)
-  const { figure: name, limit, cursor } = query
-  const page = { figure: name, from: insight.span.from, to: insight.span.to, limit, cursor }
+  const { figure: name, rfc, limit, cursor } = query
+  const page = { figure: name, rfc, from: insight.span.from, to: insight.span.to, limit, cursor }
   if (isLeftOut(name)) return pageOfLeftOut(insight, PATH, { ...page, figure: name })
   const suppliers = RISKS.includes(name) ? await lookUp(insight, await readParties(insight, exclusions)) : null
-  const figure: Figure = { name, insight, exclusions, suppliers }
+  const figure: Figure = { name, rfc, insight, exclusions, suppliers }
   return pageOfPairs(
     insight,
     PATH,
