@@ -110,6 +110,9 @@ export type Entry = z.infer<typeof Entry>
 
 /** What a surface leaves out of its documents and lists as entries. */
 export const LEFT_OUT = ['missing_rate', 'dof_rate', 'not_counted'] as const
+/** What data_quality counts of payments, to be listed. */
+export const UNMATCHED = ['unreconciled_payments', 'other_parties'] as const
+export const OMITTED = [...LEFT_OUT, ...UNMATCHED] as const
 
 export const EntriesPage = pageOf(Entry).meta({ id: 'InsightEntriesPage' })
 export type EntriesPage = z.infer<typeof EntriesPage>

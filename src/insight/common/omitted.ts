@@ -4,15 +4,12 @@ import type { Micros } from '../../cfdi/money.ts'
 import type { Days } from '../../cfdi/population/population.ts'
 import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import { type DirectionNumber, type Partition, partitionsToRead } from '../../visibility/scoped-ledger.ts'
-import { type EntriesPage, LEFT_OUT } from './contract.ts'
+import { type EntriesPage, UNMATCHED } from './contract.ts'
 import type { Insight } from './insight.ts'
 import { measurer, type Outcome } from './measured.ts'
 import { pageOfPairs } from './pairs.ts'
 
-/** What data_quality counts of payments on a cash basis, to be listed. */
-export const UNMATCHED = ['unreconciled_payments', 'other_parties'] as const
 export type Unmatched = (typeof UNMATCHED)[number]
-export const OMITTED = [...LEFT_OUT, ...UNMATCHED] as const
 
 export const isUnmatched = (figure: string): figure is Unmatched => (UNMATCHED as readonly string[]).includes(figure)
 

@@ -3,8 +3,7 @@ import { doc } from '#doc'
 import { Month } from '../../cfdi/summary/contract.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { Drilldown, Envelope, entriesOf, money } from '../common/contract.ts'
-import { UNMATCHED } from '../common/omitted.ts'
+import { Drilldown, Envelope, entriesOf, money, UNMATCHED } from '../common/contract.ts'
 
 const own = {
   ...ofFiscalEntity,

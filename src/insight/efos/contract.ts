@@ -6,8 +6,7 @@ import { AsOf, Direction } from '../../cfdi/contract.ts'
 import { monthOrDay } from '../../cfdi/summary/contract.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { CounterpartyRfc, Drilldown, Envelope, entriesOf, money, percent, Range } from '../common/contract.ts'
-import { UNMATCHED } from '../common/omitted.ts'
+import { CounterpartyRfc, Drilldown, Envelope, entriesOf, money, percent, Range, UNMATCHED } from '../common/contract.ts'
 
 export const EFOS_FIGURES = [
   ...(['amount', 'invoice_count', 'iva_acreditado', 'paid_amount', 'unpaid_amount'] as const),

@@ -3,7 +3,7 @@ import { decimal, type Micros, micros } from '../../cfdi/money.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { connectedAmong } from '../../taxpayers/connected-among.ts'
-import type { Basis } from '../common/contract.ts'
+import { type Basis, UNMATCHED } from '../common/contract.ts'
 import { countDofRates } from '../common/dof-rates.ts'
 import { exact, percentOf, quotientText, sumAll } from '../common/figures.ts'
 import { type Links, linksOf, qualityLinks } from '../common/links.ts'
@@ -118,7 +118,8 @@ export async function getFinancing(ctx: Ctx, query: FinancingQuery): Promise<Fin
     ...envelope(BASIS, rules, {
       dof_rate: await countDofRates(insight, counts.missing_rate),
       unreconciled_payments: receivables.unreconciled + payables.unreconciled,
-      drilldown: qualityLinks(links, ['unreconciled_payments']),
+      other_parties: receivables.otherParties + payables.otherParties,
+      drilldown: qualityLinks(links, UNMATCHED),
     }),
     as_of: at.day,
     receivables: { ...owed.rest, dso: owed.days_outstanding, expected_inflows: owed.expected },

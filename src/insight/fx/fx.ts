@@ -1,6 +1,6 @@
 import { decimal, type Micros, times } from '../../cfdi/money.ts'
 import type { Ctx } from '../../platform/context.ts'
-import type { Basis } from '../common/contract.ts'
+import { type Basis, UNMATCHED } from '../common/contract.ts'
 import { percentOf, sumAll } from '../common/figures.ts'
 import { type Links, linksOf, qualityLinks } from '../common/links.ts'
 import type { FxExposure, FxQuery, FxRow } from './contract.ts'
@@ -33,7 +33,7 @@ export async function getFxExposure(ctx: Ctx, query: FxQuery): Promise<FxExposur
   const opened = await openFx(ctx, query)
   const { insight, at } = opened
   const { rules } = insight
-  const { positions, rateOf, dof_rate, unreconciled, envelope } = await readFx(opened)
+  const { positions, rateOf, dof_rate, unreconciled, otherParties, envelope } = await readFx(opened)
   const links = linksOf(insight, PATH, { as_of: at.day })
   const all = [...positions.values()]
   const whole = ([0, 1] as const).map((direction) => sumAll(all.map(({ pesos }) => pesos[direction])))
@@ -58,8 +58,8 @@ export async function getFxExposure(ctx: Ctx, query: FxQuery): Promise<FxExposur
   })
   return {
     ...envelope(BASIS, rules, {
-      ...{ dof_rate, unreconciled_payments: unreconciled },
-      drilldown: qualityLinks(links, ['unreconciled_payments']),
+      ...{ dof_rate, unreconciled_payments: unreconciled, other_parties: otherParties },
+      drilldown: qualityLinks(links, UNMATCHED),
     }),
     as_of: at.day,
     missing_rates: currencies.filter((currency) => rateOf(currency) === null),

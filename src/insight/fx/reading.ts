@@ -10,6 +10,7 @@ import { type FxRate, ratesAt } from '../../rules/rates/rates.ts'
 import { type DirectionNumber, partitionsToRead } from '../../visibility/scoped-ledger.ts'
 import { aggregateOf, type Insight, openInsight, type RangeQuery } from '../common/insight.ts'
 import { inPesos, parseUnrated } from '../common/unrated.ts'
+import { othersNotes } from '../common/unreconciled.ts'
 import { type CurrencyOpenRow, type DocumentsByCurrency, documents, openByCurrency, type RealizedRow, realizedByCurrency } from './store.ts'
 
 export interface FxAsOf {
@@ -65,6 +66,7 @@ export async function readFx({ insight, at, days }: FxAsOf) {
         documents(partition, direction, days, at.past),
         openByCurrency(partition, direction, at),
         realizedByCurrency(partition, direction, days),
+        othersNotes(partition, direction, days, null),
       ].flatMap((statement, kind) => (statement ? [{ direction, kind, statement }] : [])),
     ),
   )
@@ -112,8 +114,10 @@ export async function readFx({ insight, at, days }: FxAsOf) {
     position.booked += direction === 0 ? booked : -booked
   }
   let unreconciled = 0
-  for (const { currency, direction, booked, paid, odds, unreconciled: n } of realized) {
+  let otherParties = rowsOf<{ n: number }>(3).reduce((sum, { n }) => sum + n, 0)
+  for (const { currency, direction, booked, paid, odds, unreconciled: n, other_parties } of realized) {
     unreconciled += n
+    otherParties += other_parties
     if (currency === null) continue
     let gain = parseSum(paid) - parseSum(booked)
     for (const odd of odds) {
@@ -123,7 +127,7 @@ export async function readFx({ insight, at, days }: FxAsOf) {
     }
     positionOf(currency).realized += direction === 0 ? gain : -gain
   }
-  return { positions, rateOf: rates.onDay, dof_rate: Math.min(dof_rate, counts.missing_rate), unreconciled, envelope }
+  return { positions, rateOf: rates.onDay, dof_rate: Math.min(dof_rate, counts.missing_rate), unreconciled, otherParties, envelope }
 }
 
 interface Read {

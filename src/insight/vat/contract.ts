@@ -4,8 +4,7 @@ import { DataStatusName } from '../../cfdi/quality/data-quality.ts'
 import { Month } from '../../cfdi/summary/contract.ts'
 import { Paging } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { CounterpartyRfc, Drilldown, Envelope, money } from '../common/contract.ts'
-import { OMITTED } from '../common/omitted.ts'
+import { CounterpartyRfc, Drilldown, Envelope, money, OMITTED } from '../common/contract.ts'
 
 const month = (description: string | undefined) => Month.optional().meta({ description })
 

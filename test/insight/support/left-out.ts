@@ -13,8 +13,6 @@ const BLIND: Partial<Record<Asked['path'], object>> = {
   '/cfdi/risk': NO_PAYMENTS,
   '/analytics/concepts': NO_PAYMENTS,
   '/analytics/risk': NO_PAYMENTS,
-  '/analytics/financing': { other_parties: null },
-  '/analytics/fx-exposure': { other_parties: null },
 }
 const DIRECTIONS: Partial<Record<Asked['path'], Direction>> = {
   '/cfdi/deductions': 'received',
