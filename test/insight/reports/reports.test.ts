@@ -271,7 +271,8 @@ describe('who gets reports', () => {
 
   it('404 for an unknown report and for an RFC of others', async () => {
     const [one, other] = [await everything(freshRfc()), await everything(freshRfc())]
-    for (const key of ['nothing', 'constructor', 'toString']) expect((await ask(one, key)).body.code).toBe('report.not_found')
+    for (const key of ['nothing', 'constructor']) expect((await ask(one, key)).body.code).toBe('report.not_found')
+    expect((await ask(one, 'toString')).body.code).toBe('request.malformed_id')
     expect((await one.ask('GET', `/v1/reports/diot?fiscal_entity_id=${other.fiscal_entity_id}`)).status).toBe(404)
     expect((await one.ask('GET', '/v1/reports')).body.data.map(({ key }: { key: string }) => key)).toHaveLength(9)
   })
