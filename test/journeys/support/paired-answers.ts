@@ -28,7 +28,7 @@ const INSIGHT = [
   ),
 ].filter((path) => isServed(path.slice(3).split('?')[0]!))
 
-/** The first page of a surface with the rows of all. */
+/** The first page of a surface with the rows of all. Of rows that are not compared there can be more or fewer, and so the pages. */
 async function surface(player: Player, path: string): Promise<Any> {
   const url = `${path}${path.includes('?') ? '&' : '?'}fiscal_entity_id=${player.fiscal_entity_id}`
   const { status, body } = await api(player, 'GET', url)
@@ -37,7 +37,7 @@ async function surface(player: Player, path: string): Promise<Any> {
     page = (await api(player, 'GET', `${url}&cursor=${encodeURIComponent(page.next_cursor)}`)).body
     data.push(...page.data)
   }
-  return { path, status, body: { ...body, data } }
+  return { path, status, body: { ...body, data, has_more: undefined } }
 }
 
 /** `since` divides what changed early from what changed late. */

@@ -21,12 +21,15 @@ class StandInWorker extends RpcTarget {
 }
 
 const standIn = (open: Open) => {
-  const binding = env.DESTINATIONS as unknown as Destinations
-  // A stub belongs to the request in which it was made.
-  vi.spyOn(binding, 'open').mockImplementation(async (...args) => {
-    using worker = new RpcStub(new StandInWorker(open)) as unknown as Destinations & Disposable
-    return await worker.open(...args)
-  })
+  const binding: Destinations = {
+    // A stub belongs to the request in which it was made.
+    open: async (...args) => {
+      using worker = new RpcStub(new StandInWorker(open)) as unknown as Destinations & Disposable
+      return await worker.open(...args)
+    },
+  }
+  // In the place of the binding. A method that is set on the binding itself is sometimes passed over: it answers to every name.
+  vi.spyOn(env, 'DESTINATIONS', 'get').mockReturnValue(binding as never)
 }
 
 /** Until a test restores mocks, drivers reach this in the place of the network. */
