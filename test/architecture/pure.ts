@@ -33,7 +33,6 @@ export const PURE: readonly string[] = [
   'src/cfdi/taxes/taxes.ts',
   'src/cfdi/taxes/breakdown.ts',
   'src/cfdi/taxes/conversion.ts',
-  'src/cfdi/cash/balance-on.ts',
   'src/cfdi/cash/measure.ts',
   'src/cfdi/literal-day.ts',
   'src/cfdi/decimal.ts',

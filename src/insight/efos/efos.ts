@@ -1,12 +1,14 @@
 import { addBusinessDays, deadlineBasisOf } from '../../authority/port/business-days.ts'
 import { SITUACIONES } from '../../blacklists/catalog.ts'
+import { listedOf } from '../../blacklists/listed/counterparties.ts'
+import { listedAs } from '../../blacklists/listed/listed.ts'
 import { publishedOn } from '../../blacklists/listing-status.ts'
 import { listedAmong } from '../../blacklists/listings/listed-among.ts'
 import type { Listing } from '../../blacklists/listings/listing.ts'
 import { pastDay } from '../../cfdi/applied/past-day.ts'
 import { decimal, type Micros, times } from '../../cfdi/money.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { prepared } from '../../platform/db/fragment.ts'
+import { type Fragment, withLiterals } from '../../platform/db/fragment.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { addMonths } from '../../platform/time/months.ts'
 import { type Basis, UNMATCHED } from '../common/contract.ts'
@@ -17,7 +19,7 @@ import { directionNumber } from '../common/names.ts'
 import { unmatchedStatements } from '../common/omitted.ts'
 import { EFOS_FIGURES, type EfosExposure, type EfosQuery, type EfosRow } from './contract.ts'
 import { type Exposure, exposuresOf, type FoundRows } from './exposure.ts'
-import { detailStatements, type EfosReading, ivaStatements, type ListedOn, netStatements, openStatements } from './store.ts'
+import { detailStatements, type EfosReading, ivaStatements, type ListedOn, openStatements, totalStatements } from './store.ts'
 
 export const PATH = 'analytics/efos-exposure'
 const SOURCE = 'sat_69b'
@@ -67,12 +69,21 @@ export async function listedOn(
   return { listings: found, days: [...found].map(([rfc, { history }]) => [rfc, (history[0] && publishedOn(history[0])) ?? '']) }
 }
 
-async function detailsOf({ ledger }: Insight, reading: EfosReading, days: ListedOn): Promise<Omit<FoundRows, 'net' | 'unmatched'>> {
-  if (days.length === 0) return { detail: [], open: [], iva: [] }
-  const lists = [detailStatements, openStatements, ivaStatements].map((statements) => statements(ledger, reading, days))
-  const results = await ledger.d1.batch(lists.flat().map((one) => prepared(ledger.d1, one)))
-  const [detail, open, iva] = lists.map((list) => results.splice(0, list.length).flatMap((one) => one.results))
-  return { detail, open, iva } as Omit<FoundRows, 'net' | 'unmatched'>
+/** What reads all counterparties, and the listed ones. */
+function statementsOf(
+  insight: Insight,
+  reading: EfosReading,
+  days: ListedOn,
+): { statements: Fragment[]; parse: (found: unknown[][]) => FoundRows } {
+  const { ledger } = insight
+  const details = days.length === 0 ? [] : [detailStatements, openStatements, ivaStatements].map((read) => read(ledger, reading, days))
+  const lists = [totalStatements(ledger, reading), unmatchedStatements(insight), ...details]
+  const parse = (found: unknown[][]): FoundRows => {
+    const left = [...found]
+    const [total = [], unmatched = [], detail = [], open = [], iva = []] = lists.map((list) => left.splice(0, list.length).flat())
+    return { total, unmatched, detail, open, iva } as FoundRows
+  }
+  return { statements: lists.flat().map(withLiterals), parse }
 }
 
 /**
@@ -85,14 +96,10 @@ export async function getEfosExposure(ctx: Ctx, query: EfosQuery): Promise<EfosE
   const { ledger, rules } = insight
   const scope: CursorScope = { list: PATH, filters: { ...query, fiscal_entity_id: ledger.fiscal_entity_id } }
   const after = (await openCursor(ctx, scope, cursor)) as readonly [amount: string, rfc: string] | undefined
-  const statements = netStatements(ledger, reading)
-  const { found, envelope } = await aggregateOf(insight, [...statements, ...unmatchedStatements(insight)])
-  const [net, unmatched] = [found.slice(0, statements.length).flat(), found.slice(statements.length).flat()] as [
-    FoundRows['net'],
-    FoundRows['unmatched'],
-  ]
-  const { listings, days } = await listedOn(ctx, [...new Set(net.map(({ rfc }) => rfc))], reading.day)
-  const { total, omitted, exposures } = await exposuresOf(ctx, { net, unmatched, ...(await detailsOf(insight, reading, days)) }, days)
+  const { listings, days } = await listedOn(ctx, listedAs(await listedOf(ctx), [SOURCE]), reading.day)
+  const reads = statementsOf(insight, reading, days)
+  const { found, envelope } = await aggregateOf(insight, reads.statements)
+  const { total, omitted, exposures } = await exposuresOf(ctx, reads.parse(found))
   // Only what is deducted can be lost: a sale to a listed customer has no such effect.
   const rate = direction === 'received' && [...ledger.rfc].length === 12 ? rules.get('isr.company') : null
   const effectOf = (amount: Micros) => rate && decimal(times(amount, rate))

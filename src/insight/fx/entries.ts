@@ -1,7 +1,7 @@
 import type { Micros } from '../../cfdi/money.ts'
 import { inPesos } from '../../cfdi/money.ts'
 import { measureOpen, rateWanted } from '../../cfdi/open/measure-open.ts'
-import { measurePaidPart } from '../../cfdi/open/measure-paid-part.ts'
+import { measurePaidPart, ratesOfPaidPart } from '../../cfdi/open/measure-paid-part.ts'
 import { openInvoices } from '../../cfdi/open/open-invoices.ts'
 import { paidParts } from '../../cfdi/open/paid-parts.ts'
 import { parseSum, sumOf } from '../../cfdi/population/sums.ts'
@@ -113,12 +113,7 @@ function pageOfRealized({ insight, days }: FxAsOf, query: Asked): Promise<Entrie
   return pageOfEntries<RealizedEntry>(insight, PATH, query, select, async (rows) => {
     const parsed = rows.map((row) => ({ ...row, odds: JSON.parse(row.odds ?? '[]') as string[] }))
     const rateOfDay = await ratesFor(insight.ctx, (want) => {
-      for (const { odds } of parsed)
-        for (const odd of odds)
-          measurePaidPart(odd, (currency, day) => {
-            want({ currency, day })
-            return '1'
-          })
+      for (const { odds } of parsed) for (const odd of odds) ratesOfPaidPart(odd).forEach(want)
     })
     return parsed.map(({ direction, booked, paid, odds }) => {
       let gain = parseSum(paid) - parseSum(booked)

@@ -1,7 +1,6 @@
-import { partOf } from '../../cfdi/cash/balance-on.ts'
 import { fixed } from '../../cfdi/decimal.ts'
 import { dividedBy, type Micros, micros, decimal as money } from '../../cfdi/money.ts'
-import { parseSum } from '../../cfdi/population/sums.ts'
+import { partOf } from '../../cfdi/open/measure-open-on.ts'
 import type { StatusOf } from '../../cfdi/summary/summary.ts'
 import type { ReturnRow } from '../../documents/returns.ts'
 import type { Ctx } from '../../platform/context.ts'
@@ -15,9 +14,9 @@ import { BASIS } from './basis.ts'
 import { VAT_FIGURES, type VatFigure, type VatMonth, type VatPosition, type VatQuery } from './contract.ts'
 import { rateOfLimit } from './exclusions.ts'
 import { parseOdd } from './odd.ts'
-import { lookUp, monthsOf, parseOpen, readExpired, statementsOf, type VatReading } from './reading.ts'
-import type { GroupRow } from './store.ts'
+import { monthsOf, statementsOf, type VatReading } from './reading.ts'
 import { sumsOf, type VatSums } from './sums.ts'
+import { knownSuppliers } from './suppliers.ts'
 
 export const PATH = 'analytics/vat-position'
 
@@ -25,49 +24,34 @@ export const rangeOf = ({ period, from, to, ...query }: VatQuery) => ({ ...query
 
 /**
  * Returns the VAT position of each month on a cash basis (LIVA 1-B, 5): what was collected, paid, withheld and excluded, what is pending, and
- * what the return declares. Throws Failure 404 without a readable connection, and 422 range.invalid.
+ * what the return declares. At most six D1 calls with authentication. Throws Failure 404 without a readable connection, and 422 range.invalid.
  */
 export async function getVatPosition(ctx: Ctx, query: VatQuery): Promise<VatPosition> {
   const insight = await openInsight(ctx, rangeOf(query))
   const { rules } = insight
-  const reads = statementsOf(insight)
+  const reads = statementsOf(insight, await knownSuppliers(insight))
   const { envelope, found, statusOf } = await aggregateOf(insight, reads.statements)
-  const { sums, months, returns } = await positionOf(insight, reads.parse(found))
+  const reading = reads.parse(found)
+  const [months, sums] = [monthsOf(insight), await addedUp(insight, reading)]
   const inRange = (counts: Map<string, number>) => months.reduce((sum, { month }) => sum + (counts.get(month) ?? 0), 0)
   const links = linksOf(insight, PATH)
   const omitted = {
     dof_rate: sums.dof_rate,
     unreconciled_payments: inRange(sums.unreconciled),
-    other_parties: inRange(sums.otherParties),
+    other_parties: inRange(sums.otherParties) + reading.notes,
     drilldown: qualityLinks(links, UNMATCHED),
   }
   return {
     ...envelope(BASIS, rules, omitted),
-    data: months.map(({ month }) => rowOf(insight, sums, returns, month, statusOf)),
+    data: months.map(({ month }) => rowOf(insight, sums, reading.returns, month, statusOf)),
   }
 }
 
-/** Adds up everything that the figures of the months are made of. */
-async function positionOf(insight: Insight, reading: VatReading) {
-  const { ctx, span } = insight
-  const months = monthsOf(insight)
-  const odds = [...reading.groups, ...reading.accrued].flatMap(({ odd }) => odd ?? [])
-  const open = reading.pending.flatMap(({ odd }) => (odd === null ? [] : [partOf(parseOpen(odd), 1n)]))
-  const first = span.first.slice(0, 7)
-  const parties = new Set(reading.groups.flatMap(({ party, month }) => (party !== null && month >= first ? [party] : [])))
-  const [measured, suppliers] = await Promise.all([
-    measurer(
-      ctx,
-      [...odds.map(parseOdd), ...open],
-      odds.flatMap((odd) => rateOfLimit(parseOdd(odd))),
-    ),
-    lookUp(insight, [...parties]),
-  ])
-  const split: GroupRow[] = []
-  const sums = sumsOf(reading, months, suppliers, measured, (row) => split.push(row))
-  for (const { month, iva } of await readExpired(insight, reading.exclusions, suppliers, split))
-    sums.add('at_risk_repse', month, parseSum(iva))
-  return { sums, months, returns: reading.returns }
+/** Adds up everything that the figures of the months are made of. At most one D1 call. */
+async function addedUp(insight: Insight, reading: VatReading): Promise<VatSums> {
+  const events = reading.groups.flatMap(({ odds }) => odds.map(parseOdd))
+  const open = [...reading.open, ...reading.odd].flatMap(({ invoice }) => (invoice === null ? [] : [partOf(invoice, 1n)]))
+  return sumsOf(reading, monthsOf(insight), await measurer(insight.ctx, [...events, ...open], events.flatMap(rateOfLimit)))
 }
 
 const DIRECTIONS = ['issued', 'received'] as const
