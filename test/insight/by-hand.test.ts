@@ -290,7 +290,6 @@ describe('what an answer costs', () => {
     ['/analytics/concepts', `${RANGE}&direction=issued&level=key`, 4],
     ['/analytics/concepts/entries', `${RANGE}&direction=issued&level=key&figure=amount&key=84111506`, 2],
     ['/analytics/efos-exposure', RANGE, 4],
-    ['/analytics/vat-position', RANGE, 5],
     ['/analytics/efos-exposure/entries', `${RANGE}&figure=amount&rfc=${S1}`, 3],
   ] as const
 
