@@ -239,8 +239,8 @@ export function cashEvents(partition: Partition, direction: DirectionNumber, day
 }
 
 /** Selects the credit notes of a direction and some days that name a visible invoice of other parties, with the columns `uuid` … `amount`. */
-export function creditsOfOthers(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
-  const notes = populationOf(partition, { ...days, direction, types: ['E'], conditions: [raw('own.related is not null')] })
+export function creditsOfOthers(partition: Partition, direction: DirectionNumber, days: Days, past: string | null = null): Fragment | null {
+  const notes = populationOf(partition, { ...days, direction, past, types: ['E'], conditions: [raw('own.related is not null')] })
   return (
     notes &&
     sql`select own.uuid, i.uuid as applies_to, own.issued_at, own.total_micros as amount

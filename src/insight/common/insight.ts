@@ -53,7 +53,7 @@ export type Omissions = Pick<InsightQuality, 'dof_rate' | 'drilldown'> &
  * one of them, `more`; their rows are `found`, a list for each.
  */
 export async function aggregateOf({ ctx, ledger, span }: Insight, more: readonly Fragment[] = []) {
-  const [latest, { counts, invoices, found }] = await Promise.all([
+  const [latest, { counts, invoices, found, statusOf }] = await Promise.all([
     latestCeilings(ctx.db, [ledger.entity]),
     countDocuments(ledger, span, ctx.now.getTime(), more),
   ])
@@ -65,6 +65,7 @@ export async function aggregateOf({ ctx, ledger, span }: Insight, more: readonly
     /** Invoices by direction, issued first. */
     invoices,
     found,
+    statusOf,
     /** The envelope with what the surface found. */
     envelope: (basis: Omit<Basis, 'rules'>, rules: Rules, omitted: Omissions): Envelope => ({
       fiscal_entity_id: ledger.fiscal_entity_id,

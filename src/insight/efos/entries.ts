@@ -10,6 +10,7 @@ import { type EntryRow, pageOfEntries } from '../common/entries.ts'
 import type { Insight } from '../common/insight.ts'
 import { isLeftOut, pageOfLeftOut } from '../common/left-out.ts'
 import { ivaOf, measurer } from '../common/measured.ts'
+import { isUnmatched, pageOfUnmatched } from '../common/omitted.ts'
 import type { EfosEntriesQuery } from './contract.ts'
 import { listedOn, openEfos, PATH } from './efos.ts'
 import { openPesos } from './exposure.ts'
@@ -22,6 +23,7 @@ export async function getEfosEntries(ctx: Ctx, query: EfosEntriesQuery): Promise
   const { insight, reading } = await openEfos(ctx, query)
   const { figure, rfc = '' } = query
   if (isLeftOut(figure)) return pageOfLeftOut(insight, PATH, { ...query, figure })
+  if (isUnmatched(figure)) return pageOfUnmatched(insight, PATH, { ...query, figure })
   const { first, last, direction, past } = reading
   const { days } = await listedOn(ctx, [rfc], reading.day)
   const [listed] = days

@@ -6,6 +6,7 @@ import type { System } from '../../platform/context.ts'
 import { sumAll } from '../common/figures.ts'
 import { ivaOf, measurer } from '../common/measured.ts'
 import { nameOf } from '../common/names.ts'
+import { oddsOf, type UnmatchedRow, unmatchedOf } from '../common/omitted.ts'
 import { inPesos, parseUnrated, type Unrated } from '../common/unrated.ts'
 import type { DetailRow, IvaRow, OpenSum, TotalRow } from './store.ts'
 
@@ -28,6 +29,7 @@ export interface FoundRows {
   detail: DetailRow[]
   open: OpenSum[]
   iva: IvaRow[]
+  unmatched: UnmatchedRow[]
 }
 
 const listOf = (text: string | null): unknown[] => JSON.parse(`[${text ?? ''}]`) as unknown[]
@@ -35,17 +37,18 @@ const NOTHING: Omit<Exposure, 'rfc'> = { name: null, invoices: 0, amount: 0n, be
 
 /**
  * Adds up what was read of all counterparties (`total`), and of the listed ones. Documents that state no exchange rate are converted at the
- * published one; `dof_rate` is how many these are. At most one D1 call.
+ * published one; `omitted` counts these, and what could not be matched with an invoice. At most one D1 call.
  */
-export async function exposuresOf(
-  system: System,
-  { total: rows, detail, open, iva }: FoundRows,
-): Promise<{ total: Micros; dof_rate: number; exposures: Exposure[] }> {
+export async function exposuresOf(system: System, { total: rows, unmatched, detail, open, iva }: FoundRows) {
   const all = rows.flatMap((row) => parseUnrated(row.unrated))
   const unrated = detail.flatMap((row) => parseUnrated(row.unrated).map((one) => ({ ...one, rfc: row.rfc, is_before: row.is_before })))
   const balances = open.flatMap(({ rfc, odd }) => listOf(odd).map((one) => ({ rfc, odd: JSON.stringify(one) })))
   const events = iva.flatMap(({ rfc, odd }) => (listOf(odd) as Measurable[]).map((one) => ({ rfc, ...one })))
-  const { outcomeOf, rateOfDay } = await measurer(system, events, [...all, ...balances.flatMap(({ odd }) => rateWanted(odd) ?? [])])
+  const { outcomeOf, rateOfDay } = await measurer(
+    system,
+    [...events, ...oddsOf(unmatched).map(([, event]) => event)],
+    [...all, ...balances.flatMap(({ odd }) => rateWanted(odd) ?? [])],
+  )
 
   const found = new Map<string, Exposure & { documents: number; named: string }>()
   const of = (rfc: string) => {
@@ -90,7 +93,7 @@ export async function exposuresOf(
   }
   return {
     total: sumAll([...rows.map(({ income, credit }) => parseSum(income) - parseSum(credit)), ...converted.map(({ amount }) => amount)]),
-    dof_rate: converted.length,
+    omitted: { dof_rate: converted.length, ...unmatchedOf(unmatched, outcomeOf) },
     exposures: [...found.values()]
       .filter(({ documents }) => documents > 0)
       .map((one) => ({ ...one, name: nameOf(one.named), paid: one.paid - one.unpaid }))

@@ -10,6 +10,7 @@ import { sumAll } from '../common/figures.ts'
 import { type Insight, openInsight, readBothSides } from '../common/insight.ts'
 import { ratesFor } from '../common/rates-for.ts'
 import { inPesos, parseUnrated } from '../common/unrated.ts'
+import { othersNotes } from '../common/unreconciled.ts'
 import { creditSales, type Judging, type OpenGroup, openGroups, type PaidRow, paidByDebtor, type SalesRow } from './store.ts'
 
 const DAY_MS = 86_400_000
@@ -66,6 +67,7 @@ export interface SideRead {
   sales: Micros
   paid: Map<string, Punctuality>
   unreconciled: number
+  otherParties: number
 }
 
 type Odd = [odd: string, days: number, isOnTime: 0 | 1]
@@ -82,12 +84,14 @@ export async function readFinancing({ insight, at }: FinancingAsOf) {
     openGroups(partition, direction, at, tolerance),
     creditSales(partition, direction, sales, at.past),
     paidByDebtor(partition, direction, span, at),
+    othersNotes(partition, direction, span, at.past),
   ])
   const of = <Row>(kind: number, direction: DirectionNumber) => rowsOf<Row>(kind).filter((row) => row.direction === direction)
   const read = DIRECTIONS.map((direction) => ({
     groups: of<OpenGroup>(0, direction),
     sales: of<SalesRow>(1, direction).map(({ net, unrated }) => ({ net: parseSum(net), unrated: parseUnrated(unrated) })),
     paid: of<PaidRow>(2, direction).map((row) => ({ ...row, odds: JSON.parse(row.odds ?? '[]') as Odd[] })),
+    notes: of<{ n: number }>(3, direction).reduce((sum, { n }) => sum + n, 0),
   }))
   const rateOfDay = await ratesFor(ctx, (want) => {
     for (const { groups, sales: sold, paid } of read) {
@@ -96,8 +100,8 @@ export async function readFinancing({ insight, at }: FinancingAsOf) {
       for (const { odds } of paid) for (const [odd] of odds) ratesOfPaidPart(odd).forEach(want)
     }
   })
-  const sides = read.map(({ groups, sales: sold, paid }): SideRead => {
-    const side: SideRead = { open: [], sales: 0n, paid: new Map(), unreconciled: 0 }
+  const sides = read.map(({ groups, sales: sold, paid, notes }): SideRead => {
+    const side: SideRead = { open: [], sales: 0n, paid: new Map(), unreconciled: 0, otherParties: notes }
     for (const group of groups) {
       const { odd, reported, pesos } = group
       if (odd === null) {
@@ -113,6 +117,7 @@ export async function readFinancing({ insight, at }: FinancingAsOf) {
       side.sales += net + sumAll(unrated.map((one) => inPesos(one.net, rateOfDay(one.currency, one.day)) ?? 0n))
     for (const row of paid) {
       side.unreconciled += row.unreconciled
+      side.otherParties += row.other_parties
       if (row.rfc === null) continue
       const sum = side.paid.get(row.rfc) ?? { paid: 0n, weighted: 0n, on_time: 0n }
       side.paid.set(row.rfc, sum)

@@ -11,6 +11,7 @@ import type { DirectionNumber, Partition } from '../../visibility/scoped-ledger.
 import type { EntriesPage } from '../common/contract.ts'
 import { type EntryPosition, type EntryRow, pageOfEntries } from '../common/entries.ts'
 import { isLeftOut, newestOf, pageOfLeftOut } from '../common/left-out.ts'
+import { isUnmatched } from '../common/omitted.ts'
 import { ratesFor } from '../common/rates-for.ts'
 import { IS_UNRATED } from '../common/unrated.ts'
 import { pageOfUnreconciled, pairs } from '../common/unreconciled.ts'
@@ -29,7 +30,7 @@ export async function getFxEntries(ctx: Ctx, query: FxEntriesQuery): Promise<Ent
   const asked = { ...query, as_of: at.day }
   if (isLeftOut(figure)) return pageOfLeftOut(insight, PATH, { ...asked, figure })
   const until = { ...insight, span: { ...insight.span, ...days } }
-  if (figure === 'unreconciled_payments') return pageOfUnreconciled(until, PATH, asked, null)
+  if (isUnmatched(figure)) return pageOfUnreconciled(until, PATH, { ...asked, figure }, null)
   if (figure === 'issued_amount' || figure === 'received_amount') return pageOfInvoiced(opened, asked, figure === 'issued_amount' ? 0 : 1)
   return figure === 'realized_gain_loss' ? pageOfRealized(opened, asked) : pageOfOpen(opened, asked, figure)
 }

@@ -9,6 +9,7 @@ import type { Ctx } from '../../platform/context.ts'
 import { type Insight, openInsight, type RangeQuery, readBothSides } from '../common/insight.ts'
 import { publishedFor } from '../common/rates-for.ts'
 import { inPesos, parseUnrated } from '../common/unrated.ts'
+import { othersNotes } from '../common/unreconciled.ts'
 import { type CurrencyOpenRow, type DocumentsByCurrency, documents, openByCurrency, type RealizedRow, realizedByCurrency } from './store.ts'
 
 export interface FxAsOf {
@@ -60,6 +61,7 @@ export async function readFx({ insight, at, days }: FxAsOf) {
     documents(partition, direction, days, at.past),
     openByCurrency(partition, direction, at),
     realizedByCurrency(partition, direction, days),
+    othersNotes(partition, direction, days, null),
   ])
   const sums = rowsOf<DocumentsByCurrency>(0).map((row) => ({ ...row, unrated: parseUnrated(row.unrated) }))
   const open = rowsOf<CurrencyOpenRow>(1)
@@ -105,8 +107,10 @@ export async function readFx({ insight, at, days }: FxAsOf) {
     position.booked += direction === 0 ? booked : -booked
   }
   let unreconciled = 0
-  for (const { currency, direction, booked, paid, odds, unreconciled: n } of realized) {
+  let otherParties = rowsOf<{ n: number }>(3).reduce((sum, { n }) => sum + n, 0)
+  for (const { currency, direction, booked, paid, odds, unreconciled: n, other_parties } of realized) {
     unreconciled += n
+    otherParties += other_parties
     if (currency === null) continue
     let gain = parseSum(paid) - parseSum(booked)
     for (const odd of odds) {
@@ -121,6 +125,7 @@ export async function readFx({ insight, at, days }: FxAsOf) {
     rateOf: (currency: string) => published(currency, at.day),
     dof_rate: Math.min(dof_rate, counts.missing_rate),
     unreconciled,
+    otherParties,
     envelope,
   }
 }

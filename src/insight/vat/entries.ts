@@ -21,6 +21,8 @@ import { PATH, rangeOf } from './vat.ts'
 
 interface Figure {
   name: string
+  /** The supplier whose part of it is meant. */
+  rfc: string | undefined
   insight: Insight
   exclusions: Exclusions
   /** Known of the figures that depend on them. */
@@ -46,7 +48,7 @@ const columnOf = (name: string): Sum | typeof IVA =>
 
 /** The rows of a figure in a partition and direction; null when it has none there. */
 function streamOf(figure: Figure, partition: Partition, direction: DirectionNumber): Fragment | null {
-  const { name, insight, exclusions } = figure
+  const { name, rfc, insight, exclusions } = figure
   const { span } = insight
   const side =
     name.startsWith('cobrado') || name.endsWith('trasladado') || name.endsWith('cobrar_iva') || name.endsWith('iva_cobrado') ? 0 : 1
@@ -64,7 +66,12 @@ function streamOf(figure: Figure, partition: Partition, direction: DirectionNumb
   const from = movements(partition, direction, span, exclusions, figure.suppliers)
   if (from === null) return null
   if (name.startsWith('pagos_sin_conciliar')) return rowsOf(from, 'stated', raw("reason is not null or (is_odd = 1 and tipo = 'P')"))
-  return rowsOf(from, columnOf(name), raw(`reason is null ${RISKS.includes(name) ? `and ${riskOf(name)}` : ''}`))
+  return rowsOf(
+    from,
+    columnOf(name),
+    sql`reason is null ${raw(RISKS.includes(name) ? `and ${riskOf(name)}` : '')}
+    ${rfc === undefined ? raw('') : sql`and counterparty = ${rfc}`}`,
+  )
 }
 
 function streamsOf(figure: Figure, partition: Partition, direction: DirectionNumber): Fragment[] {
@@ -116,11 +123,11 @@ export async function listVatEntries(ctx: Ctx, query: VatEntriesQuery): Promise<
   const insight = await openInsight(ctx, rangeOf(query))
   const { rules } = insight
   const exclusions = exclusionsOf(rules)
-  const { figure: name, limit, cursor } = query
-  const page = { figure: name, from: insight.span.from, to: insight.span.to, limit, cursor }
+  const { figure: name, rfc, limit, cursor } = query
+  const page = { figure: name, rfc, from: insight.span.from, to: insight.span.to, limit, cursor }
   if (isLeftOut(name)) return pageOfLeftOut(insight, PATH, { ...page, figure: name })
   const suppliers = RISKS.includes(name) ? await knownSuppliers(insight) : UNKNOWN_SUPPLIERS
-  const figure: Figure = { name, insight, exclusions, suppliers }
+  const figure: Figure = { name, rfc, insight, exclusions, suppliers }
   return pageOfPairs(
     insight,
     PATH,

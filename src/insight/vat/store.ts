@@ -75,7 +75,7 @@ export function movements(
   suppliers: KnownSuppliers,
 ): Fragment | null {
   const events = cashEvents(partition, direction, days, MORE)
-  return events && marked(events, direction, exclusions, suppliers)
+  return events && marked(events, direction, exclusions, suppliers, ['counterparty'])
 }
 
 /** How many credit notes of some days name an invoice of other parties. */

@@ -1,5 +1,6 @@
 import type { Micros } from '../../cfdi/money.ts'
 import { measureOpenOn, partOf } from '../../cfdi/open/measure-open-on.ts'
+import type { DirectionNumber } from '../../visibility/scoped-ledger.ts'
 import { ivaOf, type measurer, type Outcome } from '../common/measured.ts'
 import type { VatFigure } from './contract.ts'
 import { type Exclusions, isOverLimit } from './exclusions.ts'
@@ -16,12 +17,17 @@ export class VatSums {
   /** Paid parts that match no invoice, and those among them that name one of other parties, by month. */
   readonly unreconciled = new Map<string, number>()
   readonly otherParties = new Map<string, number>()
+  readonly #seen = new Set<string>()
   /** Documents of the range that are converted at the published rate. */
   dof_rate = 0
 
   add(figure: VatFigure, month: string, amount: Micros): void {
     this.#sums.set(`${figure}|${month}`, this.of(figure, month) + amount)
   }
+
+  see = (month: string, direction: DirectionNumber): void => void this.#seen.add(`${month}|${direction}`)
+  /** Whether anything is known of a month and direction: a document, or a payment. */
+  isSeen = (month: string, direction: DirectionNumber): boolean => this.#seen.has(`${month}|${direction}`)
 
   of = (figure: VatFigure, month: string): Micros => this.#sums.get(`${figure}|${month}`) ?? 0n
 }
@@ -60,6 +66,7 @@ function addedBy(row: GroupRow, exclusions: Exclusions, { outcomeOf, rateOfDay }
 export function sumsOf({ groups, open, odd, exclusions }: VatReading, months: ReturnType<typeof monthsOf>, measurer: Measurer): VatSums {
   const sums = new VatSums()
   const first = months[0]?.month ?? ''
+  for (const { month, direction } of groups) sums.see(month, direction)
   const addGroup = ({ month, direction, is_part, is_presumed, is_lapsed }: (typeof groups)[number], added: Added): void => {
     const { reason, amounts, iva, pairs, isExcluded, dof } = added
     const isIssued = direction === 0
