@@ -109,7 +109,8 @@ const CONNECTOR = {
 const withConnectorRoom = async ({ organization_id }: Side): Promise<Given> => {
   await env.EVENTS_0.prepare(
     `update storage_connectors set deleted_at = ?2 where organization_id = ?1 and deleted_at is null and connector <= (
-       select connector from storage_connectors where organization_id = ?1 and deleted_at is null order by connector desc limit 1 offset 10)`,
+       select connector from storage_connectors where organization_id = ?1 and deleted_at is null order by connector desc limit 1 offset 10)
+       and connector not in (select connector from storage_refused)`,
   )
     .bind(organization_id, Date.now())
     .run()
@@ -118,6 +119,23 @@ const withConnectorRoom = async ({ organization_id }: Side): Promise<Given> => {
 const freshConnector = async (side: Side): Promise<Given> => {
   await withConnectorRoom(side)
   return { connector_id: (await api(side.callers.owner, 'POST', '/v1/storage-connectors', CONNECTOR)).body.connector_id }
+}
+const refusals = new WeakMap<Side, Promise<Given>>()
+/** The side's connector with refused documents on several pages. */
+const refusingConnector = (side: Side): Promise<Given> => {
+  const made =
+    refusals.get(side) ??
+    freshConnector(side).then(async (one) => {
+      await env.EVENTS_0.prepare(
+        `insert into storage_refused select connector, ?2, 'doc_' || value, 'a/' || value || '.pdf', 'refused', 'No.', '2026-05-20T09:00:00.000Z', 0
+         from storage_connectors cross join json_each('[1, 2, 3, 4]') where connector_id = ?1`,
+      )
+        .bind(one['connector_id'], uuidOf(side.fiscal_entity_id))
+        .run()
+      return one
+    })
+  refusals.set(side, made)
+  return made
 }
 
 let slugs = 0
@@ -383,7 +401,7 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/storage-connectors': { may: ALL, answers: 200 },
   'POST /v1/storage-connectors': { may: WRITERS, answers: 201, given: withConnectorRoom, json: () => CONNECTOR },
   'GET /v1/storage-connectors/:connector_id': { may: ALL, answers: 200, given: freshConnector },
-  'GET /v1/storage-connectors/:connector_id/refused-documents': { may: ALL, answers: 200, given: freshConnector },
+  'GET /v1/storage-connectors/:connector_id/refused-documents': { may: ALL, answers: 200, given: refusingConnector },
   'PATCH /v1/storage-connectors/:connector_id': { may: WRITERS, answers: 200, given: freshConnector, json: () => ({ name: 'Otro' }) },
   'DELETE /v1/storage-connectors/:connector_id': { may: WRITERS, answers: 204, given: freshConnector },
   'POST /v1/storage-connectors/:connector_id/test': { may: WRITERS, answers: 200, given: freshConnector },
