@@ -252,6 +252,43 @@ describe('a destination that refuses everything', () => {
   )
 })
 
+describe('a place where no object can be replaced', () => {
+  it('gets its manifests all the same: an interrupted one has another number, and the connector says which is the last', async () => {
+    const one = await mirrored()
+    const below = `manifests/${one.connector_id}`
+    one.shelf.before = (path) => {
+      if (one.shelf.objects.has(path)) throw new DestinationError('refused', 'The object may not be changed (status 409).')
+    }
+    one.shelf.objects.set(`${below}/2026-05-20/manifest.jsonl`, { bytes: new Uint8Array(), content_type: '', sha256: '' })
+    const manifests = () => [...one.shelf.objects.keys()].filter((path) => path.startsWith(below)).map((path) => path.slice(below.length))
+    const copied = async () => {
+      await one.come(1)
+      await one.mark()
+      await one.work()
+      await review(one)
+    }
+    await copied()
+    expect([manifests(), await stateOf(one.connector)]).toMatchObject([['/2026-05-20/manifest.jsonl'], { failures: 1 }])
+    pass(1)
+    await one.work()
+    const first = { path: `${below}/2026-05-20/manifest-2.jsonl` }
+    expect([manifests().slice(1), (await one.shown()).last_manifest]).toMatchObject([
+      ['/2026-05-20/manifest-2.jsonl', '/latest.json'],
+      first,
+    ])
+    await copied()
+    expect(manifests().slice(3)).toEqual(['/2026-05-20/manifest-3.jsonl'])
+    expect((await one.shown()).last_manifest).toMatchObject({ path: `${below}/2026-05-20/manifest-3.jsonl` })
+    expect(JSON.parse(new TextDecoder().decode(one.shelf.objects.get(`${below}/latest.json`)!.bytes))).toMatchObject(first)
+    const last = new TextDecoder()
+      .decode(one.shelf.objects.get(`${below}/2026-05-20/manifest-3.jsonl`)!.bytes)
+      .trimEnd()
+      .split('\n')
+      .at(-1)!
+    expect(JSON.parse(last)).toMatchObject({ lines: 1, previous: first })
+  })
+})
+
 describe('a scope that becomes narrower', () => {
   it.each(['active', 'paused'])('ends the copying of what is no longer in it, while the connector is %s', async (status) => {
     for (const scope of ['kinds', 'fiscal_entity_ids']) {
