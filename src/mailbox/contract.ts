@@ -15,7 +15,7 @@ export const NotificationKind = z.enum(NOTIFICATION_KINDS).meta({
 export const NotificationStatus = z.enum(NOTIFICATION_STATUSES).meta({
   id: 'NotificationStatus',
   description: doc(
-    '`pending`: it can still be opened, and takes effect then. `opened`: somebody opened it. `notified_by_expiry`: nobody opened it in time, so ' +
+    '`pending`: it can still be opened, and takes effect then; so it is until its fourth business day begins. `opened`: somebody opened it. `notified_by_expiry`: nobody opened it in time, so ' +
       'that it counts as notified. `informational`: it takes no effect.',
   ),
 })
@@ -43,7 +43,10 @@ export const Notification = z
       .date()
       .nullable()
       .meta({
-        description: doc('The last day on which it can be opened: the third business day after it was sent. Null if it only informs.'),
+        description: doc(
+          'The third business day after it was sent. It can still be opened on days off that follow this day, until `effective_at`. Null if it ' +
+            'only informs.',
+        ),
       }),
     deadline_basis: z
       .enum(DEADLINE_BASES)
@@ -67,7 +70,12 @@ export const Notification = z
     days_left: z
       .int()
       .nullable()
-      .meta({ description: doc('Business days after today up to the deadline; 0 on the last day. Null unless it is pending.') }),
+      .meta({
+        description: doc(
+          'Business days after today up to `open_deadline`; 0 on that day, and on days off that follow it, on which it is still pending. Null ' +
+            'unless it is pending.',
+        ),
+      }),
     has_document: z.boolean().meta({ description: doc('Whether there is a document to download.') }),
     document_kind: z
       .string()

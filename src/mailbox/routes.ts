@@ -41,8 +41,10 @@ export const mailboxRoutes = new Hono<App>()
           '`acknowledge_notification=true`, by an owner or admin, and the audit events record who asked for it. The answer is 202 until the ' +
           'tax authority has delivered the document: repeat the request, without the acknowledgement if you like. If the authority cannot be ' +
           'reached for more than an hour, the request lapses. HEAD, and a request that is ' +
-          'marked as made in advance (Sec-Purpose: prefetch), open nothing, have nothing fetched, and ignore the acknowledgement. The waiting ' +
-          'opening is withdrawn when the credential that acknowledged it is revoked or becomes a member’s. Range, If-Range and If-None-Match ' +
+          'marked as made in advance (Sec-Purpose: prefetch), open nothing, have nothing fetched, and ignore the acknowledgement. It is also ' +
+          'ignored when a browser says that another site or a part of a page made it send the request (Sec-Fetch-Site, Sec-Fetch-Dest). The waiting ' +
+          'opening is withdrawn when the credential that acknowledged it is revoked, expires or becomes a member’s, and when the connection stops ' +
+          'being active. Range, If-Range and If-None-Match ' +
           'mean what they do for other documents; the ETag is the SHA-256.',
       ),
     ),
@@ -59,8 +61,9 @@ export const mailboxRoutes = new Hono<App>()
         'There is no active connection to the fiscal entity, no such notification that you can read, or it has no document. The detail says when one without a document was opened.',
       ),
       409: doc(
-        '`would_notify`: the notification is pending, and the request does not acknowledge that it is opened. `fiscal_entity.not_active`: the ' +
-          'document is not fetched yet, and cannot be while an unpaid invoice pauses the connection. `credential.changed`: the credential that ' +
+        '`would_notify`: the notification is pending, and the request does not acknowledge that it is opened. `open_deadline` is its deadline. ' +
+          '`fiscal_entity.not_active`: the document is not fetched yet, and cannot be while an unpaid invoice pauses the connection, or because ' +
+          'it was paused meanwhile. `credential.changed`: the credential that ' +
           'acknowledges was revoked, or became a member’s, while the request was carried out.',
       ),
     }),

@@ -74,7 +74,7 @@ describe('a pending notification', () => {
     for (const role of ROLES)
       expect(await acme.document(acme.id, { role })).toMatchObject({
         status: 409,
-        body: { code: 'would_notify', detail: expect.stringContaining('acknowledge_notification=true') },
+        body: { code: 'would_notify', open_deadline: '2026-05-22' },
       })
     await acme.open()
     expect(await openedAtAuthority(acme.rfc)).toEqual([])
@@ -115,6 +115,71 @@ describe('a pending notification', () => {
     await acme.open()
     expect((await prefetch()).text).toMatch(/^%PDF/)
     expect(calls).toEqual(['list', 'document'])
+  })
+
+  it('is not opened by a request that another site or a part of a page makes a browser send: nothing is asked for, written or audited', async () => {
+    const acme = await pending()
+    const calls = watchMailbox()
+    const foreign = [
+      { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document', 'sec-fetch-mode': 'navigate' },
+      { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'empty' },
+      { 'sec-fetch-site': 'same-site', 'sec-fetch-dest': 'document' },
+      ...['image', 'iframe', 'script', 'embed', 'object'].map((dest) => ({ 'sec-fetch-site': 'same-origin', 'sec-fetch-dest': dest })),
+      { 'sec-fetch-dest': 'image' },
+    ] as unknown as Record<string, string>[]
+    for (const headers of foreign)
+      for (const role of ROLES) {
+        const { status, body } = await acme.fetchDocument(acme.id, headers, { ack: true, role })
+        expect([status, body.code], `${role} ${JSON.stringify(headers)}`).toEqual([409, 'would_notify'])
+        expect(body.detail).toMatch(/The acknowledgement was ignored, because another site or a part of a page made the browser send it\.$/)
+      }
+    await acme.open()
+    expect([await requests(), calls, await audited(acme, 'notification.opening_requested')]).toEqual([0, [], []])
+    for (const headers of [
+      { 'sec-fetch-site': 'none', 'sec-fetch-dest': 'document' },
+      { 'sec-fetch-site': 'same-origin', 'sec-fetch-dest': 'empty' },
+    ])
+      expect((await acme.fetchDocument(acme.id, headers, { ack: true })).status).toBe(202)
+    await acme.open()
+    // Reading what is opened needs no acknowledgement, whoever makes the browser ask.
+    for (const headers of foreign) expect((await acme.fetchDocument(acme.id, headers)).text).toMatch(/^%PDF/)
+  })
+
+  it('says its deadline in the 409, and who can open it: a member is not told to acknowledge', async () => {
+    // Sent on Tuesday 2026-05-19: the third business day is Friday, and the fourth Monday.
+    const acme = await pending()
+    const detail = (how: string) =>
+      'Reading the document would open the notification, from when on it takes effect. Its deadline is 2026-05-22. If nobody opens it, it ' +
+      `counts as notified on 2026-05-25. ${how}`
+    const ways = {
+      owner: 'Repeat the request with acknowledge_notification=true to open it.',
+      admin: 'Repeat the request with acknowledge_notification=true to open it.',
+      member: 'Only a credential with the role owner or admin can open it.',
+    }
+    for (const role of ROLES)
+      expect((await acme.document(acme.id, { role })).body).toMatchObject({ open_deadline: '2026-05-22', detail: detail(ways[role]) })
+  })
+
+  it('is pending on the weekend after its deadline, with no days left, and can be opened then; on Monday it counts as notified', async () => {
+    const acme = await pending()
+    const shown = async () => {
+      const [{ status, open_deadline, days_left, effective_at }] = (await acme.list()) as [Notification]
+      return { status, open_deadline, days_left, effective_at }
+    }
+    const due = { open_deadline: '2026-05-22', effective_at: '2026-05-25T06:00:00.000Z' }
+    const seen = []
+    for (const days of [1, 2, 3, 4, 5]) {
+      later(days * DAY)
+      seen.push(await shown())
+    }
+    expect(seen).toEqual([
+      ...[1, 0, 0, 0].map((days_left) => ({ ...due, status: 'pending', days_left })),
+      { ...due, status: 'notified_by_expiry', days_left: null },
+    ])
+    later(4 * DAY)
+    expect((await acme.document(acme.id, { ack: true })).status).toBe(202)
+    await acme.open()
+    expect(await shown()).toMatchObject({ status: 'opened', open_deadline: '2026-05-22', effective_at: '2026-05-24T09:00:00.000Z' })
   })
 
   it('is not opened by what a cache repeats: no answer may be stored, and conditions and ranges change none of them', async () => {
@@ -283,6 +348,7 @@ describe('a crash', () => {
     expect((await acme.list())[0]).toMatchObject({ status: 'opened' })
     expect((await acme.document(acme.id)).status).toBe(200)
     expect(await requests()).toBe(0)
+    expect(await audited(acme, 'notification.opened')).toHaveLength(1)
   })
 
   it('of the commit of the request leaves no request, no audit row, and nothing opened', async () => {

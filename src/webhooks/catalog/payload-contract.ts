@@ -189,7 +189,7 @@ const NotificationReceived = z
     sent_at: Instant.meta({ description: 'When the tax authority sent it.' }),
     status: z.enum(NOTIFICATION_STATUSES).meta({ description: 'Its status when the service recorded it.' }),
     severity: z.enum(NOTIFICATION_SEVERITIES).meta({ description: 'Its severity when the service recorded it.' }),
-    open_deadline: z.iso.date().nullable().meta({ description: 'The last day on which it can be opened; null if it only informs.' }),
+    open_deadline: z.iso.date().nullable().meta({ description: 'The third business day after it was sent; null if it only informs.' }),
     deadline_basis: z.enum(DEADLINE_BASES).nullable().meta({
       description:
         '`estimated`: the authority may have published days off that are not known, so that the deadline may be later. Null if it only informs.',
