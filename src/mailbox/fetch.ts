@@ -11,7 +11,7 @@ import { announceRequests, finishOpening, type MailboxCall, withdrawOrphaned } f
 import {
   claimRequests,
   deleteRequest,
-  isStanding,
+  isStillOpening,
   type MailboxRequest,
   type NotificationReader,
   postponeRequest,
@@ -86,7 +86,7 @@ async function fulfil(
   try {
     const found = listed.get(notification)
     const isOpening = found !== undefined && acknowledged_by !== null && isPending(found, now)
-    if (isOpening && !(await isStanding(system.db.$client, request, now))) return
+    if (isOpening && !(await isStillOpening(system.db.$client, request, now))) return
     const opened_at = isOpening ? await mailbox.open(login, notification, now) : (found?.opened_at ?? null)
     const ledger = system.settings.ledgers[request.shard]!
     // The opening is recorded before anything else can fail.

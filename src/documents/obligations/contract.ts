@@ -17,7 +17,11 @@ export const Obligation = z
       .string()
       .nullable()
       .meta({ description: doc('The month, `YYYY-MM`, or the year, `YYYY`. Null when the periodicity is not known.') }),
-    due_date: day.meta({ description: doc('The last day to file for the period, without the extension: on a weekend or holiday, the next business day (CFF, article 12).') }),
+    due_date: day.meta({
+      description: doc(
+        'The last day to file for the period, without the extension: on a weekend or holiday, the next business day (CFF, article 12).',
+      ),
+    }),
     extended_due_date: day.meta({
       description: doc(
         'The last day with the 1 to 5 business days that the decree of 2013-12-26 gives by the sixth digit of the RFC. It has exceptions. ' +

@@ -63,7 +63,8 @@ export function obligationsOf({ rfc, today, rules, obligations, returns, downloa
   const inForce = obligations
     .filter(({ to }) => to === null || to >= today)
     .map((one) => ({ ...one, due: dueRuleOf(rules, isCompany, one.due_rule), declares: declaredBy(one.description) }))
-  const rows = inForce.flatMap(({ description, due_rule, from, declares, due: { periodicity, namedOf, dueOf, isExtended } }): Obligation[] => {
+  const rows = inForce.flatMap(
+    ({ description, due_rule, from, declares, due: { periodicity, namedOf, dueOf, isExtended } }): Obligation[] => {
       // Of two that declare the same, a return does not say which it files.
       const isOnly = inForce.filter((one) => one.declares === declares && one.due.periodicity === periodicity).length === 1
       const declared = isOnly ? declares : null
@@ -84,6 +85,7 @@ export function obligationsOf({ rfc, today, rules, obligations, returns, downloa
           declaration_id: filing?.document_id ?? null,
         }
       })
-    })
+    },
+  )
   return rows.sort(isBefore)
 }

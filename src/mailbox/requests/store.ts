@@ -75,7 +75,7 @@ export const isHeldOpening = (request: MailboxRequest): Fragment =>
   sql`${isKey(request)} and token = ${request.token} and acknowledged_by is not null`
 
 /** Whether an opening still waits, and somebody stands behind it. */
-export const isStanding = async (d1: D1Database, request: MailboxRequest, now: Date): Promise<boolean> =>
+export const isStillOpening = async (d1: D1Database, request: MailboxRequest, now: Date): Promise<boolean> =>
   (await prepared(
     d1,
     sql`select 1 from mailbox_requests where ${isHeldOpening(request)} and ${mayAcknowledge(raw('acknowledged_by'), now)}`,

@@ -157,7 +157,9 @@ const ObligationDueSoon = z
     description: z.string().meta({ description: 'The obligation, in the tax authority’s words.' }),
     periodicity: z.enum(['monthly', 'annual']).meta({ description: 'How often it is due.' }),
     period: z.string().meta({ description: 'The month, `YYYY-MM`, or the year, `YYYY`, that the return is for.' }),
-    due_date: z.iso.date().meta({ description: 'The last day to file, without the extension.' }),
+    due_date: z.iso
+      .date()
+      .meta({ description: 'The last day to file, without the extension: on a weekend or holiday, the next business day.' }),
     extended_due_date: z.iso
       .date()
       .nullable()
