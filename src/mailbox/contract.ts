@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { doc } from '#doc'
 import { NOTIFICATION_KINDS } from '../authority/port/mailbox.ts'
 import { documented, Id, Instant, Paging } from '../platform/http/shapes.ts'
+import { FiscalEntityId } from '../taxpayers/contract.ts'
 import { DEADLINE_BASES, NOTIFICATION_SEVERITIES, NOTIFICATION_STATUSES } from './deadlines.ts'
 
 export const NotificationKind = z.enum(NOTIFICATION_KINDS).meta({
@@ -92,6 +93,8 @@ export const NotificationQuery = z.strictObject({
   since: Instant.optional().meta({ description: doc('Only what was sent at this instant or later.') }),
 })
 export type NotificationQuery = z.infer<typeof NotificationQuery>
+
+export const NotificationPath = z.strictObject({ fiscal_entity_id: FiscalEntityId, notification_id: Id('ntf') })
 
 export const NotificationDocumentQuery = z.strictObject({
   notification_id: Id('ntf'),

@@ -62,7 +62,13 @@ export async function listOfNotifications(ctx: Ctx, query: NotificationQuery) {
   return { ...page, data: await Promise.all(page.data) }
 }
 
-/** Returns a notification that the organization may read. Throws Failure 404 notification.not_found. */
+/** Returns a notification as the list has it. Opens nothing. Throws Failure 404 notification.not_found. */
+export async function getNotification(ctx: Ctx, notification_id: string): Promise<Notification> {
+  const ledger = openLedger(ctx)
+  return view(ctx, ledger, await findNotification(ledger, notification_id))
+}
+
+/** Finds a notification that the organization may read. Throws Failure 404 notification.not_found. */
 export async function findNotification(ledger: ScopedLedger, notification_id: string): Promise<NotificationRow> {
   for (const row of await notificationsAt(ledger, visibleSince(ledger.window.floor), sentAtOf(notification_id)))
     if ((await notificationIdOf(ledger.fiscal_entity_id, row.sent_at, row.notification)) === notification_id) return row

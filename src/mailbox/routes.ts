@@ -5,8 +5,8 @@ import { Hono } from '../platform/http/hono.ts'
 import { operation, params, query, refuses, refusesAny, returns, returnsFile, returnsRanges } from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
 import { FiscalEntityPath, NOT_READABLE } from '../taxpayers/contract.ts'
-import { Notification, NotificationDocumentQuery, NotificationFetching, NotificationQuery } from './contract.ts'
-import { listOfNotifications, readNotificationDocument } from './notifications.ts'
+import { Notification, NotificationDocumentQuery, NotificationFetching, NotificationPath, NotificationQuery } from './contract.ts'
+import { getNotification, listOfNotifications, readNotificationDocument } from './notifications.ts'
 
 const TAG = 'Tax mailbox'
 const TYPES = ['application/pdf', 'application/octet-stream'] as const
@@ -29,6 +29,19 @@ export const mailboxRoutes = new Hono<App>()
     returns(200, pageOf(Notification)),
     refuses(404, NOT_READABLE),
     async (c) => c.json(await listOfNotifications(c.var.ctx, c.req.valid('query'))),
+  )
+  .get(
+    '/:fiscal_entity_id/buzon/notifications/:notification_id',
+    operation(
+      'getNotification',
+      TAG,
+      doc('Get a notification of the tax mailbox'),
+      doc('Returns the notification as the list has it, under the `notification_id` that events and alerts name. Never opens it.'),
+    ),
+    params(NotificationPath),
+    returns(200, Notification),
+    refuses(404, doc('There is no active connection to the fiscal entity, or no such notification that you can read.')),
+    async (c) => c.json(await getNotification(c.var.ctx, c.req.valid('param').notification_id)),
   )
   .get(
     '/:fiscal_entity_id/buzon/document',

@@ -284,6 +284,11 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/fiscal-entities/:fiscal_entity_id/documents': { may: ALL, answers: 200, given: entity },
   'GET /v1/fiscal-entities/:fiscal_entity_id/tax-profile': { may: ALL, answers: 200, given: entity },
   'GET /v1/fiscal-entities/:fiscal_entity_id/obligations': { may: ALL, answers: 200, given: entity },
+  'GET /v1/fiscal-entities/:fiscal_entity_id/documents/:document_id': {
+    may: ALL,
+    answers: 200,
+    given: ({ fiscal_entity_id, document_id }) => ({ fiscal_entity_id, document_id }),
+  },
   'GET /v1/fiscal-entities/:fiscal_entity_id/documents/:document_id/content': {
     may: ALL,
     answers: 200,
@@ -356,6 +361,11 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/cfdi/:uuid/payments': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
   'GET /v1/cfdi/:uuid/xml': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
   'GET /v1/fiscal-entities/:fiscal_entity_id/buzon/notifications': { may: ALL, answers: 200, given: entity },
+  'GET /v1/fiscal-entities/:fiscal_entity_id/buzon/notifications/:notification_id': {
+    may: ALL,
+    answers: 200,
+    given: ({ fiscal_entity_id, notification_id }) => ({ fiscal_entity_id, notification_id }),
+  },
   'GET /v1/fiscal-entities/:fiscal_entity_id/buzon/document': {
     may: ALL,
     answers: 200,
