@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { CONSUMERS } from './scripts/wrangler.ts'
 
 /** Where there is room in memory, databases lie there: each commit of a database on a disk costs as much as a small query. */
 const MEMORY = '/dev/shm'
@@ -150,16 +151,29 @@ const documentedSnippet = {
 /** The tests hold the events of the feed against their payloads, which the Worker leaves out. */
 const alias = { '#event-payload': join(import.meta.dirname, 'src/webhooks/catalog/payload-contract.ts') }
 
+/** Of background/wrangler.toml: in the tests both Workers are one. */
+const queueConsumers = Object.fromEntries(
+  CONSUMERS.map(({ queue, max_batch_size, max_batch_timeout, max_retries, dead_letter_queue }) => [
+    queue,
+    {
+      ...{ maxBatchSize: max_batch_size, maxBatchTimeout: max_batch_timeout, maxRetries: max_retries },
+      ...(dead_letter_queue && { deadLetterQueue: dead_letter_queue }),
+    },
+  ]),
+)
+
 const workers = (name: string, include: string[], exclude: string[] = [], shards: string[] = []) => ({
   resolve: { alias },
   plugins: [
     documentedSnippet,
     cloudflareTest({
+      main: './test/support/service.ts',
       wrangler: { configPath: './wrangler.toml' },
       miniflare: {
-        compatibilityFlags: ['service_binding_extra_handlers'],
+        compatibilityFlags: ['service_binding_extra_handlers', 'queue_consumer_no_wait_for_wait_until'],
         bindings: { ...migrations, ...secrets },
         d1Databases: shards,
+        queueConsumers,
         // For the tests of limits, in the place of the service's own.
         ratelimits: { TIGHT: { namespace_id: 'tight', simple: { limit: 3, period: 60 } } },
         outboundService: noNetwork,

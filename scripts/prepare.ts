@@ -32,7 +32,7 @@ async function prepareLocal(): Promise<void> {
   await migrate(stateDir)
   if (isFirst) {
     console.log('The secrets are in .dev.vars and the databases in .wrangler/state have their migrations.')
-    console.log('`npm start` keeps its own state in .state; it also fires the crons and sends webhooks.')
+    console.log('Requests alone are answered here. `npm start` keeps its own state in .state and also does the background work.')
   }
 }
 

@@ -3,6 +3,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, s
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { writeBackground, writeLocal } from './configurations.ts'
 import { Crons } from './crons.ts'
 import { sinkOf } from './egress/sink.ts'
 import { childrenLeft, giveUp, type Runner, recordChild, runnerOf, takeOver } from './leftovers.ts'
@@ -113,10 +114,9 @@ export class Service {
     const { port, stateDir, log, sinks } = this.place
     const output = openSync(log, 'a')
     const from = statSync(log).size
-    const workers = ['wrangler.toml', 'scripts/egress/wrangler.toml', 'pdf/wrangler.toml', 'destinations/wrangler.toml'].flatMap((file) => [
-      '-c',
-      file,
-    ])
+    // Requests go to the first one.
+    const beside = ['scripts/egress', 'pdf', 'destinations'].map((folder) => `${folder}/wrangler.toml`)
+    const workers = [writeLocal(), writeBackground(), ...beside].flatMap((file) => ['-c', file])
     const args = ['dev', ...workers, '--ip', '127.0.0.1', '--port', String(port), '--persist-to', stateDir, '--inspector-port', '0']
     // Its own process group lets the next start find all its children, and keeps Ctrl-C for the runner.
     const child = spawn(

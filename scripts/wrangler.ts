@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { parse } from 'smol-toml'
 
 export const ROOT = resolve(import.meta.dirname, '..')
 
@@ -28,20 +29,36 @@ export const QUIET: NodeJS.ProcessEnv = {
   PREPARED: '1',
 }
 
-const configuration = readFileSync(join(ROOT, 'wrangler.toml'), 'utf8')
-/** What is said before the first environment, which is what runs here. */
-const local = configuration.slice(0, configuration.search(/^\[env\./m))
+/** A section of a configuration of wrangler, as it stands in the file. */
+export type Section = Record<string, unknown>
+
+/** A configuration of wrangler, without what wrangler itself would add. Its top level is what runs here. */
+export const configured = (file: string): Section => parse(readFileSync(join(ROOT, file), 'utf8'))
 
 interface LocalDatabase {
   binding: string
   migrations: string
 }
 
-export const DATABASES: readonly LocalDatabase[] = [...local.matchAll(/^ *\{ binding = "(\w+)", .*migrations_dir = "(.+)" \},$/gm)].map(
-  ([, binding, directory]) => ({ binding: binding!, migrations: join(ROOT, directory!) }),
-)
+const { d1_databases } = configured('wrangler.toml') as { d1_databases: { binding: string; migrations_dir: string }[] }
 
-export const CRONS: readonly string[] = JSON.parse(/^crons = (\[.*\])$/m.exec(local)?.[1] ?? '[]')
+export const DATABASES: readonly LocalDatabase[] = d1_databases.map(({ binding, migrations_dir }) => ({
+  binding,
+  migrations: join(ROOT, migrations_dir),
+}))
+
+interface Background {
+  triggers: { crons: string[] }
+  queues: {
+    consumers: { queue: string; max_batch_size: number; max_batch_timeout: number; max_retries: number; dead_letter_queue?: string }[]
+  }
+}
+
+const background = configured('background/wrangler.toml') as unknown as Background
+
+export const CRONS: readonly string[] = background.triggers.crons
+
+export const { consumers: CONSUMERS } = background.queues
 
 const ATTEMPTS = 10
 /** The local storage is busy while the service writes, and nothing was done. The local bucket then answers with an unspecified error. */

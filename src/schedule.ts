@@ -54,7 +54,7 @@ export const CRONS: Readonly<Record<string, readonly Verb[]>> = {
 }
 
 /** Runs the verbs of a cron one after the other. One that fails does not keep the others from running; the cron fails at the end. */
-export async function tick({ cron, scheduledTime }: ScheduledController, env: Env): Promise<void> {
+export async function tick({ cron, scheduledTime }: Pick<ScheduledController, 'cron' | 'scheduledTime'>, env: Env): Promise<void> {
   const system = systemOf(env, new Date(scheduledTime), `cron_${scheduledTime}`)
   let failed = 0
   for (const verb of CRONS[cron] ?? [])

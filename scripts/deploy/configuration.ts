@@ -3,13 +3,15 @@ import { join } from 'node:path'
 
 export type Environment = 'test' | 'live'
 
-/** An environment of wrangler.toml, as wrangler reads it. */
+/** An environment of wrangler.toml and of background/wrangler.toml, as wrangler reads them. */
 export interface Configuration {
   environment: Environment
   /** Absolute path of wrangler.toml. */
   file: string
-  /** Name of the Worker. */
+  /** Name of the Worker that answers requests. */
   worker: string
+  /** Name of the Worker of background work, which has the consumers of all queues. */
+  background: string
   databases: readonly { binding: string; name: string; id: string; migrations: string }[]
   buckets: readonly string[]
   queues: readonly string[]
@@ -37,11 +39,13 @@ export async function configurationOf(root: string, environment: Environment): P
   const { unstable_readConfig } = await import('wrangler')
   const file = join(root, 'wrangler.toml')
   const { name, d1_databases, r2_buckets, queues, secrets, vars }: Read = unstable_readConfig({ config: file, env: environment })
-  const names = [...(queues.producers ?? []), ...(queues.consumers ?? [])].map(({ queue }) => queue)
+  const background: Read = unstable_readConfig({ config: join(root, 'background/wrangler.toml'), env: environment })
+  const names = [...(queues.producers ?? []), ...(background.queues.consumers ?? [])].map(({ queue }) => queue)
   return {
     environment,
     file,
     worker: name,
+    background: background.name,
     databases: d1_databases.map(({ binding, database_name, database_id, migrations_dir }) => ({
       binding,
       name: database_name,

@@ -13,7 +13,7 @@ export interface Platform {
   list<Entry>(area: Area, path: string): Promise<Entry[]>
   /** Undefined when there is no such thing. */
   find<Found>(area: Area, path: string): Promise<Found | undefined>
-  send<Result>(area: Area, method: 'POST' | 'PUT', path: string, body: unknown): Promise<Result>
+  send<Result>(area: Area, method: 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<Result>
 }
 
 /** Where nothing exists, for a plan without an account. */
@@ -73,7 +73,7 @@ export function platformOf(token: string, account: string): Platform {
       if (called.status === 404 && !isAccount(called.answer.errors ?? [])) return undefined
       return result(area, `GET ${path}`, called) as Found
     },
-    async send<Result>(area: Area, method: 'POST' | 'PUT', path: string, body: unknown) {
+    async send<Result>(area: Area, method: 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown) {
       return result(area, `${method} ${path}`, await call(method, path, body)) as Result
     },
   }

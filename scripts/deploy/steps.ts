@@ -1,10 +1,19 @@
 import type { Configuration } from './configuration.ts'
 import type { Platform } from './platform.ts'
-import { bucketsStep, type DatabaseIds, databasesStep, queuesStep } from './resources.ts'
+import { bucketsStep, consumersStep, type DatabaseIds, databasesStep, queuesStep } from './resources.ts'
 import type { Step } from './step.ts'
-import { boundWorkersStep, type HealthCheck, healthStep, migrationsStep, secretsStep, type Wrangler, workerStep } from './worker.ts'
+import {
+  backgroundStep,
+  boundWorkersStep,
+  type HealthCheck,
+  healthStep,
+  migrationsStep,
+  secretsStep,
+  type Wrangler,
+  workerStep,
+} from './worker.ts'
 
-/** In their order: the Worker needs everything before it, and its health needs the Worker. */
+/** In their order: each Worker needs everything before it, and the health needs the Workers. */
 export function stepsOf(platform: Platform, configuration: Configuration, wrangler: Wrangler, health: HealthCheck): Step[] {
   const ids: DatabaseIds = new Map()
   return [
@@ -14,7 +23,9 @@ export function stepsOf(platform: Platform, configuration: Configuration, wrangl
     secretsStep(platform, configuration, wrangler),
     migrationsStep(platform, configuration, ids, wrangler),
     boundWorkersStep(configuration, wrangler),
+    consumersStep(platform, configuration),
     workerStep(configuration, wrangler),
+    backgroundStep(configuration, wrangler),
     healthStep(configuration, health),
   ]
 }

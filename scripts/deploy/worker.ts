@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
+import { writeBackground } from '../configurations.ts'
 import { type Configuration, DeployError } from './configuration.ts'
 import type { Area, Platform } from './platform.ts'
 import type { DatabaseIds } from './resources.ts'
@@ -100,10 +101,21 @@ export const boundWorkersStep = ({ environment }: Configuration, wrangler: Wrang
     })),
 })
 
-/** Always: what runs is what lies here. Wrangler also sets the crons and the consumers of the queues. */
+/** Always: what runs is what lies here. It takes the crons of an earlier version away. */
 export const workerStep = ({ environment, worker }: Configuration, wrangler: Wrangler): Step => ({
   title: 'Worker',
   tasks: async () => [{ what: `deploy ${worker}`, make: () => run(wrangler, DEPLOYMENT, '', 'deploy', '--env', environment) }],
+})
+
+/** Always, and after the Worker whose secrets and Durable Objects it uses. Wrangler also sets the crons and the consumers of the queues. */
+export const backgroundStep = ({ environment, background }: Configuration, wrangler: Wrangler): Step => ({
+  title: 'Worker of background work',
+  tasks: async () => [
+    {
+      what: `deploy ${background}`,
+      make: () => run(wrangler, DEPLOYMENT, '', 'deploy', '--config', writeBackground(), '--env', environment),
+    },
+  ],
 })
 
 const AGAIN_AFTER_MS = 1_000

@@ -1,23 +1,11 @@
 import { importPrefix, type KnownCfdi, partsIn, readStored, replaceDocuments } from '../cfdi/ingest/ingest.ts'
-import { notFound } from '../failures.ts'
 import { actingFor } from '../identity/organization/acting.ts'
-import { change } from '../platform/audit/audit.ts'
-import { type Ctx, eventsOf, type System } from '../platform/context.ts'
+import { eventsOf, type System } from '../platform/context.ts'
 import { commit } from '../platform/db/commit.ts'
 import { markDue } from '../storage/due.ts'
-import type { Import } from './contract.ts'
-import {
-  countThrough,
-  deletePart,
-  documentsOf,
-  markDeleting,
-  PARTS_AT_ONCE,
-  partsOfImport,
-  readHoldings,
-  removeImport,
-} from './deletion-store.ts'
-import { announce, connectionOf, getImport, type ImportHint, LEASE_MS } from './imports.ts'
-import { assertHeld, endLease, extendLease, findImport, type ImportRow } from './store.ts'
+import { countThrough, deletePart, documentsOf, PARTS_AT_ONCE, partsOfImport, readHoldings, removeImport } from './deletion-store.ts'
+import { announce, type ImportHint, LEASE_MS } from './imports.ts'
+import { assertHeld, endLease, extendLease, type ImportRow } from './store.ts'
 import { leaveRoom, recordDocuments } from './usage/usage.ts'
 
 /** How many documents one commit takes out, how many bytes of XML they may have together, and how many commits one message makes. */
@@ -25,22 +13,6 @@ const SLICE = 250
 const SLICE_BYTES = 4 * 1024 * 1024
 const STEPS = 10
 const OBJECTS_AT_ONCE = 1_000
-
-/**
- * Begins to delete an import; a consumer goes on with it. An import that is being processed stops. Throws Failure 404 import.not_found.
- */
-export async function deleteImport(ctx: Ctx, import_id: string): Promise<Import> {
-  const { shard, fiscal_entity_id } = connectionOf(ctx)
-  const ledger = ctx.settings.ledgers[shard]!
-  const { row } = await findImport(ledger, ctx.organization.id, fiscal_entity_id, import_id, 0)
-  if (!row) throw notFound('import')
-  if (row.status !== 'deleting') {
-    await change(ctx, { action: 'import.deleted', resource_id: import_id }, [])
-    await commit(ledger, [markDeleting(ledger, import_id)])
-  }
-  await announce(ctx, [{ shard, import_id }])
-  return getImport(ctx, import_id)
-}
 
 /** Goes on deleting an import that this consumer has claimed, as far as one message may, and announces what is left. */
 export async function continueDeletion(system: System, hint: ImportHint, row: ImportRow, token: string): Promise<void> {

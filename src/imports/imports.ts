@@ -1,13 +1,14 @@
 import { notFound } from '../failures.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx, StoredUpload, System } from '../platform/context.ts'
-import type { Statement } from '../platform/db/commit.ts'
+import { commit, type Statement } from '../platform/db/commit.ts'
 import { newId } from '../platform/db/id.ts'
 import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import { sendHints } from '../platform/queues/send.ts'
 import type { Connection } from '../platform/tenant.ts'
 import { markImported } from '../taxpayers/taxpayers.ts'
 import type { Import, ImportQuery, ImportSummary } from './contract.ts'
+import { markDeleting } from './deletion-store.ts'
 import { filesIn } from './results.ts'
 import { findImport, type ImportRow, insertImport, listImportRows } from './store.ts'
 import { takeUploadRoom } from './usage/usage.ts'
@@ -99,4 +100,20 @@ export async function listImports(ctx: Ctx, query: ImportQuery) {
   const from = before === undefined ? undefined : String(before)
   const rows = await listImportRows(ctx.settings.ledgers[shard]!, -connection, from, query.limit + 1)
   return paginate(ctx, scope, query.limit, rows, (row) => [row.import_id], summary)
+}
+
+/**
+ * Begins to delete an import; a consumer goes on with it. An import that is being processed stops. Throws Failure 404 import.not_found.
+ */
+export async function deleteImport(ctx: Ctx, import_id: string): Promise<Import> {
+  const { shard, fiscal_entity_id } = connectionOf(ctx)
+  const ledger = ctx.settings.ledgers[shard]!
+  const { row } = await findImport(ledger, ctx.organization.id, fiscal_entity_id, import_id, 0)
+  if (!row) throw notFound('import')
+  if (row.status !== 'deleting') {
+    await change(ctx, { action: 'import.deleted', resource_id: import_id }, [])
+    await commit(ledger, [markDeleting(ledger, import_id)])
+  }
+  await announce(ctx, [{ shard, import_id }])
+  return getImport(ctx, import_id)
 }

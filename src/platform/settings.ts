@@ -45,6 +45,12 @@ export class UnusableSettings extends Error {
   }
 }
 
+/** What no configuration has. The last two may be absent. */
+const SECRETS = ['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS', 'STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET']
+
+export const secretsOf = (env: Env): Record<string, string> =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => SECRETS.includes(name)))
+
 const known = new WeakMap<object, Settings>()
 
 /** Returns the settings of the environment. Throws UnusableSettings, which names every fault at once. */

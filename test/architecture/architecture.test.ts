@@ -1,24 +1,29 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { LEFT_OUT, PURE } from './pure.ts'
+import { BACKGROUND, LEFT_OUT, PURE } from './pure.ts'
 import { RULES } from './rules.ts'
 import type { Tree } from './tree.ts'
 
 const breachesOf = (tree: Tree): string[] => RULES.flatMap(({ breaches }) => breaches(tree))
 
-describe('in src', () => {
+describe('in src and background', () => {
   const tree: Tree = Object.fromEntries(
-    readdirSync('src', { recursive: true, encoding: 'utf8' })
-      .filter((path) => path.endsWith('.ts'))
-      .map((path) => [`src/${path}`, readFileSync(`src/${path}`, 'utf8')]),
+    ['src', 'background'].flatMap((folder) =>
+      readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        .filter((path) => path.endsWith('.ts'))
+        .map((path) => [`${folder}/${path}`, readFileSync(`${folder}/${path}`, 'utf8')]),
+    ),
   )
 
   it.each(RULES)('$name', ({ breaches }) => {
     expect(breaches(tree)).toEqual([])
   })
 
-  it('every pure rule that is listed exists, and whatever the bundle leaves out', () => {
-    expect([...PURE, ...LEFT_OUT].filter((path) => !(path in tree))).toEqual([])
+  it('every pure rule that is listed exists, and whatever the bundles leave out', () => {
+    const paths = Object.keys(tree)
+    expect([...PURE, ...LEFT_OUT, ...BACKGROUND].filter((part) => !paths.some((path) => path === part || path.startsWith(part)))).toEqual(
+      [],
+    )
   })
 })
 
@@ -26,6 +31,7 @@ describe('in src', () => {
 const SOUND: Tree = {
   'src/index.ts': `import { app } from './app.ts'\nexport default app`,
   'src/app.ts': `import { Hono } from 'hono'\nimport { routes } from './apples/routes.ts'\nimport { problem } from './platform/http/problem.ts'`,
+  'background/worker.ts': `import { press } from '../src/pears/pears.ts'`,
   'src/failures.ts': `export class Failure extends Error {}`,
   'src/bindings.d.ts': `interface Env {\n\tDB: D1Database;\n\tSPREAD_SECONDS: "0" | "10800";\n\tCIEC_KEYS: string;\n\tEXPORTS: import('./index.ts');\n}`,
   'src/platform/log.ts': `export const log = (text: string) => console.error(text)`,
@@ -164,6 +170,25 @@ const PLANTED: readonly [what: string, added: Tree, report: string][] = [
       'src/authority/adapters.ts': `import type { Page } from './sandbox/documents/pdf.ts'\nimport { files } from './sandbox/documents/documents.ts'`,
     },
     'src/index.ts → src/app.ts → src/authority/adapters.ts → src/authority/sandbox/documents/documents.ts: the bundle has nothing of what stands outside of it',
+  ],
+  [
+    'a file of the Worker of background work that invents them',
+    { 'background/worker.ts': `import { files } from '../src/authority/sandbox/documents/documents.ts'` },
+    'background/worker.ts → src/authority/sandbox/documents/documents.ts: the bundle has nothing of what stands outside of it',
+  ],
+  [
+    'a request that ingests documents itself, over other files',
+    {
+      'src/pears/routes.ts': '',
+      'src/app.ts': `import { swallow } from './pears/swallow.ts'`,
+      'src/pears/swallow.ts': `import { ingest } from '../cfdi/ingest/ingest.ts'`,
+    },
+    'src/index.ts → src/app.ts → src/pears/swallow.ts → src/cfdi/ingest/ingest.ts: the Worker that answers requests does no background work',
+  ],
+  [
+    'background work that answers requests',
+    { 'src/app.ts': '', 'background/worker.ts': `import { app } from '../src/app.ts'` },
+    'background/worker.ts → src/app.ts: the Worker of background work answers no requests',
   ],
   [
     'routes that enter their own store',

@@ -104,7 +104,34 @@ export const PURE: readonly string[] = [
 /** Describe tables without touching a database: a pure rule may read them, and what they import is not followed. */
 export const DESCRIPTIONS: readonly string[] = ['src/cfdi/columns.ts']
 
-/** What another Worker has (pdf/), what `npm run openapi` writes into `assets`, or what an operator's command checks: the Worker of the API has none of it. */
+/** The files and folders that only the Worker of background work has: requests ask for this work, and never do it. */
+export const BACKGROUND: readonly string[] = [
+  'src/queues.ts',
+  'src/schedule.ts',
+  'src/tasks.ts',
+  'src/letters.ts',
+  'src/billing/collect.ts',
+  'src/billing/operator/',
+  'src/blacklists/loading/load.ts',
+  'src/cfdi/ingest/',
+  'src/cfdi/mirrored/',
+  'src/cfdi/package/',
+  'src/downloads/drain.ts',
+  'src/downloads/pruning/',
+  'src/downloads/worker.ts',
+  'src/extractors/ticks/',
+  'src/imports/deletion.ts',
+  'src/imports/processing.ts',
+  'src/mailbox/fetch.ts',
+  'src/repse/rounds.ts',
+  'src/rules/rates/refresh.ts',
+  'src/storage/mirror/work.ts',
+  'src/watch/tell.ts',
+  'src/webhooks/deliveries/delivery.ts',
+  'src/webhooks/relay/',
+]
+
+/** What another Worker has (pdf/), what `npm run openapi` writes into `assets`, or what an operator's command checks: neither Worker of the service has any of it. */
 export const LEFT_OUT: readonly string[] = [
   'src/authority/sandbox/documents/documents.ts',
   'src/authority/sandbox/documents/pdf.ts',

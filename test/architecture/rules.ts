@@ -1,5 +1,5 @@
 import { circlesOfFiles, circlesOfFolders } from './circles.ts'
-import { DESCRIPTIONS, LEFT_OUT, PURE } from './pure.ts'
+import { BACKGROUND, DESCRIPTIONS, LEFT_OUT, PURE } from './pure.ts'
 import {
   type Arrow,
   arrowsOf,
@@ -25,6 +25,9 @@ const MOST_FILES = 16
 const MOST_LINES = 400
 
 const HTTP = 'src/platform/http/'
+/** The entries of the two Workers. */
+const REQUESTS = 'src/index.ts'
+const WORK = 'background/worker.ts'
 const APP = 'src/app.ts'
 const OPENAPI = 'src/openapi.ts'
 const WRITER = 'src/platform/http/openapi.ts'
@@ -83,6 +86,15 @@ const arrowsAtRunTime = (tree: Tree): Map<string, Arrow[]> =>
     ({ from }) => from,
   )
 
+/** The rule that an entry reaches nothing of a kind at run time. */
+const noReach = (name: string, entries: readonly string[], isBreach: (to: string) => boolean): Rule => ({
+  name,
+  breaches: (tree) =>
+    entries.flatMap((entry) =>
+      [...reached(entry, arrowsAtRunTime(tree))].flatMap(([to, way]) => (isBreach(to) ? [`${way.join(' → ')}: ${name}`] : [])),
+    ),
+})
+
 const IMPURE = /^(cloudflare:|drizzle-orm|hono|@hono)/
 
 export const RULES: readonly Rule[] = [
@@ -130,13 +142,9 @@ export const RULES: readonly Rule[] = [
     'no file of the Worker imports what writes the OpenAPI document',
     ({ from, to }) => (to === OPENAPI || to === WRITER) && from !== OPENAPI,
   ),
-  {
-    name: 'the bundle has nothing of what stands outside of it',
-    breaches: (tree) =>
-      [...reached('src/index.ts', arrowsAtRunTime(tree))].flatMap(([to, way]) =>
-        LEFT_OUT.includes(to) ? [`${way.join(' → ')}: the bundle has nothing of what stands outside of it`] : [],
-      ),
-  },
+  noReach('the bundle has nothing of what stands outside of it', [REQUESTS, WORK], (to) => LEFT_OUT.includes(to)),
+  noReach('the Worker that answers requests does no background work', [REQUESTS], (to) => BACKGROUND.some((part) => to.startsWith(part))),
+  noReach('the Worker of background work answers no requests', [WORK], (to) => to === APP || isRoutes(to) || isHono(to)),
   noArrow('routes never import a store or tables', ({ from, to }) => isRoutes(from) && isDatabase(to)),
   noArrow(
     'a store imports no contract, routes or zod at run time',

@@ -7,7 +7,6 @@ interface Config {
   d1_databases: { binding: string; migrations_dir: string }[]
   durable_objects: { bindings: { name: string; class_name: string }[] }
   queues: { producers: { binding: string; queue: string }[] }
-  triggers: { crons: string[] }
 }
 
 /** What wrangler.toml says of local development. */

@@ -4,7 +4,11 @@ import { measure } from './measures.ts'
 
 export const bundle = measure({
   figures: {
-    'bundle.gzip_kib': { atMost: 240, digits: 1, meaning: 'The Worker as it would be deployed, gzip, without static assets' },
+    'bundle.gzip_kib': {
+      atMost: 260,
+      digits: 1,
+      meaning: 'The Worker that answers requests as it would be deployed, gzip, without static assets',
+    },
   },
   async take(rig) {
     return { 'bundle.gzip_kib': gzipSync(await readFile(rig.bundle)).length / 1024 }

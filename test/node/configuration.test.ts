@@ -1,15 +1,21 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { unstable_readConfig } from 'wrangler'
+import { writeBackground, writeLocal } from '../../scripts/configurations.ts'
 import { ROOT } from '../../scripts/wrangler.ts'
 
 type Json = string | number | boolean | null | Json[] | { [name: string]: Json }
 
-const of = (env?: string): Json =>
-  JSON.parse(JSON.stringify(unstable_readConfig({ config: join(ROOT, 'wrangler.toml'), ...(env && { env }) })))
+/** What wrangler adds about the file itself. */
+const OF_THE_FILE = ['topLevelName', 'configPath', 'userConfigPath', 'definedEnvironments']
 
-/** What an environment has of its own: its ids, its routes, the sizes of its limits, what stands behind EGRESS. */
-const OWN = ['targetEnvironment', 'database_id', 'routes', 'service', 'namespace_id', 'simple', 'command']
+const of = (env?: string, config = join(ROOT, 'wrangler.toml')): Json =>
+  JSON.parse(
+    JSON.stringify(unstable_readConfig({ config, ...(env && { env }) }), (name, value) => (OF_THE_FILE.includes(name) ? undefined : value)),
+  )
+
+/** What an environment has of its own: its ids, its routes, the sizes of its limits, what stands behind EGRESS, the Worker with the objects. */
+const OWN = ['targetEnvironment', 'database_id', 'routes', 'service', 'namespace_id', 'simple', 'command', 'script_name']
 /** An environment grows by more ledgers and events shards. */
 const FURTHER_SHARD = /"binding":"(LEDGER|EVENTS)_[1-9]/
 
@@ -22,18 +28,59 @@ function common(value: Json, environment: string): Json {
   return Object.fromEntries(entries.map(([name, one]) => [name, name === 'vars' ? Object.keys(one as object) : common(one, environment)]))
 }
 
-describe('wrangler.toml', () => {
-  const local = common(of(), 'local')
+const CONFIGURATIONS = [
+  ['wrangler.toml', join(ROOT, 'wrangler.toml')],
+  ['background/wrangler.json', writeBackground()],
+] as const
+
+describe.each(CONFIGURATIONS)('%s', (_, file) => {
+  const local = common(of(undefined, file), 'local')
 
   it.each(['test', 'live'])('%s has every binding, variable and setting that the local environment has', (environment) => {
-    expect(common(of(environment), environment)).toEqual(local)
+    expect(common(of(environment, file), environment)).toEqual(local)
   })
 
   it('names resources of its own in every environment', () => {
-    const text = (environment?: string) => JSON.stringify(of(environment)).match(/fiscal-(local|test|live)-[\w-]+/g) ?? []
+    const text = (environment?: string) => JSON.stringify(of(environment, file)).match(/fiscal-(local|test|live)-[\w-]+/g) ?? []
     const [here, test, live] = [undefined, 'test', 'live'].map((environment) => new Set(text(environment)))
     expect([...test!, ...live!].filter((name) => here!.has(name))).toEqual([])
     expect([...test!].filter((name) => live!.has(name))).toEqual([])
     expect(here!.size).toBeGreaterThan(9)
   })
+})
+
+describe.each([undefined, 'test', 'live'])('the Worker of background work, environment %s,', (environment) => {
+  type Configuration = Record<string, { [name: string]: Json } & Json[]> & { name: string }
+  const [requests, background] = CONFIGURATIONS.map(([, file]) => of(environment, file) as unknown as Configuration)
+  const without = (value: Json[], name: string): Json[] => value.map((one) => ({ ...(one as object), [name]: null }))
+
+  it('shares every variable, database, bucket, queue and asset with the one that answers requests', () => {
+    for (const name of ['vars', 'r2_buckets', 'compatibility_date', 'minify', 'upload_source_maps', 'limits', 'observability'])
+      expect([name, background![name]]).toEqual([name, requests![name]])
+    expect(background!['queues']!['producers']).toEqual(requests!['queues']!['producers'])
+    expect(background!['assets']).toEqual({ ...requests!['assets'], directory: '../assets' })
+    expect(without(background!['d1_databases']!, 'migrations_dir')).toEqual(without(requests!['d1_databases']!, 'migrations_dir'))
+  })
+
+  it('uses the Durable Objects, the secrets and the services of that one, and defines none of its own', () => {
+    const objects = requests!['durable_objects']!['bindings'] as { [name: string]: Json }[]
+    expect(background!['durable_objects']!['bindings']).toEqual(objects.map((one) => ({ ...one, script_name: requests!.name })))
+    const secrets = { binding: 'SECRETS', service: requests!.name, entrypoint: 'Secrets' }
+    expect(background!['services']).toEqual([...requests!['services']!, secrets])
+    expect([background!['migrations'], background!['secrets']?.['required'], background!['routes']]).toEqual([[], undefined, undefined])
+  })
+
+  it('alone has the crons, and a consumer for every queue that anything is sent to', () => {
+    expect([requests!['triggers']!['crons'], (background!['triggers']!['crons'] as Json[]).length]).toEqual([[], 3])
+    const namesIn = (entries: Json | undefined) => ((entries ?? []) as { queue: string }[]).map(({ queue }) => queue)
+    expect(namesIn(requests!['queues']!['consumers'])).toEqual([])
+    const deadLetters = `fiscal-${environment ?? 'local'}-dead-letters`
+    expect(namesIn(background!['queues']!['consumers'])).toEqual([...namesIn(requests!['queues']!['producers']), deadLetters])
+  })
+})
+
+it('locally the Worker that answers requests reaches the other one, and is otherwise the same', () => {
+  const [local, top] = [of(undefined, writeLocal()), of()] as { [name: string]: Json }[]
+  const services = [...(top!['services'] as Json[]), { binding: 'BACKGROUND', service: 'fiscal-local-background' }]
+  expect(local).toEqual({ ...top, services })
 })

@@ -1,7 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { unstable_readConfig } from 'wrangler'
 import { type Configuration, configurationOf, missingVariables } from '../../scripts/deploy/configuration.ts'
 import { platformOf } from '../../scripts/deploy/platform.ts'
 import { follow, stepsOf } from '../../scripts/deploy/steps.ts'
@@ -26,7 +27,10 @@ afterEach(async () => {
 })
 
 const configuration = (): Promise<Configuration> => configurationOf(folder, 'live')
-const reset = (): void => writeFileSync(join(folder, 'wrangler.toml'), unconfigured(readFileSync(join(ROOT, 'wrangler.toml'), 'utf8')))
+function reset(): void {
+  writeFileSync(join(folder, 'wrangler.toml'), unconfigured(readFileSync(join(ROOT, 'wrangler.toml'), 'utf8')))
+  for (const name of ['background', 'migrations']) cpSync(join(ROOT, name), join(folder, name), { recursive: true })
+}
 const file = (): string => readFileSync(join(folder, 'wrangler.toml'), 'utf8')
 
 const steps = async (token = TOKEN, account = ACCOUNT, wrangler: Wrangler = () => Promise.reject(new Error('Not here.'))) =>
@@ -96,6 +100,47 @@ describe('databases, buckets and queues', () => {
       .split('\n')
       .filter((line, n) => line !== before[n])
     expect(changed).toEqual(['control', 'ledger-0', 'events-0'].map((name) => expect.stringContaining(`fiscal-live-${name}`)))
+  })
+})
+
+describe('a deployment of an earlier version, whose Worker that answers requests consumed the queues and had the crons', () => {
+  const OLD = 'fiscal-data-service-live'
+  const consumersNow = () => [...platform.queues.values()].map(({ consumers }) => consumers.map(({ script }) => script))
+  /** Carries out all steps. Returns what was done from the Workers on: the deletions, and the deployments with what consumed the queues then. */
+  async function deployOver(): Promise<string[]> {
+    const done: string[] = []
+    const noted = platform.calls.length
+    const wrangler: Wrangler = async (_, command, ...args) => {
+      if (command === 'deploy') done.push(`${args.at(1)?.replace(`${ROOT}/`, '')}: ${[...new Set(consumersNow().flat())].join()}`)
+      return ''
+    }
+    await follow(await steps(TOKEN, ACCOUNT, wrangler), false, () => {})
+    const deleted = platform.calls.slice(noted).filter((call) => call.startsWith('DELETE ')).length
+    return [...done, `${deleted} taken`]
+  }
+
+  it('loses them before it is replaced, while messages wait, and only once', async () => {
+    platform.health = { status: 200, body: { status: 'ok', environment: 'live' } }
+    await makeResources()
+    for (const queue of platform.queues.values()) queue.consumers.push({ script: OLD, consumer_id: `of ${queue.name}` })
+    const other = 'another-service'
+    platform.queues.set('id', { name: other, consumers: [{ script: OLD, consumer_id: 'foreign' }] })
+    expect(await deployOver()).toEqual([
+      `pdf/wrangler.toml: ${OLD}`,
+      `destinations/wrangler.toml: ${OLD}`,
+      // The queue of another service is left alone.
+      `live: ${OLD}`,
+      `background/wrangler.json: ${OLD}`,
+      '10 taken',
+    ])
+    expect(consumersNow()).toEqual([...Array.from({ length: 10 }, () => []), [OLD]])
+    for (const queue of platform.queues.values())
+      if (queue.name !== other) queue.consumers.push({ script: 'fiscal-live-background', consumer_id: 'new' })
+    expect((await deployOver()).at(-1)).toBe('0 taken')
+  })
+
+  it('loses its crons', async () => {
+    expect(unstable_readConfig({ config: join(ROOT, 'wrangler.toml'), env: 'live' })).toMatchObject({ triggers: { crons: [] } })
   })
 })
 
@@ -239,6 +284,7 @@ describe('on a fresh clone without an account', () => {
       'create fiscal-%-tasks',
       'generate API_SECRET_KEYS',
       'deploy fiscal-data-service-%',
+      'deploy fiscal-%-background',
     ])
       expect(run.said).toMatch(new RegExp(task.replace('fiscal-% and', `fiscal-${environment}-control and`).replace('%', environment)))
     expect(run.said).toMatch(/apply \d+ migrations? to fiscal-(live|test)-ledger-0\n.*to fiscal-(live|test)-events-0\n[\s\S]*wait until /)

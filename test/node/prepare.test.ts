@@ -39,7 +39,9 @@ describe('on a fresh clone', () => {
     const customer = await Customer.signUp(`http://127.0.0.1:${port}`, 'Despacho Uno')
     expect(await customer.connect('STA050101AB7')).toMatch(/^fe_/)
     expect(readFileSync(join(clone.folder, '.dev.vars'), 'utf8')).toMatch(/^(\w+_KEYS=1:.{44}\n){4}$/)
-    expect(run.said).toContain('`npm start` keeps its own state in .state; it also fires the crons and sends webhooks.')
+    expect(run.said).toContain(
+      'Requests alone are answered here. `npm start` keeps its own state in .state and also does the background work.',
+    )
     run.kill()
     await run.ended
   })

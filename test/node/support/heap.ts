@@ -31,21 +31,21 @@ function portsOf(pid: number): number[] {
   )
 }
 
-/** The inspector of the service's own Worker. The local runtime has other Workers beside it, which simulate the platform. */
-async function inspectorOf(service: Started): Promise<string> {
+/** The inspector of a Worker. The local runtime has other Workers beside those of the service, which simulate the platform. */
+async function inspectorOf(service: Started, worker: string): Promise<string> {
   for (const { pid } of service.children().workerd) {
     for (const port of portsOf(pid)) {
       const targets = await fetch(`http://127.0.0.1:${port}/json/list`, { signal: AbortSignal.timeout(2_000) })
         .then((response) => response.json() as Promise<{ id: string; webSocketDebuggerUrl: string }[]>)
         .catch(() => [])
-      const own = Array.isArray(targets) ? targets.find(({ id }) => /^core:user:fiscal-data-service\b/.test(id)) : undefined
+      const own = Array.isArray(targets) ? targets.find(({ id }) => id.startsWith(`core:user:${worker}`)) : undefined
       if (own) return `ws://127.0.0.1:${port}/${own.id}`
     }
   }
-  throw new Error('No inspector lists the Worker of the service.')
+  throw new Error(`No inspector lists the Worker ${worker}.`)
 }
 
-/** Samples the heap of the service's Worker through the inspector. */
+/** Samples the heap of a Worker of the service through the inspector. */
 export class HeapWatch {
   readonly #url: string
   #socket: WebSocket | null = null
@@ -55,8 +55,8 @@ export class HeapWatch {
     this.#url = url
   }
 
-  static async of(service: Started): Promise<HeapWatch> {
-    return new HeapWatch(await inspectorOf(service))
+  static async of(service: Started, worker: string): Promise<HeapWatch> {
+    return new HeapWatch(await inspectorOf(service, worker))
   }
 
   /** The inspector has one client at a time, and wrangler is one too: it takes the connection back now and then. */

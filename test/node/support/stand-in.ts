@@ -14,6 +14,7 @@ interface Binding {
   bucket_name?: string
   service?: string
   class_name?: string
+  script_name?: string
   text?: string
 }
 
@@ -46,7 +47,7 @@ const refuse = (status: number, code: number, message: string) => ({ [REFUSED]: 
 type Refused = ReturnType<typeof refuse>
 const isRefused = (answer: unknown): answer is Refused => typeof answer === 'object' && answer !== null && REFUSED in answer
 
-/** One Worker's account on loopback: of the platform's API what a deployment calls, and /health of what was deployed. */
+/** The service's account on loopback: of the platform's API what a deployment calls, and /health of what was deployed. */
 export class StandIn {
   databases = new Map<string, { name: string; sqlite: DatabaseSync }>()
   buckets = new Map<string, { id: string }[]>()
@@ -131,11 +132,12 @@ export class StandIn {
 
   #health(response: ServerResponse): void {
     if (this.health) return void response.writeHead(this.health.status).end(JSON.stringify(this.health.body))
-    const worker = [...this.scripts.values()].find(({ bindings }) => bindings.length > 0)
+    const worker = [...this.scripts.values()].find(({ secrets, bindings }) => secrets.size > 0 && bindings.length > 0)
+    const crons = [...this.scripts.values()].flatMap((script) => script.crons)
     const environment = worker?.bindings.find(({ name }) => name === 'ENVIRONMENT')?.text
     const isMigrated = [...this.databases.values()].every(({ sqlite }) => migrationsIn(sqlite) !== '')
     const isFed = [...this.queues.values()].every(({ consumers }) => consumers.length === 1)
-    const isUp = worker?.secrets.size === 4 && worker.crons.length === 3 && isMigrated && isFed
+    const isUp = worker?.secrets.size === 4 && crons.length === 3 && isMigrated && isFed
     response.writeHead(isUp ? 200 : 503).end(JSON.stringify({ status: isUp ? 'ok' : 'unavailable', environment }))
   }
 
@@ -202,6 +204,7 @@ export class StandIn {
       if (queue.consumers.length > 0) return refuse(409, 11004, 'Queue already has a consumer')
       queue.consumers.push({ script: json().script_name, consumer_id: randomUUID() })
     }
+    if (method === 'DELETE') return queue.consumers.splice(queue.consumers.findIndex(({ consumer_id }) => consumer_id === consumer))
     return queue.consumers[0]
   }
 
@@ -211,6 +214,8 @@ export class StandIn {
     const script = this.scripts.get(name!)
     if (kind === 'workers') return { subdomain: { enabled: true, previews_enabled: false } }
     if (kind === 'scripts' && part === undefined && method === 'PUT') return this.#upload(name!, await partsOf(request, body))
+    // The files of a Worker may come before the Worker.
+    if (part === 'assets-upload-session') return { jwt: `${btoa('{}')}.${btoa('{}')}.signature`, buckets: [] }
     if (!script) return refuse(404, 10007, 'This Worker does not exist on your account.')
     if (kind === 'services') {
       const told = {
@@ -228,7 +233,6 @@ export class StandIn {
     if (part === 'deployments' && method === 'GET') return { deployments: [] }
     if (part === 'schedules') script.crons = (json() as unknown as { cron: string }[]).map(({ cron }) => cron)
     if (part === 'subdomain') return { enabled: true, previews_enabled: false }
-    if (part === 'assets-upload-session') return { jwt: `${btoa('{}')}.${btoa('{}')}.signature`, buckets: [] }
     return {}
   }
 
@@ -247,7 +251,8 @@ export class StandIn {
       if (one.type === 'service' && !this.scripts.has(one.service!))
         return refuse(400, 10143, `Could not resolve service binding '${one.name}'`)
       if (one.type === 'inherit' && !known.has(one.name)) return refuse(400, 10057, `inherit binding '${one.name}' is invalid`)
-      if (one.type === 'durable_object_namespace' && !classes.includes(one.class_name!))
+      const defined = one.script_name ? (this.scripts.get(one.script_name)?.classes ?? []) : classes
+      if (one.type === 'durable_object_namespace' && !defined.includes(one.class_name!))
         return refuse(400, 10061, `Cannot create binding for class ${one.class_name}`)
     }
     this.scripts.set(name, {
