@@ -403,13 +403,13 @@ describe('an authority that does not answer', () => {
 
 describe('the guard', () => {
   type Call = readonly [
-    what: 'list' | 'read' | 'head' | 'prefetch' | 'ack' | 'run' | 'work' | 'wait' | 'relay',
+    what: 'list' | 'read' | 'head' | 'prefetch' | 'foreign' | 'ack' | 'run' | 'work' | 'wait' | 'relay' | 'leave',
     who: number,
     role: number,
     which: number,
   ]
   const anyCall: fc.Arbitrary<Call> = fc.tuple(
-    fc.constantFrom('list', 'read', 'head', 'prefetch', 'ack', 'run', 'work', 'wait', 'relay'),
+    fc.constantFrom('list', 'read', 'head', 'prefetch', 'foreign', 'ack', 'run', 'work', 'wait', 'relay', 'leave'),
     fc.nat(1),
     fc.nat(2),
     fc.nat(4),
@@ -433,6 +433,11 @@ describe('the guard', () => {
           if (what === 'run') await one.receive()
           if (what === 'work') await one.open()
           if (what === 'relay') await one.told()
+          if (what === 'leave') {
+            const opened = await openedAtAuthority(rfc)
+            for (const active of [false, true]) await one.ask('PATCH', `/v1/billing/rfcs/${one.fiscal_entity_id}`, { active })
+            for (const key of acknowledged) if (key.startsWith(`${who} `) && !opened.includes(key.slice(2))) acknowledged.delete(key)
+          }
           const listed = (await one.ask('GET', `${one.box}/notifications`, undefined, role)).body.data as Notification[]
           const target = listed[which % Math.max(1, listed.length)]
           if (!target) continue
@@ -445,6 +450,12 @@ describe('the guard', () => {
             if (target.status !== 'pending') expect([200, 202]).toContain(status)
             else expect(status).toBe(acknowledged.has(`${who} ${target.title}`) ? 202 : 409)
             expect(await requests()).toBe(before)
+            continue
+          }
+          if (what === 'foreign') {
+            const { status } = await one.fetchDocument(target.notification_id, { 'sec-fetch-site': 'cross-site' }, { ack: true, role })
+            if (target.status !== 'pending') expect([200, 202]).toContain(status)
+            else expect(status).toBe(acknowledged.has(`${who} ${target.title}`) ? 202 : 409)
             continue
           }
           const ack = what === 'ack' && (acknowledges || role === 'member')
